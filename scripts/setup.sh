@@ -4,11 +4,11 @@
 # Usage: scripts/setup.sh [build|lint|test|bench|results|packages|packages-arm64|site]
 #   build  a C compiler, git, make, and Rust of the version in rust-toolchain.toml (or at least rust-version)
 #   lint   the same with clippy and rustfmt: what tests are built with
-#   test   the same with Chromium to open pages in (the default); with strace, cpio, GNU parallel, Python's xxhash and, where it may
-#          mount it, tracefs, each for a test that is skipped without it
+#   test   the same (the default) with strace, cpio, GNU parallel, Python's xxhash and, where it may mount it, tracefs, each for a
+#          test that is skipped without it
 #   bench  the same as build, with perf to compare against; without it the comparison is skipped
-#   results  the same as build, with all that redoing the papers takes: perf, the programs that stand for those of 1990, and
-#          Chromium to draw the figures; what nothing could be had for is missing in the results
+#   results  the same as build, with all that redoing the papers takes: perf and the programs that stand for those of 1990; what
+#          nothing could be had for is missing in the results
 #   packages  the same as build, with what makes packages and tries them in trees of their own
 #   packages-arm64  the same, with a C compiler for arm64 and the emulators that run what it builds
 #   site   the same as build, with mdBook and lychee, which checks links: both below target/
@@ -297,19 +297,6 @@ want_guest() {
         say "no kernel for guests could be fetched: switchcost trace --system needs one named with --kernel"
 }
 
-# --- Chromium, for the tests of pages -------------------------------------------------------------------------------
-
-has_browser() { has chromium || has chromium-browser || has google-chrome; }
-
-need_browser() {
-    local package=chromium
-    has_browser && return 0
-    # Ubuntu has it under another name.
-    if grep -qs '^ID=ubuntu' /etc/os-release; then package=chromium-browser; fi
-    install "$package" && has_browser && return 0
-    missing+=("chromium, in which pages are tested: $(install_line "$package")")
-}
-
 # --- programs that single tests look on with ----------------------------------------------------------------------------
 
 # strace refuses system calls, cpio unpacks what we packed, GNU parallel runs a sweep's tasks, and Python checks the sums of a record.
@@ -331,17 +318,6 @@ want_tracepoints() {
     else
         say "tracefs is not mounted: tests that count system calls will be skipped (mount -t tracefs tracefs /sys/kernel/tracing)"
     fi
-}
-
-# --- axe-core, with which pages are looked at where npm is there ---------------------------------------------------------
-
-want_axe() {
-    [ -e "$target/axe/node_modules/axe-core/axe.min.js" ] && return 0
-    if has npm && timeout 120 npm install --prefix "$target/axe" --no-save --no-package-lock --ignore-scripts --silent \
-        axe-core@4 > /dev/null 2>&1; then
-        return 0
-    fi
-    say "axe-core is not there: the test of what keeps readers out of a page will be skipped (it comes with npm)"
 }
 
 # --- packages --------------------------------------------------------------------------------------------------------
@@ -419,8 +395,7 @@ want_clang
 need_rust
 if [ -n "$toolchain" ]; then export RUSTUP_TOOLCHAIN=$toolchain; fi
 case $purpose in lint | test) [ ${#missing[@]} -gt 0 ] || need_rust_tools ;; esac
-if [ "$purpose" = test ] || [ "$purpose" = results ]; then need_browser; fi
-if [ "$purpose" = test ]; then want_onlookers; want_tracepoints; want_axe; fi
+if [ "$purpose" = test ]; then want_onlookers; want_tracepoints; fi
 if [ "$purpose" = test ] || [ "$purpose" = bench ]; then want_guest; fi
 if [ "$purpose" = bench ] || [ "$purpose" = results ]; then want_perf; fi
 if [ "$purpose" = test ] || [ "$purpose" = results ]; then want_programs; fi

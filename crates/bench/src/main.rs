@@ -11,7 +11,6 @@ mod inject;
 mod model;
 mod neighbour;
 mod observe;
-mod page;
 mod paired;
 mod progress;
 mod row;
@@ -115,11 +114,7 @@ impl Part {
             Part::RangeOfServices => observe::measure_services(shell),
             Part::Inject => inject::measure(shell),
             Part::Model => model::measure(shell, programs),
-            Part::Report => {
-                let mut rows = tables::report().measure(shell);
-                rows.push(page::measure(shell));
-                rows
-            }
+            Part::Report => tables::report().measure(shell),
         }
     }
 }

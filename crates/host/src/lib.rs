@@ -7,7 +7,6 @@
 pub mod abandoned;
 mod audit;
 pub mod bounded;
-pub mod browser;
 pub mod cleanup;
 pub mod cleanup_steps;
 pub mod clock;

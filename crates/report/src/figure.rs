@@ -1,17 +1,15 @@
-//! Figures as data: what plotly.js draws, and the table that says the same in numbers.
+//! Figures: a chart as data, the picture of it as SVG, and the table that says the same in numbers.
 
-mod axes;
 mod chart;
+mod colours;
 mod draw;
-mod drawing;
 mod label;
-mod marks;
-mod treemap;
+mod ruler;
 
 pub(crate) use chart::{Axis, Chart, Look, Mark, Point, Scale, Series, Stretch};
-pub(crate) use drawing::Drawing;
-pub(crate) use marks::REST;
-pub(crate) use treemap::{Tile, tiles};
+pub(crate) use colours::REST;
+
+use maud::Markup;
 
 use crate::grid::Grid;
 
@@ -24,8 +22,8 @@ pub(crate) struct Figure {
     pub(crate) title: String,
     /// How to read it, and what is not in it.
     pub(crate) caption: String,
-    /// What is drawn.
-    pub(crate) drawing: Drawing,
-    /// The same in numbers; `None` if the table that follows has them.
+    /// The picture: an `svg` element that stands alone or in a page.
+    pub(crate) svg: Markup,
+    /// The same in numbers; `None` where the table that follows has them.
     pub(crate) table: Option<Grid>,
 }

@@ -1,14 +1,13 @@
 //! One page of HTML that holds everything: the answer, figures, a table beside each, and how it was measured.
 //!
 //! What comes in: records with their findings, or a comparison of them. What goes out: the page as text, the names of its figures, and its tables
-//! as CSV. The page asks for nothing from outside, is readable without scripts, and is the same for the same records.
-//! All text from a record is hostile: maud escapes it in the page, `figure` in the figures.
+//! as CSV. The page asks for nothing from outside, has no script, and is the same for the same records.
+//! All text from a record is hostile: maud escapes it.
 
 mod head;
 mod index;
 mod method;
 mod part;
-mod script;
 mod section;
 mod table;
 
@@ -19,9 +18,6 @@ use crate::reproduce::{Listed, Reproduction};
 use head::head;
 use part::Content;
 pub use part::Part;
-
-/// Not part of a page that is read.
-const PICTURES: &str = include_str!("html/pictures.js");
 
 /// What a page is called, and which verb writes it.
 struct Frame {
@@ -48,22 +44,16 @@ const REPRODUCTION: Frame = Frame {
 pub struct Html {
     /// Text of the page.
     pub page: String,
-    /// IDs of the elements in which figures are drawn, in the order of the page.
-    pub figures: Vec<String>,
-    /// Tables as CSV, by name.
+    /// The figures as SVG, each by the `id` of the element that it stands in, in the order of the page.
+    pub figures: Vec<(String, String)>,
+    /// The tables as CSV, by name.
     pub tables: Vec<(String, String)>,
 }
 
 impl Html {
-    /// The page in a form from which a browser makes pictures: after it has run, each figure is a data URL of SVG and PNG, as the text
-    /// of a `pre` whose `id` is that of the figure, a dot, and `svg` or `png`.
-    pub fn to_be_pictured(&self) -> String {
-        let script = format!("<script>{PICTURES}</script></body>");
-        // The last one: plotly.js may speak of bodies, too.
-        match self.page.rsplit_once("</body>") {
-            Some((before, after)) => [before, &script, after].concat(),
-            None => self.page.clone(),
-        }
+    /// The names of its figures.
+    pub fn figure_ids(&self) -> Vec<&str> {
+        self.figures.iter().map(|(id, _)| id.as_str()).collect()
     }
 }
 
@@ -96,7 +86,7 @@ fn framed(contents: &[Content], frame: &Frame) -> Html {
     let figures = contents
         .iter()
         .flat_map(Content::figures)
-        .map(|(id, _)| id)
+        .map(|(id, figure)| (id, figure.svg.0.clone()))
         .collect();
     let tables = contents.iter().flat_map(Content::tables).collect();
     Html {
@@ -112,9 +102,6 @@ pub fn index(papers: &[Listed]) -> String {
 }
 
 fn page(contents: &[Content], frame: &Frame) -> Markup {
-    let has_figures = contents
-        .iter()
-        .any(|content| content.figures().next().is_some());
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -127,16 +114,10 @@ fn page(contents: &[Content], frame: &Frame) -> Markup {
                 }
                 (navigation(contents))
                 main {
-                    noscript {
-                        p class="note" {
-                            "Scripts are disabled: figures are not drawn. The tables have the same numbers."
-                        }
-                    }
                     @for content in contents { (content.markup()) }
                     (method::markup())
                 }
-                footer { p { "Written by switchcost " (frame.verb) " " (env!("CARGO_PKG_VERSION")) ". Figures are drawn by plotly.js (MIT licence)." } }
-                @if has_figures { (script::markup(contents.iter().flat_map(Content::figures))) }
+                footer { p { "Written by switchcost " (frame.verb) " " (env!("CARGO_PKG_VERSION")) "." } }
             }
         }
     }

@@ -1,58 +1,54 @@
-//! A chart as plotly.js draws it. Times are drawn in seconds, so that the axes name them in ns, us and ms.
+//! A chart as SVG: it needs no script, follows the colours of the page, and is a picture of its own. What a pointer on a point shows is the
+//! point's title, which readers of a screen read, too.
 
-use plotly::common::{
-    ColorBar, ColorScale, ColorScalePalette, DashType, ExponentFormat, Line, Marker, MarkerSymbol,
-    Mode, Orientation, Position, TickMode,
-};
-use plotly::layout::{AxisRange, BarMode, RangeMode};
-use plotly::{Bar, HeatMap, Layout, Scatter, Trace};
+use std::collections::HashSet;
+use std::fmt::Write;
 
-use super::Figure;
-use super::axes::{
-    edges_axis, linear_axis, list_axis, log_axis, rows_axis, share_axis, size_axis, time_axis,
-};
-use super::chart::{Axis, Body, Chart, Kind, Look, Point, Scale, Series};
-use super::drawing::{Drawing, GREY, layout, rows};
-use super::label::{label, lines};
-use super::marks::{COLOURS, colour, interval_bars, names_at_marks, note, region, upright};
+use maud::{Markup, html};
+
+use super::chart::{Body, Chart, Kind, Look, Point, Scale, Series, Stretch};
+use super::label::label;
+use super::ruler::Ruler;
+use super::{Figure, colours};
 use crate::quantity;
 
-/// Nanoseconds in a second.
-const NANOS: f64 = 1e9;
+/// Width of a picture and height of a usual one, in pixels at its own size.
+const WIDTH: f64 = 960.0;
+const HEIGHT: f64 = 460.0;
 
-/// A cloud of more points is drawn by the graphics processor: fast, but it is not there in every browser.
-const PLAIN_POINTS: usize = 8_000;
+/// Height of a line of text, and the mean width of a letter.
+const LINE: f64 = 18.0;
+const LETTER: f64 = 6.8;
+
+/// Height of a row of dots, and of one of bars.
+const ROW: f64 = 24.0;
+const BAR_ROW: f64 = 44.0;
+
+/// Share of its place that a bar takes, or a group of them.
+const BAR: f64 = 0.75;
 
 /// A line of more points than this has no mark at each.
 const MARKED_POINTS: usize = 40;
 
+/// Of more points than this nothing is shown to a pointer.
+const TITLED_POINTS: usize = 1_000;
+
 /// How far points of two series stand from a name that they share.
 const ASIDE: f64 = 0.12;
 
-/// Height of a row of dots, and of one of bars, in pixels.
-const ROW: usize = 24;
-const BAR_ROW: usize = 44;
+/// Slanted names take so much height for their width.
+const SLANT: f64 = 0.65;
+const SLANTED: f64 = 90.0;
 
-/// Series differ in shape, too, so that they are distinguished without colour.
-const SYMBOLS: [MarkerSymbol; 4] = [
-    MarkerSymbol::Circle,
-    MarkerSymbol::DiamondOpen,
-    MarkerSymbol::Square,
-    MarkerSymbol::TriangleUpOpen,
-];
-
-/// Bands after points, and what was left out.
-const BAND: &str = "rgba(128,128,128,0.3)";
-const LEFT_OUT: &str = "#B3261E";
-
-const HOVER: &str = "%{hovertext}<extra></extra>";
+/// Width of the scale of colours beside a heat map.
+const COLOUR_SCALE: f64 = 100.0;
 
 impl Chart {
     /// The figure; `None` if nothing would be drawn.
     pub(crate) fn figure(self) -> Option<Figure> {
         self.is_drawn().then(|| Figure {
             caption: format!("{}{}", self.caption, self.remark()),
-            drawing: drawing(&self),
+            svg: draw(&self),
             table: self.table(),
             name: self.name,
             title: self.title,
@@ -60,116 +56,284 @@ impl Chart {
     }
 }
 
-fn drawing(chart: &Chart) -> Drawing {
+fn draw(chart: &Chart) -> Markup {
     match &chart.body {
-        Body::Points(series) => Drawing::new(traces(chart, series), plane(chart, series)),
+        Body::Points(series) => {
+            let plane = Plane::of_points(chart, series);
+            let legend = legend(series);
+            plane.picture(chart, &legend, plane.points(chart, series))
+        }
         Body::Cells { rows, is_time } => {
-            let layout = layout()
-                .x_axis(axis(&chart.x, &[], 1.0))
-                .y_axis(list_axis(&chart.y.title, names(&chart.y)));
-            Drawing::new(vec![heat(chart, rows, *is_time)], layout)
+            let plane = Plane::of_cells(chart);
+            let hues = Hues::new(rows, *is_time);
+            let inner = html! {
+                (plane.cells(chart, rows, &hues))
+            };
+            plane.picture_with(chart, &[], inner, hues.scale(plane.width, plane.height))
         }
     }
 }
 
-fn names(axis: &Axis) -> &[String] {
-    match &axis.scale {
-        Scale::Names(names) => names,
-        _ => &[],
-    }
-}
-
-/// The places and heights of points as they are drawn.
-struct Plane<'a> {
-    chart: &'a Chart,
-    /// What heights are divided by, and places.
-    units: [f64; 2],
+/// What is within the axes, and its size in pixels.
+struct Plane {
+    /// The axis of places and that of heights.
+    place: Ruler,
+    height_of: Ruler,
+    /// Whether the places stand below one another and heights go to the right.
+    is_across: bool,
     /// Whether several series have points at one name.
     is_shared: bool,
+    margin_left: f64,
+    margin_bottom: f64,
+    is_slanted: bool,
+    width: f64,
+    height: f64,
 }
 
-fn unit(axis: &Axis, largest: f64) -> f64 {
-    match axis.scale {
-        Scale::Time => NANOS,
-        Scale::Span => 1.0 / quantity::Scale::of(largest).value(1.0),
-        _ => 1.0,
-    }
+fn longest(ruler: &Ruler) -> f64 {
+    let lengths = ruler.ticks.iter().map(|(_, name)| name.chars().count());
+    LETTER * lengths.max().unwrap_or(0) as f64
 }
 
-fn heights(series: &[Series]) -> impl Iterator<Item = f64> {
-    let ends = |point: &Point| {
-        [
-            point.y,
-            point.ends.map(|(low, _)| low),
-            point.ends.map(|(_, high)| high),
-        ]
-    };
-    series
+/// Low end, height and high end of all points, and the sums of what is stacked.
+fn heights(series: &[Series], is_across: bool) -> Vec<f64> {
+    let mut heights: Vec<f64> = series
         .iter()
         .flat_map(|series| &series.points)
-        .flat_map(ends)
+        .flat_map(|point| {
+            let ends = point
+                .ends
+                .map_or([None; 2], |(low, high)| [Some(low), Some(high)]);
+            [point.y, ends[0], ends[1]]
+        })
         .flatten()
-}
-
-fn largest(series: &[Series]) -> f64 {
-    heights(series).fold(0.0, f64::max)
-}
-
-fn traces(chart: &Chart, series: &[Series]) -> Vec<Box<dyn Trace>> {
-    let is_dots = |series: &&Series| matches!(series.look, Look::Dots | Look::Line);
-    let dots: Vec<&Series> = series.iter().filter(is_dots).collect();
-    let at = |series: &Series, x: f64| series.points.iter().any(|point| point.x == x);
-    let is_shared = matches!(chart.x.scale, Scale::Names(_))
-        && dots.iter().enumerate().any(|(i, one)| {
-            let others = &dots[i + 1..];
-            one.points
-                .iter()
-                .any(|point| others.iter().any(|other| at(other, point.x)))
-        });
-    let plane = Plane {
-        chart,
-        units: [unit(&chart.x, 1.0), unit(&chart.y, largest(series))],
-        is_shared,
-    };
-    let mut names: Vec<&str> = Vec::new();
-    let mut traces = Vec::new();
-    for series in series.iter().filter(|series| series.is_drawn()) {
-        let is_new = !names.contains(&series.name.as_str());
-        if is_new {
-            names.push(&series.name);
-        }
-        let place = names.iter().position(|name| *name == series.name);
-        let number = series.hue.or(place).unwrap_or(0);
-        traces.extend(plane.traces(series, number, is_new));
+        .collect();
+    let mut stack = Stack::default();
+    for series in series.iter().filter(|series| is_stacked(series, is_across)) {
+        heights.extend(series.points.iter().map(|point| stack.add(point).1));
     }
-    traces
+    heights
 }
 
-impl Plane<'_> {
-    fn traces(&self, series: &Series, number: usize, is_new: bool) -> Vec<Box<dyn Trace>> {
-        match series.look {
-            Look::Bars => vec![self.bars(series, number)],
-            Look::Range | Look::Band => self.ranges(series),
-            Look::Cloud | Look::Crosses => vec![self.cloud(series, number)],
-            Look::Line | Look::Dashed | Look::Dots | Look::Area => {
-                let mut traces = self.points(series, number, is_new);
-                for (kind, what, size, symbol) in [
-                    (Kind::Suspect, "suspect", 14, MarkerSymbol::CircleOpen),
-                    (Kind::AtMost, "at most", 10, MarkerSymbol::TriangleDownOpen),
-                ] {
-                    let is_it = |point: &&Point| point.kind == kind;
-                    let points: Vec<&Point> = series.points.iter().filter(is_it).collect();
-                    if !points.is_empty() {
-                        let marker = Marker::new()
-                            .color(colour(number))
-                            .size(size)
-                            .symbol(symbol);
-                        let name = format!("{}, {what}", series.name);
-                        let trace = self.scatter(series, &points, self.aside(number));
-                        traces.push(trace.name(label(&name)).mode(Mode::Markers).marker(marker));
-                    }
+fn is_stacked(series: &Series, is_across: bool) -> bool {
+    series.look == Look::Area || (series.look == Look::Bars && is_across)
+}
+
+/// What stands on each other at each place.
+#[derive(Default)]
+struct Stack {
+    tops: Vec<(f64, bool, f64)>,
+}
+
+impl Stack {
+    /// Where the next part begins and ends. Parts below 0 hang below it.
+    fn add(&mut self, point: &Point) -> (f64, f64) {
+        let height = point.y.unwrap_or(0.0);
+        let is_below = height < 0.0;
+        let found = self
+            .tops
+            .iter_mut()
+            .find(|(place, side, _)| *place == point.x && *side == is_below);
+        match found {
+            Some((_, _, top)) => {
+                let bottom = *top;
+                *top += height;
+                (bottom, *top)
+            }
+            None => {
+                self.tops.push((point.x, is_below, height));
+                (0.0, height)
+            }
+        }
+    }
+}
+
+/// Whether points of several series stand at one name.
+fn is_shared(chart: &Chart, series: &[Series]) -> bool {
+    let mut places = HashSet::new();
+    matches!(chart.x.scale, Scale::Names(_))
+        && series
+            .iter()
+            .filter(|series| matches!(series.look, Look::Dots | Look::Line))
+            .any(|series| {
+                let own: HashSet<u64> = series.points.iter().map(|p| p.x.to_bits()).collect();
+                let is_shared = own.iter().any(|place| places.contains(place));
+                places.extend(own);
+                is_shared
+            })
+}
+
+impl Plane {
+    fn of_points(chart: &Chart, series: &[Series]) -> Self {
+        let places: Vec<f64> = series
+            .iter()
+            .flat_map(|series| &series.points)
+            .map(|point| point.x)
+            .collect();
+        let has = |looks: &[Look]| series.iter().any(|series| looks.contains(&series.look));
+        let is_from_zero = has(&[Look::Bars, Look::Area]);
+        let heights = heights(series, chart.is_across);
+        let mut height_of = Ruler::new(&chart.y, &heights, is_from_zero);
+        if chart.is_across && has(&[Look::Dots]) {
+            // For the words beside the last point.
+            height_of = height_of.with_room(0.15);
+        }
+        let place = Ruler::new(&chart.x, &places, false);
+        let row = if has(&[Look::Bars]) { BAR_ROW } else { ROW };
+        let rows = chart
+            .is_across
+            .then(|| row * place.ticks.len().max(2) as f64);
+        let mut plane = Plane::new(place, height_of, rows, 16.0);
+        plane.is_shared = is_shared(chart, series);
+        plane
+    }
+
+    fn of_cells(chart: &Chart) -> Self {
+        let (place, height_of) = (
+            Ruler::new(&chart.x, &[], false),
+            Ruler::new(&chart.y, &[], false),
+        );
+        Plane::new(place, height_of, None, COLOUR_SCALE)
+    }
+
+    /// Rows of some height in all, or a picture of the usual height.
+    fn new(place: Ruler, height_of: Ruler, rows: Option<f64>, margin_right: f64) -> Self {
+        let is_across = rows.is_some();
+        let (below, beside) = if is_across {
+            (&height_of, &place)
+        } else {
+            (&place, &height_of)
+        };
+        let names: usize = below.ticks.iter().map(|(_, name)| name.len() + 2).sum();
+        let is_slanted = names as f64 * LETTER > WIDTH - 120.0 || names as f64 > SLANTED * 1.3;
+        let names_height = if is_slanted {
+            SLANT * longest(below) + LINE
+        } else {
+            LINE
+        };
+        let title = |ruler: &Ruler| {
+            if ruler.title.is_empty() {
+                0.0
+            } else {
+                LINE + 4.0
+            }
+        };
+        let margin_left = longest(beside) + 14.0 + title(beside);
+        let margin_bottom = names_height + 10.0 + title(below);
+        Plane {
+            is_across,
+            is_shared: false,
+            margin_left,
+            margin_bottom,
+            is_slanted,
+            width: (WIDTH - margin_left - margin_right).max(200.0),
+            height: rows.unwrap_or((HEIGHT - margin_bottom).max(240.0)),
+            place,
+            height_of,
+        }
+    }
+
+    /// Where a place and a height lie within the axes.
+    fn at(&self, place: f64, height: f64) -> (f64, f64) {
+        let (along, up) = (self.place.share(place), self.height_of.share(height));
+        if self.is_across {
+            (up * self.width, along * self.height)
+        } else {
+            (along * self.width, (1.0 - up) * self.height)
+        }
+    }
+
+    fn picture(&self, chart: &Chart, legend: &[Entry<'_>], inner: Markup) -> Markup {
+        self.picture_with(chart, legend, inner, html! {})
+    }
+
+    /// The legend, the axes, and what is within and beside them.
+    fn picture_with(
+        &self,
+        chart: &Chart,
+        legend: &[Entry<'_>],
+        inner: Markup,
+        beside: Markup,
+    ) -> Markup {
+        let rows = legend_rows(legend);
+        let top = LINE * rows.last().map_or(0.0, |(row, ..)| row + 1.0) + 12.0;
+        let height = top + self.height + self.margin_bottom;
+        let (width, inner_height) = (px(self.width), px(self.height));
+        html! {
+            svg xmlns="http://www.w3.org/2000/svg" viewBox={ "0 0 " (px(WIDTH)) " " (px(height)) } width=(px(WIDTH)) height=(px(height))
+                role="img" aria-label=(label(&chart.title)) color="#444" fill="currentColor" font-family="system-ui, sans-serif" font-size="13" {
+                @for ((row, x, _), entry) in rows.iter().zip(legend) {
+                    (entry.markup(self.margin_left.min(120.0) + x, LINE * row + 10.0))
                 }
-                traces
+                g transform={ "translate(" (px(self.margin_left)) " " (px(top)) ")" } {
+                    (self.axes())
+                    svg width=(width) height=(inner_height) overflow="hidden" {
+                        (inner)
+                    }
+                    (beside)
+                }
+            }
+        }
+    }
+
+    fn axes(&self) -> Markup {
+        let (below, beside) = if self.is_across {
+            (&self.height_of, &self.place)
+        } else {
+            (&self.place, &self.height_of)
+        };
+        let grid = |ruler: &Ruler| if ruler.has_grid { "0.18" } else { "0" };
+        let upright = |share: f64| if self.is_across { share } else { 1.0 - share };
+        let (width, height) = (px(self.width), px(self.height));
+        html! {
+            @for (value, name) in &below.ticks {
+                @let x = px(below.share(*value) * self.width);
+                line x1=(x) x2=(x) y1="0" y2=(height) stroke="currentColor" stroke-opacity=(grid(below)) {}
+                @if self.is_slanted {
+                    text text-anchor="end" transform={ "translate(" (x) " " (px(self.height + 14.0)) ") rotate(-40)" } { (name) }
+                } @else {
+                    text x=(x) y=(px(self.height + LINE)) text-anchor="middle" { (name) }
+                }
+            }
+            @for (value, name) in &beside.ticks {
+                @let y = upright(beside.share(*value)) * self.height;
+                line x1="0" x2=(width) y1=(px(y)) y2=(px(y)) stroke="currentColor" stroke-opacity=(grid(beside)) {}
+                text x="-8" y=(px(y + 4.5)) text-anchor="end" { (name) }
+            }
+            path d={ "M0 0V" (height) "H" (width) } fill="none" stroke="currentColor" stroke-opacity="0.6" {}
+            text x=(px(self.width / 2.0)) y=(px(self.height + self.margin_bottom - 6.0)) text-anchor="middle" { (below.title) }
+            text text-anchor="middle" transform={ "translate(" (px(14.0 - self.margin_left)) " " (px(self.height / 2.0)) ") rotate(-90)" } {
+                (beside.title)
+            }
+        }
+    }
+
+    // --- points -------------------------------------------------------------------------------------------------------
+
+    fn points(&self, chart: &Chart, series: &[Series]) -> Markup {
+        let drawn: Vec<&Series> = series.iter().filter(|series| series.is_drawn()).collect();
+        let groups = drawn
+            .iter()
+            .filter(|series| series.look == Look::Bars)
+            .count();
+        let mut stack = Stack::default();
+        let mut group = 0;
+        html! {
+            (self.stretches(&chart.stretches))
+            (self.marks(chart))
+            @for series in &drawn {
+                @let number = number(&drawn, series);
+                @match series.look {
+                    Look::Bars => {
+                        @let side = (group, groups);
+                        @let _ = group += 1;
+                        (self.bars(chart, series, number, side, &mut stack))
+                    }
+                    Look::Area => (self.area(chart, series, number, &mut stack)),
+                    Look::Range | Look::Band => (self.ranges(chart, series)),
+                    Look::Cloud | Look::Crosses => (self.cloud(chart, series, number)),
+                    Look::Line | Look::Dashed | Look::Dots => (self.line(chart, series, number)),
+                }
             }
         }
     }
@@ -182,440 +346,458 @@ impl Plane<'_> {
         }
     }
 
-    /// The points where they are drawn, with what a pointer shows; a gap if there is nothing.
-    fn scatter(
-        &self,
-        series: &Series,
-        points: &[&Point],
-        aside: f64,
-    ) -> Box<Scatter<f64, Option<f64>>> {
-        let is_place = self.chart.is_across;
-        let place = |point: &Point| point.x / self.units[0] + aside;
-        let height = |point: &Point| point.y.map(|y| y / self.units[1]);
-        let hover = points
-            .iter()
-            .map(|point| self.hover(series, point))
-            .collect();
-        let trace = if is_place {
-            let drawn = points
-                .iter()
-                .filter_map(|point| Some((height(point)?, Some(place(point)))));
-            let (x, y) = drawn.unzip();
-            Scatter::new(x, y)
-        } else {
-            let (x, y) = points
-                .iter()
-                .map(|point| (place(point), height(point)))
-                .unzip();
-            Scatter::new(x, y)
-        };
-        trace.hover_text_array(hover).hover_template(HOVER)
-    }
-
-    fn hover(&self, series: &Series, point: &Point) -> String {
-        let suspect = if point.kind == Kind::Suspect {
-            ", suspect"
-        } else {
-            ""
-        };
-        let height = format!("{}: {}{suspect}", label(&series.name), lines(&point.text));
-        [
-            label(&self.chart.x.scale.words(point.x)),
-            height,
-            lines(&point.note),
-        ]
-        .into_iter()
-        .filter(|line| !line.is_empty())
-        .collect::<Vec<_>>()
-        .join("<br>")
-    }
-
-    fn points(&self, series: &Series, number: usize, is_new: bool) -> Vec<Box<dyn Trace>> {
+    fn line(&self, chart: &Chart, series: &Series, number: usize) -> Markup {
+        let hue = colours::of_series(number);
+        let place = |point: &Point| point.x + self.aside(number);
         let is_limit = |point: &Point| matches!(point.kind, Kind::AtMost | Kind::Missing);
-        let gap = |point: &Point| Point {
-            y: None,
-            ends: None,
-            ..point.clone()
-        };
-        let points: Vec<Point> = series
-            .points
-            .iter()
-            .filter(|point| !(self.chart.is_across && is_limit(point)))
-            .map(|point| {
-                if is_limit(point) {
-                    gap(point)
-                } else {
-                    point.clone()
-                }
-            })
-            .collect();
-        if points.iter().all(|point| point.y.is_none()) {
-            return Vec::new();
-        }
-        let shown: Vec<&Point> = points.iter().collect();
-        let hue = colour(number);
-        let is_dashed = series.look == Look::Dashed || number >= COLOURS.len();
-        let dash = if is_dashed {
-            DashType::Dash
-        } else {
-            DashType::Solid
-        };
-        let symbol = SYMBOLS[number % SYMBOLS.len()].clone();
-        let symbol = if series.look == Look::Dashed {
-            MarkerSymbol::DiamondOpen
-        } else {
-            symbol
-        };
-        let mode = match series.look {
-            Look::Dots if self.chart.is_across => Mode::MarkersText,
-            Look::Dots => Mode::Markers,
-            _ if points.len() > MARKED_POINTS => Mode::Lines,
-            _ => Mode::LinesMarkers,
-        };
-        let mut trace = self
-            .scatter(series, &shown, self.aside(number))
-            .name(label(&series.name))
-            .legend_group(label(&series.name))
-            .show_legend(is_new)
-            .mode(mode)
-            .line(Line::new().color(hue).width(1.5).dash(dash))
-            .marker(Marker::new().color(hue).size(7).symbol(symbol));
-        if points.iter().any(|point| point.ends.is_some()) {
-            let bars = self.interval_bars(&points, hue);
-            trace = if self.chart.is_across {
-                trace.error_x(bars)
-            } else {
-                trace.error_y(bars)
-            };
-        }
-        if series.look == Look::Area {
-            trace = trace
-                .fill(plotly::common::Fill::ToNextY)
-                .stack_group("parts");
-        }
-        if self.chart.is_across && series.look == Look::Dots {
-            let beside = |point: &Point| {
-                format!(
-                    "  {}",
-                    self.chart.y.scale.words(point.y.unwrap_or_default())
-                )
-            };
-            trace = trace
-                .text_array(points.iter().map(beside).collect())
-                .text_position(Position::MiddleRight);
-        }
-        vec![trace]
-    }
-
-    fn interval_bars(&self, points: &[Point], hue: &'static str) -> plotly::common::ErrorData {
-        let scaled = |height: f64| height / self.units[1];
-        let values: Vec<f64> = points
-            .iter()
-            .map(|point| scaled(point.y.unwrap_or_default()))
-            .collect();
-        let ends: Vec<(f64, f64)> = points
-            .iter()
-            .zip(&values)
-            .map(|(point, value)| {
-                point
-                    .ends
-                    .map_or((*value, *value), |(low, high)| (scaled(low), scaled(high)))
-            })
-            .collect();
-        interval_bars(&values, &ends, hue)
-    }
-
-    fn bars(&self, series: &Series, number: usize) -> Box<dyn Trace> {
-        let points: Vec<&Point> = series
-            .points
-            .iter()
-            .filter(|point| point.y.is_some())
-            .collect();
-        let places: Vec<f64> = points.iter().map(|point| point.x).collect();
-        let heights = points
-            .iter()
-            .filter_map(|point| Some(point.y? / self.units[1]))
-            .collect();
-        let hover = points
-            .iter()
-            .map(|point| self.hover(series, point))
-            .collect();
-        let bars = if self.chart.is_across {
-            Bar::new(heights, places).orientation(Orientation::Horizontal)
-        } else {
-            Bar::new(places, heights)
-        };
-        bars.name(label(&series.name))
-            .marker(Marker::new().color(colour(number)))
-            .hover_text_array(hover)
-            .hover_template(HOVER)
-    }
-
-    /// A grey line for each point from its low to its high end, and marks on them.
-    fn ranges(&self, series: &Series) -> Vec<Box<dyn Trace>> {
-        let is_band = series.look == Look::Band;
-        let (mut along, mut places, mut hover) = (Vec::new(), Vec::new(), Vec::new());
+        let mut path = String::new();
+        let mut is_open = false;
         for point in &series.points {
-            let Some((low, high)) = point.ends else {
+            let Some(y) = point.y.filter(|_| !is_limit(point)) else {
+                is_open = false;
                 continue;
             };
-            let text = self.hover(series, point);
-            along.extend([Some(low / self.units[1]), Some(high / self.units[1]), None]);
-            places.extend([Some(point.x), Some(point.x), None]);
-            hover.extend([text.clone(), text, String::new()]);
+            let (x, y) = self.at(place(point), y);
+            let command = if is_open { 'L' } else { 'M' };
+            let _ = write!(path, "{command}{} {}", px(x), px(y));
+            is_open = true;
         }
-        let ends = Marker::new()
-            .color(GREY)
-            .size(12)
-            .symbol(MarkerSymbol::LineNSOpen)
-            .line(Line::new().width(2.0));
-        let line = if is_band {
-            Line::new().color(BAND).width(14.0)
-        } else {
-            Line::new().color(GREY).width(2.0)
-        };
-        let trace = Scatter::new(along, places)
-            .name(label(&series.name))
-            .line(line)
-            .hover_text_array(hover)
-            .hover_template(HOVER);
-        let mut traces: Vec<Box<dyn Trace>> = vec![if is_band {
-            trace.mode(Mode::Lines)
-        } else {
-            trace.mode(Mode::LinesMarkers).marker(ends)
-        }];
-        let is_open = |point: &&Point| point.kind == Kind::AtLeast;
-        let open = series.points.iter().filter(is_open);
-        let open: Vec<Point> = open
-            .filter_map(|point| {
-                Some(Point {
-                    y: Some(point.ends?.1),
-                    ..point.clone()
-                })
-            })
-            .collect();
-        let centres: Vec<Point> = series
-            .points
-            .iter()
-            .filter(|point| point.y.is_some())
-            .cloned()
-            .collect();
-        for (points, what, symbol) in [
-            (open, "no upper end", MarkerSymbol::TriangleRight),
-            (centres, "likely", MarkerSymbol::Diamond),
-        ] {
-            if !points.is_empty() && !is_band {
-                let marker = Marker::new().color(GREY).size(9).symbol(symbol);
-                let trace = self.scatter(series, &points.iter().collect::<Vec<_>>(), 0.0);
-                traces.push(trace.name(what).mode(Mode::Markers).marker(marker));
+        let is_dashed = series.look == Look::Dashed || number >= colours::SERIES.len();
+        let has_marks = series.look == Look::Dots || series.points.len() <= MARKED_POINTS;
+        html! {
+            @if series.look != Look::Dots {
+                path d=(path) fill="none" stroke=(hue) stroke-width="1.6" stroke-dasharray=[is_dashed.then_some("6 4")] {
+                    title { (label(&series.name)) }
+                }
+            }
+            @for point in series.points.iter().filter(|point| point.kind != Kind::Missing) {
+                @if let Some(y) = point.y {
+                    @let (x, y) = self.at(place(point), y);
+                    @let is_marked = has_marks || point.kind != Kind::Usual;
+                    @if is_marked && !(self.is_across && point.kind == Kind::AtMost) {
+                        g {
+                            title { (hover(chart, series, point)) }
+                            @if let Some(ends) = point.ends { (self.interval(place(point), ends, hue)) }
+                            (mark(point.kind, series.look, number, x, y))
+                            @if self.is_across && series.look == Look::Dots {
+                                text x=(px(x + 12.0)) y=(px(y + 4.5)) { (chart.y.scale.words(point.y.unwrap_or_default())) }
+                            }
+                        }
+                    }
+                }
             }
         }
-        traces
     }
 
-    /// Many points: what a pointer shows is written by the page.
-    fn cloud(&self, series: &Series, number: usize) -> Box<dyn Trace> {
-        // Six digits are more than a screen shows, and a third of the page's length.
-        let rounded = |value: f64| format!("{value:.5e}").parse().unwrap_or(value);
-        let (x, y): (Vec<f64>, Vec<f64>) = series
-            .points
-            .iter()
-            .filter_map(|point| {
-                Some((
-                    rounded(point.x / self.units[0]),
-                    rounded(point.y? / self.units[1]),
-                ))
-            })
-            .unzip();
-        let marker = match series.look {
-            Look::Crosses => Marker::new()
-                .color(LEFT_OUT)
-                .size(7)
-                .symbol(MarkerSymbol::X),
-            _ => Marker::new().color(colour(number)).size(4).opacity(0.6),
-        };
-        Scatter::new(x, y)
-            .name(label(&series.name))
-            .web_gl_mode(self.size() > PLAIN_POINTS)
-            .mode(Mode::Markers)
-            .marker(marker)
-            .hover_text_array(
-                series
-                    .points
-                    .iter()
-                    .map(|point| lines(&point.note))
-                    .collect(),
-            )
-            .hover_template("%{hovertext}<br>%{y} at %{x}<extra></extra>")
-    }
-
-    fn size(&self) -> usize {
-        match &self.chart.body {
-            Body::Points(series) => series.iter().map(|series| series.points.len()).sum(),
-            Body::Cells { .. } => 0,
-        }
-    }
-}
-
-/// The axes, and what is marked on them.
-fn plane(chart: &Chart, series: &[Series]) -> Layout {
-    let points = || series.iter().flat_map(|series| &series.points);
-    let places: Vec<f64> = points().map(|point| point.x).collect();
-    let heights: Vec<f64> = heights(series).collect();
-    let x = axis(&chart.x, &places, 1.0);
-    let y = axis(&chart.y, &heights, largest(series));
-    let has = |look| series.iter().any(|series| series.look == look);
-    if chart.is_across {
-        let (row, names_of_parts) = if has(Look::Bars) {
-            (BAR_ROW, series.len())
-        } else {
-            (ROW, 0)
-        };
-        let names = names(&chart.x);
-        let base = rows(names.len(), row, names_of_parts).bar_mode(BarMode::Relative);
-        let y = match chart.y.scale {
-            Scale::Time => y.range(padded_range(&heights)),
-            _ => y,
-        };
-        return base.x_axis(y).y_axis(rows_axis(names));
-    }
-    marked(
-        chart,
-        &places,
-        layout().bar_mode(BarMode::Group).x_axis(x).y_axis(y),
-    )
-}
-
-/// The range of a logarithmic axis that has room for the words beside its last point.
-fn padded_range(heights: &[f64]) -> AxisRange {
-    let logs = || {
-        heights
-            .iter()
-            .filter(|ns| **ns > 0.0)
-            .map(|ns| (ns / NANOS).log10())
-    };
-    let (first, last) = (
-        logs().fold(0.0, f64::min),
-        logs().fold(f64::NEG_INFINITY, f64::max),
-    );
-    let width = (last - first).max(1.0);
-    AxisRange::new(first - 0.05 * width, last + 0.15 * width)
-}
-
-fn marked(chart: &Chart, places: &[f64], base: Layout) -> Layout {
-    let is_log = chart.x.scale.is_log();
-    let unit = unit(&chart.x, 1.0);
-    let first = places.iter().copied().fold(f64::INFINITY, f64::min);
-    let first = if is_log { first } else { first.min(0.0) };
-    let last = chart
-        .x
-        .end
-        .unwrap_or(places.iter().copied().fold(f64::NEG_INFINITY, f64::max));
-    let mut shapes = Vec::new();
-    let mut notes = Vec::new();
-    let named = |stretch: &&super::Stretch| !stretch.name.is_empty();
-    for (i, stretch) in chart.stretches.iter().filter(named).enumerate() {
-        let (from, to) = (stretch.from, stretch.to);
-        let middle = if is_log {
-            (from * to).sqrt().log10()
-        } else {
-            (from + to) / 2.0
-        };
-        shapes.push(region(
-            from,
-            to,
-            colour(0),
-            if i % 2 == 0 { 0.05 } else { 0.12 },
-        ));
-        notes.push(note(&stretch.name, middle, 0.06));
-    }
-    for stretch in chart
-        .stretches
-        .iter()
-        .filter(|stretch| stretch.name.is_empty())
-    {
-        shapes.push(region(stretch.from, stretch.to, colour(4), 0.3));
-    }
-    shapes.extend(chart.marks.iter().map(|mark| upright(mark.at / unit)));
-    notes.extend(names_at_marks(&chart.marks, [first, last], is_log, unit));
-    base.shapes(shapes).annotations(notes)
-}
-
-fn axis(axis: &Axis, values: &[f64], largest: f64) -> plotly::layout::Axis {
-    let title = &axis.title;
-    let drawn = match &axis.scale {
-        Scale::Time => time_axis(title),
-        Scale::Span => {
-            let unit = quantity::Scale::of(largest).unit;
-            linear_axis(&format!("{title}, {unit}")).range_mode(RangeMode::ToZero)
-        }
-        Scale::Size => {
-            let sizes: Vec<u64> = values.iter().map(|size| *size as u64).collect();
-            size_axis(title, &sizes)
-        }
-        Scale::Linear => linear_axis(title),
-        Scale::Zero => linear_axis(title).range_mode(RangeMode::ToZero),
-        Scale::Log => log_axis(title),
-        Scale::Count => {
-            let mut ticks = values.to_vec();
-            ticks.sort_by(f64::total_cmp);
-            ticks.dedup();
-            linear_axis(title)
-                .tick_mode(TickMode::Array)
-                .tick_values(ticks)
-        }
-        Scale::Share => share_axis(title),
-        Scale::Names(names) => {
-            let angle = if names.iter().map(|name| name.len() + 2).sum::<usize>() > 80 {
-                -40.0
+    /// A line from the low to the high end, with a cap at each.
+    fn interval(&self, place: f64, (low, high): (f64, f64), hue: &str) -> Markup {
+        let ((x1, y1), (x2, y2)) = (self.at(place, low), self.at(place, high));
+        let cap = |x: f64, y: f64| {
+            if self.is_across {
+                format!("M{} {}v8", px(x), px(y - 4.0))
             } else {
-                0.0
-            };
-            list_axis(title, names).tick_angle(angle)
+                format!("M{} {}h8", px(x - 4.0), px(y))
+            }
+        };
+        let line = format!("M{} {}L{} {}", px(x1), px(y1), px(x2), px(y2));
+        html! { path d={ (line) (cap(x1, y1)) (cap(x2, y2)) } fill="none" stroke=(hue) stroke-width="1.5" {} }
+    }
+
+    fn area(&self, chart: &Chart, series: &Series, number: usize, stack: &mut Stack) -> Markup {
+        let hue = colours::of_series(number);
+        let (mut upper, mut lower) = (String::new(), Vec::new());
+        let mut corners = Vec::new();
+        for point in &series.points {
+            let (bottom, top) = stack.add(point);
+            let (x, y) = self.at(point.x, top);
+            let command = if upper.is_empty() { 'M' } else { 'L' };
+            let _ = write!(upper, "{command}{} {}", px(x), px(y));
+            lower.push(self.at(point.x, bottom));
+            corners.push((x, y, point));
         }
-        Scale::Edges(edges) => edges_axis(title, edges),
-    };
-    match axis.end {
-        Some(end) => drawn.range(AxisRange::new(0.0, end)),
-        None => drawn,
+        for (x, y) in lower.into_iter().rev() {
+            let _ = write!(upper, "L{} {}", px(x), px(y));
+        }
+        html! {
+            path d={ (upper) "Z" } fill=(hue) fill-opacity="0.45" stroke=(hue) {}
+            @for (x, y, point) in corners {
+                g {
+                    title { (hover(chart, series, point)) }
+                    circle cx=(px(x)) cy=(px(y)) r="3.5" fill=(hue) {}
+                }
+            }
+        }
+    }
+
+    /// Bars beside each other, or in rows on top of each other.
+    fn bars(
+        &self,
+        chart: &Chart,
+        series: &Series,
+        number: usize,
+        (group, groups): (usize, usize),
+        stack: &mut Stack,
+    ) -> Markup {
+        let hue = colours::of_series(number);
+        let room = self.room(series);
+        let zero = if self.is_across { 0.0 } else { self.height };
+        html! {
+            @for point in series.points.iter().filter(|point| point.y.is_some()) {
+                @let (bottom, top) = if self.is_across { stack.add(point) } else { (0.0, point.y.unwrap_or(0.0)) };
+                @let ((x0, y0), (x1, y1)) = (self.at(point.x, bottom), self.at(point.x, top));
+                rect fill=(hue)
+                    x=(px(if self.is_across { x0.min(x1) } else { x1 - room / 2.0 + room * group as f64 / groups as f64 }))
+                    y=(px(if self.is_across { y1 - room / 2.0 } else { y0.min(y1) }))
+                    width=(px(if self.is_across { (x1 - x0).abs() } else { room / groups as f64 }))
+                    height=(px(if self.is_across { room } else { (y1 - y0.min(zero)).abs() })) {
+                    title { (hover(chart, series, point)) }
+                }
+            }
+        }
+    }
+
+    /// How broad a bar may be: a share of the least distance of two places.
+    fn room(&self, series: &Series) -> f64 {
+        let along = |point: &Point| {
+            let (x, y) = self.at(point.x, 0.0);
+            if self.is_across { y } else { x }
+        };
+        let mut places: Vec<f64> = series.points.iter().map(along).collect();
+        places.sort_by(f64::total_cmp);
+        let gaps = places.windows(2).map(|pair| pair[1] - pair[0]);
+        let whole = if self.is_across {
+            BAR_ROW
+        } else {
+            self.width / 8.0
+        };
+        BAR * gaps.filter(|gap| *gap > 0.0).fold(whole, f64::min)
+    }
+
+    /// A line for each point from its low to its high end, with an arrow where that is not known, and a mark at its height.
+    fn ranges(&self, chart: &Chart, series: &Series) -> Markup {
+        let is_band = series.look == Look::Band;
+        html! {
+            @for point in &series.points {
+                g stroke="currentColor" stroke-opacity=(if is_band { "0.3" } else { "0.8" }) {
+                    title { (hover(chart, series, point)) }
+                    @if let Some((low, high)) = point.ends {
+                        @let ((x0, y0), (x1, y1)) = (self.at(point.x, low), self.at(point.x, high));
+                        @if is_band {
+                            path d={ "M" (px(x0)) " " (px(y0)) "L" (px(x1)) " " (px(y1)) } stroke-width="14" {}
+                        } @else {
+                            (self.interval(point.x, (low, high), "currentColor"))
+                            @if point.kind == Kind::AtLeast {
+                                path d={ "M" (px(x1)) " " (px(y1 - 5.0)) "l9 5l-9 5z" } {}
+                            }
+                        }
+                    }
+                    @if let Some(height) = point.y.filter(|_| !is_band) {
+                        @let (x, y) = self.at(point.x, height);
+                        path d={ "M" (px(x)) " " (px(y - 6.0)) "l6 6l-6 6l-6 -6z" } {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// Many points, each pixel once.
+    fn cloud(&self, chart: &Chart, series: &Series, number: usize) -> Markup {
+        let is_cross = series.look == Look::Crosses;
+        let hue = if is_cross {
+            colours::LEFT_OUT
+        } else {
+            colours::of_series(number)
+        };
+        let shape = if is_cross {
+            "m-3 -3l6 6m0 -6l-6 6"
+        } else {
+            "h0"
+        };
+        let (width, opacity) = if is_cross { ("1.5", "1") } else { ("4", "0.6") };
+        let is_titled = series.points.len() <= TITLED_POINTS;
+        let mut path = String::new();
+        let mut seen = HashSet::new();
+        let mut titled = Vec::new();
+        for point in &series.points {
+            let Some(height) = point.y else { continue };
+            let (x, y) = self.at(point.x, height);
+            let (x, y) = (x.round() as i32, y.round() as i32);
+            let at = format!("M{x} {y}{shape}");
+            if is_titled {
+                titled.push((at, point));
+            } else if seen.insert((x, y)) {
+                path.push_str(&at);
+            }
+        }
+        html! {
+            g fill="none" stroke=(hue) stroke-width=(width) stroke-opacity=(opacity) stroke-linecap="round" {
+                @if !path.is_empty() { path d=(path) {} }
+                @for (at, point) in titled {
+                    path d=(at) { title { (hover(chart, series, point)) } }
+                }
+            }
+        }
+    }
+
+    // --- marks --------------------------------------------------------------------------------------------------------
+
+    fn marks(&self, chart: &Chart) -> Markup {
+        let mut marks: Vec<(f64, &super::Mark)> = chart
+            .marks
+            .iter()
+            .map(|mark| (self.place.share(mark.at) * self.width, mark))
+            .filter(|(x, _)| (0.0..=self.width).contains(x))
+            .collect();
+        marks.sort_by(|a, b| a.0.total_cmp(&b.0));
+        // Where the last name of each row ends.
+        let mut rows: Vec<f64> = Vec::new();
+        html! {
+            @for (x, mark) in marks {
+                @let name = label(&mark.name);
+                @let half = LETTER * (name.chars().count() + 2) as f64 / 2.0;
+                @let middle = x.clamp(half, (self.width - half).max(half));
+                @let row = rows.iter().position(|end| *end <= middle - half).unwrap_or(rows.len());
+                @let _ = if row == rows.len() { rows.push(0.0) };
+                @let _ = rows[row] = middle + half;
+                g {
+                    title { (crate::plain::plain(&mark.cause)) }
+                    path d={ "M" (px(x)) " 0V" (px(self.height)) } stroke="currentColor" stroke-opacity="0.7" stroke-dasharray="2 3" {}
+                    text x=(px(middle)) y=(px(14.0 + LINE * row as f64)) text-anchor="middle" font-size="11" { (name) }
+                }
+            }
+        }
+    }
+
+    /// Named stretches shade the chart in turn; one without a name stands out.
+    fn stretches(&self, stretches: &[Stretch]) -> Markup {
+        html! {
+            @for (i, stretch) in stretches.iter().enumerate() {
+                @let (from, to) = (self.place.share(stretch.from).max(0.0) * self.width, self.place.share(stretch.to).min(1.0) * self.width);
+                @let (hue, opacity) = match (stretch.name.is_empty(), i % 2) {
+                    (true, _) => (colours::STRETCH, "0.3"),
+                    (false, 0) => (colours::of_series(0), "0.05"),
+                    (false, _) => (colours::of_series(0), "0.12"),
+                };
+                rect x=(px(from)) y="0" width=(px((to - from).max(0.0))) height=(px(self.height)) fill=(hue) fill-opacity=(opacity) {}
+                text x=(px((from + to) / 2.0)) y=(px(self.height - 8.0)) text-anchor="middle" font-size="11" { (label(&stretch.name)) }
+            }
+        }
+    }
+
+    // --- cells --------------------------------------------------------------------------------------------------------
+
+    fn cells(&self, chart: &Chart, rows: &[Vec<(Option<f64>, String)>], hues: &Hues) -> Markup {
+        html! {
+            @for (row, cells) in rows.iter().enumerate() {
+                @for (column, (value, text)) in cells.iter().enumerate() {
+                    @let (row, column) = (row as f64, column as f64);
+                    @let ((x0, y1), (x1, y0)) = (self.at(column - 0.5, row - 0.5), self.at(column + 0.5, row + 0.5));
+                    @let hue = value.map_or("none".to_owned(), |value| hues.of(value));
+                    rect x=(px(x0)) y=(px(y0)) width=(px(x1 - x0)) height=(px(y1 - y0)) fill=(hue) pointer-events="all" {
+                        title {
+                            (chart.x.scale.words(column)) ", " (chart.y.title) ": " (chart.y.scale.words(row)) "\n" (crate::plain::plain(text))
+                        }
+                    }
+                }
+            }
+        }
     }
 }
 
-fn heat(chart: &Chart, rows: &[Vec<(Option<f64>, String)>], is_time: bool) -> Box<dyn Trace> {
-    let height = |value: f64| if is_time { value.log10() } else { value };
-    let heights: Vec<Vec<Option<f64>>> = rows
-        .iter()
-        .map(|row| row.iter().map(|(value, _)| value.map(height)).collect())
-        .collect();
-    let hover = rows.iter().enumerate().map(|(row, cells)| {
-        let cell = |(column, (_, text)): (usize, &(Option<f64>, String))| {
-            let (x, y) = (
-                chart.x.scale.words(column as f64),
-                chart.y.scale.words(row as f64),
-            );
-            format!(
-                "{}, {}: {}<br>{}",
-                label(&x),
-                label(&chart.y.title),
-                label(&y),
-                label(text)
-            )
+/// The colours of the values of a heat map.
+struct Hues {
+    is_log: bool,
+    from: f64,
+    to: f64,
+}
+
+impl Hues {
+    fn new(rows: &[Vec<(Option<f64>, String)>], is_time: bool) -> Self {
+        let is_log = is_time;
+        let values = || rows.iter().flatten().filter_map(|(value, _)| *value);
+        let shown = values().filter(|value| value.is_finite() && (!is_log || *value > 0.0));
+        let (from, to) = shown.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(value), high.max(value))
+        });
+        let (from, to) = if from < to {
+            (from, to)
+        } else {
+            (0.9 * from, 1.1 * to)
         };
-        cells.iter().enumerate().map(cell).collect()
-    });
-    let decade = |power| [1.0, 2.0, 5.0].map(|step| step * 10_f64.powi(power));
-    let times: Vec<f64> = (0..10).flat_map(decade).collect();
-    let bar = ColorBar::new().exponent_format(ExponentFormat::SI);
-    let bar = if is_time {
-        bar.tick_vals(times.iter().map(|ns| ns.log10()).collect())
-            .tick_text(times.iter().map(|ns| quantity::time(*ns)).collect())
-    } else {
-        bar
+        Hues { is_log, from, to }
+    }
+
+    fn measure(&self, value: f64) -> f64 {
+        if self.is_log {
+            value.max(f64::MIN_POSITIVE).ln()
+        } else {
+            value
+        }
+    }
+
+    fn of(&self, value: f64) -> String {
+        let (from, to) = (self.measure(self.from), self.measure(self.to));
+        colours::viridis((self.measure(value) - from) / (to - from))
+    }
+
+    /// The colours with their values, beside a map.
+    fn scale(&self, width: f64, height: f64) -> Markup {
+        const STEPS: usize = 32;
+        const NAMED: usize = 8;
+        let value = |step: usize| {
+            let part = step as f64 / STEPS as f64;
+            let (from, to) = (self.measure(self.from), self.measure(self.to));
+            let value = from + part * (to - from);
+            if self.is_log { value.exp() } else { value }
+        };
+        let name = if self.is_log {
+            quantity::time
+        } else {
+            quantity::rounded
+        };
+        let (x, step_height) = (width + 14.0, height / (STEPS + 1) as f64);
+        html! {
+            @for step in 0..=STEPS {
+                @let y = height - step_height * (step + 1) as f64;
+                rect x=(px(x)) y=(px(y)) width="16" height=(px(step_height + 0.5)) fill=(self.of(value(step))) {}
+                @if step % NAMED == 0 {
+                    text x=(px(x + 22.0)) y=(px(y + step_height / 2.0 + 4.5)) { (name(value(step))) }
+                }
+            }
+        }
+    }
+}
+
+/// A mark of the shape of its series, so that series are told apart without colour. A ring marks a suspect number, a triangle a limit.
+fn mark(kind: Kind, look: Look, number: usize, x: f64, y: f64) -> Markup {
+    let hue = colours::of_series(number);
+    let shape = match (look, number % 4) {
+        (Look::Dashed, _) | (_, 1) => "m0 -5l5 5l-5 5l-5 -5z",
+        (_, 0) => "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z",
+        (_, 2) => "m-4 -4h8v8h-8z",
+        _ => "m0 -5l5 9h-10z",
     };
-    HeatMap::new_z(heights)
-        .hover_text_matrix(hover.collect())
-        .hover_template(HOVER)
-        .hover_on_gaps(true)
-        .color_scale(ColorScale::Palette(ColorScalePalette::Viridis))
-        .color_bar(bar)
+    let is_filled = look != Look::Dashed && matches!(number % 4, 0 | 2);
+    let at = format!("M{} {}", px(x), px(y));
+    let fill = if is_filled { hue } else { "none" };
+    html! {
+        // A pointer need not be exact.
+        circle cx=(px(x)) cy=(px(y)) r="9" fill="none" pointer-events="all" {}
+        @if kind == Kind::AtMost {
+            path d={ (at) "m-6 -5h12l-6 10z" } fill="none" stroke=(hue) stroke-width="1.5" {}
+        } @else {
+            path d={ (at) (shape) } fill=(fill) stroke=(hue) stroke-width="1.5" {}
+        }
+        @if kind == Kind::Suspect {
+            circle cx=(px(x)) cy=(px(y)) r="8" fill="none" stroke=(hue) stroke-width="1.5" {}
+        }
+    }
+}
+
+/// What a pointer on a point shows.
+fn hover(chart: &Chart, series: &Series, point: &Point) -> String {
+    let suspect = if point.kind == Kind::Suspect {
+        ", suspect"
+    } else {
+        ""
+    };
+    let text = if point.text.is_empty() {
+        chart.y.scale.words(point.y.unwrap_or_default())
+    } else {
+        point.text.clone()
+    };
+    let lines = [
+        chart.x.scale.words(point.x),
+        format!("{}: {text}{suspect}", label(&series.name)),
+        point.note.clone(),
+    ];
+    let lines = lines.iter().filter(|line| !line.is_empty());
+    let lines: Vec<_> = lines.map(|line| crate::plain::plain(line)).collect();
+    lines.join("\n")
+}
+
+/// The number of a series' colour: that of its name, unless it has one of its own.
+fn number(drawn: &[&Series], series: &Series) -> usize {
+    series.hue.unwrap_or_else(|| {
+        let mut names: Vec<&str> = Vec::new();
+        for one in drawn {
+            if !names.contains(&one.name.as_str()) {
+                names.push(&one.name);
+            }
+        }
+        names
+            .iter()
+            .position(|name| *name == series.name)
+            .unwrap_or(0)
+    })
+}
+
+/// A name of the legend.
+struct Entry<'a> {
+    series: &'a Series,
+    number: usize,
+}
+
+/// Each name once; none where there is one alone.
+fn legend(series: &[Series]) -> Vec<Entry<'_>> {
+    let drawn: Vec<&Series> = series.iter().filter(|series| series.is_drawn()).collect();
+    let mut entries: Vec<Entry<'_>> = Vec::new();
+    for series in &drawn {
+        if !entries.iter().any(|entry| entry.series.name == series.name) {
+            let number = number(&drawn, series);
+            entries.push(Entry { series, number });
+        }
+    }
+    if entries.len() < 2 {
+        Vec::new()
+    } else {
+        entries
+    }
+}
+
+/// The row of each name, where it begins, and where it ends.
+fn legend_rows(entries: &[Entry<'_>]) -> Vec<(f64, f64, f64)> {
+    let mut rows: Vec<(f64, f64, f64)> = Vec::new();
+    for entry in entries {
+        let width = 48.0 + 1.15 * LETTER * label(&entry.series.name).chars().count() as f64;
+        let (row, x) = rows.last().map_or((0.0, 0.0), |(row, _, end)| (*row, *end));
+        let (row, x) = if x + width > WIDTH - 140.0 {
+            (row + 1.0, 0.0)
+        } else {
+            (row, x)
+        };
+        rows.push((row, x, x + width));
+    }
+    rows
+}
+
+impl Entry<'_> {
+    fn markup(&self, x: f64, y: f64) -> Markup {
+        let hue = match self.series.look {
+            Look::Range | Look::Band => "currentColor",
+            Look::Crosses => colours::LEFT_OUT,
+            _ => colours::of_series(self.number),
+        };
+        let is_dashed = self.series.look == Look::Dashed || self.number >= colours::SERIES.len();
+        html! {
+            @match self.series.look {
+                Look::Bars | Look::Area | Look::Band => {
+                    rect x=(px(x)) y=(px(y - 5.0)) width="22" height="10" fill=(hue) fill-opacity="0.8" {}
+                }
+                Look::Line | Look::Dashed | Look::Range => {
+                    path d={ "M" (px(x)) " " (px(y)) "h22" } stroke=(hue) stroke-width="1.6" stroke-dasharray=[is_dashed.then_some("6 4")] {}
+                }
+                Look::Dots | Look::Cloud | Look::Crosses => {
+                    (mark(Kind::Usual, Look::Dots, self.number, x + 11.0, y))
+                }
+            }
+            text x=(px(x + 28.0)) y=(px(y + 4.5)) { (label(&self.series.name)) }
+        }
+    }
+}
+
+/// A length as SVG has it: to a tenth of a pixel.
+fn px(length: f64) -> String {
+    let tenths = (length * 10.0).round() / 10.0;
+    format!("{}", tenths + 0.0)
 }

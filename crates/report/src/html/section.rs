@@ -74,7 +74,7 @@ fn block(block: &Block, prefix: &str, about: &str) -> Markup {
 fn figure(figure: &Figure, prefix: &str) -> Markup {
     html! {
         figure {
-            div id=(figure_id(prefix, figure)) class="drawing" {}
+            div id=(figure_id(prefix, figure)) class="drawing" { (figure.svg) }
             figcaption { strong { (plain(&figure.title)) "." } " " (plain(&figure.caption)) }
             @if let Some(grid) = figure.table.as_ref().filter(|grid| !grid.is_empty()) {
                 details { summary { "The numbers of this figure" } (table::markup(grid, &figure.title)) }

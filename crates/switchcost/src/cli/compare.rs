@@ -56,9 +56,7 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Named::<Condition>::new())]
     pub(crate) across: Vec<Condition>,
 
-    /// Write figures as PNG and SVG, and tables as CSV, into the folder DIR
-    ///
-    /// Pictures are drawn by Chromium, which must be installed.
+    /// Write figures as SVG, and tables as CSV, into the folder DIR
     #[arg(
         long,
         value_name = "DIR",

@@ -13,7 +13,7 @@ Examples:
   switchcost report run.jsonl -o report.html          one page with figures, for any browser,
                                                       without a network
   switchcost report a.parquet b.parquet -o both.html  several records on one page
-  switchcost report run.jsonl --figures figures       each figure as PNG and SVG, each table as CSV";
+  switchcost report run.jsonl --figures figures       each figure as SVG, each table as CSV";
 
 /// Prints the report of measure or simulate again, from the record alone, on this machine or another; or writes it as one
 /// page of HTML with figures, and a table beside each.
@@ -23,9 +23,7 @@ pub(crate) struct ReportArguments {
     /// The records, of measurements or simulations [default: the newest in ~/.local/state/switchcost/runs]
     pub(crate) record: Vec<PathBuf>,
 
-    /// Write figures as PNG and SVG, and tables as CSV, into the folder DIR
-    ///
-    /// Pictures are drawn by Chromium, which must be installed.
+    /// Write figures as SVG, and tables as CSV, into the folder DIR
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) figures: Option<PathBuf>,
 

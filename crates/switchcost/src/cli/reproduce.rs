@@ -83,9 +83,7 @@ pub(crate) struct ReproduceArguments {
     #[arg(long, help_heading = "Precision and time")]
     pub(crate) system: bool,
 
-    /// Also write each figure as PNG and SVG, and each table as CSV, into figures/ in the folder
-    ///
-    /// Pictures are drawn by Chromium, which must be installed.
+    /// Also write each figure as SVG, and each table as CSV, into figures/ in the folder
     #[arg(long, help_heading = "Output")]
     pub(crate) figures: bool,
 

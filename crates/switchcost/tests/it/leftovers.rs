@@ -1,7 +1,7 @@
 //! What a run leaves that is ended in the middle: no process, no temporary file, nothing beside a result.
 
 use std::fs;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -250,59 +250,6 @@ fn what_a_run_leaves_that_was_killed_with_its_watcher_the_next_one_removes() {
         !own.exists()
     });
     nothing_is_left(&place, &room);
-}
-
-/// A browser that never comes to an end, and makes its folders again if they are missing.
-fn endless_browser(place: &Place, begun: &Path) -> PathBuf {
-    let folder = place.path("bin");
-    fs::create_dir_all(&folder).expect("a folder");
-    let browser = folder.join("chromium");
-    let script = format!(
-        "#!/bin/sh\n: > \"$TMPDIR/.org.chromium\"\nsetsid sleep 1000 &\n\
-         while :; do mkdir -p \"$TMPDIR/profile/cache\"; : > \"$TMPDIR/profile/cache/index\"; done &\necho \"$TMPDIR\" > {}\nsleep 1000\n",
-        text(begun)
-    );
-    fs::write(&browser, script).expect("written");
-    fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).expect("executable");
-    folder
-}
-
-#[test]
-fn a_browser_ends_with_the_program_and_leaves_nothing() {
-    for signal in ENDINGS {
-        let place = Place::new();
-        let (room, begun) = (room(&place), place.path("begun"));
-        let path = format!(
-            "{}:{}",
-            text(&endless_browser(&place, &begun)),
-            std::env::var("PATH").expect("a path")
-        );
-        let mut command: Command = started(
-            &place,
-            &[
-                "report",
-                &sample(),
-                "--figures",
-                text(&place.path("figures")),
-            ],
-        );
-        let mut child = command
-            .env("PATH", path)
-            .env("TMPDIR", &room)
-            .spawn()
-            .expect("it starts");
-        await_that("the browser has begun", || {
-            fs::read_to_string(&begun).is_ok_and(|text| text.ends_with('\n'))
-        });
-        let its_own = fs::read_to_string(&begun).expect("a path");
-        assert!(
-            its_own.starts_with(text(&room.join("switchcost-1"))),
-            "{its_own}"
-        );
-        end(&mut child, signal);
-        child.wait().expect("it ends");
-        nothing_is_left(&place, &room);
-    }
 }
 
 /// A script that starts processes in its group, in a session of their own, and as orphans.

@@ -1,9 +1,7 @@
-use std::collections::HashMap;
-
 use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFinding};
 
 use crate::entry::Entry;
-use crate::figure::{Figure, Tile, tiles};
+use crate::figure::{Axis, Chart, Look, Point, Scale, Series};
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{count, rounded, share};
@@ -20,7 +18,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         "Causes of switches",
         "segments by why the task had left the CPU before",
     );
-    page.figure(|| Some(draw(design)));
+    page.figure(|| draw(design).figure());
     page.method(&["simulated-cost"]);
 }
 
@@ -31,34 +29,7 @@ fn causes(design: &DesignFinding) -> impl Iterator<Item = (&str, &GroupFinding)>
     })
 }
 
-/// `voluntary syscall read` lies in `voluntary syscall`, and that in `voluntary`.
-fn nested(design: &DesignFinding) -> Vec<Tile> {
-    let mut places: HashMap<String, usize> = HashMap::new();
-    let mut tiles: Vec<Tile> = Vec::new();
-    for (cause, group) in causes(design) {
-        let (mut within, mut path) = (None, String::new());
-        for word in cause.splitn(3, ' ') {
-            path = format!("{path} {word}");
-            let place = *places.entry(path.clone()).or_insert_with(|| {
-                tiles.push(Tile {
-                    within,
-                    name: word.to_owned(),
-                    value: 0.0,
-                    hover: String::new(),
-                });
-                tiles.len() - 1
-            });
-            tiles[place].value += group.segments as f64;
-            within = Some(place);
-        }
-    }
-    for tile in &mut tiles {
-        tile.hover = format!("{} segments", count(tile.value as u64));
-    }
-    tiles
-}
-
-fn draw(design: &DesignFinding) -> Figure {
+fn draw(design: &DesignFinding) -> Chart {
     let columns =
         Grid::new(1)
             .left(["cause"])
@@ -68,14 +39,20 @@ fn draw(design: &DesignFinding) -> Figure {
         let part = share(design.share_of_excess(group)).into();
         vec![cause.into(), count(group.segments).into(), cycles, part]
     });
-    Figure {
-        name: "causes".to_owned(),
-        title: "Causes of switches".to_owned(),
-        caption: format!(
-            "An area is a number of segments. Choose a tile to look into it. The excess cycles in the table are those on {}.",
+    let bars = causes(design).enumerate().map(|(place, (_, group))| {
+        let text = format!("{} segments", count(group.segments));
+        Point::new(place as f64, group.segments as f64, text)
+    });
+    let (x, y) = (
+        Axis::names("cause", causes(design).map(|(cause, _)| cause)),
+        Axis::new(Scale::Zero, "segments"),
+    );
+    Chart::new("causes", "Causes of switches", x, y)
+        .across()
+        .with([Series::new(Look::Bars, "segments", bars)])
+        .caption(format!(
+            "The excess cycles in the table are those on {}.",
             design.name
-        ),
-        drawing: tiles(&nested(design)),
-        table: Some(columns.with_rows(rows)),
-    }
+        ))
+        .numbers(columns.with_rows(rows))
 }

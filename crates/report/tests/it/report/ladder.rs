@@ -155,7 +155,7 @@ fn on_a_page_each_class_has_its_figure_and_warm_ups_are_curves() {
         points: &[],
     }]);
     assert_eq!(
-        html.figures[..3],
+        html.figure_ids()[..3],
         [
             "figure-r1-ladder-hand-off",
             "figure-r1-ladder-swap",

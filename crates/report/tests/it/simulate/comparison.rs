@@ -96,7 +96,10 @@ fn the_page_has_both_curves_and_is_called_simulated() {
         "cumulative-1",
         "cumulative-2",
     ];
-    assert_eq!(html.figures, names.map(|name| format!("figure-c1-{name}")));
+    assert_eq!(
+        html.figure_ids(),
+        names.map(|name| format!("figure-c1-{name}"))
+    );
     let place = |text: &str| {
         html.page
             .find(text)

@@ -440,11 +440,11 @@ fn a_sweep_has_a_row_a_value_or_a_matrix_of_two_fields() {
     };
     let html = switchcost_report::html::render(&[part]);
     assert!(
-        html.figures
+        html.figure_ids()
             .iter()
-            .any(|figure| figure == "figure-r1-sweep-1-1-l1d-mpki"),
+            .any(|figure| *figure == "figure-r1-sweep-1-1-l1d-mpki"),
         "{:?}",
-        html.figures
+        html.figure_ids()
     );
 }
 
@@ -551,9 +551,9 @@ fn the_page_of_several_orders_has_their_curves() {
     let html = switchcost_report::html::render(&parts);
     for name in ["figure-all-cost-by-quantum", "figure-all-share-by-quantum"] {
         assert!(
-            html.figures.iter().any(|figure| figure == name),
+            html.figure_ids().iter().any(|figure| *figure == name),
             "{name} of {:?}",
-            html.figures
+            html.figure_ids()
         );
     }
     assert!(
@@ -565,11 +565,11 @@ fn the_page_of_several_orders_has_their_curves() {
     let alike = switchcost_report::html::render(&[parts[0], parts[0]]);
     assert!(
         !alike
-            .figures
+            .figure_ids()
             .iter()
             .any(|figure| figure.contains("quantum")),
         "{:?}",
-        alike.figures
+        alike.figure_ids()
     );
 }
 

@@ -1,0 +1,308 @@
+//! Pages of every kind, made of records whose words are hostile: each figure is a picture that stands alone, and no word is markup.
+
+use switchcost_analysis::compare::{Request, compare_simulations};
+use switchcost_analysis::{Findings, FlagName, Point, observation};
+use switchcost_record::{Arm, MeasureRecord};
+use switchcost_report::html::{Html, Part, render, render_comparison, render_reproduction};
+use switchcost_report::reproduce::{Command, Reproduction};
+use switchcost_reproduce::{
+    Axis, Cell, Chart, Claim, Exhibit, Other, Paper, Reason, Series, Style, Table, Verdict, table,
+};
+use switchcost_workload::Access;
+
+use crate::observe::fixture::observed;
+use crate::report::fixture::{about, counters, measured, pairs, sized, suspect, walked, whole};
+use crate::report::{compared, recorded};
+use crate::simulate::fixture as simulated;
+
+const HARM: &str = "</script><script>window.harmed=1</script><img src=x onerror=\"window.harmed=2\"><b>bold</b>\
+                    <a href=\"javascript:window.harmed=3\">link</a>&lt;i&gt;$x^2$";
+const MARKUP: &str = "<b>bold</b><a href=\"//x\">link</a>&lt;";
+
+/// All figures of a measurement: a grid of sizes, strides and accesses, rings, pairs, counters, samples.
+fn measurement(samples: usize) -> (MeasureRecord, Findings, Vec<Point>) {
+    let mut findings = whole();
+    findings.results[0].counters = counters();
+    for stride in [64, 512] {
+        for access in [Access::Read, Access::Write] {
+            for kib in [16, 64, 256] {
+                let mut case = sized(2, kib);
+                case.working_set.stride_bytes = switchcost_units::Bytes(stride);
+                case.working_set.access = access;
+                findings
+                    .results
+                    .push(walked(case, 1_740.0, about(kib as f64 * stride as f64)));
+            }
+        }
+    }
+    findings.results.extend(
+        [4, 8, 16].map(|tasks| measured(sized(tasks, 0), 1_740.0 + f64::from(tasks) * 20.0)),
+    );
+    findings.results.extend(pairs());
+    findings.results.push(suspect(
+        measured(sized(32, 0), 2_000.0),
+        FlagName::Disturbed,
+        "40 of 220 samples",
+    ));
+    let mut record = recorded::record();
+    record.header.plan.cases = findings
+        .results
+        .iter()
+        .map(|finding| finding.case.clone())
+        .collect();
+    let cases = record.header.plan.cases.len();
+    (
+        record,
+        findings,
+        (0..samples).map(|i| point(i, cases)).collect(),
+    )
+}
+
+fn point(i: usize, cases: usize) -> Point {
+    Point {
+        case: (i % cases) as u32,
+        arm: if i.is_multiple_of(2) {
+            Arm::SwitchDirect
+        } else {
+            Arm::BaselineDirect
+        },
+        at_seconds: i as f64 * 3e-3,
+        handoff_seconds: (2_000_000 + (i as u64 * 7919) % 3_000_000) as f64 / 3e12,
+        left_out: if i % 97 == 5 {
+            vec!["steal", "frequency"]
+        } else {
+            Vec::new()
+        },
+    }
+}
+
+fn measured_page(samples: usize, name: &str) -> Html {
+    let (record, findings, points) = measurement(samples);
+    render(&[Part::Measured {
+        name,
+        record: &record,
+        findings: &findings,
+        points: &points,
+    }])
+}
+
+fn simulated_page() -> Html {
+    let (mut head, mut findings) = simulated::whole();
+    head.trace.source = HARM.to_owned();
+    for design in &mut findings.designs {
+        design
+            .code
+            .iter_mut()
+            .for_each(|code| code.program = HARM.to_owned());
+        design
+            .evictions
+            .iter_mut()
+            .for_each(|table| table.programs = vec![HARM.to_owned(), MARKUP.to_owned()]);
+    }
+    render(&[Part::Simulated {
+        name: HARM,
+        head: &head,
+        findings: &findings,
+    }])
+}
+
+fn observed_page() -> Html {
+    let observation = observed(HARM, MARKUP);
+    render(&[Part::Observed {
+        name: HARM,
+        observation: &observation,
+        findings: &observation::analyse(&observation),
+    }])
+}
+
+/// A claim of the table, with hostile words wherever a record may put some.
+fn harmful_claim() -> Claim {
+    let mut entry = table(Paper::Li2007).swap_remove(0);
+    let harm = || HARM.to_owned();
+    (entry.statement, entry.quantity, entry.bounds) = (harm(), harm(), harm());
+    let reason = Reason {
+        statement: harm(),
+        quantity: harm(),
+        rule: entry.rule,
+        run: harm(),
+        terms: Vec::new(),
+        found: harm(),
+        verdict: Verdict::Holds,
+    };
+    let found = MARKUP.to_owned();
+    let other = Other {
+        file: harm(),
+        machine: harm(),
+        terms: Vec::new(),
+        verdict: Verdict::Differs,
+    };
+    let (verdict, alone) = (Verdict::Differs, Verdict::Differs);
+    let (reasons, why_not) = (vec![reason], Some(harm()));
+    Claim {
+        entry,
+        terms: Vec::new(),
+        found,
+        verdict,
+        alone,
+        others: vec![other],
+        missing: None,
+        reasons,
+        why_not,
+    }
+}
+
+/// One figure with axes of each kind, whose words are hostile.
+fn reproduced_page() -> Html {
+    let series = |name: &str, style, y: [f64; 3]| Series {
+        name: name.to_owned(),
+        style,
+        x: vec![1024.0, 2048.0, 65536.0],
+        y: y.to_vec(),
+        intervals: if style == Style::Found {
+            y.iter().map(|y| (y * 0.9, y * 1.1)).collect()
+        } else {
+            Vec::new()
+        },
+    };
+    let chart = |x_axis, y_axis| Chart {
+        x_title: MARKUP.to_owned(),
+        x_axis,
+        x_names: Vec::new(),
+        y_title: HARM.to_owned(),
+        y_axis,
+        series: vec![
+            series(HARM, Style::Found, [0.1, 0.2, 0.4]),
+            series("published", Style::Published, [0.2, 0.3, 0.5]),
+        ],
+        marks: vec![(2048.0, MARKUP.to_owned())],
+    };
+    let exhibit = |name: &str, x_axis, y_axis| Exhibit {
+        name: name.to_owned(),
+        title: HARM.to_owned(),
+        claims: vec![harmful_claim()],
+        table: Table {
+            columns: vec![HARM.to_owned()],
+            rows: vec![vec![Cell::Text(HARM.to_owned())]],
+        },
+        chart: Some(chart(x_axis, y_axis)),
+        notes: vec![HARM.to_owned()],
+        steps: Vec::new(),
+    };
+    let exhibits = [
+        exhibit("Figure 1", Axis::Size, Axis::Time),
+        exhibit("Figure 2", Axis::Linear, Axis::Share),
+        exhibit("Figure 3", Axis::Size, Axis::Linear),
+    ];
+    let commands = [Command {
+        step: "a".to_owned(),
+        line: HARM.to_owned(),
+        missing: Some(HARM.to_owned()),
+    }];
+    let reproduction = Reproduction::new(Paper::Li2007, &exhibits, &commands, HARM);
+    render_reproduction(&reproduction)
+}
+
+fn compared_pages() -> [Html; 2] {
+    let names = [[HARM.to_owned()], ["new.jsonl".to_owned()]];
+    let request = Request {
+        base: &names[0],
+        new: &names[1],
+        ..Request::default()
+    };
+    let measured = render_comparison(&compared::comparison(HARM, MARKUP, request));
+    let (head, findings) = simulated::whole();
+    let mut other = head.clone();
+    other.trace.instructions += 1;
+    let sides = ([(&head, &findings)], [(&other, &findings)]);
+    let simulated = render_comparison(&compare_simulations(&sides.0, &sides.1, request));
+    [measured, simulated]
+}
+
+fn pages() -> Vec<(&'static str, Html)> {
+    let [measured, simulated] = compared_pages();
+    vec![
+        ("measured", measured_page(200, HARM)),
+        ("simulated", simulated_page()),
+        ("observed", observed_page()),
+        ("compared", measured),
+        ("compared-simulations", simulated),
+        ("reproduced", reproduced_page()),
+    ]
+}
+
+/// Kept in the target folder, below `tmp/pages`, to be looked at.
+fn keep(kind: &str, html: &Html) {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages");
+    std::fs::create_dir_all(&folder).expect("a folder in the target folder");
+    std::fs::write(folder.join(format!("{kind}.html")), &html.page).expect("written");
+}
+
+/// Everything that a figure draws lies in its picture, and each mark says what it is.
+fn assert_is_drawn(id: &str, svg: &str) {
+    let document = roxmltree::Document::parse(svg).unwrap_or_else(|error| panic!("{id}: {error}"));
+    let drawn = |name: &str| {
+        document
+            .descendants()
+            .filter(|node| node.has_tag_name(name))
+            .count()
+    };
+    assert!(
+        drawn("path") + drawn("rect") + drawn("circle") > 1,
+        "{id} is not drawn: {svg}"
+    );
+    assert!(drawn("title") > 0, "a pointer finds nothing in {id}");
+    for node in document.descendants().filter(roxmltree::Node::is_element) {
+        for attribute in node.attributes() {
+            assert!(
+                !attribute.value().contains("NaN") && !attribute.value().contains("inf"),
+                "{id}: {attribute:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_figure_is_a_picture_that_stands_alone() {
+    for (kind, html) in pages() {
+        keep(kind, &html);
+        assert!(html.figures.len() >= 2, "{kind}");
+        html.figures
+            .iter()
+            .for_each(|(id, svg)| assert_is_drawn(id, svg));
+    }
+}
+
+#[test]
+fn no_word_of_a_record_is_markup_and_all_are_shown() {
+    for (kind, html) in pages() {
+        for markup in ["<script", "<img", "<b>", "javascript:window.harmed=3\">"] {
+            assert!(!html.page.contains(markup), "{kind}: {markup}");
+        }
+        if kind != "compared-simulations" {
+            assert!(html.page.contains("&lt;b&gt;bold&lt;/b&gt;"), "{kind}");
+        }
+    }
+}
+
+#[test]
+fn a_measurement_has_all_kinds_of_figures_and_many_samples_make_no_long_page() {
+    let html = measured_page(100_000, "run.jsonl");
+    for kind in [
+        "mechanisms",
+        "sizes-1",
+        "latency",
+        "accesses-1",
+        "strides-1",
+        "rings",
+        "pairs-",
+        "samples",
+    ] {
+        let is_it = |(id, _): &(String, String)| id.contains(kind);
+        assert!(html.figures.iter().any(is_it), "no {kind}");
+    }
+    assert!(
+        html.page.len() < 1_500_000,
+        "{} bytes for 100,000 samples",
+        html.page.len()
+    );
+}
