@@ -127,7 +127,7 @@ pub struct Cost {
 struct Ends {
     /// Lower end of the interval of this side alone.
     low: Option<f64>,
-    /// Upper end.
+    /// Upper end of the interval.
     high: Option<f64>,
 }
 
@@ -165,22 +165,22 @@ pub enum Change {
 pub enum Outcome {
     /// The ratio, and what it means.
     Compared {
-        /// New over base, with its interval.
+        /// Ratio of new over base, with its interval.
         #[serde(flatten)]
         ratio: Ratio,
-        /// The verdict.
+        /// Verdict on the ratio.
         verdict: Change,
     },
-    /// A ratio of which it is not known how far it may be by chance.
+    /// The ratio has no interval, so there is no verdict.
     NotJudged {
         /// New over base.
         ratio: f64,
-        /// Why it has no interval, in one sentence.
+        /// Why there is no interval, in one sentence.
         why: String,
     },
     /// No ratio: why, in one sentence.
     NotComparable {
-        /// The reason.
+        /// Why the pair cannot be compared.
         why: String,
     },
 }
@@ -217,7 +217,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Without a verdict so far.
+    /// A comparison without verdicts yet.
     fn unjudged(
         subject: Subject,
         quantity: Quantity,
@@ -236,7 +236,7 @@ impl Pair {
         }
     }
 
-    /// By how much it must grow for that to be shown, as a share; `None` if nothing could be.
+    /// Share by which a number must grow for the growth to be shown; `None` if no growth could be.
     fn least_shown_growth(&self) -> Option<f64> {
         match &self.outcome {
             Outcome::Compared { ratio, .. } => Some(ratio.ratio / ratio.low - 1.0),
@@ -467,7 +467,7 @@ pub fn compare(
     compare_at(hertz, base, new, earlier, request)
 }
 
-/// The same at this clock of the core.
+/// Compares at this clock of the core.
 fn compare_at(
     hertz: Option<f64>,
     base: &[Analysed<'_>],
@@ -500,8 +500,8 @@ fn compare_at(
 /// A number of a case.
 type Number<'a, 'b> = (&'b pairs::Matched<'a>, Quantity);
 
-/// How much runs differ, by what is assumed of the cases: hand-offs across CPUs say nothing of the others, nor they of them. `None` if
-/// there are none of a kind.
+/// Spread between runs, for cases on one CPU and for hand-offs across CPUs, which say nothing of each other. `None` if there are none
+/// of a kind.
 #[derive(Clone, Copy, Debug)]
 struct RunSpreads {
     on_one_cpu: Option<RunSpread>,
@@ -538,7 +538,7 @@ fn is_across_cpus((case, quantity): &Number<'_, '_>) -> bool {
     case.assumed_spread(*quantity) > ASSUMED_RUN_SPREAD
 }
 
-/// How much runs differ in numbers of one kind.
+/// Spread between runs in numbers of one kind.
 fn run_spread(numbers: &[Number<'_, '_>], assumed: f64, request: Request<'_>) -> RunSpread {
     let sides: Vec<_> = numbers
         .iter()
@@ -562,7 +562,7 @@ fn run_spread(numbers: &[Number<'_, '_>], assumed: f64, request: Request<'_>) ->
     })
 }
 
-/// Numbers with the verdicts that hold together, and how much runs differ in them.
+/// Judges numbers together; returns them with verdicts, and the spread between runs.
 fn judge_numbers(
     numbers: &[Number<'_, '_>],
     request: Request<'_>,

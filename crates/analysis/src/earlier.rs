@@ -21,7 +21,7 @@ use crate::statistics::estimate::mean_and_sd;
 /// Records that lie closer together are of one occasion.
 const APART: Duration = Duration::HOUR;
 
-/// Older ones than so many say less of the machine as it is, and Student's quantile is near its limit.
+/// Most earlier records that count: older ones say less about the present machine, and Student's quantile is near its limit.
 const MOST: usize = 20;
 
 /// Collects earlier records of a host. Records must be offered from the newest to the oldest.
@@ -40,16 +40,16 @@ struct Counted {
     began: OffsetDateTime,
     started_at: String,
     repetitions: usize,
-    /// Core cycles a second at which its costs are given; not of made-up switches, which are made of time.
+    /// Core cycles a second at which costs are given; `None` for synthetic switches, which are made of time.
     hertz: Option<f64>,
     costs: Vec<(CostName, Cost)>,
 }
 
-/// What a run says of one cost, in nanoseconds.
+/// A cost of one run, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     of_core: f64,
-    /// What waits for memory, and does not follow the core's clock.
+    /// Part of the cost that waits for memory, which does not follow the core's clock.
     of_memory: f64,
     /// Variance of the logarithm within the run.
     within: f64,
@@ -125,7 +125,7 @@ impl<'a> EarlierRecords<'a> {
         }
     }
 
-    /// Whether a case of another run is that of the plan. A run with the same case on several CPUs means them, and not any.
+    /// Whether a case of another run is that of the plan. A run that has the case on several CPUs means these CPUs, not any.
     fn is_of(&self, place: usize, case: &Case, theirs: &[Case]) -> bool {
         let own = &self.this.plan.cases[place];
         let alike = |cases: &[Case]| cases.iter().filter(|other| is_same(own, other)).count();
@@ -133,7 +133,7 @@ impl<'a> EarlierRecords<'a> {
         is_same(own, case) && (!names_its_cpus || own.placement == case.placement)
     }
 
-    /// Whether a run is another occasion than those that count.
+    /// Whether a run is at least an hour apart from those that count.
     fn is_apart(&self, place: usize, began: OffsetDateTime) -> bool {
         let next = self.cases[place]
             .last()
@@ -214,7 +214,7 @@ fn outcomes(controls: &[Control]) -> BTreeMap<&str, &'static str> {
         .collect()
 }
 
-/// A core that was shared throughout shows what neighbours do, and not what runs differ by.
+/// Whether a finding shows differences between runs: a core that was shared throughout shows only interference.
 fn says_something(finding: &CaseFinding) -> bool {
     finding.deciding().is_some() && !finding.shared.as_ref().is_some_and(Shared::is_in_costs)
 }
@@ -266,7 +266,7 @@ fn earlier_case(place: usize, counted: &[Counted]) -> Option<EarlierCase> {
     })
 }
 
-/// By how much the runs differ in one cost; `None` if not all have it above 0, or if there is one run alone.
+/// Spread between the runs in one cost; `None` if some run lacks it above 0, or if there is only one run.
 fn spread(cost: CostName, runs: &[Counted]) -> Option<Spread> {
     let reference = runs.first()?.hertz;
     let of_run = |run: &Counted| {

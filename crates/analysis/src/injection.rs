@@ -27,13 +27,13 @@ pub use doubt::{Doubt, LEAST_NS, doubt};
 pub use power::{Power, half_width_ns, power};
 pub use service::ServiceFindings;
 
-/// Of every interval.
+/// Confidence of every interval.
 const CONFIDENCE: f64 = 0.9;
 
 /// A typical rate at which competing tasks on a CPU are switched: once each 4 ms.
 pub const USUAL_RATE: f64 = 250.0;
 
-/// If fewer preemptions found the program on the CPU, it was waiting.
+/// Least share of preemptions that must find the program on the CPU; with fewer it was waiting.
 const LEAST_HIT: f64 = 0.95;
 
 /// Findings of an injection.
@@ -60,7 +60,7 @@ pub struct Findings {
     pub service: Option<ServiceFindings>,
 }
 
-/// If both ends of a difference between periods are below this part of what it is a difference of, there is none to speak of.
+/// Largest part of a number that a difference between periods may be to count as none.
 const SMALL: f64 = 0.25;
 
 impl Findings {
@@ -150,7 +150,7 @@ impl FootprintFinding {
         self.reload_ns.as_ref()?.as_ref().ok()
     }
 
-    /// Cold caches; with nothing touched, all of it.
+    /// Cost of cold caches; with nothing touched, the whole cost.
     fn lost(&self) -> Option<&Estimate> {
         if self.reload_ns.is_some() {
             self.reload()
@@ -276,7 +276,7 @@ fn mean_chain_ns(runs: &[Run]) -> Option<f64> {
     (chains > 0.0).then_some(cpu / chains)
 }
 
-/// CPU time in chains of multiplications, each of the same number of core cycles.
+/// CPU time of a copy as a number of multiplication chains, each of which has the same number of core cycles.
 fn chains(twin: &TwinRun) -> Option<f64> {
     (twin.chain_ps > 0).then(|| twin.cpu_ns.0 as f64 * 1e3 / twin.chain_ps as f64)
 }
@@ -286,15 +286,15 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// What a preemption of this run cost, in nanoseconds of a core whose chains take so long.
+/// Cost of a preemption in this run, in nanoseconds of a core whose chain takes `chain_ns`.
 fn cost_ns(run: &Run, chain_ns: f64) -> Option<f64> {
     let more = chains(run.preempted())? - chains(run.undisturbed())?;
     let preemptions = run.preempted().preemptions;
     (preemptions > 0).then(|| more * chain_ns / preemptions as f64)
 }
 
-/// Involuntary switches that the preempted twin has more than the other, each of which has one at the end of each turn, over its
-/// preemptions. The median: others may take the CPU from either twin for a while.
+/// Median over runs of the involuntary switches that the preempted copy has more than the other, per preemption. Both have one at the
+/// end of each time slice. The median is robust against other tasks that take the CPU for a while.
 fn hit(runs: &[&Run]) -> Option<f64> {
     let within = |twin: &TwinRun| twin.involuntary as f64 - twin.turns as f64;
     let more = |run: &Run| within(run.preempted()) - within(run.undisturbed());
@@ -334,7 +334,7 @@ fn finding(plan: &Plan, runs: &[Run], way: Way, chain_ns: Option<f64>) -> Footpr
     }
 }
 
-/// Who waits is not preempted: per preemption there would be too little.
+/// Checks that the preemptions found the program on the CPU: a waiting program is not preempted.
 fn found_on_cpu(hit: Option<f64>) -> Result<(), String> {
     match hit {
         Some(hit) if hit < LEAST_HIT => Err(format!(
@@ -349,7 +349,7 @@ fn judged(values: &[f64]) -> Result<Estimate, String> {
     estimate(values, CONFIDENCE).map_err(|few| few.to_string())
 }
 
-/// In each pass the difference to nothing touched: what changes slowly, and which twin was preempted, is the same in both.
+/// Difference to no touched memory, in each pass: slow changes, and the choice of the preempted copy, are the same in both.
 fn reloads(runs: &[Run], way: Way, chain_ns: Option<f64>) -> Vec<f64> {
     paired(
         &costs(runs, way, chain_ns),
@@ -365,7 +365,7 @@ fn reloads(runs: &[Run], way: Way, chain_ns: Option<f64>) -> Vec<f64> {
     )
 }
 
-/// What it costs in each pass.
+/// Cost of a preemption in each pass.
 fn costs(runs: &[Run], way: Way, chain_ns: Option<f64>) -> BTreeMap<u32, f64> {
     let own = runs.iter().filter(|run| run.way() == way);
     own.filter_map(|run| Some((run.block, cost_ns(run, chain_ns?)?)))
@@ -379,7 +379,7 @@ fn paired(of: &BTreeMap<u32, f64>, base: &BTreeMap<u32, f64>) -> Vec<f64> {
         .collect()
 }
 
-/// What cold caches cost in each pass; with nothing touched, what a preemption does.
+/// Cost of cold caches in each pass; with nothing touched, the whole cost.
 fn reloads_by_block(runs: &[Run], way: Way, chain_ns: Option<f64>) -> BTreeMap<u32, f64> {
     let mut all = costs(runs, way, chain_ns);
     if way.footprint > 0 {

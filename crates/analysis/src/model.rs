@@ -63,7 +63,7 @@ pub fn reload(profile: &Profile, prices: &Prices, away: Bytes, instructions: f64
     }
 }
 
-/// What a line costs, also between the sizes that were measured.
+/// Prices of lines, interpolated between measured sizes.
 pub(crate) struct LinePrices([Table; 3]);
 
 impl LinePrices {
@@ -79,7 +79,7 @@ impl LinePrices {
         ])
     }
 
-    /// In nanoseconds, after such a footprint, a line of an array of that size: as in [`Reload`] low, likely and high.
+    /// Price of a line in nanoseconds, after this footprint, in an array of this size: as in [`Reload`] low, likely and high.
     pub(crate) fn ns(&self, kind: Kind, own: f64, away: Bytes) -> [f64; 3] {
         let LinePrices([low, middle, high]) = self;
         let paid = likely(kind);
@@ -101,7 +101,8 @@ fn typical(age: Bytes) -> f64 {
     age.0 as f64 * 0.75
 }
 
-/// Of loads that come alone half are waited for: which they are depends on values, which are not known.
+/// Kinds of which the likely price is the mean. Half of the loads that come alone are taken to be waited for; which ones depends on
+/// unknown values.
 fn likely(kind: Kind) -> Vec<Kind> {
     if kind == Kind::Dependent {
         vec![Kind::Gathered, Kind::Dependent]

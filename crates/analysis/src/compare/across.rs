@@ -28,7 +28,7 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// Of a case, in a word.
+    /// Value of the condition in a case, in a word.
     fn value(self, case: &Case) -> String {
         let set = &case.working_set;
         match self {
@@ -45,7 +45,7 @@ impl Condition {
         }
     }
 
-    /// Has one case as another is in this.
+    /// Sets this condition of `case` to that of `other`.
     fn equate(self, case: &mut Case, other: &Case) {
         let (set, others) = (&mut case.working_set, &other.working_set);
         match self {
@@ -82,8 +82,8 @@ fn is_same_across(a: &Case, b: &Case, across: &[Condition]) -> bool {
     is_same(&equated, b)
 }
 
-/// Joins cases of the base alone with those of the new records alone that differ in these conditions and in nothing else. If several do,
-/// none is joined, and each says so.
+/// Joins cases of the base alone with cases of the new records alone that differ only in these conditions. If a case has several
+/// partners, it is not joined, and says so.
 pub(super) fn join<'a>(mut all: Vec<Matched<'a>>, across: &[Condition]) -> Vec<Matched<'a>> {
     if across.is_empty() {
         return all;

@@ -6,10 +6,11 @@ use switchcost_record::{Case, Family};
 use super::pairs::Matched;
 use super::{Quantity, Request};
 
-/// Of the error that is allowed for the costs, so much is for these: they are no reason to widen those, and called seldom by chance.
+/// Share of the allowed error for the verdicts on calls, in addition to that of the costs: they should not widen the costs' intervals,
+/// and seldom be wrong.
 const SHARE_OF_ERROR: f64 = 0.1;
 
-/// What is compared of each case's calls.
+/// Quantities of a case's calls that are compared.
 const OF_CALLS: [Quantity; 2] = [Quantity::Calls, Quantity::HandOffWithCalls];
 
 /// Number of consecutive pairs that belong to one case.
@@ -25,7 +26,7 @@ pub(super) fn numbers<'a, 'b>(cases: &'b [Matched<'a>]) -> Vec<(&'b Matched<'a>,
         .collect()
 }
 
-/// The same request with the confidence that these have together.
+/// Request for the verdicts on calls, with their joint confidence.
 pub(super) fn request(of_costs: Request<'_>) -> Request<'_> {
     Request {
         confidence: 1.0 - SHARE_OF_ERROR * (1.0 - of_costs.confidence),
@@ -33,7 +34,7 @@ pub(super) fn request(of_costs: Request<'_>) -> Request<'_> {
     }
 }
 
-/// Whether both arms make the same calls, and nothing but them: a walk between them is no part of a hand-off.
+/// Whether both arms make the same calls and nothing else; a walk between calls is no part of a hand-off.
 fn has_calls(case: &Case) -> bool {
     let mechanism = case.mechanism.traits();
     mechanism.family == Family::Ring

@@ -3,24 +3,24 @@
 use super::ratio::LogRatio;
 use super::{Outcome, Pair, Request};
 
-/// An interval whose ends are further apart says nothing that a person could use.
+/// Greatest ratio of an interval's ends that is still useful to a reader.
 const WIDEST: f64 = 100.0;
 const NOT_KNOWN: &str = "the records differ so much that the ratio may be anything within a factor of 100 and more; give more \
                          records of each side";
 
-/// A pair as far as it is known before it is known how many are compared.
+/// A pair before it is known how many pairs are compared.
 #[derive(Debug)]
 pub(super) struct Candidate {
-    /// With the reason why it cannot be compared, if it cannot.
+    /// The pair, with the reason if it cannot be compared.
     pub(super) pair: Pair,
     /// The ratio's logarithm, if there is one.
     pub(super) ratio: Option<LogRatio>,
-    /// The records with a suspect number behind it.
+    /// Records with a suspect number of this pair.
     pub(super) suspects: Suspects,
 }
 
 impl Candidate {
-    /// The same, which is not compared if there is a reason; one that it has itself already stays.
+    /// Marks the pair as not comparable if there is a reason, unless it already has one.
     pub(super) fn unless(mut self, why: Option<&str>) -> Candidate {
         let has_ratio =
             self.ratio.is_some() || matches!(self.pair.outcome, Outcome::NotJudged { .. });
@@ -34,7 +34,7 @@ impl Candidate {
     }
 }
 
-/// Records of both sides, by their places there.
+/// Records of both sides, by their indices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Suspects {
     pub(super) base: Vec<usize>,
@@ -58,7 +58,7 @@ impl Suspects {
         !self.base.is_empty() || !self.new.is_empty()
     }
 
-    /// By name, those of the base first.
+    /// Names of the records, those of the base first.
     fn names(&self, request: &Request<'_>) -> Vec<String> {
         let of = |names: &[String], places: &[usize]| {
             places
@@ -73,7 +73,7 @@ impl Suspects {
     }
 }
 
-/// The pairs with their verdicts, and how many have one. With m of them each interval has the confidence 1 - (1 - C) / m.
+/// Judges the pairs; returns them and the number of verdicts. With m of them each interval has the confidence 1 - (1 - C) / m.
 pub(super) fn judge(candidates: Vec<Candidate>, request: Request<'_>) -> (Vec<Pair>, usize) {
     let compared = candidates
         .iter()

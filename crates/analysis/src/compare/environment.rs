@@ -39,8 +39,8 @@ pub fn changed_facts(before: &HostManifest, after: &HostManifest) -> Vec<Differe
     changed
 }
 
-/// The first thing in which the environment of one run is not that of the other, by the headers of their records. The name of a control
-/// group says whose it is, and is another in each session.
+/// First difference of the environments of two runs, by the headers of their records. The name of a control group also differs between
+/// sessions, so it is no difference.
 pub(crate) fn first_difference(one: &Header, other: &Header) -> Option<String> {
     let has_path = one.host.switch_path.is_some() && other.host.switch_path.is_some();
     let of = |header: &Header| {
@@ -56,7 +56,7 @@ pub(crate) fn first_difference(one: &Header, other: &Header) -> Option<String> {
         .find(|what| what != CONTROL_GROUP)
 }
 
-/// Runtimes of languages with the versions that they were found with.
+/// Language runtimes with the versions that were found.
 fn versions(header: &Header) -> impl Iterator<Item = (String, String)> {
     header
         .runtimes
@@ -64,7 +64,7 @@ fn versions(header: &Header) -> impl Iterator<Item = (String, String)> {
         .map(|facts| (format!("runtime {}", facts.name), facts.version.clone()))
 }
 
-/// What the records of the two sides do not say alike, in the order of its first occurrence.
+/// Facts that the records of the two sides do not share, by first occurrence.
 pub(super) fn different(base: &[Facts], new: &[Facts]) -> Vec<Difference> {
     let mut names: Vec<&String> = Vec::new();
     for (name, _) in base.iter().chain(new).flatten() {
@@ -99,7 +99,7 @@ fn values(records: &[Facts], name: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// What a record says of where and how it was taken.
+/// Facts of a record about its place and circumstances.
 fn facts(header: &Header, with_path: bool) -> Facts {
     let mut facts = host_facts(&header.host);
     facts.extend(
@@ -120,7 +120,7 @@ fn facts(header: &Header, with_path: bool) -> Facts {
     facts
 }
 
-/// Each runtime of a language with the versions that its programs said, or else that it was found with.
+/// Language runtimes with the versions that their programs reported, or else that were found.
 fn runtimes(record: &MeasureRecord) -> impl Iterator<Item = (String, String)> {
     record.header.runtimes.iter().map(|facts| {
         let is_of_it = |case: u32| {
@@ -151,7 +151,7 @@ fn runtimes(record: &MeasureRecord) -> impl Iterator<Item = (String, String)> {
     })
 }
 
-/// The machine. Left out is what never stays the same: memory available, interrupts.
+/// Facts of the machine, without those that always change: available memory, interrupts.
 pub(super) fn host_facts(host: &HostManifest) -> Facts {
     let mut facts = vec![
         (
@@ -210,7 +210,7 @@ pub(super) fn host_facts(host: &HostManifest) -> Facts {
 const OBSERVERS: &str = "perf and BPF";
 const CONTROL_GROUP: &str = "control group";
 
-/// What acts on a switch beside the kernel.
+/// Facts, besides the kernel, that affect a switch.
 fn switch_path_facts(path: &SwitchPath) -> Facts {
     let clamp = |[least, most]: [u32; 2]| format!("{least} to {most} of 1024");
     let facts = [

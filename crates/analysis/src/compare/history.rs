@@ -194,7 +194,7 @@ fn add(
     }
 }
 
-/// Those of the cost that a pair is about; new ones if there are none yet.
+/// Steps of the cost that a pair is about; new ones if there are none yet.
 fn steps_of<'a>(
     trends: &'a mut Vec<Trend>,
     states: usize,

@@ -14,7 +14,7 @@ use crate::measurement::run_spread::{ASSUMED_RUN_SPREAD, FREEDOM, student};
 use crate::statistics::Estimate;
 use crate::statistics::estimate::mean_and_sd;
 
-/// From three records on there is a spread to speak of.
+/// Least number of records that show a spread.
 const FEWEST: usize = 3;
 
 /// Compares new records of injections with base records, footprint by footprint.
@@ -41,7 +41,7 @@ pub fn compare_injections(
     }
 }
 
-/// What is taken for the spread between runs if the records do not show it.
+/// Spread between runs to assume if the records do not show it.
 fn spread(request: Request<'_>, fewest: usize) -> Option<RunSpread> {
     match request.run_spread {
         Some(share) => Some(RunSpread {
@@ -135,7 +135,7 @@ fn candidate(key: Key, base: &[Findings], new: &[Findings], request: Request<'_>
     }
 }
 
-/// The cost of a side, or why it has none.
+/// Cost of a side, or why there is none.
 fn side_of(
     key: Key,
     name: &str,
@@ -170,7 +170,7 @@ fn side_of(
     Ok(log_cost(&costs, request))
 }
 
-/// The mean of costs above 0. Its variance is that of each by itself and, if the records do not show it, what runs differ by.
+/// Mean of costs above 0. Its variance is that of each cost's interval and, if the records do not show it, the spread between runs.
 fn log_cost(costs: &[Estimate], request: Request<'_>) -> LogCost {
     let logs: Vec<f64> = costs.iter().map(|cost| cost.estimate.ln()).collect();
     let (mean, sd) = mean_and_sd(&logs);
@@ -194,7 +194,7 @@ fn log_cost(costs: &[Estimate], request: Request<'_>) -> LogCost {
     )
 }
 
-/// The standard error of a cost's logarithm, by its interval.
+/// Standard error of a cost's logarithm, from its interval.
 fn own_error(cost: &Estimate) -> f64 {
     let quantile =
         student(cost.n.saturating_sub(1).max(1) as f64, cost.confidence).unwrap_or(f64::INFINITY);

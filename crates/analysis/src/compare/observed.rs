@@ -55,7 +55,7 @@ pub fn compare_observations(
     }
 }
 
-/// Half of the error is for what was asked, and half for its parts, so that many names do not hide a change of the whole.
+/// Judges main numbers and parts with half of the allowed error each, so that many names do not hide a change of the whole.
 fn judge_in_halves(candidates: Vec<Candidate>, request: Request<'_>) -> (Vec<Pair>, usize) {
     let (whole, parts): (Vec<_>, Vec<_>) = candidates
         .into_iter()
@@ -76,7 +76,8 @@ fn judge_in_halves(candidates: Vec<Candidate>, request: Request<'_>) -> (Vec<Pai
     (pairs, of_whole + of_parts)
 }
 
-/// Each way of counting slows a switch by a time of its own, up to a third of a short one's, and so how often and how long tasks run.
+/// Whether records were counted in different ways. Each way slows a switch by a different time, up to a third of a short one's, and so
+/// changes how often and how long tasks run.
 fn counted_differently(all: &[&Observation]) -> Option<String> {
     let ways: BTreeSet<String> = all.iter().map(|record| record.source.to_string()).collect();
     let ways: Vec<String> = ways.into_iter().collect();
@@ -86,7 +87,7 @@ fn counted_differently(all: &[&Observation]) -> Option<String> {
     })
 }
 
-/// What cold caches cost differs with what it is known by, of the same program, too.
+/// Whether cold caches were priced in different ways, which give different costs even for the same program.
 fn caches_priced_differently<'a>(all: impl Iterator<Item = &'a Record>) -> Option<String> {
     let ways: BTreeSet<&str> = all.filter_map(Record::caches_by).collect();
     let ways: Vec<&str> = ways.into_iter().collect();
@@ -144,7 +145,7 @@ fn newest<'a>(all: &[&'a Observation]) -> Option<&'a Calibration> {
         .max_by(|a, b| a.measured_at.cmp(&b.measured_at))
 }
 
-/// What else is different: what was observed, the machine, and how it was counted.
+/// Other differences: what was observed, the machine, and the way of counting.
 fn differences(base: &[&Observation], new: &[&Observation]) -> Vec<Difference> {
     let of = |side: &[&Observation]| {
         side.iter()

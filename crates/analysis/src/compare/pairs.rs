@@ -16,19 +16,19 @@ pub(super) struct Matched<'a> {
     case: &'a Case,
     base: Vec<Found<'a>>,
     new: Vec<Found<'a>>,
-    /// Of earlier records of the machine, which show how much its runs differ.
+    /// Findings of earlier records of the machine, which show the spread between its runs.
     earlier: Vec<Found<'a>>,
     /// The new records' case, if that is another.
     new_case: Option<&'a Case>,
-    /// Cases of the other side that it could be compared with, if that is several.
+    /// Number of equal cases on the other side, if several.
     alike: usize,
 }
 
-/// What one record found of a case.
+/// Finding of a case in one record.
 #[derive(Clone, Copy, Debug)]
 struct Found<'a> {
     finding: &'a CaseFinding,
-    /// The common clock over the record's: what its costs take at the former.
+    /// Ratio of the common clock to the record's.
     factor: f64,
 }
 
@@ -100,7 +100,7 @@ fn place<'a, 'b>(
     &mut all[at]
 }
 
-/// The same conditions, wherever they were met: one machine's quiet CPU has another number than the other's.
+/// Whether two cases have the same conditions, whatever the CPUs' numbers, which differ between machines.
 pub(crate) fn is_same(a: &Case, b: &Case) -> bool {
     a.mechanism == b.mechanism
         && a.runtime == b.runtime
@@ -131,7 +131,7 @@ impl<'a> Found<'a> {
             .is_some_and(Shared::is_in_costs)
     }
 
-    /// It at the common clock: what waits for memory does not follow the core's.
+    /// The compared cost at the common clock, without its part that waits for memory.
     fn value(&self) -> Option<f64> {
         let (switch, handoff) = (
             self.finding.deciding()?.estimate,
@@ -147,7 +147,7 @@ impl<'a> Found<'a> {
         Some((handoff - reload) * self.factor() + reload)
     }
 
-    /// What ran beside it is no property of what is compared.
+    /// Whether the number is suspect; other tasks beside it are no property of the compared thing.
     fn is_suspect(&self) -> bool {
         let is_beside_others = self
             .finding
@@ -157,7 +157,7 @@ impl<'a> Found<'a> {
         self.finding.verdict == Verdict::Suspect || is_beside_others
     }
 
-    /// The same of another quantity, with the estimate that says how sure it is.
+    /// Another quantity of the case, with its estimate.
     fn number(&self, of: Quantity) -> Option<(f64, &'a Estimate)> {
         let scaled = |estimate: &'a Estimate, parts: f64| {
             Some((estimate.estimate / parts * self.factor(), estimate))
@@ -178,7 +178,7 @@ impl<'a> Found<'a> {
     }
 }
 
-/// What can be compared of one side.
+/// Numbers of one side that can be compared.
 #[derive(Debug)]
 enum Side {
     /// Numbers above 0, one or several.
@@ -200,7 +200,7 @@ impl<'a> Matched<'a> {
         self.base.is_empty() && !self.new.is_empty()
     }
 
-    /// Leaves nothing of it.
+    /// Takes the new side out.
     pub(super) fn take_new(&mut self) -> Matched<'a> {
         let new = std::mem::take(&mut self.new);
         Matched {
@@ -228,7 +228,7 @@ impl Matched<'_> {
         [self.case, self.new_case.unwrap_or(self.case)]
     }
 
-    /// What is assumed of how runs differ in a number of it: across CPUs on either side it is the wide spread of such hand-offs.
+    /// Assumed spread between runs of a quantity: the wide one if either side is across CPUs.
     pub(super) fn assumed_spread(&self, of: Quantity) -> f64 {
         let cost = if of == Quantity::Calls {
             CostName::Baseline
@@ -241,12 +241,12 @@ impl Matched<'_> {
             .fold(0.0, f64::max)
     }
 
-    /// What it is compared by.
+    /// The quantity by which the case is compared.
     pub(super) fn quantity(&self) -> Quantity {
         quantity(self.new_case.unwrap_or(self.case))
     }
 
-    /// Both sides' numbers, as far as they are above 0.
+    /// Numbers above 0 of both sides.
     pub(super) fn sides(&self, of: Quantity) -> [Vec<Run>; 2] {
         [&self.base, &self.new].map(|side| self.runs(side, of))
     }
@@ -256,7 +256,7 @@ impl Matched<'_> {
         self.runs(&self.earlier, of)
     }
 
-    /// The switches that a hand-off takes, if they are not the same on both sides.
+    /// Switches that a hand-off takes, if they differ between the sides.
     pub(super) fn changed_switches(&self) -> Option<ChangedSwitches> {
         let counts = |side: &[Found<'_>]| -> Vec<f64> {
             side.iter()
@@ -273,7 +273,7 @@ impl Matched<'_> {
             .collect()
     }
 
-    /// Those of one kind: if any record of either side had the core to itself, the others say nothing of that.
+    /// Findings of one kind: if any record of either side had the core to itself, those of a shared core are left out.
     fn chosen<'b>(&self, side: &'b [Found<'_>]) -> Vec<&'b Found<'b>> {
         let has_number = |found: &&Found<'_>| found.finding.deciding().is_some();
         let is_any_unshared = self
@@ -288,8 +288,8 @@ impl Matched<'_> {
             .collect()
     }
 
-    /// One side's numbers, or why there are none. One number of several records is none: their spread was to be seen, and is
-    /// not, and if the others failed, the usual spread is no good guess.
+    /// Numbers of one side, or why there are none. One number out of several records does not count: their spread should be visible,
+    /// and if the others failed, the usual spread is no good guess.
     fn side(&self, side: &[Found<'_>], name: &str, of: Quantity) -> Side {
         let chosen = self.chosen(side);
         let runs: Vec<Run> = chosen.iter().filter_map(|found| found.run(of)).collect();
@@ -364,7 +364,7 @@ fn reason(side: &[Found<'_>]) -> String {
     why.unwrap_or_default()
 }
 
-/// What a case is compared by: what a program pays for handing over once.
+/// Quantity by which a case is compared: what a program pays for one hand-off.
 fn quantity(case: &Case) -> Quantity {
     if case.working_set.is_empty() {
         Quantity::HandOff

@@ -23,7 +23,7 @@ impl Comparison {
     }
 }
 
-/// Of the ratio's logarithm.
+/// Half-width of the interval of the ratio's logarithm.
 fn half_width(pair: &Pair) -> Option<f64> {
     match &pair.outcome {
         Outcome::Compared { ratio, .. } => Some((ratio.high / ratio.low).ln() / 2.0),

@@ -90,7 +90,7 @@ pub enum Unit {
 pub(super) struct WithUnit {
     /// What is compared.
     quantity: Quantity,
-    /// Of its numbers.
+    /// Unit of the numbers.
     unit: Unit,
 }
 
@@ -111,7 +111,7 @@ impl Quantity {
         self.into()
     }
 
-    /// Whether its ratio is that of the cycles an instruction in other units: it needs no verdict of its own.
+    /// Whether the ratio repeats that of cycles per instruction in other units, so that it needs no verdict.
     pub(super) fn is_cycles_in_all(self) -> bool {
         matches!(self, Quantity::Cycles | Quantity::Time)
     }

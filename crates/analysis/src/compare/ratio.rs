@@ -8,10 +8,10 @@ use super::{Change, Cost, Ratio};
 use crate::measurement::run_spread::student;
 use crate::statistics::estimate::mean_and_sd;
 
-/// More degrees of freedom than this make no difference.
+/// Degrees of freedom beyond which more make no difference.
 const MANY: f64 = 1e6;
 
-/// A part of the variance of a mean, and the degrees of freedom that it was estimated with.
+/// A part of a mean's variance, with the degrees of freedom of its estimate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
     pub(super) variance: f64,
@@ -27,7 +27,7 @@ pub(super) struct LogCost {
 }
 
 impl LogCost {
-    /// A mean with its variance.
+    /// A mean with its variance, over several records.
     pub(super) fn new(mean: f64, part: Part, records: usize) -> LogCost {
         LogCost {
             mean,
@@ -36,7 +36,7 @@ impl LogCost {
         }
     }
 
-    /// Of several values above 0. They are the independent units: their spread holds everything.
+    /// Cost from several independent values above 0, whose spread includes all errors.
     pub(super) fn cost_of_values(values: &[f64]) -> LogCost {
         let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
         let (mean, sd) = mean_and_sd(&logs);
@@ -51,7 +51,7 @@ impl LogCost {
         }
     }
 
-    /// Of one value above 0 with the values that it has without one batch each.
+    /// Cost from one value above 0, with its values without each batch in turn.
     pub(super) fn of_batches(value: f64, without_one: &[f64]) -> Option<LogCost> {
         let logs = logarithms(without_one)?;
         Some(LogCost {
@@ -77,12 +77,12 @@ impl LogCost {
 pub(super) struct LogRatio {
     mean: f64,
     parts: Vec<Part>,
-    /// How far it may be off besides, however many records agree.
+    /// Resolution of the number, which no number of records improves.
     resolution: f64,
 }
 
 impl LogRatio {
-    /// Of two costs that know nothing of each other.
+    /// Ratio of two independent costs.
     pub(super) fn between(base: &LogCost, new: &LogCost) -> LogRatio {
         LogRatio {
             mean: new.mean - base.mean,
@@ -91,7 +91,7 @@ impl LogRatio {
         }
     }
 
-    /// Of two costs whose variances were estimated together, with so many degrees of freedom.
+    /// Ratio of two costs whose variances were estimated together, with these degrees of freedom.
     pub(super) fn pooled(base: &LogCost, new: &LogCost, freedom: f64) -> LogRatio {
         let variance = base
             .parts
@@ -106,7 +106,7 @@ impl LogRatio {
         }
     }
 
-    /// Of pairs of values above 0 that belong together, two pairs or more.
+    /// Ratio from at least two pairs of values above 0.
     pub(super) fn paired(pairs: &[(f64, f64)]) -> LogRatio {
         let logs: Vec<f64> = pairs
             .iter()
@@ -124,7 +124,7 @@ impl LogRatio {
         }
     }
 
-    /// Of one pair of values above 0, with the values that both have without one batch each.
+    /// Ratio from one pair of values above 0, with the values of both without each batch in turn.
     pub(super) fn of_batches(base: (f64, &[f64]), new: (f64, &[f64])) -> Option<LogRatio> {
         if base.1.len() != new.1.len() {
             return None;
@@ -142,7 +142,7 @@ impl LogRatio {
         })
     }
 
-    /// The same of numbers that are known within a factor only, which no record makes smaller.
+    /// Widens the ratio for numbers that are known only within a factor, which no record improves.
     pub(super) fn known_within(self, factor: f64) -> LogRatio {
         LogRatio {
             resolution: factor.ln(),
@@ -150,7 +150,7 @@ impl LogRatio {
         }
     }
 
-    /// The ratio with its interval, and whether that is a difference.
+    /// The ratio with its interval, and the verdict.
     pub(super) fn judge(&self, confidence: f64) -> Option<(Ratio, Change)> {
         let half = half_width(&self.parts, confidence)? + self.resolution;
         let (low, high) = ((self.mean - half).exp(), (self.mean + half).exp());
@@ -176,7 +176,7 @@ fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
     are_positive.then(|| values.iter().map(|value| value.ln()).collect())
 }
 
-/// The variance of a statistic from its values without one batch each (Miller 1974, "The jackknife: a review").
+/// Variance of a statistic from its values without each batch in turn (Miller 1974, "The jackknife: a review").
 fn jackknife(without_one: &[f64]) -> Part {
     let (_, sd) = mean_and_sd(without_one);
     let count = without_one.len() as f64;
@@ -186,7 +186,7 @@ fn jackknife(without_one: &[f64]) -> Part {
     }
 }
 
-/// Half the interval of a sum whose variance has these parts.
+/// Half-width of the interval of a sum whose variance has these parts.
 fn half_width(parts: &[Part], confidence: f64) -> Option<f64> {
     let variance: f64 = parts.iter().map(|part| part.variance).sum();
     let squares: f64 = parts

@@ -16,7 +16,7 @@ const LEAST: f64 = 0.005;
 /// The interval that the spread is looked for in is halved so often: to beyond what a float holds.
 const HALVINGS: usize = 60;
 
-/// One record's number for a case, above 0.
+/// Number of one record for a case, above 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Run {
     log: f64,
@@ -25,7 +25,7 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// `None` if it is not above 0.
+    /// A run's number; `None` if it is not above 0.
     pub(super) fn of(value: f64, estimate: &Estimate) -> Option<Run> {
         let freedom = (estimate.n as f64 - 1.0).max(1.0);
         let deviation =
@@ -37,9 +37,9 @@ impl Run {
     }
 }
 
-/// The spread that repeated records show, over all cases: the one with which each case's variance between
-/// records is what its intervals and the spread make, on average (Paule and Mandel, "Consensus values and weighting factors",
-/// Journal of Research of the NBS 87, 1982). Beside what is `assumed` of such cases. `None` if nothing repeats.
+/// Spread between runs that repeated records show, over all cases: the value with which intervals and spread explain the variances
+/// between records on average (Paule and Mandel, "Consensus values and weighting factors", Journal of Research of the NBS 87, 1982),
+/// pooled with the assumed one. `None` if no case repeats.
 pub(super) fn learned(sides: &[Vec<Run>], origin: Origin, assumed: f64) -> Option<RunSpread> {
     let groups: Vec<Group> = sides.iter().filter_map(|side| Group::of(side)).collect();
     let freedom: f64 = groups.iter().map(|group| group.freedom).sum();
@@ -70,8 +70,7 @@ pub(super) fn learned(sides: &[Vec<Run>], origin: Origin, assumed: f64) -> Optio
     })
 }
 
-/// What some runs show of the spread, beside what is assumed: few runs in a row may have been alike by luck, or for the quiet
-/// quarter of an hour in which they were taken, however many cases each had.
+/// Pools the spread that some runs show with the assumed one, because few runs in a row may be alike by chance.
 fn spread_with_assumed(shown: f64, runs: f64, assumed: f64) -> f64 {
     (FREEDOM * assumed.powi(2) + runs * shown) / (FREEDOM + runs)
 }
@@ -80,7 +79,7 @@ fn spread_with_assumed(shown: f64, runs: f64, assumed: f64) -> f64 {
 struct Group {
     /// Variance of the logarithms from record to record.
     between: f64,
-    /// What of it the records' own intervals explain.
+    /// Part of the variance that the records' own intervals explain.
     within: f64,
     freedom: f64,
 }
@@ -105,8 +104,8 @@ fn mean_within(runs: &[Run]) -> f64 {
     runs.iter().map(|run| run.within).sum::<f64>() / runs.len() as f64
 }
 
-/// The variance of one record's number. A case's own variance between its records, earlier ones of the same machine among them,
-/// counts with its degrees of freedom, and what its intervals and the spread make of it with [`FREEDOM`].
+/// Variance of one record's number. The variance between a case's own records, earlier ones of the machine included, counts with its
+/// degrees of freedom; that from intervals and spread counts with [`FREEDOM`].
 fn single_part(sides: &[&[Run]], earlier: &[Run], spread: RunSpread) -> Part {
     let expected = mean_within(&sides.concat()) + spread.share.max(LEAST).powi(2);
     let groups: Vec<Group> = sides
@@ -150,7 +149,7 @@ pub(super) fn compared(
     (base, new, ratio)
 }
 
-/// The cost of a side that has nothing beside it to compare with.
+/// Cost of a side without a partner.
 pub(super) fn alone(side: &[Run], earlier: &[Run], spread: RunSpread) -> Option<LogCost> {
     (!side.is_empty()).then(|| cost(side, single_part(&[side], earlier, spread)))
 }

@@ -23,9 +23,10 @@ pub enum Subject {
     Observed(#[schemars(with = "KindAndName<'static>")] Who),
     /// A program that is preempted.
     Injected {
-        /// What the other task touches.
+        /// Bytes that the other task touches.
         footprint_bytes: Bytes,
-        /// How long the program runs until it is preempted; `None` if a record has one period alone: of others the first is compared.
+        /// Time that the program runs until it is preempted; `None` if a record has only one period. Otherwise the first period is
+        /// compared.
         #[serde(skip_serializing_if = "Option::is_none")]
         period_ns: Option<Nanos>,
     },
@@ -72,11 +73,11 @@ pub enum Part {
     Kernel,
     /// Everything that one kernel function executes; hostile text until escaped.
     Function(String),
-    /// What a function of the kernel's misses in a level.
+    /// Misses of a kernel function in a level.
     FunctionLevel {
         /// The function; hostile data.
         function: String,
-        /// The level.
+        /// Name of the level.
         level: String,
     },
 }

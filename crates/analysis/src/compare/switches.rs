@@ -7,8 +7,8 @@ use switchcost_record::Case;
 
 use crate::measurement::serialised::{Conditions, conditions};
 
-/// Less, of a switch or of all of them, may be chance: ordinary tasks that are woken while a lock is held give the CPU back once more or
-/// less, and if hardly any is counted (tasks in one thread) it is of whatever else the threads did.
+/// Least change of switches per hand-off that counts. Less may be chance: ordinary tasks woken while a lock is held give the CPU back
+/// once more or less; and with hardly any counted switches (tasks in one thread) other activity of the threads dominates.
 const LEAST_CHANGE: f64 = 0.05;
 
 /// A case whose hand-offs take different numbers of switches on both sides.

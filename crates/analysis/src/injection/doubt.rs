@@ -15,16 +15,16 @@ pub const LEAST_NS: f64 = 2.0 * SAME_CPU.low;
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "what")]
 pub enum Doubt {
-    /// With nothing touched it costs less than any two switches.
+    /// Without touched memory the cost is below that of any two switches.
     BelowSwitches {
         /// A preemption with nothing touched.
         cost_ns: Estimate,
-        /// The least that it can cost.
+        /// Least possible cost.
         least_ns: f64,
     },
-    /// With more touched it costs less.
+    /// With touched memory the cost is lower than without.
     ColdCachesBelowZero {
-        /// What cold caches would cost.
+        /// Apparent cost of cold caches.
         reload_ns: Estimate,
     },
 }

@@ -4,7 +4,7 @@ use switchcost_record::injection::{Group, Header, Injection, Run};
 
 use super::analyse;
 
-/// As precise as is wanted: half the interval, over the centre.
+/// Wanted precision: half the interval over the centre.
 const WANTED: f64 = 0.1;
 
 /// Precision of an injection.

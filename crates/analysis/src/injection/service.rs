@@ -15,7 +15,7 @@ use super::{
 };
 use crate::statistics::Estimate;
 
-/// In fewer pieces of work one more or less counts for too much.
+/// Least pieces of work in a group: with fewer, one more or less matters too much.
 const LEAST_WORK: u64 = 10;
 
 /// Findings of a service besides cold caches.
@@ -148,7 +148,7 @@ fn service_findings(
     }
 }
 
-/// Those that compare touching with spinning.
+/// Groups that compare touching with spinning.
 fn touching_groups(groups: &[Group], timing: usize, footprint: usize) -> Vec<&Group> {
     let is_of =
         |group: &&Group| group.timing as usize == timing && group.footprint as usize == footprint;
@@ -182,7 +182,7 @@ fn finding(own: &[&Group], footprint_bytes: Bytes, chain_ns: Option<f64>) -> Foo
     }
 }
 
-/// How long the preemptor has the CPU, each time but for the last in a phase.
+/// Mean time for which the preemptor has the CPU, without the last time in each phase.
 fn away<'a>(phases: impl Iterator<Item = &'a Phase>) -> Option<f64> {
     mean(
         phases
@@ -198,7 +198,8 @@ fn has_work(group: &Group) -> bool {
     })
 }
 
-/// What a turn of `arm` costs more than its work would in `base`, in nanoseconds of a core whose chains take so long.
+/// Additional cost of a preemption in `arm` compared with the same work in `base`, in nanoseconds of a core whose chain takes
+/// `chain_ns`.
 fn cost(group: &Group, base: Arm, arm: Arm, chain_ns: f64) -> Option<f64> {
     let sums = |arm: Arm| -> Option<(f64, f64)> {
         let spent: f64 = group.of(arm).map(chains).sum::<Option<f64>>()?;
@@ -213,7 +214,7 @@ fn cost(group: &Group, base: Arm, arm: Arm, chain_ns: f64) -> Option<f64> {
         .then(|| (spent - base_spent / base_work * work) * chain_ns / turns as f64)
 }
 
-/// CPU time in chains of multiplications, each of the same number of core cycles.
+/// CPU time of a phase as a number of multiplication chains, each of which has the same number of core cycles.
 fn chains(phase: &Phase) -> Option<f64> {
     (phase.chain_ps > 0).then(|| phase.cpu_ns.0 as f64 * 1e3 / phase.chain_ps as f64)
 }
@@ -225,7 +226,7 @@ fn mean_chain_ns(groups: &[Group]) -> Option<f64> {
     (chains > 0.0).then(|| phases().map(|phase| phase.cpu_ns.0 as f64).sum::<f64>() / chains)
 }
 
-/// Preemptions a second while it was preempted.
+/// Preemptions per second of wall time in these groups.
 fn per_second(groups: &[Group], timing: usize) -> Option<f64> {
     let own = || {
         groups

@@ -10,11 +10,11 @@ use crate::measurement::findings::{
     CaseFinding, Difference, Flag, FlagName, LosesMore, SharedCache, Verdict,
 };
 
-/// Two tasks whose arrays fit the first level of either CPU twice over have no cache to share. If they are slower at once by more than
-/// this all the same, the CPUs share something else, a core or its clock, and what the caches take is not distinguished from it.
+/// Largest slowdown by concurrent use that is accepted for arrays that fit either first level twice. If such arrays are slower by more,
+/// the CPUs share a core or its clock, and the effect of the caches cannot be separated.
 const WITHOUT_CACHES: f64 = 0.1;
 
-/// Every size at which tasks ran at once, as it was planned.
+/// Findings for every size at which tasks ran at once.
 pub(crate) fn shared_cache(results: &[CaseFinding], host: &HostManifest) -> Vec<SharedCache> {
     let withheld = shares_more_than_a_cache(results, host);
     let at_once = results
@@ -78,7 +78,7 @@ fn unmeasured(finding: Option<&CaseFinding>, how: &str) -> Option<String> {
     }
 }
 
-/// Why what the CPUs lose at once is not attributed to their caches; `None` if a control shows that it can be.
+/// Why the loss of concurrent use is not attributed to caches; `None` if a control shows that it can be.
 fn shares_more_than_a_cache(results: &[CaseFinding], host: &HostManifest) -> Option<String> {
     let nearest = data_caches(host).first().map(|cache| cache.size_bytes.0)?;
     let fits = |finding: &&CaseFinding| finding.case.working_set.size_bytes.0 * 2 <= nearest;
@@ -113,7 +113,7 @@ fn shares_more_than_a_cache(results: &[CaseFinding], host: &HostManifest) -> Opt
     })
 }
 
-/// In a guest, which CPUs share a cache is what the hypervisor says.
+/// Flag for a guest, in which only the hypervisor says which CPUs share a cache.
 pub(crate) fn guest_flag(found: &[SharedCache], host: &HostManifest) -> Option<Flag> {
     let name = host
         .hypervisor

@@ -4,7 +4,7 @@ use switchcost_record::{Band, Case};
 
 use crate::measurement::deciding::prices_switches;
 
-/// The published range of what one switch costs, or one hand-off across CPUs, in nanoseconds, and where it is from.
+/// Published range of the cost of one switch, or of one hand-off across CPUs, in nanoseconds, with its source.
 pub(crate) fn sanity_band_ns(case: &Case) -> Option<Band> {
     let (same_cpu, across_cpus) = case.mechanism.traits().bands?;
     Some(match prices_switches(case) {

@@ -18,7 +18,7 @@ use crate::measurement::tail::tail;
 use crate::measurement::verdict::missing_number;
 use crate::statistics::estimate::estimate;
 
-/// What all cases of a record share.
+/// Facts that all cases of a record share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run<'a> {
     pub(crate) header: &'a Header,
@@ -29,10 +29,10 @@ pub(crate) struct Run<'a> {
     pub(crate) most_of_sharing: f64,
 }
 
-/// So small a share of cycles on a core of our own still gives the cost on such a core; fewer may be probes that were lucky.
+/// Least share of cycles on an unshared core that gives the cost on such a core; fewer may be lucky probes.
 const LEAST_UNSHARED: f64 = 0.05;
 
-/// The finding of a case, with the values behind its numbers; these are empty if the case has none.
+/// Finds a case's result, with the values of its numbers; these are empty if there are none.
 pub(crate) fn find(
     run: &Run<'_>,
     case: usize,
@@ -84,7 +84,7 @@ pub(crate) fn find(
     (found, quantities)
 }
 
-/// The values of a case, with what is known of neighbours on the core.
+/// Values of a case, with the evidence on sharing the core.
 struct Measured {
     quantities: Quantities,
     shared: Option<Shared>,
@@ -92,7 +92,7 @@ struct Measured {
 }
 
 impl Measured {
-    /// Of cycles on a core of our own if there are enough, else of all.
+    /// Values of cycles on an unshared core if there are enough, else of all.
     fn of(speed: Option<&Speed>, judged: &Judged<'_>, confidence: f64) -> Measured {
         let Some(speed) = speed.filter(|_| !judged.windows.is_empty()) else {
             return Measured {
@@ -138,7 +138,7 @@ impl Measured {
     }
 }
 
-/// What can be said whether or not there are estimates.
+/// The part of a finding that does not depend on estimates.
 fn empty_finding(run: &Run<'_>, judged: &Judged<'_>) -> CaseFinding {
     CaseFinding {
         switches_per_handoff: judged.switches_per_handoff(),

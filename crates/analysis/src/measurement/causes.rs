@@ -6,7 +6,7 @@ use switchcost_workload::{Pages, Sharing};
 
 use crate::measurement::bounds::{data_caches, footprint_bytes};
 
-/// A knee farther than this from a size, in powers of two, has nothing to do with it: a factor of 1.7.
+/// Largest distance of a knee from a size that may be its cause, in powers of two: a factor of 1.7.
 const FARTHEST: f64 = 0.75;
 
 /// A size of data at which a cache or TLB stops holding it.
@@ -20,7 +20,7 @@ pub struct Capacity {
     pub cause: String,
 }
 
-/// What stops fitting between two neighbouring sizes of one task's array, or nearest to them.
+/// Cause of a knee between two adjacent sizes of one task's array, or nearest to them.
 pub(crate) fn cause(
     host: &HostManifest,
     case: &Case,
@@ -34,7 +34,7 @@ pub(crate) fn cause(
     (nearest.0 <= FARTHEST).then_some(nearest.1.cause)
 }
 
-/// In powers of two; 0 if the size is among those that fit at `after` and no longer at `before`.
+/// Distance in powers of two; 0 if the size lies between `after` and `before`.
 fn distance(candidate: &Capacity, after_bytes: u64, before_bytes: u64) -> f64 {
     let (after, before) = (after_bytes as f64, before_bytes as f64);
     match candidate.size_bytes {

@@ -6,7 +6,7 @@
 use switchcost_record::{Between, Case, Cycles, Evidence};
 use switchcost_units::Nanos;
 
-/// CPU time that went to none of our tasks: the trimmed mean leaves out single turns of others, not a tenth of the time.
+/// One in so many of the time may go to other tasks: the trimmed mean leaves out single slices of others, not a tenth of the time.
 const FOREIGN_SHARE: u64 = 10;
 /// USER_HZ is 100 on every Linux.
 const STEAL_STEP: Nanos = Nanos::millis(10);
@@ -15,12 +15,12 @@ const LEAST_PAUSE: Nanos = Nanos::millis(20);
 /// Minor faults of a warm process: none but for a stack page or a copied page a task now and then.
 const FAULTS_PER_TASK: u64 = 4;
 const FAULT_SLACK: u64 = 16;
-/// A window may have a fault in so many of its batches, all of which the trimmed mean leaves out: the allocator
-/// gives memory back and takes it again.
+/// Batches per tolerated page fault: the trimmed mean leaves out the batches in which the allocator gives memory back and takes it
+/// again.
 const BATCHES_PER_FAULT: u64 = 20;
 /// Switches without a fault: a kernel thread or a tick, one in 200 hand-offs.
 const STRAY_SHARE: f64 = 0.005;
-/// At the two ends of a window each task may have one switch more or less.
+/// Switches more or less that each task may have at the two ends of a window.
 const EDGE_PER_TASK: f64 = 2.0;
 const EDGE_SLACK: f64 = 4.0;
 /// A single thread that hands over in user space has no reason to switch at all.
@@ -37,8 +37,9 @@ pub(crate) const CLOCK_BACKWARDS: &str = "clock-backwards";
 pub(crate) const SWITCH_COUNT: &str = "switch-count";
 pub(crate) const NO_HANDOFFS: &str = "no-handoffs";
 
-/// Time of a window in which no task ran or waited for a CPU, and no other machine had it: a signal had stopped them all, their control group
-/// was frozen, or the machine suspended. On one CPU there is no other such time, but for reading a page; elsewhere it is not known.
+/// Time of a window in which no task ran or waited for a CPU and no other machine had it: a signal had stopped the tasks, their control
+/// group was frozen, or the machine was suspended. On one CPU there is no other such time, except for reading a page; elsewhere it is
+/// not known.
 pub(crate) fn pause(case: &Case, evidence: &Evidence) -> Nanos {
     let Some(run_delay) = evidence.run_delay_ns.filter(|_| {
         case.placement.cpus.len() == 1 && case.runtime.is_none() && evidence.major_faults == 0
@@ -61,8 +62,8 @@ fn stolen(evidence: &Evidence) -> Nanos {
         .map_or(Nanos(0), |steal| steal + STEAL_STEP)
 }
 
-/// Time of a window that went to other tasks. On one CPU our tasks leave no time unused, so it is what is missing; on CPUs of their own
-/// they never wait for one, so it is what they waited. Without pinning it is not known.
+/// Time of a window that went to other tasks. On one CPU our tasks leave no time unused, so it is the missing time. On CPUs of their
+/// own they never wait for a CPU, so it is the time that they waited. Without pinning it is not known.
 pub(crate) fn time_of_others(case: &Case, evidence: &Evidence) -> Option<Nanos> {
     match (case.placement.cpus.len(), case.tasks) {
         (1, _) => {
@@ -74,7 +75,7 @@ pub(crate) fn time_of_others(case: &Case, evidence: &Evidence) -> Option<Nanos> 
     }
 }
 
-/// What the allocator and the collector of a runtime touch is a part of what it does.
+/// Whether a window has too many page faults. Faults of a runtime's allocator and collector belong to its work.
 fn has_faults(evidence: &Evidence, case: &Case, more: u64) -> bool {
     if case.runtime.is_some() {
         return evidence.major_faults > 0;
@@ -92,10 +93,9 @@ fn has_migrated(evidence: &Evidence, case: &Case) -> bool {
         .is_some_and(|home| seen.into_iter().flatten().any(|cpu| cpu != *home))
 }
 
-/// Every reason to leave out a window of cycles as a whole. Ordinary tasks run beside others as it comes: what those take between two
-/// cycles is reported as their share, and what they take within one is left out with that cycle. A clock that changes its speed, a
-/// neighbour on the core, an interrupt or a turn of another machine are no such reason: the probes and the trimmed mean see to them cycle
-/// by cycle.
+/// All reasons to leave out a whole window. Time that ordinary tasks lose to others between two cycles is reported as a share; a cycle
+/// in which they lost time is left out by itself. Changes of the clock, a shared core, an interrupt or stolen time are no reason here:
+/// the probes and the trimmed mean handle them cycle by cycle.
 pub(crate) fn reasons_of_window(window: &Cycles, case: &Case) -> Vec<&'static str> {
     let evidence = &window.evidence;
     let pause = pause(case, evidence);
@@ -139,8 +139,8 @@ pub(crate) fn reasons_of_window(window: &Cycles, case: &Case) -> Vec<&'static st
         .collect()
 }
 
-/// Switches are counted, never assumed: those that the tasks counted while the token went round, or else in a window all that its
-/// batches and the commands between them take.
+/// Whether the counted switches differ from the plan: those that the tasks counted while the token went round, or else all of a window,
+/// commands included.
 fn has_other_switch_count(window: &Cycles, case: &Case) -> bool {
     let Some(plan) = case.switches else {
         return false;

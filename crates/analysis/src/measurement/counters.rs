@@ -9,12 +9,12 @@ use crate::measurement::findings::CounterFinding;
 use crate::measurement::judged::Judged;
 use crate::statistics::estimate::mean_and_sd;
 
-/// Others may have less than this part of a batch's time: interrupts have a hundredth, an equal competitor a half.
+/// Others may have less than one in so many parts of a batch's time: interrupts take a hundredth, an equal competitor a half.
 const OTHERS_SHARE: u64 = 10;
 
-/// Events a hand-off in both arms, by counter; of the arms that walk if the case has a working set.
+/// Events per hand-off in both arms, by counter; in the arms that walk if the case has a working set.
 ///
-/// A counter that failed its known-answer test is left out even if samples carry it, and so is a batch during which others ran: a
+/// A counter that failed its known-answer test is left out even if samples have it. So is a batch during which others ran, because a
 /// counter of a CPU counts them, too.
 pub(crate) fn counters(judged: &Judged<'_>, self_tests: &[SelfTest]) -> Vec<CounterFinding> {
     let (baseline, switching) = match judged.case.working_set.is_empty() {
@@ -49,7 +49,7 @@ pub(crate) fn counters(judged: &Judged<'_>, self_tests: &[SelfTest]) -> Vec<Coun
 struct Rate {
     events: f64,
     handoffs: f64,
-    /// Of each batch.
+    /// Value of each batch.
     each: Vec<f64>,
 }
 
@@ -81,7 +81,7 @@ fn rates<'a>(judged: &Judged<'a>, arm: Arm) -> BTreeMap<&'a str, Rate> {
     rates
 }
 
-/// Stolen time is no event of others, and cannot be told from it in so short a batch.
+/// Whether others had too much of a batch's time. Stolen time counts too: in so short a batch it cannot be told from it.
 fn is_shared_with_others(sample: &Sample, case: &Case) -> bool {
     let others = time_of_others(case, &sample.evidence).unwrap_or_default();
     others.0 > sample.evidence.wall_ns.0 / OTHERS_SHARE
@@ -95,7 +95,7 @@ fn readings(sample: &Sample) -> impl Iterator<Item = (&Sample, &str, f64)> {
         .map(move |(name, events)| (sample, name.as_str(), *events as f64))
 }
 
-/// Whether this counter, or its user-level half (`:u`), gave the known answer. One that was not tested did not.
+/// Whether this counter, or its user-level half (`:u`), passed its known-answer test.
 fn is_admitted(self_tests: &[SelfTest], name: &str) -> bool {
     let event = name.strip_suffix(":u").unwrap_or(name);
     self_tests

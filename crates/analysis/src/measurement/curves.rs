@@ -13,7 +13,7 @@ use crate::measurement::repetition::Quantities;
 /// Fewer sizes make no curve.
 const FEWEST_SIZES: usize = 4;
 
-/// One curve for each set of results that differ in size alone, in the order of the plan.
+/// One curve for each set of results that differ only in size, in the order of the plan.
 pub(crate) fn curves(
     results: &[CaseFinding],
     quantities: &[Quantities],
@@ -55,7 +55,7 @@ fn point(result: usize, found: &CaseFinding) -> Option<CurvePoint> {
     })
 }
 
-/// Results with a total cost by the case without its size; each group in ascending order of sizes, each size once.
+/// Results with a total cost, grouped by the case without its size; each group by ascending size, each size once.
 fn groups(results: &[CaseFinding]) -> Vec<(Case, Vec<usize>)> {
     let mut groups: Vec<(Case, Vec<usize>)> = Vec::new();
     for (index, result) in results.iter().enumerate() {
@@ -99,7 +99,7 @@ fn size<'a>(found: &CaseFinding, quantities: &'a Quantities) -> Option<Measured<
     })
 }
 
-/// What half an interval holds of a normal distribution, in standard deviations: 1.645 at 90 %.
+/// Half an interval of a normal distribution in standard deviations: 1.645 at 90 %.
 fn standard_errors(confidence: f64) -> f64 {
     Normal::standard().inverse_cdf(0.5 + confidence / 2.0)
 }
@@ -155,7 +155,7 @@ fn has_several_placements(results: &[CaseFinding]) -> bool {
         .any(|pair| pair[0].case.placement != pair[1].case.placement)
 }
 
-/// What the points have in common; what every run has by default is not said.
+/// Conditions common to all points, without defaults.
 fn title(case: &Case, names_placement: bool) -> String {
     let set = &case.working_set;
     let mut parts = vec![

@@ -2,8 +2,8 @@
 
 use switchcost_record::{Between, Case, CostName};
 
-/// Whether a switch of this case can be priced: its tasks share one CPU, or one kernel thread, wherever that is.
-/// Elsewhere only a hand-off has a price, and of a runtime, which switches as it likes.
+/// Whether a switch of this case can be priced, because its tasks share one CPU or one kernel thread. Otherwise, and for a runtime,
+/// only a hand-off has a price.
 pub(crate) fn prices_switches(case: &Case) -> bool {
     case.runtime.is_none() && (case.placement.is_one_cpu() || case.between == Between::User)
 }
@@ -13,7 +13,7 @@ pub(crate) fn hands_over_across_cpus(case: &Case) -> bool {
     case.mechanism.hands_over() && !prices_switches(case) && !case.placement.is_one_cpu()
 }
 
-/// The cost that a case is about: with its working set; without one that of a switch, or if that has no price of a hand-off.
+/// The deciding cost of a case: total with a working set; without one that of a switch, or of a hand-off if a switch has no price.
 pub(crate) fn deciding(case: &Case) -> CostName {
     match (case.working_set.is_empty(), prices_switches(case)) {
         (false, _) => CostName::Total,

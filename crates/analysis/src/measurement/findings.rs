@@ -32,7 +32,7 @@ pub enum Verdict {
     Suspect,
     /// No number: why, in one sentence with what to do.
     NotMeasured {
-        /// The reason.
+        /// Why there is no number.
         why: String,
     },
 }
@@ -176,7 +176,7 @@ pub struct CounterFinding {
 struct Status<'a> {
     /// `measured`; `suspect`: there are numbers, read them with the flags; `not-measured`: no number.
     status: &'static str,
-    /// If `not-measured`: the reason, and what to do.
+    /// Why there is no number, and what to do, if `not-measured`.
     why: Option<&'a str>,
 }
 
@@ -193,7 +193,7 @@ fn status<S: Serializer>(verdict: &Verdict, serializer: S) -> Result<S::Ok, S::E
 struct FlagsByName {
     /// Names of the flags below.
     flags: Vec<&'static str>,
-    /// One sentence by name: what was seen, what it means.
+    /// One sentence by flag: what was seen, and what it means.
     flag_details: BTreeMap<&'static str, String>,
 }
 
@@ -317,7 +317,7 @@ impl CaseFinding {
         self.cost(deciding(&self.case))
     }
 
-    /// One of its costs by name.
+    /// A cost of the case by name.
     pub(crate) fn cost(&self, name: CostName) -> Option<&Estimate> {
         match name {
             CostName::Direct => self.direct_ns.as_ref(),
@@ -559,7 +559,7 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Whatever the two are within their intervals, the difference is within its own.
+    /// Difference whose interval holds for any values of both within their intervals.
     pub(crate) fn of(a: &Estimate, b: &Estimate) -> Difference {
         Difference {
             estimate: a.estimate - b.estimate,

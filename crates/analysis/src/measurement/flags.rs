@@ -10,7 +10,7 @@ use crate::measurement::stop::precision;
 use crate::measurement::verdict::{LEFT_OUT_USUAL, disturbance, others};
 use crate::statistics::Estimate;
 
-/// Flags that make a number suspect; the others say what it is a number of, or how sure it is.
+/// Flags that make a number suspect; the others qualify it.
 const SUSPICIOUS: [FlagName; 4] = [
     FlagName::PartlyDisturbed,
     FlagName::Negative,
@@ -21,10 +21,10 @@ const SUSPICIOUS: [FlagName; 4] = [
 /// Involuntary switches that a hand-off under the default policy may have by the timer alone.
 const INVOLUNTARY_USUAL: f64 = 0.05;
 
-/// A plain mean that is further from the trimmed one, relative to it, has a tail to report.
+/// Largest relative distance of the plain mean from the trimmed one without a flag.
 const HEAVY_TAIL: f64 = 0.05;
 
-/// So few shared cycles move no cost by more than its interval.
+/// Largest share of shared cycles that moves no cost by more than its interval.
 const SHARED_USUAL: f64 = 0.05;
 
 /// Whether a number with these flags is suspect.
@@ -81,7 +81,7 @@ fn partly_disturbed(judged: &Judged<'_>) -> Option<Flag> {
     })
 }
 
-/// What is left out is the turns of the others, and not what they do to the tasks' caches and to the scheduler's queue.
+/// Flag for shared CPUs: slices of other tasks are left out, but not their effect on caches and run queue.
 fn shared_cpu_flag(judged: &Judged<'_>) -> Option<Flag> {
     let (whose, why) = judged.is_beside_others().then(|| others(judged))?;
     let detail = format!(
@@ -93,7 +93,7 @@ fn shared_cpu_flag(judged: &Judged<'_>) -> Option<Flag> {
     })
 }
 
-/// That repetitions are missing, and why the last of them is.
+/// Flag for missing repetitions, with the reason of the last.
 pub(crate) fn refused(refusals: &[&Refusal]) -> Option<Flag> {
     let last = refusals.last()?;
     let detail = format!(
@@ -107,7 +107,7 @@ pub(crate) fn refused(refusals: &[&Refusal]) -> Option<Flag> {
     })
 }
 
-/// The costs of a case by name; the hand-off only if it is not the switch again.
+/// Costs of a case by name; the hand-off only if it differs from the switch.
 fn costs(found: &CaseFinding) -> [(&'static str, Option<&Estimate>); 4] {
     let handoff = found
         .handoff_ns
@@ -160,7 +160,7 @@ fn outside_sanity_band(found: &CaseFinding) -> Option<Flag> {
     })
 }
 
-/// The bound is of the task's own lines: what the kernel's take is not held against it.
+/// Flag for a reload above the bound, which is for the task's own lines, not the kernel's.
 fn above_reload_bound(found: &CaseFinding) -> Option<Flag> {
     let (indirect, bound) = (found.indirect_ns.as_ref()?, found.reload_bound_ns?);
     let cost = found.indirect_reload_ns.as_ref().unwrap_or(indirect);
@@ -215,7 +215,7 @@ fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
     })
 }
 
-/// Too few cycles were on a core of our own for a cost on such a core.
+/// Flag for too few cycles on an unshared core.
 fn shared_core(found: &CaseFinding, judged: &Judged<'_>) -> Option<Flag> {
     let shared = found
         .shared
@@ -236,7 +236,7 @@ fn shared_core(found: &CaseFinding, judged: &Judged<'_>) -> Option<Flag> {
     })
 }
 
-/// What is cut off at either end of a repetition's cycles is paid all the same. Not asked beside others, whose turns are cut off.
+/// Flag for a heavy tail, which is paid although it is trimmed. Not used beside other tasks, whose slices are trimmed.
 fn heavy_tail(found: &CaseFinding) -> Option<Flag> {
     let (mean, cost) = (found.cycles?.mean_ns, found.deciding()?);
     let apart = (mean - cost.estimate).abs();

@@ -8,16 +8,16 @@ use switchcost_units::TickRate;
 use crate::measurement::cleanliness::{pause, reasons_of_window, time_of_others};
 use crate::measurement::findings::Excluded;
 
-/// Of more disturbed samples than this, those that look clean are not to be trusted either.
+/// Largest share of disturbed samples: beyond it even clean-looking samples are not trusted.
 const LEFT_OUT_LIMIT: f64 = 1.0 / 3.0;
 
-/// Of more foreign time than this neither: interrupts and the like take a hundredth, an equal competitor a half.
+/// Largest share of foreign time: interrupts and the like take a hundredth, an equal competitor a half.
 const FOREIGN_LIMIT: f64 = 0.1;
 
-/// Less is interrupts and what the kernel itself does.
+/// Least reported share: less is interrupts and the kernel's own work.
 const SHARE_REPORTED: f64 = 0.05;
 
-/// What a reader may still do against a disturbance: what the command line or the case excludes is no advice.
+/// Advice that is still open to the reader; what the command line or the case excludes is no advice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Remedies {
     /// Real-time priority was wanted and could not be had.
@@ -27,7 +27,7 @@ pub(crate) struct Remedies {
 }
 
 impl Remedies {
-    /// Of a case under these controls.
+    /// Advice for a case under these controls.
     pub(crate) fn new(case: &Case, controls: &[Control]) -> Remedies {
         let is_refused =
             |control: &Control| matches!(control.outcome, ControlOutcome::Refused { .. });
@@ -59,7 +59,7 @@ impl Remedies {
     }
 }
 
-/// One case's windows with what became of them.
+/// Windows of one case, judged.
 #[derive(Clone, Debug)]
 pub(crate) struct Judged<'a> {
     pub(crate) case: &'a Case,
@@ -112,13 +112,13 @@ impl<'a> Judged<'a> {
         }
     }
 
-    /// With what the command line left open.
+    /// Adds the advice that the command line leaves open.
     pub(crate) fn with(mut self, remedies: Remedies) -> Self {
         self.remedies = remedies;
         self
     }
 
-    /// With what the control group of the run allowed it of the CPUs.
+    /// Adds the CPU quota of the run's control group.
     pub(crate) fn under(mut self, quota: Option<&'a CpuQuota>) -> Self {
         self.quota = quota;
         self
@@ -141,10 +141,9 @@ impl<'a> Judged<'a> {
 
     /// Share of the time of all samples, clean or not, that went to others; 0 if not known.
     ///
-    /// A load on the same CPU lets short batches pass between its turns: they look clean one by one, and yet find the
-    /// caches and the run queue as that load left them.
-    ///
-    /// Of cycles, what other machines took is distinguished: it lengthens some, and the trimmed mean leaves those out.
+    /// A load on the same CPU lets short batches pass between its time slices: they look clean one by one, but find caches and run
+    /// queue as the load left them. Time stolen by other machines does not count for cycles, because the trimmed mean leaves out the
+    /// lengthened ones.
     pub(crate) fn foreign_share(&self) -> f64 {
         let of_samples = self.instrumented.iter().map(|sample| &sample.evidence);
         let of_windows = || self.all_windows.iter().map(|window| &window.evidence);
@@ -174,17 +173,17 @@ impl<'a> Judged<'a> {
         self.foreign_share() > FOREIGN_LIMIT
     }
 
-    /// Whether the others had a share that is to be reported, of tasks that take what the scheduler gives them.
+    /// Whether others had a reportable share, in a case of ordinary tasks.
     pub(crate) fn is_beside_others(&self) -> bool {
         self.is_measured_beside_others() && self.foreign_share() > SHARE_REPORTED
     }
 
-    /// Ordinary tasks are measured in cycles between the turns of others.
+    /// Whether the case has ordinary tasks, which are measured in cycles between the time slices of others.
     fn is_measured_beside_others(&self) -> bool {
         !self.case.policy.is_real_time() && !self.all_windows.is_empty()
     }
 
-    /// Whether so much was disturbed that what looks clean is not to be trusted either.
+    /// Whether so much was disturbed that clean-looking samples are not trusted either.
     pub(crate) fn is_too_disturbed(&self) -> bool {
         self.excluded_share() > LEFT_OUT_LIMIT
             || self.has_competitor() && !self.is_measured_beside_others()
@@ -204,7 +203,7 @@ impl<'a> Judged<'a> {
         }
     }
 
-    /// The same over all windows, disturbed or not, of the kernel's count alone.
+    /// Kernel switches per hand-off over all windows, disturbed or not.
     pub(crate) fn kernel_switches_per_handoff(&self) -> Option<f64> {
         kernel_switches_per_handoff(self.case, &self.all_windows)
     }
@@ -234,8 +233,8 @@ fn switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> {
     per_handoff(windows, |window| window.user_switches as f64)
 }
 
-/// By the tasks' own count, if there is one. If they did not count, what the commands to them take is taken off: on one CPU every
-/// command takes its switches; across CPUs a task may find it without having slept.
+/// Kernel switches per hand-off, by the tasks' own count if there is one. Otherwise the switches of commands are subtracted: on one CPU
+/// every command takes its switches; across CPUs a task may find a command without having slept.
 fn kernel_switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> {
     if let Some(counted) = counted(windows) {
         return Some(counted.switches.total() as f64 / counted.handoffs as f64);
@@ -252,7 +251,7 @@ fn kernel_switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> 
     })
 }
 
-/// What the tasks counted in all windows together; `None` if one has no count.
+/// Total count of the tasks in all windows; `None` if a window has no count.
 fn counted(windows: &[&Cycles]) -> Option<CountedHandoffs> {
     let mut sum = CountedHandoffs::default();
     for window in windows {

@@ -11,14 +11,14 @@ const RESAMPLES: usize = 200;
 /// A machine's curve is no straight line within a region: pages lie now so, now so. Smaller steps are not knees.
 const ROUGHNESS: f64 = 0.05;
 
-/// One size of a curve, with everything that was measured there.
+/// One size of a curve, with its measurements.
 #[derive(Clone, Debug)]
 pub(crate) struct Measured<'a> {
     pub(crate) size_bytes: u64,
     pub(crate) total_ns: f64,
     /// Standard error of the total over the total.
     pub(crate) relative_error: f64,
-    /// One total a repetition.
+    /// One total cost per repetition.
     pub(crate) repetitions: &'a [f64],
 }
 
@@ -71,7 +71,7 @@ fn point(measured: &Measured<'_>, total_ns: f64) -> Point {
     }
 }
 
-/// The median of as many repetitions, drawn with replacement; if that is no cost, the point as it was.
+/// Median of as many repetitions, drawn with replacement; the original point if the median is no cost.
 fn resample(curve: &[Measured<'_>], points: &[Point], random: &mut ChaCha8Rng) -> Vec<Point> {
     let redraw = |(measured, original): (&Measured<'_>, &Point)| {
         let repetitions = measured.repetitions;

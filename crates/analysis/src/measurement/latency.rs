@@ -16,7 +16,7 @@ pub(crate) fn by_size(latencies: &[Latency], rate: TickRate) -> Vec<(u64, f64)> 
     curve
 }
 
-/// The median walk: the minimum would favour the walk whose pages happened to lie best.
+/// Load latency by the median walk; the minimum would favour the walk with the luckiest pages.
 fn ns(latency: &Latency, rate: TickRate) -> Option<f64> {
     let mut ticks: Vec<f64> = latency
         .walk_ticks
@@ -27,8 +27,8 @@ fn ns(latency: &Latency, rate: TickRate) -> Option<f64> {
     (ns.is_finite() && latency.size_bytes.0 > 0).then_some(ns)
 }
 
-/// The latency at a size between those measured, interpolated over the logarithm of the size; at both ends the
-/// nearest one measured. `None` if nothing was measured. `curve` as from [`by_size`].
+/// Latency at a size, interpolated over the logarithm of the size between measured ones; the nearest one at both ends. `None` if
+/// nothing was measured. `curve` as from [`by_size`].
 pub(crate) fn at(curve: &[(u64, f64)], size: f64) -> Option<f64> {
     let above = curve.partition_point(|(measured, _)| (*measured as f64) < size);
     let (Some(high), Some(low)) = (

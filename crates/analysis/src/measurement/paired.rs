@@ -13,13 +13,13 @@ use crate::measurement::speed::{Sharing, Speed};
 use crate::measurement::turns::Turns;
 use crate::statistics::order_statistics::trimmed_mean;
 
-/// So many cycles of a repetition must be of the chosen kind, or all that it has: fewer may be of that kind by a lucky probe.
+/// Least cycles of the chosen kind in a repetition, unless it has fewer in all: fewer may be of that kind by a lucky probe.
 const FEWEST: usize = 5;
 
-/// One cycle, in nanoseconds at the speed of reference.
+/// One cycle, in nanoseconds at the reference speed.
 #[derive(Clone, Debug, PartialEq)]
 enum Cycle {
-    /// A switching arm and its baseline, a hand-off.
+    /// A switching arm and its baseline.
     Arms { direct: Level, total: Option<Level> },
     /// A switch and the walks after it.
     Visit(Visit),
@@ -61,9 +61,9 @@ struct Level {
     /// A hand-off in the switching arm, and in the baseline.
     switching: f64,
     baseline: f64,
-    /// What a walk takes longer in the switching arm, in nanoseconds as they were: memory does not follow the core's clock.
+    /// Additional time of a walk in the switching arm, in unscaled nanoseconds, because memory does not follow the core's clock.
     reload: f64,
-    /// A walk of the baseline, in the same nanoseconds.
+    /// Time of a walk of the baseline, in unscaled nanoseconds.
     walk: f64,
 }
 
@@ -73,7 +73,7 @@ impl Level {
     }
 }
 
-/// Which cycles a value stands for.
+/// Cycles that a value is computed from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     /// Cycles on an unshared core.
@@ -100,7 +100,7 @@ pub(crate) fn quantities(
     quantities
 }
 
-/// What the cycles of a case look like, beyond the trimmed means that its cost is made of.
+/// Statistics of a case's cycles, beyond the trimmed means that give its cost.
 pub(crate) fn cycles_seen(
     case: &Case,
     windows: &[&Cycles],
@@ -131,8 +131,8 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// How much a cycle is like the one before it: the correlation at distance 1, about the mean of each repetition (Box and Jenkins,
-/// "Time series analysis", 1970). `None` if nothing varies.
+/// Correlation of a cycle with the one before, about the mean of each repetition (Box and Jenkins, "Time series analysis", 1970).
+/// `None` if nothing varies.
 fn autocorrelation(repetitions: &[Vec<f64>]) -> Option<f64> {
     let (mut products, mut squares) = (0.0, 0.0);
     for costs in repetitions {
@@ -146,7 +146,7 @@ fn autocorrelation(repetitions: &[Vec<f64>]) -> Option<f64> {
     (squares > 0.0).then(|| products / squares)
 }
 
-/// The cycles of the chosen kind in which no other task had a turn, of each repetition that has enough of them.
+/// Cycles of the chosen kind without other tasks, by repetition, for repetitions that have enough.
 fn cycles_by_repetition(
     case: &Case,
     windows: &[&Cycles],
@@ -173,7 +173,7 @@ fn cycles_by_repetition(
         .collect()
 }
 
-/// Share of the cycles that were on a core of our own, of those whose speed was steady; `None` if none was.
+/// Share of cycles on an unshared core among those of steady speed; `None` if there are none.
 pub(crate) fn unshared_share(windows: &[&Cycles], speed: &Speed) -> Option<f64> {
     let (mut unshared, mut steady) = (0.0, 0.0);
     for sharing in windows

@@ -11,7 +11,7 @@ use crate::statistics::order_statistics::trimmed_mean;
 /// The last walks of a visit, which are taken for settled.
 const SETTLED: usize = 3;
 
-/// A last walk that still costs so much of the sum means that more of it came after.
+/// Least share of the sum in the last walk that shows that more comes after.
 const NOT_SETTLED: f64 = 0.05;
 
 /// One switch away and back, and the walks after it.
@@ -21,13 +21,13 @@ pub(crate) struct Visit {
     pub(crate) handoff: f64,
     /// A settled hand-off to oneself.
     pub(crate) settled_handoff: f64,
-    /// Each walk but the settled ones, above those, in nanoseconds as they were: memory does not follow the core's clock.
+    /// Time of each walk above the settled ones, in unscaled nanoseconds, because memory does not follow the core's clock.
     walks: Vec<f64>,
     settled_walk: f64,
 }
 
 impl Visit {
-    /// `None` if the batches are not those of a visit.
+    /// Makes a visit; `None` if the batches are not those of a visit.
     pub(crate) fn of(batches: &[Batch], speed: &Speed) -> Option<Visit> {
         let (first, rest) = batches.split_first()?;
         let is_visit = first.arm == Arm::SwitchTotal
@@ -54,7 +54,7 @@ impl Visit {
         })
     }
 
-    /// What the walks cost above settled ones, together.
+    /// Total time of the walks above settled ones.
     pub(crate) fn reload(&self) -> f64 {
         self.walks.iter().sum()
     }

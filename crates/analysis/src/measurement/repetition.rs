@@ -11,21 +11,21 @@ pub(crate) struct Quantities {
     /// A switch: c1 = t1 - t2 of Li, Ding and Shen 2007, section 2.2, each per hand-off, over counted switches.
     /// Empty across CPUs.
     pub(crate) direct: Vec<f64>,
-    /// A switch with its working set: c2 = s1 - s2, section 2.3. Across CPUs, a hand-off with it.
+    /// Cost of a switch with its working set: c2 = s1 - s2, section 2.3. Across CPUs, of a hand-off.
     pub(crate) total: Vec<f64>,
-    /// c2 - c1 of the same repetition.
+    /// Indirect cost: c2 - c1 of the same repetition.
     pub(crate) indirect: Vec<f64>,
-    /// Of it, what the hand-off itself takes longer after a walk.
+    /// Part of the indirect cost by which the hand-off takes longer after a walk.
     pub(crate) indirect_kernel: Vec<f64>,
-    /// Of it, what the walk takes longer after a switch.
+    /// Part of the indirect cost by which the walk takes longer after a switch.
     pub(crate) indirect_reload: Vec<f64>,
     /// t1 - t2, not divided.
     pub(crate) handoff: Vec<f64>,
     /// tasks x t1.
     pub(crate) round_trip: Vec<f64>,
-    /// t2.
+    /// Baseline time t2.
     pub(crate) baseline: Vec<f64>,
-    /// A walk of the baseline arm: of the same array without a switch.
+    /// Time of a walk in the baseline arm: the same array without a switch.
     pub(crate) walk: Vec<f64>,
     /// Walk by walk after a switch, if a case is about that.
     pub(crate) reloads: Reloads,

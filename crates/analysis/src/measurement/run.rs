@@ -14,8 +14,8 @@ use crate::measurement::judged::{Judged, Remedies};
 use crate::measurement::latency;
 use crate::measurement::speed::Speed;
 
-/// A calibration that was off by more was of another clock, or a clock that does not hold its rate: crystals differ by
-/// 20 to 50 parts in a million, and stay where they are.
+/// Largest accepted drift of the clock. Crystals differ by 20 to 50 parts in a million and are stable; a larger difference means
+/// another clock, or an unsteady one.
 const DRIFT_LIMIT: f64 = 50e-6;
 
 /// Analyses a record. The result is deterministic, and independent of the order of samples.
@@ -74,7 +74,7 @@ pub fn analyse(record: &MeasureRecord) -> Findings {
     }
 }
 
-/// One list for each case of the plan; what belongs to no case is left out.
+/// Groups items by case of the plan; items of no case are left out.
 pub(crate) fn group_by_case<'a, T>(
     record: &MeasureRecord,
     items: &'a [T],
@@ -89,7 +89,7 @@ pub(crate) fn group_by_case<'a, T>(
     lists
 }
 
-/// What to know about the run as a whole.
+/// Notes on the run as a whole.
 fn flags(record: &MeasureRecord) -> Vec<Flag> {
     let mut flags = Vec::new();
     match record.end {
@@ -112,7 +112,7 @@ fn flags(record: &MeasureRecord) -> Vec<Flag> {
     flags
 }
 
-/// What was measured beside a pause is left out.
+/// Flag for pauses; what was measured beside them is left out.
 fn paused(record: &MeasureRecord) -> Option<Flag> {
     let cases = &record.header.plan.cases;
     let pauses: Vec<Nanos> = record

@@ -15,7 +15,8 @@ pub const ASSUMED_RUN_SPREAD: f64 = 0.02;
 /// seconds. Calibrated on 24 records of one case on one shared virtual machine, taken within an hour, where it was 0.13.
 pub const ASSUMED_ACROSS_CPUS: f64 = 0.15;
 
-/// What is assumed of the runs of a cost of a case. What a task does alone, before any hand-off, is on one CPU wherever the others are.
+/// Assumed spread between runs for a cost of a case. The work of a task alone, before any hand-off, is on one CPU, wherever the other
+/// tasks are.
 pub(crate) fn assumed_spread(case: &Case, cost: CostName) -> f64 {
     let is_alone = matches!(cost, CostName::Baseline | CostName::Walk);
     if hands_over_across_cpus(case) && !is_alone {
@@ -25,12 +26,12 @@ pub(crate) fn assumed_spread(case: &Case, cost: CostName) -> f64 {
     }
 }
 
-/// What is known of the spread between runs counts as so many degrees of freedom. Calibrated: with it, runs
-/// recorded on a shared virtual machine differ no more often than allowed (`docs/method/comparison.md`).
+/// Degrees of freedom of the assumed spread. Calibrated: with it, runs recorded on a shared virtual machine differ no more often than
+/// allowed (`docs/method/comparison.md`).
 pub(crate) const FREEDOM: f64 = 6.0;
 
-/// The repetitions of one run share its minute and its neighbours, and more than this many show no more about another run that share
-/// nothing. Calibrated (`docs/method/statistics.md`).
+/// Most repetitions that count as independent: those of one run share its time and load, so more show nothing about other runs.
+/// Calibrated (`docs/method/statistics.md`).
 const INDEPENDENT: f64 = 8.0;
 
 impl Estimate {
@@ -45,17 +46,17 @@ impl Estimate {
         }
     }
 
-    /// How much longer an interval gets since more than this many repetitions show no more.
+    /// Factor by which an interval grows because more than [`INDEPENDENT`] repetitions show no more.
     fn repetitions_shared(&self) -> f64 {
         (self.n as f64 / INDEPENDENT).max(1.0).sqrt()
     }
 
-    /// The same with an interval for another run of the machine, too, by what is assumed of a case on one CPU.
+    /// Widens the interval to hold for other runs of the machine, by the assumed spread of a case on one CPU.
     pub(crate) fn across_runs(self) -> Estimate {
         self.across(&RunsDiffer::by(ASSUMED_RUN_SPREAD))
     }
 
-    /// The same with what is known of how runs differ.
+    /// Widens the interval by a known spread between runs.
     pub(crate) fn across(self, runs: &RunsDiffer) -> Estimate {
         let repetitions = if runs.is_own() {
             1.0
@@ -72,22 +73,22 @@ impl Estimate {
     }
 }
 
-/// What is known of how much runs differ in one cost: what is assumed of every machine, or what the host's own records show.
+/// Spread between runs in one cost: assumed for every machine, or from the host's own records.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RunsDiffer {
     /// Own runs that count.
     runs: f64,
-    /// Repetitions of one of them.
+    /// Repetitions of one earlier run.
     repetitions: f64,
-    /// Standard deviations of the cost between them and within one of them, relative to it.
+    /// Standard deviations of the cost between runs and within one, relative to it.
     between: f64,
     within: f64,
-    /// The standard deviation that is assumed without them.
+    /// Standard deviation that is assumed without earlier runs.
     assumed: f64,
 }
 
 impl RunsDiffer {
-    /// Without own runs.
+    /// The assumed spread alone.
     pub(crate) const fn by(assumed: f64) -> RunsDiffer {
         RunsDiffer {
             runs: 0.0,
@@ -98,12 +99,12 @@ impl RunsDiffer {
         }
     }
 
-    /// What is assumed of a cost of a case.
+    /// Assumed spread for a cost of a case.
     pub(crate) fn assumed(case: &Case, cost: CostName) -> RunsDiffer {
         RunsDiffer::by(assumed_spread(case, cost))
     }
 
-    /// What the header of a record says of a cost of one of its cases.
+    /// Spread of a cost of a case, as in the header of a record.
     pub(crate) fn known(header: &Header, case: usize, cost: CostName) -> RunsDiffer {
         let of_case = header.plan.cases.get(case);
         let assumed = of_case.map_or(ASSUMED_RUN_SPREAD, |case| assumed_spread(case, cost));
@@ -139,7 +140,7 @@ impl RunsDiffer {
             .sqrt()
     }
 
-    /// The same of a run with so many repetitions: it may have seen less of its minute than they did of theirs.
+    /// Half-width for a run with this number of repetitions, which may have seen less of its conditions than earlier runs.
     fn half_width(&self, confidence: f64, repetitions: usize) -> f64 {
         let fewer = if self.is_own() {
             (self.repetitions / repetitions.max(1) as f64).max(1.0)
@@ -149,7 +150,7 @@ impl RunsDiffer {
         self.least_half_width(confidence) * fewer.sqrt()
     }
 
-    /// The standard deviation that is assumed, or what too few runs to go by show beside it, if that is more.
+    /// The assumed standard deviation, or a larger one that too few runs show.
     fn beside_assumed(&self) -> f64 {
         let own = (self.runs - 1.0).max(0.0);
         let shown = (self.between.powi(2) - self.within.powi(2)).max(0.0);
@@ -157,7 +158,7 @@ impl RunsDiffer {
         pooled.sqrt().max(self.assumed)
     }
 
-    /// In words for programs.
+    /// The spread in words, for programs.
     pub(crate) fn finding(&self, earlier: Option<&EarlierCase>, confidence: f64) -> BetweenRuns {
         let least_half_width = self.least_half_width(confidence);
         let freedom = if self.is_own() {
@@ -180,7 +181,7 @@ impl RunsDiffer {
     }
 }
 
-/// What the header of a record says of earlier runs of a case.
+/// Earlier runs of a case, as in the header of a record.
 pub(crate) fn earlier_of(header: &Header, case: usize) -> Option<&EarlierCase> {
     header
         .earlier

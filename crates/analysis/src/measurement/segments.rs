@@ -2,9 +2,9 @@
 
 /// Regions of a curve: small, rising, large, and one more for a machine with a third cache.
 const MOST_PIECES: usize = 4;
-/// Through two points there always is a line: it takes a third to show one.
+/// Least points of a line: two always lie on one, so a third is needed.
 const FEWEST_POINTS: usize = 3;
-/// A point lies on a line if it is no more standard errors away.
+/// Largest distance of a point from a line on which it lies, in standard errors.
 const ON_THE_LINE: f64 = 2.0;
 
 /// A point and the standard error of its height.
@@ -35,8 +35,8 @@ pub(crate) fn cuts(points: &[Point]) -> Vec<usize> {
     move_behind(points, trace_back(&tables, pieces, n))
 }
 
-/// A short piece fits whatever it begins with. So as long as the first point of a piece still lies on the line of the piece before,
-/// it is counted to that: a cut is after the last point that goes on as before.
+/// Moves cuts later while the first point of a piece still lies on the line of the piece before. A short piece fits whatever it begins
+/// with.
 fn move_behind(points: &[Point], mut cuts: Vec<usize>) -> Vec<usize> {
     let sums = Sums::of(points);
     let mut start = 0;
@@ -111,7 +111,7 @@ struct Sums {
     sums: Vec<[f64; 6]>,
 }
 
-/// The best line through some points: its centre, its slope, and the weighted squares about it.
+/// The best line through some points: centre, slope, and weighted squares around it.
 struct Line {
     x: f64,
     y: f64,
@@ -141,7 +141,7 @@ impl Sums {
         }
     }
 
-    /// From `start` to before `end`: two points at least.
+    /// Line through the points from `start` to before `end`, at least two.
     fn line(&self, start: usize, end: usize) -> Line {
         let [w, wx, wy, wxx, wxy, wyy] =
             std::array::from_fn(|i| self.sums[end][i] - self.sums[start][i]);
@@ -154,7 +154,7 @@ impl Sums {
         }
     }
 
-    /// How far a point is above the line through others.
+    /// Height of a point above the line through others.
     fn above_line(&self, start: usize, end: usize, point: &Point) -> f64 {
         let line = self.line(start, end);
         point.y - self.centre.1 - line.y - line.slope * (point.x - self.centre.0 - line.x)

@@ -12,32 +12,32 @@ const FASTEST: f64 = 0.02;
 /// Probes on both sides of a batch that differ by more mean that the speed changed within, or that a probe was disturbed.
 const STEADY_WITHIN: f64 = 0.04;
 
-/// Probes that make a moment of the run: one alone is no finer than the clock, which on some machines goes on by ten nanoseconds
-/// at a time, two hundredths of a chain. Together they take less than a millisecond.
+/// Probes per moment of the run. One probe is no finer than the clock, which on some machines advances by ten nanoseconds at a time,
+/// two hundredths of a chain. Together they take less than a millisecond.
 const MOMENT: usize = 32;
 
-/// This many moments show what a core can do: a few seconds of measuring.
+/// Moments that show what a core can do: a few seconds of measuring.
 const MOMENTS_TO_KNOW: usize = 200;
 
-/// Sharing by about as much: a neighbour of the same kind.
+/// Relative difference within which sharing counts as by the same kind of load.
 const ALIKE_WITHIN: f64 = 0.1;
 
-/// So many costs on a shared core are a curve, and fewer are anecdotes.
+/// Least costs on a shared core that make a curve.
 const POINTS_TO_KNOW: usize = 8;
 
-/// What two hardware threads that have half of a core each take at most for what one alone would do.
+/// Largest ratio of a time on half of a core to that on a whole one.
 const TWICE: f64 = 2.0;
 
-/// How a run's probes are read.
+/// Interpretation of a run's probes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Speed {
     rate: TickRate,
     overhead: f64,
-    /// By how much the clock goes on at a time, in ticks, as the probes show it: what two of them may differ by for nothing.
+    /// Step of the clock in ticks, as the probes show it: equal probes may differ by that much.
     step: f64,
     /// Ticks of the chain at the usual speed, the median of all moments; what costs are scaled to.
     reference_chain: f64,
-    /// The least that additions take in chains, and what they usually take.
+    /// Least and usual ratio of the additions' time to the chain's.
     least_ratio: f64,
     usual_ratio: f64,
     /// Moments that both are of.
@@ -51,7 +51,7 @@ pub(crate) struct Speed {
     fastest_hertz: Option<f64>,
 }
 
-/// Whose the core was in a cycle.
+/// State of the core in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sharing {
     /// An unshared core.
@@ -63,7 +63,7 @@ pub(crate) enum Sharing {
 }
 
 impl Speed {
-    /// Of all cycles of a record; `None` if it has none.
+    /// Speed by all cycles of a record; `None` if it has none.
     pub(crate) fn new(record: &MeasureRecord) -> Option<Speed> {
         Speed::speed_of_cycles(
             &record.header.core_clock,
@@ -72,7 +72,7 @@ impl Speed {
         )
     }
 
-    /// Of some.
+    /// Speed by some cycles.
     pub(crate) fn speed_of_cycles(
         clock: &CoreClock,
         rate: TickRate,
@@ -117,7 +117,7 @@ impl Speed {
         self.hertz
     }
 
-    /// The same at the fastest speed seen.
+    /// Core cycles a second at the fastest speed seen.
     pub(crate) fn fastest_hertz(&self) -> Option<f64> {
         self.fastest_hertz
     }
@@ -156,7 +156,7 @@ impl Speed {
         sum(|batch| batch.addition_ticks) / sum(|batch| batch.chain_ticks)
     }
 
-    /// Ticks in nanoseconds, as they were.
+    /// Converts ticks to nanoseconds, unscaled.
     pub(crate) fn ns(&self, ticks: Ticks) -> f64 {
         signed(ticks) * 1e9 / self.rate.0 as f64
     }
@@ -168,14 +168,13 @@ impl Speed {
         self.ns(ticks) * self.reference_chain / self.counted_chain(batch).unwrap_or(probed)
     }
 
-    /// How long the chain takes at the clock that the CPU itself counted over a batch: what the probes beside it can only guess of the
-    /// time between them.
+    /// Time of the chain at the clock that the CPU itself counted over a batch, which probes can only interpolate.
     fn counted_chain(&self, batch: &Batch) -> Option<f64> {
         let (cycles, ticks) = batch.counted.filter(|(cycles, _)| *cycles > 0)?;
         Some(self.chain_cycles? * ticks.0 as f64 / cycles as f64)
     }
 
-    /// Whose the core was in some batches, by their probes alone: a choice by the times themselves would favour short ones.
+    /// State of the core in some batches, by their probes alone: a choice by the times would favour short ones.
     pub(crate) fn sharing(&self, batches: &[Batch]) -> Sharing {
         let net = |(before, after): (Ticks, Ticks)| {
             (net(before, self.overhead), net(after, self.overhead))

@@ -36,7 +36,7 @@ pub fn has_interval(header: &Header, case_index: usize, cycles: &[Cycles]) -> bo
         .is_some_and(|(_, values)| estimate(&values, confidence(&header.plan)).is_ok())
 }
 
-/// The values that the interval of a case is made of; none if there is no such case, or too much of it is disturbed.
+/// Values from which a case's interval is computed; `None` if there is no such case, or too much of it is disturbed.
 fn decisive<'a>(
     header: &'a Header,
     case_index: usize,

@@ -9,16 +9,16 @@ use crate::statistics::order_statistics::median;
 /// The scheduler's shortest time slices are longer (Linux 6.18: 0.7 ms, more with every doubling of CPUs), and no switch takes as long.
 const SHORTEST_NS: f64 = 500_000.0;
 
-/// A long batch differs from others by as much for its memory and its interrupts.
+/// Factor by which a long batch may differ from others through memory and interrupts.
 const OF_ITSELF: f64 = 1.5;
 
-/// What a hand-off with its walk usually takes in each arm, in nanoseconds.
+/// Usual time of a hand-off with its walk in each arm, in nanoseconds.
 pub(crate) struct Turns {
     usual: [Option<f64>; 4],
 }
 
 impl Turns {
-    /// `None` if no other task has a turn before the tasks wait: with real-time priority.
+    /// Usual times of a case; `None` with real-time priority, because then other tasks run only while the tasks wait.
     pub(crate) fn of(case: &Case, windows: &[&Cycles], speed: &Speed) -> Option<Turns> {
         if case.policy.is_real_time() {
             return None;

@@ -7,13 +7,13 @@ use crate::measurement::findings::{Flag, FlagName};
 use crate::measurement::judged::{Judged, Remedies};
 use crate::statistics::estimate::TooFew;
 
-/// So many are left out on a quiet machine, by its timer ticks alone.
+/// Share of windows that is left out even on a quiet machine, because of timer ticks.
 pub(crate) const LEFT_OUT_USUAL: f64 = 0.05;
 
 /// Stray switches that are within the limits of a sample.
 const COUNT_TOLERANCE: f64 = 0.01;
 
-/// Why there is no number, in one sentence with what to do, and the flag that goes with it.
+/// Why there is no number and what to do, in one sentence, with the flag.
 pub(crate) struct NoNumber {
     pub(crate) why: String,
     pub(crate) flag: Option<Flag>,
@@ -82,8 +82,7 @@ fn too_disturbed(judged: &Judged<'_>) -> NoNumber {
     }
 }
 
-/// Whether the kernel counted fewer than half of the switches that were planned. A disturbance adds switches and takes none
-/// away: whatever else was seen, the token moved without them.
+/// Whether the kernel counted fewer than half of the planned switches. Disturbances only add switches, so the token moved without them.
 fn lacks_switches(judged: &Judged<'_>) -> bool {
     let (low, _) = planned(judged.case);
     judged
@@ -91,7 +90,7 @@ fn lacks_switches(judged: &Judged<'_>) -> bool {
         .is_some_and(|counted| counted < low / 2.0)
 }
 
-/// What share of the samples was disturbed, mostly by what, and what helps.
+/// Share of disturbed samples, the main reason, and what helps.
 pub(crate) fn disturbance(judged: &Judged<'_>) -> String {
     let (left_out, all) = (judged.excluded.total, judged.excluded.of);
     let percent = judged.excluded_share() * 100.0;
@@ -114,7 +113,7 @@ pub(crate) fn disturbance(judged: &Judged<'_>) -> String {
     )
 }
 
-/// How much of the time the tasks did not have, and why, with what helps.
+/// Share of time that the tasks did not have, the reason, and what helps.
 pub(crate) fn others(judged: &Judged<'_>) -> (String, String) {
     let foreign = judged.foreign_share() * 100.0;
     if let Some(quota) = judged.binding_quota() {
@@ -143,7 +142,7 @@ pub(crate) fn others(judged: &Judged<'_>) -> (String, String) {
     )
 }
 
-/// What a reason means, and what to do about it.
+/// Meaning of a reason, and what to do.
 fn explain(reason: &str, remedies: Remedies) -> (&'static str, String) {
     let (what, remedy) = match reason {
         reason::FOREIGN_TIME => {

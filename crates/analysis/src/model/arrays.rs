@@ -4,7 +4,7 @@ use crate::statistics::Estimate;
 use crate::statistics::estimate::estimate;
 use crate::statistics::order_statistics::median;
 
-/// Of every interval.
+/// Confidence of every interval.
 const CONFIDENCE: f64 = 0.9;
 
 /// Estimates a price from arrays at independent places. Each array gives the median of its rounds, since other tasks may have the CPU

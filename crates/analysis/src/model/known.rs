@@ -6,10 +6,10 @@ use switchcost_units::{Bytes, Nanos};
 
 use super::reload;
 
-/// Instructions of its own that a program gets through in a nanosecond of CPU time, the kernel's for it included: two a cycle, of which it
-/// has half the time, at 1 GHz; one at 3 GHz and a third of the time.
+/// Usual number of a program's own instructions per nanosecond of its CPU time: two a cycle for half of the time at 1 GHz, or one for a
+/// third of the time at 3 GHz.
 const USUAL: f64 = 1.0;
-/// As many as the widest cores begin: ten a cycle of 4.8 GHz.
+/// Most instructions per nanosecond: ten a cycle at 4.8 GHz, as many as the widest cores begin.
 const FASTEST: f64 = 48.0;
 
 /// Instructions that a program executes per nanosecond of CPU time.

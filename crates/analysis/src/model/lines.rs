@@ -1,6 +1,6 @@
 //! Lines within any time, from those within some.
 
-/// Straight between two times on a scale of doublings; in proportion before the first; what is known last after it.
+/// Interpolates between times on a scale of doublings; in proportion before the first; the last value after it.
 pub(super) fn within(times: &[u64], lines: &[f64], instructions: f64) -> f64 {
     let Some(next) = times.iter().position(|time| *time as f64 >= instructions) else {
         return lines.last().copied().unwrap_or(0.0);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use switchcost_record::profile::{Kind, Price, Prices};
 use switchcost_units::Bytes;
 
-/// By kind and size, in rising order of footprints.
+/// Rows by kind and size, in ascending order of footprints.
 pub(super) struct Table(BTreeMap<Kind, BTreeMap<u64, Vec<(f64, f64)>>>);
 
 impl Table {
@@ -34,7 +34,7 @@ impl Table {
     }
 }
 
-/// The kernel's own way; none if it was not measured.
+/// Price of the kernel's switch path; `None` if not measured.
 pub(super) fn switch_path(prices: &Prices, away: Bytes) -> Option<f64> {
     let mut row: Vec<(f64, f64)> = prices
         .switch_path
@@ -45,14 +45,14 @@ pub(super) fn switch_path(prices: &Prices, away: Bytes) -> Option<f64> {
     (!row.is_empty()).then(|| between(&prepend_zero(&row), away.0 as f64))
 }
 
-/// Who touches nothing evicts nothing.
+/// Adds a footprint of 0, which evicts nothing.
 fn prepend_zero(row: &[(f64, f64)]) -> Vec<(f64, f64)> {
     std::iter::once((0.0, 0.0))
         .chain(row.iter().copied().filter(|(at, _)| *at > 0.0))
         .collect()
 }
 
-/// Straight between two points on a scale of doublings, from nothing on a plain one; the last and the first beyond them.
+/// Interpolates between two points on a scale of doublings, from 0 on a plain one; constant outside.
 fn between(points: &[(f64, f64)], at: f64) -> f64 {
     let Some(next) = points.iter().position(|(point, _)| *point >= at) else {
         return points.last().map_or(0.0, |(_, value)| *value);

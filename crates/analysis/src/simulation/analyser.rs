@@ -22,11 +22,11 @@ pub struct Analyser<'a> {
     /// Segments in the whole record.
     segments: u64,
     designs: Vec<DesignSums>,
-    /// The design that lengths and turns are taken from: the first whose segments can be distinguished.
+    /// Index of the design that gives lengths and slices: the first whose segments can be distinguished.
     guide: Option<usize>,
     lengths: Vec<Segment>,
     turns: Turns,
-    /// Task and process of those that ran.
+    /// Task and process of tasks that ran.
     tasks: HashSet<(u32, u32)>,
 }
 
@@ -111,7 +111,7 @@ impl<'a> Analyser<'a> {
         }
     }
 
-    /// Takes the open segment of a design into its sums.
+    /// Adds the open segment of a design to its sums.
     fn close(&mut self, index: usize) {
         let Some(first) = self.designs[index].first_of_open() else {
             return;
@@ -133,7 +133,7 @@ impl<'a> Analyser<'a> {
     }
 }
 
-/// What is distinguished, if that is not the processes.
+/// Flag for private hierarchies by task.
 fn task_flag(head: &Simulation) -> Option<Flag> {
     let detail = format!(
         "each of the {} tasks (a thread, in its present program) has caches alone to be compared with, and counts as one wherever a \
@@ -147,7 +147,7 @@ fn task_flag(head: &Simulation) -> Option<Flag> {
     })
 }
 
-/// What the source of the trace left out or had to make up holds for every number.
+/// Flag for a note of the trace, which holds for every number.
 fn source_flag(note: &str) -> Flag {
     Flag {
         name: FlagName::Source,
@@ -155,7 +155,7 @@ fn source_flag(note: &str) -> Flag {
     }
 }
 
-/// Which part it is, and what its warm-up did to the level if that is most.
+/// Describes the part, and the effect of its warm-up on the most affected level.
 fn part_words(part: &TracePart) -> String {
     let TracePart {
         from_instruction,

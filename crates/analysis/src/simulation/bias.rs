@@ -8,13 +8,13 @@ use super::design_sums::DesignSums;
 use super::findings::{CLASSES, Group, GroupFinding, Growth, SurvivorBias};
 use super::sums::{Sum, add_all};
 
-/// Curves that differ by less are called the same.
+/// Least difference of the curves that counts.
 const BITES_FROM: f64 = 0.05;
 
-/// The share of the curve that counts as its beginning.
+/// Share of the curve that counts as its beginning, as a divisor.
 const BEGINNING: usize = 10;
 
-/// Of all segments and of those after involuntary switches, if they can be distinguished.
+/// Survivor bias of all segments and of those after involuntary switches, if they can be distinguished.
 pub(crate) fn survivor_bias(
     context: &Context<'_>,
     sums: &DesignSums,
@@ -73,7 +73,7 @@ fn steps_to(sums: &DesignSums, last: usize) -> usize {
         .unwrap_or(last + 1)
 }
 
-/// Sums by step of all segments, and of those that reach the step `last`.
+/// Sums by step, of all segments and of those that reach the step `last`.
 fn curves(sums: &DesignSums, classes: &[usize], last: usize) -> (Vec<Sum>, Vec<Sum>) {
     let (mut all, mut survivors) = (
         vec![Sum::default(); last + 1],

@@ -25,24 +25,24 @@ impl Default for Options {
     }
 }
 
-/// What each design's findings are drawn from, beside its own sums.
+/// Facts for each design's findings, besides its own sums.
 pub(crate) struct Context<'a> {
     pub(crate) head: &'a Simulation,
     pub(crate) options: Options,
     pub(crate) names: &'a ProgramNames,
     pub(crate) lengths: &'a Lengths,
     pub(crate) turns: &'a Turns,
-    /// By program: its segments, begun by a switch or by an exec; empty if no design distinguishes segments.
+    /// Segments by program, begun by a switch or by an exec; empty if no design distinguishes segments.
     pub(crate) program_turns: &'a [u64],
 }
 
-/// The owner of lines who is no program.
+/// Name of the kernel as an owner of lines.
 pub(crate) const THE_KERNEL: &str = "the kernel";
 
-/// Programs: processes of the same name.
+/// Programs: processes of one name.
 pub(crate) struct ProgramNames {
     pub(crate) names: Vec<String>,
-    /// By process.
+    /// Index of the program, by process.
     pub(crate) programs: Vec<usize>,
 }
 
@@ -67,7 +67,7 @@ impl ProgramNames {
         self.programs.get(process as usize).copied()
     }
 
-    /// Who lines of a cache belong to: a program, or after all of these the kernel.
+    /// Owner of a line: a program, or after all programs the kernel.
     pub(crate) fn owner(&self, process: Option<u32>) -> Option<usize> {
         process.map_or(Some(self.names.len()), |process| self.program(process))
     }

@@ -13,11 +13,11 @@ pub(crate) const SUMS_ONLY: &str = "no interval: the record holds sums over segm
 pub(crate) const NOT_COMPARED: &str =
     "not in the record: simulated together with many other designs; simulate again, with --in-full";
 
-/// Longer than the code between two looks at the turn's end: a superblock of the capture has some 60 instructions at most.
+/// Most instructions by which a slice ends late: a superblock of the capture has some 60 at most.
 const LATEST: u64 = 64;
 
-/// Where the integration ends, by the segments' lengths in ascending order: at the end of the quantum, or of the `window` of recorded
-/// intervals, if that comes first.
+/// End of the integration by ascending segment lengths: the end of the quantum, or of the `window` of recorded intervals, whichever
+/// comes first.
 pub(crate) fn cut_of_lengths(
     sorted: &[u64],
     share: f64,
@@ -35,8 +35,7 @@ pub(crate) fn cut_of_lengths(
     }
 }
 
-/// A turn ends some instructions late, with the code that uses its last one, and hardly any segment reaches so far: a cut-off
-/// there is put at the end of the quantum.
+/// Moves a cut-off shortly after the quantum to its end: a slice ends some instructions late, and hardly any segment reaches so far.
 fn punctual_end(end: u64, quantum_instructions: Option<u64>) -> u64 {
     let is_late = |quantum: &u64| {
         end.checked_sub(*quantum)
@@ -45,7 +44,7 @@ fn punctual_end(end: u64, quantum_instructions: Option<u64>) -> u64 {
     quantum_instructions.filter(is_late).unwrap_or(end)
 }
 
-/// The same if lengths are known to the interval only: the first interval that fewer reach.
+/// End of the integration if lengths are known only to the interval: the first interval that fewer segments reach.
 pub(crate) fn cut_of_sums(cells: &[Cell], share: f64, length: u64) -> Cut {
     let all = cells.first().map_or(0, |cell| cell.sum.segments) as f64;
     let is_few = |cell: &Cell| (cell.sum.segments as f64) < share * all;
@@ -106,7 +105,7 @@ pub(crate) fn used(batches: &[Vec<Sum>]) -> Vec<&Vec<Sum>> {
         .collect()
 }
 
-/// What is left without a batch.
+/// Sums without one batch.
 pub(crate) fn rest(sums: &[Sum], batch: &[Sum]) -> Vec<Sum> {
     sums.iter()
         .zip(batch)
@@ -114,7 +113,7 @@ pub(crate) fn rest(sums: &[Sum], batch: &[Sum]) -> Vec<Sum> {
         .collect()
 }
 
-/// An estimate over segments, with the interval that batches of them give. `without` is the same without one of these.
+/// An estimate over segments, with the interval from their batches. `without` are the estimates without each batch in turn.
 pub(crate) fn with_interval<T>(
     estimate: f64,
     segments: u64,

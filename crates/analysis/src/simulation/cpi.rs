@@ -7,7 +7,7 @@ use super::findings::Cost;
 use super::group::merged;
 use super::sums::Sum;
 
-/// `cycles` are all of the shared hierarchy. Without a batch of segments its instructions are gone, too.
+/// Cycles per instruction. `cycles` are all cycles of the shared hierarchy. Without a batch its instructions are missing, too.
 pub(crate) fn cpi(context: &Context<'_>, sums: &DesignSums, cycles: u64, is_full: bool) -> Cost {
     let instructions = context.head.trace.instructions;
     let ratio = |cycles: u64, instructions: u64| {

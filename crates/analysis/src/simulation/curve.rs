@@ -32,8 +32,7 @@ pub(crate) fn points(cells: &[Cell], length: u64) -> Vec<Point> {
     points
 }
 
-/// Instructions that a segment which reaches an interval runs in it up to `within`: what segments that end there would still have run
-/// is not known, nor at which excess.
+/// Instructions that a segment runs in an interval up to `within`. What segments that end there would still have run is not known.
 fn run_through(sum: &Sum, within: u64) -> f64 {
     (sum.instructions as f64 / sum.segments.max(1) as f64).min(within as f64)
 }

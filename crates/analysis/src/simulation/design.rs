@@ -120,7 +120,7 @@ pub(crate) fn finding(context: &Context<'_>, number: usize, sums: &DesignSums) -
     }
 }
 
-/// The groups, without costs if nothing can be said about these.
+/// Groups without costs, with the reason.
 fn groups_with_reason(
     context: &Context<'_>,
     result: &DesignResult,

@@ -7,43 +7,43 @@ use super::context::ProgramNames;
 use super::interval::BATCHES;
 use super::sums::{Cell, Sum};
 
-/// More intervals than this are put together with the rest of their segment.
+/// Most intervals that are distinguished; later ones are added to the rest of their segment.
 pub(crate) const MOST_INTERVALS: usize = 1000;
 
-/// How segments that end at different places are distinguished: in steps of a hundredth of the curve.
+/// Steps of the curve by which the ends of segments are distinguished.
 const STEPS: usize = 100;
 
-/// What the intervals of one design add up to.
+/// Sums over the intervals of one design.
 pub(crate) struct DesignSums {
     intervals: usize,
     length: u64,
     depth: DetailLevel,
-    /// By cause, then by interval; the last is the rest.
+    /// Cells by cause, then by interval; the last is the rest.
     pub(crate) cells: Vec<Option<Box<[Cell]>>>,
-    /// By cause and batch, then by interval.
+    /// Sums by cause and batch, then by interval.
     pub(crate) batches: Vec<Option<Box<[Sum]>>>,
-    /// By program, then by interval.
+    /// Sums by program, then by interval.
     pub(crate) programs: Vec<Option<Box<[Sum]>>>,
-    /// By program, then by batch; turns are counted as segments.
+    /// Sums by program, then by batch, with time slices counted as segments.
     pub(crate) program_batches: Vec<Option<Box<[Sum]>>>,
-    /// By program: its turns, each a segment, or what an exec leaves of one to the program that it starts.
+    /// Time slices by program: segments, or the rest of a segment after an exec.
     pub(crate) program_turns: Vec<u64>,
-    /// By class, by the step that segments end in, by the step that the sums are of.
+    /// Sums by class, by the step in which segments end, by step.
     pub(crate) survivors: [Vec<Vec<Sum>>; 4],
-    /// By batch, by the interval that segments end in: all of these segments, to their ends.
+    /// Sums to the ends of segments, by batch, by the interval in which they end.
     pub(crate) ends: Vec<Option<Box<[Sum]>>>,
     /// The segment under way: each interval once, whichever process ran.
     open: Vec<Interval>,
-    /// The same as it was pushed: an exec divides an interval between two programs.
+    /// Intervals as they came: an exec divides one between two programs.
     pushed: Vec<Interval>,
     /// Whether each interval has what others did.
     pub(crate) are_others_known: bool,
-    /// Whether an interval came after one that belongs after it.
+    /// Whether intervals came out of order.
     pub(crate) is_disordered: bool,
 }
 
 impl DesignSums {
-    /// Of none yet.
+    /// Empty sums.
     pub(crate) fn new(head: &Simulation, names: &ProgramNames, depth: DetailLevel) -> Self {
         let (causes, programs) = (head.causes.len(), names.names.len());
         DesignSums {
@@ -148,7 +148,7 @@ impl DesignSums {
         }
     }
 
-    /// Adds the open segment to the programs that ran in it: each interval to its own.
+    /// Adds the open segment to the programs that ran in it.
     fn close_programs(&mut self, batch: usize, names: &ProgramNames) {
         let pushed = std::mem::take(&mut self.pushed);
         let mut before: Option<(u32, usize)> = None;
@@ -182,7 +182,7 @@ impl DesignSums {
         self.pushed.clear();
     }
 
-    /// Takes the open segment into the sums and returns its length in instructions.
+    /// Adds the open segment to the sums and returns its length in instructions.
     pub(crate) fn close(&mut self, batch: usize, class: usize, names: &ProgramNames) -> u64 {
         self.close_programs(batch, names);
         let intervals = std::mem::take(&mut self.open);

@@ -4,7 +4,7 @@ use switchcost_design::result::{Detail, TraceFacts};
 
 use super::findings::FULL_FROM;
 
-/// What the growth of the lines in a level says of a longer trace.
+/// What the growth of lines in a level says about a longer trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Filling {
     /// Number of instructions that fill the level.

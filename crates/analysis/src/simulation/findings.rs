@@ -54,7 +54,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// No number.
+    /// A missing number, with the reason.
     pub(crate) fn none(why: impl Into<String>) -> Self {
         Cost {
             why: Some(why.into()),
@@ -209,7 +209,7 @@ struct KindAndName<'a> {
     /// `all`; `class`; `cause`; `end-class`: by why segments end; `tasks`: a guest's `programs` or
     /// `kernel threads`.
     kind: &'static str,
-    /// Of a class: `system call`, `page fault`, `involuntary`, `other`; of a cause: such as `voluntary syscall read`.
+    /// Name of a class (`system call`, `page fault`, `involuntary`, `other`) or of a cause, such as `voluntary syscall read`.
     name: &'a str,
 }
 
@@ -787,10 +787,10 @@ impl DesignFinding {
     }
 }
 
-/// A mean that differs from the cost by less than this share of it is as good as the cost.
+/// Largest relative difference of a mean from the cost that counts as equal.
 const NEAR: f64 = 0.1;
 
-/// The name of a class: why a task left the CPU, as Mogul and Borg 1990 group it.
+/// Class of a cause, as Mogul and Borg 1990 group them.
 pub(crate) fn class_of(cause: &SwitchCause) -> usize {
     match (cause.entry.as_str(), cause.is_voluntary) {
         ("page-fault", _) => 1,

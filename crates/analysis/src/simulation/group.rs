@@ -11,7 +11,8 @@ use super::interval::BATCHES;
 use super::sums::{Cell, Cycles, Sum, add_all};
 use crate::statistics::order_statistics::nearest_rank;
 
-/// All segments, then the classes that occur, in a guest the kinds of tasks, then the causes that occur, those with most segments first.
+/// Groups: all segments, then the classes that occur, in a guest the kinds of tasks, then the causes that occur, those with most
+/// segments first.
 pub(crate) fn groups(
     context: &Context<'_>,
     depth: DetailLevel,
@@ -56,7 +57,7 @@ pub(crate) fn groups(
     groups
 }
 
-/// A thread of the kernel is in no entry of it when it leaves the CPU.
+/// Whether the task is a kernel thread, which is in no kernel entry when it leaves the CPU.
 fn is_kernel_thread(cause: &SwitchCause) -> bool {
     cause.entry == "unknown"
 }

@@ -13,10 +13,10 @@ pub(crate) const MIN_BATCHES: usize = 20;
 /// Least number of segments for an interval.
 pub const FEWEST_SEGMENTS: u64 = 2 * MIN_BATCHES as u64;
 
-/// Segments are put into so many batches.
+/// Number of batches of segments.
 pub(crate) const BATCHES: usize = 40;
 
-/// Of a mean this is batch means; the name says what was done.
+/// Name of the method. For a mean the jackknife is batch means.
 pub(crate) const METHOD: &str = "batches of consecutive segments, jackknife, Student's t";
 
 /// Student's interval around `estimate` from the values of the statistic without each batch in turn.

@@ -8,7 +8,7 @@ use super::findings::{Cost, FunctionFinding, FunctionMisses, KernelFills, Kernel
 /// Functions that execute less of the kernel's instructions are not listed.
 const LEAST_SHARE: f64 = 0.001;
 
-/// None if the trace has no kernel. `switches` are those of the whole trace.
+/// Work of the kernel; `None` if the trace has no kernel. `switches` are those of the whole trace.
 pub(crate) fn kernel(
     shared: &HierarchyCounts,
     detail: &Detail,
@@ -80,7 +80,7 @@ fn functions(
     }
 }
 
-/// One sum over another, and the same without each batch.
+/// One sum over another, also without each batch in turn.
 fn ratio(
     batches: &[KernelBatch],
     part: &dyn Fn(&KernelBatch) -> u64,

@@ -5,7 +5,7 @@ use switchcost_design::result::{Simulation, SwitchCause};
 use super::findings::{CLASSES, Group, LengthDistribution, LengthPoint, class_of};
 use crate::statistics::order_statistics::nearest_rank;
 
-/// Points of a distribution that is drawn by its own lengths.
+/// Most points of a drawn distribution of lengths.
 const POINTS: usize = 100;
 
 /// One segment.
@@ -36,7 +36,7 @@ impl Lengths {
         self.segments.is_empty()
     }
 
-    /// Lengths of those segments that `is_member` takes, in ascending order.
+    /// Lengths of the segments that `is_member` accepts, ascending.
     pub(crate) fn select(&self, is_member: impl Fn(&Segment) -> bool) -> Vec<u64> {
         self.segments
             .iter()
@@ -45,7 +45,7 @@ impl Lengths {
             .collect()
     }
 
-    /// Of all segments, by why they begin, by why they end.
+    /// Distributions of all segments, by cause and by end.
     pub(crate) fn distributions(&self, head: &Simulation) -> Vec<LengthDistribution> {
         let class = |cause: u32| {
             head.causes
@@ -102,7 +102,7 @@ fn places(max: u64, step: u64) -> impl Iterator<Item = u64> {
     inner.chain([max])
 }
 
-/// How many other processes run before one comes back: its place in a list of the most recent.
+/// Number of other processes that run before one comes back, by its place in a list of the most recent.
 #[derive(Default)]
 pub(crate) struct Turns {
     recent: Vec<u32>,

@@ -89,8 +89,8 @@ fn all_levels(hierarchy: &HierarchyCounts) -> impl Iterator<Item = &LevelCounts>
     hierarchy.levels.iter().chain(&hierarchy.tlbs)
 }
 
-/// What came in, if it was not counted what was there at one time. An exclusive level takes what leaves the levels right before
-/// it, which is at most what came into them.
+/// Lines brought in, if the lines present at one time were not counted. An exclusive level takes lines that leave the levels right
+/// before it, at most as many as came into them.
 fn brought_in_place(levels: &[Level], counts: &[LevelCounts], place: usize) -> u64 {
     if levels[place].inclusion != Inclusion::Exclusive {
         return counts.get(place).map_or(0, brought_in);
@@ -109,7 +109,7 @@ fn brought_in_place(levels: &[Level], counts: &[LevelCounts], place: usize) -> u
     })
 }
 
-/// A line written back to a level that had driven it out takes no more room than when it was brought in.
+/// Lines brought into a level. A line written back to a level that had evicted it takes no more room than before.
 fn brought_in(counts: &LevelCounts) -> u64 {
     counts.fills.saturating_add(counts.prefetches)
 }

@@ -7,7 +7,7 @@ use super::design_sums::DesignSums;
 use super::findings::{Cost, Cut};
 use super::sums::Sum;
 
-/// Excess cycles of a turn that reaches the last interval before the cut-off, to its end.
+/// Excess cycles of a slice that reaches the last interval before the cut-off, to its end.
 pub(crate) fn long_turns(context: &Context<'_>, sums: &DesignSums, cut: Cut) -> Cost {
     if cut.is_rounded || cut.instructions == 0 {
         return Cost::none("not known: the record holds sums over segments");

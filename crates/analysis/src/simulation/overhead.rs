@@ -8,7 +8,7 @@ use super::findings::{Cost, Cut};
 use super::group::merged;
 use super::sums::Sum;
 
-/// All excess cycles over all cycles of the shared hierarchy. Without a batch of segments its cycles are gone, too.
+/// All excess cycles over all cycles of the shared hierarchy. Without a batch its cycles are missing, too.
 pub(crate) fn overhead(
     context: &Context<'_>,
     sums: &DesignSums,
@@ -28,8 +28,8 @@ pub(crate) fn overhead(
     )
 }
 
-/// Average cost times switches over all cycles, as in Table 4 of Mogul and Borg 1990. If short turns differ from long ones, it is no
-/// share: it may exceed 1. `cost` is the average cost up to `cut`. Without a batch of segments its share of the switches is gone, too.
+/// Average cost times switches over all cycles, as in Table 4 of Mogul and Borg 1990. If short slices differ from long ones, it is no
+/// share and may exceed 1. `cost` is the average cost up to `cut`. Without a batch its share of the switches is missing, too.
 pub(crate) fn table_4_overhead(
     context: &Context<'_>,
     sums: &DesignSums,
@@ -48,7 +48,7 @@ pub(crate) fn table_4_overhead(
     share(context, sums, cost, paid, cycles, without)
 }
 
-/// Some cycles over all `cycles`. `without` are those without a batch of segments, from the sums that are left and those of the batch.
+/// Some cycles over all `cycles`. `without` are the cycles without each batch, from the remaining sums and those of the batch.
 fn share(
     context: &Context<'_>,
     sums: &DesignSums,

@@ -6,7 +6,7 @@ use switchcost_design::{Design, Partition};
 /// Programs that are listed.
 const SHOWN: usize = 6;
 
-/// What is said of each key of a partition that names no process: a name that is misspelt divides nothing.
+/// Notes on keys of a partition that name no process: a misspelt name divides nothing.
 pub(crate) fn unmatched_keys(design: &Design, processes: &[ProcessFacts]) -> Vec<String> {
     let is_known = |key: &str| {
         processes

@@ -5,7 +5,7 @@ use switchcost_design::result::{Detail, EvictorPlace, PlaceCost, Simulation};
 use super::context::THE_KERNEL;
 use super::findings::{EvictorFinding, PlaceFinding, cause_name};
 
-/// Of the code or the data of one design.
+/// Findings on places in the code or data of one design.
 pub(crate) fn places(
     head: &Simulation,
     costs: &[PlaceCost],

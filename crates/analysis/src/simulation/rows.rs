@@ -14,24 +14,24 @@ pub(crate) fn in_percent<S: Serializer>(
 
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Hierarchies<'a> {
-    /// One hierarchy for all processes.
+    /// Counters of the hierarchy for all processes.
     shared: Hierarchy<'a>,
-    /// One for each process.
+    /// Counters of the private hierarchies.
     private: Hierarchy<'a>,
-    /// One that is emptied at each switch.
+    /// Counters of the hierarchy that is emptied at each switch.
     flushed: Hierarchy<'a>,
 }
 
 /// Counters of one hierarchy.
 #[derive(JsonSchema, Serialize)]
 struct Hierarchy<'a> {
-    /// All cycles.
+    /// All cycles of the hierarchy.
     cycles: u64,
-    /// Of stores that waited for a write buffer.
+    /// Cycles in which stores waited for a write buffer.
     write_stall_cycles: u64,
-    /// Caches.
+    /// Counters of the caches.
     levels: Vec<Level<'a>>,
-    /// TLBs.
+    /// Counters of the TLBs.
     tlbs: Vec<Level<'a>>,
 }
 
@@ -40,9 +40,9 @@ struct Hierarchy<'a> {
 struct Level<'a> {
     #[schemars(skip)]
     name: &'a str,
-    /// Lookups.
+    /// Lookups in the level.
     accesses: u64,
-    /// Those that missed.
+    /// Lookups that missed.
     misses: u64,
     #[serde(flatten, serialize_with = "serialize_unnamed")]
     #[schemars(with = "LevelCounts")]

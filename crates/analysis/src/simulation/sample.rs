@@ -21,20 +21,20 @@ use super::interval::around;
 const PART_INSTRUCTIONS: u64 = 1_000_000;
 const FEWEST_PARTS: u64 = 50;
 const MOST_PARTS: u64 = 400;
-/// A part has no fewer instructions: of shorter ones last uses take as long as all of it.
+/// Least instructions of a part: shorter parts' last uses take as long as simulating all.
 const SHORTEST_PART: u64 = 50_000;
-/// What differs in fewer parts has no spread that could be trusted.
+/// Least number of parts with a difference whose spread can be trusted.
 const FEWEST_SEEN: usize = 10;
-/// What the state of caches at the start of a part may be wrong by, as a share of the estimate. The most that was found is less:
+/// Allowance for the state of caches at the start of a part, as a share of the estimate. The largest error found is smaller:
 /// `docs/method/parts.md` has the trials.
 const WARM_UP_ALLOWANCE: f64 = 0.005;
 const DIFFERENCE: &str =
     "difference to last uses over parts, Student's t, and 0.5 % for the warm-up";
 const REGRESSION: &str =
     "regression on last uses over parts, Student's t, and 0.5 % for the warm-up";
-/// Outcomes that no part has seen may still be so many, at 95 %, if parts are drawn alike (the rule of three).
+/// Upper limit at 95 % on outcomes that no part has shown, if parts are drawn alike (the rule of three).
 const UNSEEN: f64 = 3.0;
-/// A regression is not trusted far beyond the largest value that it was made from.
+/// Factor beyond the largest value of a regression up to which it is trusted.
 const MOST_BEYOND: f64 = 2.0;
 
 /// A trace that is too short for the wanted parts.
@@ -123,7 +123,7 @@ pub struct SampleFinding {
     pub quantities: Vec<SampleQuantity>,
 }
 
-/// What is taken of each part: what it is, and how to find it.
+/// A quantity of each part, and how to find it.
 type Taken = (&'static str, Option<View>, Option<String>, f64);
 
 /// Estimates for each design. `parts` are the findings of the tiles of `choice`, `last_uses` the counts of every tile's last uses
@@ -222,14 +222,14 @@ pub(super) fn taken(result: &DesignResult) -> Vec<Taken> {
     all
 }
 
-/// One quantity in the parts: what it is, what it is of last uses alone, and the instructions.
+/// One quantity in the parts, in their last uses alone, and their instructions.
 struct Seen {
     values: Vec<f64>,
     known: Vec<f64>,
     lengths: Vec<f64>,
 }
 
-/// A total, and what is left of each part when it is taken away.
+/// An estimated total, with the residuals of the parts.
 struct Fit {
     total: f64,
     residuals: Vec<f64>,
@@ -287,7 +287,7 @@ impl Seen {
         }
     }
 
-    /// What last uses come to, and what parts have beyond that, in proportion to instructions.
+    /// Estimate by the last uses plus the parts' difference from them, in proportion to instructions.
     fn difference(&self, all: &[f64], instructions: f64) -> Fit {
         let beyond: Vec<f64> = self.beyond().collect();
         let rate = beyond.iter().sum::<f64>() / self.lengths.iter().sum::<f64>().max(1.0);
@@ -305,7 +305,7 @@ impl Seen {
         }
     }
 
-    /// In proportion to instructions and to last uses, by least squares; none if these are one.
+    /// Estimate in proportion to instructions and last uses, by least squares; `None` if these are collinear.
     fn regression(&self, all: &[f64], instructions: f64) -> Option<Fit> {
         let product = |one: &[f64], other: &[f64]| {
             one.iter()
@@ -348,8 +348,7 @@ impl Seen {
             .map(|(value, known)| value - known)
     }
 
-    /// If few parts differ from what is known, their spread says little: what others may have that none of these has, or lack of what
-    /// is known of them.
+    /// Allowance for unseen differences: if few parts differ from their last uses, their spread says little about the others.
     fn unseen(&self, all: &[f64]) -> f64 {
         let differing = self.beyond().filter(|beyond| *beyond != 0.0).count();
         if differing >= FEWEST_SEEN {

@@ -2,7 +2,7 @@
 
 use switchcost_design::result::{Interval, OfOthers};
 
-/// Which cycles of a sum: [`Sum::excess`], [`Sum::lost`], [`Sum::gained`], or [`Sum::state`].
+/// A kind of cycles of a sum: [`Sum::excess`], [`Sum::lost`], [`Sum::gained`], or [`Sum::state`].
 pub(crate) type Cycles = fn(&Sum) -> f64;
 
 /// Sums over the intervals of one number.
@@ -13,7 +13,7 @@ pub(crate) struct Sum {
     pub(crate) shared: u64,
     pub(crate) private: u64,
     pub(crate) flushed: u64,
-    /// 0 if they are not known.
+    /// Cycles that others caused; 0 if not known.
     pub(crate) of_others: OfOthers,
 }
 
@@ -72,7 +72,7 @@ impl Sum {
         self.excess() - self.lost() + self.gained()
     }
 
-    /// Some of its cycles an instruction; `None` without instructions.
+    /// Cycles of a kind per instruction; `None` without instructions.
     pub(crate) fn cpi(&self, cycles: Cycles) -> Option<f64> {
         (self.instructions > 0).then(|| cycles(self) / self.instructions as f64)
     }
@@ -98,7 +98,7 @@ pub(crate) struct Cell {
     pub(crate) sum: Sum,
     /// Shared, private, excess.
     pub(crate) squares: [f64; 3],
-    /// The same; `-inf` if no segment ran half of the interval.
+    /// Largest values; `-inf` if no segment ran half of the interval.
     pub(crate) largest: Largest,
     /// Whether an interval is a sum over several segments, so that they cannot be distinguished.
     pub(crate) is_mixed: bool,

@@ -52,10 +52,10 @@ impl Sweep {
     }
 }
 
-/// A base, and fields with their values.
+/// Name of a base design, and its varied fields with values.
 type Parts<'a> = (&'a str, Vec<(&'a str, &'a str)>);
 
-/// The parts of a name such as `mogul-1a[L1D.size=8KiB,L1D.ways=2]`.
+/// Parses a name such as `mogul-1a[L1D.size=8KiB,L1D.ways=2]`.
 fn parts(name: &str) -> Option<Parts<'_>> {
     let (base, fields) = name.strip_suffix(']')?.split_once('[')?;
     let fields: Option<Vec<_>> = fields

@@ -68,8 +68,8 @@ pub(crate) fn evictions(detail: &Detail, names: &ProgramNames) -> Vec<EvictionTa
         .collect()
 }
 
-/// Of the levels that switches take lines from, the one at which that costs most: misses that a private hierarchy has not, times
-/// what the level waits for a miss, the next level's hit with it.
+/// Level from which switches take lines at the highest cost: its misses that the private hierarchy does not have, times its miss cycles
+/// and the next level's hit cycles.
 pub(crate) fn costliest_level<'a>(result: &'a DesignResult, detail: &Detail) -> Option<&'a str> {
     let counts = result
         .hierarchies

@@ -100,8 +100,8 @@ fn lost_ns(lost: &LostCycles, [shortest, longest]: [f64; 2]) -> f64 {
     lost.to_others() as f64 * f64::midpoint(shortest, longest)
 }
 
-/// An array of the machine's that is found and lost in the same levels: its size, and that of the footprint after which prices hold. None
-/// if no level of the machine answers to one of these, lines are of another size, or nothing so large was touched.
+/// Sizes of an array, and of a footprint, of the machine that are found and lost in the same levels. `None` if a level has no
+/// counterpart, lines are of another size, or nothing so large was measured.
 fn distances(design: &Design, prices: &Prices, lost: &LostLines) -> Option<(f64, Bytes)> {
     let is_code = matches!(lost.kind, Kind::Code | Kind::CodeAlone);
     let place = |name: &str| {

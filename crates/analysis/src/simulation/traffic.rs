@@ -40,7 +40,7 @@ fn level_traffic(
     }
 }
 
-/// Nothing of a level that prefetched no line.
+/// Success of prefetching; `None` for a level that prefetched no line.
 fn prefetching(counts: &LevelCounts) -> Option<PrefetchFinding> {
     let used = counts.prefetch_hits.saturating_add(counts.stream_hits);
     let share = |part: u64, all: u64| (all > 0).then(|| part as f64 / all as f64);

@@ -52,8 +52,7 @@ impl Estimate {
         }
     }
 
-    /// The same if what it is made of took at most `most` times as long on a shared core, down to what it may be on a core of
-    /// one's own.
+    /// Extends the interval down to an unshared core, if its time was at most `most` times as long on the shared one.
     pub(crate) fn down_to_unshared(&self, most: f64) -> Estimate {
         Estimate {
             low: self.low.min(self.low / most),
@@ -85,7 +84,7 @@ impl Estimate {
 
 /// Name of the estimator where the signed-rank distribution was computed.
 const EXACT: &str = "Hodges-Lehmann, Wilcoxon signed-rank interval";
-/// The same beyond `signed_rank::EXACT_UP_TO` repetitions.
+/// Name of the method beyond `signed_rank::EXACT_UP_TO` repetitions.
 const APPROXIMATE: &str = "Hodges-Lehmann, Wilcoxon signed-rank interval (normal approximation)";
 
 /// Fewer values than an interval of this confidence needs.

@@ -6,7 +6,7 @@ pub(crate) fn median(values: &mut [f64]) -> Option<f64> {
     median_of_sorted(values)
 }
 
-/// The same for values in ascending order.
+/// Median of values in ascending order.
 pub(crate) fn median_of_sorted(values: &[f64]) -> Option<f64> {
     let upper = *values.get(values.len() / 2)?;
     if values.len() % 2 == 1 {
@@ -23,7 +23,7 @@ pub(crate) fn nearest_rank<T: Copy>(values: &[T], share: f64) -> Option<T> {
     values.get(rank.max(1) - 1).copied()
 }
 
-/// Left out at each end: timer interrupts and other machines' turns come in fewer.
+/// Share that is left out at each end: timer interrupts and stolen time are rarer.
 const TRIMMED: f64 = 0.1;
 
 /// The mean of what is left when a tenth is cut off at each end.

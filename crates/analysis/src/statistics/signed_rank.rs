@@ -6,19 +6,18 @@
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Up to here V's distribution is computed; beyond, the normal one is near enough: its level
-/// is off by less than 0.005.
+/// Largest number of values for which V's distribution is computed; beyond, the normal approximation is off by less than 0.005.
 pub(crate) const EXACT_UP_TO: usize = 60;
 
-/// What rounding may do to a probability that is a sum of at most 1,830 terms (as in R's qsignrank).
+/// Rounding error of a probability that is a sum of at most 1,830 terms (as in R's qsignrank).
 const FUZZ: f64 = 10.0 * f64::EPSILON;
 
-/// Which of the ordered Walsh averages end the interval.
+/// Rank of the ordered Walsh averages at which the interval ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct CriticalRank {
     /// The interval goes from this Walsh average, counted from 1, to the one as far from the end.
     pub(crate) rank: usize,
-    /// Confidence reached, at least what was asked for.
+    /// Confidence that is reached, at least the requested one.
     pub(crate) confidence: f64,
     /// Whether V's own distribution was used.
     pub(crate) is_exact: bool,

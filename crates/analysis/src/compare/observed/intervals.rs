@@ -13,13 +13,13 @@ const NO_SPREAD: &str = "no spread known; run each at least 3 times";
 /// Records that agree better did so by chance.
 const LEAST: f64 = 0.005;
 
-/// The most by which an end of a bucket exceeds its beginning.
+/// Largest ratio of a bucket's ends.
 const BUCKET: f64 = 1.5;
 
 /// Numbers of one side, one for each record.
 type Side = [Option<Number>];
 
-/// New over base, or what is to be said in place of it.
+/// Ratio of new over base, or why there is none.
 pub(super) fn ratio(
     key: &Key,
     base: &Side,
@@ -51,7 +51,7 @@ pub(super) fn ratio(
     })
 }
 
-/// What is shown of a side; if a number is 0 the plain mean.
+/// Number of a side for display; the plain mean if some number is 0.
 pub(super) fn cost(key: &Key, side: &Side, request: Request<'_>) -> Option<Cost> {
     let values: Vec<f64> = side.iter().flatten().map(|number| number.value).collect();
     if values.is_empty() {
@@ -92,7 +92,7 @@ fn logs(side: &Side) -> Vec<f64> {
         .collect()
 }
 
-/// The mean of numbers above 0 with its variance; none if nothing shows that.
+/// Mean of numbers above 0 with its variance; `None` if nothing shows the variance.
 fn logarithm(side: &Side, given: Option<f64>) -> Option<LogCost> {
     let logs = logs(side);
     let records = logs.len();
@@ -123,7 +123,7 @@ fn chance_variance(side: &Side) -> f64 {
     (of_events / side.len().max(1) as f64).max(LEAST * LEAST)
 }
 
-/// Why a side has no number above 0 in each of its records.
+/// Why a side lacks a number above 0 in some record.
 fn missing(key: &Key, side: &Side, name: &str) -> Option<String> {
     let known: Vec<f64> = side.iter().flatten().map(|number| number.value).collect();
     let zeros = known.iter().filter(|value| **value <= 0.0).count();

@@ -7,7 +7,7 @@ use switchcost_record::observation::{Calibration, Lost, Observation, Source};
 use crate::compare::{Quantity, Who};
 use crate::observation::{Findings, ProcessFinding, Range, analyse};
 
-/// Of all observed tasks.
+/// Quantities of all observed tasks.
 const OF_ALL: [Quantity; 8] = [
     Quantity::Switches,
     Quantity::Involuntary,
@@ -19,7 +19,7 @@ const OF_ALL: [Quantity; 8] = [
     Quantity::Throttled,
 ];
 
-/// Of the tasks of one name.
+/// Quantities of the tasks of one name.
 const OF_NAME: [Quantity; 4] = [
     Quantity::Switches,
     Quantity::Involuntary,
@@ -27,14 +27,14 @@ const OF_NAME: [Quantity; 4] = [
     Quantity::WaitP99,
 ];
 
-/// Names and neighbours that are compared: each widens all intervals of its half.
+/// Most names, and most other tasks, that are compared: each widens all intervals of its half.
 const MOST_NAMES: usize = 10;
 const MOST_NEIGHBOURS: usize = 5;
 
-/// Less of the switches explains nothing.
+/// Least share of the switches: less explains nothing.
 const LEAST_SHARE: f64 = 0.01;
 
-/// Which number.
+/// Identity of a compared number.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Key {
     pub(super) who: Who,
@@ -42,7 +42,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// Whether cold caches are in it.
+    /// Whether the number includes cold caches.
     pub(super) fn has_caches(&self) -> bool {
         matches!(self.quantity, Quantity::CostShare | Quantity::MostCostShare)
     }
@@ -52,11 +52,11 @@ impl Key {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Number {
     pub(super) value: f64,
-    /// The events that it counts; none if it counts none.
+    /// Number of counted events; `None` if the number is no count.
     pub(super) events: Option<u64>,
 }
 
-/// A record with what is found in it.
+/// A record with its findings.
 pub(super) struct Record {
     findings: Findings,
     source: Source,
@@ -66,7 +66,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// With a calibration of the same machine in place of its own.
+    /// Findings of an observation, with another calibration of the same machine.
     pub(super) fn of(observation: &Observation, calibration: Option<&Calibration>) -> Record {
         let findings = match calibration {
             None => analyse(observation),
@@ -85,7 +85,7 @@ impl Record {
         }
     }
 
-    /// What it is that the cost of cold caches is known by.
+    /// Source of the cost of cold caches.
     pub(super) fn caches_by(&self) -> Option<&str> {
         self.caches_by.as_deref()
     }
@@ -107,12 +107,12 @@ impl Record {
         }
     }
 
-    /// By name, without the kernel's threads.
+    /// Findings by name, without kernel threads.
     fn names(&self) -> impl Iterator<Item = &ProcessFinding> {
         self.findings.names.iter().filter(|found| !found.is_kernel)
     }
 
-    /// One that is not there has not preempted.
+    /// Preemptions by a name; 0 if it is absent.
     fn preemptions(&self, name: &str) -> Number {
         let of_name = self
             .findings
@@ -129,13 +129,13 @@ impl Record {
     }
 }
 
-/// Whether so much was not counted for lack of room that it shows: a task of which nothing is known, or a share of the switches.
+/// Whether so much was lost for lack of room that it shows: an unknown task, or a share of the switches.
 fn has_lost(lost: &Lost, switches: u64) -> bool {
     lost.tasks > 0
         || lost.causes.max(lost.pairs).max(lost.records) as f64 > LEAST_SHARE * switches as f64
 }
 
-/// Of `inject` and profiles with their files.
+/// Source of the cost of cold caches; for `inject` and profiles with their files.
 fn caches_by(observation: &Observation, findings: &Findings) -> Option<String> {
     let by = findings.all.likely_by?;
     let known = observation.known.iter();
@@ -187,7 +187,7 @@ fn task_number(found: &ProcessFinding, quantity: Quantity) -> Option<Number> {
     }
 }
 
-/// All numbers that are above 0 in any record: of all tasks, of the names with most switches, and of who preempted most.
+/// All numbers above 0 in any record: of all tasks, of the names with most switches, and of the tasks that preempted most.
 pub(super) fn keys(base: &[Record], new: &[Record]) -> Vec<Key> {
     let mut keys: Vec<Key> = OF_ALL
         .map(|quantity| Key {
@@ -222,7 +222,7 @@ pub(super) fn keys(base: &[Record], new: &[Record]) -> Vec<Key> {
     keys
 }
 
-/// Names by switches, the most first, and whether every record has them.
+/// Names with most switches first, and whether every record has them.
 fn names(base: &[Record], new: &[Record]) -> Vec<(String, bool)> {
     let mut names: BTreeMap<&str, (f64, usize)> = BTreeMap::new();
     for side in [base, new] {
@@ -249,7 +249,7 @@ fn names(base: &[Record], new: &[Record]) -> Vec<(String, bool)> {
         .collect()
 }
 
-/// Who preempted most.
+/// Names of the tasks that preempted most.
 fn neighbours(base: &[Record], new: &[Record]) -> Vec<String> {
     let mut names: BTreeMap<&str, f64> = BTreeMap::new();
     for record in base.iter().chain(new) {

@@ -10,20 +10,20 @@ use crate::compare::Difference;
 use crate::compare::environment::{Facts, different};
 use crate::simulation::{DesignFinding, Group};
 
-/// What one record says of one design.
+/// Finding of one design in one record.
 #[derive(Clone, Debug)]
 pub(super) struct Record<'a> {
-    /// Its place on its side.
+    /// Index of the record on its side.
     pub(super) place: usize,
     pub(super) trace: TraceKey<'a>,
     pub(super) design: &'a Design,
     pub(super) finding: &'a DesignFinding,
     pub(super) is_whole: bool,
-    /// What the source of the trace left out or had to make up.
+    /// Whether the trace's source omitted or invented something.
     pub(super) has_notes: bool,
 }
 
-/// A design of each side; none if a side has no such design.
+/// A design on both sides; `None` on a side without it.
 #[derive(Debug)]
 pub(super) struct Matched<'a> {
     pub(super) base_name: Option<&'a str>,
@@ -32,7 +32,7 @@ pub(super) struct Matched<'a> {
     pub(super) new: Vec<Record<'a>>,
 }
 
-/// All designs of either side: by name, or whatever their names if each side has one.
+/// All designs of either side, matched by name, or whatever their names if each side has one.
 pub(super) fn matched<'a>(base: &[Simulated<'a>], new: &[Simulated<'a>]) -> Vec<Matched<'a>> {
     let (base_names, new_names) = (names(base), names(new));
     let pair = |base_name: Option<&'a str>, new_name: Option<&'a str>| Matched {
@@ -82,7 +82,7 @@ fn records<'a>(side: &[Simulated<'a>], name: &str) -> Vec<Record<'a>> {
 }
 
 impl<'a> Matched<'a> {
-    /// How the traces of the two sides belong together; none if the designs cannot be paired.
+    /// Relation of the two sides' traces; `None` if the designs cannot be paired.
     pub(super) fn relation(&self) -> Option<Relation> {
         let are_there = !self.base.is_empty() && !self.new.is_empty();
         let traces = |side: &[Record<'a>]| {
@@ -114,7 +114,7 @@ impl<'a> Matched<'a> {
             .map(|(name, _)| name)
     }
 
-    /// Another name first, then every field that is not the same.
+    /// Differences of the designs: the name first, then every field.
     pub(super) fn differences(&self) -> Vec<Difference> {
         let (Some(base_name), Some(new_name)) = (self.base_name, self.new_name) else {
             return Vec::new();
@@ -168,7 +168,7 @@ impl<'a> Matched<'a> {
     }
 }
 
-/// Up to the first point at or after the cut-off.
+/// Points of the curve up to the first at or after the cut-off.
 fn line(finding: &DesignFinding) -> Vec<(u64, f64)> {
     let Some(all) = finding
         .groups
@@ -197,12 +197,12 @@ fn line(finding: &DesignFinding) -> Vec<(u64, f64)> {
         .collect()
 }
 
-/// The same memory system, whatever it is called and wherever its figures are from.
+/// Whether two designs are the same memory system, whatever their names and sources.
 pub(super) fn is_same(a: &Design, b: &Design) -> bool {
     fields(a, "") == fields(b, "")
 }
 
-/// Every field of a design by its path, levels and TLBs by their names.
+/// Every field of a design by its path, with names of levels and TLBs.
 fn fields(design: &Design, title: &str) -> Facts {
     let mut fields = Vec::new();
     if let Ok(Value::Object(all)) = serde_json::to_value(design) {
@@ -248,7 +248,7 @@ fn join(path: &str, name: &str) -> String {
     }
 }
 
-/// What else is different around the two sides. Left out is who simulated: the same trace gives the same numbers anywhere.
+/// Other differences around the two sides. The simulating machine is left out, because the same trace gives the same numbers anywhere.
 pub(super) fn facts(base: &[Simulated<'_>], new: &[Simulated<'_>]) -> Vec<Difference> {
     let of = |side: &[Simulated<'_>]| {
         side.iter()
@@ -297,7 +297,7 @@ fn facts_of(head: &Simulation) -> Facts {
         .collect()
 }
 
-/// Of words of the command line that contradict each other (`pti=off pti=on`) the last counts.
+/// Facts of a guest. Of contradicting words on the command line (`pti=off pti=on`) the last counts.
 fn guest_facts(guest: &GuestFacts) -> Facts {
     let slice = guest
         .slice_ns

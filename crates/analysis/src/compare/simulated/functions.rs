@@ -2,8 +2,8 @@
 
 use crate::simulation::FunctionFinding;
 
-/// What a compiler adds to the name of a part or a copy of a function (`.constprop.0`, `.isra.0`, `.part.0`, `.cold`) says nothing of what the
-/// kernel does, and another compiler adds another: parts are put together under the function's own name.
+/// Adds up parts and copies of a function (`.constprop.0`, `.isra.0`, `.part.0`, `.cold`) under the function's own name, because
+/// compilers split functions differently.
 pub(super) fn functions_by_source(functions: &[FunctionFinding]) -> Vec<FunctionFinding> {
     let mut all: Vec<FunctionFinding> = Vec::with_capacity(functions.len());
     for function in functions {

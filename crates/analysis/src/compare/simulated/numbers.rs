@@ -16,10 +16,10 @@ use crate::simulation::{self, FunctionFinding, FunctionMisses, Group, KernelFill
 /// Misses are counted for the whole trace.
 const NO_MISSES_BY_SWITCH: &str = "counted over the whole trace: exact for it; for a verdict give records of several traces on each side";
 
-/// Of a record of sums over segments.
+/// Reason for a record of sums over segments.
 const NO_CYCLES_BY_SWITCH: &str = "counted over the whole trace: exact for it; for a verdict simulate fewer designs at once, or with --in-full";
 
-/// Of all cycles, and of the time that they take.
+/// Reason for all cycles, and for their time.
 const OTHER_WORK: &str = "the sides have other traces, so that their cycles are of other work";
 
 const AS_CPI: &str = "counted over the whole trace, with the verdict of the CPI";
@@ -38,7 +38,7 @@ const SUSPECT: [FlagName; 2] = [FlagName::CutEarly, FlagName::Disorder];
 /// A number of one record.
 type Number = (Part, Quantity, simulation::Cost);
 
-/// A number of one side: of each record, if it has one.
+/// Numbers of one side, by record.
 type Numbers<'a> = Vec<Option<&'a simulation::Cost>>;
 
 /// Everything that either side has a number for, in the order of the base and then of the new.
@@ -86,7 +86,7 @@ pub(super) fn candidates(
     keys.into_iter().map(candidate).collect()
 }
 
-/// A part of a trace is one of its misses and cycles, too, and no whole of its switches.
+/// Records with a suspect number. A part of a trace has its own misses and cycles, but not all of its switches.
 fn suspects(matched: &Matched<'_>, quantity: Quantity) -> Suspects {
     let is_one =
         |record: &&Record<'_>| record.has_notes || is_suspect(record) && !is_counted(quantity);
@@ -229,7 +229,7 @@ fn function_numbers(function: &FunctionFinding) -> Vec<Number> {
         .collect()
 }
 
-/// The functions that execute so much of the kernel's instructions in some record of either side.
+/// Functions that execute a certain share of the kernel's instructions in some record of either side.
 pub(super) fn large_functions(matched: &Matched<'_>) -> HashSet<String> {
     let of_record = |record: &Record<'_>| {
         let kernel = record.finding.kernel.iter();
@@ -297,12 +297,12 @@ fn missing(sides: &[(&str, &Numbers<'_>); 2], part: &Part) -> Option<String> {
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
-/// Whether a number is one of the whole trace, whatever its switches are.
+/// Whether a number is counted over the whole trace, whatever its switches.
 fn is_counted(quantity: Quantity) -> bool {
     quantity == Quantity::MissesPerInstruction || quantity.is_cycles_in_all()
 }
 
-/// Of what is counted over a whole trace why its ratio has no interval, though it is exact.
+/// Why the ratio of a number counted over a whole trace has no interval, though it is exact.
 fn exactness_reason(quantity: Quantity) -> Option<&'static str> {
     match quantity {
         Quantity::MissesPerInstruction => Some(NO_MISSES_BY_SWITCH),
@@ -349,7 +349,7 @@ fn ratio(base: &Numbers<'_>, new: &Numbers<'_>, relation: &Relation) -> Result<L
     }
 }
 
-/// The luck of a trace is the same on both sides, and falls out of the ratio.
+/// Ratio by pairs of traces, in which chance common to both sides cancels.
 fn paired_ratio<'a>(
     base: &Numbers<'a>,
     new: &Numbers<'a>,
@@ -402,7 +402,7 @@ fn side_cost(numbers: &Numbers<'_>, name: &str) -> Result<LogCost, String> {
     }
 }
 
-/// A number with its values without one batch each.
+/// A number with its values without each batch in turn.
 fn batches<'a>(cost: &'a simulation::Cost, name: &str) -> Result<(f64, &'a [f64]), String> {
     match (cost.estimate, cost.low) {
         (Some(_), Some(low)) if low <= 0.0 => Err(format!(
@@ -413,7 +413,7 @@ fn batches<'a>(cost: &'a simulation::Cost, name: &str) -> Result<(f64, &'a [f64]
     }
 }
 
-/// What is shown of a side: of one record its own interval, of several that of their mean.
+/// Number of a side for display: for one record its own interval, for several that of their mean.
 fn cost(numbers: &Numbers<'_>, confidence: f64) -> Option<Cost> {
     let known: Vec<&simulation::Cost> = numbers
         .iter()

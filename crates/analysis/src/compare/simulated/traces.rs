@@ -4,8 +4,7 @@ use switchcost_design::result::{ProcessFacts, Simulation};
 
 use crate::compare::Basis;
 
-/// What makes a trace the one it is. A file may have been renamed, so its name shows nothing; but what a generator made is distinguished by
-/// its description alone.
+/// Identity of a trace. A file may have been renamed, so its name does not count; generated traces are identified by their description.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TraceKey<'a> {
     counts: [u64; 5],
@@ -34,7 +33,7 @@ impl<'a> TraceKey<'a> {
     }
 }
 
-/// How the traces of two sides belong together.
+/// Relation between the traces of two sides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Relation {
     /// Both sides have the same traces; for each base record the place of its partner.

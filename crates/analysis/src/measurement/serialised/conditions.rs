@@ -7,9 +7,9 @@ use switchcost_workload::{Access, Pages, Pattern, Sharing};
 /// Conditions of a case in flat form, as the first fields of an object.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub struct Conditions<'a> {
-    /// How the token is handed over.
+    /// Mechanism that hands over the token.
     mechanism: Mechanism,
-    /// Between what.
+    /// Kind of tasks between which the token is handed.
     between: Between,
     /// Tasks in the ring.
     tasks: u32,
@@ -17,7 +17,7 @@ pub struct Conditions<'a> {
     size_bytes: Bytes,
     /// Stride of the walk.
     stride_bytes: Bytes,
-    /// What the walk does with each element.
+    /// Access of the walk to each element.
     access: Access,
     /// Order of the walk.
     pattern: Pattern,
@@ -25,23 +25,23 @@ pub struct Conditions<'a> {
     sharing: Sharing,
     /// Pages under the arrays.
     pages: Pages,
-    /// Of tasks of a language's runtime, which; else null.
+    /// Language runtime of the tasks; null for other mechanisms.
     runtime: Option<&'a str>,
-    /// How they hand on the token.
+    /// How the runtime's tasks hand on the token.
     runtime_handoff: Option<&'a str>,
-    /// Whom the control goes to: `swap`, to one that is named; `hand-off`, to whom a scheduler chooses.
+    /// How the next task is chosen: `swap`, a named task; `hand-off`, by a scheduler.
     runtime_class: Option<Class>,
-    /// Where the tasks ran; empty: not pinned.
+    /// CPUs of the tasks; empty: not pinned.
     cpus: &'a [CpuId],
-    /// How these CPUs are related.
+    /// Relation of these CPUs.
     relation: Relation,
     /// Scheduling policy of the tasks.
     policy: Policy,
-    /// What the other tasks touch while the first task is away, if the case is about the reload.
+    /// Bytes that other tasks touch while the first task is away, if the case measures the reload.
     away_bytes: Option<Bytes>,
-    /// Vector registers that are in use whenever a task hands on the token, if that was asked for.
+    /// Vector registers in use at each hand-off, if requested.
     vector_state: Option<VectorState>,
-    /// What XSAVE writes of them.
+    /// Bytes that XSAVE writes for the registers.
     xsave_bytes: Option<Bytes>,
 }
 
