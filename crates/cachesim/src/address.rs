@@ -8,11 +8,10 @@ pub(crate) const fn sign_extended(address: u64) -> u64 {
     (((address << (64 - VIRTUAL_BITS)) as i64) >> (64 - VIRTUAL_BITS)) as u64
 }
 
-/// Number of the kernel's half of all address spaces if processes are distinguished; no process has it.
+/// Owner number of the kernel's half of all address spaces; no process has it.
 pub(crate) const KERNEL: u32 = u32::MAX;
 
-/// Whose an address is: the upper half of all address spaces is one and the same, the kernel's
-/// (Documentation/arch/x86/x86_64/mm.rst; on aarch64, too).
+/// Owner of an address: the upper half of all address spaces is the kernel's (Documentation/arch/x86/x86_64/mm.rst; also on aarch64).
 #[inline]
 pub(crate) const fn owner(process: u32, address: u64) -> u32 {
     if address >> (VIRTUAL_BITS - 1) & 1 == 1 {
@@ -25,7 +24,7 @@ pub(crate) const fn owner(process: u32, address: u64) -> u32 {
 /// Set in every key, so that 0 means an empty way and fresh memory is an empty cache.
 pub(crate) const VALID: u64 = 1 << 63;
 
-/// A virtual address of one process, and the physical one, if any level wants it (else 0).
+/// A virtual address of one process, and its physical address if any level wants it (else 0).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Address {
     pub(crate) process: u32,
@@ -33,7 +32,7 @@ pub(crate) struct Address {
     pub(crate) physical: u64,
 }
 
-/// How the lines of a level are known.
+/// Layout of the keys that identify a level's lines.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyFormat {
     pub(crate) line_bits: u32,
@@ -41,7 +40,7 @@ pub(crate) struct KeyFormat {
 }
 
 impl KeyFormat {
-    /// What a key shows of the address.
+    /// The part of the address that a key stores.
     #[inline]
     pub(crate) fn address_of(self, key: u64) -> Address {
         let key = key & !VALID;
@@ -72,7 +71,7 @@ impl Address {
         }
     }
 
-    /// The start of a line before or after, in the same page.
+    /// Start of the line `lines` lines away, in the same page.
     pub(crate) fn lines_away(&self, line_bits: u32, lines: i64) -> Address {
         let away = |address: u64| (address >> line_bits).wrapping_add_signed(lines) << line_bits;
         Address {

@@ -28,7 +28,7 @@ use working_sets::WorkingSets;
 
 use crate::machine::LevelRequests;
 
-/// Everything that is asked of a design that is simulated in full, and what its levels ask if others answer, too.
+/// All listeners of a design that is simulated in full; also of its levels' requests, if other levels answer them.
 pub(crate) type Attribution = (
     (
         (
@@ -40,12 +40,12 @@ pub(crate) type Attribution = (
     LevelRequests,
 );
 
-/// What is attributed to places.
+/// Attributions to places.
 pub(crate) fn group_by_place(all: Attribution) -> ByPlace {
     all.0.1.1
 }
 
-/// Of an owner in a list: the kernel, then the processes.
+/// Column of an owner in a list: the kernel first, then the processes.
 #[inline]
 fn column(owner: u32) -> usize {
     owner.wrapping_add(1) as usize

@@ -2,28 +2,28 @@
 
 use switchcost_trace::{Block, BlockRun, Reference};
 
-/// How much of one touch of the kernel is simulated.
+/// Bytes of one kernel touch that are simulated.
 const LONGEST_TOUCH_BYTES: u64 = 1 << 30;
 const TOUCH_BYTES: u64 = 64;
 
-/// Who looks up what blocks touch.
+/// Looks up the addresses of blocks.
 pub(crate) trait Lookups {
-    /// Instructions take their time.
+    /// Advances the clock by executed instructions.
     fn advance_clock(&mut self, instructions: u64);
-    /// Looks up the code of blocks ahead of their loads and stores, up to one whose code is not known to be found; gives how
-    /// many they are. None if the order of code among loads and stores matters.
+    /// Looks up the code of blocks ahead of their loads and stores, up to one whose code is not known to be found; returns their
+    /// number. `None` if the order of code among loads and stores matters.
     fn finds_code(&mut self, blocks: BlockRun<'_>) -> usize;
-    /// How often code that was found may have been lost.
+    /// Number of times that known code may have been lost.
     fn code_losses(&self) -> u64;
-    /// Looks up loads and stores, up to one that is not known to be found; gives how many they are.
+    /// Looks up loads and stores, up to one that is not known to be found; returns their number.
     fn finds_data(&mut self, references: &[Reference]) -> usize;
-    /// The first instruction of a block, from its first to its last byte.
+    /// Looks up the first instruction of a block, from its first to its last byte.
     fn first_instruction(&mut self, first: u64, last: u64);
     /// Later code of a block: what is before `done` has been looked up.
     fn code(&mut self, done: u64, last: u64);
     /// A load or store of a block.
     fn data(&mut self, block: &Block, reference: Reference);
-    /// What was looked up since the last call was looked up by this block.
+    /// Attributes the lookups since the last call to this block.
     fn attribute(&mut self, block: &Block);
 }
 
@@ -48,10 +48,10 @@ pub(crate) fn look_up_all(
     }
 }
 
-/// Loads and stores of blocks whose code was found. Gives the blocks and references that are done with.
+/// Looks up loads and stores of blocks whose code was found. Returns the finished blocks and references.
 ///
-/// Most references are found, whatever their block is. So this is one loop over all of them, and a block is looked for only
-/// if it matters: a loop over the few references of each block would end unforeseeably.
+/// Most references are found, whatever their block. So this is one loop over all of them, and the block is determined only if it
+/// matters; a loop over the few references of each block would end unpredictably.
 fn only_data(
     blocks: BlockRun<'_>,
     references: &[Reference],
@@ -108,7 +108,7 @@ fn only_data(
     (blocks.len(), references.len())
 }
 
-/// All of a block: the lines of an instruction before its loads and stores.
+/// Looks up a block in order: the lines of an instruction before its loads and stores.
 #[inline(never)]
 fn look_up_in_order(block: &Block, references: &[Reference], lookups: &mut impl Lookups) {
     let done = end_of_first(block);
@@ -116,7 +116,7 @@ fn look_up_in_order(block: &Block, references: &[Reference], lookups: &mut impl 
     rest_in_order(block, done, references, lookups);
 }
 
-/// All of a block after a byte of its code.
+/// Looks up the rest of a block, after a byte of its code, in order.
 #[inline(never)]
 fn rest_in_order(
     block: &Block,
@@ -164,7 +164,7 @@ pub(crate) fn bytes_of(reference: Reference) -> (u64, u64) {
     )
 }
 
-/// A touch of the kernel as loads or stores: their first and last bytes.
+/// Splits a kernel touch into loads or stores: their first and last bytes.
 pub(crate) fn pieces(address: u64, bytes: u64) -> impl Iterator<Item = (u64, u64)> {
     let last = address.saturating_add(bytes.min(LONGEST_TOUCH_BYTES).saturating_sub(1));
     let mut next = (bytes > 0).then_some(address);

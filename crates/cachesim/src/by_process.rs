@@ -10,12 +10,12 @@ const VIEWS: usize = 3;
 #[derive(Debug)]
 pub(crate) struct ByProcess {
     sums: BTreeMap<u32, Vec<u64>>,
-    /// The row as it stood when it was looked at last.
+    /// The row at the last count.
     since: Vec<u64>,
 }
 
 impl ByProcess {
-    /// Of a row of so many counters, which are all 0.
+    /// Counts for a row of `width` counters, which are all 0.
     pub(crate) fn new(width: usize) -> ByProcess {
         ByProcess {
             sums: BTreeMap::new(),
@@ -23,7 +23,7 @@ impl ByProcess {
         }
     }
 
-    /// What has been counted since the last time is this process's.
+    /// Adds the counts since the last call to this process.
     pub(crate) fn count(&mut self, process: u32, row: &[u64]) {
         let sums = self
             .sums

@@ -5,18 +5,18 @@ use std::collections::HashMap;
 use switchcost_design::result::SwitchCause;
 use switchcost_trace::{Cause, syscall_name};
 
-/// A cause as the trace says it.
+/// A cause as in the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Why {
     /// The first segment of a task.
     Birth,
     /// The trace ends in this segment.
     EndOfTrace,
-    /// A mark.
+    /// A mark that says why the task left.
     Left { is_voluntary: bool, cause: Cause },
 }
 
-/// The causes that occur, numbered as they appear.
+/// The causes that occur, in the order of their first occurrence.
 #[derive(Debug, Default)]
 pub(crate) struct Causes {
     numbers: HashMap<SwitchCause, u32>,

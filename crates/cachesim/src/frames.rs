@@ -13,24 +13,24 @@ const PAGE_BITS: std::ops::RangeInclusive<u32> = 12..=30;
 /// Translations kept at hand.
 const CACHED: usize = 256;
 
-/// Where a page of an address space is, as a mark recorded it.
+/// Frame of a page of an address space, from a mark.
 #[derive(Clone, Copy, Debug)]
 struct Recorded {
     physical: u64,
-    /// Which mark it was: the latest that covers an address counts.
+    /// Number of the mark: the latest that covers an address counts.
     order: u64,
 }
 
-/// One address space.
+/// Frames of one address space.
 #[derive(Debug, Default)]
 struct Space {
-    /// By size in bits and page number.
+    /// Recorded pages by size in bits, and page number.
     recorded: BTreeMap<u32, HashMap<u64, Recorded>>,
     /// Numbers of frames, by page number.
     made_up: BTreeMap<u64, u32>,
 }
 
-/// A translation that was asked for lately.
+/// A recently used translation.
 #[derive(Clone, Copy, Debug, Default)]
 struct CachedTranslation {
     /// Process, page of 4 KiB and whether a store is fine; 0 for none.
@@ -81,7 +81,7 @@ pub(crate) struct Frames {
     next: u32,
     marks: u64,
     spaces: HashMap<u32, Space>,
-    /// By file and offset.
+    /// Frames by file and offset.
     files: HashMap<(Vec<u8>, u64), u32>,
     /// Holders of frames that have more than one; a file is one, too.
     holders: HashMap<u32, u32>,
@@ -107,7 +107,7 @@ impl Frames {
         }
     }
 
-    /// Where physical addresses were from.
+    /// Number of recorded and assigned pages.
     pub(crate) fn counts(&self) -> PhysicalPages {
         PhysicalPages {
             recorded: self.marks,
@@ -146,7 +146,7 @@ impl Frames {
         physical
     }
 
-    /// Whether a cached translation is distinguished from those of all other processes.
+    /// Whether a cached translation can be told from those of all other processes.
     #[inline]
     fn is_exact(&self, process: u32) -> bool {
         process < 1 << 26
@@ -210,7 +210,7 @@ impl Frames {
         frame
     }
 
-    /// The frame of a page of the kernel that is looked up for the first time, by any process: all others find it there.
+    /// Assigns a frame to a page of the kernel at its first lookup by any process.
     fn first_of_kernel(&mut self) -> u32 {
         let frame = self.take_next();
         self.share(frame);
@@ -234,7 +234,7 @@ impl Frames {
         frame
     }
 
-    /// The frame for a store: another one if another process has it, too.
+    /// Frame for a store: a new one if another process has the page's frame, too.
     fn own(&mut self, process: u32, page: u64, frame: u32) -> u32 {
         if !self.holders.contains_key(&frame) {
             return frame;
@@ -283,7 +283,7 @@ impl Frames {
         self.forget_cached();
     }
 
-    /// A new address space has the frames of its parent.
+    /// Copies the parent's frames to a new address space.
     pub(crate) fn fork(&mut self, parent: u32, child: u32) {
         let made_up = self
             .spaces

@@ -60,13 +60,13 @@ const VIEWS: usize = 3;
 const SHARED: usize = 0;
 const PRIVATE: usize = 1;
 const FLUSHED: usize = 2;
-/// What is read after the cycles of the views: those lost to others, gained from others, and gained at first touches.
+/// Index of cycles lost to others, after those of the views; gained cycles and first touches follow.
 const LOST: usize = VIEWS;
 const GAINED: usize = LOST + 1;
 const FIRST_TOUCHES: usize = GAINED + 1;
 const READ: usize = FIRST_TOUCHES + 1;
 
-/// One design and everything that it remembers, and who is notified.
+/// One design with its state and listener.
 #[derive(Debug)]
 pub(crate) struct Machine<L> {
     design: Design,
@@ -84,39 +84,39 @@ pub(crate) struct Machine<L> {
     intervals: Vec<Interval>,
 }
 
-/// What lookups change.
+/// State that lookups change.
 #[derive(Debug)]
 struct State<L> {
     levels: Vec<Level>,
     clocks: Clocks,
     privates: Privates,
-    /// Of the process whose private hierarchy the levels have.
+    /// History of the process whose private hierarchy is in the levels.
     history: History,
     frames: Option<Frames>,
-    /// Who runs, or looked something up last.
+    /// The running, or last requesting, process.
     requester: Requester,
     listener: L,
 }
 
-/// All levels of a design, who runs, and who is notified.
+/// All levels of a design, with the running process and the listener.
 struct Hierarchies<'a, L> {
     plan: &'a Plan,
     levels: &'a mut [Level],
     clocks: &'a mut Clocks,
     /// Private hierarchies of the other processes.
     others: &'a mut Privates,
-    /// What the running process has had.
+    /// History of the running process's private hierarchy.
     history: &'a mut History,
     frames: Option<&'a mut Frames>,
     listener: &'a mut L,
     /// The lookup of the program under way.
     lookup: Lookup<'a>,
-    /// It is that of the first line of a reference.
+    /// Whether the lookup is that of the first line of a reference.
     is_first_line: bool,
     comparison: Comparison,
 }
 
-/// Where code runs.
+/// Context of running code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Context {
     pub(crate) program: u32,
@@ -132,10 +132,10 @@ pub(crate) struct RunContext<'a> {
     pub(crate) mappings: &'a Mappings,
 }
 
-/// What happens to the pages of address spaces.
+/// A change to the pages of address spaces.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PageChange {
-    /// A new address space has the pages of its parent.
+    /// A new address space has a copy of its parent's pages.
     Forked { parent: u32, child: u32 },
     /// A range is mapped or unmapped.
     Remapped { space: u32, start: u64, bytes: u64 },
@@ -151,13 +151,13 @@ pub(crate) enum PageChange {
 }
 
 impl<L: Listener> Machine<L> {
-    /// The design must have passed its check.
+    /// Makes a machine. The design must have passed its check.
     pub(crate) fn new(design: Design) -> Machine<L> {
         let plan = Plan::new(&design);
         Machine::planned(design, plan)
     }
 
-    /// What some levels are asked is an event.
+    /// Makes a machine that reports the requests to some levels.
     pub(crate) fn new_with_requests_to(design: Design, levels: &[usize]) -> Machine<L> {
         let mut plan = Plan::new(&design);
         levels
@@ -166,7 +166,7 @@ impl<L: Listener> Machine<L> {
         Machine::planned(design, plan)
     }
 
-    /// How the lines of a level are known.
+    /// Layout of a level's keys.
     pub(crate) fn key_format(&self, level: usize) -> KeyFormat {
         self.plan.levels[level].key_format()
     }
@@ -194,12 +194,12 @@ impl<L: Listener> Machine<L> {
         self.plan.skips_repeats = false;
     }
 
-    /// Each task of a process has a private hierarchy.
+    /// Gives each task a private hierarchy.
     pub(crate) fn tell_tasks_apart(&mut self) {
         self.plan.tell_tasks_apart();
     }
 
-    /// How many address spaces its tags distinguish.
+    /// Number of address spaces that the tags distinguish.
     pub(crate) fn most_processes(&self) -> u64 {
         self.plan.most_processes
     }
@@ -211,7 +211,7 @@ impl<L: Listener> Machine<L> {
         (0..self.plan.levels.len()).for_each(|at| hierarchies.flush(FLUSHED, at));
     }
 
-    /// Another process runs from here on.
+    /// Switches to another process.
     pub(crate) fn change_process(&mut self, to: Running) {
         self.count_running();
         self.state.levels.iter_mut().for_each(Level::split_all);
@@ -235,7 +235,7 @@ impl<L: Listener> Machine<L> {
         self.restart_running();
     }
 
-    /// What the process that runs from here on may fill.
+    /// Sets the ways that the running process may fill.
     pub(crate) fn let_fill(&mut self, program: &str, process: u32) {
         for (level, plan) in self.state.levels.iter_mut().zip(&self.plan.levels) {
             level.open_ways = plan.open_ways(program, process);
@@ -261,7 +261,7 @@ impl<L: Listener> Machine<L> {
         }
     }
 
-    /// An interval that goes on after the end of its process goes on with a clock that starts at 0.
+    /// Restarts the private view's clock at 0, for an interval that continues after the end of its process.
     fn restart_private_clock(&mut self, now: u64) {
         if let Some(opened) = &mut self.opened {
             opened[PRIVATE] = opened[PRIVATE].wrapping_sub(now);
@@ -296,12 +296,12 @@ impl<L: Listener> Machine<L> {
             .for_each(|level| level.common_lines.forget_predictions());
     }
 
-    /// Before the mappings change, for instance.
+    /// The listener, to be told before the mappings change, for instance.
     pub(crate) fn listener_mut(&mut self) -> &mut L {
         &mut self.state.listener
     }
 
-    /// The open interval is over; `interval` says which one it is, without its cycles. Gives these.
+    /// Closes the open interval, described by `interval` without cycles, and adds these.
     pub(crate) fn close_interval(&mut self, interval: Interval) -> Option<ByView<u64>> {
         let opened = self.opened.take()?;
         let passed = |view: usize| self.closed[view].wrapping_sub(opened[view]);
@@ -323,7 +323,7 @@ impl<L: Listener> Machine<L> {
         Some(cycles)
     }
 
-    /// The segment is over: its intervals are given out.
+    /// Ends the segment and returns its intervals.
     pub(crate) fn end_segment(&mut self, end: u32, intervals: &mut Vec<Interval>) {
         intervals.extend(
             self.intervals
@@ -376,7 +376,7 @@ impl<L: Listener> State<L> {
         }
     }
 
-    /// A hierarchy takes the private view's place, and what was there takes its.
+    /// Swaps a hierarchy with that of the private view.
     fn exchange_private(&mut self, private: &mut Private) {
         for (level, lines) in self.levels.iter_mut().zip(&mut private.levels) {
             std::mem::swap(&mut level.views[PRIVATE], lines);
@@ -391,7 +391,7 @@ impl<L: Listener> State<L> {
 static NOTHING_MAPPED: Mappings = Mappings::nothing();
 
 impl RunContext<'_> {
-    /// If no program looks anything up.
+    /// A context without a program.
     fn idle() -> RunContext<'static> {
         RunContext {
             space: NO_PROCESS,

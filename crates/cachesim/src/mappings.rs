@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use switchcost_trace::Mapping;
 
-/// A run of addresses that one mark speaks of; what later marks say has been cut out of it.
+/// A run of addresses of one mark, without the parts that later marks cover.
 #[derive(Clone, Debug)]
 struct Piece {
-    /// Last address.
+    /// Last address of the piece.
     last: u64,
     mapping: Arc<Mapping>,
 }
 
-/// The pieces, by their first address.
+/// Pieces by their first address.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mappings {
     pieces: BTreeMap<u64, Piece>,
@@ -41,7 +41,7 @@ impl Mappings {
         }
     }
 
-    /// Nothing is there any more.
+    /// Removes a range.
     pub(crate) fn unmap(&mut self, start: u64, bytes: u64) {
         if bytes == 0 {
             return;

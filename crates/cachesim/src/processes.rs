@@ -8,24 +8,24 @@ use switchcost_trace::{Cause, Mark, ProcessId, ProcessTable, TaskId};
 use crate::causes::{Causes, Why};
 use crate::mappings::Mappings;
 
-/// Who has a private hierarchy: a process, or a task if each is one. Its number in the result is its place in the list.
+/// A process with a private hierarchy, or a task if each has one. Its number in the result is its index.
 #[derive(Debug)]
 struct Process {
     facts: ProcessFacts,
-    /// Index of its name.
+    /// Index of the program's name.
     program: u32,
-    /// Its address space.
+    /// Number of the address space.
     space: u32,
 }
 
-/// Who has the CPU.
+/// The running process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Running {
-    /// Whose private hierarchy it has.
+    /// Index of the private hierarchy.
     pub(crate) process: u32,
-    /// In which address space: numbered in the order in which they appear, as processes are.
+    /// Number of the address space, in the order of their first occurrence.
     pub(crate) space: u32,
-    /// Whether whoever had it before was in another one.
+    /// Whether the process before was in another address space.
     pub(crate) is_other_space: bool,
 }
 
@@ -37,10 +37,10 @@ pub(crate) struct Segment {
     pub(crate) cause: u32,
 }
 
-/// What the processes make of a mark, by their numbers here.
+/// Effect of a mark on processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Change {
-    /// Parent and child: a new address space with its parent's memory.
+    /// Parent and child of a fork; the child has a copy of the parent's memory.
     pub(crate) fork: Option<(u32, u32)>,
     /// A process that no task is left of.
     pub(crate) ended: Option<u32>,
@@ -56,9 +56,9 @@ pub(crate) struct Processes {
     private_by: PrivateBy,
     table: ProcessTable,
     processes: Vec<Process>,
-    /// With the task, if each is one.
+    /// Index by process, and task if each has a private hierarchy.
     numbers: HashMap<(ProcessId, Option<TaskId>), u32>,
-    /// Of each address space.
+    /// Mappings of each address space.
     mappings: Vec<Mappings>,
     spaces: HashMap<ProcessId, u32>,
     programs: Vec<String>,
@@ -71,7 +71,7 @@ pub(crate) struct Processes {
 }
 
 impl Processes {
-    /// Nothing yet; who has a private hierarchy.
+    /// An empty table; `private_by` says what has a private hierarchy.
     pub(crate) fn new(private_by: PrivateBy) -> Processes {
         Processes {
             private_by,
@@ -100,7 +100,7 @@ impl Processes {
         self.segment.is_some()
     }
 
-    /// Of an address space.
+    /// Mappings of an address space.
     pub(crate) fn mappings(&self, space: u32) -> &Mappings {
         &self.mappings[space as usize]
     }
@@ -117,7 +117,7 @@ impl Processes {
         self.processes[process as usize].program
     }
 
-    /// What distinguishes a task of a process from others.
+    /// Key that distinguishes a task of a process from others.
     fn key(&self, process: ProcessId, task: TaskId) -> (ProcessId, Option<TaskId>) {
         (
             process,
@@ -205,7 +205,7 @@ impl Processes {
         }
     }
 
-    /// Where a living task is.
+    /// Process of a living task.
     fn process_of(&self, task: TaskId) -> Option<ProcessId> {
         self.table
             .tasks
@@ -214,7 +214,7 @@ impl Processes {
             .map(|task| task.process)
     }
 
-    /// Another task runs. Gives the number of the cause, and whether the running process changes.
+    /// Switches to another task. Returns the index of the cause, and whether the running process changes.
     pub(crate) fn switch(&mut self, mark: &Mark, is_voluntary: bool, cause: Cause) -> (u32, bool) {
         let end = self.causes.number(Why::Left {
             is_voluntary,
@@ -227,7 +227,7 @@ impl Processes {
         (end, is_other)
     }
 
-    /// The process that runs now, and whether it is another one.
+    /// Switches to the process that now runs; returns whether it is another one.
     fn take_running(&mut self) -> bool {
         self.take_running_of(self.table.running_process())
     }
@@ -278,7 +278,7 @@ impl Processes {
         self.segments = self.segments.saturating_add(1);
     }
 
-    /// The first part of the trace begins: what is counted from here on is its own. The segment under way is its first one.
+    /// Begins the first part of the trace: counts start anew, and the current segment is its first.
     pub(crate) fn begin_parts(&mut self) {
         for process in &mut self.processes {
             (process.facts.instructions, process.facts.segments) = (0, 0);
@@ -291,7 +291,7 @@ impl Processes {
         }
     }
 
-    /// The segment under way has executed so many instructions, whatever was seen of them.
+    /// Sets the instructions that the current segment has executed, whatever was seen of them.
     pub(crate) fn set_since_switch(&mut self, instructions: u64) {
         if let Some(segment) = &mut self.segment {
             segment.instructions = instructions;
@@ -304,7 +304,7 @@ impl Processes {
         self.segment().instructions += instructions;
     }
 
-    /// The processes, the causes, and the names of programs by their numbers.
+    /// Returns the processes, the causes, and the names of programs by index.
     pub(crate) fn into_facts(
         self,
     ) -> (

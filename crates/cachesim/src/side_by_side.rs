@@ -18,7 +18,7 @@ use crate::simulator::{Check, SimulationError, TakePieces, take_pieces};
 
 /// The machine's view of a process alone.
 const PRIVATE: usize = 1;
-/// Blocks that are taken at once: what they ask is kept until they are over.
+/// Blocks that are taken at once; their requests are kept meanwhile.
 const SLICE_BLOCKS: usize = 2048;
 
 static NOTHING_MAPPED: Mappings = Mappings::nothing();
@@ -55,12 +55,12 @@ pub struct SideBySide {
     counts: LastLevelCounts,
 }
 
-/// A level: of each set its lines, the newest first.
+/// A level: the lines of each set, the newest first.
 #[derive(Debug)]
 struct Lines(Vec<Vec<u64>>);
 
 impl Lines {
-    /// Whether a line is there; it is the newest then, also if it was not there and may come in.
+    /// Whether a line is there; it becomes the newest, also if it was absent and may come in.
     fn look_up(&mut self, set: usize, key: u64, ways: usize, comes_in: bool) -> bool {
         let lines = &mut self.0[set];
         let found = lines.iter().position(|&line| line == key);
@@ -163,7 +163,7 @@ impl SideBySide {
         }
     }
 
-    /// What the first levels of the running process have asked.
+    /// Answers the requests of the running process's first levels.
     fn answer(&mut self, process: u32) {
         let SideBySide {
             machine,

@@ -23,7 +23,7 @@ use runner::{Runner, runners};
 use workers::Workers;
 
 const MOST_DESIGNS: usize = 1 << 16;
-/// Below that a family is as fast design by design.
+/// Least members of a family; fewer are as fast one by one.
 const FEWEST_SWEPT: usize = 6;
 
 /// Options of a simulation.
@@ -97,10 +97,10 @@ pub struct Simulator {
     places: usize,
 }
 
-/// Who runs the passes.
+/// How the passes are run.
 #[derive(Debug)]
 enum Passes {
-    /// Whoever feeds them, one after the other.
+    /// By the feeding thread, one after the other.
     Here(Vec<Pass>),
     OnThreads(Workers),
 }

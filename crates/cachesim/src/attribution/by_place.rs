@@ -12,7 +12,7 @@ use crate::machine::{
 };
 use crate::mappings::Mappings;
 
-/// Whose line came in for others': a program's, or [`KERNEL`]'s.
+/// Owner of a line that evicted others: a program, or [`KERNEL`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Evictor {
     program: u32,
@@ -24,7 +24,7 @@ struct Evictor {
 pub(crate) struct ByPlace {
     code: Places<Context>,
     data: Places<Context>,
-    /// By cache.
+    /// Evictors by cache.
     evictors: Vec<Places<Evictor>>,
     kernel: KernelCode,
 }
@@ -107,8 +107,8 @@ impl Listener for ByPlace {
 }
 
 impl ByPlace {
-    /// What one design makes of it: so many blocks of code, data and, of each cache, evictors, the largest first. Data and evictors of one name
-    /// are added up, as are the kernel's blocks, of which the instructions are given.
+    /// Fills in the largest blocks of code and data, and evictors of each cache, of one design. Data and evictors of one name are added
+    /// up, and so are the kernel's blocks, whose instructions are given.
     pub(crate) fn fill(
         &self,
         design: &Design,

@@ -5,28 +5,28 @@ use std::collections::BTreeMap;
 use switchcost_design::result::CallCost;
 use switchcost_trace::syscall_name;
 
-/// Of one number.
+/// Sums of one system call number.
 #[derive(Clone, Debug)]
 struct Sums {
     calls: u64,
     with_switch: u64,
-    /// Of calls without a switch.
+    /// Counts of calls without a switch.
     counted: Vec<u64>,
 }
 
-/// The call under way, and those that are over.
+/// The current call, and finished ones.
 #[derive(Debug)]
 pub(crate) struct Calls {
     open: Option<u16>,
-    /// What had been counted when it was entered: instructions, cycles, misses by level, and by cache the lines of a process that
-    /// the kernel drove out while that process ran.
+    /// Counts at the call's entry: instructions, cycles, misses by level, and by cache the running process's lines that the kernel
+    /// evicted.
     before: Vec<u64>,
     sums: BTreeMap<u16, Sums>,
-    /// All calls without a switch, their instructions and cycles.
+    /// Number, instructions and cycles of all calls without a switch.
     pub(crate) all: [u64; 3],
 }
 
-/// Before misses by level: instructions and cycles.
+/// Index of the first level's misses, after instructions and cycles.
 const FIRST_LEVEL: usize = 2;
 
 impl Calls {
@@ -39,14 +39,14 @@ impl Calls {
         }
     }
 
-    /// The running task enters the kernel, before which so much has been counted, as in `before`.
+    /// The running task enters the kernel; `counted` is as in `before`.
     pub(crate) fn enter(&mut self, number: u16, counted: impl Iterator<Item = u64>) {
         self.before.clear();
         self.before.extend(counted);
         self.open = Some(number);
     }
 
-    /// It comes back, or leaves the CPU before it does.
+    /// The call ends: the task returns, or leaves the CPU.
     pub(crate) fn end(&mut self, counted: impl Iterator<Item = u64>, is_switch: bool) {
         let Some(number) = self.open.take() else {
             return;
@@ -82,7 +82,7 @@ impl Calls {
         }
     }
 
-    /// Those during which the kernel executed anything, by number. There are so many levels, TLBs included.
+    /// Costs by number of calls during which the kernel executed anything. `levels` includes TLBs.
     pub(crate) fn costs(&self, levels: usize) -> Vec<CallCost> {
         let cost = |(&number, sums): (&u16, &Sums)| {
             let (misses, driven_out) = sums.counted[FIRST_LEVEL..].split_at(levels);

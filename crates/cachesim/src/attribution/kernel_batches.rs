@@ -2,10 +2,10 @@
 
 use switchcost_design::result::KernelBatch;
 
-/// No more than twice so many batches are kept: then two become one.
+/// Least number of batches; at twice as many, two become one.
 const BATCHES: usize = 40;
 
-/// What had been counted at each beginning of a batch.
+/// Counts at the beginning of each batch.
 #[derive(Debug)]
 pub(crate) struct KernelBatches {
     /// Switches in a batch.
@@ -26,7 +26,7 @@ impl KernelBatches {
         switch.is_multiple_of(self.length)
     }
 
-    /// One begins, before which so much has been counted.
+    /// Begins a batch with the present counts.
     pub(crate) fn begin(&mut self, now: KernelBatch) {
         self.seen.push(now);
         if self.seen.len() == 2 * BATCHES {

@@ -10,13 +10,13 @@ use crate::address::{KERNEL, owner};
 /// No process: only the kernel's addresses are of the kernel.
 const NO_OWNER: u32 = 0;
 
-/// Functions that are kept, those that execute most.
+/// Most functions kept: those that execute most.
 const MOST_FUNCTIONS: usize = 400;
 
-/// Fills on demand of the shared hierarchy, by the block that they were for.
+/// Fills on demand of the shared hierarchy by kernel block.
 #[derive(Debug)]
 pub(crate) struct KernelCode {
-    /// By level, of the block under way.
+    /// Fills of the current block, by level.
     pending: Vec<u64>,
     is_pending: bool,
     fills: HashMap<u64, Vec<u64>>,
@@ -65,7 +65,7 @@ impl KernelCode {
         self.is_pending = false;
     }
 
-    /// By function, most instructions first; what is of none has its addresses' page for a name.
+    /// Sums by function, most instructions first; code without a function is named by its page's address.
     pub(super) fn functions(
         &self,
         blocks: &KernelBlocks,

@@ -6,14 +6,14 @@ use super::calls::Calls;
 use super::kernel_batches::KernelBatches;
 use crate::machine::{Departure, Levels, Listener, Lookup, Origin, Requester, Took};
 
-/// Calls and batches, and what is counted for them beside what the machine counts.
+/// System calls and batches, with the counts that the machine lacks.
 #[derive(Debug)]
 pub(crate) struct KernelUse {
     calls: Calls,
     batches: KernelBatches,
-    /// By cache: lines of the running process that the kernel drove out.
+    /// Lines of the running process that the kernel evicted, by cache.
     driven_out: Vec<u64>,
-    /// By level: fills on demand in lookups of the kernel's addresses.
+    /// Fills on demand in lookups of the kernel's addresses, by level.
     fills: Vec<u64>,
     lost_to_processes: u64,
     lost_to_kernel: u64,

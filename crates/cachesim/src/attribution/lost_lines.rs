@@ -8,7 +8,7 @@ use switchcost_reuse::{Access, Arrival, Classifier, LINE_BITS};
 
 use crate::machine::{Levels, Listener, Lookup, Took};
 
-/// Those of all processes: what runs after a switch comes one after the other.
+/// Lost lines of all processes, which run one after the other.
 #[derive(Debug)]
 pub(crate) struct LostLines {
     caches: usize,
@@ -17,8 +17,7 @@ pub(crate) struct LostLines {
     lines: BTreeMap<((usize, usize), Kind), u64>,
 }
 
-/// Of lines from after a level, for the classifier, which takes those half as old for as far away, and the youngest for ones of the first
-/// level: from each level on four times as old.
+/// Age of lines found after a level, for the classifier: four times as old from each level to the next.
 fn age(missed: usize) -> u32 {
     1 << (10 + 2 * missed.min(10))
 }

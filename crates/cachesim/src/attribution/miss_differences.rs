@@ -8,11 +8,11 @@ use crate::machine::{Levels, Listener, Lookup, Took, ViewSet};
 struct Differences {
     lost: u64,
     gained: u64,
-    /// Of those gained, what the process asked for the first time.
+    /// Gained lookups that are first touches.
     first_touches: u64,
 }
 
-/// By level.
+/// Miss differences by level.
 #[derive(Debug)]
 pub(crate) struct MissDifferences {
     levels: Vec<Differences>,

@@ -6,12 +6,12 @@ use std::hash::Hash;
 use crate::address::{KERNEL, owner};
 use crate::mappings::Mappings;
 
-/// Addresses whose sums are added up before their place is looked up; a power of two.
+/// Number of addresses whose sums are added up before their places are looked up; a power of two.
 const SLOTS: usize = 1024;
 /// Bounds the memory: if there are more places, the half with the least sums becomes one.
 const MOST_PLACES: usize = 1 << 20;
 const NO_OBJECT: u32 = u32::MAX;
-/// Stands for all those.
+/// Stands for all other objects.
 const ELSEWHERE: u32 = NO_OBJECT - 1;
 const ELSEWHERE_NAME: &str = "other places";
 const NO_OWNER: u32 = 0;
@@ -43,12 +43,12 @@ pub struct Object {
 /// Function that names an offset of a file, or an address without a file; `None` if the name is not known.
 pub type Names<'n> = dyn FnMut(Option<&Object>, u64) -> Option<String> + 'n;
 
-/// What is added up at one place.
+/// Sum at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sum<'a, C> {
     pub(crate) context: C,
     pub(crate) object: Option<&'a Object>,
-    /// In the object; the address itself without one.
+    /// Offset in the object; the address itself without one.
     pub(crate) offset: u64,
     pub(crate) symbol: Option<String>,
     pub(crate) sum: i64,
@@ -57,7 +57,7 @@ pub(crate) struct Sum<'a, C> {
 /// Sums of one kind, by place and context.
 #[derive(Debug)]
 pub(crate) struct Places<C> {
-    /// Memory of programs without a file behind it is one place, at address 0.
+    /// Whether memory of programs without a file is one place, at address 0.
     is_anonymous_one: bool,
     slots: Vec<Slot<C>>,
     used: Vec<u16>,
@@ -181,8 +181,8 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
         }
     }
 
-    /// The largest sums of what has one name, in descending order; those of equal sums as `key` orders their contexts, then by object and
-    /// offset. What has no name stays apart. Of parts of one name the least offset is given.
+    /// The largest sums of places with one name, descending; equal sums are ordered by `key` of their contexts, then by object and
+    /// offset. Places without a name stay separate. Parts of one name have the least offset.
     pub(crate) fn largest<K: Ord>(
         &self,
         most: usize,

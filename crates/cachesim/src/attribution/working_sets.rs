@@ -8,10 +8,10 @@ use crate::machine::{Departure, Levels, Listener, Lookup, Origin, Requester};
 /// A process that left the CPU for another.
 #[derive(Clone, Debug)]
 struct Absence {
-    /// The last turn that it ran in.
+    /// The last time slice in which the process ran.
     turn: u32,
     is_over: bool,
-    /// By cache: lines when it left, and those of them that have left since.
+    /// By cache: lines at the departure, and those of them that have left since.
     resident: Vec<u32>,
     lost: Vec<u32>,
 }
@@ -27,12 +27,12 @@ struct Sums {
     restored: u64,
 }
 
-/// Of all levels and processes.
+/// Working sets of all processes in all levels.
 #[derive(Debug)]
 pub(crate) struct WorkingSets {
     sums: Vec<Sums>,
     absences: Vec<Option<Absence>>,
-    /// By cache and [`column`] of an owner: lines that it has.
+    /// Number of lines by cache and [`column`] of the owner.
     residents: Vec<Vec<u32>>,
     fill_curve: Vec<FillPoint>,
 }

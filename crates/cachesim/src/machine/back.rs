@@ -15,7 +15,7 @@ use crate::address::Address;
 const FIRST: usize = 0;
 
 impl Machine<()> {
-    /// The levels of a design from `first` on. There must be one, and all of them on the same paths.
+    /// Makes a machine of the levels of a design from `first` on, at least one, all on the same paths.
     pub(crate) fn new_back(mut design: Design, first: usize) -> Machine<()> {
         design.levels.drain(..first);
         design.tlbs.clear();
@@ -26,14 +26,14 @@ impl Machine<()> {
         Machine::planned(design, plan)
     }
 
-    /// Reads what a lookup of a line reads first. Reads for several machines overlap, where their lookups would wait one by one.
+    /// Reads what a lookup of a line reads first. Reads for several machines overlap, while their lookups would wait one by one.
     #[inline]
     pub(crate) fn read_ahead(&self, view: usize, address: &Address) -> u64 {
         let set = self.plan.levels[FIRST].set(address);
         self.state.levels[FIRST].views[view].read_ahead(set)
     }
 
-    /// The level before asks for a line. Gives the cycles that takes, and whether the line comes modified.
+    /// Handles a request of the level before. Returns its cycles, and whether the line comes modified.
     pub(crate) fn ask(
         &mut self,
         view: usize,
@@ -60,7 +60,7 @@ impl Machine<()> {
         })
     }
 
-    /// A line leaves the level before. Gives whether it came here, modified or not.
+    /// Handles a line that leaves the level before. Returns whether it came in, modified or not.
     pub(crate) fn take_line(&mut self, view: usize, address: &Address, is_modified: bool) -> bool {
         let is_exclusive = self.plan.levels[FIRST].inclusion == Inclusion::Exclusive;
         if is_exclusive {
@@ -76,12 +76,12 @@ impl Machine<()> {
         is_exclusive
     }
 
-    /// A modified line is given to whichever level holds it.
+    /// Gives a modified line to the level that holds it.
     pub(crate) fn give_line(&mut self, view: usize, address: &Address) {
         self.visit_levels(|levels| levels.give(view, FIRST, address));
     }
 
-    /// Whether all that they do after a flush is what they would do at the start.
+    /// Whether the levels behave after a flush as at the start.
     pub(crate) fn forgets_when_flushed(&self) -> bool {
         self.plan
             .levels
@@ -89,7 +89,7 @@ impl Machine<()> {
             .all(|level| level.policy.forgets_when_flushed() && !level.prefetches())
     }
 
-    /// What a view has counted, by level.
+    /// Counts of a view, by level.
     pub(crate) fn counts(&self, view: usize) -> Vec<Counts> {
         self.state
             .levels

@@ -39,7 +39,7 @@ impl Victims {
             .map(|line| &mut line.1)
     }
 
-    /// Puts a line in; gives the one that leaves for it.
+    /// Puts a line in; returns the line that leaves for it.
     pub(super) fn put(&mut self, key: u64, line: Line) -> Option<(u64, Line)> {
         let leaves = if self.lines.len() >= self.most {
             self.lines.pop_front()
@@ -59,17 +59,17 @@ impl Victims {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Prefetched {
     pub(super) key: u64,
-    /// When it is there, on the hierarchy's clock.
+    /// Arrival time, on the hierarchy's clock.
     pub(super) arrives: u64,
 }
 
-/// One queue of lines that follow a miss.
+/// One queue of prefetched lines.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
     pub(super) lines: VecDeque<Prefetched>,
     /// Start of the line after the last one.
     pub(super) next: Address,
-    /// When it was last given to a stream or hit.
+    /// Time at which the buffer was last allotted or hit.
     pub(super) used: u64,
 }
 
@@ -78,7 +78,7 @@ pub(super) struct Stream {
 pub(super) struct Streams {
     pub(super) buffers: Vec<Stream>,
     pub(super) depth: u32,
-    /// Whether lines are on their way for a while.
+    /// Whether lines take time to arrive.
     pub(super) is_timed: bool,
     runs: Runs,
     now: u64,
@@ -103,7 +103,7 @@ impl Streams {
         self.buffers.is_empty()
     }
 
-    /// The first buffer with this line at its head, which is taken out; and when the line is there.
+    /// Takes a line from the head of the first buffer that has it there; returns its arrival time.
     pub(super) fn take_head(&mut self, key: u64) -> Option<(usize, u64)> {
         let is_head = |buffer: &Stream| buffer.lines.front().is_some_and(|head| head.key == key);
         let number = self.buffers.iter().position(is_head)?;
@@ -112,12 +112,12 @@ impl Streams {
         Some((number, head.arrives))
     }
 
-    /// A line was filled; `next` is the one after it in the same page. Whether a stream begins there.
+    /// Handles a fill; `next` is the line after it in the same page. Returns whether a stream begins.
     pub(super) fn begins(&mut self, key: u64, next: Option<u64>) -> bool {
         self.runs.is_long_enough(key, next)
     }
 
-    /// Empties the buffer not used for longest and gives it to a new stream.
+    /// Gives the least recently used buffer to a new stream, and empties it.
     pub(super) fn allot(&mut self, next: Address) -> usize {
         let key = |buffer: &Stream| {
             (
@@ -149,7 +149,7 @@ impl Streams {
             .for_each(|buffer| buffer.lines.retain(|line| !is_lost(line.key)));
     }
 
-    /// Nothing is left, and no run is remembered.
+    /// Empties all buffers and forgets all runs.
     pub(super) fn clear(&mut self) {
         self.lose(|_| true);
         self.runs.known.clear();
@@ -160,7 +160,7 @@ impl Streams {
 #[derive(Debug, Default)]
 struct Runs {
     most: usize,
-    /// How many fills are enough.
+    /// Number of fills after which a stream begins.
     enough: u32,
     /// The line that each waits for, and how many there were; the one that has waited longest first.
     known: VecDeque<(u64, u32)>,
@@ -188,10 +188,10 @@ impl Runs {
     }
 }
 
-/// What carries lines between a level and the next, one at a time.
+/// The bus between a level and the next, which carries one line at a time.
 #[derive(Debug, Default)]
 pub(super) struct Bus {
-    /// How long it is taken by each line; 0 if it never is.
+    /// Time that a line takes the bus; 0 if the bus is never busy.
     cycles: u64,
     free: u64,
 }
@@ -204,12 +204,12 @@ impl Bus {
         }
     }
 
-    /// Whether lines take any time on it.
+    /// Whether lines take time on the bus.
     pub(super) fn is_counted(&self) -> bool {
         self.cycles > 0
     }
 
-    /// One line more, from `time` on; gives how long it waits for those before it.
+    /// Transfers a line, from `time` on; returns its wait for earlier lines.
     #[inline]
     pub(super) fn take(&mut self, time: u64) -> u64 {
         if self.cycles == 0 {
@@ -225,10 +225,10 @@ impl Bus {
 #[derive(Debug, Default)]
 pub(super) struct WriteQueue {
     drain_cycles: u64,
-    /// When each buffer's last store is written: a ring, the oldest at `at`.
+    /// Time at which each buffer's last store is written: a ring, the oldest at `at`.
     written: Vec<u64>,
     at: usize,
-    /// When the newest store is written.
+    /// Time at which the newest store is written.
     newest: u64,
 }
 
@@ -258,7 +258,7 @@ impl WriteQueue {
         self.newest <= now
     }
 
-    /// When the last store is written.
+    /// Time at which the last store is written.
     pub(super) fn last_written(&self) -> u64 {
         self.newest
     }

@@ -6,19 +6,19 @@ use super::{FLUSHED, PRIVATE, READ, SHARED, VIEWS};
 /// The cycles so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Clocks {
-    /// Of each view, but for those that all views took.
+    /// Time of each view, without `common`.
     pub(super) now: [u64; VIEWS],
-    /// Those that all views took since they were committed last.
+    /// Time that all views have taken since the last commit.
     pub(super) common: u64,
-    /// Of these, cycles that stores waited for write buffers.
+    /// Part of the time that stores waited for write buffers.
     pub(super) stalls: [u64; VIEWS],
     pub(super) common_stalls: u64,
-    /// How long the request under way has taken that nothing waits for: it is made so much later than the clock says.
+    /// Time of the current request for which nothing waits; the request is so much later than the clock.
     pub(super) delays: [u64; VIEWS],
-    /// By how much lookups took longer in the shared view than in the private one for what others did, and less.
+    /// Cycles by which lookups took longer, or less, in the shared view because of others.
     lost: u64,
     gained: u64,
-    /// By how much less they took if the process asked for the first time.
+    /// Cycles saved by first touches.
     first_touches: u64,
 }
 
@@ -33,13 +33,13 @@ impl Clocks {
         self.now.map(|now| now + self.common)
     }
 
-    /// How much later it is in each view than in the shared one.
+    /// Lead of each view's clock over the shared one.
     #[inline]
     pub(super) fn later(&self) -> [u64; VIEWS] {
         self.now.map(|now| now.wrapping_sub(self.now[SHARED]))
     }
 
-    /// Cycles of each view, those lost to others, gained from others, and gained at first touches.
+    /// Cycles of each view, then those lost to others, gained from others, and gained at first touches.
     pub(super) fn read(&self) -> [u64; READ] {
         [
             self.now(SHARED),
@@ -72,13 +72,13 @@ impl Clocks {
         }
     }
 
-    /// How much longer the shared view has taken so far, up to a constant.
+    /// Excess of the shared view's time over the private one's, up to a constant.
     #[inline]
     pub(super) fn difference(&self) -> u64 {
         self.now[SHARED].wrapping_sub(self.now[PRIVATE])
     }
 
-    /// The same without what first touches gained.
+    /// The same excess, without the gain of first touches.
     #[inline]
     pub(super) fn steady_difference(&self) -> u64 {
         self.difference().wrapping_add(self.first_touches)

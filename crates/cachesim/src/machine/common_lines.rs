@@ -21,7 +21,7 @@ use super::replacement::least;
 use super::view_set::ViewSet;
 use super::way_predictor::{Predictions, WayPredictor};
 
-/// Where each view has a line.
+/// Slot of a line in each view.
 pub(super) type Slots = [u32; VIEWS];
 
 /// A line that all views hold.
@@ -29,11 +29,11 @@ pub(super) type Slots = [u32; VIEWS];
 pub(super) struct CommonLine {
     pub(super) key: u64,
     pub(super) modified: ViewSet,
-    /// In the shared view.
+    /// Owner of the line in the shared view.
     pub(super) requester: Requester,
 }
 
-/// What all views used last in one level.
+/// The lines of one level that all views used last.
 #[derive(Debug)]
 pub(super) struct CommonLines {
     /// Slots of a set.
@@ -42,22 +42,22 @@ pub(super) struct CommonLines {
     is_list: bool,
     /// Slots that are filled, by set: a fully associative level may have more than 65,535.
     lengths: Vec<u32>,
-    /// By slot. The first four are empty if there is no list.
+    /// Keys by slot. The first four are empty if there is no list.
     keys: Vec<u64>,
     modified: Vec<ViewSet>,
     requesters: Vec<Requester>,
     in_views: Vec<Slots>,
-    /// When the line was used last.
+    /// Time of each line's last use.
     stamps: Vec<u64>,
     now: u64,
-    /// Of first levels.
+    /// Predictions for first levels.
     predictions: Predictions,
-    /// Sets that may have something in them, each once.
+    /// Sets that may hold something, each once.
     used: Vec<u32>,
     is_used: Vec<bool>,
-    /// How often something that was known was forgotten.
+    /// Number of times that known lines were forgotten.
     losses: u64,
-    /// For sorting.
+    /// Scratch space for sorting.
     order: Vec<u32>,
 }
 
@@ -97,8 +97,8 @@ impl CommonLines {
 
     // --- predictions
 
-    /// Whether all views are known to find the virtual line of an address, and a store, if it is one, changes nothing. It is the
-    /// one used last then.
+    /// Whether all views are known to find the virtual line of an address, and a store changes nothing. If so, the line becomes the
+    /// most recent.
     #[inline]
     pub(super) fn finds(&mut self, address: u64, is_store: bool) -> bool {
         let Some(mut predictor) = self.way_predictor() else {
@@ -109,7 +109,7 @@ impl CommonLines {
         is_found
     }
 
-    /// The first store to a virtual line that is known to be in the list, once it is translated: gives whether it is.
+    /// Handles the first store to a virtual line that is known to be in the list, once it is translated; returns whether it is.
     #[inline]
     pub(super) fn stores(&mut self, address: u64) -> bool {
         let slot = self
@@ -124,7 +124,7 @@ impl CommonLines {
         true
     }
 
-    /// What finds lines by their predictions, for a loop, which gives its time [back](CommonLines::advance).
+    /// The predictor that finds lines, for a loop, which gives its time [back](CommonLines::advance).
     #[inline(always)]
     pub(super) fn way_predictor(&mut self) -> Option<WayPredictor<'_>> {
         WayPredictor::new(&self.predictions, &mut self.stamps, self.now, self.ways > 1)
@@ -136,7 +136,7 @@ impl CommonLines {
         self.now = now;
     }
 
-    /// The virtual line of an address is in a slot; if it is `stored`, another store to it changes nothing.
+    /// Predicts that the virtual line of an address is in a slot; if `stored`, another store to it changes nothing.
     pub(super) fn predict(&mut self, slot: usize, address: u64, is_stored: bool) {
         self.predictions.put(slot, address, is_stored);
     }
@@ -197,7 +197,7 @@ impl CommonLines {
         self.modified[slot] = self.modified[slot].and(views);
     }
 
-    /// A line that every view holds from here on comes on top. The list must not be full. Gives its slot.
+    /// Adds a line, which every view holds from now on, as the most recent. The list must not be full. Returns its slot.
     pub(super) fn push(&mut self, set: usize, held: CommonLine, in_views: Slots) -> usize {
         let slot = set * self.ways + self.lengths[set] as usize;
         self.begin(set);
@@ -207,7 +207,7 @@ impl CommonLines {
         slot
     }
 
-    /// The same if the list is full, in place of the line used longest ago, which is given, too.
+    /// Replaces the least recently used line of a full list, and returns it.
     #[inline]
     pub(super) fn replace_oldest(&mut self, set: usize, held: CommonLine) -> (usize, CommonLine) {
         let start = set * self.ways;
@@ -260,8 +260,7 @@ impl CommonLines {
         }
     }
 
-    /// Nothing is known of a set any more. Gives the lines of the list and where they are in the views, the one used last at
-    /// the end.
+    /// Empties the list of a set. Passes its lines and their slots in the views to `act`, the most recent last.
     pub(super) fn take_all(&mut self, set: usize, mut act: impl FnMut(CommonLine, Slots)) {
         let set = if self.is_list {
             set
@@ -283,7 +282,7 @@ impl CommonLines {
         }
     }
 
-    /// The sets that may have something in them; they have nothing from here on, or the caller sees to it.
+    /// Takes the list of sets that may hold something; they are empty from now on, or the caller empties them.
     pub(super) fn take_used(&mut self) -> Vec<u32> {
         let used = std::mem::take(&mut self.used);
         used.iter()

@@ -11,19 +11,19 @@ use crate::address::Address;
 #[derive(Clone, Copy, Debug)]
 struct Found {
     line: Requester,
-    /// The private level has had it since it came into the shared one.
+    /// Whether the private level has lost the line since it came into the shared one.
     was_let_go: bool,
 }
 
-/// What is known of the lookup of the program under way.
+/// State of the current lookup of the program.
 #[derive(Debug, Default)]
 pub(super) struct Comparison {
-    /// What the first fill of a line that the private view holds says.
+    /// Origin of the first fill of a line that the private view holds.
     lost_to: Origin,
     found: Option<Found>,
-    /// The private view has asked memory in it for what it had never asked for.
+    /// Whether the private view has asked memory for a line for the first time.
     is_asked_first: bool,
-    /// Levels that it missed in, a bit each: in the shared and the private view. A design has up to 64 caches and as many TLBs.
+    /// Levels that missed, one bit each, in the shared and the private view. A design has up to 64 caches and as many TLBs.
     missed: [u128; 2],
     missed_first: ViewSet,
 }
@@ -48,7 +48,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// A lookup is over, before which the views differed by so much; these missed it in the first level.
+    /// Ends a lookup. `before` is the views' difference before it; `missed_first` are the views that missed in the first level.
     #[inline]
     pub(super) fn end_lookup(&mut self, before: u64, missed_first: ViewSet) {
         let longer = self.clocks.difference().wrapping_sub(before) as i64;
@@ -105,7 +105,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// A line is brought into the shared level on demand, before it comes in; `note` is that on the private copy, if there is one.
+    /// Before a line is filled into the shared level on demand; `note` is that on the private copy, if there is one.
     #[inline]
     pub(super) fn filled(&mut self, at: usize, note: Option<u64>) {
         let (origin, turn) = note.map_or((Origin::Intrinsic, 0), Origin::decode_note);
@@ -132,7 +132,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// The private view asks memory.
+    /// The private view asks memory for a line.
     #[inline]
     pub(super) fn ask_memory(&mut self, at: usize, address: &Address, is_demand: bool) {
         let level = &self.plan.levels[at];
@@ -145,7 +145,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// A line leaves the private level; if the shared one still has it from another process, that is why they differ.
+    /// A line leaves the private level; if the shared one still has it from another process, this explains the difference.
     pub(super) fn let_go(&mut self, at: usize, set: usize, key: u64) {
         let level = &self.plan.levels[at];
         if !L::COMPARES || !level.is_of_several || !self.may_be_shared(level.address_of(key)) {

@@ -13,13 +13,13 @@ use super::walk::Request;
 use super::{FLUSHED, Hierarchies, PRIVATE, SHARED, VIEWS};
 use crate::address::Address;
 
-/// A request of all views as it stands before one level.
+/// A request of all views, before one level.
 #[derive(Clone, Copy)]
 struct RequestOfAll<'r> {
     at: usize,
     kind: Kind,
     address: &'r Address,
-    /// A demand request: the processor waits for it.
+    /// Whether the processor waits for the request.
     is_demand: bool,
 }
 
@@ -41,13 +41,13 @@ impl<'r> RequestOfAll<'r> {
     }
 }
 
-/// What a request of all views comes back with. Cycles that nothing waits for are added to [`Clocks::delays`].
+/// Result of a request of all views. Cycles for which nothing waits are in [`Clocks::delays`].
 #[derive(Clone, Copy)]
 struct Outcome {
     missed: ViewSet,
     /// Modified state that comes with a line taken out of an exclusive level.
     modified: ViewSet,
-    /// Where the line is in the list of those used last; no slot, if it need not be in it.
+    /// Slot of the line in the list of common lines; no slot if it need not be there.
     slot: usize,
 }
 
@@ -60,8 +60,7 @@ impl Outcome {
 }
 
 impl<L: Listener> Hierarchies<'_, L> {
-    /// A lookup of the program at a first level, of an address in a line or page that starts there. That is the one used last in its set
-    /// from here on.
+    /// Looks up a line or page of the program at a first level, and makes it the most recent of its set.
     pub(super) fn look_up(
         &mut self,
         at: usize,
@@ -91,7 +90,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         })
     }
 
-    /// A store to a first level that writes through: where all views are known to find it, it is done with.
+    /// Handles a store to a write-through first level. If all views are known to find the line, the store is finished.
     #[inline]
     pub(super) fn writes_through(&mut self, at: usize, first: u64, last: u64) -> bool {
         let level = &self.plan.levels[at];
@@ -136,7 +135,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         outcome.missed
     }
 
-    /// What is known of the line after a lookup.
+    /// Updates the prediction for a line after a lookup.
     fn predict(&mut self, at: usize, is_store: bool, address: &Address, outcome: Outcome) {
         let level = &self.plan.levels[at];
         if !self.plan.skips_repeats || level.has_wanted_requests {
@@ -187,7 +186,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         Address { physical, ..target }
     }
 
-    /// A request of all views takes its time in a level.
+    /// Adds the time of a request of all views in a level.
     #[inline]
     pub(super) fn spend_all(&mut self, at: usize, cycles: u64, is_demand: bool) {
         if is_demand {
@@ -210,7 +209,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Each view by itself, from this level on.
+    /// Lets each view handle the request by itself, from this level on.
     #[inline(never)]
     fn serve_each_alone(&mut self, request: RequestOfAll<'_>) -> Outcome {
         let mut outcome = Outcome::NOTHING;
@@ -227,7 +226,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         outcome
     }
 
-    /// The same request of all views at the next level, which counts it. Gives in which the line was modified there.
+    /// Passes the request of all views to the next level. Returns the views in which the line was modified there.
     #[inline]
     fn ask_next_of_all(&mut self, request: RequestOfAll<'_>, kind: Kind) -> ViewSet {
         let Some(next) = self.plan.levels[request.at].next[path_of(kind)] else {
@@ -251,7 +250,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         modified
     }
 
-    /// A lookup in a level whose lines used last are the same in all views, and stay so.
+    /// Looks up a line in a level whose recent lines are the same in all views, and stay so.
     fn look_up_top(&mut self, request: RequestOfAll<'_>) -> Outcome {
         let RequestOfAll {
             at,
@@ -308,8 +307,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         outcome
     }
 
-    /// The time that each view takes, and what it asks the next level for; the line does not come in yet. Gives in which views it was
-    /// modified there.
+    /// Computes the time of each view, and the requests to the next level, without bringing the line in. Returns the views in which it
+    /// was modified there.
     fn answer(&mut self, request: RequestOfAll<'_>, missed: ViewSet, kind: Kind) -> ViewSet {
         let RequestOfAll { at, is_demand, .. } = request;
         let level = &self.plan.levels[at];
@@ -336,7 +335,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         modified
     }
 
-    /// A line comes on top in every view, and into the set in those that do not hold it. Gives its slot.
+    /// Makes a line the most recent in every view, and brings it into the set of those without it. Returns its slot.
     fn promote(
         &mut self,
         at: usize,
@@ -375,7 +374,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         slot
     }
 
-    /// The same if every view holds the lines of a full list: one leaves all of them.
+    /// Replaces the least recent line of a full list in all views.
     fn replace_oldest(&mut self, at: usize, set: usize, line: CommonLine) -> usize {
         let level = &self.plan.levels[at];
         let (slot, old) = self.levels[at].common_lines.replace_oldest(set, line);
@@ -411,8 +410,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         slot
     }
 
-    /// A line that leaves modified in all views is given to the next level in one step, if that is known to hold it in all of them.
-    /// Gives whether it was.
+    /// Gives a line that leaves modified in all views to the next level in one step, if that is known to hold it in all of them.
+    /// Returns whether it did.
     fn give_from_all(&mut self, at: usize, address: &Address) -> bool {
         let Some(next) = self.plan.levels[at].next_for_lines else {
             return false;
@@ -430,7 +429,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         true
     }
 
-    /// A store to a line that not all views hold, in a level that brings none in for it, or that asks the next level twice.
+    /// Handles a store to a line that not all views hold, in a level that does not allocate for it, or that asks the next level twice.
     fn store_around(&mut self, request: RequestOfAll<'_>, holds: ViewSet) -> Outcome {
         // Asked twice, each view does both before the next view does either: where the second miss comes from depends on it.
         if holds != ViewSet::NONE || self.plan.levels[request.at].allocates {
@@ -447,7 +446,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// A store goes on from a write-through level; nothing waits for it, except perhaps for a buffer.
+    /// Passes a store on from a write-through level; nothing waits for it, except perhaps for a buffer.
     fn go_on_from_all(&mut self, request: RequestOfAll<'_>) {
         let request = RequestOfAll {
             is_demand: false,

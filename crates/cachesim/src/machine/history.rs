@@ -6,17 +6,18 @@ use rustc_hash::FxHashMap;
 /// Lines in a word.
 const WORD_BITS: u32 = u64::BITS.trailing_zeros();
 
-/// Of one private hierarchy.
+/// History of one private hierarchy.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    /// Lines that its last levels have asked memory for, a bit each; by level, and by what the keys of 64 lines have in common.
+    /// Lines for which its last levels have asked memory, one bit each; by level, and by the common part of 64 lines' keys.
     asked: FxHashMap<(usize, u64), u64>,
-    /// Lines that another process had brought into a shared level, and that the private one let go; with the turn of the other.
+    /// Lines that another process had brought into a shared level and that the private one lost; with the time slice of the other
+    /// process.
     let_go: FxHashMap<(usize, u64), u32>,
 }
 
 impl History {
-    /// A level asks memory for a line. Gives whether it never has before.
+    /// Notes that a level asks memory for a line. Returns whether it is the first time.
     pub(super) fn ask_memory(&mut self, at: usize, key: u64) -> bool {
         let asked = self.asked.entry((at, key >> WORD_BITS)).or_default();
         let line = 1 << (key & u64::from(u64::BITS - 1));
@@ -25,7 +26,7 @@ impl History {
         is_new
     }
 
-    /// A level lets a line go that came into the shared one in this turn of another process.
+    /// Notes that a level loses a line that came into the shared one in this time slice of another process.
     pub(super) fn let_go(&mut self, at: usize, key: u64, turn: u32) {
         self.let_go.insert((at, key), turn);
     }
@@ -35,7 +36,7 @@ impl History {
         self.let_go.remove(&(at, key));
     }
 
-    /// Whether it has let a line go since that came into the shared level in this turn of another process.
+    /// Whether the level has lost a line since it came into the shared level in this time slice of another process.
     pub(super) fn has_let_go(&self, at: usize, key: u64, turn: u32) -> bool {
         self.let_go.get(&(at, key)) == Some(&turn)
     }

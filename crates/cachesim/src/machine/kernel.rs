@@ -10,13 +10,13 @@ impl<L: Listener> Machine<L> {
         self.state.listener.call_entered(number, &counted);
     }
 
-    /// It comes back, or leaves the CPU before it does.
+    /// The system call ends: the task returns, or leaves the CPU.
     pub(crate) fn end_call(&mut self, instructions: u64, is_switch: bool) {
         let counted = self.counted(instructions);
         self.state.listener.call_ended(&counted, is_switch);
     }
 
-    /// Of the shared view: instructions, cycles, misses by level.
+    /// Counts of the shared view: instructions, cycles, misses by level.
     fn counted(&self, instructions: u64) -> Vec<u64> {
         let misses = self.state.levels.iter().map(|level| {
             let own = &level.views[SHARED].counts.misses;

@@ -2,28 +2,28 @@
 
 use super::way_predictor::Slots;
 
-/// Where the code of a block is found.
+/// Slots of a block's code.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CodeSlots {
-    /// In the first TLB.
+    /// Slot of the page in the first TLB.
     pub(super) page: u16,
-    /// In the first cache.
+    /// Slots of the lines in the first cache.
     pub(super) lines: Slots,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct KnownBlock {
-    /// How often code had been lost when its own was found.
+    /// Number of losses of code when this code was found.
     losses: u64,
     slots: CodeSlots,
 }
 
-/// Of the blocks that a chunk distinguishes.
+/// Code slots of the distinct blocks of a chunk.
 #[derive(Debug, Default)]
 pub(super) struct KnownBlocks(Vec<KnownBlock>);
 
 impl KnownBlocks {
-    /// Another chunk begins, which distinguishes so many blocks.
+    /// Begins a chunk with this number of distinct blocks.
     pub(super) fn begin(&mut self, kinds: usize) {
         let unknown = KnownBlock {
             losses: u64::MAX,
@@ -36,7 +36,7 @@ impl KnownBlocks {
         self.0.resize(kinds, unknown);
     }
 
-    /// Where the code of a block is, if none was lost since it was found.
+    /// Slots of a block's code, if no code was lost since it was found.
     #[inline(always)]
     pub(super) fn get(&self, number: u32, losses: u64) -> Option<CodeSlots> {
         self.0

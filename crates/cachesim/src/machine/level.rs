@@ -12,26 +12,25 @@ use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
 /// Everything that a level remembers.
 #[derive(Debug)]
 pub(super) struct Level {
-    /// What all views used last: ahead of what each view knows of it.
+    /// Recent lines common to all views; newer than each view's own state.
     pub(super) common_lines: CommonLines,
-    /// By view; of private hierarchies, that of the running process.
+    /// Lines of each view; the private ones are those of the running process.
     pub(super) views: [Lines; VIEWS],
-    /// Where the write buffers of all views are alike, as seen from each view's clock: how much later it is in each than in the
-    /// shared one, whose buffers stand for all.
+    /// Lead of each view's clock over the shared one, if the write buffers of all views are alike; the shared ones then stand for all.
     writes_alike_at: Option<[u64; VIEWS]>,
-    /// What all views count alike.
+    /// Counts common to all views.
     pub(super) common: Counts,
-    /// Bits of the ways that the running process may fill, if that is not all of them to everybody.
+    /// Ways that the running process may fill, one bit each, if not all.
     pub(super) open_ways: Option<u64>,
 }
 
 /// A line that came on top.
 pub(super) struct Promoted {
-    /// In the list.
+    /// Slot in the list.
     pub(super) slot: usize,
-    /// In the shared view.
+    /// Owner of the line in the shared view.
     pub(super) requester: Requester,
-    /// Lines that left for it, and their keys.
+    /// Lines that left for the new one, with their keys.
     pub(super) leaving: [Option<(u64, Line)>; VIEWS],
 }
 
@@ -46,7 +45,7 @@ impl Level {
         }
     }
 
-    /// A line comes on top in every view, and into the set in those that do not hold it, if the list is not full.
+    /// Makes a line the most recent in every view, and brings it into the set of those without it, if the list is not full.
     #[inline]
     pub(super) fn promote(
         &mut self,
@@ -86,7 +85,7 @@ impl Level {
         }
     }
 
-    /// A line that a view holds is modified, which is no lookup: the order in which lines were used stays. Gives whether it holds it.
+    /// Modifies a line in a view without changing the order of use. Returns whether the view holds it.
     pub(super) fn modify(&mut self, view: usize, set: usize, key: u64) -> bool {
         if let Some(slot) = self.common_lines.find(set, key) {
             self.common_lines.modify(slot, ViewSet::single(view, true));
@@ -103,7 +102,7 @@ impl Level {
             .is_some()
     }
 
-    /// Before one view is looked up, or changed, by itself in a set.
+    /// Separates the views' states of a set, before one view is looked up or changed by itself.
     #[inline]
     pub(super) fn split(&mut self, set: usize) {
         if !self.common_lines.is_empty(set) {
@@ -130,7 +129,7 @@ impl Level {
         });
     }
 
-    /// Before a view is flushed, or another one takes its place.
+    /// Separates the views' states of all sets, before a view is flushed or replaced.
     pub(super) fn split_all(&mut self) {
         self.split_writes();
         let used = self.common_lines.take_used();
@@ -179,7 +178,7 @@ impl Level {
         clocks.cycles()
     }
 
-    /// Every view takes the buffer that it has waited for, and the store the delays that the next level took.
+    /// Takes a write buffer in every view, with the delays of the store at the next level.
     #[inline]
     pub(super) fn take_buffers(&mut self, now: [u64; VIEWS], clocks: &Clocks) {
         let [shared, private, flushed] = clocks.delays;
@@ -203,7 +202,7 @@ impl Level {
         self.writes_alike_at = (are_even && are_idle).then(|| clocks.later());
     }
 
-    /// Where a view holds a line that is not in the list of those used last.
+    /// Slot of a line in a view, if it is not in the list of common lines.
     #[inline]
     pub(super) fn find_below(&self, view: usize, set: usize, key: u64) -> Option<usize> {
         // Below a full list there is nothing, whatever is left of lines that were there once.

@@ -3,7 +3,7 @@
 use super::VIEWS;
 use super::listener::{LevelRequest, Levels, Listener};
 
-/// In an order that is right for each view.
+/// Requests, in an order that is right for each view.
 #[derive(Debug)]
 pub(crate) struct LevelRequests(Vec<LevelRequest>);
 

@@ -3,7 +3,7 @@
 use super::listener::Requester;
 use crate::address::Address;
 
-/// A line on its way.
+/// A line on its way between levels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) address: Address,

@@ -8,7 +8,7 @@ use super::prefetchers::Prefetchers;
 use super::replacement::{Order, is_open};
 use crate::address::Address;
 
-/// Which view a level belongs to: what has to be remembered beside the lines.
+/// View that a level belongs to, which decides what is remembered besides lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Shared,
@@ -16,7 +16,7 @@ pub(super) enum Role {
     Flushed,
 }
 
-/// What is counted in a level. Indices of `accesses` and `misses` are those of [`super::plan::Kind`].
+/// Counts of a level. Indices of `accesses` and `misses` are those of [`super::plan::Kind`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(super) accesses: [u64; 3],
@@ -54,13 +54,13 @@ impl Counts {
     }
 }
 
-/// The way that holds a key. They are compared without a branch between them: which way it is cannot be predicted.
+/// Way that holds a key. Keys are compared without a branch between them, because the way cannot be predicted.
 #[inline]
 pub(super) fn way_of(ways: &[u64], key: u64) -> Option<usize> {
     way_of_first(ways, ways.len(), key)
 }
 
-/// The same of the first `length` ways alone.
+/// Way among the first `length` that holds a key.
 #[inline]
 pub(super) fn way_of_first(ways: &[u64], length: usize, key: u64) -> Option<usize> {
     for (number, group) in ways.chunks(u64::BITS as usize).enumerate() {
@@ -90,7 +90,7 @@ enum Touched {
     All,
 }
 
-/// One cache or TLB: a way number `way` of set `set` is slot `set * ways + way`.
+/// One cache or TLB. Way number `way` of set `set` is slot `set * ways + way`.
 #[derive(Debug)]
 pub(super) struct Lines {
     ways: usize,
@@ -107,7 +107,7 @@ pub(super) struct Lines {
     pub(super) order: Order,
     pub(super) victims: Victims,
     pub(super) streams: Streams,
-    /// Those that follow requests; none if there are none.
+    /// Prefetchers that follow requests, if any.
     pub(super) prefetchers: Option<Box<Prefetchers>>,
     pub(super) writes: WriteQueue,
     pub(super) bus: Bus,
@@ -169,21 +169,21 @@ impl Lines {
             ^ self.order.read_ahead(last)
     }
 
-    /// A line goes over the bus, from `time` on; gives how long it waits for those before it.
+    /// Transfers a line over the bus, from `time` on; returns its wait for earlier lines.
     #[inline]
     pub(super) fn take_bus(&mut self, time: u64) -> u64 {
         self.counts.bus_lines += u64::from(self.bus.is_counted());
         self.bus.take(time)
     }
 
-    /// A line came in before it was asked for.
+    /// Notes that a line was prefetched.
     pub(super) fn note_prefetched(&mut self, slot: usize) {
         if let Some(is_unused) = self.is_unused.get_mut(slot) {
             *is_unused = true;
         }
     }
 
-    /// The line of a slot is looked up: the first time after it was prefetched, that is counted.
+    /// Counts the first lookup of a prefetched line.
     #[inline]
     pub(super) fn count_use(&mut self, slot: usize) {
         if let Some(is_unused) = self.is_unused.get_mut(slot) {
@@ -204,7 +204,7 @@ impl Lines {
         }
     }
 
-    /// Of the shared view.
+    /// Owner of a line in the shared view.
     #[inline]
     pub(super) fn requester(&self, slot: usize) -> Requester {
         self.requesters.get(slot).copied().unwrap_or_default()
@@ -256,8 +256,7 @@ impl Lines {
         }
     }
 
-    /// What is in a slot is the business of [`super::common_lines`] from here on. Gives whether the line was modified, and who
-    /// brought it in.
+    /// Hands a slot over to [`super::common_lines`]. Returns whether the line was modified, and its owner.
     #[inline]
     pub(super) fn take_shared(&mut self, slot: usize) -> (bool, Requester) {
         self.order.take_shared(slot);
@@ -286,7 +285,7 @@ impl Lines {
         self.order.found(slot);
     }
 
-    /// The slot for a line that comes in, of those not taken, and the line that leaves it, if any.
+    /// Slot for a new line among those not taken, with the line that leaves it, if any.
     #[inline]
     pub(super) fn make_room(
         &mut self,
@@ -300,7 +299,7 @@ impl Lines {
         (slot, self.take(plan, slot))
     }
 
-    /// The same if only some ways are open.
+    /// Slot for a new line among the open ways, with the line that leaves it, if any.
     pub(super) fn make_room_within(
         &mut self,
         plan: &LevelPlan,
@@ -316,7 +315,7 @@ impl Lines {
         (slot, self.take(plan, slot))
     }
 
-    /// Empties a slot; gives its line and key, if there was one.
+    /// Empties a slot; returns its line and key, if there was one.
     #[inline]
     pub(super) fn take(&mut self, plan: &LevelPlan, slot: usize) -> Option<(u64, Line)> {
         let key = std::mem::take(&mut self.keys[slot]);

@@ -20,11 +20,11 @@ use crate::mappings::Mappings;
 
 /// No process runs: a switch is under way.
 pub(crate) const NO_PROCESS: u32 = KERNEL - 1;
-/// Set if an address of the kernel is asked for. Processes are numbered as they appear: none has so high a number.
+/// Flag of requests for an address of the kernel. Process numbers are too low to contain it.
 const OF_KERNEL: u32 = 1 << 31;
 const _: () = assert!(KERNEL == u32::MAX);
 
-/// Who looks something up, and in which turn; of a line, who brought it in.
+/// Process that looks something up, with its time slice; for a line, the process that brought it in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Requester {
     /// The process that runs, and [`OF_KERNEL`].
@@ -38,7 +38,7 @@ impl Requester {
         turn: 0,
     };
 
-    /// Another turn begins, that of a process.
+    /// Begins the next time slice, of `process`.
     pub(super) fn next(self, process: u32) -> Requester {
         Requester {
             by: process,
@@ -46,7 +46,7 @@ impl Requester {
         }
     }
 
-    /// The same, when it asks for this address.
+    /// The requester when asking for this address.
     #[inline]
     pub(super) fn asking_for(self, address: u64) -> Requester {
         let kernel = if owner(0, address) == KERNEL {
@@ -60,7 +60,7 @@ impl Requester {
         }
     }
 
-    /// Whose the line is: the kernel's, or that of the process that runs.
+    /// Owner of the line: the kernel, or the running process.
     #[inline]
     pub(crate) fn owner(self) -> u32 {
         // All ones where the highest bit is set.
@@ -87,17 +87,17 @@ pub(crate) struct Lookup<'a> {
     pub(crate) address: u64,
     pub(crate) is_code: bool,
     pub(crate) is_store: bool,
-    /// The last byte of the instruction whose load or store it is, if an instruction is known.
+    /// Address of the last byte of the loading or storing instruction, if known.
     pub(crate) instruction: Option<u64>,
     /// The first level.
     pub(crate) level: usize,
     pub(crate) context: &'a RunContext<'a>,
 }
 
-/// A request to such a level.
+/// A request to a level whose requests are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LevelRequest {
-    /// Those that ask; of private views, that of the running process.
+    /// Views that ask; among private views, that of the running process.
     pub(crate) views: ViewSet,
     pub(crate) level: usize,
     pub(crate) key: u64,
@@ -107,7 +107,7 @@ pub(crate) struct LevelRequest {
     pub(crate) address: Address,
 }
 
-/// How a line left the sets of a level.
+/// Reason for which a line left a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Departure {
     /// The line left for a line that came in.
@@ -127,7 +127,7 @@ impl Departure {
     }
 }
 
-/// Where a miss of the shared hierarchy comes from.
+/// Origin of a miss of the shared hierarchy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// The private hierarchy misses, too.
@@ -146,7 +146,7 @@ pub(crate) enum Origin {
 impl Origin {
     pub(crate) const COUNT: usize = 6;
 
-    /// Why a line left the shared level, and in which turn, as written on a private copy; a copy without any note, 0, is aged.
+    /// Note on a private copy: why a line left the shared level, and in which time slice. A copy without a note, 0, is aged.
     #[inline]
     pub(super) fn note(self, turn: u32) -> u64 {
         (self as u64) << 32 | u64::from(turn)
@@ -170,7 +170,7 @@ impl Origin {
     }
 }
 
-/// What a line is asked for faster for in the shared view.
+/// Reason for which a lookup was faster in the shared view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gain {
     /// Another process brought the line in again for a process that had had it before.
@@ -181,18 +181,18 @@ pub(crate) enum Gain {
     State,
 }
 
-/// What a lookup came to, in the shared hierarchy as against the private one.
+/// Difference of a lookup between the shared and the private hierarchy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Took {
     /// Cycles, shared less private.
     pub(crate) longer: i64,
-    /// To what it lost its line, of the level farthest away: what longer times are due to.
+    /// Origin of the loss at the farthest level, which explains longer times.
     pub(crate) lost_to: Origin,
-    /// What shorter times are due to.
+    /// Reason for shorter times.
     pub(crate) gain: Gain,
-    /// Later levels that it missed in, a bit each, in the shared and the private hierarchy.
+    /// Later levels that missed, one bit each, in the shared and the private hierarchy.
     pub(super) missed: [u128; 2],
-    /// The hierarchies that missed it in the first level.
+    /// Hierarchies that missed in the first level.
     pub(super) missed_first: ViewSet,
 }
 
@@ -214,8 +214,8 @@ impl Took {
         })
     }
 
-    /// Where a line was lost that was looked up first in this level: the nearest level that missed it in the shared hierarchy alone, and
-    /// the farthest.
+    /// Levels between which a line was lost, for a lookup that begins in this level: the nearest that missed it only in the shared
+    /// hierarchy, and the farthest.
     pub(crate) fn lost_in(&self, first: usize) -> Option<(usize, usize)> {
         let first_missed = |view| u128::from(self.missed_first.has(view)) << first;
         let [shared, private] =
@@ -226,7 +226,7 @@ impl Took {
     }
 }
 
-/// How many levels there are, caches before TLBs.
+/// Number of levels, caches before TLBs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Levels {
     pub(crate) caches: usize,
@@ -237,15 +237,15 @@ macro_rules! listener {
     ($($(#[$doc:meta])* fn $event:ident($($argument:ident: $type:ty),*);)+) => {
         /// The listeners; see the head of this file for the order. Levels are numbers, TLBs after caches.
         pub(crate) trait Listener: Debug {
-            /// Whether it wants to know how the shared and the private hierarchy differ, which takes time to find out.
+            /// Whether the listener needs the difference of the shared and the private hierarchy, which takes time to compute.
             const COMPARES: bool = false;
 
-            /// Before anything has happened.
+            /// Makes a listener at the start of a trace.
             fn new(levels: Levels) -> Self;
 
             $($(#[$doc])* #[inline] fn $event(&mut self, $($argument: $type),*) { $(let _ = $argument;)* })+
 
-            /// The same as `left` and `came`, in one set of both the shared and the private hierarchy.
+            /// Both `left` and `came`, in one set of both the shared and the private hierarchy.
             #[inline]
             fn exchanged(&mut self, lookup: &Lookup<'_>, level: usize, left: Requester, came: Requester) {
                 self.left(lookup, level, left, Departure::Replaced);
@@ -279,11 +279,11 @@ macro_rules! listener {
 }
 
 listener! {
-    /// A process, in its last turn, leaves the CPU for another.
+    /// A process, in its last time slice, leaves the CPU for another.
     fn switched_out(requester: Requester);
     /// A process comes to the CPU.
     fn switched_in(process: u32);
-    /// A line is brought in on demand; if others took it from the process, that was in `turn`.
+    /// A line is filled on demand; if others took it from the process, that was in time slice `turn`.
     fn filled(lookup: &Lookup<'_>, level: usize, origin: Origin, turn: u32);
     /// A line came into the sets of a level.
     fn came(level: usize, line: Requester);
@@ -291,28 +291,28 @@ listener! {
     fn left(lookup: &Lookup<'_>, level: usize, line: Requester, how: Departure);
     /// A lookup is over in which the shared and the private hierarchy differed, in cycles or in misses of later levels.
     fn took(lookup: &Lookup<'_>, took: &Took);
-    /// Some hierarchies missed in a first level with what was looked up since the last such event, or with some of it.
+    /// Some hierarchies missed in a first level with a reference, or with part of it.
     fn reference_missed(level: usize, missed: ViewSet);
-    /// A block of code took so many cycles longer (or less) in the shared hierarchy, but for first touches.
+    /// A block of code took `longer` cycles more (or less) in the shared hierarchy, without first touches.
     fn ran(address: u64, longer: i64, context: &RunContext<'_>);
     /// Instructions were executed.
     fn executed(instructions: u64);
     /// All of a block of code was looked up.
     fn block_ended(address: u64);
-    /// A level whose requests are wanted was asked, or given a modified line, by some views.
+    /// Some views asked a level whose requests are reported, or gave it a modified line.
     fn requested(request: LevelRequest);
-    /// Before the mappings of the running process change.
+    /// The mappings of the running process are about to change.
     fn mappings_change(mappings: &Mappings);
-    /// The running task enters the kernel; so far there were so many instructions, cycles, and misses by level.
+    /// The running task enters the kernel; `counted` has instructions, cycles, and misses by level.
     fn call_entered(number: u16, counted: &[u64]);
-    /// It comes back, or leaves the CPU before it does.
+    /// The system call ends: the task returns, or leaves the CPU.
     fn call_ended(counted: &[u64], is_switch: bool);
-    /// A switch from one task to another, before which there were so many, and so many instructions of the kernel.
+    /// A switch from one task to another, with the number of switches and of kernel instructions before it.
     fn task_switched(switches: u64, kernel_instructions: u64);
     /// The instructions of the trace have doubled since the last time.
     fn instructions_doubled(instructions: u64);
     /// The first part of the trace begins: what cannot be subtracted is counted anew.
     fn parts_begin();
-    /// Says what it has counted so far; the names are those of all levels, TLBs after caches.
+    /// Adds the counts to the result; `levels` are the names of all levels, TLBs after caches.
     fn report(levels: &[String], detail: &mut Detail);
 }

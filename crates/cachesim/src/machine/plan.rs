@@ -12,7 +12,7 @@ use crate::address::{Address, KeyFormat, VALID, VIRTUAL_BITS, VIRTUAL_MASK};
 /// Prefetches and frames end at pages of this size, whatever is simulated.
 pub(super) const SMALLEST_PAGE_BITS: u32 = 12;
 
-/// What a request is for.
+/// Kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Fetch,
@@ -20,7 +20,7 @@ pub(crate) enum Kind {
     Store,
 }
 
-/// One level or TLB.
+/// Plan of one level or TLB.
 #[derive(Clone, Debug)]
 pub(super) struct LevelPlan {
     pub(super) name: String,
@@ -32,9 +32,9 @@ pub(super) struct LevelPlan {
     pub(super) has_physical_tag: bool,
     /// A line may be in the private hierarchies of several processes.
     pub(super) is_of_several: bool,
-    /// It is known who brought a line in, and why the shared view lost it.
+    /// Whether the owner of each line, and the reason of each loss, are recorded.
     pub(super) is_compared: bool,
-    /// Lines keep their whole address, as a level after this one needs more than the tag says.
+    /// Whether lines keep their whole address, because a later level needs more than the tag.
     pub(super) carries_addresses: bool,
     pub(super) policy: Policy,
     pub(super) seed: u64,
@@ -53,27 +53,27 @@ pub(super) struct LevelPlan {
     /// A prefetcher sees every demand request.
     pub(super) trains: bool,
     pub(super) partition: Option<Partition>,
-    /// Where a line goes, or how long it is to stay, depends on who asks for it.
+    /// Whether the place or priority of a line depends on its requester.
     pub(super) depends_on_requester: bool,
     pub(super) write_buffers: Option<WriteBuffers>,
-    /// Who is asked by fetches, and by loads and stores.
+    /// Next level for fetches, and for loads and stores.
     pub(super) next: [Option<usize>; 2],
-    /// Who takes what leaves.
+    /// Next level for lines that leave.
     pub(super) next_for_lines: Option<usize>,
-    /// Levels before it on either path.
+    /// Levels before this one on either path.
     pub(super) before: Vec<usize>,
     /// Accesses here are instructions or references of the program, on either path.
     pub(super) is_first: [bool; 2],
     /// Whether fetches, and loads and stores, may come here.
     pub(super) is_on: [bool; 2],
-    /// What it is asked is an event.
+    /// Whether requests to this level are reported.
     pub(super) has_wanted_requests: bool,
-    /// A line that leaves concerns other levels even if it is not modified.
+    /// Whether a line that leaves affects other levels even if not modified.
     pub(super) is_left_with_effects: bool,
-    /// The lines of a process are in the same order in all views, whichever others use the level: what a process drives out there, and
-    /// would not alone, has others' lines in its place.
+    /// Whether the lines of a process are in the same order in all views. Then a line that the process evicts, and would not alone,
+    /// made room for others' lines.
     pub(super) keeps_order: bool,
-    /// Why each view is looked up by itself, if it is: what keeps the lines used last from being the same in all.
+    /// Why each view is looked up by itself, if so.
     pub(super) fallback: Option<FallbackReason>,
     set_mask: Option<u64>,
 }
@@ -86,13 +86,13 @@ pub(super) struct Plan {
     /// First levels of fetches, and of loads and stores.
     pub(super) first_caches: [Option<usize>; 2],
     pub(super) first_tlbs: [Option<usize>; 2],
-    /// How frames are given to pages, if any level wants physical addresses.
+    /// Assignment of frames to pages, if any level wants physical addresses.
     pub(super) pages: Option<PageAllocation>,
-    /// Some level finds a line that another address space brought in.
+    /// Whether some level finds lines that another address space brought in.
     pub(super) finds_lines_of_others: bool,
     /// Whether each task of a process has a private hierarchy.
     pub(super) tells_tasks_apart: bool,
-    /// How many address spaces the tags distinguish.
+    /// Number of address spaces that the tags distinguish.
     pub(super) most_processes: u64,
     /// Whether lookups are left out that change nothing.
     pub(super) skips_repeats: bool,
@@ -107,7 +107,7 @@ pub(super) const fn path_of(kind: Kind) -> usize {
 }
 
 impl Plan {
-    /// The design must have passed its check.
+    /// Makes the plan. The design must have passed its check.
     pub(super) fn new(design: &Design) -> Plan {
         let mut levels: Vec<LevelPlan> = design.levels.iter().map(LevelPlan::cache).collect();
         let caches = levels.len();
@@ -152,7 +152,7 @@ impl Plan {
         }
     }
 
-    /// Each task of a process has a private hierarchy: a line may be in several of them, whatever its tag.
+    /// Gives each task of a process a private hierarchy, so a line may be in several of them, whatever its tag.
     pub(super) fn tell_tasks_apart(&mut self) {
         (self.tells_tasks_apart, self.finds_lines_of_others) = (true, true);
         self.levels
@@ -161,7 +161,7 @@ impl Plan {
     }
 }
 
-/// By level: its name, and what keeps one lookup from answering for all views. The design must have passed its check.
+/// For each level its name, and why one lookup does not answer for all views, if so. The design must have passed its check.
 pub(crate) fn fallbacks(design: &Design) -> Vec<(String, Option<FallbackReason>)> {
     Plan::new(design)
         .levels
@@ -215,7 +215,7 @@ fn set_carrying(levels: &mut [LevelPlan]) {
     }
 }
 
-/// Why views that look up the same may differ in which lines of a set they used last, or why it would not help to know.
+/// Why views may differ in the recent lines of a set, or why common lines would not help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FallbackReason {
     /// The replaced line is not the least recently used.
@@ -352,12 +352,12 @@ impl LevelPlan {
         self.sets * self.ways
     }
 
-    /// Whether the lines that all views used last are kept once for all of them.
+    /// Whether recent lines are kept once for all views.
     pub(super) fn has_common_top(&self) -> bool {
         self.fallback.is_none()
     }
 
-    /// Whether the line used longest ago leaves, and none comes in but those that are asked for.
+    /// Whether the least recently used line leaves, and lines come in only when requested.
     fn has_one_order(&self) -> bool {
         self.policy.is_lru()
             && self.victim.is_none()
@@ -365,7 +365,7 @@ impl LevelPlan {
             && !self.prefetches()
     }
 
-    /// Whether lines come into the sets that were not asked for.
+    /// Whether lines come into the sets without being requested.
     pub(super) fn prefetches(&self) -> bool {
         self.fetches_next_line || self.trains
     }
@@ -392,7 +392,7 @@ impl LevelPlan {
         }
     }
 
-    /// What is compared, with [`VALID`] set, so that 0 is no line.
+    /// Key that is compared, with [`VALID`] set, so that 0 is no line.
     #[inline]
     pub(super) fn key(&self, address: &Address) -> u64 {
         if self.has_physical_tag {
@@ -422,7 +422,7 @@ impl LevelPlan {
         }
     }
 
-    /// What the key shows of the address.
+    /// Address as far as the key shows it.
     pub(super) fn address_of(&self, key: u64) -> Address {
         self.key_format().address_of(key)
     }
@@ -450,7 +450,7 @@ impl LevelPlan {
         ((line & ((1 << known) - 1)) as usize, 1 << known)
     }
 
-    /// How many low bits of the set number are the same for the virtual and the physical address.
+    /// Number of low bits of the set number that are equal for the virtual and the physical address.
     pub(super) fn known_set_bits(&self) -> u32 {
         self.sets
             .trailing_zeros()

@@ -6,7 +6,7 @@ use switchcost_design::{Streamer, StrideKey, StridePrefetcher};
 
 use super::plan::{LevelPlan, SMALLEST_PAGE_BITS};
 
-/// Of one level of one hierarchy.
+/// Prefetchers of one level of one hierarchy.
 #[derive(Debug)]
 pub(super) struct Prefetchers {
     strides: Strides,
@@ -14,7 +14,7 @@ pub(super) struct Prefetchers {
 }
 
 impl Prefetchers {
-    /// Nothing if the level has none.
+    /// Makes the prefetchers; `None` if the level has none.
     pub(super) fn new(plan: &LevelPlan) -> Option<Box<Prefetchers>> {
         let most = |entries: Option<u32>| entries.unwrap_or(0) as usize;
         plan.trains.then(|| {
@@ -32,7 +32,7 @@ impl Prefetchers {
         })
     }
 
-    /// A load or store; gives its distance from the one before if that is the same as the last time.
+    /// Handles a load or store; returns its distance from the one before if that repeats.
     pub(super) fn stride(
         &mut self,
         settings: StridePrefetcher,
@@ -46,7 +46,7 @@ impl Prefetchers {
         self.strides.follow(key, address)
     }
 
-    /// A request for a line; gives the lines to be fetched, by their distance from it.
+    /// Handles a request for a line; returns the lines to fetch, by their distance.
     pub(super) fn ahead(
         &mut self,
         settings: Streamer,
@@ -106,7 +106,7 @@ impl Strides {
     }
 }
 
-/// A page that is gone through. Lines are numbered within it.
+/// A page that is traversed. Lines are numbered within it.
 #[derive(Clone, Copy, Debug)]
 struct Page {
     key: u64,
@@ -114,15 +114,15 @@ struct Page {
     /// Up or down, 0 at first; and how many steps have been made so.
     direction: i64,
     steps: u32,
-    /// The farthest line that was fetched, or the last that was asked for.
+    /// The farthest fetched line, or the last requested one.
     head: i64,
 }
 
-/// The one asked for last at the end.
+/// Followed pages, the most recent at the end.
 #[derive(Debug)]
 struct StreamerPages {
     most: usize,
-    /// Of a page.
+    /// Number of lines in a page.
     lines: i64,
     pages: VecDeque<Page>,
 }
@@ -174,7 +174,7 @@ impl StreamerPages {
 }
 
 impl Page {
-    /// A line is asked for. Gives whether that is a step in a direction that is known.
+    /// Handles a request for a line. Returns whether it is a step in a known direction.
     fn steps_to(&mut self, line: i64) -> bool {
         let direction = (line - self.last).signum();
         if direction == 0 {

@@ -9,7 +9,7 @@ use super::listener::{Departure, Listener, NO_PROCESS, Origin, Requester};
 use super::plan::Plan;
 use crate::address::Address;
 
-/// All levels of one process, and its clock.
+/// All levels of one process, with its clock.
 #[derive(Debug)]
 pub(super) struct Private {
     pub(super) levels: Vec<Lines>,
@@ -34,13 +34,13 @@ impl Private {
     }
 }
 
-/// By process.
+/// Private hierarchies by process.
 #[derive(Debug)]
 pub(super) struct Privates {
     all: Vec<Option<Box<Private>>>,
-    /// Processes with a hierarchy, be it here or with the levels.
+    /// Processes with a hierarchy, here or in the levels.
     living: Vec<u32>,
-    /// Whose hierarchy the levels have.
+    /// Process whose hierarchy is in the levels.
     running: u32,
 }
 
@@ -57,7 +57,7 @@ impl Privates {
         self.running
     }
 
-    /// The hierarchy of a process, for the levels: a fresh one if it has none.
+    /// Takes the hierarchy of a process for the levels; a fresh one if it has none.
     pub(super) fn take_to_run(&mut self, process: u32, plan: &Plan) -> Box<Private> {
         let place = process as usize;
         if self.all.len() <= place {
@@ -103,7 +103,7 @@ impl Privates {
 }
 
 impl<L: Listener> Hierarchies<'_, L> {
-    /// A line is brought into the shared level on demand; it has not come in yet.
+    /// Before a line is filled into the shared level on demand.
     pub(super) fn fill_alone(&mut self, at: usize, set: usize, key: u64) {
         if L::COMPARES {
             let lines = &self.levels[at].views[PRIVATE];
@@ -135,7 +135,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         self.note(at, set, key, line, Some(how));
     }
 
-    /// In both the shared and the private level, and in the same set, a line left for another one that came.
+    /// A line left for another one in the same set of both the shared and the private level.
     pub(super) fn exchanged(
         &mut self,
         at: usize,

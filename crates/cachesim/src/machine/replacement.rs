@@ -12,11 +12,11 @@ use duel::Duel;
 use signatures::Signatures;
 pub(super) use within::is_open;
 
-/// With what SRRIP brings a line in, and with what it lets one go.
+/// Prediction with which SRRIP brings a line in; the next one leaves.
 const SRRIP_INSERTED: u64 = 2;
 const SRRIP_LEAVES: u64 = 3;
 
-/// What the policy of one level of one hierarchy remembers.
+/// State of the replacement policy of one level of one hierarchy.
 #[derive(Debug)]
 pub(super) struct Order {
     policy: Policy,
@@ -28,7 +28,7 @@ pub(super) struct Order {
     trees: Vec<u64>,
     words: usize,
     generator: Option<Box<ChaCha8Rng>>,
-    /// Of DRRIP. Like that of SHiP elsewhere, out of the way of the others.
+    /// State of DRRIP. Boxed, like that of SHiP, to keep the other policies' state small.
     duel: Box<Duel>,
     signatures: Box<Signatures>,
 }
@@ -60,8 +60,8 @@ impl Policy {
         }
     }
 
-    /// Whether the line of a set that was looked up last may be looked up once more without a trace: what lets predictions leave such
-    /// lookups out. `was_found` says whether that last lookup found it or brought it in. Each policy answers for itself.
+    /// Whether the line of a set that was looked up last may be looked up again without any effect, so that predictions may skip such
+    /// lookups. `was_found` says whether the last lookup found it or brought it in. Each policy answers for itself.
     pub(super) fn may_skip_repeat(self, was_found: bool) -> bool {
         match self {
             Policy::Direct | Policy::Lru | Policy::Fifo | Policy::Random | Policy::Tree => true,
@@ -72,7 +72,7 @@ impl Policy {
         }
     }
 
-    /// Whether nothing but what is in the sets, and when it came and was used, says what leaves.
+    /// Whether only the contents of the sets, and the times of arrival and use, decide which line leaves.
     pub(super) fn forgets_when_flushed(self) -> bool {
         match self {
             Policy::Direct | Policy::Lru | Policy::Fifo | Policy::Tree | Policy::Srrip => true,
@@ -115,7 +115,7 @@ impl Order {
         }
     }
 
-    /// What is known of a slot, if anything is.
+    /// Reads the state of a slot ahead, if there is any.
     #[inline]
     pub(super) fn read_ahead(&self, slot: usize) -> u64 {
         self.ranks.get(slot).copied().unwrap_or(0)
@@ -149,12 +149,12 @@ impl Order {
         }
     }
 
-    /// Lines that come in from here on are asked for by this instruction.
+    /// Sets the instruction that requests the lines that come in.
     pub(super) fn asked_by(&mut self, instruction: u64) {
         self.signatures.asked_by(instruction);
     }
 
-    /// The way whose line leaves a full set.
+    /// Way whose line leaves a full set.
     pub(super) fn leaving(&mut self, set: usize) -> usize {
         match self.policy {
             Policy::Direct => 0,
@@ -173,7 +173,7 @@ impl Order {
         }
     }
 
-    /// The set is as at the start, apart from what is in it.
+    /// Resets the policy's state of a set.
     pub(super) fn restart(&mut self, set: usize) {
         if self.policy == Policy::Tree {
             self.trees[set * self.words..][..self.words].fill(0);
@@ -186,7 +186,7 @@ impl Order {
         self.ranks[slot] = self.now;
     }
 
-    /// Of the lines of a set, this one is not to leave (LRU).
+    /// Keeps a line of a set from leaving (LRU).
     #[inline]
     pub(super) fn take_shared(&mut self, slot: usize) {
         if let Some(rank) = self.ranks.get_mut(slot) {
@@ -237,7 +237,7 @@ impl Order {
     }
 }
 
-/// Bits of a rank, which is a time, that are left of the number of its way.
+/// Bits of a rank for the way's number; the rest is a time.
 const WAY_BITS: u32 = 16;
 
 /// The place of the first of the least.

@@ -13,24 +13,24 @@ use super::{Machine, RunContext};
 use crate::address::VIRTUAL_BITS;
 use crate::blocks::{Lookups, bytes_of, last_byte, look_up_all, pieces};
 
-/// Where lookups begin, and in what order they have to be made.
+/// First levels of lookups, and the required order of lookups.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     /// The first TLB and the first cache of fetches.
     fetch_tlb: Option<usize>,
     fetch_cache: Option<usize>,
-    /// The same of loads and stores.
+    /// First TLB of loads and stores.
     data_tlb: Option<usize>,
     data_cache: Option<usize>,
-    /// Of the first TLB of fetches. Without one all addresses are one page.
+    /// Page size in bits of the first TLB of fetches. Without one all addresses are one page.
     page_bits: u32,
-    /// How long loads and stores take that are found there.
+    /// Cycles of loads and stores that are found there.
     data_hit_cycles: [u64; 2],
-    /// Fetches have to be made between the loads and stores of their block, even if all of them are found.
+    /// Whether fetches must be made between the loads and stores of their block, even if all are found.
     is_ordered: bool,
     /// No store is done with the first cache of data.
     writes_through: bool,
-    /// Some level asks which instruction loads or stores.
+    /// Whether some level needs the loading or storing instruction.
     knows_instructions: bool,
 }
 
@@ -71,11 +71,11 @@ struct Run<'a, L> {
     entry: Entry,
     hierarchies: Hierarchies<'a, L>,
     known_blocks: &'a mut KnownBlocks,
-    /// By how much longer the shared view has taken up to the last block, but for what first touches gained.
+    /// Excess of the shared view's time up to the last block, without the gain of first touches.
     difference: u64,
 }
 
-/// Blocks whose code is looked up ahead: more, and those after a loss are looked up in vain.
+/// Blocks whose code is looked up ahead: with more, those after a loss are looked up in vain.
 const MOST_AHEAD: usize = 64;
 
 impl<L: Listener> Lookups for Run<'_, L> {
@@ -214,7 +214,7 @@ impl<L: Listener> Lookups for Run<'_, L> {
     }
 }
 
-/// What finds the code of blocks: the predictors of the levels that there are.
+/// Predictors that find the code of blocks.
 struct CodePredictors<'a> {
     tlb: Option<WayPredictor<'a>>,
     cache: Option<WayPredictor<'a>>,
@@ -232,7 +232,7 @@ impl CodePredictors<'_> {
         }
     }
 
-    /// Whether the code of a block is known to be found; it is used then. `know` is called if it is to be remembered.
+    /// Whether the code of a block is known to be found; if so, it is used. `know` is called if it is to be remembered.
     #[inline(never)]
     fn finds(&mut self, block: &Block, know: impl FnOnce(CodeSlots)) -> bool {
         let (first, last) = (block.address, last_byte(block));
@@ -249,7 +249,7 @@ impl CodePredictors<'_> {
         finds(&mut self.tlb) && finds(&mut self.cache)
     }
 
-    /// If it is within one page, and few lines.
+    /// Slots of the code, if it is within one page, and few lines.
     #[inline]
     fn slots_of(&self, first: u64, last: u64) -> Option<CodeSlots> {
         let page = match &self.tlb {
@@ -334,7 +334,7 @@ impl<L: Listener> Hierarchies<'_, L> {
     }
 }
 
-/// Of a TLB and a cache.
+/// Predictors of a TLB and a cache.
 #[inline(always)]
 fn way_predictors(
     levels: &mut [Level],
@@ -353,12 +353,12 @@ fn way_predictors(
 }
 
 impl<L: Listener> Machine<L> {
-    /// Blocks of another chunk follow, which distinguishes so many.
+    /// Begins a chunk with this number of distinct blocks.
     pub(crate) fn begin_chunk(&mut self, kinds: usize) {
         self.known_blocks.begin(kinds);
     }
 
-    /// Blocks of one process, and their references.
+    /// Simulates blocks of one process, with their references.
     pub(crate) fn run(
         &mut self,
         blocks: BlockRun<'_>,

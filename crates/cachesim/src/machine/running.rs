@@ -4,7 +4,7 @@ use super::listener::{Listener, NO_PROCESS};
 use super::{Machine, VIEWS};
 
 impl<L: Listener> Machine<L> {
-    /// What has been missed since the last time is the running process's.
+    /// Adds the misses since the last call to the running process.
     pub(super) fn count_running(&mut self) {
         let running = self.state.privates.running();
         if running != NO_PROCESS {
@@ -19,7 +19,7 @@ impl<L: Listener> Machine<L> {
         self.by_process.restart(&misses);
     }
 
-    /// By level, then by view.
+    /// Misses by level, then by view.
     fn misses(&self) -> Vec<u64> {
         let mut row = Vec::with_capacity(VIEWS * self.state.levels.len());
         for level in &self.state.levels {

@@ -114,14 +114,14 @@ impl<L: Listener> Machine<L> {
         (self.result(references), self.state.listener)
     }
 
-    /// The first part of the trace begins: intervals, and what its listener says, are counted anew.
+    /// Begins the first part of the trace: intervals and attributions start anew.
     pub(crate) fn begin_parts(&mut self) {
         self.opened = None;
         self.intervals.clear();
         self.state.listener.parts_begin();
     }
 
-    /// What has been counted so far, without what is attributed to places.
+    /// Counts so far, without attributions to places.
     pub(crate) fn result(&mut self, references: [u64; 3]) -> DesignResult {
         let of = |view| self.hierarchy(view, references);
         let hierarchies = ByView {

@@ -2,8 +2,8 @@
 
 use super::{PRIVATE, SHARED, VIEWS};
 
-/// A bit for each view. An array of booleans would be written byte by byte and compared as a whole, for which the processor
-/// waits until all of them are written.
+/// A bit for each view. An array of booleans would be written byte by byte and compared as a whole, for which the processor waits until
+/// all of them are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ViewSet(u8);
 
@@ -27,13 +27,13 @@ impl ViewSet {
         ViewSet(self.0 | other.0)
     }
 
-    /// All others.
+    /// All other views.
     #[inline]
     pub(crate) fn complement(self) -> ViewSet {
         ViewSet(!self.0 & ViewSet::ALL.0)
     }
 
-    /// If one of the shared and the private view is in alone: whether it is the shared one.
+    /// Whether only the shared view is in the set (true), or only the private one (false).
     #[inline]
     pub(crate) fn is_shared_alone(self) -> Option<bool> {
         (self.has(SHARED) != self.has(PRIVATE)).then(|| self.has(SHARED))

@@ -16,7 +16,7 @@ use super::view_set::ViewSet;
 use super::{PRIVATE, SHARED};
 use crate::address::Address;
 
-/// What a lookup comes back with.
+/// Result of a lookup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) cycles: u64,
@@ -25,14 +25,14 @@ pub(super) struct Answer {
     pub(super) is_modified: bool,
 }
 
-/// A request of one view as it stands before one level.
+/// A request of one view, before one level.
 #[derive(Clone, Copy)]
 pub(super) struct Request<'r> {
     pub(super) view: usize,
     pub(super) at: usize,
     pub(super) kind: Kind,
     pub(super) address: &'r Address,
-    /// A demand request: the processor waits for it.
+    /// Whether the processor waits for the request.
     pub(super) is_demand: bool,
 }
 
@@ -48,13 +48,13 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         &mut self.levels[at].views[view]
     }
 
-    /// When a request is made that has come so far.
+    /// Time of a request that has come so far.
     #[inline]
     fn time(&self, view: usize) -> u64 {
         self.clocks.now(view) + self.clocks.delays[view]
     }
 
-    /// A request takes its time in a level.
+    /// Adds the time of a request in a level.
     #[inline]
     pub(super) fn spend(&mut self, request: Request<'_>, cycles: u64) {
         if request.is_demand {
@@ -65,7 +65,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         }
     }
 
-    /// One lookup in a level; counts what happens there and after it, but not the lookup itself.
+    /// Looks up a line in a level; counts everything except the lookup itself.
     pub(super) fn look_up_alone(&mut self, request: Request<'_>) -> Answer {
         let answer = self.answer_alone(request);
         if self.plan_of(request.at).trains && request.is_demand {
@@ -122,7 +122,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         }
     }
 
-    /// A level is asked: if others are to answer, too, they hear of it.
+    /// Reports a request to a level, if other levels answer it.
     #[inline]
     pub(super) fn note_request(&mut self, views: ViewSet, request: Request<'_>) {
         let Request {
@@ -146,7 +146,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         }
     }
 
-    /// The same request at the next level, which counts it.
+    /// Passes the request to the next level, which counts it.
     pub(super) fn ask_next(&mut self, request: Request<'_>, kind: Kind) -> Answer {
         let Some(next) = self.plan_of(request.at).next[path_of(kind)] else {
             if request.view == PRIVATE {
@@ -168,7 +168,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         answer
     }
 
-    /// What a store does to a line that is there.
+    /// Applies a store to a line that is there.
     fn store_to(&mut self, view: usize, at: usize, slot: usize, address: &Address) {
         self.lines(view, at).found(slot);
         if self.plan_of(at).is_write_through {
@@ -178,7 +178,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         }
     }
 
-    /// A store goes on from a write-through level; nothing waits for it, except perhaps for a buffer.
+    /// Passes a store on from a write-through level; nothing waits for it, except perhaps for a buffer.
     fn go_on(&mut self, view: usize, at: usize, address: &Address) {
         let request = Request {
             view,
@@ -293,7 +293,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         }
     }
 
-    /// A line that was asked for comes in, and is stored to if a store asked.
+    /// Brings a requested line in, and stores to it if a store asked.
     fn arrive(
         &mut self,
         request: Request<'_>,
@@ -339,7 +339,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         slot
     }
 
-    /// Where the line goes that the lookup under way brings in, in ways that the process may fill.
+    /// Slot for the requested line, in ways that the process may fill.
     #[inline(never)]
     fn make_room_for_requester(
         &mut self,

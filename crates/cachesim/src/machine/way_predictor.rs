@@ -24,16 +24,15 @@ const IS_ANY: u64 = IS_UNSTORED << 1;
 const LINE_SHIFT: u32 = SLOT_BITS + 2;
 /// Levels of shorter lines have no predictions: the number of a line would have more bits than there are.
 const FEWEST_LINE_BITS: u32 = VIRTUAL_BITS + LINE_SHIFT - u64::BITS;
-/// For each line of a level that has ways: fewer, and lines of the same low bits take each other's place too often.
+/// Predictions for each line of a level with ways: with fewer, lines of the same low bits replace each other too often.
 const PREDICTIONS_A_LINE: usize = 2;
 /// Lines of code of which one remembers where all are: most blocks have no more.
 const MOST_KNOWN: usize = 3;
 
-/// Where lines of code are.
+/// Slots of lines of code.
 pub(super) type Slots = [u16; MOST_KNOWN];
 
-/// When each slot was used last. As many as a prediction can name, so that none is checked; those that there are not take no
-/// memory.
+/// Time of each slot's last use. There are as many as a prediction can name, so that none is checked; unused ones take no memory.
 pub(super) type Stamps = [u64; MOST_SLOTS];
 
 /// The number of the virtual line that an address lies in.
@@ -42,7 +41,7 @@ fn line_of(address: u64, line_bits: u32) -> u64 {
     (address & VIRTUAL_MASK) >> line_bits
 }
 
-/// The prediction for a line, without its slot.
+/// Prediction for a line, without its slot.
 #[inline(always)]
 fn right(line: u64) -> u64 {
     line << LINE_SHIFT | IS_ANY
@@ -52,14 +51,14 @@ fn right(line: u64) -> u64 {
 #[derive(Debug)]
 pub(super) struct Predictions {
     line_bits: u32,
-    /// A power of two of them, or none.
+    /// Predictions: a power of two of them, or none.
     all: Vec<u64>,
-    /// Where the prediction for each slot is, if it has one.
+    /// Place of the prediction for each slot, if any.
     places: Vec<u32>,
 }
 
 impl Predictions {
-    /// `is_direct`: the low bits of a line's number are its slot.
+    /// Makes a predictor. `is_direct`: the low bits of a line's number are its slot.
     pub(super) fn new(slots: usize, is_direct: bool, line_bits: u32) -> Predictions {
         let slots = if slots > MOST_SLOTS || line_bits < FEWEST_LINE_BITS {
             0
@@ -78,7 +77,7 @@ impl Predictions {
         }
     }
 
-    /// How many slots need a stamp.
+    /// Number of slots that need a stamp.
     pub(super) fn stamps(&self) -> usize {
         if self.all.is_empty() { 0 } else { MOST_SLOTS }
     }
@@ -88,8 +87,8 @@ impl Predictions {
         line as usize & (self.all.len() - 1)
     }
 
-    /// The line of an address is in a slot; if it is `stored`, another store to it changes nothing. Gives whether that was known
-    /// but for the store.
+    /// Predicts that the line of an address is in a slot; if `stored`, another store to it changes nothing. Returns whether that was
+    /// known except for the store.
     pub(super) fn put(&mut self, slot: usize, address: u64, is_stored: bool) -> bool {
         if slot >= self.places.len() {
             return false;
@@ -108,7 +107,7 @@ impl Predictions {
         is_same
     }
 
-    /// Nothing is known of a slot any more.
+    /// Forgets the prediction of a slot.
     #[inline]
     pub(super) fn clear(&mut self, slot: usize) {
         let Some(&place) = self.places.get(slot) else {
@@ -128,7 +127,7 @@ impl Predictions {
         }
     }
 
-    /// A store to the line of an address, whose prediction is right.
+    /// Notes a store to the line of an address, whose prediction is right.
     pub(super) fn store(&mut self, address: u64) {
         let place = self.place(line_of(address, self.line_bits));
         self.all[place] &= !IS_UNSTORED;
@@ -170,7 +169,7 @@ impl<'a> WayPredictor<'a> {
         self.now
     }
 
-    /// The slot in which all views are known to find the line of an address, if a store, if it is one, changes nothing.
+    /// Slot in which all views are known to find the line of an address; for a store only if it changes nothing.
     #[inline(always)]
     pub(super) fn slot_of(&self, address: u64, is_store: bool) -> Option<u16> {
         let line = line_of(address, self.line_bits);
@@ -190,7 +189,7 @@ impl<'a> WayPredictor<'a> {
         }
     }
 
-    /// Whether the line of an address is known to be found; it is the one used last then.
+    /// Whether the line of an address is known to be found; if so, it becomes the most recent.
     #[inline(always)]
     pub(super) fn finds(&mut self, address: u64, is_store: bool) -> bool {
         let slot = self.slot_of(address, is_store);
@@ -200,13 +199,13 @@ impl<'a> WayPredictor<'a> {
         slot.is_some()
     }
 
-    /// Looks up loads and stores, up to one that is in more than one line, or not known to be found; gives how many they are.
+    /// Looks up loads and stores, up to one that crosses lines or is not known to be found; returns their number.
     #[inline(always)]
     pub(super) fn finds_data(&mut self, references: &[Reference]) -> usize {
         self.finds_while(references, |_| true)
     }
 
-    /// The same with the TLB before it, which finds nothing if pages are shorter than lines.
+    /// Looks up loads and stores with the TLB before the cache; finds nothing if pages are shorter than lines.
     #[inline(never)]
     pub(super) fn finds_data_behind(
         &mut self,
@@ -252,8 +251,7 @@ impl<'a> WayPredictor<'a> {
         found
     }
 
-    /// Whether all lines from one address to another are known to be found; they are used in their order then. Else nothing is
-    /// done.
+    /// Whether all lines from one address to another are known to be found; if so, they are used in order, else nothing is done.
     #[inline(never)]
     pub(super) fn finds_all(&mut self, first: u64, last: u64) -> bool {
         let bits = self.line_bits;
@@ -270,8 +268,8 @@ impl<'a> WayPredictor<'a> {
         are_found
     }
 
-    /// The slots of the lines from one address to another, if all are known to be found, and are no more than
-    /// [`MOST_KNOWN`]: the last one again in place of those that there are not.
+    /// Slots of the lines from one address to another, if all are known to be found and there are at most [`MOST_KNOWN`]; the last is
+    /// repeated.
     #[inline]
     pub(super) fn slots_of(&self, first: u64, last: u64) -> Option<Slots> {
         let bits = self.line_bits;

@@ -26,17 +26,17 @@ pub enum SimulationError {
         "found {found} in a chunk, need {needed}; the source of the trace is damaged, check it"
     )]
     UnfitChunk {
-        /// What is there.
+        /// What was found.
         found: String,
-        /// What would do.
+        /// What is possible.
         needed: String,
     },
-    /// More address spaces than tags can distinguish.
+    /// More address spaces than the tags can distinguish.
     #[error(
         "found {found} processes in the trace, need at most {most}; cut the trace or take longer lines"
     )]
     TooManyProcesses {
-        /// How many there are so far.
+        /// Number of address spaces so far.
         found: u64,
         /// How many can be distinguished.
         most: u64,

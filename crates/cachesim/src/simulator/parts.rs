@@ -20,7 +20,7 @@ pub(super) const WHOLE: Fed = Fed {
     since_switch: None,
 };
 
-/// What was counted, without designs.
+/// Counts without designs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     pub(super) instructions: u64,
@@ -32,7 +32,7 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// Instructions, loads and stores, those of the kernel among them.
+    /// Instructions, loads and stores, those of the kernel included.
     pub(super) fn seen(self) -> [u64; 3] {
         [
             self.instructions,
@@ -57,14 +57,14 @@ impl Counted {
     }
 }
 
-/// A part, as one pass counted it: its designs, with their numbers.
+/// A part as counted by one pass: its designs, by index.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) counted: Counted,
     pub(super) designs: Vec<(u16, DesignResult)>,
 }
 
-/// Adds what a further pass made of the same parts.
+/// Adds the results of another pass for the same parts.
 pub(super) fn join_parts(mut all: Vec<PartResult>, parts: Vec<Part>) -> Vec<PartResult> {
     all.resize_with(parts.len().max(all.len()), PartResult::default);
     for (outcome, mut part) in all.iter_mut().zip(parts) {

@@ -14,27 +14,27 @@ use crate::processes::{Change, Processes, Running};
 
 /// Blocks that are taken at once: no more than what is counted in one word.
 const SLICE_BLOCKS: usize = 2048;
-/// Blocks that are counted without a look at where the interval ends, if they all lie before that.
+/// Blocks that are counted without checking for the end of the interval, if all come before it.
 const GROUP_BLOCKS: usize = 64;
 
-/// What a pass comes to in the end.
+/// Final result of a pass.
 #[derive(Debug)]
 pub(super) struct PassResult {
-    /// Of the trace, without designs.
+    /// Facts about the trace, without designs.
     pub(super) facts: Outcome,
-    /// With their numbers.
+    /// Results of the designs, by index.
     pub(super) designs: Vec<(u16, DesignResult, Option<ByPlace>)>,
-    /// Their names, by the numbers that places are attributed with.
+    /// Names of programs, by the index used in attributions.
     pub(super) programs: Vec<String>,
     /// The kernel's instructions.
     pub(super) kernel_blocks: KernelBlocks,
-    /// Those that had not been taken.
+    /// Intervals that had not been taken.
     pub(super) intervals: Vec<Interval>,
     /// Parts of the trace, if it was not simulated as a whole.
     pub(super) parts: Vec<Part>,
 }
 
-/// What has been counted up to some place in the trace.
+/// Counts up to some place in the trace.
 #[derive(Clone, Debug, Default)]
 struct Before {
     counted: Counted,
@@ -46,30 +46,30 @@ struct Before {
 pub(super) struct Pass {
     options: Options,
     runner: Runner,
-    /// Of each kind of block in the chunk.
+    /// Weight of each distinct block of the chunk.
     weights: Vec<u64>,
     /// The kernel's instructions in each kind of block in the chunk; empty if there are none.
     kernel_weights: Vec<u64>,
-    /// How often each kind of block in the chunk was executed, if the chunk has the kernel's.
+    /// Executions of each distinct block of the chunk, if the chunk has kernel code.
     kernel_runs: Vec<u64>,
     /// The kernel's instructions so far.
     kernel_instructions: u64,
     kernel_blocks: KernelBlocks,
     processes: Processes,
-    /// Whether the machine knows who runs.
+    /// Whether the machine knows the running process.
     has_begun: bool,
-    /// The interval under way; its cycles are the machine's to say.
+    /// The open interval; the machine has its cycles.
     open: Option<Interval>,
     counted: Counted,
-    /// Instructions at which they have doubled next.
+    /// Instructions at the next doubling.
     doubled_at: u64,
     /// Intervals of segments that have ended in the chunk.
     intervals: Vec<Interval>,
     /// The part under way, none if caches are warmed up: the whole trace is one.
     part: Option<usize>,
-    /// What had been counted when the first part began; none if that was with the trace.
+    /// Counts when the first part began; `None` if that was the start of the trace.
     before_all: Option<Before>,
-    /// The same of the part under way.
+    /// Counts when the current part began.
     before: Option<Before>,
     parts: Vec<Part>,
 }
@@ -102,12 +102,12 @@ impl Pass {
         self.runner.designs_in_full()
     }
 
-    /// How many processes its designs distinguish.
+    /// Number of processes that the designs distinguish.
     pub(super) fn most_processes(&self) -> u64 {
         self.runner.most_processes()
     }
 
-    /// What has been made of segments that have ended since the last time.
+    /// Takes the intervals of segments that have ended since the last call.
     pub(super) fn take_intervals(&mut self, intervals: &mut Vec<Interval>) {
         if self.part.is_none() && self.before_all.is_none() {
             // None is of any part.
@@ -116,7 +116,7 @@ impl Pass {
         intervals.append(&mut self.intervals);
     }
 
-    /// The chunk must have passed its check.
+    /// Simulates a chunk, which must have passed its check.
     pub(super) fn feed(&mut self, chunk: &Chunk, fed: Fed) {
         self.take_purpose(fed);
         let kinds = chunk.blocks.run().kinds();
@@ -152,7 +152,7 @@ impl Pass {
         }
     }
 
-    /// Opens the interval that the next block belongs to, if it is not open. Gives the instructions that are left for it.
+    /// Opens the interval of the next block, if it is not open. Returns the instructions left in it.
     fn open_interval(&mut self) -> u64 {
         self.begin();
         let process = self.processes.running().process;
@@ -209,7 +209,7 @@ impl Pass {
         self.counted.stores += stores;
     }
 
-    /// At the end of the first block with which the instructions have doubled.
+    /// Adds a point to the fill curve, at the end of the first block with which the instructions have doubled.
     fn see_doubled(&mut self) {
         let instructions = self.counted.instructions;
         if instructions >= self.doubled_at {
@@ -221,7 +221,7 @@ impl Pass {
         }
     }
 
-    /// Before the first switch process 0 runs.
+    /// Begins with process 0, before the first switch.
     fn begin(&mut self) {
         if !self.has_begun {
             self.change_process();
@@ -274,7 +274,7 @@ impl Pass {
         }
     }
 
-    /// What happens to the memory of the running process.
+    /// Handles a mark of the running process's memory.
     fn memory(&mut self, mark: &Mark) {
         if !self.has_begun {
             return;
@@ -522,8 +522,8 @@ struct Run {
     instructions: u64,
 }
 
-/// What a block counts for, in one word, so that many are added up at once: instructions, and above them references. A
-/// slice has no more of either than fits.
+/// Weight of a block in one word, so that many are added at once: instructions, and references in the upper bits. A slice has no more
+/// of either than fits.
 fn weight(block: &Block) -> u64 {
     u64::from(block.instructions) | u64::from(block.references) << 32
 }
@@ -531,7 +531,8 @@ fn weight(block: &Block) -> u64 {
 const _: () = assert!(SLICE_BLOCKS * (u16::MAX as usize) < 1 << 32);
 
 impl Run {
-    /// The last block starts before `limit` instructions are over. `weights` are those of the chunk's kinds of blocks.
+    /// Splits blocks so that the last one starts before `limit` instructions are over. `weights` are those of the chunk's distinct
+    /// blocks.
     fn cut(blocks: BlockRun<'_>, weights: &[u64], limit: u64) -> Run {
         let weight = |number: &u32| weights[*number as usize];
         let numbers = &blocks.numbers()[..blocks.len().min(SLICE_BLOCKS)];

@@ -4,14 +4,14 @@ use switchcost_trace::{BlockRun, Chunk, Mark, Reference};
 
 /// Whoever takes a chunk piece by piece.
 pub(crate) trait TakePieces {
-    /// Blocks without a mark between them, of which the references are the first. Gives the references that are left.
+    /// Takes blocks without a mark between them, whose references are the first. Returns the references that are left.
     fn blocks<'a>(&mut self, blocks: BlockRun<'_>, references: &'a [Reference]) -> &'a [Reference];
 
-    /// What stands between two of them.
+    /// Takes a mark between two runs of blocks.
     fn mark(&mut self, mark: &Mark);
 }
 
-/// Hands over all pieces of a chunk, which must have passed its check.
+/// Passes all pieces of a chunk, which must have passed its check, to `taker`.
 pub(crate) fn take_pieces(chunk: &Chunk, taker: &mut impl TakePieces) {
     let (mut blocks, mut references) = (chunk.blocks.run(), &chunk.references[..]);
     for placed in &chunk.marks {

@@ -11,12 +11,12 @@ use crate::sweep::{Family, groups};
 
 #[derive(Debug)]
 pub(super) enum Runner {
-    /// A single design, with its number.
+    /// A single design, with its index.
     One(u16, Box<Machine<Attribution>>),
     Many(Box<Family>),
 }
 
-/// The same of whichever it is.
+/// Calls the same method on either kind.
 macro_rules! either {
     ($runner:ident.$call:ident($($argument:expr),*)) => {
         match $runner {
@@ -26,7 +26,7 @@ macro_rules! either {
     };
 }
 
-/// All designs; families of so many or more are swept.
+/// Makes runners for all designs; families of at least `fewest_swept` are swept.
 pub(super) fn runners(designs: Vec<Design>, fewest_swept: usize) -> Vec<Runner> {
     let groups = groups(&designs, fewest_swept.max(2));
     let mut designs: Vec<Option<Design>> = designs.into_iter().map(Some).collect();
@@ -77,7 +77,7 @@ impl Runner {
         either!(self.most_processes())
     }
 
-    /// Blocks of another chunk follow, which distinguishes so many.
+    /// Begins a chunk with this number of distinct blocks.
     pub(super) fn begin_chunk(&mut self, kinds: usize) {
         self.full_machine().begin_chunk(kinds);
     }
@@ -129,14 +129,14 @@ impl Runner {
         either!(self.end_segment(end, intervals))
     }
 
-    /// At the end of the trace: intervals that were kept back.
+    /// Returns the intervals that were kept back, at the end of the trace.
     pub(super) fn give_sums(&mut self, intervals: &mut Vec<Interval>) {
         if let Runner::Many(family) = self {
             family.give_sums(intervals);
         }
     }
 
-    /// What each design has counted so far, without what is attributed to places: nothing of families, which go through whole traces.
+    /// Counts of each design so far, without attributions to places; families have none, because they go through whole traces.
     pub(super) fn results(&mut self, references: [u64; 3]) -> Vec<(u16, DesignResult)> {
         match self {
             Runner::One(number, machine) => vec![(*number, machine.result(references))],
@@ -144,7 +144,7 @@ impl Runner {
         }
     }
 
-    /// Results with the numbers of their designs, and of those in full what is attributed to places.
+    /// Results with the indices of their designs, and with attributions for those in full.
     pub(super) fn into_results(
         self,
         references: [u64; 3],

@@ -11,13 +11,13 @@ use switchcost_trace::Chunk;
 use super::parts::Fed;
 use super::pass::{Pass, PassResult};
 
-/// Chunks between the pass that is furthest ahead and the one that is furthest behind: how long a pass takes for a chunk differs
-/// from chunk to chunk, and with less than these one CPU waits for another.
+/// Most chunks between the fastest and the slowest pass. The time per chunk varies between passes; with fewer chunks one CPU waits for
+/// another.
 const MOST_CHUNKS_APART: usize = 4;
-/// More passes than these share threads.
+/// Most threads; more passes share threads.
 const MOST_WORKERS: usize = 64;
 
-/// All passes. Each goes through the chunks in their order, and no more of them run at a time than are allowed.
+/// All passes. Each goes through the chunks in order; only a limited number runs at a time.
 #[derive(Debug)]
 pub(super) struct Workers {
     turns: Arc<Turns>,
@@ -37,10 +37,11 @@ struct Worker {
 }
 
 impl Workers {
-    /// Starts the threads. At most `most_at_once` run at the same time.
+    /// Starts the threads, of which at most `most_at_once` run at the same time.
     ///
     /// # Errors
-    /// A thread that cannot be started.
+    ///
+    /// If a thread cannot be started.
     pub(super) fn start(passes: Vec<Pass>, most_at_once: usize) -> std::io::Result<Workers> {
         let turns = Arc::new(Turns::new(most_at_once));
         let a_worker = passes.len().div_ceil(MOST_WORKERS).max(1);
@@ -61,8 +62,8 @@ impl Workers {
         })
     }
 
-    /// Gives the chunk to all passes, and leaves an empty one in its place. Appends the intervals of a chunk that all have taken since:
-    /// chunk by chunk, and in each pass by pass, whichever was the first.
+    /// Gives the chunk to all passes, and leaves an empty one in its place. Appends the intervals of chunks that all passes have
+    /// finished, chunk by chunk and pass by pass.
     pub(super) fn feed(&mut self, chunk: &mut Chunk, fed: Fed, intervals: &mut Vec<Interval>) {
         if self.under_way.len() > MOST_CHUNKS_APART {
             self.wait_for_the_oldest(intervals);
@@ -78,13 +79,13 @@ impl Workers {
         self.under_way.push_back(chunk);
     }
 
-    /// Has all passes leave out chunks that none of them has begun with.
+    /// Makes all passes skip chunks that none of them has begun.
     pub(super) fn stop_early(&self) {
         let mut state = self.turns.lock();
         state.last = state.furthest;
     }
 
-    /// Ends all passes once they have taken everything.
+    /// Ends all passes once they have finished all chunks.
     pub(super) fn finish(mut self, intervals: &mut Vec<Interval>) -> Vec<PassResult> {
         while !self.under_way.is_empty() {
             self.wait_for_the_oldest(intervals);
@@ -158,7 +159,7 @@ fn join(thread: JoinHandle<Vec<PassResult>>) -> Vec<PassResult> {
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Who may run: of those that wait the one furthest behind, so that no chunk is waited for longer than needed.
+/// Chooses which pass may run: the waiting one that is furthest behind, so that no chunk is waited for longer than needed.
 #[derive(Debug)]
 struct Turns {
     state: Mutex<TurnState>,
@@ -179,7 +180,7 @@ struct TurnState {
 /// Stands for the number of a chunk after the last one.
 const END: usize = usize::MAX;
 
-/// Ends when it is dropped.
+/// Permission to run, which ends when dropped.
 struct Turn<'a>(&'a Turns);
 
 impl Turns {

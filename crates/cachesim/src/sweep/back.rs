@@ -9,24 +9,24 @@ use crate::machine::{Kind, Machine};
 
 #[derive(Debug)]
 pub(super) struct Back {
-    /// Its place in the family.
+    /// Index of the member in the family.
     pub(super) member: usize,
-    /// Of the level before.
+    /// Ways of the level before.
     pub(super) ways: usize,
     pub(super) levels: Box<Machine<()>>,
-    /// Cycles of demand requests in all of its levels.
+    /// Cycles of demand requests in all levels of the member.
     cycles: [u64; VIEWS],
     /// Modified lines that left the level.
     pub(super) write_backs: [u64; VIEWS],
-    /// Others that the level after took.
+    /// Unmodified lines that the next level took.
     pub(super) moves: [u64; VIEWS],
-    /// Whether [`Cold`] may stand for its flushed view, and does.
+    /// Whether [`Cold`] stands for the member's flushed view.
     may_be_cold: bool,
     is_cold: bool,
 }
 
 impl Back {
-    /// Of the levels of a member from `first` on.
+    /// Makes the levels of a member from `first` on.
     pub(super) fn new(
         member: usize,
         ways: usize,
@@ -58,7 +58,7 @@ impl Back {
         cycles
     }
 
-    /// Counts what was counted for it.
+    /// Adds the counts that [`Cold`] made for the member.
     pub(super) fn count(&mut self, cold: &Cold) {
         if self.is_cold {
             self.levels.add_counts(FLUSHED, &cold.counts());
@@ -66,7 +66,7 @@ impl Back {
         }
     }
 
-    /// Another line is about to leave its level: from here on it is by itself, until it is flushed.
+    /// Separates the member from [`Cold`] until the next flush, because a line is about to leave its level.
     #[cold]
     pub(super) fn part_from(&mut self, cold: &Cold) {
         self.count(cold);

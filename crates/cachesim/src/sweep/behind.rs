@@ -8,7 +8,7 @@ use super::depths::Depths;
 use super::grid::Grid;
 use super::shape::Shape;
 
-/// Last levels, after first ones that are the same in all members.
+/// Last levels, after first levels that are the same in all members.
 #[derive(Debug)]
 pub(super) struct Behind {
     levels: Vec<BehindLevel>,
@@ -18,7 +18,7 @@ pub(super) struct Behind {
 struct BehindLevel {
     shape: Shape,
     grids: Vec<Grid>,
-    /// Demand lookups.
+    /// Demand lookups by view.
     lookups: [u64; VIEWS],
 }
 
@@ -34,7 +34,7 @@ impl Behind {
         }
     }
 
-    /// Answers what the first levels have asked. No level's answer changes what they ask.
+    /// Answers the requests of the first levels, which do not depend on the answers.
     pub(super) fn answer(&mut self, requests: &[LevelRequest]) {
         for view in 0..VIEWS {
             for request in requests.iter().filter(|request| request.views.has(view)) {

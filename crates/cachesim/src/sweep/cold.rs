@@ -23,14 +23,14 @@ pub(super) struct Cold {
     levels: Machine<()>,
     /// Since the last flush: no more than the largest member's level has lines, since one that is full lets a line go.
     asked: Vec<Request>,
-    /// Not answered yet.
+    /// A request that is not answered yet.
     next: Option<Request>,
-    /// Cycles of demand requests since they were counted for the members.
+    /// Cycles of demand requests since they were last counted for the members.
     cycles: u64,
 }
 
 impl Cold {
-    /// Of the levels of a design from `first` on.
+    /// Makes the levels of a design from `first` on.
     pub(super) fn new(design: &Design, first: usize) -> Cold {
         Cold {
             levels: Machine::new_back(design.clone(), first),
@@ -42,13 +42,13 @@ impl Cold {
         }
     }
 
-    /// Whether another design's levels would answer the same after every flush.
+    /// Whether another design's levels would answer in the same way after every flush.
     pub(super) fn stands_for(&self, design: &Design) -> bool {
         self.levels.forgets_when_flushed()
             && design.levels[self.first..] == self.design.levels[self.first..]
     }
 
-    /// All members alike ask for a line, each in its turn, before [`Cold::answer`].
+    /// Notes that all members alike ask for a line, before [`Cold::answer`].
     #[inline]
     pub(super) fn ask(&mut self, kind: Kind, address: &Address, is_demand: bool) {
         self.next = Some(Request {
@@ -58,7 +58,7 @@ impl Cold {
         });
     }
 
-    /// The line never comes modified: it has not been here since the last flush.
+    /// Answers the request. The line is never modified, because it was not here since the last flush.
     #[inline]
     pub(super) fn answer(&mut self) {
         if let Some(ask) = self.next.take() {
@@ -80,7 +80,7 @@ impl Cold {
         self.asked.clear();
     }
 
-    /// Has other levels answer all that was asked since the last flush; what they count then is counted already.
+    /// Repeats all requests since the last flush for other levels, whose counts are already included.
     pub(super) fn repeat_for(&self, levels: &mut Machine<()>) {
         let counts = levels.counts(FLUSHED);
         for ask in &self.asked {
@@ -89,7 +89,7 @@ impl Cold {
         levels.set_counts(FLUSHED, &counts);
     }
 
-    /// What was counted since it began to count.
+    /// Counts since counting began.
     pub(super) fn counts(&self) -> Vec<LevelCounts> {
         self.levels.counts(FLUSHED)
     }

@@ -15,7 +15,7 @@ pub(super) struct Depths {
     references: Vec<u64>,
     /// Demand lookups, by view and depth.
     demand: Vec<u64>,
-    /// Stores to lines that were modified only beyond so many ways.
+    /// Stores to lines that were modified only with more ways, by the number of ways.
     modified: Vec<i64>,
     /// Lines that end modified, by the fewest ways if that is so.
     kept: Vec<u64>,
@@ -52,7 +52,7 @@ impl Depths {
         self.demand[at] += u64::from(is_demand);
     }
 
-    /// A store to a line that was modified only beyond so many ways.
+    /// Counts a store to a line that was modified only with more than `beyond` ways.
     #[inline]
     pub(super) fn count_modified(&mut self, view: usize, beyond: u8) {
         let at = self.index_of(view, beyond.into());
@@ -69,7 +69,7 @@ impl Depths {
         self.modified[from] -= 1;
     }
 
-    /// Where to count lines that are given up or left over while they are modified.
+    /// Counters of lines that are dropped, or left over, while modified.
     pub(super) fn kept_mut(&mut self, view: usize) -> &mut [u64] {
         let depths = self.ways + 1;
         &mut self.kept[view * depths..][..depths]
@@ -82,7 +82,7 @@ impl Depths {
         });
     }
 
-    /// The same of all references that miss.
+    /// Adds all references that miss, by the number of ways.
     pub(super) fn reference_misses(&self, ways: &[usize], into: &mut [[u64; VIEWS]]) {
         let of = |view, kind, depth| self.references[self.reference_at(view, kind, depth)];
         self.add_up(ways, into, |view, depth| {
@@ -90,7 +90,7 @@ impl Depths {
         });
     }
 
-    /// What lies at each of the ways or deeper.
+    /// Adds up the counts at each of the ways or deeper.
     fn add_up(
         &self,
         ways: &[usize],
@@ -110,7 +110,7 @@ impl Depths {
         }
     }
 
-    /// References of a kind that miss in a view with so many ways.
+    /// References of a kind that miss in a view with this number of ways.
     pub(super) fn misses(&self, view: usize, kind: Kind, ways: usize) -> u64 {
         self.references[self.reference_at(view, kind, ways)..]
             .iter()
@@ -118,12 +118,12 @@ impl Depths {
             .sum()
     }
 
-    /// Lines brought into a view with so many ways.
+    /// Lines brought into a view with this number of ways.
     pub(super) fn fills(&self, view: usize, ways: usize) -> u64 {
         KINDS.map(|kind| self.misses(view, kind, ways)).iter().sum()
     }
 
-    /// Modified lines that left a view with so many ways.
+    /// Modified lines that left a view with this number of ways.
     pub(super) fn write_backs(&self, view: usize, ways: usize) -> u64 {
         let modified: i64 = self.modified[self.index_of(view, ways)..]
             .iter()

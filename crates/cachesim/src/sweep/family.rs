@@ -16,7 +16,7 @@ use super::results::{Member, Results, swept_cycles};
 use super::shape::{GridSlot, Shape};
 use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
 
-/// Some designs, of which the first is simulated by itself too: whatever is the same in all is taken from it.
+/// Designs of which the first, the guide, is simulated by itself, too: it gives everything that is the same in all.
 #[derive(Debug)]
 pub(crate) struct Family {
     members: Vec<Member>,
@@ -36,7 +36,7 @@ pub(crate) struct Family {
 }
 
 impl Family {
-    /// The designs of a group, with their numbers.
+    /// Makes a family of the designs of a group, with their indices.
     pub(crate) fn new(group: Group, designs: Vec<(u16, Design)>) -> Family {
         let all: Vec<Design> = designs.iter().map(|(_, design)| design.clone()).collect();
         let mut columns = 0;
@@ -129,7 +129,7 @@ impl Family {
         touched
     }
 
-    /// What the guide has asked of the swept levels, all members' answer.
+    /// Answers the guide's requests to the swept levels for all members.
     fn answer(&mut self) {
         let Family { guide, feed, .. } = self;
         guide
@@ -209,7 +209,7 @@ impl Family {
         });
     }
 
-    /// By view: lookups by level, misses by column, and cycles of the levels after by member, as they stand.
+    /// Current counts by view: lookups by level, misses by column, and cycles of later levels by member.
     fn counted(&mut self) -> &[u64] {
         if std::mem::take(&mut self.is_stale) {
             let (entries, _) = self.row.as_chunks_mut();
@@ -233,7 +233,7 @@ impl Family {
         &self.row
     }
 
-    /// What has been missed since the last time is the running process's.
+    /// Adds the misses since the last call to the running process.
     fn count_running(&mut self) {
         let Some(running) = self.running else { return };
         let columns: usize = self.shapes.iter().map(Shape::columns).sum();
@@ -248,7 +248,7 @@ impl Family {
         self.by_process.count(running, missed.as_flattened());
     }
 
-    /// What each member makes of it, by number; the guide's is the first.
+    /// Result of each member, by index; the guide's is the first.
     pub(crate) fn into_results(
         mut self,
         references: [u64; 3],

@@ -20,7 +20,7 @@ pub(super) enum Feed {
     Through(Through),
 }
 
-/// The same of whichever it is.
+/// Calls the same method on either kind.
 macro_rules! either {
     ($feed:expr, $call:ident($($argument:expr),*)) => {
         match $feed {
@@ -31,7 +31,7 @@ macro_rules! either {
 }
 
 impl Feed {
-    /// `places` are those of the members in the first of the levels, whose lines are known as `format` says.
+    /// `places` are the members' places in the first level, whose keys have the layout `format`.
     pub(super) fn new(
         position: Position,
         members: &[Design],
@@ -45,7 +45,7 @@ impl Feed {
         }
     }
 
-    /// What the levels before have asked.
+    /// Answers the requests of the levels before.
     pub(super) fn answer(&mut self, requests: &[LevelRequest]) {
         either!(self, answer(requests))
     }
@@ -95,7 +95,7 @@ impl Feed {
         }
     }
 
-    /// What is modified in the end stays so.
+    /// Ends the trace: modified lines stay modified.
     pub(super) fn finish(&mut self) {
         match self {
             Feed::Behind(behind) => behind.finish(),
@@ -103,7 +103,7 @@ impl Feed {
         }
     }
 
-    /// What the levels after count, by member; none if there are none.
+    /// Counts of the later levels, by member; empty if there are none.
     pub(super) fn results_behind(&mut self) -> Vec<DesignResult> {
         match self {
             Feed::Behind(_) => Vec::new(),

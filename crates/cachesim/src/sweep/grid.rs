@@ -32,7 +32,7 @@ impl Grid {
         key as usize & (self.sets - 1)
     }
 
-    /// Another process runs; what was its own comes back.
+    /// Switches to another process and its private stacks.
     pub(super) fn change_process(&mut self, to: u32) {
         self.stacks.change_process(to);
     }
@@ -53,7 +53,7 @@ impl Grid {
         self.stacks.views[FLUSHED].clear();
     }
 
-    /// One request in one view; gives whether it changes nothing here and with more sets.
+    /// Handles one request in one view; returns whether it changes nothing here and with more sets.
     #[inline]
     pub(super) fn look_up(
         &mut self,
@@ -89,7 +89,7 @@ impl Grid {
         false
     }
 
-    /// A modified line is given to the levels that hold it.
+    /// Gives a modified line to the levels that hold it.
     pub(super) fn give(&mut self, view: usize, key: u64) {
         let set = self.set_of(key);
         let stacks = &mut self.stacks.views[view];
@@ -102,7 +102,7 @@ impl Grid {
         }
     }
 
-    /// What is modified in the end stays so.
+    /// Ends the trace: modified lines stay modified.
     pub(super) fn finish(&mut self) {
         for view in 0..VIEWS {
             self.stacks.views[view].count_modified(self.depths.kept_mut(view));

@@ -9,7 +9,7 @@ use super::shape::sets_and_ways;
 use super::stacks::MOST_WAYS;
 use super::through::MOST_MEMBERS;
 
-/// Where the requests of swept levels come from, and where they go.
+/// Position of swept levels in the hierarchy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Position {
     /// The level after it is memory.
@@ -18,17 +18,17 @@ pub(super) enum Position {
     Between,
 }
 
-/// Designs that are alike but for the size, ways and cycles of some levels, and perhaps all after these.
+/// Designs that differ only in the size, ways and cycles of some levels, and perhaps in all later levels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
     /// Places in the list of designs, ascending.
     pub(crate) members: Vec<usize>,
-    /// The levels in which they may differ.
+    /// Levels in which the designs may differ.
     pub(super) levels: Vec<usize>,
     pub(super) position: Position,
 }
 
-/// All groups of so many members or more, the first members ascending.
+/// All groups of at least `fewest_members`, the first members ascending.
 pub(crate) fn groups(designs: &[Design], fewest_members: usize) -> Vec<Group> {
     let mut free: Vec<usize> = (0..designs.len()).collect();
     let mut groups = Vec::new();
@@ -67,7 +67,7 @@ pub(crate) fn groups(designs: &[Design], fewest_members: usize) -> Vec<Group> {
     groups
 }
 
-/// What a design is grouped by, and how it is swept then.
+/// Key by which designs are grouped, and how they are swept.
 type Sweep = (String, Vec<usize>, Position);
 
 fn alike(
@@ -94,7 +94,7 @@ fn alike(
     groups
 }
 
-/// As many members of each number of sets as can be distinguished in one pass.
+/// Splits a group so that each number of sets has no more members than one pass can distinguish.
 fn divided(designs: &[Design], group: &Group, level: usize) -> Vec<Group> {
     let (mut groups, mut found): (Vec<Group>, HashMap<usize, usize>) = (Vec::new(), HashMap::new());
     for &member in &group.members {
@@ -127,14 +127,14 @@ fn differ_at(designs: &[Design], group: &Group, level: usize) -> bool {
         .any(|&number| shape(number) != shape(group.members[0]))
 }
 
-/// What all members of a group have in common whose levels after one are each member's own.
+/// Common key of a group whose members have their own levels after one.
 fn name_common_levels(design: &Design, level: usize) -> String {
     let mut common = design.clone();
     common.levels.truncate(level + 1);
     likeness(&common, &[level])
 }
 
-/// Whether a level can be swept with all after it simulated for each member: it asks them, and they change nothing before them.
+/// Whether a level can be swept while later levels are simulated for each member: it asks them, and they change nothing before them.
 fn is_between(design: &Design, at: usize) -> bool {
     let levels = &design.levels;
     let Some((level, behind)) = levels.get(at).zip(levels.get(at + 1..)) else {
@@ -156,7 +156,7 @@ fn is_between(design: &Design, at: usize) -> bool {
         && level.write == WritePolicy::Back
 }
 
-/// What all members of a group have in common.
+/// Common key of all members of a group.
 fn likeness(design: &Design, levels: &[usize]) -> String {
     let mut common = design.clone();
     (common.name, common.title, common.source, common.cycle_ns) = Default::default();
@@ -189,12 +189,12 @@ fn is_untimed(levels: &[Level]) -> bool {
         .any(|level| level.write_buffers.is_some() || level.is_timed())
 }
 
-/// Which program runs is not known to levels that are simulated apart.
+/// Whether no level has a partition: levels that are simulated separately do not know the running program.
 fn is_open_to_all(levels: &[Level]) -> bool {
     levels.iter().all(|level| level.partition.is_none())
 }
 
-/// Whether other levels stand before one on each of its paths.
+/// Whether other levels come before one on each of its paths.
 fn is_asked(levels: &[Level], at: usize) -> bool {
     let has_before = |is_on: fn(Holds) -> bool| levels[..at].iter().any(|other| is_on(other.holds));
     [Holds::instructions, Holds::data]

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use switchcost_design::result::Interval;
 
-/// More sums than this are given out before the trace ends; bounds memory.
+/// Most sums in memory; more are returned before the trace ends.
 const MOST_NUMBERS: usize = 8 << 20;
 
-/// What intervals have in common that are added up: process, cause, end and number.
+/// Common properties of intervals that are added up: process, cause, end and number.
 type Key = (u32, u32, u32, u32);
 
 /// Rows of numbers, one for each interval or sum of intervals.
@@ -17,11 +17,11 @@ struct Table {
     numbers: Vec<u64>,
 }
 
-/// Sums of rows of so many numbers.
+/// Sums of rows.
 #[derive(Debug)]
 pub(super) struct Intervals {
     width: usize,
-    /// Of the segment under way.
+    /// Rows of the current segment.
     segment: Table,
     sums: Table,
     places: HashMap<Key, usize>,
@@ -56,7 +56,7 @@ impl Intervals {
         );
     }
 
-    /// The segment is over, and its intervals are added to the sums.
+    /// Ends the segment, and adds its intervals to the sums.
     pub(super) fn end_segment(&mut self, end: u32) {
         let rows = self.segment.numbers.chunks_exact(self.width);
         for (head, row) in self.segment.heads.drain(..).zip(rows) {
@@ -91,7 +91,7 @@ impl Intervals {
         self.sums.numbers.len() > MOST_NUMBERS
     }
 
-    /// Gives out all sums, in the order of their first intervals, and starts anew.
+    /// Returns all sums, in the order of their first intervals, and starts anew.
     pub(super) fn drain(&mut self, mut act: impl FnMut(&Interval, &[u64])) {
         let mut order: Vec<usize> = (0..self.sums.heads.len()).collect();
         order.sort_by_key(|&place| {

@@ -15,9 +15,9 @@ use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
 pub(super) struct Member {
     pub(super) number: u16,
     pub(super) design: Design,
-    /// By swept level.
+    /// Places by swept level.
     pub(super) places: Vec<GridSlot>,
-    /// Where a row has the cycles of its levels after.
+    /// Index in a row of the cycles of later levels.
     pub(super) cycles_behind: Option<usize>,
 }
 
@@ -28,7 +28,7 @@ fn level_cycles(place: &GridSlot, level: usize, levels: usize, row: &[u64], view
     place.hit_cycles * (lookups - misses) + place.miss_cycles * misses
 }
 
-/// Cycles that all swept levels take, of which there are so many, and those after.
+/// Cycles of all swept levels and of those after.
 pub(super) fn swept_cycles(member: &Member, levels: usize, row: &[u64], view: usize) -> u64 {
     let places = member.places.iter().enumerate();
     let swept: u64 = places
@@ -45,7 +45,7 @@ pub(super) struct Results<'a> {
     pub(super) row: &'a [u64],
     pub(super) shapes: &'a [Shape],
     pub(super) feed: &'a Feed,
-    /// Of the levels after, by member.
+    /// Results of later levels, by member.
     pub(super) behind: &'a [DesignResult],
     /// Misses by column of all processes that ran.
     pub(super) by_process: &'a [ProcessMisses],
@@ -54,7 +54,7 @@ pub(super) struct Results<'a> {
 }
 
 impl Results<'_> {
-    /// Of the member at a place in the family.
+    /// Hierarchies of the member at an index of the family.
     pub(super) fn hierarchies(&self, number: usize, member: &Member) -> ByView<HierarchyCounts> {
         let of = |view: View, index: usize| self.hierarchy(number, member, view, index);
         ByView {
@@ -103,7 +103,7 @@ impl Results<'_> {
         counts.fills = depths.fills(view, place.ways);
     }
 
-    /// Of those that missed anything: the guide knows the other levels, by those that missed there.
+    /// Misses by process, for processes with any; those of other levels are the guide's.
     pub(super) fn misses_by_process(&self, number: usize, member: &Member) -> Vec<ProcessMisses> {
         let own = self
             .by_process
@@ -129,7 +129,7 @@ impl Results<'_> {
     }
 }
 
-/// By level, then by TLB.
+/// Misses by level, then by TLB.
 fn misses_of_process(result: &DesignResult, process: u32) -> Vec<ByView<u64>> {
     let none = || vec![ByView::default(); result.design.levels.len() + result.design.tlbs.len()];
     let found = result.by_process.iter().find(|one| one.process == process);

@@ -7,12 +7,12 @@ use switchcost_design::{Design, OnSwitch, WritePolicy};
 /// One level of all members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
-    /// Its place in the design.
+    /// Index of the level in the design.
     pub(super) level: usize,
     /// Whether lines are modified here, to be written back later.
     pub(super) is_write_back: bool,
     pub(super) is_flushed_on_switch: bool,
-    /// By number of sets, ascending.
+    /// Grids by ascending number of sets.
     pub(super) grids: Vec<GridShape>,
 }
 
@@ -22,11 +22,11 @@ pub(super) struct GridShape {
     pub(super) sets: usize,
     /// The ways that occur, descending.
     pub(super) ways: Vec<usize>,
-    /// The first of its columns: one for each of the ways.
+    /// First column of the grid: it has one for each number of ways.
     pub(super) first_column: usize,
 }
 
-/// One member, in one level.
+/// Place of one member in one level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GridSlot {
     pub(super) grid: usize,
@@ -77,7 +77,7 @@ impl Shape {
         self.grids.iter().map(|grid| grid.ways.len()).sum()
     }
 
-    /// Where a member stands; it must have been among those of [`Shape::new`].
+    /// Place of a member, which must have been among those of [`Shape::new`].
     pub(super) fn place(&self, member: &Design) -> Option<GridSlot> {
         let (sets, ways) = sets_and_ways(member, self.level);
         let grid = self.grids.iter().position(|grid| grid.sets == sets)?;

@@ -1,23 +1,23 @@
 //! The lines of every set of one view, in the order of their last use, for one number of sets.
 
-/// How many ways a level of a family may have.
+/// Most ways of a level of a family.
 pub(super) const MOST_WAYS: usize = 128;
 
-/// Modified in the levels of more than so many ways, and in no other.
+/// The line is modified in levels of more than this number of ways, and in no other.
 pub(super) type Beyond = u8;
 
 const LENGTH_BITS: u32 = 8;
 const LENGTH_MASK: u32 = (1 << LENGTH_BITS) - 1;
 
-/// One stack a set. A level of so many sets and `w` ways holds the first `w` lines of each.
+/// One stack for each set. A level of this number of sets and `w` ways holds the first `w` lines of each.
 ///
-/// Beside each line stands a mark that says where it is modified: as [`Beyond`], or else a set of members.
+/// Each line has a mark that says where it is modified: as [`Beyond`], or as a set of members.
 #[derive(Debug)]
 pub(super) struct Stacks<M> {
     ways: usize,
     keys: Vec<u64>,
     marks: Vec<M>,
-    /// Turn and length of each stack: those of earlier turns are empty.
+    /// Time slice and length of each stack: those of earlier slices are empty.
     lengths: Vec<u32>,
     turn: u32,
     /// Whether anything came in since the last time that all was lost.
@@ -60,7 +60,7 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
             ^ u64::from(self.marks[start] == M::default())
     }
 
-    /// Where a line is among the first `most` of its set, and its mark.
+    /// Depth of a line among the first `most` of its set, and its mark.
     #[inline]
     pub(super) fn find(&self, set: usize, key: u64, most: usize) -> Option<(usize, M)> {
         let start = set * self.ways;
@@ -76,7 +76,7 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
         self.marks[set * self.ways + depth] = mark;
     }
 
-    /// A line becomes the first; it was at `depth`, or nowhere.
+    /// Makes a line the first; it was at `depth`, or absent.
     #[inline]
     pub(super) fn promote(&mut self, set: usize, depth: Option<usize>, key: u64, mark: M) {
         let start = set * self.ways;
@@ -95,7 +95,7 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
         self.marks[start] = mark;
     }
 
-    /// The line at a depth, if the stack is so deep, and its mark.
+    /// The line at a depth, and its mark, if the stack is that deep.
     #[inline]
     pub(super) fn line_at(&self, set: usize, depth: usize) -> Option<(u64, M)> {
         let place = set * self.ways + depth;
@@ -128,8 +128,8 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
 }
 
 impl Stacks<Beyond> {
-    /// Adds up lines that are still modified: place `w` of `sums` counts those of which levels of `w` ways or more hold
-    /// a modified copy, but levels of fewer do not.
+    /// Adds up lines that are still modified: place `w` of `sums` counts those that levels of `w` ways or more hold modified, but
+    /// levels of fewer do not.
     pub(super) fn count_modified(&self, sums: &mut [u64]) {
         for set in 0..self.lengths.len() {
             let start = set * self.ways;

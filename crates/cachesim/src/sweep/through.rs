@@ -21,20 +21,20 @@ use super::{FLUSHED, SHARED, VIEWS};
 
 /// A bit for each member of one number of sets.
 type Members = u32;
-/// So many members of one number of sets there may be.
+/// Most members of one number of sets.
 pub(super) const MOST_MEMBERS: usize = Members::BITS as usize;
 
-/// The stacks of so many requests are read before the first of them is answered: memory is waited for once.
+/// Requests whose stacks are read before the first is answered, so that memory is waited for once.
 const READ_AHEAD: usize = 16;
 
 #[derive(Debug)]
 pub(super) struct Through {
     is_flushed_on_switch: bool,
-    /// Of its lines.
+    /// Layout of the keys.
     format: KeyFormat,
     grids: Vec<ThroughGrid>,
     cold: Box<Cold>,
-    /// Demand lookups.
+    /// Demand lookups by view.
     lookups: [u64; VIEWS],
 }
 
@@ -42,14 +42,14 @@ pub(super) struct Through {
 #[derive(Debug)]
 struct ThroughGrid {
     shape: GridShape,
-    /// Beside each line stand the members whose level holds it modified.
+    /// Stacks; the mark of each line has the members whose level holds it modified.
     stacks: ViewStacks<Members>,
     depths: Depths,
     backs: Vec<Back>,
 }
 
 impl Through {
-    /// The members are in the order of their places.
+    /// Members must be in the order of their places.
     pub(super) fn new(
         members: &[Design],
         shape: &Shape,
@@ -83,7 +83,7 @@ impl Through {
         }
     }
 
-    /// Answers what the levels before have asked. No answer changes what they ask.
+    /// Answers the requests of the levels before, which do not depend on the answers.
     pub(super) fn answer(&mut self, requests: &[LevelRequest]) {
         let Through {
             grids,
@@ -142,7 +142,7 @@ impl Through {
         self.backs().for_each(Back::empty_flushed_view);
     }
 
-    /// What has been counted for all that are alike, each of them has counted.
+    /// Adds the counts of members that are alike to each of them.
     fn share_counts(&mut self) {
         let Through { grids, cold, .. } = self;
         grids
@@ -196,7 +196,7 @@ impl Through {
             .map_or([0; 2], |back| [back.write_backs[view], back.moves[view]])
     }
 
-    /// What the levels after count, by member.
+    /// Counts of the later levels, by member.
     pub(super) fn results(&mut self) -> Vec<DesignResult> {
         self.share_counts();
         let backs = self.grids.iter_mut().flat_map(|grid| &mut grid.backs);
@@ -224,7 +224,7 @@ impl ThroughGrid {
         key as usize & (self.shape.sets - 1)
     }
 
-    /// Gives whether it changes nothing here and with more sets.
+    /// Looks up a line; returns whether the lookup changes nothing here and with more sets.
     fn look_up(
         &mut self,
         view: usize,
@@ -287,7 +287,7 @@ impl ThroughGrid {
         false
     }
 
-    /// A modified line goes to the levels that hold it, and of other members to those after.
+    /// Gives a modified line to the levels that hold it, and for other members to later levels.
     fn give(&mut self, view: usize, request: &LevelRequest, cold: &Cold) {
         let set = self.set_of(request.key);
         let stacks = &mut self.stacks.views[view];
@@ -308,7 +308,7 @@ impl ThroughGrid {
         }
     }
 
-    /// All lines leave, those that are modified to the levels after; to those that are alike only if these are given.
+    /// Removes all lines; modified ones go to the later levels, but to those that are alike only if these are given.
     fn flush(&mut self, view: usize, format: KeyFormat, mut cold: Option<&mut Cold>) {
         let stacks = &mut self.stacks.views[view];
         for (depth, key, modified) in stacks.lines().filter(|(_, _, modified)| *modified != 0) {

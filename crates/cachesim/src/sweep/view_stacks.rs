@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use super::stacks::Stacks;
 use super::{PRIVATE, VIEWS};
 
-/// Where the private stacks of all processes are, and those that are in use.
+/// The private stacks of all processes, and the stacks in use.
 #[derive(Debug)]
 pub(super) struct ViewStacks<M> {
     sets: usize,
     ways: usize,
-    /// Of the private ones, those of the running process.
+    /// Stacks by view; the private ones are those of the running process.
     pub(super) views: [Stacks<M>; VIEWS],
     running: u32,
     others: HashMap<u32, Stacks<M>>,
@@ -28,7 +28,7 @@ impl<M: Copy + Default + PartialEq> ViewStacks<M> {
         }
     }
 
-    /// Another process runs; what was its own comes back.
+    /// Switches to another process and its private stacks.
     pub(super) fn change_process(&mut self, to: u32) {
         if to == self.running {
             return;
@@ -53,7 +53,7 @@ impl<M: Copy + Default + PartialEq> ViewStacks<M> {
         self.others.remove(&process)
     }
 
-    /// Those of processes that do not run.
+    /// Stacks of processes that do not run.
     pub(super) fn waiting_stacks(&self) -> impl Iterator<Item = &Stacks<M>> {
         self.others.values()
     }

@@ -4,18 +4,18 @@ use super::{SRRIP_INSERTED, SRRIP_LEAVES};
 
 /// Sets that lead for each policy, in caches of that many sets and more.
 const LEADERS: usize = 32;
-/// In smaller ones, one of so many sets.
+/// Least number of sets per leader.
 const FEWEST_FOLLOWERS: usize = 8;
 /// A counter of 10 bits. Above the middle SRRIP has missed more.
 const MIDDLE: u16 = 512;
 const MOST: u16 = 1023;
-/// BRRIP brings one line in this many in as SRRIP does, all others as those that leave next.
+/// BRRIP brings one line in this many in as SRRIP does, all others as lines that leave next.
 const BIMODAL: u32 = 32;
 
 /// Set dueling between SRRIP and BRRIP.
 #[derive(Debug)]
 pub(super) struct Duel {
-    /// Of so many sets in a row, the first leads for SRRIP, the second for BRRIP.
+    /// In each run of so many sets, the first leads for SRRIP, the second for BRRIP.
     period: usize,
     counter: u16,
     /// Lines that BRRIP has brought in.
@@ -31,7 +31,7 @@ impl Duel {
         }
     }
 
-    /// A line comes into a set, which its leaders count as a miss. Gives its prediction.
+    /// Handles a line that comes into a set, a miss for its leaders. Returns the line's prediction.
     pub(super) fn comes_into(&mut self, set: usize) -> u64 {
         let is_bimodal = match set % self.period {
             0 => {

@@ -8,18 +8,18 @@ const MOST: u8 = 7;
 /// An instruction of which nothing is known brings in lines that are found again.
 const UNKNOWN: u8 = 1;
 
-/// The signature history counter table, and what it remembers of each line. Empty if no policy asks.
+/// The signature history counter table, and its state of each line. Empty if the policy is not SHiP.
 #[derive(Debug)]
 pub(super) struct Signatures {
     counters: Vec<u8>,
-    /// By slot: the signature of the instruction that brought the line in, and whether it was found since.
+    /// By slot: signature of the instruction that brought the line in, and whether the line was found since.
     lines: Vec<(u16, bool)>,
-    /// Of the instruction that asks.
+    /// Signature of the requesting instruction.
     asking: u16,
 }
 
 impl Signatures {
-    /// For so many lines.
+    /// Makes the table for `lines` lines.
     pub(super) fn new(lines: usize) -> Signatures {
         let counters = if lines > 0 { 1 << BITS } else { 0 };
         Signatures {
@@ -36,7 +36,7 @@ impl Signatures {
             .fold(0, |all, bit| all ^ (instruction >> bit & mask) as u16);
     }
 
-    /// A line is found: so are others of its instruction.
+    /// Handles a hit: other lines of the same instruction are likely to be found.
     pub(super) fn found(&mut self, slot: usize) {
         let (signature, is_found) = &mut self.lines[slot];
         *is_found = true;
@@ -44,7 +44,7 @@ impl Signatures {
         *counter = (*counter + 1).min(MOST);
     }
 
-    /// A line comes in. Gives its prediction.
+    /// Handles a line that comes in. Returns its prediction.
     pub(super) fn came(&mut self, slot: usize) -> u64 {
         self.lines[slot] = (self.asking, false);
         if self.counters[usize::from(self.asking)] == 0 {
@@ -54,7 +54,7 @@ impl Signatures {
         }
     }
 
-    /// A line leaves for another one: if it was not found, others of its instruction will not be.
+    /// Handles a line that leaves for another: if it was not found, others of its instruction are not likely to be.
     pub(super) fn left(&mut self, slot: usize) {
         let (signature, is_found) = self.lines[slot];
         if !is_found {

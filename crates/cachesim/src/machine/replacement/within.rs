@@ -10,7 +10,7 @@ pub(in crate::machine) fn is_open(open: u64, way: usize) -> bool {
 }
 
 impl Order {
-    /// The way whose line leaves of those that are open, all of which hold one.
+    /// Way whose line leaves, among the open ways, all of which hold one.
     pub(in crate::machine) fn leaving_within(&mut self, set: usize, open: u64) -> usize {
         match self.policy {
             Policy::Direct => 0,

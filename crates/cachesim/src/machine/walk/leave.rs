@@ -11,7 +11,7 @@ use crate::machine::view_set::ViewSet;
 use crate::machine::{PRIVATE, SHARED};
 
 impl<L: Listener> Hierarchies<'_, L> {
-    /// A line leaves its set for another one.
+    /// Handles a line that leaves its set for another one.
     pub(super) fn leave_set(&mut self, view: usize, at: usize, key: u64, line: Line) {
         if self.lines(view, at).victims.is_absent() {
             self.leave_level(view, at, line);
@@ -40,13 +40,13 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// A line goes to the next level; nothing waits for it, except perhaps for the bus.
+    /// Sends a line to the next level; nothing waits for it, except perhaps for the bus.
     fn take_bus(&mut self, view: usize, at: usize) {
         let time = self.time(view);
         self.lines(view, at).take_bus(time);
     }
 
-    /// A modified line is given to a level, and on, until one holds it that is write-back.
+    /// Gives a modified line to the next levels, until a write-back one holds it.
     pub(in crate::machine) fn give(&mut self, view: usize, first: usize, address: &Address) {
         let mut to = Some(first);
         while let Some(at) = to {
@@ -90,7 +90,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         self.insert(view, at, set, key, &line);
     }
 
-    /// All levels before an inclusive one lose what lies inside a line of it; gives whether any of that was modified.
+    /// Removes the lines inside a line of an inclusive level from all levels before it; returns whether any was modified.
     fn lose_inside(&mut self, view: usize, at: usize, address: &Address, how: Departure) -> bool {
         let plan = self.plan;
         let bits = plan.levels[at].line_bits;
@@ -117,7 +117,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         is_modified
     }
 
-    /// A level loses a line, wherever it holds it; gives whether it was modified.
+    /// Removes a line from a level, wherever it is; returns whether it was modified.
     fn lose(&mut self, view: usize, at: usize, address: &Address, how: Departure) -> bool {
         let level = self.plan_of(at);
         let key = level.key(address);
@@ -141,7 +141,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         is_modified
     }
 
-    /// A line leaves its set, and the set is left with an empty way.
+    /// Removes a line from its set, leaving an empty way.
     pub(super) fn remove(
         &mut self,
         view: usize,
@@ -165,7 +165,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         Some(line)
     }
 
-    /// Every line leaves a level, its victim cache and stream buffers.
+    /// Removes all lines from a level, its victim cache and stream buffers.
     pub(in crate::machine) fn flush(&mut self, view: usize, at: usize) {
         self.clocks.delays[view] = 0;
         let level = self.plan_of(at);

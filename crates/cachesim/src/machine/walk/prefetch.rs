@@ -9,7 +9,7 @@ use crate::machine::listener::Listener;
 use crate::machine::plan::{Kind, SMALLEST_PAGE_BITS};
 
 impl<L: Listener> Hierarchies<'_, L> {
-    /// What follows a fill.
+    /// Starts the prefetches after a fill.
     pub(super) fn prefetch_behind(&mut self, request: Request<'_>, key: u64) {
         if !self.lines(request.view, request.at).streams.is_absent() {
             self.consider_stream(request, key);
@@ -102,7 +102,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         self.lines(view, at).note_prefetched(slot);
     }
 
-    /// A demand request is over: what follows requests learns from it.
+    /// Trains the prefetchers with a finished demand request.
     #[inline(never)]
     pub(super) fn train(&mut self, request: Request<'_>) {
         self.follow_stride(request);
@@ -163,7 +163,7 @@ fn starts_page(address: &Address) -> bool {
     address.virtual_address.trailing_zeros() >= SMALLEST_PAGE_BITS
 }
 
-/// How many lines ahead of an address the one is that lies so many strides, of a line at least, from it in the same page.
+/// Distance in lines to the address `times` strides ahead, in the same page; a stride counts as one line at least.
 fn lines_ahead(address: u64, stride: i64, times: u32, line_bits: u32) -> Option<i64> {
     let step = stride.signum() * i64::try_from(stride.unsigned_abs().max(1 << line_bits)).ok()?;
     let target = address.checked_add_signed(step.checked_mul(times.into())?)?;
