@@ -46,9 +46,9 @@ pub enum UnfitBlock {
         Block::LONGEST
     )]
     Shape {
-        /// Instructions claimed.
+        /// Number of instructions that the block claims.
         instructions: u16,
-        /// Bytes claimed.
+        /// Length in bytes that the block claims.
         bytes: u16,
         /// Length claimed for the first instruction.
         first_bytes: u8,
@@ -58,11 +58,11 @@ pub enum UnfitBlock {
         "found a reference of an instruction ending at byte {found}, need one between {least} and {most}"
     )]
     Reference {
-        /// Offset claimed.
+        /// The offset that the reference claims, in bytes from the block's start.
         found: u16,
-        /// Least possible.
+        /// The least offset that is possible.
         least: u16,
-        /// Largest possible.
+        /// The largest offset that is possible.
         most: u16,
     },
 }
@@ -76,7 +76,7 @@ impl Block {
         self.check_ends(references.iter().map(|reference| reference.through()))
     }
 
-    /// The same, by the last bytes of the references' instructions.
+    /// Checks the references by `throughs`, the offsets in the block of the last bytes of their instructions.
     pub(crate) fn check_ends(&self, throughs: impl Iterator<Item = u16>) -> Result<(), UnfitBlock> {
         let shape = (1..=Self::LONGEST).contains(&self.bytes)
             && self.instructions >= 1

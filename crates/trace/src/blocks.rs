@@ -13,7 +13,7 @@ const RECENT: usize = 4096;
 pub struct Blocks {
     kinds: Vec<Block>,
     numbers: Vec<u32>,
-    /// The kind that was pushed last, of all with the same hash.
+    /// By hash: the kind that was pushed last of all kinds with that hash.
     recent: Vec<u32>,
 }
 
@@ -37,7 +37,7 @@ impl Blocks {
         self.numbers.clear();
     }
 
-    /// Takes away those from a place on.
+    /// Takes away the blocks from index `place` on, and returns them.
     pub(crate) fn split_off(&mut self, place: usize) -> Blocks {
         Blocks {
             kinds: self.kinds.clone(),
@@ -74,7 +74,7 @@ impl Blocks {
         }
     }
 
-    /// For the decoder, which knows a table already: the table, and numbers that are all to lie within it.
+    /// The table and the numbers, for the decoder, which has a table already. All numbers that it adds must be indices of the table.
     pub(crate) fn parts_mut(&mut self) -> (&mut Vec<Block>, &mut Vec<u32>) {
         (&mut self.kinds, &mut self.numbers)
     }

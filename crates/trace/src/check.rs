@@ -76,7 +76,7 @@ pub struct Checker {
     report: CheckReport,
     table: ProcessTable,
     last_process: ProcessId,
-    /// What an index should say.
+    /// What an index of the chunks seen so far should say.
     seen: TraceIndex,
     place: ChunkPlace,
     /// Block of the chunk that is looked at.
@@ -123,7 +123,7 @@ impl Checker {
         self.seen.chunks.push(entry);
     }
 
-    /// Walks over blocks and the marks between them.
+    /// Checks a chunk's blocks and the marks between them.
     fn parts(&mut self, chunk: &Chunk) {
         let mut references = &chunk.references[..];
         let mut marks = &chunk.marks[..];

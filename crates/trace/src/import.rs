@@ -47,7 +47,7 @@ pub struct Importer<R: BufRead> {
     assembler: Assembler,
     ignored: u64,
     is_over: bool,
-    /// What ended the reading; reported once everything before it has been given.
+    /// The error that ended the reading. It is reported after everything before it.
     failure: Option<ImportError>,
 }
 

@@ -1,12 +1,12 @@
 //! Names of what lies where in the kernel whose instructions are in a trace: functions, variables, and what pages of its memory hold.
 
-/// More than any kernel has.
+/// The largest number of symbols. No kernel has as many.
 const MOST: usize = 1 << 20;
-/// As the kernel's own limit (KSYM_NAME_LEN).
+/// The longest name, in bytes: the kernel's own limit (KSYM_NAME_LEN).
 const LONGEST_NAME: usize = 511;
 const MOST_BYTES: usize = 32 << 20;
 const PAGE: u64 = 4096;
-/// Where it begins nothing is known.
+/// The name of a range in which nothing is known.
 const NOTHING: &str = "-";
 
 /// Names of a kernel's functions, variables and memory, by address.
@@ -17,7 +17,7 @@ pub struct KernelSymbols {
     names: String,
 }
 
-/// How many, since all of them are more than anyone reads.
+/// Prints the number of symbols, because the symbols would be too many.
 impl std::fmt::Debug for KernelSymbols {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "KernelSymbols({})", self.starts.len())
@@ -112,7 +112,7 @@ impl KernelSymbols {
         zstd::bulk::compress(self.format_lines().as_bytes(), 0)
     }
 
-    /// The reverse.
+    /// Decodes the body of a record of symbols, the reverse of `encode`.
     pub(crate) fn decode(body: &[u8]) -> Result<KernelSymbols, &'static str> {
         // What is empty is zero frames to zstd.
         if body.is_empty() {
@@ -137,7 +137,7 @@ fn pairs(text: &[u8]) -> Option<Vec<(u64, &str)>> {
     pairs.collect()
 }
 
-/// What a frame says it holds, within bounds.
+/// The unpacked size that a zstd frame states, at most the limit.
 fn capacity(body: &[u8]) -> usize {
     let claimed = zstd::zstd_safe::get_frame_content_size(body)
         .ok()

@@ -8,14 +8,14 @@ use rustc_hash::FxHashSet;
 
 use crate::{Block, Chunk, Mark, Placed, ProcessId, ProcessTable, Reference};
 
-/// Pages whose first use is kept: the least size that there is.
+/// Bits of the page size in which first uses are kept: the smallest page size that there is.
 const PAGE_BITS: u32 = 12;
 /// Uses that are remembered before all are asked; a power of two.
 const RECENT: usize = 1 << 12;
-/// Bit of an address that is set in the kernel's half, which is the same in all address spaces.
+/// The address bit that is set in the kernel's half, which is the same in all address spaces.
 const KERNEL_BIT: u32 = 47;
 
-/// How something is used: these are distinguished.
+/// The kinds of uses that are distinguished.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Fetch,
@@ -23,10 +23,10 @@ enum Kind {
     Store,
 }
 
-/// What was used, in which address space: number of the line or page, above it the kind.
+/// What was used: the address space, and the number of the line or page, with the kind in the bits above.
 type Use = (ProcessId, u64);
 
-/// Uses that were met, with those met lately in front.
+/// The uses that were seen, with a cache of the latest ones.
 #[derive(Debug)]
 struct Met {
     recent: Vec<Use>,
@@ -46,7 +46,7 @@ impl Met {
         self.all.clear();
     }
 
-    /// Whether it is met for the first time.
+    /// Notes a use. Returns whether it is the first of its kind.
     #[inline]
     fn is_new(&mut self, process: ProcessId, kind: Kind, number: u64) -> bool {
         let used = (process, number | (kind as u64) << 62);
@@ -59,7 +59,7 @@ impl Met {
     }
 }
 
-/// Blocks without a mark of life between them: who runs.
+/// Blocks between two marks of life: the process that runs them.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     start: usize,
@@ -119,7 +119,7 @@ impl LastUses {
         });
     }
 
-    /// Who runs from which block on.
+    /// Notes from which block on which process runs.
     fn follow(&mut self, chunk: &Chunk) {
         self.stretches.clear();
         self.stretches.push(Stretch {
@@ -135,7 +135,7 @@ impl LastUses {
         }
     }
 
-    /// Frames are given to pages when these are used, or stored to, for the first time.
+    /// Keeps the first uses of pages, because pages are given frames when they are first used or first stored to.
     fn first_pages(&mut self, chunk: &Chunk) {
         self.pages.clear();
         let mut stretches = self.stretches.iter().peekable();
@@ -168,7 +168,7 @@ impl LastUses {
         }
     }
 
-    /// From the end: what is met first is the last use.
+    /// Keeps the last uses of lines: goes backwards through the chunk, so that a use seen first is the last one.
     fn last_lines(&mut self, chunk: &Chunk) {
         self.lines.clear();
         let mut end = chunk.blocks.len();
@@ -269,7 +269,7 @@ fn bytes_of_data(reference: Reference) -> (u64, u64) {
     )
 }
 
-/// Whether any line or page of these bytes is met for the first time; then all of them are met.
+/// Notes the use of all lines or pages of these bytes. Returns whether it is the first for any of them.
 #[inline]
 fn is_new(
     met: &mut Met,

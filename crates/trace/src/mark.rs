@@ -77,15 +77,15 @@ pub struct Mapping {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
-    /// A task begins. A task of a new `process` has a copy of its parent's memory, or an empty one without a parent.
+    /// A task begins. A task of a new `process` has a copy of its parent's memory, or empty memory without a parent.
     Birth {
         /// The new task.
         task: TaskId,
-        /// Its address space.
+        /// The task's address space.
         process: ProcessId,
-        /// Who started it; [`TaskId::NONE`] for a command given by the user.
+        /// The task that started it; [`TaskId::NONE`] for a command of the user.
         parent: TaskId,
-        /// Its name (the kernel's `comm` or the last part of the command); hostile data.
+        /// Its name (the kernel's `comm`, or the last part of the command). It is untrusted: escape it before display.
         name: Vec<u8>,
     },
     /// The running task runs another program now, in a new address space.
@@ -102,11 +102,11 @@ pub enum Mark {
         /// The task.
         task: TaskId,
     },
-    /// Another task runs from here on, or the same one again after a time in which every task slept ([`Mark::is_switch`]).
+    /// Another task runs from here on, or the same task after a time in which every task slept ([`Mark::is_switch`]).
     Switch {
-        /// Who ran until here; [`TaskId::NONE`] at the start of a trace.
+        /// The task that ran until here; [`TaskId::NONE`] at the start of a trace.
         from: TaskId,
-        /// Who runs from here.
+        /// The task that runs from here on.
         to: TaskId,
         /// Whether `from` gave the CPU up by itself.
         is_voluntary: bool,
@@ -115,21 +115,21 @@ pub enum Mark {
     },
     /// The running task enters the kernel.
     SyscallEnter {
-        /// Its number on the traced architecture.
+        /// The call's number on the traced architecture.
         number: u16,
     },
     /// The running task comes back from the kernel.
     SyscallExit {
-        /// Its number on the traced architecture.
+        /// The call's number on the traced architecture.
         number: u16,
     },
-    /// The kernel reads or writes memory of the running task on its behalf, during a system call.
+    /// The kernel reads or writes memory of the running task in a system call of that task.
     KernelTouch {
-        /// First address.
+        /// The first address.
         address: u64,
         /// Number of bytes.
         bytes: u64,
-        /// Whether it writes.
+        /// Whether the kernel writes.
         is_store: bool,
     },
     /// The running task faults on a page.
@@ -141,13 +141,13 @@ pub enum Mark {
     Map(Mapping),
     /// A part of the running task's address space is gone.
     Unmap {
-        /// First address.
+        /// The first address.
         start: u64,
         /// Length in bytes.
         bytes: u64,
     },
-    /// The physical page behind a virtual one of the running task, from here on; recorded by sources that know it, before
-    /// the first reference and whenever it changes.
+    /// The physical page of a virtual page of the running task, from here on. Sources that know it record it before the first
+    /// reference, and whenever it changes.
     Page {
         /// Virtual address of the page.
         virtual_address: u64,

@@ -12,9 +12,9 @@ use crate::{Chunk, LastUses, Mark};
 /// Purpose of a chunk of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// What it does is wanted, and belongs to the part of this number, from 0.
+    /// Simulate and count, as part number `part`.
     Count {
-        /// The number.
+        /// The part's number, from 0.
         part: usize,
     },
     /// Only the chunk's effect on caches is wanted.
@@ -28,15 +28,15 @@ pub struct Parts<'f> {
     file: TraceFile<'f>,
     last_uses: LastUses,
     chunk: Chunk,
-    /// In ascending order, and apart from each other.
+    /// The parts, as ranges of instructions in ascending order, which do not touch.
     parts: Vec<Range<u64>>,
     warm_up: u64,
-    /// Where the whole trace is cut besides; empty if only the parts are wanted.
+    /// The instructions at which the whole trace is also cut; empty if only the parts are wanted.
     cuts: Vec<u64>,
-    /// What is left of the chunk that is read, and its first instruction.
+    /// The rest of the chunk that is read, and the number of its first instruction.
     rest: Option<(Chunk, u64)>,
     next: usize,
-    /// Whether there is a switch in the chunk that was read last, and the last one before it with a switch.
+    /// Whether the chunk that was read last has a switch, and the number of the last chunk before it that has one.
     has_switch: bool,
     last_switch: Option<usize>,
     /// First instruction of the piece that was given last.
@@ -175,7 +175,7 @@ impl<'f> Parts<'f> {
         Some(start..end)
     }
 
-    /// What is from an instruction on, and up to where.
+    /// The purpose of the instructions from `at` on, and the first instruction of another purpose.
     fn purpose(&self, at: u64) -> (Purpose, u64) {
         let number = self.parts.partition_point(|part| part.end <= at);
         let part = self
@@ -203,7 +203,7 @@ fn is_switch(mark: &Mark) -> bool {
     matches!(mark, Mark::Switch { .. })
 }
 
-/// How many instructions of a chunk come before its last switch, of those within so many instructions.
+/// How many instructions of a chunk come before the last switch within its first `within` instructions.
 fn last_switch(chunk: &Chunk, within: u64) -> Option<u64> {
     let mut marks = chunk
         .marks
@@ -234,7 +234,7 @@ fn last_switch(chunk: &Chunk, within: u64) -> Option<u64> {
     }
 }
 
-/// How many blocks begin within so many instructions, and how many instructions these have.
+/// How many blocks begin within the first `instructions` instructions, and how many instructions these blocks have.
 fn blocks_before(chunk: &Chunk, instructions: u64) -> (usize, u64) {
     let mut passed = 0;
     for (at, block) in chunk.blocks.iter().enumerate() {

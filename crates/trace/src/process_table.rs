@@ -135,7 +135,7 @@ impl ProcessTable {
         *self.living.entry(process).or_default() += 1;
     }
 
-    /// The address space, if that was the last task in it.
+    /// Notes that a task leaves an address space. Returns the address space if that was its last task.
     fn leave(&mut self, process: ProcessId) -> Option<ProcessId> {
         let living = self.living.get_mut(&process)?;
         *living -= 1;

@@ -9,11 +9,11 @@ pub enum AddressKind {
     Explicit,
     /// The address is always the same.
     Fixed(u64),
-    /// It is always so far after the address of an earlier reference of the shape, which is explicit.
+    /// Its address is a constant distance after the address of an earlier explicit reference of the shape.
     Relative {
-        /// That reference, counted from 0 in the shape.
+        /// The number of that reference in the shape, from 0.
         base: u16,
-        /// How far, modulo 2^48.
+        /// The distance in bytes, modulo 2^48.
         offset: u64,
     },
 }
@@ -40,27 +40,27 @@ pub enum UnfitShape {
     Base {
         /// The relative one.
         reference: usize,
-        /// What it is relative to.
+        /// The reference to which it is relative.
         base: u16,
     },
     /// The blocks claim another number of references.
     #[error("found {found} references, need the {need} that the blocks claim")]
     Count {
-        /// References there.
+        /// The number of references found.
         found: usize,
-        /// References claimed.
+        /// The number of references claimed.
         need: usize,
     },
     /// No block, or more than a shape can have.
     #[error("found {found} blocks, need 1 to {MOST_BLOCKS}")]
     Blocks {
-        /// Blocks there.
+        /// The number of blocks found.
         found: usize,
     },
-    /// More references than a shape can have.
+    /// The shape would have more references than a shape can have.
     #[error("found {found} references, need at most {MOST_REFERENCES}")]
     References {
-        /// References there.
+        /// The number of references found.
         found: usize,
     },
 }
@@ -121,8 +121,8 @@ pub(crate) fn explicit(forms: &[ShapeReference]) -> usize {
 /// A reference of a shape, ready to be completed with an address.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unfold {
-    /// What is added to the explicit address, in the upper bits, if it wraps by itself; below it what else the
-    /// reference says.
+    /// What is added to the explicit address, in the upper bits, where sums wrap at 48 bits. The bits below hold the rest of the
+    /// reference.
     base: u64,
     source: u32,
     /// -1, or 0 if no explicit address matters.
@@ -153,7 +153,7 @@ impl Unfold {
         self.reference_at_upper(explicit << SHIFT)
     }
 
-    /// The same, of an address that stands in the upper bits.
+    /// The reference for an explicit address that is in the upper bits.
     #[inline(always)]
     pub(crate) fn reference_at_upper(&self, explicit: u64) -> Reference {
         Reference(

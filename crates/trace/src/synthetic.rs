@@ -24,7 +24,7 @@ pub const STACK: u64 = 0x7fff_ffff_0000;
 
 /// What one process does.
 trait Program {
-    /// Executes one block of at most `most` instructions and appends its references; none if its turn is over.
+    /// Executes one block of at most `most` instructions and appends its references; returns `None` if its turn is over.
     fn block(&mut self, most: u64, references: &mut Vec<Reference>) -> Option<Block>;
 }
 
@@ -39,7 +39,7 @@ pub struct Synthetic {
 }
 
 impl Synthetic {
-    /// `programs` in turn, `switches` turns of at most `turn_instructions` each.
+    /// Runs `programs` in turn: `switches` turns of at most `turn_instructions` each.
     fn new(programs: Vec<Box<dyn Program + Send>>, turn_instructions: u64, switches: u64) -> Self {
         let turns_left = if programs.is_empty() { 0 } else { switches };
         let (instructions_left, running, is_begun) = (0, TaskId::NONE, false);

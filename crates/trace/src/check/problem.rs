@@ -28,12 +28,12 @@ impl fmt::Display for Problem {
 /// A violated rule of the stream.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
-    /// The chunk claims another running task than the marks before it do.
+    /// The chunk claims another running task than the marks before it.
     #[error("found a chunk that begins with task {found} running, need task {need}")]
     Running {
-        /// As the chunk says.
+        /// The task that runs, as the chunk says.
         found: TaskId,
-        /// As the marks say.
+        /// The task that runs, as the marks say.
         need: TaskId,
     },
     /// A block that cannot be executed.
@@ -48,15 +48,15 @@ pub enum Violation {
     /// Blocks and references do not belong together.
     #[error("found {found} references, need {need} as the blocks claim together")]
     References {
-        /// In the chunk.
+        /// The number in the chunk.
         found: u64,
-        /// As claimed.
+        /// The number as claimed.
         need: u64,
     },
     /// A mark out of order.
     #[error("found a mark before block {found}, need ascending order up to the last block")]
     Order {
-        /// As the mark says.
+        /// The number that the mark says.
         found: u32,
     },
     /// A task that does not get the next number.
@@ -64,7 +64,7 @@ pub enum Violation {
         "found the birth of task {found}, need task {need}: tasks are numbered in order of birth"
     )]
     TaskNumber {
-        /// As the mark says.
+        /// The task that the mark names.
         found: TaskId,
         /// The next one.
         need: TaskId,
@@ -74,7 +74,7 @@ pub enum Violation {
         "found address space {found}, need {need}: address spaces are numbered in order and never reused"
     )]
     ProcessNumber {
-        /// As the mark says.
+        /// The address space that the mark names.
         found: ProcessId,
         /// The next one.
         need: ProcessId,
@@ -82,7 +82,7 @@ pub enum Violation {
     /// A task that was not born, or has ended.
     #[error("found {what} task {task}, need one that was born and has not ended")]
     NotAlive {
-        /// What it does.
+        /// What the task does, for the message.
         what: &'static str,
         /// The task.
         task: TaskId,
@@ -95,22 +95,22 @@ pub enum Violation {
         "found a task born into address space {0}, whose tasks have all ended, need a number of its own"
     )]
     EndedProcess(ProcessId),
-    /// Somebody else leaves the CPU than has it.
+    /// A switch says that another task leaves the CPU than the one that has it.
     #[error("found a switch from task {from}, need one from task {running}, which runs")]
     From {
-        /// As the switch says.
+        /// The task that leaves, as the switch says.
         from: TaskId,
-        /// As the marks before say.
+        /// The task that runs, as the marks before say.
         running: TaskId,
     },
     /// Something that only the running task can do.
     #[error("found {what} of task {task}, need it of task {running}, which runs")]
     NotRunning {
-        /// What it does.
+        /// What the task does, for the message.
         what: &'static str,
         /// The task.
         task: TaskId,
-        /// Who runs.
+        /// The task that runs.
         running: TaskId,
     },
     /// A range of memory that is empty or goes beyond the address space.
@@ -118,11 +118,11 @@ pub enum Violation {
         "found {what} of {bytes} bytes at {start:#x}, need one that is not empty and ends in the address space"
     )]
     Range {
-        /// What it is.
+        /// What kind of range it is, for the message.
         what: &'static str,
-        /// First address.
+        /// Its first address.
         start: u64,
-        /// Its length.
+        /// Its length in bytes.
         bytes: u64,
     },
     /// A page that is none.
@@ -130,9 +130,9 @@ pub enum Violation {
         "found a page of {bytes} bytes at {start:#x}, need a power of two and addresses that are multiples of it"
     )]
     Page {
-        /// Virtual address.
+        /// Its virtual address.
         start: u64,
-        /// Its length.
+        /// Its length in bytes.
         bytes: u64,
     },
     /// An index of another trace, or a damaged one.

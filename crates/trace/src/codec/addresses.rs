@@ -3,12 +3,12 @@
 /// Addresses are 48 bits wide, and counted modulo that.
 pub(super) const ADDRESS_MASK: u64 = (1 << 48) - 1;
 
-/// Addresses stand in the upper bits here, so that what is added to them wraps by itself.
+/// Addresses are kept in the upper 48 bits of a word, so that sums wrap at 48 bits.
 pub(super) const SHIFT: u32 = 16;
 
 /// Residuals of more bits do not go into five bytes.
 pub(super) const NEAR_BITS: u32 = 39;
-/// In five bytes: the residual follows whole, in six bytes more.
+/// A residual of five bytes with this value says that the whole residual follows, in six more bytes.
 pub(super) const FAR: u64 = 0xff_ffff_ffff;
 pub(super) const FAR_BYTES: usize = 11;
 
@@ -21,7 +21,7 @@ pub(super) const fn bytes_of(code: u32) -> usize {
     (BYTES >> (8 * (code & 3)) & 7) as usize
 }
 
-/// Bytes of a residual, and the bits that these hold.
+/// For each width code: the bytes of a residual, and the mask of the bits that they hold.
 pub(super) const WIDTHS: [(usize, u64); 4] = {
     let mut widths = [(0, 0); 4];
     let mut code = 0;
@@ -45,19 +45,19 @@ pub(super) fn is_far(residual: u64) -> bool {
     residual >> NEAR_BITS != 0
 }
 
-/// What is known of one explicit reference of one shape.
+/// The state of the prediction for one explicit reference of one shape.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Slot {
-    /// Its address last time.
+    /// Its last address.
     last: u64,
-    /// How far it is expected to move.
+    /// The move that is expected next.
     stride: u64,
-    /// How far it moved last time.
+    /// Its last move.
     moved: u64,
 }
 
 impl Slot {
-    /// The address that is left to say so much of, in the upper bits.
+    /// Decodes the next residual: returns the reference's address, in the upper bits, and updates the prediction.
     #[inline(always)]
     pub(super) fn decode(&mut self, residual: u64) -> u64 {
         let difference = ((residual >> 1) ^ (residual & 1).wrapping_neg()) << SHIFT;
@@ -74,8 +74,7 @@ impl Slot {
 /// encoded outside the fast loop, so makers of shapes should not exceed this.
 pub const LANES: usize = 4;
 
-/// What is known of some explicit references of one shape that stand one after the other: what so many [`Slot`]s know, side by
-/// side.
+/// The state of the prediction for [`LANES`] consecutive explicit references of one shape: what as many [`Slot`]s hold, as arrays.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Row {
     last: [u64; LANES],
@@ -84,8 +83,8 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// How far each address lies after the expected one, in the upper bits. Of the addresses only the lower 48 bits count.
-    /// Without a branch: whether an address was expected is as hard to foresee for a machine as it was for us.
+    /// How far each address lies after the expected one, in the upper bits. Only the lower 48 bits of the addresses count. The code has
+    /// no branch, because a CPU cannot predict whether an address was expected.
     #[inline(always)]
     pub(super) fn encode(&mut self, addresses: [u64; LANES]) -> [u64; LANES] {
         let Row {
@@ -113,7 +112,7 @@ impl Row {
     }
 }
 
-/// What is left to say of addresses, by how far they lie after the expected ones.
+/// The residuals (zigzag) of addresses that lie these distances after the expected ones.
 #[inline(always)]
 pub(super) fn residuals_of(differences: [u64; LANES]) -> [u64; LANES] {
     differences.map(|difference| (difference << 1 ^ ((difference as i64) >> 63) as u64) >> SHIFT)

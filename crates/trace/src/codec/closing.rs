@@ -10,7 +10,7 @@ use super::marks;
 use super::open::Open;
 use crate::{Placed, TaskId};
 
-/// Where in the stream a record begins.
+/// The position in the stream at which a record begins.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Position {
     pub(crate) instruction: u64,
@@ -18,7 +18,7 @@ pub(crate) struct Position {
     pub(crate) running: TaskId,
 }
 
-/// Turns chunks into bodies of records, using its memory again.
+/// Turns chunks into bodies of records. It reuses its memory.
 pub(crate) struct Closer {
     packer: Packer,
     marks: Vec<u8>,
@@ -94,10 +94,10 @@ impl Closer {
     }
 }
 
-/// Where prediction has left no more than this, packing the rest would cost more time than it is worth in space.
+/// As long as prediction leaves at most this many bytes, columns are not packed: packing would cost more time than its space is worth.
 const PLAIN_BYTES_PER_1000_INSTRUCTIONS: u64 = 235;
 
-/// What was closed so far.
+/// How much was closed so far.
 #[derive(Debug, Default)]
 struct Volume {
     bytes: u64,
@@ -105,7 +105,7 @@ struct Volume {
 }
 
 impl Volume {
-    /// Whether so many bytes more are too many for all instructions so far.
+    /// Whether `bytes` more bytes would be too many for all instructions so far.
     fn is_exceeded_by(&self, bytes: usize) -> bool {
         (self.bytes + bytes as u64) * 1_000 > self.instructions * PLAIN_BYTES_PER_1000_INSTRUCTIONS
     }

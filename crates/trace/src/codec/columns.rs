@@ -5,7 +5,7 @@ use zstd::bulk::{Compressor, Decompressor};
 use super::limits;
 use crate::UnfitShape;
 
-/// Why the body of a chunk is none, although its checksum may fit. Reads well after "the chunk cannot be decoded: ".
+/// Why the body of a chunk cannot be decoded, although its checksum may fit. The text follows "the chunk cannot be decoded: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadBody {
     #[error("it ends inside its head")]
@@ -44,13 +44,13 @@ pub(crate) enum BadBody {
     Place { mark: usize, found: u64, most: u64 },
 }
 
-/// What each column holds, in their order in a chunk.
+/// The columns, in their order in a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Column {
     ShapeAddresses,
     Shapes,
     ShapeReferences,
-    /// Two bits for each executed shape: which of the four predicted successors it is.
+    /// Two bits for each shape that ran: which of the four predicted successors it is.
     SuccessorIndices,
     Mispredictions,
     /// Two bits for each explicit reference.
@@ -78,19 +78,19 @@ const ENTRY_BYTES: usize = 12;
 const PLAIN: u8 = 0;
 const ZSTD: u8 = 1;
 
-/// Prediction has thinned these columns out: level 3 made files of gzip and cc1 3 to 6 % smaller and writing them an
-/// eighth slower.
+/// The level of zstd. Prediction has left little to pack: level 3 made files of gzip and cc1 3 to 6 % smaller, and took an eighth
+/// longer to write.
 const ZSTD_LEVEL: i32 = 1;
 
-/// Packs columns, using its memory again.
+/// Packs columns. It reuses its memory.
 pub(super) struct Packer {
     compressor: Compressor<'static>,
     packed: Vec<u8>,
     made: Vec<u8>,
 }
 
-/// The body of a record, in parts that stand one after the other. Columns that are not packed stay where they are: they are
-/// most of a capture, and to copy them takes as long as to write them.
+/// The body of a record, in consecutive parts. Columns that are not packed are not copied: they are most of a capture, and copying them
+/// takes as long as writing them.
 pub(crate) struct Body<'a>(Vec<&'a [u8]>);
 
 impl<'a> Body<'a> {
@@ -117,8 +117,8 @@ impl Packer {
         })
     }
 
-    /// The body of a chunk: its head, the directory, and the columns, of each whether it is to be packed. It stays as it is
-    /// if that makes it no shorter.
+    /// The body of a chunk: its head, the directory and the columns. Each column says whether it is to be packed; it stays as it is if
+    /// packing makes it no shorter.
     pub(super) fn body<'a>(
         &'a mut self,
         head: &[u8],
@@ -225,7 +225,7 @@ impl<'a> Directory<'a> {
         Ok(Directory(columns))
     }
 
-    /// Length of a column when it is unpacked.
+    /// The unpacked length of a column, in bytes.
     pub(super) fn length(&self, column: usize) -> usize {
         self.0[column].length
     }
@@ -252,7 +252,7 @@ impl Unpacker {
         self.slice(directory, column as usize, into)
     }
 
-    /// A whole column into memory of its very length.
+    /// Unpacks a whole column into memory of exactly its length.
     pub(super) fn slice(
         &mut self,
         directory: &Directory<'_>,

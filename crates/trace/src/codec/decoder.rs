@@ -11,7 +11,7 @@ use super::{limits, marks};
 use crate::shape::{ShapeReference, Unfold, unfold};
 use crate::{Block, Chunk, Placed, Reference, TaskId};
 
-/// What stands at the front of a chunk's body.
+/// The head of a chunk's body: its counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChunkHead {
     pub(crate) blocks: u32,
@@ -47,7 +47,7 @@ impl ChunkHead {
             .collect()
     }
 
-    /// Reads it and checks its counts against the limits.
+    /// Reads the head and checks its counts against the limits. Also returns the bytes after it.
     pub(crate) fn read(body: &[u8]) -> Result<(Self, &[u8]), BadBody> {
         let (head, rest) = body.split_at_checked(HEAD_BYTES).ok_or(BadBody::Head)?;
         let u32_at =
@@ -87,7 +87,7 @@ impl ChunkHead {
         Ok(())
     }
 
-    /// The largest length of each column that these counts allow.
+    /// Checks each column's length against the largest that these counts allow.
     fn check_lengths(&self, directory: &Directory<'_>) -> Result<(), BadBody> {
         let (blocks, references) = (self.blocks as usize, self.references as usize);
         let (kinds, slots) = (self.kinds as usize, self.slots as usize);
@@ -113,7 +113,7 @@ impl ChunkHead {
     }
 }
 
-/// Turns bodies of records into chunks, using its memory again.
+/// Turns bodies of records into chunks. It reuses its memory.
 pub(crate) struct ChunkDecoder {
     unpacker: Unpacker,
     columns: [Vec<u8>; 4],
@@ -190,7 +190,7 @@ impl ChunkDecoder {
         Ok(())
     }
 
-    /// The blocks and their references, from the explicit addresses and what the others are derived from.
+    /// Decodes the blocks and their references, from the explicit addresses and from how the other addresses derive from them.
     fn sequence(
         &mut self,
         head: &ChunkHead,

@@ -15,31 +15,31 @@ pub(crate) struct Piece<'a> {
     pub(crate) blocks: BlockRun<'a>,
     pub(crate) references: &'a [Reference],
     pub(crate) marks: &'a [Placed],
-    /// What the places of the marks are counted from.
+    /// The number of the chunk's first block; the positions of marks are counted from it.
     pub(crate) first_block: usize,
 }
 
 /// Why a piece cannot be encoded.
 #[derive(Debug)]
 pub(crate) enum EncodeError {
-    /// This block of the piece is none.
+    /// Block number `block` of the piece breaks a rule of blocks.
     Unfit { block: usize, why: UnfitBlock },
     /// A shape of the chunk is invalid.
     Shape(UnfitShape),
 }
 
-/// Turns pieces, or one block after the other, into chunks that can be closed, using its memory again.
+/// Turns pieces, or one block after the other, into chunks that can be closed. It reuses its memory.
 pub(crate) struct ChunkEncoder {
     known: Known,
     open: Open,
     waiting: Waiting,
-    /// Shapes by the hash of block and references. Those of equal hashes are linked.
+    /// Shapes by the hash of their blocks and references. Shapes with the same hash are linked.
     by_hash: HashMap<u64, u32>,
     same_hash: Vec<u32>,
     /// The shapes of a piece, block by block.
     ids: Vec<u32>,
     forms: Vec<ShapeReference>,
-    /// Some blocks of it, as they ran.
+    /// The words of some blocks of the piece, as they ran.
     words: Vec<u64>,
 }
 
@@ -62,7 +62,7 @@ impl ChunkEncoder {
         }
     }
 
-    /// Makes a chunk of a piece. Its blocks claim together as many references as it has. Forgets all shapes before.
+    /// Makes a chunk of a piece. Its blocks must claim together as many references as the piece has. Forgets all shapes defined before.
     pub(crate) fn encode(&mut self, piece: Piece<'_>) -> Result<&Open, EncodeError> {
         self.known.clear();
         self.by_hash.clear();
@@ -123,7 +123,7 @@ impl ChunkEncoder {
         Ok(())
     }
 
-    /// The id of a shape, whether or not it is known. It holds until [`Self::encode`] is called.
+    /// The ID of a shape, which is defined if it is not yet known. The ID is valid until [`Self::encode`] is called.
     pub(crate) fn define(
         &mut self,
         blocks: &[Block],
@@ -190,8 +190,8 @@ impl ChunkEncoder {
         self.open.begin(&mut self.known);
     }
 
-    /// Takes shapes until no more ran, or one does not fit what is known of it. Returns how many words were taken, and whether
-    /// the chunk is full.
+    /// Takes shapes until all have been taken, or one does not fit its definition. Returns how many words were taken, and whether the
+    /// chunk is full.
     #[inline]
     pub(crate) fn take<R: ReadWords>(
         &mut self,

@@ -7,7 +7,7 @@ use super::sequence::SUCCESSORS;
 use crate::Block;
 use crate::shape::ShapeReference;
 
-/// How much ran.
+/// How many blocks, references and instructions ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
     pub(crate) instructions: u64,
@@ -41,8 +41,8 @@ impl Totals {
     }
 }
 
-/// The same in one number, so that a sum of all is one addition: 24 bits of instructions, 24 of references, 16 of blocks.
-/// What a few shapes ran fits ([`Sums::room`]).
+/// The same counts in one number, so that one addition adds all: 24 bits of instructions, 24 of references, 16 of blocks. The counts of
+/// a few shapes fit ([`Sums::room`]).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums(pub(super) u64);
 
@@ -62,7 +62,7 @@ impl Sums {
         }
     }
 
-    /// So many shapes can be summed up, of which none is larger.
+    /// How many shapes can be summed up, if none has more than `largest`.
     pub(super) fn room(largest: Totals) -> usize {
         let of = |field: u64, one: u64| (field / one.max(1)) as usize;
         of(Sums::FIELD, largest.instructions)
@@ -71,24 +71,25 @@ impl Sums {
     }
 }
 
-/// What the innermost loop needs to know of a shape, in two lines of a cache and no third: which shape comes next is known late, and
-/// then each line is waited for. What it knows of the chunk holds in one chunk only.
+/// What the innermost loop needs to know of a shape, in two lines of a cache. Which shape comes next is known late, and the loop waits
+/// for each line. What it knows of the chunk holds in one chunk only.
 #[derive(Clone, Debug)]
 #[repr(align(128))]
 pub(super) struct Hot {
-    /// Of the first explicit references. The loop holds on to the shape before while it changes this of the next.
+    /// The prediction of the first explicit references. It is a cell, because the loop holds on to the shape before while it changes
+    /// this one.
     pub(super) row: Cell<Row>,
-    /// The predicted successors: the shapes that were mispredicted after it, the last one first. All are different, but for
-    /// those that are none.
+    /// The predicted successors: the shapes that were mispredicted after this shape, the latest first. All differ, except those that
+    /// are [`NONE`].
     pub(super) predictor: [u32; SUCCESSORS],
-    /// How many explicit references it has; more than any head can say if they do not fit a row.
+    /// Number of explicit references. If they do not fit a row, it is a number larger than any head can say.
     pub(super) explicit: u64,
     pub(super) sums: Sums,
 }
 
 const _: () = assert!(size_of::<Hot>() == 128);
 
-/// In place of a shape's id. None has it.
+/// Stands for no shape; no shape has this ID.
 const NONE: u32 = u32::MAX;
 
 impl Hot {
@@ -110,26 +111,26 @@ impl Hot {
         self.predictor = [NONE; SUCCESSORS];
     }
 
-    /// After a misprediction: the shape that ran becomes the first successor, and the last one is dropped.
+    /// Notes a misprediction: the shape that ran becomes the first successor, and the last one is dropped.
     pub(super) fn update_predictor(&mut self, id: u32) {
         self.predictor.rotate_right(1);
         self.predictor[0] = id;
     }
 
-    /// Forgets what it knows of a chunk.
+    /// Forgets what the shape knows of a chunk.
     pub(super) fn forget(&mut self) {
         self.reset_predictor();
         self.row.take();
     }
 }
 
-/// How many rows the explicit references beyond the first few have.
+/// How many rows are needed for the explicit references beyond the first row.
 #[inline(always)]
 pub(super) fn more_rows(explicit: usize) -> usize {
     explicit.saturating_sub(1) / LANES
 }
 
-/// The rest of it.
+/// The rest of what is known of a shape.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cold {
     pub(super) first_block: u32,
@@ -137,16 +138,16 @@ pub(super) struct Cold {
     pub(super) explicit: u32,
     pub(super) first_form: u32,
     pub(super) references: u32,
-    /// Where the rows are of the explicit references beyond the first few.
+    /// Index of the first of its rows for the explicit references beyond the first row.
     pub(super) first_row: u32,
-    /// The chunk that it last occurred in.
+    /// The number of the chunk in which the shape last occurred.
     pub(super) chunk: u32,
-    /// In that chunk.
+    /// The shape's number in that chunk.
     pub(super) number: u32,
 }
 
 impl Cold {
-    /// Its own of all blocks and forms.
+    /// The shape's own blocks and forms, of the tables of all shapes.
     pub(super) fn parts<'a>(
         &self,
         blocks: &'a [Block],
@@ -166,7 +167,7 @@ impl Cold {
     }
 }
 
-/// What the encoder knows of shapes, by their ids. Number 0 is none: what a chunk begins after.
+/// What the encoder knows of shapes, by ID. ID 0 is the imaginary shape after which a chunk begins.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub(super) hot: Vec<Hot>,
@@ -176,7 +177,8 @@ pub(super) struct Known {
     pub(super) forms: Vec<ShapeReference>,
     /// The most that any shape has of each.
     pub(super) largest: Totals,
-    /// The number of the open chunk. Never 0 once there was one, so that no shape seems to belong to it.
+    /// The number of the open chunk. It is never 0 once a chunk was opened, so that a shape without a chunk does not seem to belong to
+    /// it.
     pub(super) chunk: u32,
 }
 

@@ -21,10 +21,10 @@ pub(crate) const BODY_BYTES: usize = 128 << 20;
 /// A writer begins a new chunk if the references of the open one would be more than this.
 pub(crate) const CUT_REFERENCES: usize = 4 << 20;
 
-/// A writer that is given one block after the other begins a new chunk after so many bytes of residuals.
+/// A writer that is given one block after the other begins a new chunk after this many bytes of residuals.
 pub(crate) const CUT_RESIDUAL_BYTES: usize = 4 << 20;
 
-/// A writer begins a new chunk after so many marks.
+/// A writer begins a new chunk after this many marks.
 pub(crate) const CUT_MARKS: usize = 64 << 10;
 
 /// A writer begins a new chunk if the names and paths of the open one's marks would be more bytes than this.

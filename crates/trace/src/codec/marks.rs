@@ -4,7 +4,7 @@ use super::varint::{Numbers, put};
 use super::{BadBody, limits};
 use crate::{Mark, Placed};
 
-/// Appends marks, whose places are counted from `first_block`.
+/// Appends marks to the column. Their positions are counted from `first_block`.
 pub(super) fn encode(
     column: &mut Vec<u8>,
     marks: &[Placed],
@@ -50,7 +50,7 @@ pub(super) fn decode(
     numbers.end()
 }
 
-/// About how many bytes a mark takes, to know when a chunk is full of them.
+/// About how many bytes a mark takes, to know when a chunk is full.
 pub(crate) fn text_bytes(mark: &Mark) -> usize {
     match mark {
         Mark::Birth { name, .. } | Mark::Exec { name, .. } => name.len(),
@@ -59,7 +59,7 @@ pub(crate) fn text_bytes(mark: &Mark) -> usize {
     }
 }
 
-/// The longest text of a mark, if it is longer than a file can hold.
+/// The length of the mark's longest text, if it is longer than a file can hold.
 pub(crate) fn oversized(mark: &Mark) -> Option<usize> {
     let longest = match mark {
         Mark::Map(mapping) => mapping.path.len().max(mapping.build_id.len()),

@@ -12,10 +12,10 @@ pub(super) struct Counts {
     pub(super) ran: usize,
     pub(super) explicit: usize,
     pub(super) residual_bytes: usize,
-    /// Without what is in `sums`.
+    /// The totals, without what is in `sums`.
     totals: Totals,
     pub(super) sums: Sums,
-    /// So many shapes fit at least before it must be seen whether the chunk is full.
+    /// How many more shapes fit at least before the chunk's limits must be checked.
     pub(super) room: usize,
     /// Id of the shape that ran last.
     pub(super) current: u32,
@@ -26,14 +26,14 @@ impl Counts {
         self.totals.plus(self.sums.totals())
     }
 
-    /// Empties the sums, which hold so much only.
+    /// Adds the sums to the totals and empties them, because sums can hold only a few shapes.
     pub(super) fn add_up(&mut self) -> Totals {
         self.totals = self.totals();
         self.sums = Sums::default();
         self.totals
     }
 
-    /// There are larger shapes than when it was seen how many fit.
+    /// Notes that there are larger shapes than when `room` was computed.
     pub(super) fn forget_room(&mut self) {
         self.room = 0;
     }
@@ -80,8 +80,7 @@ impl Table {
     }
 }
 
-/// As long as the longest chunk needs, and a power of two, so that no place need be looked at twice: a masked one is
-/// always inside.
+/// Room for the indices of the longest chunk. It is a power of two, so that a masked index needs no check of bounds.
 pub(super) const INDICES: usize = 1 << 19;
 pub(super) const WIDTHS: usize = 1 << 21;
 pub(super) const RESIDUALS: usize = 1 << 26;
@@ -105,7 +104,7 @@ pub(crate) struct Open {
     pub(super) residuals: Box<[u8; RESIDUALS + SLACK]>,
 }
 
-/// Memory that is only there where it is used.
+/// Memory of zeros, which the kernel provides only once it is used.
 pub(super) fn zeroed<T: Copy + Default + std::fmt::Debug, const LENGTH: usize>() -> Box<[T; LENGTH]>
 {
     vec![T::default(); LENGTH]
@@ -160,7 +159,7 @@ impl Open {
         );
     }
 
-    /// Of a chunk that has ended.
+    /// The successor indices of a chunk that has ended.
     pub(super) fn indices(&self) -> &[u8] {
         &self.packed_indices
     }

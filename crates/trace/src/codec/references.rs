@@ -6,20 +6,21 @@ use super::shapes::Shape;
 use crate::Reference;
 use crate::shape::Unfold;
 
-/// References are put together so many at once.
+/// How many references are put together at once.
 pub(super) const STEP: usize = 2;
-/// Slots are written so many at once.
+/// How many slots are written at once.
 pub(super) const SLOTS: usize = 8;
-/// Numbers of blocks are written so many at once.
+/// How many numbers of blocks are written at once.
 pub(super) const KINDS: usize = 2;
-/// Residuals are read eight bytes at once, those that are far in eleven.
+/// How many zero bytes follow the residuals: they are read eight bytes at once, far ones eleven.
 const PADDING: usize = 16;
 
 /// Shapes that ran and explicit references that are put together at once: what passes from one step to the next stays in the
 /// machine's nearest caches.
 pub(super) const RUNS: usize = 2048;
 pub(super) const EXPLICIT: usize = 1 << 13;
-/// Room for them, and for all of the shape that comes last. A power of two, so that a masked place is always inside.
+/// Room for the references put together at once, and for all of the last shape. It is a power of two, so that a masked index needs no
+/// check of bounds.
 pub(super) const ROOM: usize = 1 << 17;
 
 const _: () = assert!(ROOM >= EXPLICIT + u16::MAX as usize + SLOTS);
@@ -28,9 +29,9 @@ const _: () = assert!(ROOM >= EXPLICIT + u16::MAX as usize + SLOTS);
 pub(super) struct Residuals<'a> {
     widths: &'a [u8],
     bytes: &'a [u8],
-    /// Without the padding.
+    /// Length of the residuals without the padding, in bytes.
     length: usize,
-    /// How many addresses are read, and how many bytes.
+    /// How many addresses were read, and how many bytes.
     number: usize,
     place: usize,
 }
@@ -48,7 +49,7 @@ impl<'a> Residuals<'a> {
         }
     }
 
-    /// The addresses of the next explicit references, whose slots these are, in the upper bits.
+    /// Reads the addresses of the next explicit references, in the upper bits. `slots` says to which slots they belong.
     #[inline(never)]
     pub(super) fn read(
         &mut self,
@@ -124,7 +125,7 @@ fn far(residuals: &[u8], place: usize) -> Result<u64, BadBody> {
         .fold(0, |number, &byte| number << 8 | u64::from(byte)))
 }
 
-/// Puts the references of some shapes together; gives how many. There is room after them for what is written too much.
+/// Puts the references of some shapes together and returns their number. After them there is room for a whole last step.
 #[inline(never)]
 pub(super) fn put_together(
     shapes: &[Shape],

@@ -14,8 +14,8 @@ pub(super) struct Waiting {
 
 impl Waiting {
     pub(super) const MOST: usize = 1024;
-    /// Room for those of the longest block that has a head, and for what is written too much. A power of two, so that a masked
-    /// place is always inside.
+    /// Room for the residuals of the longest block that has a head, and for a whole last step. It is a power of two, so that a masked
+    /// index needs no check of bounds.
     pub(super) const ROOM: usize = 2048;
 
     pub(super) fn new() -> Waiting {
@@ -107,13 +107,13 @@ fn far(residual: u64) -> [u8; FAR_BYTES] {
     bytes
 }
 
-/// A group whose bytes stand one after the other, half of it in each part.
+/// The consecutive bytes of a group of residuals: half of the group in each part.
 struct Packed {
     codes: u8,
     parts: [[u8; 16]; 2],
-    /// In the first part.
+    /// How many bytes the first part has.
     first_bytes: u8,
-    /// In both.
+    /// How many bytes both parts have.
     bytes: u8,
 }
 
@@ -137,7 +137,7 @@ impl Packed {
     }
 }
 
-/// Packs a group at once, if the machine can, and if none of it is far.
+/// Packs a group at once; `None` if the machine cannot, or if a residual is far.
 #[inline(always)]
 fn pack(wide: Wide, group: [u64; LANES]) -> Option<Packed> {
     #[cfg(target_arch = "x86_64")]
@@ -159,7 +159,7 @@ mod pack_at_once {
     #[repr(align(16))]
     struct Moves([[u8; 16]; 16]);
 
-    /// For the codes of two residuals: which of their 16 bytes go where.
+    /// For the codes of two residuals: where each of their 16 bytes goes.
     static MOVES: Moves = {
         let mut moves = [[0x80; 16]; 16];
         let mut codes = 0;
@@ -184,7 +184,7 @@ mod pack_at_once {
         bytes: u8,
     }
 
-    /// By the lower bits of the four codes, and 16 times the upper ones.
+    /// By the lower bits of the four codes, plus 16 times the upper bits.
     static GROUPS: [Group; 256] = {
         let mut groups = [Group {
             codes: 0,

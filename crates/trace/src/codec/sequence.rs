@@ -5,16 +5,16 @@ use super::references::{EXPLICIT, KINDS, ROOM, RUNS, SLOTS};
 use super::shapes::{NO_SHAPE, Shape};
 use super::varint::Numbers;
 
-/// How many successors are predicted for each shape.
+/// Number of successors that are predicted for each shape.
 pub(super) const SUCCESSORS: usize = 4;
-/// Bits of the index of one of them, the *successor index*.
+/// Number of bits of a *successor index*.
 pub(super) const INDEX_BITS: usize = SUCCESSORS.ilog2() as usize;
 
-/// Unpacks the sequence, some of it at once.
+/// Unpacks the sequence of shapes, a part at a time.
 pub(super) struct SequenceReader<'a> {
     indices: &'a [u8],
     mispredictions: Numbers<'a>,
-    /// Of each shape, and of the start of the chunk: the successors that are predicted.
+    /// The predicted successors of each shape, and of the start of the chunk.
     predictors: &'a mut [[u32; SUCCESSORS]],
     /// Blocks in the chunk that are not read yet.
     blocks: usize,
@@ -34,7 +34,7 @@ pub(super) struct Sums {
     pub(super) instructions: u64,
 }
 
-/// How much was read at once.
+/// How much was read in one step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub(super) ran: usize,
@@ -43,7 +43,7 @@ pub(super) struct Step {
 }
 
 impl<'a> SequenceReader<'a> {
-    /// Begins a sequence of so many blocks. `predictors` is memory to be used.
+    /// Begins a sequence of `blocks` blocks. `predictors` is memory to use.
     pub(super) fn new(
         indices: &'a [u8],
         mispredictions: Numbers<'a>,
@@ -68,10 +68,10 @@ impl<'a> SequenceReader<'a> {
         Ok(reader)
     }
 
-    /// The shapes that ran next, as many as fit, the numbers of their blocks, and which slot each of their explicit references
-    /// has. There is room after the numbers of the chunk's blocks for what is written too much.
+    /// Reads the next shapes that ran, as many as fit: the numbers of their blocks, and the slot of each of their explicit references.
+    /// After the numbers there must be room for a whole last step.
     ///
-    /// A function of its own, as are the two steps after it: each needs all registers.
+    /// This and the two steps after it are separate functions, because each needs all registers.
     #[inline(never)]
     pub(super) fn read(
         &mut self,
@@ -138,7 +138,7 @@ impl<'a> SequenceReader<'a> {
         })
     }
 
-    /// After the last block.
+    /// Ends the sequence after its last block. Returns what ran.
     pub(super) fn end(self) -> Result<Sums, BadBody> {
         if self.next_misprediction != usize::MAX {
             return Err(BadBody::Misprediction {
@@ -217,7 +217,7 @@ fn fill<const AT_ONCE: usize>(numbers: &mut [u32], first: u32, wanted: usize) {
     }
 }
 
-/// The same, of the few that need more.
+/// Fills in consecutive numbers for the few shapes that have more blocks than one step writes.
 #[cold]
 #[inline(never)]
 fn fill_on(numbers: &mut [u32], first: u32, wanted: usize) {

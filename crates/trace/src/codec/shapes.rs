@@ -9,7 +9,7 @@ use crate::{Block, BlockFlags, Reference};
 /// No shape: what nothing has run after yet.
 pub(super) const NO_SHAPE: u32 = u32::MAX;
 
-/// Beside the flags of a block: it belongs to the same shape as the block before.
+/// A bit beside the flags of a block: it belongs to the same shape as the block before.
 const CONTINUES: u64 = 256;
 
 const STORE: u64 = 32;
@@ -79,19 +79,19 @@ fn signed(difference: u64) -> u64 {
     zigzag((difference << 16) as i64 >> 16)
 }
 
-/// Where the address of the next block is expected: where this one ends.
+/// The end of a block, at which the next block is expected.
 pub(super) fn end_of(block: &Block) -> u64 {
     block.address.wrapping_add(block.bytes.into())
 }
 
-/// A shape: where in other tables its blocks and references are.
+/// A shape: the indices of its blocks and references in other tables.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shape {
-    /// AddressKind of its first block among all.
+    /// Index of its first block in the table of blocks.
     pub(super) first_block: u32,
-    /// AddressKind of its first reference among the forms.
+    /// Index of its first reference in the table of forms.
     pub(super) first_form: u32,
-    /// AddressKind of its first explicit reference among the slots.
+    /// Index of its first explicit reference in the table of slots.
     pub(super) first_slot: u32,
     pub(super) explicit: u16,
     pub(super) references: u16,
@@ -149,7 +149,7 @@ impl<'a> ShapeReader<'a> {
         }
     }
 
-    /// Reads a whole table of known size; every shape in it is one that can be. Returns how many references are explicit.
+    /// Reads a whole table of known size, and checks each shape in it. Returns how many references are explicit.
     pub(super) fn read(
         mut self,
         block_count: usize,
@@ -199,7 +199,7 @@ impl<'a> ShapeReader<'a> {
         complete(shapes, blocks, forms)
     }
 
-    /// The next block, and whether it belongs to the same shape as the one before.
+    /// Reads the next block, and whether it belongs to the same shape as the block before.
     fn block(&mut self) -> Result<(Block, bool), BadBody> {
         let address = self
             .expected
@@ -218,7 +218,7 @@ impl<'a> ShapeReader<'a> {
         Ok((block, flags & CONTINUES != 0))
     }
 
-    /// The references of a block, of whose shape there are `before` already.
+    /// Reads the references of a block, whose shape has `before` references already.
     fn references(
         &mut self,
         block: &Block,

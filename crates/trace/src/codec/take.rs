@@ -13,13 +13,13 @@ use crate::shape::ShapeReference;
 
 /// A way to read words, which may be in memory that another process writes.
 pub trait ReadWords {
-    /// What holds a word.
+    /// The type in which a word is kept.
     type Word;
 
     /// A word as a number.
     fn one(word: &Self::Word) -> u64;
 
-    /// The same of four that stand one after the other.
+    /// Reads four consecutive words.
     fn four(words: &[Self::Word; 4]) -> [u64; 4];
 }
 
@@ -41,8 +41,8 @@ impl ReadWords for OwnWords {
     }
 }
 
-/// Shapes as they ran, one after the other: of each its head and then its explicit addresses, of which the lower 48 bits
-/// count. The lower half of a head gives the shape, by `numbers`; the upper half is how many addresses follow.
+/// Shapes as they ran. Each has a head and its explicit addresses, of which the lower 48 bits count. The lower half of a head is the
+/// shape, an index of `numbers`; the upper half is how many addresses follow.
 pub(super) struct Ran<'a, R: ReadWords> {
     pub(super) words: &'a [R::Word],
     /// 0, or a number that no shape has, if there is none.
@@ -50,7 +50,7 @@ pub(super) struct Ran<'a, R: ReadWords> {
 }
 
 impl<'a, R: ReadWords> Ran<'a, R> {
-    /// The next shape and its explicit addresses; none if the words end, or are no shape's.
+    /// The next shape's ID and its explicit addresses; `None` if the words end or name no shape.
     #[inline(always)]
     fn next(&self) -> Option<(u32, &'a [R::Word])> {
         let (head, rest) = self.words.split_first()?;
@@ -63,14 +63,14 @@ impl<'a, R: ReadWords> Ran<'a, R> {
         Some((shape, rest.get(..(head >> 32) as usize)?))
     }
 
-    /// Passes over so many words.
+    /// Skips `words` words.
     #[inline(always)]
     fn pass(&mut self, words: usize) {
         self.words = self.words.get(words..).unwrap_or_default();
     }
 }
 
-/// Takes shapes until no more ran, or one does not fit what is known of it. Returns whether the chunk is full instead.
+/// Takes shapes until all have been taken, or one does not fit its definition. Returns whether the chunk is full instead.
 pub(super) fn take<R: ReadWords>(
     known: &mut Known,
     open: &mut Open,
@@ -117,8 +117,7 @@ fn take_some<R: ReadWords>(
     true
 }
 
-/// Takes shapes that were predicted and have no more explicit references than fit a row, as long as there is room. Returns
-/// whether more of them may come.
+/// Takes shapes that were predicted and whose explicit references fit a row, as long as there is room. Returns whether more may follow.
 #[inline(always)]
 fn take_predicted<R: ReadWords>(
     known: &mut Known,
@@ -186,7 +185,7 @@ fn take_predicted<R: ReadWords>(
     taken == most
 }
 
-/// Takes the next shape, whatever it is. False if it is none, or does not fit what is known of it.
+/// Takes the next shape, whatever it is. Returns false if there is none, or it does not fit its definition.
 #[inline(always)]
 fn take_any<R: ReadWords>(
     known: &mut Known,
@@ -287,7 +286,7 @@ fn padded<R: ReadWords>(words: &[R::Word]) -> [u64; LANES] {
     addresses
 }
 
-/// So many shapes fit at least, of which none is larger; none if the chunk should end here.
+/// How many shapes of at most the size `largest` fit at least; `None` if the chunk should end here.
 #[cold]
 #[inline(never)]
 fn room_for(largest: Totals, counts: &mut Counts) -> usize {
@@ -312,7 +311,7 @@ fn room_for(largest: Totals, counts: &mut Counts) -> usize {
         .max(1)
 }
 
-/// Another shape ran than those that were predicted.
+/// Notes that another shape ran than the predicted ones.
 #[cold]
 #[inline(never)]
 fn mispredict(table: &mut Table, ran: usize, shape: u64) {

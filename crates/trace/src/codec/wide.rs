@@ -4,7 +4,7 @@
 #[cfg(target_arch = "x86_64")]
 pub(super) use pulp::x86::V3;
 
-/// What the machine has.
+/// Which wide instructions the machine has.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wide {
     #[cfg(target_arch = "x86_64")]
@@ -19,7 +19,7 @@ impl Wide {
         }
     }
 
-    /// Calls a function that is compiled for what the machine has: what is to profit must be inlined into it.
+    /// Calls a function, compiled for the machine's wide instructions. What is to use them must be inlined into it.
     #[inline(always)]
     pub(super) fn call<R>(self, function: impl FnOnce() -> R) -> R {
         #[cfg(target_arch = "x86_64")]

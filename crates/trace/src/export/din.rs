@@ -110,7 +110,7 @@ impl<W: Write> Text<'_, W> {
         self.fetch(block, &mut fetched, u64::from(block.bytes) - 1)
     }
 
-    /// Fetches the pieces of the block that are not fetched yet, up to its byte `through`.
+    /// Writes the pieces of the block's code that were not yet written, up to its byte `through`.
     fn fetch(&mut self, block: &Block, fetched: &mut u64, through: u64) -> io::Result<()> {
         if *fetched > through {
             return Ok(());

@@ -85,8 +85,8 @@ fn write_block(
     Ok(())
 }
 
-/// Where each instruction of a block ends, as offsets. There are as many as the block says, unless its references do
-/// not leave room for that.
+/// The end of each instruction of a block, as offsets. There are as many as the block claims, unless its references leave no room for
+/// that.
 fn lay_out(block: &Block, references: &[Reference], ends: &mut Vec<u16>) {
     let first = u16::from(block.first_bytes);
     ends.clear();

@@ -2,11 +2,11 @@ use std::collections::BTreeSet;
 
 use crate::{Block, Chunk, Event, ProcessId, ProcessTable, Reference};
 
-/// The blocks of one process, or of all of them one after another.
+/// Selects the blocks of one process, or of all processes in turn.
 pub(super) struct Selection {
     only: Option<ProcessId>,
     table: ProcessTable,
-    /// Those whose blocks were chosen.
+    /// The processes whose blocks were selected.
     processes: BTreeSet<ProcessId>,
 }
 
@@ -19,7 +19,7 @@ impl Selection {
         }
     }
 
-    /// Hands each chosen block of the next chunk with its references to `take`, until that fails.
+    /// Passes each selected block of the next chunk and its references to `take`, until that fails.
     pub(super) fn blocks<E>(
         &mut self,
         chunk: &Chunk,
@@ -40,7 +40,7 @@ impl Selection {
         Ok(())
     }
 
-    /// How many processes the chosen blocks are of.
+    /// How many processes the selected blocks belong to.
     pub(super) fn processes(&self) -> usize {
         self.processes.len()
     }

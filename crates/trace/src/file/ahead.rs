@@ -12,8 +12,8 @@ use crate::Chunk;
 /// Chunks that wait at most: one to take while the next is decoded, and one for slack.
 const WAITING: usize = 2;
 
-/// How much nicer the decoder is than the user of its chunks. If all CPUs simulate, it runs on the one that waits for another then, and
-/// not in the way of the one that is waited for: two designs on two CPUs take 6 % less.
+/// The niceness of the decoder relative to the user of its chunks. If all CPUs simulate, the decoder then runs on a CPU that waits, and
+/// does not delay the one that others wait for: two designs on two CPUs take 6 % less time.
 const NICENESS: i32 = 10;
 
 type Outcome = Result<(Chunk, bool), ReadTraceError>;

@@ -68,7 +68,7 @@ impl<W: Write> Appender<W> {
         self.symbols = symbols;
     }
 
-    /// Ends the trace with its index, and hands back what it was written to, flushed.
+    /// Ends the trace with its index. Returns the writer, flushed, and what was written.
     pub(super) fn finish(mut self) -> Result<(W, Written), WriteTraceError> {
         self.end().map_err(|source| self.failed(source))?;
         let written = self.written();
@@ -87,7 +87,7 @@ impl<W: Write> Appender<W> {
         self.records.get_mut().flush()
     }
 
-    /// What was written so far.
+    /// How much was written so far.
     pub(super) fn written(&self) -> Written {
         Written {
             chunks: self.index.chunks.len() as u64,
@@ -97,12 +97,12 @@ impl<W: Write> Appender<W> {
         }
     }
 
-    /// What it is written to.
+    /// The writer.
     pub(super) fn get_ref(&self) -> &W {
         self.records.get_ref()
     }
 
-    /// Closes a chunk and appends it. The places of the marks are counted from `first_block`.
+    /// Closes a chunk and appends it. The positions of the marks are counted from `first_block`.
     pub(super) fn close(
         &mut self,
         open: &Open,

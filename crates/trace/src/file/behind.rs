@@ -13,14 +13,14 @@ use crate::{KernelSymbols, Placed};
 /// Chunks that are not written yet, at most, beside the one that is being filled.
 const WAITING: usize = 4;
 
-/// A chunk with its marks.
+/// A chunk with its marks, to be written.
 #[derive(Debug)]
 struct Job {
     open: Open,
     marks: Vec<Placed>,
 }
 
-/// What is to be written, in its order, and memory for more.
+/// The chunks that are to be written, in order, and memory for more.
 #[derive(Debug)]
 struct Queue {
     waiting: VecDeque<Job>,
@@ -34,11 +34,12 @@ struct Shared<W> {
     queue: Mutex<Queue>,
     /// The thread has something to do.
     called: Condvar,
-    /// Who holds it takes the next of the queue: they are written in their order. None when the trace has ended.
+    /// The appender; `None` once the trace has ended. Whoever holds it writes the next chunk of the queue, so chunks are written in
+    /// order.
     appender: Mutex<Option<Appender<W>>>,
 }
 
-/// What a panic left behind is whole: an appender whose record is not takes no other.
+/// Locks a mutex, even after a panic. What a panic leaves is whole: an appender whose last record is not whole takes no other.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -109,10 +110,11 @@ impl<W: Write + Send + 'static> Behind<W> {
         })
     }
 
-    /// Memory for the next chunk and its marks. Writes one if too many are not written yet.
+    /// Memory for the next chunk and its marks. If too many chunks wait, it first writes one.
     ///
     /// # Errors
-    /// If a chunk before could not be written.
+    ///
+    /// If an earlier chunk could not be written.
     pub(super) fn spare(&mut self) -> Result<(Open, Vec<Placed>), WriteTraceError> {
         loop {
             let mut queue = locked(&self.shared.queue);
@@ -127,14 +129,14 @@ impl<W: Write + Send + 'static> Behind<W> {
         }
     }
 
-    /// Has a chunk written.
+    /// Queues a chunk to be written.
     pub(super) fn append(&mut self, open: Open, marks: Vec<Placed>) {
         let mut queue = locked(&self.shared.queue);
         queue.waiting.push_back(Job { open, marks });
         self.shared.called.notify_one();
     }
 
-    /// Writes a chunk, if one waits and no other thread is writing. Returns whether it has.
+    /// Writes a chunk, if one waits and no other thread is writing. Returns whether it did.
     pub(super) fn write_one(&mut self) -> bool {
         self.shared
             .appender

@@ -17,11 +17,11 @@ pub enum WriteTraceError {
     Append {
         /// Whole chunks in the file.
         chunks: u64,
-        /// Instructions in them.
+        /// Instructions in those chunks.
         instructions: u64,
-        /// Where the last whole record ends.
+        /// The end of the last whole record, in bytes from the file's start.
         bytes: u64,
-        /// What the kernel said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A block of the chunk is none.
@@ -31,7 +31,7 @@ pub enum WriteTraceError {
     Unfit {
         /// Index in the chunk.
         block: u64,
-        /// What is wrong with it.
+        /// The rule that the block breaks.
         why: UnfitBlock,
     },
     /// The chunk's parts do not belong together.
@@ -39,23 +39,23 @@ pub enum WriteTraceError {
     Parts {
         /// What was counted.
         what: &'static str,
-        /// How many there are.
+        /// The number found.
         found: u64,
-        /// How many there should be.
+        /// The number needed.
         need: u64,
     },
-    /// A mark stands before the one in front of it, or after the last block.
+    /// A mark stands before the mark in front of it, or after the last block.
     #[error(
         "found mark {mark} before block {found}, need one between {least} and {most}; mend its source"
     )]
     Place {
         /// Index in the chunk.
         mark: usize,
-        /// Block it claims.
+        /// The block that the mark claims to precede.
         found: u32,
-        /// Least possible.
+        /// The least possible.
         least: u32,
-        /// Largest possible.
+        /// The largest possible.
         most: u64,
     },
     /// A name, path or build ID is too long.
@@ -65,9 +65,9 @@ pub enum WriteTraceError {
     Text {
         /// Index in the chunk.
         mark: usize,
-        /// Its length.
+        /// The length of the text in bytes.
         found: usize,
-        /// The longest.
+        /// The largest length in bytes.
         most: usize,
     },
     /// A thread could not be started.
@@ -101,22 +101,22 @@ pub enum ReadTraceError {
          record; {before} before it can be used, what followed is lost: trace again for the rest"
     )]
     Cut {
-        /// Where the record begins that is not whole.
+        /// Where the record that is not whole begins, in bytes.
         offset: u64,
-        /// Where the file ends.
+        /// Where the file ends, in bytes.
         end: u64,
-        /// What was read before.
+        /// How much was read before.
         before: Before,
     },
-    /// The file ends between records, before its index.
+    /// The file ends between two records, before its index.
     #[error(
         "found the end of the file at byte {offset} and no index, need both: the tracing program was stopped; \
          {before} before it can be used, what followed was never written: trace again for the rest"
     )]
     Unfinished {
-        /// Where the file ends.
+        /// Where the file ends, in bytes.
         offset: u64,
-        /// What was read before.
+        /// How much was read before.
         before: Before,
     },
     /// A record is not what was written.
@@ -125,11 +125,11 @@ pub enum ReadTraceError {
          it can be used, what follows is lost: copy the file again from its source, or trace again"
     )]
     Damaged {
-        /// Where the record begins.
+        /// Where the record begins, in bytes.
         offset: u64,
-        /// What is wrong.
+        /// What is wrong with the record.
         what: String,
-        /// What was read before.
+        /// How much was read before.
         before: Before,
     },
     /// The trace has no index, so it cannot be read from the middle.
@@ -143,14 +143,14 @@ pub enum ReadTraceError {
          them, all else can be used without"
     )]
     Symbols(String),
-    /// There is no such instruction.
+    /// The trace has no such instruction.
     #[error(
         "found {instructions} instructions, need more than {wanted} to begin there; choose an earlier one"
     )]
     Beyond {
-        /// Instruction asked for.
+        /// The instruction that was asked for, from 0.
         wanted: u64,
-        /// How many there are.
+        /// The number of instructions in the trace.
         instructions: u64,
     },
     /// The file cannot be read at all.
@@ -159,11 +159,11 @@ pub enum ReadTraceError {
         read_remedy(.source, "one that can")
     )]
     Io {
-        /// Where.
+        /// Where reading failed, in bytes.
         offset: u64,
-        /// What the kernel said.
+        /// The error of the system.
         source: io::Error,
-        /// What was read before.
+        /// How much was read before.
         before: Before,
     },
     /// A thread or memory could not be had.

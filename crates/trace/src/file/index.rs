@@ -86,7 +86,11 @@ impl TraceIndex {
         Ok(body)
     }
 
-    /// Reads an index; says what is wrong with it.
+    /// Reads an index.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, as text.
     pub(super) fn decode(body: &[u8]) -> Result<Self, &'static str> {
         const SHORT: &str = "the index ends too early";
         let mut rest = body;

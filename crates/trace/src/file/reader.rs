@@ -164,7 +164,7 @@ impl<R: Read> TraceReader<R> {
         Ok(())
     }
 
-    /// After the footer there must be nothing.
+    /// Reports bytes after the footer.
     fn end(&mut self) -> Result<(), ReadTraceError> {
         let offset = self.offset;
         match self.fill(1)? {

@@ -6,15 +6,15 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 use crate::codec::Body;
 
-/// What every trace begins with: not text, and damaged by whatever mangles line ends (after PNG's signature).
+/// The first bytes of every trace. They are no text, and a transfer that changes line ends damages them (after PNG's signature).
 pub(super) const MAGIC: [u8; 8] = *b"\x89SCT\r\n\x1a\n";
 
-/// What every record begins with.
+/// The first bytes of every record.
 const RECORD: [u8; 4] = *b"SCtr";
 
 pub(super) const HEAD_BYTES: usize = 32;
 
-/// What a record holds.
+/// The kinds of records.
 pub(super) mod kind {
     pub(in crate::file) const HEADER: u16 = 1;
     pub(in crate::file) const CHUNK: u16 = 2;
@@ -23,7 +23,7 @@ pub(super) mod kind {
     pub(in crate::file) const KERNEL_SYMBOLS: u16 = 5;
 }
 
-/// Flag of a record that a reader who does not know its kind may skip.
+/// A flag of a record: a reader that does not know its kind may skip it.
 pub(super) const MAY_BE_SKIPPED: u16 = 1;
 
 /// The head of a record.
@@ -68,7 +68,11 @@ impl Head {
         head
     }
 
-    /// Reads a head; says what is wrong with it.
+    /// Reads the head of a record.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, as text.
     pub(super) fn parse(head: &[u8; HEAD_BYTES]) -> Result<Self, &'static str> {
         let u32_at =
             |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
@@ -102,13 +106,13 @@ pub(super) struct Records<W> {
     into: W,
     number: u32,
     bytes: u64,
-    /// A part of a record may stand at the end: nothing can follow it.
+    /// Whether a part of a record may stand at the end, so that nothing can follow.
     is_broken: bool,
 }
 
 impl<W: Write> Records<W> {
-    /// Writes nothing yet: the first record goes with what every trace begins with, so that a trace that is ended at its very
-    /// beginning is empty or has its header.
+    /// Begins a trace, without writing yet. The magic is written with the first record, so that a trace that ends at once is empty or
+    /// has its header.
     pub(super) fn begin(into: W) -> Self {
         Records {
             into,
@@ -138,7 +142,7 @@ impl<W: Write> Records<W> {
         Ok(())
     }
 
-    /// So many bytes were written so far.
+    /// How many bytes were written so far.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -156,7 +160,7 @@ impl<W: Write> Records<W> {
     }
 }
 
-/// All of them, with one call where the system takes them so. The standard library's own is not stable yet.
+/// Writes all parts, with one system call if possible. The standard library's function for that is not stable yet.
 fn write_parts(into: &mut impl Write, mut parts: &mut [IoSlice<'_>]) -> io::Result<()> {
     IoSlice::advance_slices(&mut parts, 0);
     while !parts.is_empty() {

@@ -10,7 +10,7 @@ use crate::{Chunk, KernelSymbols};
 
 const FOOTER_BYTES: u64 = HEAD_BYTES as u64 + 8;
 
-/// What a trace can be read from.
+/// What a trace can be read from with seeking.
 trait Source: Read + Seek {}
 
 impl<F: Read + Seek> Source for F {}
@@ -200,7 +200,11 @@ fn read_index(
 
 const ANOTHER: &str = "it is of another kind or too long";
 
-/// Reads a record of a kind into `body`; says what is wrong with it.
+/// Reads a record of one kind into `body`.
+///
+/// # Errors
+///
+/// What is wrong with it.
 fn read_record(
     from: &mut impl Read,
     kind: u16,

@@ -107,7 +107,7 @@ fn check(chunk: &Chunk) -> Result<(), WriteTraceError> {
     Ok(())
 }
 
-/// What of a chunk is not yet written.
+/// The part of a chunk that is not yet written.
 struct Rest<'a> {
     chunk: &'a Chunk,
     block: usize,
@@ -116,7 +116,7 @@ struct Rest<'a> {
 }
 
 impl<'a> Rest<'a> {
-    /// As much as fits one record: at least one block or mark. A mark goes with the blocks before it if it can.
+    /// As much as fits one record, at least one block or mark. A mark stays with the blocks before it if possible.
     fn next_piece(&mut self) -> Option<Piece<'a>> {
         let (_, blocks) = self.chunk.blocks.run().split_at(self.block);
         let marks = &self.chunk.marks[self.mark..];
@@ -163,7 +163,7 @@ fn marks_that_fit(marks: &[Placed]) -> usize {
         .count()
 }
 
-/// How many blocks fit, at least one if there is one, and the references in them.
+/// How many blocks fit, at least one if there is one, and how many references they have.
 fn blocks_that_fit(blocks: BlockRun<'_>) -> (usize, usize) {
     let (mut count, mut references) = (0, 0);
     for block in blocks.iter().take(Chunk::BLOCKS) {

@@ -7,7 +7,7 @@ use super::{ImportError, Location};
 const LARGEST_REFERENCE: u64 = SIZES[SIZES.len() - 1] as u64;
 /// Dirty helpers of Valgrind touch up to some KiB; more is no reference.
 const LARGEST_DATA: u64 = 1 << 20;
-/// Of instructions that are made up: the last page of a user's half, where Linux maps nothing.
+/// The address of invented instructions: the last page of a user's half, where Linux maps nothing.
 const MADE_UP: u64 = 0x7fff_ffff_f000;
 /// A block with more references takes no further instruction.
 const MANY_REFERENCES: u16 = u16::MAX / 2;
@@ -23,18 +23,18 @@ pub(super) struct Assembler {
     open: Option<Block>,
     /// Length of the open block's last instruction.
     last_bytes: u8,
-    /// What kind of code comes next.
+    /// The flags of the code that comes next.
     flags: BlockFlags,
     has_instructions: bool,
     /// Instructions that the source does not have.
     pub(super) made_up: u64,
     begins_with_data: bool,
-    /// References whose size the source does not know.
+    /// Number of references whose size the source does not know.
     pub(super) unknown_sizes: u64,
 }
 
 impl Assembler {
-    /// For a format without tasks.
+    /// An assembler for a format without tasks: one task in one process.
     pub(super) fn with_one_task() -> Self {
         let (task, process) = (TaskId(1), ProcessId(1));
         let mut assembler = Assembler::default();
@@ -100,7 +100,7 @@ impl Assembler {
         });
     }
 
-    /// If no instruction came so far, makes one up for the data that comes.
+    /// Invents an instruction for the data that comes, if there was no instruction yet.
     pub(super) fn make_up_instruction(&mut self) {
         if !self.has_instructions {
             self.begins_with_data = true;
@@ -109,12 +109,12 @@ impl Assembler {
         }
     }
 
-    /// Whether an instruction was made up for what came first.
+    /// Whether an instruction was invented because data came first.
     pub(super) fn begins_with_data(&self) -> bool {
         self.begins_with_data
     }
 
-    /// The open block takes no more references, so its last instruction is there once more for those that come.
+    /// Repeats the last instruction of the open block for the references that come, because the block can hold no more references.
     fn repeat_instruction(&mut self, place: Location) -> Result<(), ImportError> {
         let block = self
             .open
@@ -128,7 +128,7 @@ impl Assembler {
         Ok(())
     }
 
-    /// What kind of code comes next.
+    /// Sets the flags of the code that comes next.
     pub(super) fn set_flags(&mut self, flags: BlockFlags) {
         if flags != self.flags {
             self.end();
@@ -136,7 +136,7 @@ impl Assembler {
         }
     }
 
-    /// Where the next instruction lies if none was jumped over.
+    /// The address of the next instruction, if the last one does not jump.
     pub(super) fn next_address(&self) -> Option<u64> {
         self.open
             .as_ref()?
@@ -144,7 +144,7 @@ impl Assembler {
             .checked_add(self.open.as_ref()?.bytes.into())
     }
 
-    /// Touches at least the byte that it names.
+    /// Adds a reference of unknown size; it touches the byte that it names.
     pub(super) fn reference_of_unknown_size(
         &mut self,
         place: Location,
@@ -192,7 +192,7 @@ impl Assembler {
         Ok(())
     }
 
-    /// Nothing follows the last block.
+    /// Ends the last block.
     pub(super) fn end(&mut self) {
         self.chunk.blocks.extend(self.open.take());
     }
@@ -218,7 +218,7 @@ impl Assembler {
     }
 }
 
-/// A trace keeps 48 bits of an address; another address than it was would be worse than none.
+/// Checks that an address has 48 bits. A trace keeps no more, and a wrong address would be worse than none.
 fn check_address(place: Location, address: u64) -> Result<(), ImportError> {
     let kept = ((address << 16) as i64 >> 16) as u64;
     if kept == address {

@@ -10,7 +10,7 @@ use super::packed::Unpacked;
 use super::{ImportError, Location};
 
 const RECORD_BYTES: usize = 64;
-/// Records of other tracers: their length, and what they are called.
+/// Records of other tracers: their length in bytes, and their names.
 const OTHERS: [(usize, &str); 2] = [
     (72, "ChampSim's records of 72 bytes"),
     (96, "ChampSim's records of 96 bytes, as of CloudSuite"),
@@ -24,7 +24,7 @@ pub(super) const WITHOUT_SIZES: &str = "the trace has no sizes, as ChampSim need
 
 pub(super) struct ChampSim<R: BufRead> {
     records: Unpacked<R>,
-    /// Whose length the next one says.
+    /// The last instruction, whose length follows from the next one.
     last: Option<(Location, Instruction)>,
 }
 
@@ -86,7 +86,7 @@ impl<R: BufRead> ChampSim<R> {
     }
 }
 
-/// Whether each of the records that the bytes hold, if they have this length, has the flags and an address of an instruction.
+/// Whether the bytes can be records of this length: each has valid flags and the address of an instruction.
 fn are_records(start: &[u8], record_bytes: usize) -> bool {
     start.len() >= record_bytes
         && start

@@ -25,7 +25,7 @@ use threads::Threads;
 const NEEDED_RECORD: &str =
     "one that a trace of a 64-bit program holds, of type 0 to 29 or 31 to 49";
 
-/// Threads in files of their own take turns here.
+/// The note that threads in files of their own take turns here.
 const INTERLEAVED: &str = "threads that may have run at once on several CPUs take turns in the trace, in the order of their time stamps, \
                            as if on one: its switches are not the machine's; import what one CPU ran (--cpu) for those";
 
@@ -38,7 +38,7 @@ const LATER: &str = "the trace has markers that this version does not know: what
 
 pub(super) struct Drmemtrace<R: BufRead> {
     files: Vec<File<R>>,
-    /// The file whose records come.
+    /// Index of the file whose records come.
     current: usize,
     /// The CPU of the traced machine that is wanted alone, and all that are named.
     cpu: Option<u64>,
@@ -47,7 +47,7 @@ pub(super) struct Drmemtrace<R: BufRead> {
     threads: Threads,
     has_run: bool,
     was_idle: bool,
-    /// What markers say of all numbers.
+    /// Notes from markers that hold for all numbers.
     told: BTreeSet<&'static str>,
 }
 
@@ -71,7 +71,7 @@ impl<R: BufRead> Drmemtrace<R> {
         })
     }
 
-    /// What to know of all numbers, as far as it was read.
+    /// Notes that hold for all numbers, as far as the trace was read.
     pub(super) fn notes(&self) -> Vec<&'static str> {
         let interleaved = self.is_interleaved().then_some(INTERLEAVED);
         self.file_type
@@ -82,7 +82,7 @@ impl<R: BufRead> Drmemtrace<R> {
             .collect()
     }
 
-    /// The architecture, if it is said.
+    /// The architecture, if the trace names it.
     pub(super) fn arch(&self) -> Option<&'static str> {
         self.file_type.and_then(FileType::arch)
     }
@@ -128,7 +128,7 @@ impl<R: BufRead> Drmemtrace<R> {
         Ok(())
     }
 
-    /// What an instruction does.
+    /// Adds an executed instruction.
     fn executed(
         &mut self,
         record: &Record,
@@ -184,7 +184,7 @@ impl<R: BufRead> Drmemtrace<R> {
         into.instruction(place, address, bytes)
     }
 
-    /// Up to eight instructions that follow the one before; their lengths stand in place of an address.
+    /// Adds up to eight instructions that follow the last one. Their lengths stand in place of the address.
     fn bundle(
         &mut self,
         record: &Record,
@@ -267,7 +267,7 @@ impl<R: BufRead> Drmemtrace<R> {
         Ok(())
     }
 
-    /// Whether threads take turns that they had on no CPU: what a thread did before says not why another follows.
+    /// Whether threads take turns that they had on no CPU. Then a thread's last records do not say why another thread follows.
     fn is_interleaved(&self) -> bool {
         self.files.len() > 1 && self.cpu.is_none()
     }
@@ -281,14 +281,14 @@ impl<R: BufRead> Drmemtrace<R> {
         &mut self.files[self.current]
     }
 
-    /// The present file's records are a thread's, whose process may not be named again.
+    /// Notes that the current file's records are those of a thread. Its process may not be named again.
     fn belongs_to(&mut self, thread: Option<u64>, process: Option<u64>) {
         let file = self.present();
         (file.thread, file.process) = (thread, process);
         self.present_thread();
     }
 
-    /// The thread of the present file's records is the one that they come from.
+    /// Makes the thread of the current file's records the one whose records come.
     fn present_thread(&mut self) {
         let file = &self.files[self.current];
         self.threads.thread(file.thread.unwrap_or_default());
@@ -297,13 +297,13 @@ impl<R: BufRead> Drmemtrace<R> {
         }
     }
 
-    /// The next records of the present file ran at this time: those of another file may have run before.
+    /// Notes the time of the current file's next records. Records of other files may have run before.
     fn stamp(&mut self, microseconds: u64, into: &mut Assembler) {
         self.present().now = microseconds;
         self.choose(into);
     }
 
-    /// Who knows on which CPU it ran says so in the lower 12 bits.
+    /// Notes the CPU of the records that come, which is in the lower 12 bits if the tracer knew it.
     fn cpu(&mut self, value: u64, into: &mut Assembler) {
         let cpu = (value != u64::MAX).then_some(value & 0xfff);
         if self.cpu.is_some() && self.present().cpu != cpu {
@@ -313,7 +313,7 @@ impl<R: BufRead> Drmemtrace<R> {
         self.cpus.extend(cpu);
     }
 
-    /// Goes on with the file whose records come first; false if all have been read.
+    /// Continues with the file whose records come first. Returns false if all files have been read.
     fn choose(&mut self, into: &mut Assembler) -> bool {
         let unread = self
             .files
@@ -352,7 +352,7 @@ impl<R: BufRead> Drmemtrace<R> {
     }
 }
 
-/// What a marker says of all numbers.
+/// The note that a marker implies for all numbers.
 fn note_of(marker: u16) -> &'static str {
     match marker {
         marker::WINDOW => WINDOWS,
@@ -362,7 +362,7 @@ fn note_of(marker: u16) -> &'static str {
     }
 }
 
-/// Of several files an error names the one.
+/// Names the file in an error if there are several files.
 fn name_file(is_one: bool, name: &str, why: ImportError) -> ImportError {
     if is_one {
         why

@@ -24,17 +24,17 @@ pub enum ImportError {
     /// A line or record that the format does not have.
     #[error("{place}: found {found}, need {needed}; is it the right format?")]
     Unknown {
-        /// Where it is.
+        /// The line or byte.
         place: Location,
-        /// What stands there, shortened and made harmless.
+        /// The text found, shortened and escaped.
         found: String,
-        /// What would do.
+        /// What would be valid.
         needed: &'static str,
     },
-    /// A line of more bytes than any line of these formats has.
+    /// A line with more bytes than any line of these formats.
     #[error("{place}: found more than {most} bytes, need a shorter line; is it the right format?")]
     LongLine {
-        /// Where it is.
+        /// The line.
         place: Location,
         /// The longest that is read.
         most: usize,
@@ -44,17 +44,17 @@ pub enum ImportError {
         "{place}: found a reference before the first instruction, need the instruction that makes it first"
     )]
     NoInstruction {
-        /// Where it is.
+        /// The line or byte.
         place: Location,
     },
     /// A size that no instruction or reference has.
     #[error("{place}: found {bytes} bytes, need 1 to {most}; is it the right format?")]
     Size {
-        /// Where it is.
+        /// The line or byte.
         place: Location,
-        /// Bytes claimed.
+        /// The number of bytes claimed.
         bytes: u64,
-        /// Largest possible.
+        /// The largest possible number.
         most: u64,
     },
     /// An address that a trace cannot hold.
@@ -62,7 +62,7 @@ pub enum ImportError {
         "{place}: found address {address:#x}, need one of 48 bits, whose higher bits repeat the highest of them"
     )]
     Address {
-        /// Where it is.
+        /// The line or byte.
         place: Location,
         /// The address.
         address: u64,
@@ -70,7 +70,7 @@ pub enum ImportError {
     /// Threads without end.
     #[error("{place}: found more than {most} threads, need fewer; is it the right format?")]
     Threads {
-        /// Where it is.
+        /// The line or byte.
         place: Location,
         /// How many are read at most.
         most: u32,
@@ -81,7 +81,7 @@ pub enum ImportError {
          trace again without a filter"
     )]
     Filtered {
-        /// Where it says so.
+        /// The position of the record that says so.
         place: Location,
         /// Whether all of the time.
         until: &'static str,
@@ -89,9 +89,9 @@ pub enum ImportError {
     /// A trace of other code than that of 64-bit x86.
     #[error("{place}: found a trace of {found}, need one of x86_64: no other is read")]
     Architecture {
-        /// Where it says so.
+        /// The position of the record that says so.
         place: Location,
-        /// What it is of.
+        /// What kind of trace it is.
         found: &'static str,
     },
     /// Pieces of a kernel that some other trace is completed with.
@@ -100,7 +100,7 @@ pub enum ImportError {
          program; give drmemtrace both, and import what it writes"
     )]
     Templates {
-        /// Where it says so.
+        /// The position of the record that says so.
         place: Location,
     },
     /// Parts that are to be read differently.
@@ -108,7 +108,7 @@ pub enum ImportError {
         "{place}: found file type {found:#x} behind {before:#x}, need parts of one kind; import them one by one"
     )]
     Mixed {
-        /// Where it is.
+        /// The position of the record.
         place: Location,
         /// The type that stands there.
         found: u64,
@@ -120,9 +120,9 @@ pub enum ImportError {
         "{place}: found the trace of one core, need {needed}: cores run at once, and a trace here is what one CPU ran"
     )]
     Core {
-        /// Where it says so.
+        /// The position of the record that says so.
         place: Location,
-        /// What would do.
+        /// What would be valid.
         needed: &'static str,
     },
     /// A core that was idle throughout.
@@ -133,7 +133,7 @@ pub enum ImportError {
     NothingOnCpu {
         /// The CPU that was asked for.
         cpu: u64,
-        /// Those that are named.
+        /// The CPUs that the trace names.
         seen: Vec<u64>,
     },
     /// Something is packed in a way that is not read, or not from there.
@@ -141,11 +141,11 @@ pub enum ImportError {
         "found {found}, need what is in it: {unpack} FILE | switchcost trace import --from {format} - -o TRACE"
     )]
     Packed {
-        /// What it is.
+        /// The packing found.
         found: &'static str,
-        /// What unpacks it to its standard output.
+        /// The command that unpacks it to its standard output.
         unpack: &'static str,
-        /// The format of what is in it, by its name on the command line.
+        /// The format inside, by its name on the command line.
         format: &'static str,
     },
     /// Raw records of the tracer, without post-processing.
@@ -154,12 +154,12 @@ pub enum ImportError {
          basic_counts makes them beside it, in FOLDER/trace"
     )]
     Raw,
-    /// One of several files.
+    /// An error in one of several files.
     #[error("{file}, {source}")]
     OfFile {
-        /// Its name, made harmless.
+        /// The file's name, escaped.
         file: String,
-        /// What is wrong.
+        /// The error.
         source: Box<ImportError>,
     },
     /// A binary file that ends too early.
@@ -167,7 +167,7 @@ pub enum ImportError {
         "{place}: found the end of the file, need {needed}; the file is cut. What came before is whole"
     )]
     Cut {
-        /// Where it ends.
+        /// The position of the end.
         place: Location,
         /// What should follow.
         needed: &'static str,
@@ -178,9 +178,9 @@ pub enum ImportError {
     /// The file cannot be read.
     #[error("found a file that cannot be read at {place} ({source}), {}", switchcost_remedies::read_remedy(.source, "one that can"))]
     Io {
-        /// Up to where it could.
+        /// The position up to which the file could be read.
         place: Location,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }

@@ -10,17 +10,18 @@ use super::{ImportError, Location};
 const MAGIC: &[u8; 4] = b"gem5";
 const NEEDED_MAGIC: &str = "gem5's packet trace, which begins with the word gem5";
 const NEEDED_MESSAGE: &str = "a message of gem5's packet.proto";
-/// The header names who requests; a packet has some forty bytes.
+/// The longest message that is read. The header names who requests; a packet has some forty bytes.
 const LONGEST_MESSAGE: u64 = 1 << 20;
-/// Commands, of `MemCmd` there, that load: reads, and the reads of atomic instructions. The numbers above 29 are those of releases since 22.1.
+/// Commands (`MemCmd` of gem5) that load: reads, and the reads of atomic instructions. Numbers above 29 are those of releases since
+/// 22.1.
 const LOADS: [u64; 3] = [1, 26, 30];
 /// Commands that store: writes, also of a whole line, and the writes of atomic instructions.
 const STORES: [u64; 4] = [4, 16, 27, 32];
 /// The command that loads and stores.
 const SWAP: u64 = 34;
-/// Commands by which a cache asks for a line that it misses: to own it, to have it clean, to share it.
+/// Commands by which a cache requests a line that it misses: to own it, to have it clean, to share it.
 const LINES: [u64; 3] = [22, 24, 25];
-/// Of the flags of a request.
+/// The bit of a request's flags that says that it fetches an instruction.
 const IS_FETCH: u64 = 0x100;
 /// The most bytes of an instruction of a trace.
 const LONGEST_FETCH: u64 = 255;
@@ -39,7 +40,7 @@ pub(super) struct Gem5<R: BufRead> {
     last_pc: Option<u64>,
 }
 
-/// What a packet says.
+/// The fields of a packet that are read.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Packet {
     command: u64,
@@ -60,7 +61,7 @@ impl<R: BufRead> Gem5<R> {
         })
     }
 
-    /// What to know of all numbers, as far as it was read.
+    /// Notes that hold for all numbers, as far as the trace was read.
     pub(super) fn notes(&self) -> Vec<&'static str> {
         let between_caches = self.has_lines.then_some(BETWEEN_CACHES);
         let without_fetches = (!self.has_fetches).then_some(WITHOUT_FETCHES);
@@ -212,7 +213,7 @@ fn unknown(place: Location, found: &str) -> ImportError {
     }
 }
 
-/// Numbers of a message's fields with their values, 0 for those that are no integers; none if it is no message.
+/// The numbers and values of a message's fields; the value is 0 for a field that is no integer. `None` if the bytes are no message.
 fn fields(mut bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
     let mut fields = Vec::new();
     while !bytes.is_empty() {

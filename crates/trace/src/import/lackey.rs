@@ -32,12 +32,12 @@ pub(super) fn parse(line: &[u8]) -> Parsed {
     }
 }
 
-/// With lackey's own blanks it is no text of a program's.
+/// Whether a line was meant as one of lackey's: it has lackey's blanks, which text of the traced program has not.
 fn is_meant(line: &[u8]) -> bool {
     matches!(line.get(..3), Some(b"I  " | b" L " | b" S " | b" M "))
 }
 
-/// Something with a comma inside or after a number, or an address as long as lackey writes it, whose size is missing.
+/// Whether a word looks like a damaged reference: a comma inside or after a number, or an address of lackey's length without a size.
 fn looks_meant(word: &[u8]) -> bool {
     match word.iter().position(|&byte| byte == b',') {
         Some(comma) => comma + 1 < word.len() || word.iter().any(u8::is_ascii_digit),

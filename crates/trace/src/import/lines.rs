@@ -9,7 +9,7 @@ const LONGEST: usize = 4096;
 
 /// A line of text, understood.
 pub(super) enum Parsed {
-    /// An instruction.
+    /// An instruction: its address and its length in bytes.
     Instruction { address: u64, bytes: u64 },
     /// A load, a store, or one after the other.
     Data {
@@ -61,7 +61,7 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// A number with or without `0x` before it.
+/// Parses a hexadecimal number with or without `0x`.
 pub(super) fn hexadecimal(word: &[u8]) -> Option<u64> {
     let digits = word
         .strip_prefix(b"0x")
@@ -77,7 +77,7 @@ pub(super) fn hexadecimal(word: &[u8]) -> Option<u64> {
     }
 }
 
-/// A line as it may stand in a message: short, one line, no control characters.
+/// A line made fit for a message: shortened, one line, without control characters.
 pub(super) fn harmless(line: &[u8]) -> String {
     let shown: String = String::from_utf8_lossy(line).chars().take(60).collect();
     shown.escape_debug().to_string()

@@ -9,7 +9,7 @@ use super::{ImportError, Location};
 
 const GZIP: &[u8] = b"\x1f\x8b\x08";
 const SNAPPY: &[u8] = b"\xff\x06\x00\x00sNaPpY";
-/// The first bytes of others, and what unpacks them.
+/// The first bytes of packings that are not read, their names, and the commands that unpack them.
 const PACKED: [(&[u8], &str, &str); 5] = [
     (
         b"PK\x03\x04",
@@ -22,12 +22,12 @@ const PACKED: [(&[u8], &str, &str); 5] = [
     (b"BZh", "a bzip2 file", "bzip2 -dc"),
 ];
 
-/// A file from its beginning, of which some bytes were looked at.
+/// A file from its beginning, after some of its bytes were looked at.
 type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
 
-/// So much of what is in a file is looked at before any of it is read.
+/// How many bytes of the content are looked at before any are read.
 const LOOKED_AT: usize = 16 << 10;
-/// Where a tar file names its format.
+/// The offset at which a tar file names its format, and the name.
 const TAR: (usize, &[u8]) = (257, b"ustar");
 
 enum Input<R: BufRead> {
@@ -46,16 +46,16 @@ impl<R: BufRead> Read for Input<R> {
     }
 }
 
-/// What is in a file that may be packed by gzip or snappy.
+/// The content of a file that may be packed by gzip or snappy.
 pub(super) struct Unpacked<R: BufRead> {
     from: Chain<Cursor<Vec<u8>>, Input<R>>,
-    /// What ended the look, once what came before is read.
+    /// The error that ended the look at the content. It is reported after what comes before it.
     failure: Option<io::Error>,
     offset: u64,
 }
 
 impl<R: BufRead> Unpacked<R> {
-    /// Of a file for `switchcost trace import --from FORMAT`.
+    /// Opens a file for `switchcost trace import --from FORMAT`.
     pub(super) fn new(mut from: R, format: &'static str) -> Result<Self, ImportError> {
         let mut first = vec![0; SNAPPY.len()];
         let filled = fill(&mut from, &mut first).map_err(|source| ImportError::Io {
@@ -103,7 +103,7 @@ impl<R: BufRead> Unpacked<R> {
         self.from.get_ref().0.get_ref()
     }
 
-    /// Where the next record begins.
+    /// The position of the next record.
     pub(super) fn place(&self) -> Location {
         Location::Byte(self.offset)
     }

@@ -9,7 +9,7 @@ use zip::{CompressionMethod, ZipArchive};
 
 /// The contents of a zip file's members, as one stream.
 pub struct Unzipped<F> {
-    /// Of the members that are still to come, the next one last.
+    /// The members of the zip file that are still to be read, the next one last.
     members: Vec<Member>,
     at: At<F>,
 }
@@ -26,7 +26,7 @@ enum At<F> {
     /// No member is open.
     Between(F),
     Within(CrcReader<Content<F>>, u32),
-    /// An error ended it.
+    /// No member is open, because of an error.
     Nowhere,
 }
 

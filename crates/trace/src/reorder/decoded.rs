@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use crate::{Chunk, ReadTraceError, Reference, TraceFile};
 
-/// Room for decoded chunks: tasks that run in turn may be far apart in the trace. Some 30 chunks of full length.
+/// Room for decoded chunks, some 30 chunks of full length: tasks that run in turn may be far apart in the trace.
 const ROOM_BYTES: usize = 256 << 20;
 
-/// A chunk, and how much of it comes before each block.
+/// A decoded chunk, with the number of instructions and references before each block.
 #[derive(Debug)]
 pub(super) struct Decoded {
     pub(super) chunk: Chunk,
-    /// Instructions before each block, and all of them at the end.
+    /// Instructions before each block, and the total at the end.
     pub(super) instructions: Vec<u32>,
-    /// The same of references.
+    /// References before each block, and the total at the end.
     pub(super) references: Vec<u32>,
 }
 
@@ -44,7 +44,7 @@ impl Decoded {
     }
 }
 
-/// The file, and what was decoded of it last.
+/// The file, and the chunks of it that were decoded last.
 pub(super) struct DecodedChunks<'f> {
     file: TraceFile<'f>,
     kept: VecDeque<(u32, Arc<Decoded>)>,
@@ -60,7 +60,7 @@ impl<'f> DecodedChunks<'f> {
         }
     }
 
-    /// A chunk by its number.
+    /// A chunk, by its number in the file.
     pub(super) fn get(&mut self, number: u32) -> Result<Arc<Decoded>, ReadTraceError> {
         if let Some(place) = self.kept.iter().position(|(kept, _)| *kept == number) {
             let found = self.kept.remove(place).map(|(_, decoded)| decoded);

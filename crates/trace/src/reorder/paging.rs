@@ -9,7 +9,7 @@ use crate::{Block, Mapping, ProcessId, Reference};
 
 const PAGE: u64 = 4096;
 
-/// What of a file lies at some addresses.
+/// The part of a file that is mapped at a range of addresses.
 #[derive(Clone, Copy, Debug)]
 struct Mapped {
     end: u64,
@@ -19,7 +19,7 @@ struct Mapped {
 
 type Mappings = BTreeMap<u64, Mapped>;
 
-/// Files, what is mapped of them, and which pages of theirs are in memory.
+/// The files of processes, where they are mapped, and which of their pages are in memory.
 #[derive(Debug)]
 pub(super) struct Paging {
     /// Instructions in which the disk reads a page.
@@ -27,7 +27,7 @@ pub(super) struct Paging {
     files: HashMap<Vec<u8>, usize>,
     mappings: HashMap<ProcessId, Mappings>,
     read: HashSet<(usize, u64)>,
-    /// Pages of processes that have no file, or one whose page was read: most references are to few of them.
+    /// Pages of processes that need no read: they belong to no file, or the page was read. Most references are to few of these pages.
     present: HashSet<(ProcessId, u64)>,
 }
 
@@ -89,7 +89,7 @@ impl Paging {
         }
     }
 
-    /// One by one if they are few: programs map and unmap a lot of little.
+    /// Forgets pages of a process. Few pages are removed one by one, because programs often map and unmap small ranges.
     fn forget(&mut self, process: ProcessId, pages: RangeInclusive<u64>) {
         if pages.end() - pages.start() < self.present.len() as u64 {
             for page in pages {
@@ -101,7 +101,7 @@ impl Paging {
         }
     }
 
-    /// A new address space with what its parent's has.
+    /// Creates an address space with the parent's mappings.
     pub(super) fn fork(&mut self, parent: ProcessId, child: ProcessId) {
         if parent != child
             && let Some(mappings) = self.mappings.get(&parent).cloned()
@@ -110,7 +110,7 @@ impl Paging {
         }
     }
 
-    /// Whether a block waits for the disk; afterwards all that it touches has been read.
+    /// Whether a block waits for the disk. Afterwards all pages that it touches have been read.
     pub(super) fn faults(
         &mut self,
         process: ProcessId,
@@ -127,7 +127,7 @@ impl Paging {
         })
     }
 
-    /// Whether the page at an address has to be read first; it then is.
+    /// Whether the page at an address must be read first. Afterwards it has been read.
     fn reads(&mut self, process: ProcessId, address: u64) -> bool {
         if !self.present.insert((process, address / PAGE)) {
             return false;

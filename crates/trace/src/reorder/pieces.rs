@@ -5,25 +5,25 @@ use std::ops::Range;
 
 use crate::{Cause, Chunk, Mark, ProcessId, ReadTraceError, TaskId, TraceFile};
 
-/// What of one chunk a task executed in one turn.
+/// What a task executed of one chunk in one turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// Number of the turn in the trace: the pieces of one turn lie in chunks that follow one another.
+    /// The turn's number in the trace. The pieces of one turn lie in consecutive chunks.
     pub(super) turn: u64,
     /// Number of the chunk.
     pub(super) chunk: u32,
     pub(super) blocks: Range<u32>,
     pub(super) marks: Range<u32>,
-    /// System calls that the task has entered by the end of it.
+    /// System calls that the task has entered by the end of the piece.
     pub(super) calls: u64,
-    /// Instructions of the whole trace before it, and up to its end.
+    /// Instructions of the whole trace before the piece, and up to its end.
     pub(super) instructions: Range<u64>,
-    /// Whether the task left the CPU after it by itself, and why; none if the next chunk has more of the turn.
+    /// Whether the task left the CPU voluntarily after the piece, and the cause; `None` if the turn continues in the next chunk.
     pub(super) switch: Option<(bool, Cause)>,
 }
 
 impl Piece {
-    /// Why the task left the CPU after it, if it did so by itself.
+    /// Why the task left the CPU after the piece, if it did so voluntarily.
     pub(super) fn left(&self) -> Option<Cause> {
         self.switch
             .and_then(|(is_voluntary, cause)| is_voluntary.then_some(cause))
@@ -35,9 +35,9 @@ impl Piece {
 pub(super) struct Stream {
     pub(super) task: TaskId,
     pub(super) pieces: Vec<Piece>,
-    /// Whether the trace says when it was born.
+    /// Whether the trace has the task's birth.
     pub(super) has_birth: bool,
-    /// The turn in which its end is noted.
+    /// The turn in which the trace has the task's end.
     pub(super) ended: Option<u64>,
 }
 
@@ -48,7 +48,7 @@ pub struct Streams {
     /// Births of what the user started.
     pub(super) commands: Vec<Mark>,
     pub(super) places: BTreeMap<TaskId, usize>,
-    /// Whether there are system calls in it.
+    /// Whether the task makes system calls.
     pub(super) has_calls: bool,
 }
 
@@ -76,7 +76,7 @@ impl Streams {
     }
 }
 
-/// Whether a mark has a place of its own in every order: births of commands come first, and an end comes where the task ends.
+/// Whether a mark has a position of its own in every order: births of commands come first, and an end comes when the task ends.
 pub(super) fn is_moved(mark: &Mark) -> bool {
     matches!(
         mark,

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use super::schedule::Schedule;
 use crate::ProcessId;
 
-/// A task that may run, by its place in the list of tasks.
+/// A task that may run, as an index of the list of tasks.
 #[derive(Clone, Copy, Debug)]
 struct Ready {
     task: usize,
@@ -13,14 +13,14 @@ struct Ready {
     passed_over: u32,
 }
 
-/// The queue, in the order in which tasks came to it.
+/// The tasks that may run, in the order in which they came to the queue.
 #[derive(Debug)]
 pub(super) struct Queue {
     schedule: Schedule,
     ready: VecDeque<Ready>,
-    /// The tasks that take turns, if they are limited.
+    /// The tasks that take turns, if their number is limited.
     batch: Vec<usize>,
-    /// When each process had the CPU last, counted in turns.
+    /// By process: the turn in which it last had the CPU.
     ran: HashMap<ProcessId, u64>,
     turns: u64,
 }
@@ -50,7 +50,7 @@ impl Queue {
         self.batch.retain(|&member| member != task);
     }
 
-    /// Takes out the next task to run. `expired` has just had a turn: it gets another only if no other task is to have one.
+    /// Takes the next task to run out of the queue. `expired` has just had a turn, and gets another only if no other task may run.
     pub(super) fn pick(&mut self, expired: Option<usize>) -> Option<usize> {
         let eligible = self.eligible();
         let others: Vec<usize> = eligible
@@ -72,7 +72,7 @@ impl Queue {
         Some(task)
     }
 
-    /// Places in the queue of those who may be chosen.
+    /// The positions in the queue of the tasks that may be chosen.
     fn eligible(&mut self) -> Vec<usize> {
         let Schedule::Batch(most) = self.schedule else {
             return (0..self.ready.len()).collect();

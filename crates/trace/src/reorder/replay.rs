@@ -16,7 +16,7 @@ struct Player {
     process: ProcessId,
     is_born: bool,
     piece: usize,
-    /// In that piece: the next block of its chunk, and the next mark.
+    /// The next block of the piece's chunk; also, the next mark.
     block: u32,
     mark: u32,
     calls: u64,
@@ -28,13 +28,13 @@ struct Waiting {
     task: usize,
     /// Calls of others that are still to come.
     calls: Vec<(usize, u64)>,
-    /// The moment, in instructions, at which it comes back by itself.
+    /// The moment, in instructions, at which the task comes back by itself.
     due: Option<u64>,
     /// The turn in which it came back in the trace.
     turn: u64,
 }
 
-/// Who had the CPU last, and why it left.
+/// The task that had the CPU last, and why it left.
 #[derive(Clone, Copy, Debug)]
 struct Left {
     task: TaskId,
@@ -57,7 +57,7 @@ pub struct Reordered<'f> {
     quantum_left: u64,
     left: Option<Left>,
     is_begun: bool,
-    /// Which pages are to be read; none if no page fault waits.
+    /// Which pages must be read; `None` if page faults do not wait.
     paging: Option<Paging>,
 }
 
@@ -128,7 +128,7 @@ impl<'f> Reordered<'f> {
         Ok(!chunk.is_empty())
     }
 
-    /// The user's commands are there from the start, and so are tasks whose birth is not in the trace.
+    /// Begins with the user's commands and with the tasks whose birth is not in the trace.
     fn begin(&mut self, chunk: &mut Chunk) {
         let streams = Arc::clone(&self.streams);
         for mark in &streams.commands {
@@ -147,7 +147,7 @@ impl<'f> Reordered<'f> {
         }
     }
 
-    /// What a mark says of a task's files.
+    /// Applies a mark of a mapping to a task's files.
     fn follow_mapping(&mut self, task: usize, mark: &Mark) {
         let process = self.players[task].process;
         match (&mut self.paging, mark) {
@@ -157,7 +157,7 @@ impl<'f> Reordered<'f> {
         }
     }
 
-    /// What a mark says of tasks.
+    /// Applies a mark of life to the tasks.
     fn follow(&mut self, mark: &Mark) {
         if let (
             Some(paging),
@@ -179,7 +179,7 @@ impl<'f> Reordered<'f> {
         }
     }
 
-    /// Goes on with the task that runs, up to the next mark, the end of its turn, or the end of the chunk.
+    /// Continues the running task up to the next mark, the end of its turn or the end of the chunk.
     fn run(&mut self, task: usize, chunk: &mut Chunk) -> Result<(), ReadTraceError> {
         let streams = Arc::clone(&self.streams);
         let pieces = &streams.tasks[task].pieces;
@@ -232,8 +232,8 @@ impl<'f> Reordered<'f> {
         }
     }
 
-    /// The blocks up to the next mark, or to one that waits for a page: whether there is one. The turn ends with the block that uses its
-    /// last instruction.
+    /// Runs the blocks up to the next mark, or to a block that waits for a page; returns whether there is such a block. The turn ends
+    /// with the block that uses its last instruction.
     fn blocks(&mut self, task: usize, piece: &Piece, decoded: &Decoded, chunk: &mut Chunk) -> bool {
         let player = &mut self.players[task];
         let from = player.block;
@@ -290,7 +290,7 @@ impl<'f> Reordered<'f> {
         });
     }
 
-    /// A task has made so many calls: tasks that waited for them may run.
+    /// Notes that a task has made `calls` calls. Tasks that waited for them may run.
     fn called(&mut self, task: usize, calls: u64) {
         self.players[task].calls = calls;
         for waiting in &mut self.waiting {
@@ -311,7 +311,7 @@ impl<'f> Reordered<'f> {
         }
     }
 
-    /// Those whose time has come, the earliest first.
+    /// Releases the tasks whose time has come, the earliest first.
     fn release_due(&mut self) {
         let clock = self.clock;
         self.waiting.sort_by_key(|waiting| waiting.due);
@@ -366,7 +366,7 @@ impl<'f> Reordered<'f> {
         self.called(task, TO_ITS_END);
     }
 
-    /// The task's turn is over; it continues if no other is to run.
+    /// Ends the task's turn. The task continues if no other may run.
     fn expire(&mut self, task: usize, chunk: &mut Chunk) {
         self.release_due();
         self.queue.push(task, self.players[task].process);
@@ -398,8 +398,8 @@ impl<'f> Reordered<'f> {
         next.map(|next| self.switch(next, chunk)).is_some()
     }
 
-    /// No task may run: the CPU waits for one that comes back by itself, or, if a trace contradicts itself, for the one that came back
-    /// first in it.
+    /// Passes time while no task may run: until the first task comes back by itself. If the trace contradicts itself, the task that
+    /// came back first in it may run.
     fn pass_time(&mut self) {
         if let Some(due) = self.waiting.iter().filter_map(|waiting| waiting.due).min() {
             self.clock = self.clock.max(due);
@@ -437,7 +437,7 @@ fn start_of(piece: &Piece) -> (u32, u32) {
     (piece.blocks.start, piece.marks.start)
 }
 
-/// The first of these blocks that has to wait for a page.
+/// The first of these blocks that must wait for a page.
 fn first_fault(
     paging: &mut Paging,
     process: ProcessId,

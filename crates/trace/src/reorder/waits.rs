@@ -2,20 +2,20 @@
 
 use super::pieces::Streams;
 
-/// All calls of a task, and its end.
+/// Stands for all calls of a task, and its end.
 pub(super) const TO_ITS_END: u64 = u64::MAX;
 
-/// What has to happen before a task may run again.
+/// What must happen before a task may run again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// Until each of these tasks has made so many calls.
+    /// Each of these tasks must have made this many calls.
     Calls(Vec<(usize, u64)>),
-    /// Until the others have executed so many instructions.
+    /// The other tasks must have executed this many instructions.
     Instructions(u64),
 }
 
 impl Streams {
-    /// What a task waits for after a piece; nothing after its last.
+    /// What a task waits for after a piece; nothing after its last piece.
     pub(super) fn wait_behind(&self, task: usize, piece: usize) -> Option<Wait> {
         let pieces = &self.tasks[task].pieces;
         let (here, next) = (&pieces[piece], pieces.get(piece + 1)?);
@@ -31,7 +31,7 @@ impl Streams {
         })
     }
 
-    /// How many calls a task had made by its last one between two turns; `None` if it made none there.
+    /// How many calls a task had made by its last call between two turns; `None` if it made none there.
     fn last_call(&self, task: usize, after: u64, before: u64) -> Option<u64> {
         let stream = &self.tasks[task];
         if stream

@@ -42,7 +42,7 @@ impl Mixed {
     }
 }
 
-/// A block of the code: where it is, and what each of its instructions touches.
+/// A block of the code: its address, and what each of its instructions touches.
 struct Piece {
     address: u64,
     touches: Vec<Option<Touched>>,
@@ -57,7 +57,7 @@ struct Touched {
 
 #[derive(Clone, Copy)]
 enum Region {
-    /// Always the same offset below the top.
+    /// A constant offset below the top of the stack.
     Stack(u64),
     Heap,
     Stream,
@@ -66,7 +66,7 @@ enum Region {
 struct Worker {
     dice: ChaCha8Rng,
     pieces: Vec<Piece>,
-    /// The next piece of code, and its next instruction.
+    /// Index of the next piece of code, and of its next instruction.
     at: usize,
     done: usize,
     stream: u64,
@@ -93,7 +93,7 @@ impl Worker {
         }
     }
 
-    /// Mostly the next piece, else one that is the likelier the lower its number.
+    /// Continues with the next piece, or sometimes with another one. Pieces with lower numbers are likelier.
     fn go_on(&mut self) {
         let roll = self.dice.next_u64();
         self.done = 0;

@@ -9,7 +9,7 @@ const EIGHT_BYTES: u8 = 7;
 
 /// Length of every instruction.
 const INSTRUCTION_BYTES: u32 = 4;
-/// More than any loop has; their bytes fit a block.
+/// The largest number of instructions of any loop, whose bytes fit a block.
 const MOST_INSTRUCTIONS: u32 = 250;
 
 /// Processes that each walk a working set of `workload` once per time slice: the accesses of `measure`, without the kernel's and those
@@ -33,7 +33,7 @@ struct Walk {
     rest: Option<Box<dyn Iterator<Item = Touch> + Send>>,
     /// Instructions of the loop's blocks, each of which begins with a load or store.
     blocks: Vec<u32>,
-    /// Which one is next.
+    /// Index of the next element.
     at: usize,
 }
 
@@ -54,7 +54,7 @@ impl Walks {
     }
 }
 
-/// The instructions of an element, shared out among its loads and stores.
+/// The instructions of an element, divided among its loads and stores.
 fn blocks(set: &WorkingSet, instructions: Option<u32>) -> Vec<u32> {
     let Some(instructions) = instructions else {
         return vec![2];

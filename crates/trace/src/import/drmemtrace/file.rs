@@ -15,10 +15,10 @@ const NOTHING: &str = "the end of the file behind a footer (type 26), which more
 pub(super) struct File<R: BufRead> {
     pub(super) name: String,
     pub(super) records: Records<R>,
-    /// The thread of the records that come, and its process, if they are reported.
+    /// The thread of the records that come and its process, if they are reported.
     pub(super) thread: Option<u64>,
     pub(super) process: Option<u64>,
-    /// When the records that come ran, in microseconds, and on which CPU; 0 before the first time stamp.
+    /// The time, in microseconds, and the CPU of the records that come; 0 before the first time stamp.
     pub(super) now: u64,
     pub(super) cpu: Option<u64>,
     pub(super) is_read: bool,
@@ -40,8 +40,8 @@ impl<R: BufRead> File<R> {
         })
     }
 
-    /// The next record, if it may stand there; none at the end, if that is one. In the trace of a core each thread that ends
-    /// has a footer, and others go on after it.
+    /// The next record, if it may stand there; `None` at the end, if the file may end there. In the trace of a core each thread that
+    /// ends has a footer, and others continue after it.
     pub(super) fn next_record(&mut self, is_core: bool) -> Result<Option<Record>, ImportError> {
         let (place, is_first) = (self.records.place(), self.records.is_at_start());
         let Some(record) = self.records.next()? else {

@@ -17,10 +17,10 @@ const SYNTHETIC: &str = "the trace's instructions are of DynamoRIO's synthetic s
                          program, whose architecture it does not say";
 const LATER: &str = "the trace has a file type that this version does not know: what it means is left out of all numbers";
 
-/// When a trace was filtered whose filter ended.
+/// The note for a trace whose filter ended at some point.
 pub(super) const FIRST_PART: &str = "for the first part of the time that";
 
-/// The type of a file, if its records can be read for what they are.
+/// The type of a file whose records can be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FileType(u64);
 
@@ -48,12 +48,12 @@ impl FileType {
         Ok(FileType(bits))
     }
 
-    /// Whether its records are those of one core, of any threads.
+    /// Whether its records are those of one core, with any threads.
     pub(super) fn is_core(self) -> bool {
         self.0 & CORE != 0
     }
 
-    /// The same as far as it matters here.
+    /// Whether two types are the same, as far as it matters here.
     pub(super) fn agree(
         before: Option<FileType>,
         found: FileType,
@@ -69,7 +69,7 @@ impl FileType {
         }
     }
 
-    /// The architecture, if it is said.
+    /// The architecture, if the type names it.
     pub(super) fn arch(self) -> Option<&'static str> {
         [(REGDEPS, "regdeps"), (X86_64, "x86_64")]
             .into_iter()
@@ -77,7 +77,7 @@ impl FileType {
             .map(|(_, name)| name)
     }
 
-    /// What to know of all numbers.
+    /// Notes that hold for all numbers.
     pub(super) fn notes(self) -> impl Iterator<Item = &'static str> {
         let notes = [
             (INSTRUCTIONS_ONLY, NO_DATA),

@@ -27,7 +27,7 @@ pub(super) mod kind {
     pub(in crate::import) const UNTAKEN_JUMP: u16 = 49;
 }
 
-/// What a marker says, in place of a record's size.
+/// The kinds of markers, which stand in place of a record's size.
 pub(super) mod marker {
     pub(in crate::import) const TIMESTAMP: u16 = 2;
     pub(in crate::import) const CPU: u16 = 3;
@@ -43,7 +43,7 @@ pub(super) mod marker {
     pub(in crate::import) const CORE_IDLE: u16 = 33;
     pub(in crate::import) const SWITCH_TRACE_BEGINS: u16 = 34;
     pub(in crate::import) const SWITCH_TRACE_ENDS: u16 = 35;
-    /// From here on up to those of users: of later releases, or of no meaning here.
+    /// Markers from this number up to those of users belong to later releases, or mean nothing here.
     pub(in crate::import) const FIRST_LATER: u16 = 36;
     pub(in crate::import) const LAST_RESERVED: u16 = 100;
 }
@@ -55,13 +55,13 @@ pub(super) mod file_type {
     pub(in crate::import) const ARM32: u64 = 0x10;
     pub(in crate::import) const X86_32: u64 = 0x20;
     pub(in crate::import) const X86_64: u64 = 0x40;
-    /// By a cache of instructions, of data, or (the first) of both.
+    /// File types filtered by a cache of instructions, of data, or (the first) of both.
     pub(in crate::import) const FILTERED: u64 = 0x1 | 0x80 | 0x100;
     pub(in crate::import) const FILTERED_AT_FIRST: u64 = 0x2000;
     pub(in crate::import) const TEMPLATES: u64 = 0x4000;
     pub(in crate::import) const KERNEL_INSTRUCTIONS_ONLY: u64 = 0x8000;
     pub(in crate::import) const CORE: u64 = 0x10000;
     pub(in crate::import) const REGDEPS: u64 = 0x20000;
-    /// Above the highest that has a meaning.
+    /// Bits above the highest file type that has a meaning.
     pub(in crate::import) const UNKNOWN: u64 = !0x7ffff;
 }

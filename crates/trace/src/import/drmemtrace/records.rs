@@ -24,7 +24,7 @@ impl<R: BufRead> Records<R> {
         Unpacked::new(from, "drmemtrace").map(Records)
     }
 
-    /// Where the next record begins.
+    /// The position of the next record.
     pub(super) fn place(&self) -> Location {
         self.0.place()
     }
@@ -59,7 +59,7 @@ impl Record {
         }
     }
 
-    /// Whether it begins the trace of a 32-bit program: its header has 8 bytes, and is followed by a marker or a thread.
+    /// Whether the trace of a 32-bit program begins here: its header has 8 bytes, and a marker or a thread follows.
     pub(super) fn is_of_32_bits(&self) -> bool {
         let (version, next) = (self.address as u32, (self.address >> 32) as u16);
         self.kind == kind::HEADER

@@ -11,20 +11,20 @@ const MOST_TASKS: u32 = 1 << 20;
 /// The one page of the kernel's half that is the user's code (vsyscall).
 const VSYSCALL: std::ops::Range<u64> = 0xffff_ffff_ff60_0000..0xffff_ffff_ff60_1000;
 
-/// Who runs, by the numbers of the traced machine. That of a thread may be given again after its end; that of a process means
-/// one address space: it lives on other cores, or in other files, when its last thread here has ended.
+/// The threads and processes, by the numbers of the traced machine. A thread's number may be used again after its end. A process's
+/// number means one address space: the process may live on in other cores or files after its last thread here has ended.
 #[derive(Default)]
 pub(super) struct Threads {
     /// The thread of the records that come, and its process if it is reported.
     thread: u64,
     process: Option<u64>,
-    /// The task of a thread and the number of its process.
+    /// By the number of a thread: its task, and the number of its process.
     tasks: BTreeMap<u64, (TaskId, u64)>,
     processes: BTreeMap<u64, Process>,
     last_task: u32,
     running: TaskId,
     leaving: Leaving,
-    /// Threads that are in a system call whose code is in the trace.
+    /// Threads that are in a system call whose kernel code is in the trace.
     in_kernel: BTreeSet<u64>,
     is_switching: bool,
 }
@@ -32,11 +32,12 @@ pub(super) struct Threads {
 struct Process {
     id: ProcessId,
     living: u32,
-    /// The last task, whose end is recorded when another is born: until then no other task lives in the address space.
+    /// The last task that ended. Its end is recorded when another task is born, because no other task may live in the address space
+    /// until then.
     ended: Option<TaskId>,
 }
 
-/// What the running task did last, since its last instruction.
+/// What the running task did since its last instruction.
 #[derive(Default)]
 struct Leaving {
     call: Option<u16>,
@@ -96,7 +97,7 @@ impl Threads {
         self.is_switching = is_switching;
     }
 
-    /// Whose code an instruction of the present thread is. The upper half of all addresses is the kernel's.
+    /// The flags of an instruction of the current thread. The upper half of all addresses is the kernel's.
     pub(super) fn flags(&self, address: u64) -> BlockFlags {
         let is_above = address >> 47 & 1 == 1 && !VSYSCALL.contains(&address);
         if is_above || self.is_switching || self.in_kernel.contains(&self.thread) {
@@ -106,7 +107,7 @@ impl Threads {
         }
     }
 
-    /// The thread has ended, on this CPU or another that it went to; one that never ran was never born.
+    /// Records the end of a thread, on this CPU or another. A thread that never ran was never born.
     pub(super) fn exit(&mut self, thread: u64, is_here: bool, into: &mut Assembler) {
         self.in_kernel.remove(&thread);
         let Some((task, number)) = self.tasks.remove(&thread) else {
@@ -124,7 +125,7 @@ impl Threads {
         }
     }
 
-    /// Nothing follows.
+    /// Records what is still open at the end of the trace.
     pub(super) fn end(&mut self, into: &mut Assembler) {
         for task in self
             .processes
