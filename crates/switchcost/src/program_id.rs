@@ -60,6 +60,12 @@ const INTERPRETERS: [&str; 45] = [
 /// Programs that are many: the name they are started by says which.
 const MULTI_CALL: [&str; 3] = ["busybox", "coreutils", "toybox"];
 
+/// Programs that set something and then execute the command that follows their own options.
+const LAUNCHERS: [&str; 11] = [
+    "chrt", "ionice", "nice", "nohup", "numactl", "setarch", "setpriv", "setsid", "stdbuf",
+    "taskset", "timeout",
+];
+
 /// After these the next word is all that says which script it is.
 const SCRIPT_OPTIONS: [&str; 2] = ["-jar", "-m"];
 
@@ -107,12 +113,12 @@ impl ProgramId {
     }
 }
 
-/// What a command starts, through the scripts and `env` that it begins with.
+/// What a command starts, through the scripts, `env` and launchers such as `taskset` that it begins with.
 pub(crate) fn started(words: &[OsString]) -> Option<Started> {
     let folder = Place::own()?;
     let mut words = words.to_vec();
     for _ in 0..MOST_SCRIPTS {
-        words = strip_env(words)?;
+        words = strip_env(strip_launchers(words))?;
         let path = program(words.first()?)?;
         let Some(interpreter) = interpreter(&path) else {
             return of(&path, &path, &words, &folder);
@@ -304,6 +310,25 @@ fn strip_env(mut words: Vec<OsString>) -> Option<Vec<OsString>> {
     Some(words)
 }
 
+/// The command of `taskset`, `nice` and the like: their own words name no program.
+fn strip_launchers(mut words: Vec<OsString>) -> Vec<OsString> {
+    let is_launcher = |word: &OsString| {
+        let name = Path::new(word).file_name().and_then(OsStr::to_str);
+        name.is_some_and(|name| LAUNCHERS.contains(&name))
+    };
+    while words.first().is_some_and(is_launcher) {
+        let Some(command) = words
+            .iter()
+            .skip(1)
+            .position(|word| program(word).is_some())
+        else {
+            break;
+        };
+        words.drain(..=command);
+    }
+    words
+}
+
 /// The words that a script's first line puts before it; none of what is no script.
 fn interpreter(path: &Path) -> Option<Vec<OsString>> {
     let mut start = Vec::new();
@@ -461,6 +486,15 @@ mod tests {
         ];
         for (line, expected) in lines {
             assert_eq!(strip_env(words(line)), expected.map(words), "{line}");
+        }
+        for (line, expected) in [
+            ("taskset -c 1 sh a", "sh a"),
+            ("nice -n 5 timeout -k 3 10 /bin/sh a", "/bin/sh a"),
+            ("setpriv --pdeathsig KILL sh", "sh"),
+            ("timeout 10 no-such-program", "timeout 10 no-such-program"),
+            ("sh taskset", "sh taskset"),
+        ] {
+            assert_eq!(strip_launchers(words(line)), words(expected), "{line}");
         }
         let folder = folder();
         let of = |name: &str| interpreter(&folder.path().join(name));
