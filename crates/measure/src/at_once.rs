@@ -15,7 +15,7 @@ use crate::controls::TaskControls;
 use crate::experiment::{Batch, Experiment, Split, Timed};
 use crate::peers::{Command, Peer, Shared, Worker, start_peer};
 
-/// Tasks that are set up, asleep until they are told to walk.
+/// Tasks that are set up and sleep until they are told to walk at once.
 pub(crate) struct AtOnce {
     shared: Arc<Shared>,
     own: Worker,
@@ -24,7 +24,7 @@ pub(crate) struct AtOnce {
 }
 
 impl AtOnce {
-    /// Starts the tasks; each pins itself, maps and touches its memory, and only then takes its priority.
+    /// Starts the tasks. Each pins itself, maps and touches its memory, and only then takes its priority.
     pub(crate) fn start(
         case: &Case,
         controls: &TaskControls,

@@ -127,7 +127,7 @@ fn memory_lock() -> Control {
     }
 }
 
-/// What a task takes on before it is measured.
+/// The controls of a task: its CPU, priority and locked memory, taken before it is measured.
 #[derive(Clone, Debug)]
 pub(crate) struct TaskControls {
     pub(crate) cpus: Vec<CpuId>,
@@ -145,7 +145,7 @@ pub(crate) struct ControlGuards {
 }
 
 impl TaskControls {
-    /// The first step: to the task's CPU, so that its memory is touched from there.
+    /// Pins the task to its CPU. This comes first, so that its memory is touched from there.
     pub(crate) fn pin(&self, task: usize) -> Result<ControlGuards, String> {
         if self.cpus.is_empty() {
             return Ok(ControlGuards::default());
@@ -197,7 +197,7 @@ pub(crate) fn map(set: &WorkingSet, map_type: MapType) -> Result<Memory, String>
     })
 }
 
-/// A task's own array, touched and laid out; `None` if it has none of its own.
+/// The task's own array, touched and laid out; `None` if the task has no array of its own.
 pub(crate) fn private_array(set: &WorkingSet, seed: u64) -> Result<Option<Memory>, String> {
     if set.is_empty() || set.sharing == Sharing::Shared {
         return Ok(None);

@@ -14,7 +14,7 @@ pub(crate) struct Batch {
     pub(crate) arm: Arm,
     /// How often the token goes round in the timed part.
     pub(crate) rounds: u64,
-    /// How often before it, untimed.
+    /// How often it goes round before that, untimed.
     pub(crate) warm_up: u64,
 }
 
@@ -30,7 +30,7 @@ impl Batch {
 pub(crate) struct Timed {
     /// Hand-offs in the timed part.
     pub(crate) handoffs: u64,
-    /// Their time, and that of the walks after them.
+    /// The time of the hand-offs, and of the walks after them.
     pub(crate) time: Split,
     /// Hand-offs from one task to another, the untimed ones too.
     pub(crate) switching_handoffs: u64,
@@ -38,11 +38,11 @@ pub(crate) struct Timed {
     pub(crate) control_switches: u64,
     /// Switches that a user-level mechanism counted itself, the untimed ones too.
     pub(crate) user_switches: u64,
-    /// Hand-offs of which the tasks counted the switches themselves; none if they did not.
+    /// Hand-offs for which the tasks counted their switches; none if they did not count.
     pub(crate) counted: CountedHandoffs,
 }
 
-/// What a batch has more than a shorter one, hand-offs and time alone.
+/// What a batch has more than a shorter one: only hand-offs and time.
 impl Sub for Timed {
     type Output = Timed;
 
@@ -56,10 +56,10 @@ impl Sub for Timed {
     }
 }
 
-/// Time of hand-offs, and of walks, each timed by itself.
+/// The time of hand-offs and of walks, timed separately.
 ///
-/// Both wrap: between CPUs whose counters are apart, a hand-off one way looks too long by what it looks too short the other
-/// way, and the sum over a round is right.
+/// Both wrap. Between CPUs whose counters differ, a hand-off one way looks too long by as much as a hand-off the other way looks too
+/// short, and the sum over a round is right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Split {
     pub(crate) handoffs: Ticks,
@@ -101,7 +101,7 @@ impl Sub for Split {
     }
 }
 
-/// A mechanism set up with its tasks and their memory, ready to run batches of any arm.
+/// A mechanism with its tasks and their memory, set up to run batches of any arm.
 pub(crate) trait Experiment {
     /// The tasks to be watched, the calling one first.
     fn tasks(&self) -> Vec<TaskId>;
@@ -109,13 +109,13 @@ pub(crate) trait Experiment {
     /// Runs one batch.
     fn run(&mut self, batch: Batch) -> io::Result<Timed>;
 
-    /// Rounds of a batch, if they do not depend on how long a round takes.
+    /// The rounds of a batch, if they do not depend on how long a round takes.
     fn fixed_rounds(&self, _arm: Arm) -> Option<u64> {
         None
     }
 
-    /// One switch away from the first task and back, and then so many walks of its working set, with hand-offs to itself in between:
-    /// each with the hand-off before it. `before` is called before each, outside of what is timed.
+    /// Makes one switch away from the first task and back, then `walks` walks of its working set, with hand-offs to itself in between.
+    /// Returns each walk with the hand-off before it. `before` is called before each, outside of what is timed.
     fn visit(&mut self, _walks: u32, _before: &mut dyn FnMut()) -> io::Result<(Timed, Vec<Split>)> {
         Err(io::Error::new(
             io::ErrorKind::Unsupported,
@@ -123,12 +123,12 @@ pub(crate) trait Experiment {
         ))
     }
 
-    /// What the program of a runtime reported of itself until now; `None` of all other experiments.
+    /// What the program of a runtime has reported of itself; `None` for all other experiments.
     fn runtime_run(&mut self) -> Option<RuntimeRun> {
         None
     }
 
-    /// Times single hand-offs, as many as asked for; `None` if the mechanism has none to time.
+    /// Times `count` single hand-offs; `None` if the mechanism has none to time.
     fn single_handoffs(&mut self, _count: u64) -> io::Result<Option<(Timed, Vec<u32>)>> {
         Ok(None)
     }

@@ -20,10 +20,10 @@ pub const REPETITION_ARGUMENT: &str = "serve-one-repetition";
 /// A repetition takes well below a second, with the largest sets some tens; beyond this something hangs.
 const PATIENCE: Nanos = Nanos::seconds(180);
 
-/// Below all tasks that are measured.
+/// The priority while a repetition is set up: below all tasks that are measured.
 const SET_UP: StepsBelowTop = StepsBelowTop(50);
 
-/// How often the wait for a repetition looks whether it should stop.
+/// How often the wait for a repetition checks whether it should stop.
 const GLANCE: Nanos = Nanos::millis(100);
 
 /// Starts this program anew for each repetition.
@@ -102,9 +102,10 @@ fn converse(
     }
 }
 
-/// Has this thread, which sleeps but for a moment after each window, and what it starts stay on the CPU of ordinary tasks. A control group
-/// (or autogroup) with tasks on two CPUs has its share divided between them anew at each switch (`calc_group_shares` in the kernel's
-/// sched/fair.c): in eight levels of groups that makes a switch 6 % longer. A real-time task would not let this thread run.
+/// Keeps this thread, and what it starts, on the CPU of ordinary tasks; the thread sleeps except for a moment after each window. A
+/// control group (or autogroup) with tasks on two CPUs has its share divided between them anew at each switch (`calc_group_shares` in
+/// the kernel's sched/fair.c): in eight levels of groups that makes a switch 6 % longer. A real-time task would not let this thread
+/// run.
 fn stay_beside(order: &Order) -> Option<PinGuard> {
     let case = &order.case;
     let [first, others @ ..] = &case.placement.cpus[..] else {

@@ -112,7 +112,7 @@ fn repeats(set: &WorkingSet) -> u64 {
     (100_000 / set.touches() as u64).max(1)
 }
 
-/// Memory whose walk leaves nothing else in the caches, nor in the TLBs.
+/// Memory that is walked to empty the caches and TLBs.
 struct CacheFlush {
     memory: Memory,
     set: WorkingSet,

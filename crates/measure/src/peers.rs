@@ -21,16 +21,16 @@ use crate::controls::TaskControls;
 pub(crate) use shared::{Command, Shared};
 pub(crate) use worker::{Passed, Worker, pass_on};
 
-/// Any task but the first.
+/// A task other than the first.
 pub(crate) enum Peer {
     /// A separate process.
     Process(Forked),
-    /// A thread, with the kernel's number for it; it ends with its process.
+    /// A thread, by its kernel thread ID; it ends with its process.
     Thread(i32),
 }
 
 impl Peer {
-    /// How the task is watched.
+    /// The ID by which the task is watched.
     pub(crate) fn task_id(&self) -> TaskId {
         match self {
             Peer::Process(process) => TaskId::process(process.pid()),

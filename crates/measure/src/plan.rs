@@ -229,7 +229,7 @@ pub fn plan(
 /// reading of a clock.
 const BATCH: Nanos = Nanos::micros(20);
 
-/// A case before it is known where it runs.
+/// A case before its placement is known.
 #[derive(Clone, Debug)]
 struct Draft {
     mechanism: Mechanism,
@@ -238,7 +238,7 @@ struct Draft {
     working_set: WorkingSet,
     away: Option<Bytes>,
     vectors: Option<VectorCase>,
-    /// Another policy than the one selected.
+    /// The policy, if it is not the selected one.
     policy: Option<Policy>,
     runtime: Option<RuntimeCase>,
     /// Whether tasks of one kernel thread may nevertheless be on several CPUs.
@@ -313,10 +313,11 @@ impl Draft {
     }
 }
 
-/// How many switches the kernel should count: none between contexts of one thread, one a hand-off on one CPU. Among ordinary tasks one
-/// that is woken may take the CPU at once, find that it cannot go on (a lock is held), and give the CPU back, the blog's "hurry up and
-/// wait": of a mutex 2.00 to 2.4 were counted a hand-off on Linux 6.18, of pipes and futexes 1.00 to 1.15. Among real-time tasks of one
-/// priority none takes the CPU from another.
+/// How many switches the kernel should count: none between contexts of one thread, one a hand-off on one CPU.
+///
+/// An ordinary task that is woken may take the CPU at once, find that it cannot continue (a lock is held) and give the CPU back, the
+/// blog's "hurry up and wait". On Linux 6.18 2.00 to 2.4 switches were counted for a hand-off of a mutex, 1.00 to 1.15 for pipes and
+/// futexes. Real-time tasks of one priority do not take the CPU from each other.
 fn switch_plan(
     mechanism: Mechanism,
     between: Between,

@@ -21,13 +21,13 @@ use crate::controls::TaskControls;
 use crate::experiment::{Batch, Experiment, Split, Timed};
 use crate::peers::{Command, Peer, Shared, Worker, start_peer};
 
-/// The shortest time between two preemptions; a walk makes it longer.
+/// The shortest time between two preemptions. A walk makes it longer.
 const PERIOD: Nanos = Nanos::micros(100);
 
 /// Preemptions of a batch: half a millisecond if nothing is walked, short beside changes of the core's speed.
 const ROUNDS: u64 = 4;
 
-/// A victim, the caller, and its preemptor.
+/// A victim, which is the caller, and its preemptor.
 pub(crate) struct Preemption {
     shared: Arc<Shared>,
     own: Worker,
@@ -147,7 +147,7 @@ impl Experiment for Preemption {
         }
     }
 
-    /// Whole preemptions, as the victim sees them: there, the preemptor's turn, and back.
+    /// Whole preemptions, as the victim sees them: the switch there, the preemptor's turn, and the switch back.
     fn single_handoffs(&mut self, count: u64) -> io::Result<Option<(Timed, Vec<u32>)>> {
         let mut gaps = Vec::with_capacity(count as usize);
         let batch = Batch {
@@ -170,11 +170,11 @@ fn walking_period(own: &Worker, shared: &Shared, case: &Case) -> Nanos {
     Nanos((one.0 * 8).max(PERIOD.0))
 }
 
-/// The victim: waits for `rounds` changes of the count, adds up the gaps, walks after each. Gives the hand-offs, two a
-/// preemption, and their time.
+/// Runs the victim: waits for `rounds` changes of the count, adds up the gaps, and walks after each. Returns the hand-offs, two for
+/// each preemption, and their time.
 ///
-/// The clock is read before the count: a look that finds the count unchanged was before any preemption that a later
-/// look finds, so no part of a gap is lost.
+/// The clock is read before the count. A look that finds the count unchanged was before any preemption that a later look finds, so no
+/// part of a gap is lost.
 #[inline(never)]
 fn run_victim(
     shared: &Shared,

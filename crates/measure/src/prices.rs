@@ -19,7 +19,7 @@ use switchcost_units::{Bytes, Nanos, TickRate};
 
 use arrays::{Array, LINE, touched};
 
-/// An array is walked so often: after the first time all of it is back, or was driven out once more by itself.
+/// How often an array is walked. After the first walk all of it is back, or was evicted again by itself.
 const PASSES: usize = 4;
 /// Rounds of one array.
 const FEWEST_ROUNDS: usize = 7;
@@ -79,7 +79,7 @@ pub fn price_points(
     Ok(rounds)
 }
 
-/// One array: how much longer a line took after a footprint than right after that, round by round, in nanoseconds.
+/// For one array, by round: how much longer a line took right after a footprint than later, in nanoseconds.
 fn price_rounds(
     kind: Kind,
     own: Bytes,
@@ -115,7 +115,7 @@ fn price_rounds(
     Ok(rounds)
 }
 
-/// As a preemptor touches it: each line is loaded and stored to.
+/// Touches memory as a preemptor does: loads each line and stores to it.
 fn touch(away: &[AtomicU64]) {
     away.iter()
         .step_by(LINE)

@@ -37,11 +37,11 @@ const WINDOW: Nanos = Nanos::millis(25);
 /// Batches that the length of one is found by.
 const CALIBRATION_BATCHES: u32 = 5;
 
-/// Walks after a switch if the reload of a working set is measured. The last of them are taken for settled: three, since one
-/// alone would put its noise into each difference.
+/// Walks after a switch, if the reload of a working set is measured. The last three are taken as settled; one alone would put its noise
+/// into each difference.
 const WALKS_A_VISIT: u32 = 8;
 
-/// The longer batch for counters is so many times as long as others, if these are not long already.
+/// How many times as long as others the longer batch for counters is, if the others are not long already.
 const COUNTED_BATCHES: u64 = 16;
 
 /// Rounds of the longer batch at least, if nothing is walked: what begins a batch differs by some hundred instructions.
@@ -82,7 +82,7 @@ struct Repetition<'a> {
     watch: Watch,
     random: ChaCha8Rng,
     position: u32,
-    /// When the CPU was last left to others.
+    /// When the CPU was last left to other tasks.
     busy_since: Nanos,
     core_counter: Option<Box<dyn RunningCounter>>,
     preparation: Preparation,
@@ -138,7 +138,7 @@ impl<'a> Repetition<'a> {
         Ok(rounds)
     }
 
-    /// Cycles until the repetition has had its time, in windows short enough for the kernel's real-time budget.
+    /// Runs cycles until the repetition has used its time, in windows that fit the kernel's real-time budget.
     fn cycles<W: Write>(
         &mut self,
         messages: &mut MessageWriter<W>,
@@ -159,8 +159,8 @@ impl<'a> Repetition<'a> {
         }
     }
 
-    /// Cycles one right after the other, watched as a whole. The first is not kept: it finds the tasks' memory and code
-    /// as reading the evidence left them.
+    /// Runs consecutive cycles, watched as a whole. The first cycle is not kept, because reading the evidence disturbed the tasks'
+    /// memory and code in the caches.
     fn window(
         &mut self,
         rounds: BatchRounds,
@@ -240,7 +240,7 @@ impl<'a> Repetition<'a> {
         Ok(())
     }
 
-    /// A batch that was run by itself, for another purpose than its time.
+    /// Records a batch that was run for another purpose than its time.
     fn sample(
         &self,
         arm: Arm,
@@ -268,8 +268,8 @@ impl<'a> Repetition<'a> {
         }
     }
 
-    /// Leaves the CPU to the rest of the machine for an eighth of the time it was taken for: together with the
-    /// kernel's own budget for real-time tasks, 95 % of each second by default, this keeps clear of its throttle.
+    /// Leaves the CPU to other tasks for an eighth of the time for which it was taken. This keeps clear of the kernel's throttle, whose
+    /// default for real-time tasks is 95 % of each second.
     fn rest(&mut self) {
         if self.order.case.policy.is_real_time() {
             let taken = monotonic().saturating_sub(self.busy_since);
@@ -303,7 +303,7 @@ impl<'a> Repetition<'a> {
         )
     }
 
-    /// Two batches of each arm for each share of the counters; they cost time, so these batches give counts only.
+    /// Runs two batches of each arm for each share of the counters. Counting costs time, so these batches give counts only.
     fn count<W: Write>(
         &mut self,
         messages: &mut MessageWriter<W>,
@@ -390,7 +390,7 @@ impl<'a> Repetition<'a> {
         Ok(rounds)
     }
 
-    /// How many rounds of this arm a batch takes: as many as fit into the intended length, by the fastest of several.
+    /// How many rounds of this arm a batch takes: as many as fit into the intended length, by the fastest of several tries.
     fn rounds_for(&mut self, arm: Arm) -> io::Result<u64> {
         if let Some(rounds) = self.experiment.fixed_rounds(arm) {
             return Ok(rounds);
@@ -433,8 +433,8 @@ fn cpus_of(case: &Case) -> Vec<CpuId> {
     cpus
 }
 
-/// The counter of the core's cycles if there is one that was proven. On more than one CPU a task waits for the other, and a core
-/// that waits may halt: its cycles are not the clock of the time then.
+/// The counter of the core's cycles, if there is one that was proven. On several CPUs there is none: a core that waits for another task
+/// may halt, and its cycles are then not the time.
 fn counter_of_core(order: &Order) -> Option<Box<dyn RunningCounter>> {
     let [cpu] = order.case.placement.cpus[..] else {
         return None;
@@ -465,7 +465,7 @@ impl Core<'_> {
     }
 }
 
-/// The batches of a window as they are taken.
+/// The batches of a window, as they are taken.
 #[derive(Default)]
 struct Taken {
     batches: Batches,
@@ -496,7 +496,7 @@ impl Taken {
         Ok(())
     }
 
-    /// Each walk after a switch as a batch: the first in the switching arm, the others in the baseline.
+    /// Takes each walk after a switch as a batch: the first in the switching arm, the others in the baseline.
     fn visit(&mut self, core: &mut Core<'_>, experiment: &mut dyn Experiment) -> io::Result<()> {
         let visit = experiment.visit(WALKS_A_VISIT, &mut || core.probe(&mut self.batches))?;
         let times = self.visited(visit);
@@ -571,10 +571,12 @@ fn batches_of_cycle(order: &Order, rounds: BatchRounds, random: &mut ChaCha8Rng)
     batches
 }
 
-/// The walk after a change of arm finds what the other arm left; without walks it is code and data of the kernel's that
-/// come back within two rounds. What a baseline has left of the time slices of ordinary tasks takes longer: beside a loop on the same
-/// CPU, 2 rounds before each batch gave hand-offs of 2.25 to 2.33 us, 30 rounds 2.15 to 2.19, a ping-pong without baselines in
-/// between has 2.06 to 2.24 (Linux 6.18).
+/// The least number of warm-up rounds after a change of arm, since the walk finds what the other arm left. Without walks this is code
+/// and data of the kernel, which come back within two rounds.
+///
+/// What a baseline has left of the time slices of ordinary tasks takes longer: beside a loop on the same CPU, 2 rounds before each
+/// batch gave hand-offs of 2.25 to 2.33 us, 30 rounds 2.15 to 2.19; a ping-pong without baselines in between has 2.06 to 2.24 (Linux
+/// 6.18).
 fn least_warm_up(arm: Arm, case: &Case) -> u64 {
     let has_slices = !case.policy.is_real_time()
         && case.mechanism.traits().is_blocking
@@ -586,7 +588,7 @@ fn least_warm_up(arm: Arm, case: &Case) -> u64 {
     }
 }
 
-/// Pairs of arms that are compared: without walks, and with them if the case has a working set.
+/// The pairs of arms that are compared: without walks, and also with them if the case has a working set.
 fn levels(order: &Order) -> Vec<[Arm; 2]> {
     let (direct, total) = (
         [Arm::BaselineDirect, Arm::SwitchDirect],

@@ -34,7 +34,7 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// Starts the tasks; each pins itself, maps and touches its memory, and only then takes its priority.
+    /// Starts the tasks. Each pins itself, maps and touches its memory, and only then takes its priority.
     pub(crate) fn start(
         case: &Case,
         controls: &TaskControls,
@@ -157,7 +157,7 @@ impl Experiment for Ring {
         }
     }
 
-    /// The peers walk once each, and the token is back at task 0, which keeps it for its walks.
+    /// The peers walk once each, and the token returns to task 0, which keeps it for its own walks.
     fn visit(&mut self, walks: u32, before: &mut dyn FnMut()) -> io::Result<(Timed, Vec<Split>)> {
         let batch = Batch {
             arm: switchcost_record::Arm::SwitchTotal,

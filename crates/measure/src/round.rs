@@ -30,7 +30,7 @@ impl Preparation {
         })
     }
 
-    /// Writes every word, and then sleeps; gives how long it slept, which no other task took.
+    /// Writes every word and then sleeps. Returns how long it slept; other tasks did not take this time.
     pub(crate) fn run(&self) -> Nanos {
         for word in self.memory.iter().flat_map(|memory| memory.iter()) {
             word.store(1, Relaxed);

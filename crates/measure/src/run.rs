@@ -13,20 +13,21 @@ use switchcost_units::{Nanos, TickRate};
 
 use crate::protocol::{BatchRounds, Launch, Message, Order};
 
-/// Every case gets so many repetitions before any gets more: below it there is no interval to speak of.
+/// How many repetitions every case gets before any case gets more. Fewer give no useful interval.
 const FIRST_REPETITIONS: u32 = 8;
 
-/// A case without an interval after so many is not tried for longer than the budget.
+/// A case that has no interval after this many repetitions is not run beyond the budget.
 const MOST_REPETITIONS: u32 = 2 * FIRST_REPETITIONS;
 
-/// A repetition that takes so many times as long as its cycles spends its time on setting up.
+/// A repetition that takes this many times as long as its cycles spends most of its time on setting up.
 const MOSTLY_SET_UP: u64 = 3;
 
-/// Of the time that a runtime warms up for, its cycles take this part at least: a process that is made at such a cost is asked for longer
-/// than a neighbour mostly has a part of the core for.
+/// The cycles of a runtime take at least one part in this many of its warm-up time. So a process that is expensive to start is used for
+/// longer than a neighbour usually takes a part of the core.
 const OF_WARM_UP: u64 = 4;
 
-/// A repetition under way may take so much longer than the budget, and a quarter of it. What it has measured by then is kept.
+/// How much longer than the budget a running repetition may take, in addition to a quarter of the budget. What it has measured by then
+/// is kept.
 const OVERTIME: Nanos = Nanos::seconds(2);
 
 /// Why a case that was ended with the budget has no result.
@@ -36,7 +37,7 @@ const TOO_LATE: &str = "the budget was over before the first cycles were; raise 
 /// A case that was refused so often in a row is given up.
 const REFUSALS: u32 = 2;
 
-/// Intended length of a batch of a runtime, which is asked for it over a pipe: long beside that, and beside the reading of its clock.
+/// The intended length of a batch of a runtime: long compared with the question over a pipe, and with a reading of its clock.
 const RUNTIME_BATCH: Nanos = Nanos::micros(100);
 
 /// Outcome of one repetition.
@@ -54,8 +55,8 @@ pub enum RepetitionOutcome {
 
 /// Runs one repetition at a time.
 pub trait Executor {
-    /// Runs `order` and hands over each sample as it comes. Looks at `should_stop` several times a second, and ends what
-    /// has not ended at `latest`, on CLOCK_MONOTONIC.
+    /// Runs `order` and passes on each sample as it comes. Checks `should_stop` several times a second, and ends what has not ended at
+    /// `latest` (CLOCK_MONOTONIC).
     fn repetition(
         &mut self,
         order: &Order,
@@ -78,16 +79,16 @@ pub struct Progress {
 
 /// Decides when a run ends, and is told of its progress. The caller's side of [`measure`].
 pub trait Stop {
-    /// Whether this case's cycles are precise enough.
+    /// Whether the cycles of this case are precise enough.
     fn is_precise(&mut self, case: usize, cycles: &[Cycles]) -> bool;
 
     /// Whether to stop at once.
     fn should_stop(&self) -> bool;
 
-    /// Whether this case's cycles are enough for an interval, however wide.
+    /// Whether the cycles of this case are enough for an interval, however wide.
     fn has_interval(&mut self, case: usize, cycles: &[Cycles]) -> bool;
 
-    /// By when a run ends that goes on after its budget for cases without an interval, on CLOCK_MONOTONIC; none if it does not go on.
+    /// When a run ends that continues after its budget for cases without an interval (CLOCK_MONOTONIC); `None` if it does not continue.
     fn latest_end(&self) -> Option<Nanos> {
         None
     }
@@ -95,7 +96,7 @@ pub trait Stop {
     /// Called before each repetition.
     fn progress(&mut self, progress: Progress);
 
-    /// Called after the run was paused from outside, which takes nothing from its budget.
+    /// Called after the run was paused from outside. The pause takes nothing from the budget.
     fn resume(&mut self, _pause: Pause) {}
 }
 
@@ -122,7 +123,7 @@ struct CaseState {
     refusals: u32,
     rounds: BatchRounds,
     spent: Nanos,
-    /// How long the cycles of a repetition are to take together.
+    /// The intended total time of a repetition's cycles.
     cycles_ns: Nanos,
     is_finished: bool,
 }
@@ -161,7 +162,7 @@ pub fn measure<E>(
     run.run_to_the_end(executor, stop, sink)
 }
 
-/// What starts the runtime of a case; none of others, or if it cannot be started.
+/// What starts the runtime of a case; `None` for other cases, or if it cannot be started.
 fn launch<'a>(
     case: &Case,
     runtimes: &'a BTreeMap<String, Result<Launch, String>>,
@@ -169,13 +170,13 @@ fn launch<'a>(
     runtimes.get(&case.runtime.as_ref()?.runtime)?.as_ref().ok()
 }
 
-/// How long the cycles of the first repetitions take.
+/// The time of the cycles of a case's first repetitions.
 fn first_cycles_time(planned: Nanos, launch: Option<&Launch>) -> Nanos {
     planned.max(launch.map_or(planned, |launch| Nanos(launch.warm_up_ns.0 / OF_WARM_UP)))
 }
 
-/// How long the cycles of further repetitions take, if the first ones took so long all together: large arrays take long to make
-/// present, and half of the time at least is to be spent on what is measured.
+/// The time of the cycles of later repetitions, if the first ones took `first` in all. Large arrays take long to set up, and at least
+/// half of the time should be spent on what is measured.
 fn cycles_time(planned: Nanos, first: Nanos) -> Nanos {
     let each = Nanos(first.0 / u64::from(FIRST_REPETITIONS));
     if each.0 > MOSTLY_SET_UP * planned.0 {
@@ -196,7 +197,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// What is not there is refused once.
+    /// Refuses each runtime that is not there, once.
     fn refuse_missing_runtimes<E>(
         &mut self,
         sink: &mut dyn FnMut(Line) -> Result<(), E>,
@@ -252,7 +253,7 @@ impl Run<'_> {
         }
     }
 
-    /// When the last repetition has to end.
+    /// When the last repetition must end.
     fn latest_end(&self, stop: &dyn Stop) -> Nanos {
         let budget = self.header.plan.budget_ns.0;
         let most = budget.saturating_add(budget / 4);
@@ -269,8 +270,8 @@ impl Run<'_> {
         monotonic().saturating_sub(self.start + self.paused)
     }
 
-    /// The cases to be run next, in random order: all that lack their first repetitions; else those unfinished ones
-    /// that have had no more than their share of the time, so that a slow case does not eat the budget of fast ones.
+    /// The cases to run next, in random order: all cases that lack their first repetitions; otherwise the unfinished cases that have
+    /// had at most their share of the time, so that a slow case does not use up the budget of fast ones.
     fn next_pass(&mut self) -> Vec<usize> {
         let open: Vec<usize> = (0..self.cases.len())
             .filter(|case| !self.cases[*case].is_finished)
@@ -289,7 +290,7 @@ impl Run<'_> {
         pass
     }
 
-    /// Runs one repetition of a case; false if it was stopped.
+    /// Runs one repetition of a case. Returns false if it was stopped.
     fn repetition<E>(
         &mut self,
         case: usize,

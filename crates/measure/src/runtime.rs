@@ -25,10 +25,10 @@ use switchcost_workload::{Access, Pattern, Sharing};
 use crate::experiment::{Batch, Experiment, Split, Timed};
 use crate::protocol::{Launch, Order};
 
-/// What is spoken.
+/// The protocol that runtimes speak.
 const PROTOCOL: &str = "switchcost.runtime/1";
 
-/// A runtime is there within this: one that is compiled as it starts takes a few seconds.
+/// The longest time until a runtime is ready. One that is compiled at its start takes a few seconds.
 const READY_WITHIN: Nanos = if cfg!(test) {
     Nanos::seconds(2)
 } else {
@@ -48,20 +48,20 @@ const MOST_WARM_UP: usize = 200;
 /// Rounds of the first window of a warm-up ...
 const FIRST_ROUNDS: u64 = 1;
 
-/// ... and those before the others that are in no time: tasks that are threads of the kernel's have yet to start.
+/// Untimed rounds before each window except the first, because tasks that are threads of the kernel must be started first.
 const ROUNDS_TO_START: u64 = 8;
 
-/// Windows of a warm-up are so many batches long: what is to be warm is the hand-off, not the beginning of a window.
+/// The length of a warm-up's windows, in batches: what must be warm is the hand-off, not the beginning of a window.
 const WARM_UP_BATCHES: u64 = 10;
 
-/// A warm-up of which the program had less than that of CPU time, since others have the CPU, or it waits, goes on for so many times as long
-/// at most.
+/// How many times its planned length a warm-up may last, if the program had less CPU time than planned, because other tasks had the CPU
+/// or it waited.
 const LONGEST_WARM_UP: u64 = 2;
 
-/// So many rounds may be over within a step of the program's clock, which may be of microseconds.
+/// How many rounds may pass within one step of the program's clock, which may have microseconds.
 const WITHIN_A_STEP: u64 = 256;
 
-/// What a program is sent first.
+/// The first message to a program.
 #[derive(Debug, Serialize)]
 struct Start<'a> {
     protocol: &'a str,
@@ -78,7 +78,7 @@ struct Ready {
     refused: Option<String>,
 }
 
-/// What it is asked.
+/// A question to a program.
 #[derive(Debug, Serialize)]
 struct Question {
     arm: &'static str,
@@ -87,7 +87,7 @@ struct Question {
     rounds: u64,
 }
 
-/// What it answers.
+/// A program's answer.
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct Window {
     ns: u64,
@@ -96,7 +96,7 @@ struct Window {
     handoffs: u64,
     switches: Option<u64>,
     collections: Option<u64>,
-    /// The kernel's, of all its threads (getrusage), if it counts them.
+    /// The switches of all its threads by the kernel (getrusage), if the program counts them.
     kernel_switches: Option<u64>,
 }
 
@@ -169,7 +169,8 @@ impl Runtimes {
         }
     }
 
-    /// Both arms in turn, until the time is over, and the program has used as much of its CPU: what is compiled meanwhile waits for that.
+    /// Warms up both arms in turn, until the time is over and the program has used as much CPU time, which compilation in the
+    /// background needs.
     fn warm_up(&mut self, time: Nanos, order: &Order) -> Result<(), String> {
         let arms = match order.case.working_set.is_empty() {
             true => vec![Arm::BaselineDirect, Arm::SwitchDirect],
@@ -272,7 +273,7 @@ impl Runtimes {
         })
     }
 
-    /// What was found, in which program, and the last lines of what it printed.
+    /// A message: what was found, in which program, and the last lines that it printed.
     fn complain(&mut self, found: &str) -> String {
         let last = last_words(&self.talk.complaints());
         let said = if last.is_empty() {
@@ -302,10 +303,10 @@ fn same_version(reported: &str, launch: &Launch) -> Result<(), String> {
 /// Lines of what a program printed that are reported.
 const LAST_LINES: usize = 4;
 
-/// What stands in the line that says what was wrong, if stacks of calls follow it.
+/// Words in the line of an error, by which it is found before the stacks of calls that may follow.
 const TELLING: [&str; 4] = ["error", "fatal", "exception", "panic"];
 
-/// The last lines, and of those before them the last one that says what was wrong.
+/// The last lines, and of the lines before them the last one that names an error.
 fn last_words(complaints: &str) -> String {
     let lines: Vec<&str> = complaints
         .lines()
@@ -345,7 +346,8 @@ fn shown(launch: &Launch) -> String {
     printable(&launch.command.join(" "))
 }
 
-/// The program may use all CPUs of the case; this process, which reads the core's clock beside its windows, keeps to the first.
+/// Starts the program. It may use all CPUs of the case. This process, which reads the core's clock beside the program's windows, stays
+/// on the first.
 fn begin(launch: &Launch, order: &Order) -> io::Result<(Conversation, Option<PinGuard>)> {
     let cpus = &order.case.placement.cpus;
     let count = cpus.len().max(1).to_string();
@@ -379,14 +381,14 @@ fn begin(launch: &Launch, order: &Order) -> io::Result<(Conversation, Option<Pin
     Ok((talk, first))
 }
 
-/// As many as take about the length of a batch, at most four times as many as before.
+/// How many rounds take about the length of a batch, at most four times as many as before.
 fn next_rounds(rounds: u64, took_ns: u64, batch: Nanos) -> u64 {
     let fitting = u128::from(rounds) * u128::from(batch.0) / u128::from(took_ns.max(1));
     let fitting = u64::try_from(fitting).unwrap_or(u64::MAX);
     fitting.clamp(1, rounds.saturating_mul(4))
 }
 
-/// The first half of them as they are, since most happens there; of the rest as many as are reported, evenly.
+/// The windows that are reported: the first half unchanged, because most changes happen there, and the rest at even distances.
 fn thinned(windows: Vec<WarmUp>) -> Vec<WarmUp> {
     let (begin, rest) = windows.split_at(windows.len().min(MOST_WARM_UP / 2));
     let step = rest.len().div_ceil(MOST_WARM_UP / 2).max(1);

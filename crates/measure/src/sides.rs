@@ -35,7 +35,7 @@ pub enum Ended {
 
 /// Runs one side at a time, and decides whether that was enough.
 pub trait Runs {
-    /// What a run may fail with, which ends all.
+    /// The error with which a run may end.
     type Error;
 
     /// Runs a side once.

@@ -16,7 +16,7 @@ use crate::repetition::start_experiment;
 /// The hidden argument that makes the program take turns (see [`take_turns`]); the turns follow as JSON.
 pub const TURNS_ARGUMENT: &str = "take-turns";
 
-/// So that every page is there, and every function linked, before the first stop.
+/// Rounds before the first stop, so that every page is present and every function is linked.
 const ROUNDS_BEFORE: u64 = 2;
 
 /// One batch of a case, to be run under a tracer.

@@ -45,7 +45,7 @@ pub(crate) fn start(order: &Order, controls: &TaskControls) -> Result<Box<dyn Ex
     })
 }
 
-/// What the contexts run, and the controls of the one thread that they share.
+/// What the contexts run, and the controls of the thread that they share.
 pub(crate) struct Bodies {
     clock: Clock,
     arrays: Vec<Memory>,
@@ -74,7 +74,7 @@ impl Bodies {
         })
     }
 
-    /// Of so many contexts that touch nothing, under no controls.
+    /// Contexts that touch nothing, under no controls.
     #[cfg(test)]
     fn bare(tasks: usize) -> Bodies {
         Bodies {
@@ -88,7 +88,7 @@ impl Bodies {
         }
     }
 
-    /// One turn of one context. A walk is timed by itself; a turn without one is as bare as can be.
+    /// One turn of one context. A walk is timed separately; a turn without a walk does nothing else.
     #[inline(always)]
     fn turn(&self, task: usize) {
         if self.walks.get() {
@@ -98,7 +98,7 @@ impl Bodies {
         }
     }
 
-    /// One timed walk, and `more` that counts as a part of it.
+    /// One timed walk, with `more` counted as a part of it.
     #[inline(always)]
     fn walk_timed(&self, task: usize, more: impl FnOnce()) {
         let start = self.clock.now();
@@ -124,7 +124,7 @@ impl Bodies {
         );
     }
 
-    /// The same if the arm walks at all.
+    /// One timed walk, if the arm walks at all.
     fn walk_if_asked(&self, task: usize) {
         if self.walks.get() {
             self.walk(task);
@@ -139,7 +139,7 @@ impl Bodies {
         batch.rounds * self.tasks as u64
     }
 
-    /// Times one call; what it walked is distinguished from the rest.
+    /// Times one call, and separates the walks in it from the rest.
     #[inline(always)]
     fn time<T>(&self, body: impl FnOnce() -> T) -> (T, Split) {
         let walked = self.walked.get();
@@ -153,7 +153,7 @@ impl Bodies {
         (done, time)
     }
 
-    /// The switching arm: `pass` makes so many rounds and returns the switches that it counted.
+    /// Runs the switching arm: `pass` makes the given number of rounds and returns the switches that it counted.
     fn switching(&self, batch: Batch, mut pass: impl FnMut(u64) -> u64) -> io::Result<Timed> {
         self.choose_arm(batch);
         let warm_up = pass(batch.warm_up);
@@ -167,13 +167,13 @@ impl Bodies {
         })
     }
 
-    /// The baseline: each context's turns one after the other, called and not switched to.
+    /// Runs the baseline: the contexts' turns in sequence, called instead of switched to.
     fn baseline(&self, batch: Batch) -> io::Result<Timed> {
         self.choose_arm(batch);
         Ok(self.one_after_the_other(batch, |task, rounds| self.repeat(task, rounds)))
     }
 
-    /// Times `turns` of each context.
+    /// Times `turns` turns of each context in sequence.
     fn one_after_the_other(&self, batch: Batch, turns: impl Fn(usize, u64)) -> Timed {
         let mut sum = Split::default();
         for task in 0..self.tasks {

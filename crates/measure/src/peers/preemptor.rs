@@ -11,7 +11,7 @@ use switchcost_workload::{WorkingSet, walk};
 use super::shared::Shared;
 use crate::experiment::Split;
 
-/// The preemptor: it takes the CPU whenever its timer fires, until it is told to stop.
+/// Runs the preemptor: it takes the CPU whenever its timer fires, until it is told to stop.
 pub(super) fn run_preemptor(
     shared: &Shared,
     memory: &[AtomicU64],
@@ -30,7 +30,7 @@ pub(super) fn run_preemptor(
     Ok(())
 }
 
-/// The preemptor's share of the baseline: the same call, which finds that the timer has not fired, and the walk.
+/// The preemptor's share of the baseline: the same system call, which finds that the timer has not fired, and the walk.
 pub(super) fn run_preemptor_baseline(
     clock: Clock,
     memory: &[AtomicU64],

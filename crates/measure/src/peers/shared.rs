@@ -22,7 +22,7 @@ use crate::experiment::Split;
 /// The next command for a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
-    /// Pass the token on so many times, then once more without a walk.
+    /// Pass the token on for this many rounds, then once more without a walk.
     Ring {
         walks: bool,
         warm_up: u64,
@@ -36,9 +36,9 @@ pub(crate) enum Command {
         warm_up: u64,
         rounds: u64,
     },
-    /// Walk so many times while all others do, too.
+    /// Walk this often while all other tasks walk, too.
     AtOnce { warm_up: u64, rounds: u64 },
-    /// Walk so many times alone.
+    /// Walk this often alone.
     Alone { warm_up: u64, rounds: u64 },
 }
 
@@ -95,7 +95,7 @@ impl Shared {
         self.words[word_index(task, which)].store(value, SeqCst);
     }
 
-    /// Tells a peer what to do, and wakes it.
+    /// Gives a peer a command and wakes it.
     pub(crate) fn command(&self, task: usize, command: Command) -> io::Result<()> {
         let (kind, warm_up, rounds) = match command {
             Command::Ring {
@@ -142,17 +142,21 @@ impl Shared {
         })
     }
 
-    /// Says that a peer has done its command.
+    /// Reports that a peer has finished its command.
     pub(super) fn report_done(&self, task: usize) -> io::Result<()> {
         self.done[task].send()
     }
 
-    /// Waits until a peer has done its command.
+    /// Waits until a peer has finished its command.
     pub(crate) fn wait(&self, task: usize) -> io::Result<()> {
         self.done[task].recv()
     }
 
-    /// Waits until a new peer is set up, or has said why it cannot be.
+    /// Waits until a new peer is set up.
+    ///
+    /// # Errors
+    ///
+    /// Why the peer cannot be set up.
     pub(super) fn wait_until_ready(&self, task: usize) -> Result<(), String> {
         self.wait(task).map_err(|error| error.to_string())?;
         let length = self.load(task, TEXT_LENGTH) as usize;
@@ -194,7 +198,7 @@ impl Shared {
         self.store(task, WALK_TICKS, time.walks.0);
     }
 
-    /// What a peer has timed.
+    /// The time that a peer measured.
     pub(crate) fn time(&self, task: usize) -> Split {
         Split {
             handoffs: Ticks(self.load(task, HANDOFF_TICKS)),
@@ -207,7 +211,7 @@ impl Shared {
         self.store(task, INVOLUNTARY, switches.involuntary);
     }
 
-    /// What a peer has counted of its own switches.
+    /// The switches of its own that a peer counted.
     pub(crate) fn switches(&self, task: usize) -> KernelSwitches {
         KernelSwitches {
             voluntary: self.load(task, VOLUNTARY),
@@ -223,20 +227,20 @@ impl Shared {
         now
     }
 
-    /// When it was: handing the token on orders the two.
+    /// When the token was last handed on. Receiving the token orders this read after the write.
     #[inline(always)]
     pub(super) fn sent_at(&self) -> Ticks {
         Ticks(self.words[word_index(0, SENT_AT)].load(Relaxed))
     }
 
-    /// Before tasks are told to walk at once.
+    /// Resets the counts of tasks that walk at once, before they are told to walk.
     pub(crate) fn clear_meetings(&self) {
         [BEGUN, ENDED]
             .into_iter()
             .for_each(|which| self.store(0, which, 0));
     }
 
-    /// Says that one more task begins to walk, and waits until all `tasks` have: each has a CPU of its own, and spins.
+    /// Reports that one more task begins to walk, and spins until all `tasks` have; each has a CPU of its own.
     pub(super) fn meet(&self, tasks: u64) {
         self.words[word_index(0, BEGUN)].fetch_add(1, SeqCst);
         while self.load(0, BEGUN) < tasks {
@@ -274,12 +278,12 @@ impl Shared {
         self.words[word_index(1, WALK_TICKS)].fetch_add(to.0.wrapping_sub(from.0), SeqCst);
     }
 
-    /// Lets the preemptor go on until it is told to stop.
+    /// Clears the request to stop, so that the preemptor continues.
     pub(crate) fn let_run(&self) {
         self.store(1, STOP, RUNS);
     }
 
-    /// Tells it to stop at its next turn.
+    /// Asks the preemptor to stop at its next turn.
     pub(crate) fn tell_to_stop(&self) {
         self.store(1, STOP, SHOULD_STOP);
     }
@@ -288,7 +292,7 @@ impl Shared {
         self.load(1, STOP) == SHOULD_STOP
     }
 
-    /// The preemptor has had its last turn.
+    /// Reports that the preemptor has had its last turn.
     pub(crate) fn say_stopped(&self) {
         self.store(1, STOP, HAS_STOPPED);
     }

@@ -12,9 +12,9 @@ pub(super) const THREAD: usize = 6;
 pub(super) const WAKES: usize = 7;
 pub(super) const STOP: usize = 8;
 pub(super) const TEXT_LENGTH: usize = 9;
-/// Of task 0 alone: when the token was last handed on.
+/// The word of task 0 that holds when the token was last handed on.
 pub(super) const SENT_AT: usize = 10;
-/// Of task 0 alone: how many tasks have begun to walk at once, and how many have walked enough.
+/// The words of task 0 that count how many tasks have begun to walk at once, and how many have walked enough.
 pub(super) const BEGUN: usize = 11;
 pub(super) const ENDED: usize = 12;
 /// Switches of the task itself while the token went round.

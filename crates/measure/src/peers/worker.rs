@@ -19,19 +19,19 @@ use crate::experiment::Split;
 /// What a task reports of the rounds in which it handed the token on.
 pub(crate) struct Passed {
     pub(crate) time: Split,
-    /// Its switches up to the first receive; `None` if that was timed.
+    /// Its switches up to the first receive; `None` if that receive was timed.
     first: Option<KernelSwitches>,
 }
 
 impl Passed {
-    /// To be asked after the receive that follows the last round.
+    /// The switches of the rounds. To be called after the receive that follows the last round.
     pub(crate) fn switches_since(&self) -> KernelSwitches {
         self.first
             .map(|first| usage::own_switches().since(first))
             .unwrap_or_default()
     }
 
-    /// Whether they were counted.
+    /// Whether the switches were counted.
     pub(crate) fn is_counted(&self) -> bool {
         self.first.is_some()
     }
@@ -62,7 +62,7 @@ pub(crate) struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// Walks, and then loads the vector registers: they are in use when the kernel switches.
+    /// Walks, and then loads the vector registers, so that they are in use when the kernel switches.
     #[inline(always)]
     fn take(self) {
         walk(self.memory, self.set);
@@ -112,7 +112,7 @@ impl Worker {
         })
     }
 
-    /// The life of a peer: it is set up and follows commands until it is killed.
+    /// Runs a peer: sets it up and follows commands until it is killed.
     pub(super) fn serve(
         index: usize,
         case: &Case,
@@ -182,7 +182,7 @@ impl Worker {
         }
     }
 
-    /// What a walk touches: all of the array, or nothing.
+    /// The memory that a walk touches: the whole array, or none.
     pub(crate) fn memory<'a>(&'a self, shared: &'a Shared, walks: bool) -> &'a [AtomicU64] {
         match self
             .array
@@ -204,8 +204,8 @@ impl Worker {
         }
     }
 
-    /// Takes the token and hands it on, `warm_up` times untimed and `rounds` times timed. The switches are counted from after the
-    /// first receive, if that is not timed.
+    /// Takes the token and hands it on, `warm_up` times untimed and `rounds` times timed. Switches are counted from the first receive
+    /// on, if that is not timed.
     pub(crate) fn pass_on(
         &self,
         shared: &Shared,
@@ -227,8 +227,8 @@ impl Worker {
         Ok(Passed { time, first })
     }
 
-    /// Walks while all other tasks do: none begins before all are there, and none stops before all have walked enough, so that
-    /// every walk that is timed has the others beside it.
+    /// Walks while all other tasks walk. No task begins before all are ready, and none stops before all have walked enough, so the
+    /// other tasks walk during each timed walk.
     pub(crate) fn walk_at_once(&self, shared: &Shared, warm_up: u64, rounds: u64) -> Split {
         let memory = self.memory(shared, true);
         shared.meet(self.tasks);
@@ -241,7 +241,7 @@ impl Worker {
         time
     }
 
-    /// The same walks while no other task walks.
+    /// Does the same walks while no other task walks.
     pub(crate) fn walk_alone(&self, shared: &Shared, warm_up: u64, rounds: u64) -> Split {
         let memory = self.memory(shared, true);
         walk_timed(shared.clock, memory, &self.set, warm_up);
@@ -266,7 +266,7 @@ impl Worker {
     }
 }
 
-/// The first of the untimed rounds; gives the switches up to its receive.
+/// Runs the first untimed round. Returns the switches up to its receive.
 fn first_round(
     shared: &Shared,
     from: &dyn Channel,
@@ -293,8 +293,8 @@ fn walk_timed(clock: Clock, memory: &[AtomicU64], set: &WorkingSet, rounds: u64)
     time
 }
 
-/// The one loop of every task in both arms: takes the token, walks, hands it on; each hand-off is timed from before the
-/// send, by whichever task, to after the receive, and each walk by itself. Notes single hand-offs if asked to.
+/// The loop of every task in both arms: takes the token, walks, hands the token on. Each hand-off is timed from before the send, by
+/// whichever task, to after the receive; each walk is timed separately. Notes single hand-offs if asked to.
 #[inline(never)]
 pub(crate) fn pass_on(
     shared: &Shared,

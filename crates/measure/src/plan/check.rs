@@ -33,9 +33,9 @@ pub enum PlanError {
     TwoOnly {
         /// The mechanism.
         mechanism: Mechanism,
-        /// The tasks asked for.
+        /// The number of tasks asked for.
         tasks: u32,
-        /// Which two.
+        /// Which two tasks the mechanism has, for the message.
         who: &'static str,
     },
     /// A CPU that is not online.
@@ -46,7 +46,7 @@ pub enum PlanError {
     Offline {
         /// The CPU asked for.
         cpu: CpuId,
-        /// Those online.
+        /// The CPUs that are online.
         online: String,
     },
     /// A CPU that this process may not use.
@@ -57,10 +57,10 @@ pub enum PlanError {
     NotAllowed {
         /// The CPU asked for.
         cpu: CpuId,
-        /// Those allowed.
+        /// The CPUs that are allowed.
         allowed: String,
     },
-    /// A task that takes the CPU from another has to be on it.
+    /// A preemption was asked for across CPUs, but a task can take the CPU only from a task on the same CPU.
     #[error(
         "found {mechanism} across CPUs, need one CPU to take from its victim (--cpu with one number)"
     )]
@@ -68,7 +68,7 @@ pub enum PlanError {
         /// The mechanism.
         mechanism: Mechanism,
     },
-    /// Tasks that run at once, if they share nothing.
+    /// What was asked for does not suit tasks that run at once.
     #[error(
         "found {found} for tasks that run at once, need {needed}; lscpu -e shows which CPUs share a cache (--cpu with two of them)"
     )]
@@ -88,10 +88,10 @@ pub enum PlanError {
         "found {what} for the reload of a working set, need a token that a task can hand to itself on one CPU, over memory of its          own: --mechanism pipe, eventfd, futex and the like, --sharing private, one CPU"
     )]
     NoReload {
-        /// What it was to be measured over.
+        /// What the reload was to be measured over, for the message.
         what: String,
     },
-    /// Vector registers if no task of ours hands a token on right after loading them.
+    /// Vector registers were asked for, but no task of ours hands a token on right after loading them.
     #[error(
         "found {mechanism} with --vector-state, need a token that tasks of the kernel hand on: --mechanism pipe, eventfd, futex and the like"
     )]
@@ -105,7 +105,7 @@ pub enum PlanError {
              --max-repetitions or lower --confidence"
     )]
     Repetitions {
-        /// Repetitions allowed.
+        /// The number of repetitions allowed.
         most: u32,
         /// Repetitions that the interval takes at least.
         needed: u32,
@@ -118,11 +118,11 @@ pub enum PlanError {
              fewer --tasks"
     )]
     Memory {
-        /// Free now.
+        /// The memory that is free.
         available: Bytes,
-        /// What all arrays take.
+        /// The memory that all arrays take.
         needed: Bytes,
-        /// How many there are, of which sizes.
+        /// How many arrays there are, and of which sizes.
         arrays: String,
     },
     /// Pauses that are longer than the run.
@@ -135,9 +135,9 @@ pub enum PlanError {
         budget: Nanos,
         /// All pauses together, at the least.
         needed: Nanos,
-        /// One of them.
+        /// The length of one pause.
         pause: Nanos,
-        /// Before how many batches, at the least.
+        /// The least number of batches with a pause before them.
         batches: u64,
     },
     /// Arrays that cannot be prepared and walked in time.
@@ -149,23 +149,23 @@ pub enum PlanError {
     Time {
         /// Time for the whole run.
         budget: Nanos,
-        /// What preparing and walking take at the very least.
+        /// The least time that preparing and walking the arrays takes.
         needed: Nanos,
         /// Tasks of the case that takes longest.
         tasks: u32,
-        /// What each of them walks over.
+        /// The size of each array.
         size: Bytes,
         /// Repetitions that the interval takes at least.
         repetitions: u32,
         /// The other cases, if there are any.
         and_others: String,
-        /// What all of them together may walk over, if all cases shrank alike.
+        /// The size of all arrays together that would fit the budget, if all cases shrank alike.
         fits: Bytes,
     },
 }
 
-/// Fewest repetitions whose signed-rank interval reaches a confidence: 1 - 2 / 2^n for n repetitions, the exact
-/// probability that not all of them lie on one side of the truth.
+/// The smallest number of repetitions whose signed-rank interval reaches a confidence. With n repetitions the exact probability that
+/// not all lie on one side of the truth is 1 - 2 / 2^n.
 pub(super) fn fewest_repetitions(confidence_per_mille: u32) -> u32 {
     let reaches = |n: &u32| 2000 <= (1000 - u64::from(confidence_per_mille.min(999))) << n;
     (1..32).find(reaches).unwrap_or(32)
@@ -206,7 +206,7 @@ fn check_case(case: &Case, host: &HostManifest) -> Result<(), PlanError> {
     check_memory(case, host)
 }
 
-/// Only the tasks of a ring load them, each right before it hands on the token.
+/// Refuses vector registers for mechanisms other than rings: only tasks of a ring load them, right before handing on the token.
 fn check_vectors(case: &Case) -> Result<(), PlanError> {
     let mechanism = case.mechanism;
     if case.vectors.is_none() || mechanism.traits().family == Family::Ring {
@@ -320,9 +320,9 @@ fn check_memory(case: &Case, host: &HostManifest) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// Refuses a plan whose arrays cannot be prepared and walked as often as an interval takes at least, however fast the
-/// machine. Repetitions are spread over all cases alike until each has enough, so a budget that is too short for all of
-/// them leaves next to none with a number. The last repetition may end after the budget.
+/// Refuses a plan whose arrays cannot be prepared and walked as often as an interval needs, however fast the machine is. Repetitions
+/// are spread evenly over all cases until each has enough, so a budget that is too short for all would leave almost none with a number.
+/// The last repetition may end after the budget.
 pub(super) fn check_time(
     cases: &[Case],
     budget: Nanos,
@@ -351,8 +351,8 @@ pub(super) fn check_time(
     })
 }
 
-/// Refuses a plan whose pauses alone take longer than its budget: there is one before each batch, and a repetition has a batch of either
-/// arm at the least. The last repetition may end after the budget.
+/// Refuses a plan whose pauses alone take longer than its budget. There is a pause before each batch, and a repetition has at least one
+/// batch of each arm. The last repetition may end after the budget.
 pub(super) fn check_pauses(
     pause: Option<Nanos>,
     cases: usize,
@@ -380,7 +380,7 @@ fn and_others(others: usize) -> String {
     }
 }
 
-/// What one repetition of a case takes to prepare and walk its arrays, in nanoseconds, at the very least.
+/// The least time that one repetition of a case takes to prepare and walk its arrays, in nanoseconds.
 fn least_time(case: &Case) -> u128 {
     let set = &case.working_set;
     let tasks = u128::from(case.tasks);

@@ -6,7 +6,7 @@ use switchcost_workload::{Access, Pattern, WorkingSet};
 
 use super::{Draft, Preset, RuntimeSelection, Selection, sizes};
 
-/// How a run spends its time unless told otherwise.
+/// How a run spends its time by default.
 pub(super) struct Pace {
     pub(super) budget: Nanos,
     pub(super) precision_per_mille: u32,
@@ -14,7 +14,7 @@ pub(super) struct Pace {
     pub(super) repetition: Nanos,
 }
 
-/// Programs of runtimes take long to start and to warm up: what a few of them take, and all of them.
+/// The default budget if runtimes are measured, since their programs take long to start and to warm up.
 const RUNTIMES_BUDGET: Nanos = Nanos::seconds(90);
 
 pub(super) fn pace(preset: Preset, is_selected: bool, has_runtimes: bool, cases: usize) -> Pace {
@@ -88,10 +88,10 @@ fn ordinary(betweens: &[Between]) -> impl Iterator<Item = Draft> {
 /// last level of a server may be several times as large, and not one's own.
 const DEFAULT_TOP: Bytes = Bytes::mib(64);
 const QUICK_TOP: Bytes = Bytes::mib(16);
-/// The same of the full grid.
+/// The largest arrays of the full preset.
 const FULL_TOP: Bytes = Bytes::mib(256);
 
-/// Those of `sizes` that are no larger, and that size in place of the larger ones.
+/// The `sizes` up to `top`, and `top` in place of all larger ones.
 fn up_to(top: Bytes, sizes: Vec<Bytes>) -> Vec<Bytes> {
     let mut sizes: Vec<Bytes> = sizes.into_iter().map(|size| size.min(top)).collect();
     sizes.dedup();
@@ -161,7 +161,7 @@ pub(super) fn full(host: &HostManifest) -> Vec<Draft> {
     drafts
 }
 
-/// McVoy and Staelin 1996; each task sums up its array.
+/// The cases of lmbench (McVoy and Staelin 1996), in which each task sums up its array.
 pub(super) fn lmbench() -> Vec<Draft> {
     let columns = [
         (2, 0),
@@ -179,7 +179,7 @@ pub(super) fn lmbench() -> Vec<Draft> {
     columns.into_iter().map(draft).collect()
 }
 
-/// Sizes whose reload is measured unless some are named: about those of the caches of a core.
+/// The sizes whose reload is measured by default: about the sizes of a core's caches.
 const RELOAD_SIZES: [Bytes; 5] = [
     Bytes::kib(16),
     Bytes::kib(64),
@@ -188,10 +188,11 @@ const RELOAD_SIZES: [Bytes; 5] = [
     Bytes::mib(4),
 ];
 
-/// So small that two of it leave every cache as it was: what walking at once costs with it, no cache takes.
+/// The size of the control for walking at once. Two such arrays fit every cache, so what walking at once costs with it is not due to
+/// caches.
 const CONTROL: Bytes = Bytes::kib(4);
 
-/// The sizes that are named, or the usual ones of what is asked for.
+/// The sizes that are named, or the default ones for what is asked for.
 fn sizes(selection: &Selection, host: &HostManifest) -> Vec<Bytes> {
     let usual = match (selection.is_concurrent, selection.measures_reload()) {
         (true, _) => up_to(DEFAULT_TOP, sizes::concurrent_sizes(host)),
@@ -210,7 +211,7 @@ fn sizes(selection: &Selection, host: &HostManifest) -> Vec<Bytes> {
     control.into_iter().chain(named).collect()
 }
 
-/// The mechanisms that are named, or the pipe; and walks at once if they are asked for.
+/// The mechanisms that are named, or the pipe; also walks at once, if they are asked for.
 fn mechanisms(selection: &Selection) -> Vec<Mechanism> {
     let named = if selection.mechanisms.is_empty() {
         vec![Mechanism::Pipe]
@@ -269,7 +270,7 @@ pub(super) fn selected(selection: &Selection, host: &HostManifest) -> Vec<Draft>
     drafts
 }
 
-/// How the token is handed over, in all that is to be measured.
+/// The ways to hand over the token that are to be measured.
 fn mechanism_drafts(selection: &Selection) -> Vec<Draft> {
     let of_runtime = |of: &RuntimeSelection| Draft {
         runtime: Some(of.case.clone()),
@@ -292,7 +293,7 @@ fn mechanism_drafts(selection: &Selection) -> Vec<Draft> {
     mechanisms.chain(runtimes).collect()
 }
 
-/// Whether this hand-off is measured with arrays, too.
+/// Whether this way of handing over is also measured with arrays.
 fn walks(selection: &Selection, how: &Draft) -> bool {
     let walks =
         |of: &RuntimeSelection| of.walks_in_ladder && Some(&of.case) == how.runtime.as_ref();
@@ -301,14 +302,14 @@ fn walks(selection: &Selection, how: &Draft) -> bool {
         || selection.runtimes.iter().any(walks)
 }
 
-/// What the tasks of runtimes stand beside: the kernel's threads and processes, and what a bare switch of registers takes.
+/// What is measured beside the tasks of runtimes: threads and processes of the kernel, and a bare switch of registers.
 const BESIDE_RUNTIMES: [(Mechanism, Between); 3] = [
     (Mechanism::Fiber, Between::User),
     (Mechanism::Futex, Between::Thread),
     (Mechanism::Pipe, Between::Process),
 ];
 
-/// What the others touch while a task with an array of this size is away, if its reload is asked for.
+/// What the other tasks touch while a task with an array of this size is away, if its reload is asked for.
 fn away(selection: &Selection, size: Bytes) -> Vec<Option<Bytes>> {
     match selection.away.as_slice() {
         [] if selection.reload => vec![Some(size)],
@@ -317,7 +318,7 @@ fn away(selection: &Selection, size: Bytes) -> Vec<Option<Bytes>> {
     }
 }
 
-/// The vector registers that are named; else whatever the program leaves in them.
+/// The vector registers that are named; otherwise whatever the program leaves in them.
 fn vectors(selection: &Selection) -> Vec<Option<VectorCase>> {
     match selection.vectors.as_slice() {
         [] => vec![None],
@@ -325,7 +326,7 @@ fn vectors(selection: &Selection) -> Vec<Option<VectorCase>> {
     }
 }
 
-/// The wanted variants of a mechanism; its usual one if none is named.
+/// The wanted variants of a mechanism; its default variant if none is named.
 fn betweens(mechanism: Mechanism, wanted: &[Between]) -> Vec<Between> {
     let own = mechanism.betweens();
     let chosen: Vec<Between> = own

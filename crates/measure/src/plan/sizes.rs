@@ -3,10 +3,10 @@
 use switchcost_record::{CacheKind, HostManifest, TlbKind};
 use switchcost_units::Bytes;
 
-/// What a machine that reports nothing of its caches is taken to have.
+/// The cache sizes assumed for a machine that reports none.
 const USUAL_CACHES: [Bytes; 3] = [Bytes::kib(32), Bytes::kib(512), Bytes::mib(8)];
 
-/// No more than so many sizes in a sweep.
+/// The largest number of sizes in a sweep.
 const SWEEP: usize = 16;
 
 /// Data and unified caches, nearest first.
@@ -97,8 +97,7 @@ fn fill_widest_gap(sizes: &mut Vec<u64>) -> bool {
     true
 }
 
-/// Six sizes for a sweep over strides: two that fit (32 KiB and 128 KiB in the paper), then around the second level and
-/// beyond it.
+/// Six sizes for a sweep over strides: two that fit (32 KiB and 128 KiB in the paper), and four around the second level and beyond it.
 pub(super) fn stride_sizes(host: &HostManifest) -> Vec<Bytes> {
     let caches = capacities(host);
     let near = caches[0];
@@ -129,12 +128,12 @@ pub(super) fn quick_sizes(host: &HostManifest) -> Vec<Bytes> {
     sizes
 }
 
-/// The largest array that is measured before an observation: a larger one takes longer to set up than it is walked for, and what a
-/// switch adds to so long a walk is less than how much that differs from one time to the next.
+/// The largest array that is measured before an observation. A larger one takes longer to set up than to walk, and what a switch adds
+/// to so long a walk is less than its variation.
 const OBSERVE_TOP: Bytes = Bytes::mib(4);
 
-/// Four sizes, of which each is measured often enough in the few seconds before an observation: half of the first level, half of the
-/// second, which two arrays fit; the second, and beyond it.
+/// Four sizes, each of which can be measured often enough in the few seconds before an observation: half of the first level, half of
+/// the second (two such arrays fit it), the second, and one beyond it.
 pub(super) fn observe_sizes(host: &HostManifest) -> Vec<Bytes> {
     let caches = capacities(host);
     let (near, middle, last) = (
@@ -156,8 +155,8 @@ pub(super) fn observe_sizes(host: &HostManifest) -> Vec<Bytes> {
     sizes
 }
 
-/// Sizes at which sharing a cache at once and in turn are compared: half of the first level and of the second, which two arrays fit;
-/// twice the second, half of the last and all of it.
+/// Sizes at which sharing a cache at once and in turn are compared: half of the first level and half of the second (two such arrays
+/// fit), twice the second, half of the last, and all of it.
 pub(super) fn concurrent_sizes(host: &HostManifest) -> Vec<Bytes> {
     let caches = capacities(host);
     let (near, middle, last) = (
@@ -183,7 +182,7 @@ pub(super) fn concurrent_sizes(host: &HostManifest) -> Vec<Bytes> {
 /// A chase through more takes seconds; a guest rarely has more of a server's last level to itself.
 const LARGEST_CHASE: Bytes = Bytes::mib(64);
 
-/// More takes seconds to walk often enough.
+/// The largest memory that is walked to empty the caches; more takes seconds to walk often enough.
 const LARGEST_FLUSH: Bytes = Bytes(1 << 30);
 
 /// Sizes for measuring load latency.

@@ -15,10 +15,11 @@ use switchcost_workload::Pages;
 pub(super) const LINE: usize = 8;
 /// 5 lines: farther than the next ones that are fetched in any case.
 const STRIDE: usize = 5;
-/// Of so many lines one is touched if none beside it are: those would be fetched with it. A power of two.
+/// Of this many lines one is touched in an array whose lines have no used neighbours, because neighbours would be fetched with it. A
+/// power of two.
 const SPREAD: usize = 8;
 
-/// Turns of a loop, 50 instructions: with as many still to run a core does not fetch what comes after them.
+/// Turns of a loop of 50 instructions. With so many turns left, a core does not fetch what comes after the loop.
 const TURNS: u32 = 24;
 
 pub(super) enum Array {
@@ -30,7 +31,7 @@ pub(super) enum Array {
 }
 
 impl Array {
-    /// Of so many lines as are in this size.
+    /// Lays out an array with as many lines as `own` has.
     pub(super) fn lay(kind: Kind, own: Bytes, random: &mut impl Rng) -> io::Result<Array> {
         let lines = (own.0 / 64) as usize;
         Ok(match kind {
@@ -116,7 +117,7 @@ fn strided(memory: &[AtomicU64], lines: usize) {
     std::hint::black_box(sum);
 }
 
-/// Each line once, none close behind its neighbours, and every address known beforehand.
+/// Touches each line once, none shortly after its neighbours; every address is known beforehand.
 #[inline(never)]
 fn golden(memory: &[AtomicU64], touch: impl Fn(&AtomicU64) -> u64) {
     let lines = memory.len() / LINE / SPREAD;
@@ -130,7 +131,7 @@ fn golden(memory: &[AtomicU64], touch: impl Fn(&AtomicU64) -> u64) {
     std::hint::black_box(sum);
 }
 
-/// About 0.618 of them, and without a divisor in common.
+/// The step of the golden section: about 0.618 of the lines, without a common divisor.
 fn golden_step(lines: usize) -> usize {
     let about = (lines as f64 * 0.618_034) as usize;
     (about.max(1)..)

@@ -40,7 +40,7 @@ impl Experiment for Ucontexts {
     }
 }
 
-/// User-level threads that yield. The baseline makes the same call, and finds the run queue empty.
+/// User-level threads that yield. The baseline makes the same call and finds the run queue empty.
 pub(super) struct Greens {
     bodies: Rc<Bodies>,
     green: Green,
@@ -57,7 +57,7 @@ impl Greens {
         Ok(Greens { bodies, green })
     }
 
-    /// The caller's turns as thread 0, with the array of `task`; the other threads have theirs in between.
+    /// Runs the caller's turns as thread 0, with the array of `task`. The other threads have their turns in between.
     #[inline(never)]
     fn rounds(&self, task: usize, rounds: u64) {
         let scheduler = self.green.scheduler();

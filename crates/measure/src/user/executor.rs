@@ -28,7 +28,8 @@ impl Tasks {
         })
     }
 
-    /// All tasks in turn; returns how often one gave the thread to the executor and got it back, and the part after the warm-up.
+    /// Runs all tasks in turn. Returns how often a task gave the thread to the executor and got it back, and the part after the
+    /// warm-up.
     fn together(&self, batch: Batch) -> (u64, Part) {
         let set = LocalSet::new();
         let switches = Rc::new(Cell::new(0));
@@ -70,7 +71,7 @@ struct Part {
     time: Split,
 }
 
-/// The clock, and what was walked and how many turns were taken until then.
+/// The clock, with what was walked and how many turns were taken until then.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mark {
     at: Ticks,

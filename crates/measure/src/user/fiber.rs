@@ -25,7 +25,7 @@ impl Fibers {
         Ok(Fibers { bodies, fibers })
     }
 
-    /// Every fiber's turn once a round; returns the switches made: into the fiber, and back out of it.
+    /// Runs every fiber's turn once a round. Returns the number of switches: into the fiber, and back out of it.
     #[inline(never)]
     fn rounds(&mut self, rounds: u64) -> u64 {
         let mut switches = 0;

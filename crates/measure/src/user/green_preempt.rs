@@ -18,7 +18,7 @@ use switchcost_units::{Nanos, Ticks};
 use super::Bodies;
 use crate::experiment::{Batch, Experiment, Split, Timed};
 
-/// The shortest time between two signals; a walk makes it longer.
+/// The shortest time between two signals. A walk makes it longer.
 const PERIOD: Nanos = Nanos::micros(100);
 
 /// Signals of a batch: half a millisecond if nothing is walked, short beside changes of the core's speed.
@@ -34,8 +34,8 @@ pub(super) struct PreemptedGreens {
 /// The last look and what was found so far; shared by all threads, any of which may lose the CPU at any instruction.
 struct Gaps {
     clock: Clock,
-    /// The latest look of any thread: only ever moved forward, so that a thread that was preempted between its reading
-    /// and its store does not move it back.
+    /// The latest look of any thread. It only moves forward, so that a thread that was preempted between its reading and its store does
+    /// not move it back.
     looked: AtomicU64,
     seen: AtomicU64,
     left: AtomicU64,
@@ -76,8 +76,8 @@ impl Gaps {
         }
     }
 
-    /// One signal less to wait for. Two threads may come here for the last one, if the next signal takes the CPU from
-    /// the first before it has counted: below zero there is nothing to count.
+    /// Counts down the signals to wait for. Two threads may come here for the last one, if the next signal takes the CPU from the first
+    /// before it has counted; at zero nothing is counted.
     fn count_one(&self) {
         let _ = self
             .left
@@ -134,7 +134,7 @@ impl PreemptedGreens {
         }
     }
 
-    /// So many signals, with the caller as the thread that has `task`'s array.
+    /// Runs until `signals` signals have come. The caller is the thread that has `task`'s array.
     fn signals(&self, scheduler: &Scheduler, task: usize, signals: u64) -> Split {
         self.gaps.begin(scheduler, signals);
         self.gaps

@@ -47,11 +47,11 @@ fn rounds(bodies: &Bodies, burner: &mut Burner, switch: Ticks, reload: Ticks, ro
     rounds * bodies.tasks as u64
 }
 
-/// Makes a loop of turns longer by known times: what one burn takes too long, because the clock is read in steps or an
-/// interrupt came, the next take less.
+/// Makes a loop of turns longer by known times. If one burn takes too long, because the clock has steps or an interrupt came, the next
+/// ones take less.
 struct Burner {
     clock: Clock,
-    /// What a burn costs beyond the distance of its first and last reading; calibrated, not assumed.
+    /// What a burn costs beyond the distance between its first and last reading. It is calibrated.
     overhead: i64,
     /// Still to be burnt; negative if too much was.
     owed: i64,
@@ -78,7 +78,7 @@ impl Burner {
         }
     }
 
-    /// How much longer a loop of turns is with burns than without, less what was burnt.
+    /// How much longer a loop of turns takes with burns than without, minus the time burnt.
     fn cost_beyond(mut self, bodies: &Bodies) -> i64 {
         let start = self.clock.now();
         for _ in 0..CALIBRATION {
