@@ -7,14 +7,14 @@ use std::os::fd::AsFd;
 use rustix::fs::{FileType, FlockOperation, flock, fstat};
 use rustix::io::Errno;
 
-/// Whether it is of this kind, and belongs to this user.
+/// Whether a file is of this kind and belongs to this user.
 pub(crate) fn is_own(file: impl AsFd, kind: FileType) -> io::Result<bool> {
     let facts = fstat(file)?;
     Ok(FileType::from_raw_mode(facts.st_mode) == kind
         && facts.st_uid == rustix::process::geteuid().as_raw())
 }
 
-/// Waits until the owner is dead, and becomes the next. It may still hold the file when it is known to be ending.
+/// Waits until the owner of a lock is dead, and takes the lock. The owner may still hold the file when it is known to be ending.
 pub(crate) fn await_death(file: &File) -> io::Result<()> {
     Ok(flock(file, FlockOperation::LockExclusive)?)
 }

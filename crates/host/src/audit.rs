@@ -8,7 +8,7 @@ use rustix::net::{
 };
 use switchcost_record::Fact;
 
-/// Of linux/audit.h and linux/netlink.h.
+/// The message type from linux/audit.h; the other constants are from linux/netlink.h.
 const AUDIT_GET: u16 = 1000;
 const NLM_F_REQUEST: u16 = 1;
 const HEADER_BYTES: u32 = 16;
@@ -16,7 +16,7 @@ const HEADER_BYTES: u32 = 16;
 /// The kernel answers at once, or not at all.
 const TIMEOUT: std::time::Duration = std::time::Duration::from_millis(200);
 
-/// `off`, `on`, or `locked on`; why not if it may not be asked.
+/// `off`, `on` or `locked on`; or why the kernel may not be asked.
 pub(crate) fn audit() -> Fact<String> {
     match ask().map(|answer| state(&answer)) {
         Ok(Some(state)) => Fact::Known(state.to_owned()),
@@ -52,7 +52,7 @@ fn request() -> Vec<u8> {
     bytes
 }
 
-/// The second field of `struct audit_status`; none in another message, such as a refusal.
+/// The state in the second field of `struct audit_status`; `None` for another message, such as a refusal.
 fn state(answer: &[u8]) -> Option<&'static str> {
     let word = |at: usize| {
         answer

@@ -12,7 +12,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::supervisor::{Program, Report, Setting, Supervisor};
 
-/// How often it is asked whether to stop.
+/// How often the wait checks whether to stop.
 const GLANCE: Duration = Duration::from_millis(5);
 
 /// A program that prints more does so without end.

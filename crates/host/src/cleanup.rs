@@ -19,7 +19,7 @@ pub(crate) const TERMINAL: &str = "--terminal";
 pub(crate) const COMMAND: &str = "--command";
 pub(crate) const AFFINITY: &str = "--affinity";
 
-/// Until the helper knows how things were.
+/// The longest time until the helper knows its step.
 const READY_WITHIN: Duration = Duration::from_secs(5);
 
 /// What a cleanup helper does after the run is gone.
@@ -53,7 +53,7 @@ impl Step<'_> {
 #[derive(Debug)]
 pub struct CleanupHelper {
     process: Child,
-    /// Its end is that of the run.
+    /// The connection whose end means that the run has ended.
     line: Option<UnixStream>,
 }
 
@@ -91,7 +91,7 @@ impl CleanupHelper {
         Ok(helper)
     }
 
-    /// Has it do its step now; it goes on without us.
+    /// Makes the helper do its step now, without being waited for.
     pub(crate) fn release(mut self) {
         self.line = None;
     }

@@ -19,7 +19,7 @@ use crate::live::{self, Census};
 use crate::signal_action::SignalAction;
 use crate::temporary::abandoned_folder;
 
-/// A command that is asked to end has so long for it.
+/// How long a command that is asked to end may take.
 const GRACE: Duration = Duration::from_secs(2);
 /// Programs that are being ended may still write for a while.
 pub(crate) const LONGEST: Duration = Duration::from_secs(20);
@@ -73,7 +73,7 @@ fn prepared(kind: &OsStr, words: &[OsString]) -> Option<Prepared> {
     }
 }
 
-/// What is opened while the run lives is surely its own.
+/// Prepares the removal of a folder or draft. It is opened while the run lives, so that it is surely the run's own.
 fn removal(path: &Path) -> Prepared {
     let (lock, draft, path) = (
         abandoned_folder::open_lock(path),
@@ -115,7 +115,7 @@ impl Terminal {
         }
     }
 
-    /// Only if it is no longer as it was.
+    /// Restores the terminal's modes, if they have changed.
     fn restore(&self) {
         let mut stdout = io::stdout();
         let is_raw = tcgetattr(&stdout).is_ok_and(|now| now.local_modes != self.0.local_modes);
@@ -126,7 +126,7 @@ impl Terminal {
     }
 }
 
-/// A process and all that it has started and that has a parent among them, held so that their numbers stay theirs.
+/// A process and its descendants whose parents are among them. They are held by descriptors, so that their numbers are not used again.
 fn family(process: u32) -> Vec<(u32, OwnedFd)> {
     let census = Census::now(&Root::system());
     census

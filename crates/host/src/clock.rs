@@ -32,7 +32,7 @@ impl Clock {
         Clock::chosen(is_tsc_invariant).0
     }
 
-    /// With the reason, for the record.
+    /// The clock that a run uses, and the reason, for the record.
     fn chosen(is_tsc_invariant: bool) -> (Clock, &'static str) {
         match counter::fitness(is_tsc_invariant) {
             Ok(why) => (Clock::Counter, why),
@@ -125,14 +125,14 @@ pub fn boot_time() -> Nanos {
     )
 }
 
-/// How far clocks in a time namespace are ahead of those of the machine, in nanoseconds.
+/// How far the clocks of a time namespace are ahead of the machine's, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Offsets {
     monotonic: i64,
     boot: i64,
 }
 
-/// Those of this process, which stays in its namespace.
+/// The offsets of this process, which stays in its namespace.
 fn offsets() -> Offsets {
     static OFFSETS: OnceLock<Offsets> = OnceLock::new();
     *OFFSETS.get_or_init(|| {
@@ -142,7 +142,8 @@ fn offsets() -> Offsets {
 }
 
 impl Offsets {
-    /// Lines of a clock's name or number, seconds and nanoseconds. Before Linux 5.6 there is no such file, nor are there such namespaces.
+    /// Parses lines of a clock's name or number, seconds and nanoseconds. Before Linux 5.6 there is no such file, and no time
+    /// namespace.
     fn parse(text: &str) -> Offsets {
         let mut offsets = Offsets::default();
         for line in text.lines() {
@@ -181,7 +182,7 @@ impl CpuClock {
     }
 }
 
-/// A reading of `clock` and of CLOCK_MONOTONIC_RAW at the same moment: the tightest of several tries.
+/// Readings of `clock` and CLOCK_MONOTONIC_RAW at the same moment: the closest pair of several tries.
 fn reading_pair(clock: Clock) -> (Ticks, Nanos) {
     let tries = (0..64).map(|_| {
         let before = clock.now();
@@ -233,7 +234,7 @@ impl Calibration {
     }
 }
 
-/// How long the known-answer test of a clock looks at it.
+/// How long the known-answer test of a clock takes.
 const WINDOW: Nanos = Nanos::millis(10);
 
 /// A known-answer test of `clock` at `rate` against the kernel's clock, within a thousandth, and upwards 20 us more for an interrupt
@@ -250,8 +251,8 @@ pub fn prove(clock: Clock, rate: TickRate) -> SelfTest {
     }
 }
 
-/// Nanoseconds of CLOCK_MONOTONIC in [`WINDOW`] of this clock. The kernel's readings stand outside of ours: what comes in
-/// between can only add to them.
+/// Nanoseconds of CLOCK_MONOTONIC in [`WINDOW`] of this clock. The kernel's clock is read outside of ours, so what comes in between can
+/// only add time.
 fn kernels_window(clock: Clock, rate: TickRate) -> u64 {
     let before = monotonic();
     let start = clock.now();

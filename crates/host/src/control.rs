@@ -35,7 +35,7 @@ pub fn place_self(cpu: CpuId) -> io::Result<()> {
     Ok(sched_setaffinity(None, &cpu_set(&[cpu])?)?)
 }
 
-/// These CPUs as the kernel has them.
+/// The CPUs as a set of the kernel's.
 pub(crate) fn cpu_set(cpus: &[CpuId]) -> io::Result<CpuSet> {
     let mut set = CpuSet::new();
     for cpu in cpus {

@@ -20,13 +20,13 @@ use crate::twin::list_other_children;
 /// A longer line is no answer.
 const LONGEST_LINE: usize = 64 << 10;
 
-/// So much of the complaints is kept, the last of them: after what was wrong the stacks of many threads may stand.
+/// How many bytes of the standard error are kept, the last ones. The stacks of many threads may follow the error.
 const COMPLAINTS: usize = 64 << 10;
 
-/// How often the program is looked at.
+/// How often the program is checked.
 const GLANCE: Nanos = Nanos::millis(50);
 
-/// Who was killed is gone within this, unless it hangs in the kernel.
+/// A killed program is gone within this time, unless it hangs in the kernel.
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 
 /// Why no line came from a program.
@@ -171,7 +171,7 @@ impl Conversation {
         Some(line)
     }
 
-    /// For output, or for errors, or until it is time to look at the program.
+    /// Waits for output, for errors, or until the next check of the program.
     fn wait(&mut self) -> Result<(), Silence> {
         let timeout = Timespec {
             tv_sec: 0,
@@ -236,7 +236,7 @@ impl Conversation {
         }
     }
 
-    /// Whether it is still there, although others may hold its output open, and how large it is.
+    /// Checks whether the program is still there, since others may hold its output open, and how large it is.
     fn look(&mut self) -> Result<(), Silence> {
         match self.child.try_wait()? {
             Some(status) => Err(Silence::Ended(status)),
@@ -294,8 +294,8 @@ impl Drop for Conversation {
     }
 }
 
-/// Kills what has left the group, generation by generation: whoever loses its parent becomes a child of this process. Not if other
-/// threads may have children of their own.
+/// Kills processes that have left the group, generation by generation: a process that loses its parent becomes a child of this process.
+/// Does nothing if other threads may have children of their own.
 fn end_orphans() {
     let threads = std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
     let start = Instant::now();

@@ -23,11 +23,11 @@ pub const ADDITIONS: u32 = 3600;
 /// Pairs of chains that the overhead is found by.
 const PAIRS: u32 = 2_001;
 
-/// Multiplications in one pass of the loop: enough that its own two instructions hide behind them.
+/// Multiplications in one pass of the loop: so many that the loop's own two instructions take no additional time.
 const CHAIN_STEP: u32 = 10;
 
-/// Additions in one pass of the loop, each to a register of its own: if two of a pass need each other, the execution units
-/// stand idle at times, and a neighbour who takes them is not seen.
+/// Additions in one pass of the loop, each to a register of its own. If two additions of a pass depended on each other, execution units
+/// would idle at times, and a neighbour that uses them would not be seen.
 const ADDITION_STEP: u32 = 10;
 
 /// One reading of the core's speed and sharing.
@@ -50,7 +50,7 @@ pub fn probe(clock: Clock) -> CoreProbe {
     }
 }
 
-/// Not to be inlined: the second time has to run the code that the first has brought back.
+/// Reads the probe. It is not inlined, because the second reading must run the code that the first brought into the caches.
 #[inline(never)]
 fn read(clock: Clock) -> CoreProbe {
     CoreProbe {
@@ -69,8 +69,8 @@ pub fn overhead(clock: Clock) -> Ticks {
     Ticks(typical((0..PAIRS).map(pair).collect()).max(0) as u64)
 }
 
-/// The mean without a fiftieth at either end, so that no interrupt is in it: there is one in a thousand pairs. Not the median:
-/// if the clock goes on by ten nanoseconds at a time that is one of two values which differ by a fiftieth of the chain.
+/// The mean without a fiftieth at either end, which excludes interrupts: one comes in a thousand pairs. The median would not do: if the
+/// clock has steps of ten nanoseconds, it is one of two values that differ by a fiftieth of the chain.
 fn typical(mut found: Vec<i64>) -> i64 {
     found.sort_unstable();
     let middle = &found[found.len() / 50..found.len() - found.len() / 50];
@@ -92,14 +92,15 @@ pub fn facts(clock: Clock) -> CoreClock {
     }
 }
 
-/// Time of the additions over that of the chain, if a pass through the former takes so many hundredths of a cycle.
+/// The time of the additions over that of the chain, in thousandths, on an unshared core whose pass of additions takes
+/// `pass_hundredths` hundredths of a cycle.
 fn unshared_per_mille(multiplication_cycles: u32, pass_hundredths: u32) -> u32 {
     ADDITIONS / ADDITION_STEP * pass_hundredths * 10 / (CHAIN_LENGTH * multiplication_cycles)
 }
 
-/// Hundredths of a cycle that one pass of [`add`] takes at least on an unshared core: 11 operations, decrement and branch being one, over
-/// the units that can do them (Fog, "The microarchitecture of Intel, AMD and VIA CPUs", 2024; uops.info). Derived from what the core can
-/// do, since hypervisors name an older model than they have; a core that has more units than it shows is taken for one with fewer.
+/// Hundredths of a cycle that one pass of [`add`] takes at least on an unshared core: 11 operations (decrement and branch are one),
+/// over the units that can execute them (Fog, "The microarchitecture of Intel, AMD and VIA CPUs", 2024; uops.info). It follows from the
+/// core's features, because hypervisors name an older model; a core with more units than its features show is taken for one with fewer.
 #[cfg(target_arch = "x86_64")]
 fn pass_hundredths() -> Option<u32> {
     use raw_cpuid::CpuId;
@@ -141,8 +142,8 @@ pub(crate) fn multiplication_cycles() -> Option<u32> {
     None
 }
 
-/// Models of Intel's family 6 that are Atoms and their kin, alone or beside large cores; their multiplications take 5 or 6
-/// cycles, or differ from core to core (Linux, arch/x86/include/asm/intel-family.h).
+/// Models of Intel's family 6 with Atom cores, alone or beside large cores. Their multiplications take 5 or 6 cycles, or differ from
+/// core to core (Linux, arch/x86/include/asm/intel-family.h).
 #[cfg(target_arch = "x86_64")]
 const SMALL_CORES: [u8; 26] = [
     0x1c, 0x26, 0x27, 0x35, 0x36, 0x37, 0x4a, 0x4c, 0x4d, 0x5a, 0x5c, 0x5d, 0x5f, 0x75, 0x7a, 0x86,
@@ -174,7 +175,7 @@ fn multiply(passes: u32) {
     }
 }
 
-/// Additions of registers: cores of today fold additions of small constants away before they are executed.
+/// Adds registers: current cores fold additions of small constants away before execution.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn add(passes: u32) {

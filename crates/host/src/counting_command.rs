@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::bounded::{Bounds, Streams, read};
 use crate::supervisor::Program;
 
-/// A command has so long to print its number.
+/// The longest time that a command may take to print its number.
 const LONGEST: Duration = Duration::from_secs(10);
 
 /// Runs a command that prints only a number, and returns the number.

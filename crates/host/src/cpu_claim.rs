@@ -13,7 +13,7 @@ use rustix::net::{
 };
 use switchcost_units::CpuId;
 
-/// Those who ask, and are never answered.
+/// Connections that may wait. They are never accepted.
 const BACKLOG: i32 = 16;
 
 /// A claim on a CPU that lasts until dropped; it is empty if claims do not work here.
@@ -58,7 +58,7 @@ fn held(name: &str) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// The process that began to listen: the kernel knows it, whatever that does.
+/// The process that began to listen, by the kernel, whatever that process does.
 fn holder(name: &str) -> io::Result<i32> {
     let socket = new_socket()?;
     connect(

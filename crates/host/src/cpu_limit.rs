@@ -20,7 +20,7 @@ pub const REACHED: &str = "failed to go on: found the limit on CPU time reached 
 const LINE: &str = "switchcost: failed to go on: found the limit on CPU time reached (ulimit -t), need more; raise it: prlimit \
                     --cpu=unlimited --pid $$, and to make it last cpu in /etc/security/limits.d\n";
 
-/// To keep what was counted takes less.
+/// The signal comes this long before the limit. Keeping what was counted takes less.
 const BEFORE: Duration = Duration::from_secs(1);
 
 /// Makes SIGXCPU arrive before the kernel kills, and end the program with a message, until [`is_watched`] is called.
@@ -54,7 +54,7 @@ extern "C" fn end(number: c_int) {
     unsafe { libc::_exit(128 + number) }
 }
 
-/// CPU time after which it is to be announced; none if the kernel does that, or there is no limit.
+/// The CPU time after which the limit is announced; `None` if the kernel announces it, or there is no limit.
 fn alarm_at(limit: Rlimit) -> Option<Duration> {
     let hard = limit.maximum?;
     let is_reported = limit.current.is_some_and(|soft| soft < hard);
@@ -62,7 +62,7 @@ fn alarm_at(limit: Rlimit) -> Option<Duration> {
     (!is_reported).then(|| all.saturating_sub(BEFORE.min(all / 2)))
 }
 
-/// A timer is of this process alone: a program that it starts has the limits that it would have without us.
+/// Starts a timer that raises the signal. It belongs to this process alone: programs that it starts keep their own limits.
 fn raise_after(time: Duration) -> io::Result<()> {
     // SAFETY: of numbers and a union of numbers.
     let mut event: libc::sigevent = unsafe { MaybeUninit::zeroed().assume_init() };

@@ -23,11 +23,11 @@ use crate::cleanup::{CleanupHelper, Step};
 use crate::signals::defer_signals;
 
 const PREFIX: &[u8] = b".switchcost-";
-/// What makes the name of a draft its own.
+/// Random bytes in the name of a draft.
 const RANDOM_BYTES: usize = 6;
-/// Of a longer name only the start: with all that is added, 255 bytes are the most that a name may have.
+/// Bytes of the result's name that a draft's name contains at most. With what is added, it stays below the limit of 255 bytes.
 const MOST_NAME_BYTES: usize = 200;
-/// What the umask leaves of this, a result may be read and written by.
+/// The permissions of a result, before the umask.
 const EVERYBODY: u32 = 0o666;
 
 /// A file that gets its name only when it is complete. If dropped before, nothing is left.
@@ -35,7 +35,7 @@ const EVERYBODY: u32 = 0o666;
 pub struct Draft {
     file: File,
     target: HeldPath,
-    /// If it must have a name from the start.
+    /// The draft's name, if it must have one from the start.
     named: Option<(TempPath, Option<CleanupHelper>)>,
 }
 
@@ -157,7 +157,7 @@ impl Write for Draft {
     }
 }
 
-/// If there is no /proc, a file without a name stays without.
+/// Whether a file without a name can be given one, which needs /proc.
 fn can_be_linked(file: &impl AsRawFd) -> bool {
     Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())).exists()
 }
@@ -199,7 +199,7 @@ fn sweep(target: &Path) {
     }
 }
 
-/// Removes a draft, if it is one whose program is dead.
+/// Removes a draft whose program is dead.
 fn remove_abandoned(path: &Path) {
     if open_own(path)
         .and_then(|draft| take_over(&draft))
@@ -209,7 +209,11 @@ fn remove_abandoned(path: &Path) {
     }
 }
 
-/// An error if it is no file, or another user's.
+/// Opens a file of this user.
+///
+/// # Errors
+///
+/// If it is no plain file, or another user's.
 pub(crate) fn open_own(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(open(path, flags, Mode::empty())?);

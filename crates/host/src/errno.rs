@@ -4,7 +4,7 @@ use std::io;
 
 use rustix::io::Errno;
 
-/// Of the calling thread's last call that failed. Takes no memory, so that a forked child may ask.
+/// The error of the calling thread's last call that failed. It allocates no memory, so a forked child may call it.
 pub(crate) fn last() -> Errno {
     Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)
 }

@@ -28,7 +28,7 @@ pub struct Witness {
     clock: Clock,
     cpus: Vec<CpuId>,
     tasks: Vec<TaskWitness>,
-    /// All tasks are threads of this process, whose time is known exactly.
+    /// Whether all tasks are threads of this process, whose time is known exactly.
     are_own_threads: bool,
     interrupts: Option<File>,
     softirqs: Option<File>,

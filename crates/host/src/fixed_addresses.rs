@@ -4,7 +4,7 @@ use rustix::io;
 
 use crate::errno;
 
-/// What this process executes from here on has the same addresses each time (ADDR_NO_RANDOMIZE). Takes no memory.
+/// Gives what this process executes next the same addresses each time (ADDR_NO_RANDOMIZE). Allocates no memory.
 pub(crate) fn fix_addresses() -> io::Result<()> {
     /// Changes nothing, and returns what is set.
     const ASK: libc::c_ulong = 0xffff_ffff;

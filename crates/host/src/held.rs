@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustix::process::getpid;
 
-/// A process gets so many looks, a millisecond apart, to begin to wait.
+/// How often, a millisecond apart, a process is checked until it waits.
 const LOOKS: u32 = 200;
 
 /// A process that waits before it executes its program. If dropped, it ends without executing it.
@@ -18,7 +18,8 @@ const LOOKS: u32 = 200;
 pub struct Held {
     process: u32,
     gate: PipeWriter,
-    /// The standard library waits for the program to be there, and so has to do it on another thread, which is its parent then.
+    /// The started program, from another thread: the standard library waits until the program has started, and that thread is its
+    /// parent.
     started: Receiver<io::Result<Child>>,
     parent: Parent,
 }
@@ -84,7 +85,7 @@ impl Held {
         Ok((child, self.parent))
     }
 
-    /// So that the switch to waiting is none of the program's.
+    /// Waits until the process waits at the gate, so that its switch to waiting is not counted as the program's.
     fn wait_until_it_waits(&self) {
         let stat = format!("/proc/{}/stat", self.process);
         let waits = || {
@@ -102,7 +103,7 @@ impl Held {
     }
 }
 
-/// In the child: sends its number, and waits for a byte. The end of the parent is the end of the pipe.
+/// In the child: sends its number and waits for a byte. The pipe ends if the parent ends.
 fn wait_at(mut gate: &PipeReader, gate_of_parent: RawFd, reported: RawFd) -> io::Result<()> {
     // SAFETY: the file is open in this copy of the parent, which uses it no more.
     unsafe { libc::close(gate_of_parent) };

@@ -24,15 +24,15 @@ pub trait Channel {
     /// Puts the token in.
     fn send(&self) -> io::Result<()>;
 
-    /// Waits for the token and takes it out.
+    /// Waits for the token and takes it.
     fn recv(&self) -> io::Result<()>;
 
-    /// After the last hand-off for now: gives back what the sender holds from one to the next.
+    /// Called after the last hand-off of a batch: gives back what the sender keeps between hand-offs.
     fn sender_leaves(&self) -> io::Result<()> {
         Ok(())
     }
 
-    /// The same of the receiver.
+    /// Called after the last hand-off of a batch: gives back what the receiver keeps between hand-offs.
     fn receiver_leaves(&self) -> io::Result<()> {
         Ok(())
     }

@@ -10,7 +10,7 @@ const LINE: usize = 64;
 const JUMP: u8 = 0xe9;
 const JUMP_BYTES: usize = 5;
 const RETURN: u8 = 0xc3;
-/// `mov ecx, TURNS`, `dec ecx`, and `jnz` to that.
+/// The code `mov ecx, TURNS`, `dec ecx`, and `jnz` to the second.
 const LOOP: [u8; 9] = [0xb9, 0, 0, 0, 0, 0xff, 0xc9, 0x75, 0xfc];
 
 /// Generated code that can be run and not written any more; unmapped when dropped.

@@ -16,7 +16,7 @@ pub fn manifest_at_once(root: &Root) -> HostManifest {
     switchcost_facts::manifest_at_once(root, slice_extension(root))
 }
 
-/// What the running kernel says of this process.
+/// What the running kernel says about this process.
 fn answers(root: &Root) -> Answers {
     if !root.is_system() {
         return Answers::none(NOT_RUNNING);
@@ -59,7 +59,7 @@ fn known_or<T>(value: Option<T>, why: &str) -> Fact<T> {
 
 const NOT_RUNNING: &str = "not the running kernel";
 
-/// Whether threads may ask for a longer time slice in critical sections (rseq): the running kernel is asked.
+/// Whether threads may ask for a longer time slice in critical sections (rseq), by asking the running kernel.
 fn slice_extension(root: &Root) -> Fact<bool> {
     if !root.is_system() {
         return Fact::unknown(NOT_RUNNING);
@@ -80,7 +80,7 @@ fn slice_extension(root: &Root) -> Fact<bool> {
 /// The kernel's own number of "operation is not supported", which no header has.
 const ENOTSUPP: i32 = 524;
 
-/// Says that this thread wants no longer slices, as it has not so far: the kernel answers whether there are any.
+/// Tells the kernel that this thread wants no longer slices, which changes nothing. The answer shows whether the kernel has them.
 fn ask_for_no_extension() -> std::io::Result<()> {
     // PR_RSEQ_SLICE_EXTENSION and PR_RSEQ_SLICE_EXTENSION_SET of linux/prctl.h.
     const RSEQ_SLICE_EXTENSION: i32 = 79;

@@ -30,21 +30,21 @@ pub enum MapError {
              fewer --tasks"
     )]
     Refused {
-        /// What was asked for.
+        /// The size asked for.
         size: Bytes,
-        /// What the kernel said.
+        /// The error of the kernel.
         source: io::Error,
     },
-    /// The kernel mapped base pages where huge ones were asked for.
+    /// The kernel mapped base pages, although huge pages were asked for.
     #[error(
         "found {granted} of {size} on huge pages, need all of it; echo madvise > \
              /sys/kernel/mm/transparent_hugepage/enabled, and to make it last add transparent_hugepage=madvise to the \
              kernel's command line; or use --pages base"
     )]
     NoHugePages {
-        /// What was asked for.
+        /// The size asked for.
         size: Bytes,
-        /// What lies on huge pages.
+        /// The size that lies on huge pages.
         granted: Bytes,
     },
 }

@@ -59,7 +59,7 @@ pub fn run_in_pid_namespace(body: impl FnOnce() -> io::Result<()>) -> io::Result
     }
 }
 
-/// Its parent cannot be asked for from inside.
+/// Fails if the parent has ended. From inside the namespace the parent cannot be asked for, so the end of a pipe shows it.
 fn is_alive(lives: &io::PipeReader) -> io::Result<()> {
     let now = Timespec {
         tv_sec: 0,

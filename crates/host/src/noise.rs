@@ -16,9 +16,9 @@ use crate::control::pin;
 /// Messages there and back in a burst: some ten milliseconds of work for a CPU.
 const BURST: usize = 500;
 const MESSAGE_BYTES: usize = 1024;
-/// The longest pause between two bursts, as Li, Ding and Shen 2007 had between the pings of their section 3.3.
+/// The longest pause between two bursts, as between the pings of Li, Ding and Shen 2007, section 3.3.
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
-/// So soon the threads see that they are to end.
+/// The threads see within this time that they must end.
 const TIMEOUT: Duration = Duration::from_millis(50);
 
 /// Bursts of messages over the loopback device with random pauses, all on one CPU: system calls, soft interrupts, timers, and two

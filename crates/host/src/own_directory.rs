@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use rustix::mount::{MountFlags, mount};
 
-/// Puts an overlay over the working directory, whose changes are kept in memory that is mounted at `layer`, a folder that is there, in a mount
-/// namespace of the calling process, which has one thread.
+/// Puts an overlay over the working directory. Its changes are kept in memory, mounted at the existing folder `layer`, in a mount
+/// namespace of the calling process, which must have one thread.
 ///
 /// # Errors
-/// If something is mounted within the directory, which an overlay would hide, or the kernel refuses it.
+///
+/// If something is mounted within the directory, which an overlay would hide, or if the kernel refuses.
 pub(crate) fn enter_own_directory(layer: &Path) -> io::Result<()> {
     let directory = std::env::current_dir()?;
     if let Some(within) = mounted_within(&fs::read_to_string("/proc/self/mountinfo")?, &directory) {
@@ -58,7 +59,7 @@ fn add_context(what: &str, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
-/// What overlayfs takes for separators.
+/// A path with overlayfs's separators escaped.
 fn escaped(path: &Path) -> String {
     let mut text = String::new();
     for character in path.to_string_lossy().chars() {

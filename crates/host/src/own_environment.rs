@@ -7,7 +7,8 @@ use std::process::Command;
 
 use switchcost_record::trust::find_program;
 
-/// Variables that say where things are, who the user is, and how to reach the network. Versions are asked anew, whatever these choose.
+/// Variables that say where things are, who the user is, and how to reach the network. Versions are not cached: they are asked for each
+/// time, whatever these variables select.
 const PASSED_ON: [&str; 26] = [
     "PATH",
     "HOME",

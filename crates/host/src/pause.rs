@@ -10,7 +10,7 @@ use switchcost_units::Nanos;
 use crate::clock::{boot_time, monotonic};
 use crate::evidence::parse_run_delay;
 
-/// A wait that comes back later is looked into. Timers are late by less, and a shorter pause costs a run little of its time.
+/// A wait that returns later than this is examined. Timers are late by less, and a shorter pause costs a run little of its time.
 const LATE: Nanos = Nanos::millis(200);
 
 /// Time during which this thread could not continue.
@@ -51,7 +51,7 @@ impl AddAssign for Pause {
     }
 }
 
-/// What the kernel tells of this thread and the machine at one moment.
+/// What the kernel says about this thread and the machine at one moment.
 #[derive(Clone, Copy, Debug)]
 struct Moment {
     monotonic: Nanos,
@@ -74,7 +74,7 @@ impl Moment {
 /// Finds pauses among the waits of one thread.
 #[derive(Debug)]
 pub struct PauseDetector {
-    /// How long the thread had waited for a CPU when that was last read; `None` if the kernel does not show it.
+    /// How long the thread has waited for a CPU; `None` if the kernel does not show it.
     run_delay: Option<Nanos>,
 }
 

@@ -38,7 +38,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// The calling thread, on the CPU to which it is pinned.
+    /// The scope of the calling thread, on the CPU to which it is pinned.
     fn own(cpu: Option<CpuId>) -> Scope {
         Scope {
             threads: vec![crate::task::current_tid()],
@@ -46,8 +46,8 @@ impl Scope {
         }
     }
 
-    /// Where these events are counted, the best first. What the CPU counts is counted on the CPU: a counter of a task counts what the
-    /// kernel does at a switch to schedule counters, of any kind, and misses the rest of the switch.
+    /// Where these events can be counted, the best place first. Events of the CPU are counted on the CPU: a counter of a task also
+    /// counts how the kernel schedules counters at a switch, and misses the rest of the switch.
     fn targets(&self, events: &[Event]) -> Vec<Vec<CounterTarget>> {
         let cpus: Vec<_> = self.cpus.iter().copied().map(CounterTarget::Cpu).collect();
         let threads = self.threads.iter().copied().map(CounterTarget::Thread);
@@ -118,7 +118,7 @@ impl CounterSet {
     }
 }
 
-/// Names as perf writes them: with `:u` if the kernel's half is not counted.
+/// The names in perf's notation, with `:u` if the kernel's half is not counted.
 fn names(events: &[Event], groups: &[Box<dyn CounterGroup>]) -> Vec<String> {
     let suffix = match groups.iter().all(|group| group.counts_kernel()) {
         true => "",

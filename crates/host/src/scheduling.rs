@@ -20,17 +20,17 @@ struct SchedAttr {
     util_max: u32,
 }
 
-/// What an ordinary task has.
+/// The scheduling attributes of an ordinary task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Attributes {
     pub(crate) nice: i32,
-    /// None of kernels before 6.12, which do not say it.
+    /// The time slice; `None` on kernels before 6.12, which do not report it.
     pub(crate) slice_ns: Option<u64>,
-    /// None of kernels without it (CONFIG_UCLAMP_TASK).
+    /// The bounds of utilisation; `None` on kernels without them (CONFIG_UCLAMP_TASK).
     pub(crate) utilization_clamp: Option<[u32; 2]>,
 }
 
-/// Of the calling thread.
+/// The attributes of the calling thread.
 pub(crate) fn attributes() -> io::Result<Attributes> {
     let mut attributes = SchedAttr {
         size: SIZE,

@@ -20,13 +20,13 @@ pub use keeper::keep;
 /// First argument that makes the program run another one in a set-up.
 pub const KEEPER_ARGUMENT: &str = "keep-one-setup";
 
-/// How often it is asked whether to stop.
+/// How often the wait checks whether to stop.
 const LOOK: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 20_000_000,
 };
 
-/// Who is told to stop waits so long for a set-up to be undone.
+/// How long a run that is told to stop waits until a set-up is undone.
 const LEFT_AFTER: Duration = Duration::from_millis(600);
 
 /// The set-up around a program; each part may be empty.
@@ -53,9 +53,9 @@ pub struct Kept {
 #[derive(Debug)]
 pub struct Keeper {
     process: Child,
-    /// Its end asks to stop.
+    /// The connection whose end asks the keeper to stop.
     line: Option<ChildStdin>,
-    /// Whether it goes on without us.
+    /// Whether the keeper continues without being waited for.
     is_left: bool,
 }
 

@@ -8,17 +8,17 @@ use rustix::io;
 
 use crate::errno;
 
-/// What happens when a signal comes: it is ignored, does what it does by default, or calls a handler.
+/// The action of a signal: it is ignored, has its default effect, or calls a handler.
 #[derive(Clone, Copy)]
 pub(crate) struct SignalAction(libc::sigaction);
 
 impl SignalAction {
-    /// It is ignored.
+    /// The action that ignores a signal.
     pub(crate) fn ignored() -> SignalAction {
         SignalAction::new(libc::SIG_IGN, 0)
     }
 
-    /// What it does by default.
+    /// The default action of a signal.
     pub(crate) fn default() -> SignalAction {
         SignalAction::new(libc::SIG_DFL, 0)
     }
@@ -45,7 +45,7 @@ impl SignalAction {
         SignalAction(action)
     }
 
-    /// What happens at present.
+    /// The current action of a signal.
     pub(crate) fn current(signal: c_int) -> io::Result<SignalAction> {
         let mut action = SignalAction::default();
         // SAFETY: without a new action the call writes the present one to a pointer that is valid for it, and changes nothing.
@@ -62,11 +62,12 @@ impl SignalAction {
         self.0.sa_sigaction == libc::SIG_DFL
     }
 
-    /// From now on, in the whole process. Returns what happened before.
+    /// Sets the action of a signal for the whole process. Returns the previous action.
     ///
     /// # Safety
-    /// A handler must be sound at any instruction of any thread that the signal can reach: it may touch atomics, and make calls
-    /// that are safe in a handler (signal-safety(7)).
+    ///
+    /// A handler must be sound at any instruction of any thread that the signal can reach. It may use atomics, and make calls that are
+    /// safe in a handler (signal-safety(7)).
     pub(crate) unsafe fn set(&self, signal: c_int) -> io::Result<SignalAction> {
         let mut before = SignalAction::default();
         // SAFETY: both pointers are valid for the call; what the handler may do is up to the caller.
@@ -83,7 +84,7 @@ impl std::fmt::Debug for SignalAction {
     }
 }
 
-/// Sends a signal to the calling thread; its handler has run when this returns.
+/// Sends a signal to the calling thread. Its handler has run when this returns.
 pub(crate) fn raise(signal: c_int) -> io::Result<()> {
     // SAFETY: takes a number; what the signal does was set by the caller, or ends the process.
     check(unsafe { libc::raise(signal) })

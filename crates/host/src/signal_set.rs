@@ -14,7 +14,7 @@ use crate::errno;
 pub(crate) struct SignalSet(libc::sigset_t);
 
 impl SignalSet {
-    /// These signals. A number that is none is left out.
+    /// The set of these signals. Numbers that are no signals are left out.
     pub(crate) fn new(signals: &[c_int]) -> SignalSet {
         let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
         // SAFETY: the pointer is valid for writing one set; the call fails for no valid pointer.
@@ -28,7 +28,7 @@ impl SignalSet {
         SignalSet(set)
     }
 
-    /// Those that the calling thread blocks.
+    /// The signals that the calling thread blocks.
     pub(crate) fn blocked() -> io::Result<SignalSet> {
         let mut set = SignalSet::new(&[]);
         // SAFETY: without a new mask the call writes the present one, to a pointer that is valid for it.
@@ -41,18 +41,18 @@ impl SignalSet {
         unsafe { libc::sigismember(&raw const self.0, signal) == 1 }
     }
 
-    /// Blocks them in the calling thread, too.
+    /// Blocks these signals in the calling thread, in addition to those blocked.
     pub(crate) fn block(&self) -> io::Result<()> {
         self.change_mask(libc::SIG_BLOCK)
     }
 
-    /// Blocks them no longer.
+    /// Unblocks these signals in the calling thread.
     #[cfg(test)]
     pub(crate) fn unblock(&self) -> io::Result<()> {
         self.change_mask(libc::SIG_UNBLOCK)
     }
 
-    /// Blocks these in the calling thread, and no others.
+    /// Blocks exactly these signals in the calling thread.
     pub(crate) fn block_only(&self) -> io::Result<()> {
         self.change_mask(libc::SIG_SETMASK)
     }
@@ -62,7 +62,7 @@ impl SignalSet {
         check(unsafe { libc::pthread_sigmask(how, &raw const self.0, ptr::null_mut()) })
     }
 
-    /// A file to read them from, which the calling thread blocks.
+    /// A file from which these signals can be read; the calling thread must block them.
     pub(crate) fn file(&self) -> io::Result<OwnedFd> {
         // SAFETY: the pointer is to a set that outlives the call.
         let file = unsafe {
@@ -79,7 +79,7 @@ impl SignalSet {
         Ok(unsafe { OwnedFd::from_raw_fd(file) })
     }
 
-    /// Waits for one of them, which the calling thread blocks, and takes it.
+    /// Waits for one of these signals and takes it; the calling thread must block them.
     #[inline]
     pub(crate) fn wait(&self) -> io::Result<()> {
         let mut signal = 0;
@@ -88,7 +88,7 @@ impl SignalSet {
     }
 }
 
-/// These calls return the error's number.
+/// Turns the result of these calls, an error number, into a `Result`.
 fn check(number: c_int) -> io::Result<()> {
     if number == 0 {
         Ok(())

@@ -11,9 +11,9 @@ use crate::signal_set::SignalSet;
 
 const ENDING: [c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
-/// Those that have come, a bit each.
+/// The signals that have come, one bit each.
 static COME: AtomicU64 = AtomicU64::new(0);
-/// What is put back must be what was there before any signal was blocked.
+/// Held while signals are blocked, so that what is restored is the state before any were blocked.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 extern "C" fn note(number: c_int) {

@@ -19,7 +19,7 @@ fn ptrace(request: libc::c_uint, task: pid_t, data: usize) -> io::Result<()> {
     }
 }
 
-/// What has become of a traced task since it was last asked: the signal that it stops for, none if it has ended.
+/// The signal for which a traced task has stopped since it was last asked; `None` if it has ended.
 fn stop_of(task: pid_t) -> io::Result<Option<Option<c_int>>> {
     let mut status = 0;
     // SAFETY: `status` is ours.
@@ -48,7 +48,7 @@ impl Hold {
         })
     }
 
-    /// Lets it run on from wherever it halts, with the signal that it has got, if any.
+    /// Lets the task continue from wherever it stops, with the signal that it received, if any.
     fn follow(&mut self) -> io::Result<()> {
         match stop_of(self.task)? {
             None => Ok(()),

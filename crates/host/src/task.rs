@@ -53,7 +53,7 @@ pub fn is_ignored(signal: i32) -> bool {
     SignalAction::current(signal).is_ok_and(|action| action.is_ignored())
 }
 
-/// Asks the kernel to kill this process when its parent ends, and checks that the parent had not ended before.
+/// Asks the kernel to kill this process when its parent ends, and checks that the parent has not ended yet.
 fn die_with(parent: Pid) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     if getppid() == Some(parent) {
@@ -85,7 +85,7 @@ impl Forked {
         self.pid.as_raw_nonzero().get()
     }
 
-    /// Somebody else has waited for it: the number may be another's by now.
+    /// Notes that somebody else has waited for the process, whose number may be used again.
     pub(crate) fn was_waited_for(&mut self) {
         self.is_reaped = true;
     }
@@ -132,7 +132,7 @@ pub fn fork(body: impl FnOnce() -> io::Result<()>) -> io::Result<Forked> {
     }
 }
 
-/// Has a program killed when the calling thread ends.
+/// Has the program killed when the calling thread ends.
 pub(crate) fn tie(command: &mut Command) {
     let parent = getpid();
     // SAFETY: between fork and exec the closure makes two system calls and allocates nothing unless it fails.
@@ -225,10 +225,10 @@ impl Drop for FreshProcess {
     }
 }
 
-/// A process that was killed is gone within this, unless it hangs in the kernel.
+/// A killed process is gone within this time, unless it hangs in the kernel.
 const GONE_WITHIN: Duration = Duration::from_secs(10);
 
-/// How a child has ended; none if it has not in time.
+/// How a child has ended; `None` if it has not ended in time.
 fn end_within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let (start, mut pause) = (Instant::now(), Duration::from_micros(50));
     loop {

@@ -25,15 +25,15 @@ use crate::cleanup::{CleanupHelper, Step};
 use crate::signals::defer_signals;
 
 const PREFIX: &str = "switchcost-";
-/// No one has so many runs at once.
+/// The largest number of folders: nobody has so many runs at once.
 const MOST_FOLDERS: u32 = 10_000;
 const LOCK: &str = "lock";
 const FILES: &str = "files";
 /// Paths of control groups, one a line.
 const GROUPS: &str = "groups";
 
-/// The locks that this process has. A supervisor has them, too, until all that it has started is gone: what still writes there
-/// may make again what is being removed.
+/// The locks of this process. A supervisor inherits them until everything that it started is gone, because what still writes there
+/// could create again what is being removed.
 static LOCKS: Mutex<Vec<RawFd>> = Mutex::new(Vec::new());
 
 pub(crate) fn locks() -> Vec<RawFd> {
@@ -76,7 +76,7 @@ impl TemporaryFolder {
         &self.files
     }
 
-    /// Control groups that are to be removed with the folder, to be named before they are made.
+    /// Names control groups that are to be removed with the folder. They are named before they are made.
     pub(crate) fn remove_with_it(&self, groups: &[PathBuf]) -> io::Result<()> {
         let lines: String = groups
             .iter()
@@ -137,7 +137,7 @@ fn claim(path: PathBuf) -> io::Result<Option<TemporaryFolder>> {
     Ok(Some(folder))
 }
 
-/// None if another process took the folder for abandoned before it was locked.
+/// Creates and takes the lock of a new folder; `None` if another process took the folder for abandoned before it was locked.
 fn new_lock(folder: &OwnedFd) -> io::Result<Option<File>> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let mut lock = File::from(openat(folder, LOCK, flags, Mode::RUSR | Mode::WUSR)?);

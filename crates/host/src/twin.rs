@@ -22,10 +22,10 @@ use crate::task::{self, Forked};
 use crate::twin_group::TwinGroup;
 use crate::usage::{Usage, wait4};
 
-/// Far below the task that takes its CPU: the lowest real-time priority, so that no other does.
+/// The lowest real-time priority: far below the task that takes the twin's CPU, but above ordinary tasks.
 const LOWEST: StepsBelowTop = StepsBelowTop(98);
 
-/// It is stopped every few milliseconds. One that is not, since its controller is gone, is killed by the kernel after this.
+/// A twin is stopped every few milliseconds. If its controller is gone, the kernel kills it after this time.
 const LONGEST_TURN: Duration = Duration::from_secs(5);
 
 /// A program in a process group of its own, killed when dropped with everything it has started. Between time slices its control group
@@ -111,7 +111,7 @@ impl Twin {
         self.signal(Signal::CONT)
     }
 
-    /// False if it has ended instead.
+    /// Waits until it is stopped. Returns false if it has ended instead.
     fn is_stopped(&self) -> io::Result<bool> {
         loop {
             match waitpid(Some(self.group), WaitOptions::UNTRACED) {
@@ -188,7 +188,7 @@ impl Twin {
         Ok(self.end)
     }
 
-    /// Those of its group that had lost their parent, which waits for no one any more.
+    /// Adds processes of its group that have lost their parent, for which nobody waits any more.
     fn add_orphans(&mut self) {
         // An error says that there are none.
         while let Ok(Some((_, _, usage))) = wait4(-self.pid(), libc::WNOHANG) {
@@ -208,10 +208,10 @@ impl Drop for Twin {
     }
 }
 
-/// As a shell ends if a program cannot be run.
+/// The exit code if a program cannot be run, as in a shell.
 const NOT_RUN: i32 = 127;
 
-/// In the child.
+/// Prepares the child, in the child.
 fn prepare() -> io::Result<()> {
     setpgid(None, None)?;
     fix_addresses()?;
@@ -228,7 +228,8 @@ fn prepare() -> io::Result<()> {
     Ok(())
 }
 
-/// A user who is not root has the rights of a limit in a namespace of his own, and not those of a capability.
+/// Explains a refusal. In a user namespace of its own a user who is not root has the rights of its limits, but not those of a
+/// capability.
 fn explain_refusal(error: io::Error) -> io::Error {
     io::Error::other(format!(
         "found {error} in a user namespace, need real-time rights there; run it as root, or with a limit instead of a capability: sudo prlimit \
@@ -274,13 +275,13 @@ pub fn is_group_left(groups: &[i32]) -> io::Result<bool> {
         .any(is_elsewhere))
 }
 
-/// What the kernel says of a process, from its state on: what is before, its name, may hold anything.
+/// What /proc says of a process, from its state on. The name before it may contain anything.
 fn stat(process: i32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     stat.rsplit_once(") ").map(|(_, rest)| rest.to_owned())
 }
 
-/// Whether it has not ended, as a zombie has.
+/// Whether a process has not ended; a zombie has.
 fn is_living(process: i32) -> bool {
     stat(process).is_some_and(|stat| !stat.starts_with(['Z', 'X']))
 }

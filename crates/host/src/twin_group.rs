@@ -43,14 +43,14 @@ pub fn twin_groups(folder: &TemporaryFolder) -> io::Result<[PathBuf; 2]> {
     Ok(groups)
 }
 
-/// The group of a twin, as long as it is there.
+/// The control group of a twin, as long as it is there.
 #[derive(Debug)]
 pub(crate) struct TwinGroup {
     freeze: File,
     members: File,
     threads: File,
     accounts: PathBuf,
-    /// What others had used in it before.
+    /// CPU time used in the group before this run.
     before: Duration,
 }
 
@@ -67,12 +67,12 @@ impl TwinGroup {
         })
     }
 
-    /// Takes in a process, with all that it starts from now on.
+    /// Moves a process, and all that it starts later, into the group.
     pub(crate) fn admit(&self, process: i32) -> io::Result<()> {
         (&self.members).write_all(process.to_string().as_bytes())
     }
 
-    /// Each of its tasks stops as soon as it would run in user space.
+    /// Stops each task of the group as soon as it would run in user space.
     pub(crate) fn freeze(&self) -> io::Result<()> {
         (&self.freeze).write_all(b"1")
     }
@@ -81,7 +81,7 @@ impl TwinGroup {
         (&self.freeze).write_all(b"0")
     }
 
-    /// Moves all its threads to a CPU.
+    /// Moves all threads of the group to a CPU.
     pub(crate) fn place(&self, cpu: CpuId) -> io::Result<()> {
         let cpus = cpu_set(&[cpu])?;
         let mut text = vec![0; LONGEST_LIST];
@@ -100,7 +100,7 @@ impl TwinGroup {
         Ok(())
     }
 
-    /// CPU time of all that were in it since it was opened.
+    /// The CPU time of all that were in the group since it was opened.
     pub(crate) fn cpu_time(&self) -> io::Result<Duration> {
         Ok(used(&self.accounts)?.saturating_sub(self.before))
     }

@@ -10,7 +10,7 @@ pub(crate) const WHOLE_CPU: i32 = 0;
 #[error("{0}")]
 pub struct Unavailable(pub String);
 
-/// Why so many events cannot be counted together, if the kernel allows it up to this level of perf_event_paranoid.
+/// Why this many events cannot be counted together, if the kernel allows it up to this level of perf_event_paranoid.
 pub(crate) fn unavailable(error: &io::Error, events: usize, level: i32) -> Unavailable {
     Unavailable(match error.raw_os_error() {
         Some(libc::EINVAL) if events > 1 => {

@@ -99,8 +99,8 @@ pub fn wait(mut child: Child) -> io::Result<(ExitStatus, Usage)> {
     }
 }
 
-/// Waits as wait4(2) does, of which `pid` and `options` are. With WNOHANG none if no child has ended; else the number of the child, how it
-/// ended, and what it used.
+/// Waits like wait4(2), with its `pid` and `options`. Returns the child's number, how it ended and what it used; with WNOHANG, `None`
+/// if no child has ended.
 pub(crate) fn wait4(pid: i32, options: c_int) -> io::Result<Option<(i32, ExitStatus, Usage)>> {
     let mut status = 0;
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();

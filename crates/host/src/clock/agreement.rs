@@ -13,17 +13,18 @@ use crate::control::pin;
 /// Questions asked: takes a millisecond if both CPUs are free.
 const QUESTIONS: u64 = 2_000;
 
-/// Beyond this a CPU had no time for it.
+/// A CPU that does not answer within this time is too busy.
 const TIMEOUT: Nanos = Nanos::millis(200);
 
 /// Asked last: there is nothing more to answer.
 const END: u64 = u64::MAX;
 
-/// Whether the clock of one CPU was ever seen outside of the time in which the other asked for it, by the other's clock. Clocks that agree
-/// never are; clocks further apart than a question takes always are.
+/// Whether the clock of one CPU was ever outside of the time in which the other CPU asked for it, by the other's clock. Clocks that
+/// agree never are; clocks that differ by more than a question takes always are.
 ///
 /// # Errors
-/// If a CPU is not ours, or had no time, or no thread can be had.
+///
+/// If a CPU is not ours or has no time, or no thread can be started.
 pub(super) fn disagree(clock: Clock, [one, other]: [CpuId; 2]) -> io::Result<bool> {
     let (asked, answered, answer) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
     std::thread::scope(|scope| {

@@ -26,7 +26,7 @@ use super::timer::{SignalTimer, is_of_a_timer, require_deliverable};
 /// The scheduler that the signal belongs to; null if there is none.
 static RUNNING: AtomicPtr<Scheduler> = AtomicPtr::new(std::ptr::null_mut());
 
-/// What a thread does when it has the CPU, again and again.
+/// What a thread does each time that it has the CPU.
 type Turn = Box<dyn Fn(&Scheduler, usize)>;
 
 /// A set of user-level threads; thread 0 is the caller. A process can have one set at a time.
@@ -108,7 +108,7 @@ impl Green {
     }
 }
 
-/// The timer, ended when dropped by the thread that started it.
+/// The timer that preempts; the thread that started it ends it by dropping this.
 struct Preemption<'a> {
     scheduler: &'a Scheduler,
     timer: Option<SignalTimer>,
@@ -123,7 +123,7 @@ impl Drop for Preemption<'_> {
     }
 }
 
-/// The other threads out of the run queue; back in it when dropped.
+/// Keeps the other threads out of the run queue until it is dropped.
 struct Parking<'a>(&'a Scheduler);
 
 impl Drop for Parking<'_> {
@@ -161,8 +161,8 @@ impl Scheduler {
         self.signals.load(SeqCst)
     }
 
-    /// Switches to the head of the run queue, and comes back when this thread is the head; at once if none waits. A switch is counted
-    /// before it is made: the thread that gets the CPU may look. The caller has set `is_busy`.
+    /// Switches to the head of the run queue, and returns when this thread is the head; returns at once if no thread waits. A switch is
+    /// counted before it is made, because the thread that gets the CPU may read the count. The caller has set `is_busy`.
     fn switch_to_next(&self, count: &AtomicU64) {
         let own = self.current.get();
         // SAFETY: `is_busy` keeps the handler out, and no other kernel thread knows this scheduler.
@@ -188,7 +188,7 @@ impl Scheduler {
     }
 }
 
-/// The life of every thread but the caller's. A panic in it ends the process at this boundary.
+/// Runs a thread other than the caller's. A panic in it ends the process at this boundary.
 extern "C" fn run(high: libc::c_uint, low: libc::c_uint, index: libc::c_uint) {
     // SAFETY: the address is that of the boxed scheduler, which outlives its threads: they run only while its owner
     // yields or is preempted.

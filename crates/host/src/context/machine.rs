@@ -9,18 +9,19 @@ use corosensei::stack::{DefaultStack, Stack};
 /// Room for a walk, a signal frame with the widest vector registers, and the handler.
 const STACK: usize = 128 << 10;
 
-/// A context that can be left and come back to; it begins in a function of its own, or as the caller's.
+/// A context that can be left and resumed. It begins in a function of its own, or is the caller's.
 pub(super) struct Machine {
     saved: Box<UnsafeCell<libc::ucontext_t>>,
-    /// `None` for the caller, who has a stack already. Mapped with a guard page, unmapped on drop.
+    /// The stack, with a guard page, unmapped on drop; `None` for the caller, which has a stack.
     _stack: Option<DefaultStack>,
 }
 
-/// Where a new context begins: an address in two halves, because makecontext hands over ints, and a number.
+/// The function with which a new context begins. Its arguments are an address in two halves, because makecontext passes ints, and a
+/// number.
 pub(super) type Entry = extern "C" fn(high: libc::c_uint, low: libc::c_uint, index: libc::c_uint);
 
-/// The calling context. Filled in where it stays: on x86-64 it points into itself, to the saved modes of the
-/// floating-point unit, and a moved one would begin with whatever lies at the old place by then.
+/// The calling context, filled in at its final address. On x86-64 it points into itself, to the saved modes of the floating-point unit;
+/// a moved context would begin with whatever is at the old address.
 fn current() -> io::Result<Box<UnsafeCell<libc::ucontext_t>>> {
     let saved = Box::new(UnsafeCell::new(MaybeUninit::<libc::ucontext_t>::zeroed()));
     // SAFETY: the pointer is valid for writing one ucontext_t.
@@ -33,7 +34,7 @@ fn current() -> io::Result<Box<UnsafeCell<libc::ucontext_t>>> {
 }
 
 impl Machine {
-    /// The calling context: saved when it is left for the first time.
+    /// The calling context; it is saved when it is first left.
     pub(super) fn new_caller() -> io::Result<Machine> {
         Ok(Machine {
             saved: current()?,
@@ -63,7 +64,7 @@ impl Machine {
         })
     }
 
-    /// Leaves this context, which is the running one, for another; returns when it is resumed.
+    /// Leaves this context, which must be the running one, for another. Returns when this one is resumed.
     #[inline(always)]
     pub(super) fn leave_for(&self, next: &Machine) {
         // SAFETY: `self` is saved and `next` restored; both are alive, and `next` is suspended, because one context of

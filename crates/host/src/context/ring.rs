@@ -66,7 +66,7 @@ impl Inner {
     }
 }
 
-/// The life of every context but the caller's. A panic in it ends the process at this boundary.
+/// Runs a context other than the caller's. A panic in it ends the process at this boundary.
 extern "C" fn run(high: libc::c_uint, low: libc::c_uint, index: libc::c_uint) {
     // SAFETY: the address is that of the boxed ring, which outlives its contexts: they run only inside `rounds`.
     let ring = unsafe { &*address_of::<Inner>(high, low) };

@@ -11,7 +11,7 @@ use crate::signal_set::SignalSet;
 /// The user-level library's own signal: not one that a terminal or the kernel sends by itself.
 const TICK: libc::c_int = libc::SIGUSR2;
 
-/// What runs at each signal.
+/// The function that runs at each signal.
 pub(super) type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
 
 /// Whether a timer sent the signal, and not a program by `kill`: that may come to any thread of the process.
@@ -29,7 +29,7 @@ pub(super) fn require_deliverable() -> io::Result<()> {
     Ok(())
 }
 
-/// Fires once a period from its making until it is dropped, which puts the signal's old disposition back.
+/// A timer that sends a signal each period until it is dropped. Then the signal's old action is restored.
 #[derive(Debug)]
 pub(super) struct SignalTimer {
     timer: libc::timer_t,

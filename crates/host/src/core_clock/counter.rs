@@ -17,7 +17,7 @@ use crate::control::pin;
 use crate::unavailable::{Unavailable, WHOLE_CPU, unavailable};
 use crate::windows::judge;
 
-/// Multiplications whose cycles are counted: half a millisecond, in which reading the counter is nothing.
+/// Multiplications whose cycles are counted. They take half a millisecond, compared with which reading the counter takes no time.
 const PROOF: u32 = 600_000;
 
 /// Cycles of a multiplication on any core there is.
@@ -33,7 +33,7 @@ pub enum CycleEvent {
     Aperf,
 }
 
-/// As perf writes it.
+/// The event's name in perf's notation.
 impl fmt::Display for CycleEvent {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
@@ -51,7 +51,7 @@ pub trait CycleSource {
 
 /// A counter that continues while it is read.
 pub trait RunningCounter {
-    /// What it has counted so far; `None` if it did not count all the time.
+    /// The count so far; `None` if the counter did not count all the time.
     fn count(&mut self) -> Option<u64>;
 }
 
@@ -81,7 +81,7 @@ fn register(name: &str) -> io::Result<Dynamic> {
     builder.build().map_err(missing)
 }
 
-/// Registers can leave nothing out, and are refused if they are asked to.
+/// Opens and starts a counter. Counters read from registers cannot exclude anything, and are refused if asked to.
 fn running(mut builder: Builder<'static>, is_hardware: bool, cpu: CpuId) -> io::Result<Counter> {
     builder
         .any_pid()
@@ -152,7 +152,7 @@ pub fn prove(
     (None, test(outcome.expect("an event was asked for")))
 }
 
-/// The outcome, and the cycles of a multiplication that it goes by.
+/// The outcome of the test, and the cycles of a multiplication that it assumes.
 fn ask(
     source: &dyn CycleSource,
     event: CycleEvent,
@@ -176,7 +176,7 @@ pub(crate) fn run_chain() {
     multiply(PROOF / CHAIN_STEP);
 }
 
-/// Judges a counter of cycles by windows in which it has counted those of [`run_chain`]; gives the cycles of a multiplication, too.
+/// Judges a counter of cycles by windows in which it counted the cycles of [`run_chain`]. Also returns the cycles of a multiplication.
 pub(crate) fn judge_chain<E>(
     known: Option<u32>,
     mut window: impl FnMut() -> Result<u64, E>,
@@ -202,7 +202,7 @@ fn nearest(cycles: u64) -> u32 {
 pub(crate) mod fake {
     use super::*;
 
-    /// Goes on by so much with each reading; an event that has no number is absent.
+    /// A source of counters that advance by these steps with each reading. An event without a step is absent.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct Steps {
         pub(crate) cycles: Option<u64>,

@@ -46,7 +46,7 @@ impl TaskId {
         TaskId { process, thread }
     }
 
-    /// Whether its process runs on when it ends.
+    /// Whether the task may end while its process continues.
     fn may_end(&self) -> bool {
         !self.is_of_this_process() && self.process != self.thread
     }
@@ -81,9 +81,9 @@ pub struct TaskWitness {
     status: File,
     stat: File,
     schedstat: Option<File>,
-    /// None of a thread of another process: that process has one of all its threads.
+    /// The CPU clock of the task; `None` for a thread of another process, which has one clock for all its threads.
     clock: Option<CpuClock>,
-    /// What was counted last of such a thread.
+    /// The last counts of a thread of another process.
     last: Cell<TaskCounts>,
 }
 
@@ -149,7 +149,7 @@ impl TaskWitness {
     }
 }
 
-/// What the kernel answers of a task that is gone, as its files are opened or read.
+/// Whether an error says that the task is gone, when its files are opened or read.
 fn has_ended(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
 }
@@ -170,10 +170,10 @@ pub(crate) fn parse_switches(status: &str) -> Option<KernelSwitches> {
     })
 }
 
-/// What one tick of /proc/PID/stat is on every Linux machine (USER_HZ is 100).
+/// One tick of /proc/PID/stat on every Linux machine (USER_HZ is 100).
 const TICK: Nanos = Nanos::millis(10);
 
-/// Two fields of /proc/PID/stat by their numbers in proc(5), counted after the name, which may hold anything.
+/// Two fields of /proc/PID/stat by their numbers in proc(5). They are counted after the name, which may contain anything.
 fn parse_fields(stat: &str, numbers: [usize; 2]) -> Option<(u64, u64)> {
     let (_, behind_name) = stat.rsplit_once(')')?;
     let field = |number: usize| behind_name.split_whitespace().nth(number - 3)?.parse().ok();

@@ -16,7 +16,7 @@ pub enum Notify {
     AfterUnlocking,
 }
 
-/// There is a token.
+/// The value if there is a token.
 const TOKEN: usize = 1;
 
 /// A token under a POSIX mutex with a condition variable, both shared between processes.
@@ -62,7 +62,7 @@ impl Channel for MutexCondvar {
 /// with the token holds the lock, and releases it only to wait.
 pub struct Turns {
     monitor: Monitor,
-    /// Which task holds the lock. Each looks at its own word alone, so that processes need not share them.
+    /// Whether each task holds the lock. Each task reads only its own word, so processes need not share them.
     holds: [AtomicBool; 2],
 }
 

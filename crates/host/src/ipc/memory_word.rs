@@ -14,7 +14,7 @@ use switchcost_workload::Pages;
 use super::Channel;
 use crate::memory::{MapError, MapType, Memory};
 
-/// A page that processes forked later share, with a `T` at its start.
+/// A page that processes forked later share. It begins with a `T`.
 #[derive(Debug)]
 pub(super) struct SharedPage<T> {
     memory: Memory,

@@ -12,7 +12,7 @@ struct Parts {
     value: UnsafeCell<usize>,
 }
 
-/// The value is 0 at first. It is read and written under the mutex only, which is up to the caller.
+/// A value, 0 at first, with a mutex and a condition variable. The caller must hold the mutex while it reads or writes the value.
 pub(super) struct Monitor {
     page: SharedPage<Parts>,
 }
@@ -57,7 +57,7 @@ impl Monitor {
         check(unsafe { libc::pthread_cond_signal(self.condition()) })
     }
 
-    /// Waits until the value is this one, and makes it 0. The caller holds the mutex, and does so again.
+    /// Waits until the value is `wanted`, and makes it 0. The caller holds the mutex before and after.
     pub(super) fn take(&self, wanted: usize) -> io::Result<()> {
         while self.value() != wanted {
             // SAFETY: both are initialised, and the caller holds the mutex.

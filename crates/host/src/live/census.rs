@@ -7,7 +7,7 @@ use switchcost_units::{CpuId, Nanos};
 use super::ThreadId;
 use switchcost_facts::Root;
 
-/// Of linux/sched.h.
+/// The number of the policy in linux/sched.h.
 const SCHED_DEADLINE: u64 = 6;
 
 /// A thread as seen at one moment.
@@ -45,7 +45,8 @@ impl Seen {
         )
     }
 
-    /// Fields of proc(5), counted after the name, which may hold anything. Who has ended is not there.
+    /// Parses fields by their numbers in proc(5), counted after the name, which may contain anything. A task that has ended is left
+    /// out.
     fn parse(stat: &str, process: u32, thread: u32, used: Nanos) -> Option<Seen> {
         let (before, behind) = stat.rsplit_once(") ")?;
         let name = before.split_once(" (")?.1.to_owned();

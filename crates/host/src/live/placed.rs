@@ -21,11 +21,11 @@ pub struct Placed {
     allowed: Vec<CpuId>,
 }
 
-/// What is to be put back.
+/// What is to be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct PutBack {
     id: ThreadId,
-    /// When it was placed, in the kernel's ticks since the machine began.
+    /// When it was placed, in ticks of the kernel since boot.
     since: u64,
     cpu: CpuId,
     allowed: Vec<CpuId>,
@@ -111,8 +111,8 @@ impl PutBack {
         })
     }
 
-    /// Of the thread, and of those that were started by it or beside it meanwhile, which have their CPUs from their parents. Whoever has
-    /// been given others since has those.
+    /// Restores the CPUs of the thread, and of threads started meanwhile by it or beside it, which inherited them. Threads that were
+    /// given other CPUs since keep those.
     fn perform(&self) {
         let census = Census::now(&Root::system());
         let family = census.family(self.id.process);
@@ -126,7 +126,7 @@ impl PutBack {
     }
 }
 
-/// What a process does that was started to put a thread back if its run is killed.
+/// The body of a process that restores a thread's CPUs if its run is killed.
 pub(crate) fn put_back(words: &[String]) {
     PutBack::parse(words).iter().for_each(PutBack::perform);
 }

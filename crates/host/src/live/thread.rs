@@ -28,7 +28,7 @@ pub struct LiveThread {
     text: Vec<u8>,
 }
 
-/// The longest of these files has fewer bytes by far.
+/// The most bytes that are read of these files, which are far shorter.
 const LONGEST: usize = 16 << 10;
 
 impl LiveThread {
@@ -73,7 +73,7 @@ impl LiveThread {
     }
 }
 
-/// What the kernel says of one that has.
+/// The error that the kernel gives for a task that has ended.
 fn ended() -> io::Error {
     rustix::io::Errno::SRCH.into()
 }

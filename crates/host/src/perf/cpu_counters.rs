@@ -9,7 +9,7 @@ use super::source::{KernelGroup, open};
 use super::{CounterTarget, Event};
 use crate::unavailable::{Unavailable, WHOLE_CPU, unavailable};
 
-/// Of linux/bpf.h.
+/// The command from linux/bpf.h.
 const MAP_UPDATE_ELEM: libc::c_int = 2;
 
 /// Counters of everything that runs on some CPUs, the kernel's half included. They count until dropped.
@@ -46,7 +46,7 @@ impl CpuCounters {
     }
 }
 
-/// The kernel's union for this call, as far as it is used (bpf(2)).
+/// The part of the kernel's union that this call uses (bpf(2)).
 #[repr(C)]
 struct Element {
     table: u32,

@@ -35,7 +35,7 @@ impl Event {
         )
     }
 
-    /// Whether the kernel counts it where it happens, in the kernel: a count of the user's half stays at zero.
+    /// Whether the kernel counts the event itself, in the kernel. Then a count of the user's half stays 0.
     pub(super) fn happens_in_kernel(self) -> bool {
         matches!(self, Event::ContextSwitches | Event::CpuMigrations)
     }

@@ -14,12 +14,13 @@ use crate::core_clock;
 use crate::unavailable::needs_level;
 use crate::windows::judge;
 
-/// A workload, and what it must count.
+/// A workload and what it must count.
 struct KnownAnswer {
     text: &'static str,
     expected: Expected,
     run: fn(&mut Workbench),
-    /// As much work of the same kind without the event: a counter of all loads also counts loads that miss.
+    /// As much work of the same kind without the event. It serves counters that also count something else, such as all loads besides
+    /// those that miss.
     quiet: Option<fn(&mut Workbench)>,
 }
 
@@ -124,8 +125,8 @@ fn count(
         .ok_or_else(|| "the CPU's counters are taken: it counted only part of the time".to_owned())
 }
 
-/// Bounds are the workload's own count, and above it room for the kernel's half: interrupts and the two calls that
-/// start and stop the counter.
+/// The test of an event. The lower bound is the workload's own count. The upper bound leaves room for the kernel's half: interrupts,
+/// and the two calls that start and stop the counter.
 fn known_answer(event: Event) -> KnownAnswer {
     let answer = |text, low, high, run| KnownAnswer {
         text,

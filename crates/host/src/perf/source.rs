@@ -30,13 +30,13 @@ impl Reading {
 
 /// Counters that are started, stopped and read together.
 pub trait CounterGroup {
-    /// From zero.
+    /// Starts counting from zero.
     fn start(&mut self) -> io::Result<()>;
 
     /// Holds the counts.
     fn stop(&mut self) -> io::Result<()>;
 
-    /// What was counted.
+    /// Reads what was counted.
     fn read(&mut self) -> io::Result<Reading>;
 
     /// Whether the kernel's half is counted too.
@@ -54,7 +54,7 @@ pub enum CounterTarget {
 
 /// Opens groups of counters.
 pub trait CounterSource {
-    /// A group of these events.
+    /// Opens a group of these events.
     fn open(
         &self,
         events: &[Event],
@@ -62,7 +62,7 @@ pub trait CounterSource {
     ) -> Result<Box<dyn CounterGroup>, Unavailable>;
 }
 
-/// The highest level of perf_event_paranoid at which a user may count the user's half of tasks of their own.
+/// The highest level of perf_event_paranoid at which users may count the user's half of their own tasks.
 pub(super) const OWN_TASKS: i32 = 2;
 
 /// The kernel's counters by perf_event_open.
@@ -71,7 +71,7 @@ pub struct System;
 
 pub(super) struct KernelGroup {
     group: Group,
-    /// In the order of the events; `None` is the leader.
+    /// The members in the order of the events; `None` stands for the leader.
     members: Vec<Option<Counter>>,
     counts_kernel: bool,
 }
@@ -101,8 +101,8 @@ impl CounterSource for System {
     }
 }
 
-/// The first event leads the group. A task clock has to: after another leader Linux 6.18 reads it as it was at the last
-/// timer tick, which the known-answer test has shown.
+/// Opens a group led by the first event. A task clock must lead: after another leader Linux 6.18 reads it as of the last timer tick, as
+/// the known-answer test has shown.
 pub(super) fn open(
     events: &[Event],
     target: CounterTarget,
@@ -141,7 +141,7 @@ pub(super) fn open(
 }
 
 impl KernelGroup {
-    /// In the order of the events.
+    /// The descriptors in the order of the events.
     pub(super) fn descriptors(&self) -> impl Iterator<Item = RawFd> {
         self.members.iter().map(|member| match member {
             Some(counter) => counter.as_raw_fd(),

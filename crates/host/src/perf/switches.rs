@@ -43,41 +43,41 @@ pub struct SwitchRecord {
 /// Kind of a switch record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SwitchKind {
-    /// It left its CPU.
+    /// A task left its CPU.
     Left {
-        /// Whether it could have run on: the kernel counts the switch as involuntary.
+        /// Whether it could have continued: the kernel counts the switch as involuntary.
         could_run: bool,
     },
     /// The task got a CPU.
     Came,
-    /// It was started.
+    /// A task was started.
     Started {
-        /// By which process ...
+        /// The process that started it.
         by_process: u32,
         /// ... and thread.
         by_thread: u32,
     },
-    /// It has another name.
+    /// A task has a new name.
     Named {
-        /// Up to the first 0; hostile bytes until escaped.
+        /// The name, up to the first 0. It is untrusted: escape it before display.
         name: [u8; 16],
-        /// Because it executes another program, for which all other threads of its process have ended.
+        /// Whether it has executed another program, for which all other threads of its process have ended.
         is_exec: bool,
     },
     /// The task ends. Its last switch, a voluntary one, is not reported.
     Ended,
-    /// So many records of this CPU have found no room before this moment.
+    /// Records of this CPU were lost before this moment, for want of room.
     Lost {
-        /// How many.
+        /// The number of lost records.
         records: u64,
     },
 }
 
 /// Switch records of some tasks and of all tasks that they start.
 pub struct SwitchRecords {
-    /// For each CPU one that writes what this thread's children do; the others write into the same memory.
+    /// By CPU: the sampler of this thread's children. The other samplers write into the same memory.
     rings: Vec<(CpuId, Sampler)>,
-    /// Kept open: each for one task and one CPU.
+    /// Counters that are kept open, each for one task and one CPU.
     others: Vec<Counter>,
 }
 
@@ -177,7 +177,7 @@ fn explain_unavailable(error: &io::Error) -> Unavailable {
     unavailable(error, 1, OWN_TASKS)
 }
 
-/// Who, when and where stands at the end of each record: two numbers of 32 bits, one of 64, and the CPU with 32 bits more.
+/// Parses a record. At its end are the process and thread (32 bits each), the time (64 bits), and the CPU (followed by 32 unused bits).
 fn parse(kind: u32, misc: u16, bytes: &[u8]) -> Option<SwitchRecord> {
     let (body, id) = bytes.split_at_checked(bytes.len().checked_sub(24)?)?;
     let small =

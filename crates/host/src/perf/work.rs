@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::unavailable::Unavailable;
 
-/// Where the kernel lists its tracepoints: in a file system of their own, or as part of another one.
+/// The folders in which the kernel may list its tracepoints: in a file system of their own, or as part of another one.
 const TRACEPOINTS: [&str; 2] = [
     "/sys/kernel/tracing/events",
     "/sys/kernel/debug/tracing/events",
@@ -27,7 +27,7 @@ pub enum Called {
     Function {
         /// The program or library.
         file: PathBuf,
-        /// From the start of the file on.
+        /// The offset in bytes from the start of the file.
         offset: u64,
     },
 }

@@ -15,7 +15,7 @@ use crate::clock::CpuClock;
 use crate::control::pin;
 use crate::memory::{MapType, Memory};
 
-/// Memory and code of the larger workloads, made when first asked for and kept.
+/// The memory and code of the larger workloads, made when first used and then kept.
 #[derive(Default)]
 pub(super) struct Workbench {
     chase: Option<(WorkingSet, Memory)>,
@@ -32,7 +32,7 @@ pub(super) fn counted_loop(rounds: u64) {
     }
 }
 
-/// The same.
+/// Runs `rounds` rounds of exactly two instructions.
 #[cfg(target_arch = "aarch64")]
 pub(super) fn counted_loop(rounds: u64) {
     // SAFETY: as above.
@@ -41,7 +41,7 @@ pub(super) fn counted_loop(rounds: u64) {
     }
 }
 
-/// Without a loop of known length the count comes out wrong, and the event is refused.
+/// Does nothing: without a loop of known length the count is wrong, and the event is refused.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) fn counted_loop(_: u64) {}
 
@@ -77,7 +77,7 @@ fn branches(count: u64, mut bits: impl FnMut() -> u64) {
     black_box(taken);
 }
 
-/// Touches so many base pages of new memory.
+/// Touches `pages` base pages of new memory.
 pub(super) fn touch_pages(pages: u64) {
     let page = rustix::param::page_size();
     let Ok(memory) = Memory::map(Bytes(pages * page as u64), MapType::Private, Pages::Base) else {
@@ -88,7 +88,7 @@ pub(super) fn touch_pages(pages: u64) {
     }
 }
 
-/// Gives up the CPU so many times by the kernel's accounts: a sleep whose end has come before it begins gives up nothing.
+/// Gives up the CPU `times` times, as the kernel counts it. A sleep that is over before it begins does not count.
 pub(crate) fn sleep(times: i64) {
     let Some(start) = voluntary_switches() else {
         return;
@@ -98,7 +98,7 @@ pub(crate) fn sleep(times: i64) {
     }
 }
 
-/// Of the calling thread, as the kernel has counted them.
+/// The voluntary switches of the calling thread, as the kernel counts them.
 fn voluntary_switches() -> Option<i64> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is valid for writing one rusage.
@@ -108,7 +108,7 @@ fn voluntary_switches() -> Option<i64> {
     (status == 0).then_some(usage.ru_nvcsw)
 }
 
-/// Lets itself be moved so many times, an even number, between the first two CPUs that it may run on.
+/// Lets the kernel move the thread `times` times, an even number, between the first two CPUs that it may use.
 pub(super) fn migrate(times: u32) {
     let [first, second, ..] = allowed_cpus()[..] else {
         return;
@@ -131,7 +131,7 @@ pub(crate) fn allowed_cpus() -> Vec<CpuId> {
         .collect()
 }
 
-/// Burns 1 ms as the scheduler counts it.
+/// Uses 1 ms of CPU time, as the scheduler counts it.
 pub(crate) fn burn_cpu_time() {
     let clock = CpuClock::thread_clock(crate::task::current_tid());
     let Ok(start) = clock.read() else { return };
@@ -142,17 +142,17 @@ pub(crate) fn burn_cpu_time() {
 }
 
 impl Workbench {
-    /// One load from each line, in random order.
+    /// Loads once from each line, in random order.
     pub(super) fn chase_lines(&mut self, size: u64) {
         self.chase(size, 64);
     }
 
-    /// So many loads, a multiple of 64, from the lines of one page.
+    /// Makes `loads` loads, a multiple of 64, from the lines of one page.
     pub(super) fn chase_one_page(&mut self, loads: u64) {
         (0..loads / 64).for_each(|_| self.chase(4096, 64));
     }
 
-    /// One load from each page, in random order.
+    /// Loads once from each page, in random order.
     pub(super) fn chase_pages(&mut self, size: u64) {
         self.chase(size, 4096);
     }
@@ -177,7 +177,7 @@ impl Workbench {
         }
     }
 
-    /// Runs through so many bytes of code so many times, one jump a line.
+    /// Runs `size` bytes of code `times` times, with one jump a line.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub(super) fn run_code(&mut self, size: usize, times: u32) {
         if self.code.as_ref().is_none_or(|(made, _)| *made != size) {
@@ -188,7 +188,7 @@ impl Workbench {
         }
     }
 
-    /// Without code of known length the count comes out wrong, and the event is refused.
+    /// Does nothing: without code of known length the count is wrong, and the event is refused.
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     pub(super) fn run_code(&mut self, _: usize, _: u32) {}
 }

@@ -13,12 +13,12 @@ use super::settings::Settings;
 use crate::bounded::{Bounds, Unfinished, run};
 use crate::supervisor::Program;
 
-/// What is asked to end has so long for it.
+/// How long a process that is asked to end may take.
 const GRACE: Duration = Duration::from_secs(2);
-/// What undoes a set-up is done by then.
+/// The longest time in which a set-up is undone.
 const UNDONE_WITHIN: Duration = Duration::from_secs(60);
 
-/// Exit code of commands that failed before the program was started, unless they have one of their own.
+/// Ends the commands: if they failed, the script exits with their exit code, otherwise the program follows.
 const SCRIPT_END: &str = "\nstatus=$?; [ \"$status\" -eq 0 ] || exit \"$status\"\n";
 
 /// Main function of a keeper: runs a program after commands and with a wrapper, and undoes what they did. The words are commands,
@@ -59,7 +59,7 @@ fn script(commands: &OsStr, wrapper: &OsStr) -> OsString {
     script
 }
 
-/// All that it prints goes to our standard error.
+/// Runs commands in a shell. All that they print goes to our standard error.
 fn shell(
     script: &OsStr,
     arguments: &[OsString],
@@ -69,7 +69,7 @@ fn shell(
     run(Program::shell(script, arguments)?, log()?, log()?, bounds)
 }
 
-/// Whether the run has cut the line, or is gone. Nothing is ever written to it.
+/// Whether the run has closed the connection, or is gone. Nothing is ever written to it.
 fn is_abandoned() -> bool {
     let now = Timespec {
         tv_sec: 0,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use switchcost_facts::Root;
 use switchcost_facts::settings::{assignment, settings};
 
-/// Settings as they were.
+/// Settings of the machine with their values before the run.
 pub(super) struct Settings(BTreeMap<String, String>);
 
 impl Settings {
@@ -13,7 +13,7 @@ impl Settings {
         Settings(settings(&Root::system()))
     }
 
-    /// Those that differ now, as they were; what could not be written is complained about.
+    /// Restores the settings that differ now. Returns a complaint for each that could not be written.
     pub(super) fn put_back(&self) -> Vec<String> {
         let now = settings(&Root::system());
         let changed = self

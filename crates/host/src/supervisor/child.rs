@@ -20,7 +20,7 @@ use crate::errno;
 use crate::fixed_addresses::fix_addresses;
 use crate::signal_action::SignalAction;
 
-/// What the keyboard and a lost terminal send. The supervisor ends when its parent does, not before.
+/// The signals that a keyboard and a lost terminal send. The supervisor ignores them: it ends when its parent does.
 const KEYBOARD: [c_int; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP, libc::SIGTERM];
 
 fn set_all(signals: &[c_int], action: SignalAction) -> io::Result<()> {
@@ -90,7 +90,7 @@ pub(super) fn read_children(list: &mut [u8]) -> io::Result<usize> {
     read(c"/proc/thread-self/children", list)
 }
 
-/// Whether a child is a cleanup helper, by the words that it was started with.
+/// Whether a child is a cleanup helper, by its arguments.
 pub(super) fn is_cleanup_helper(pid: i32) -> bool {
     let (mut path, mut words) = ([0; 32], [0; 64]);
     let count = write!(&mut path[..], "/proc/{pid}/cmdline\0")

@@ -6,11 +6,12 @@ use rustix::process::Pid;
 
 use crate::errno;
 
-/// Forks without the C library, which takes locks for it that another thread may have held when the supervisor was forked. `flags`
-/// are those of clone(2). None in the child.
+/// Forks without the C library, whose locks another thread may have held when the supervisor was forked. `flags` are those of clone(2).
+/// Returns `None` in the child.
 ///
 /// # Safety
-/// The child may make system calls only, and must not return to where the parent goes on.
+///
+/// The child may only make system calls, and must not return to where the parent continues.
 pub(super) unsafe fn fork(flags: c_int) -> io::Result<Option<Pid>> {
     let flags = libc::c_long::from(flags | libc::SIGCHLD);
     // SAFETY: without a stack of its own the child goes on with a copy of ours, as after fork.

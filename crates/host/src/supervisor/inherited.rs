@@ -4,8 +4,8 @@ use std::fs;
 use std::io;
 use std::os::fd::RawFd;
 
-/// The files of this process, beyond the first three, that a program has which it executes: not those that it opened itself, which are
-/// closed then. As of `<(COMMAND)` in a shell.
+/// The files beyond the first three that a program executed by this process inherits, for example those of `<(COMMAND)` in a shell.
+/// Files that this process opened itself are closed then.
 pub(super) fn inherited() -> io::Result<Vec<RawFd>> {
     let mut inherited = Vec::new();
     for entry in fs::read_dir("/proc/self/fdinfo")? {
@@ -24,7 +24,7 @@ pub(super) fn inherited() -> io::Result<Vec<RawFd>> {
     Ok(inherited)
 }
 
-/// What the kernel says of a file: `flags:` are octal, as of `open`.
+/// Whether a file is closed at exec, by what the kernel says of it: `flags:` are octal, as for `open`.
 fn is_closed_by_exec(facts: &str) -> bool {
     let flags = facts.lines().find_map(|line| line.strip_prefix("flags:"));
     let flags = flags.and_then(|flags| i32::from_str_radix(flags.trim(), 8).ok());

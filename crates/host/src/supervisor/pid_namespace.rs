@@ -14,13 +14,13 @@ use rustix::thread::{
     remove_capability_from_bounding_set, set_capabilities,
 };
 
-/// What may be refused on the way.
+/// The steps that the kernel may refuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum Step {
-    /// To fork into new namespaces.
+    /// Forking into new namespaces.
     Clone = 1,
-    /// Being the same user in the namespace.
+    /// Becoming the same user inside the namespace.
     Identity,
     /// Hiding mounts from other processes.
     Privacy,
@@ -70,17 +70,17 @@ impl Step {
     }
 }
 
-/// A PID namespace to be made: what the kernel has to know for it.
+/// A PID namespace that is to be made: what the kernel must know for it.
 pub(crate) struct PidNamespace {
-    /// For other users than root, who needs no user namespace.
+    /// The user, if it is not root, which needs no user namespace.
     user: Option<User>,
 }
 
-/// Who is to be the same inside as outside.
+/// The user and group that are to be the same inside as outside.
 struct User {
     /// Lines of the maps of users and groups.
     maps: [String; 2],
-    /// Rights that no program of this user can get, whatever its file says.
+    /// Capabilities that no program of this user can get, whatever its file says.
     never: u64,
 }
 
@@ -98,7 +98,7 @@ impl User {
     }
 }
 
-/// One right, by its number.
+/// The set of one capability, by its number.
 fn one(right: u64) -> CapabilitySet {
     CapabilitySet::from_bits_retain(1 << right)
 }
@@ -111,7 +111,7 @@ impl PidNamespace {
         }
     }
 
-    /// For clone(2) and unshare(2).
+    /// The flags for clone(2) and unshare(2).
     pub(crate) fn flags(&self) -> c_int {
         let user = if self.user.is_some() {
             libc::CLONE_NEWUSER
@@ -121,17 +121,17 @@ impl PidNamespace {
         libc::CLONE_NEWPID | libc::CLONE_NEWNS | user
     }
 
-    /// That there is none.
+    /// The error that says why there is no namespace.
     pub(crate) fn refused(&self, error: Errno) -> io::Error {
         Step::Clone.refused(error)
     }
 
-    /// [`PidNamespace::enter`], and if that is refused, what of it.
+    /// Does [`PidNamespace::enter`], and turns a refusal into an error that explains it.
     pub(crate) fn settle(&self) -> io::Result<()> {
         self.enter().map_err(|(step, error)| step.refused(error))
     }
 
-    /// In the first process of the new namespaces.
+    /// Called in the first process of the new namespaces. Returns the step that was refused, and why.
     pub(super) fn enter(&self) -> Result<(), (Step, Errno)> {
         let at = |step| move |error| (step, error);
         if let Some(user) = &self.user {
@@ -151,7 +151,7 @@ impl PidNamespace {
     }
 }
 
-/// The same user and group inside as outside, and no others.
+/// Maps the user and group to themselves, and no others.
 fn stay_the_same([user, group]: &[String; 2]) -> rustix::io::Result<()> {
     write(c"/proc/self/setgroups", "deny")?;
     write(c"/proc/self/uid_map", user)?;
@@ -163,8 +163,8 @@ fn write(path: &CStr, text: &str) -> rustix::io::Result<()> {
     rustix::io::write(&file, text.as_bytes()).map(drop)
 }
 
-/// Whoever makes a namespace of users has all rights in it. Without them a program has those of any user who is not root, and
-/// gets none by starting another.
+/// Gives up capabilities. Whoever makes a user namespace has all capabilities in it. Afterwards a program has those of a user who is
+/// not root, and gets none by executing another program.
 fn give_up_rights(never: u64) -> rustix::io::Result<()> {
     let none = CapabilitySet::empty();
     for right in (0..u64::BITS.into()).filter(|right| never >> right & 1 != 0) {

@@ -19,7 +19,7 @@ use super::state::State;
 use crate::cleanup_steps;
 use crate::signal_set::SignalSet;
 
-/// Forks the supervisor; only the parent returns. What it could not do, it reports.
+/// Forks the supervisor; only the parent returns. The supervisor reports what it could not do.
 pub(super) fn start(mut state: State<'_>) -> io::Result<Pid> {
     let flags = state.pid_namespace.as_ref().map_or(0, PidNamespace::flags);
     let refused = |error: Errno| {
@@ -74,7 +74,7 @@ fn leave_parent() -> rustix::io::Result<OwnedFd> {
     ends.file()
 }
 
-/// Closes every file but these: a pipe that another thread of the parent has open must not stay open through us.
+/// Closes every file except these. A pipe that another thread of the parent has open must not stay open because of the supervisor.
 fn close_others(kept: &[RawFd]) {
     let mut first = 0;
     for &fd in kept {
@@ -91,7 +91,7 @@ fn close_range(first: RawFd, last: RawFd) {
     unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
 }
 
-/// Until the parent closes the pipe or is gone.
+/// Serves orders until the parent closes the pipe or is gone.
 fn serve(state: &mut State<'_>, signals: &OwnedFd) -> rustix::io::Result<()> {
     loop {
         let mut ready = [
@@ -151,8 +151,8 @@ fn reap() -> rustix::io::Result<Option<(i32, i32)>> {
     }
 }
 
-/// Ends children and reaps until there is none: those of a dying process become ours, and are next. Each is asked first, once, if they have
-/// time to end. A cleanup helper of a program of ours that was ended puts things in order first.
+/// Ends and reaps children until there is none; children of a process that ends become ours and are next. Each is first asked to end,
+/// once, if there is time. A cleanup helper of a program that was ended first restores what it must.
 fn end_children(state: &mut State<'_>) {
     let end = Instant::now() + state.setting.grace;
     let helpers_end = end + cleanup_steps::LONGEST;
@@ -180,10 +180,10 @@ fn end_children(state: &mut State<'_>) {
     }
 }
 
-/// More than that are not asked, but killed in the end.
+/// How many children are asked to end; others are killed at the end.
 const MOST_ASKED: usize = 512;
 
-/// Who has been asked to end, in memory that is there.
+/// The children that were asked to end. It needs no allocation.
 struct Asked([i32; MOST_ASKED]);
 
 impl Asked {
@@ -202,7 +202,7 @@ impl Asked {
     }
 }
 
-/// Only we reap our children, so their numbers are still their own.
+/// Calls a function for each child. Only the supervisor reaps its children, so their numbers are not used again.
 fn visit_children(state: &State<'_>, mut end: impl FnMut(i32)) {
     let mut list = [0; 4096];
     let bytes = child::read_children(&mut list).unwrap_or(0);

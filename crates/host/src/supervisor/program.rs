@@ -150,23 +150,23 @@ impl Setting<'_> {
 pub enum Report {
     /// A program has a process.
     Launched {
-        /// Which program.
+        /// The number of the program.
         program: u32,
-        /// The number of its process, in the PID namespace of the programs, if they have one.
+        /// The PID of its process, in the PID namespace of the programs if they have one.
         pid: i32,
     },
-    /// The kernel refused to start it.
+    /// The kernel refused to start a program.
     Refused {
-        /// Which program.
+        /// The number of the program.
         program: u32,
         /// The kernel's error number.
         error: i32,
     },
-    /// It ended.
+    /// A program ended.
     Ended {
-        /// Which program.
+        /// The number of the program.
         program: u32,
-        /// How.
+        /// How it ended.
         status: ExitStatus,
     },
 }

@@ -15,7 +15,7 @@ pub(super) const BYTES: usize = 12;
 pub(super) const LAUNCHED: u32 = 1;
 pub(super) const REFUSED: u32 = 2;
 pub(super) const ENDED: u32 = 3;
-/// The first report. Its program is the step that was refused, its value the kernel's error number; 0 for none.
+/// The kind of the first report. Its program is the step that was refused, its value the kernel's error number; 0 means none.
 pub(super) const SETTLED: u32 = 4;
 
 /// Sends one report.

@@ -12,7 +12,7 @@ use super::program::{Program, Setting};
 use crate::control::cpu_set;
 use crate::signal_set::SignalSet;
 
-/// A program with its texts as the kernel wants them.
+/// A program with its arguments and environment as the kernel needs them.
 pub(super) struct Ready<'a> {
     pub(super) program: &'a Program,
     pub(super) arguments: Vec<*const c_char>,

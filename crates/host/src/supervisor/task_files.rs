@@ -13,7 +13,7 @@ use rustix::process::Pid;
 #[derive(Clone, Debug)]
 pub struct TaskFiles {
     folder: Arc<OwnedFd>,
-    /// The first of the PID namespace whose numbers these are; none if they are ours.
+    /// The first process of the PID namespace whose numbers are used here; `None` for our own namespace.
     first: Option<Pid>,
 }
 
@@ -23,7 +23,7 @@ impl TaskFiles {
         TaskFiles::attach(Path::new("/proc"), None)
     }
 
-    /// That of the tasks that process `pid` sees.
+    /// The /proc of the tasks that process `pid` sees.
     pub(super) fn seen_by(pid: Pid) -> io::Result<TaskFiles> {
         TaskFiles::attach(
             Path::new(&format!("/proc/{}/root/proc", pid.as_raw_nonzero())),
@@ -90,7 +90,7 @@ fn numbers_in(folder: &str) -> io::Result<impl Iterator<Item = String>> {
     Ok(names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())))
 }
 
-/// In the innermost namespace of a task.
+/// The number of a task in its innermost namespace.
 fn inner_number(folder: &str, task: &str) -> Option<u32> {
     let status = std::fs::read_to_string(format!("{folder}/{task}/status")).ok()?;
     status

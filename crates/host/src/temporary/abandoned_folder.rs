@@ -10,13 +10,13 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat, unlinka
 use super::{FILES, GROUPS, LOCK, PREFIX, open_folder};
 use crate::abandoned::{is_own, take_over};
 
-/// The lock of the folder, if that is one of ours and its run is gone: ours from here on.
+/// Takes the lock of the folder, if the folder is one of ours and its run is gone.
 pub(super) fn lock(path: &Path) -> io::Result<Option<File>> {
     let lock = open_lock(path)?;
     Ok(take_over(&lock)?.then_some(lock))
 }
 
-/// The lock of the folder, whoever holds it, if that is one of ours.
+/// Opens the lock of the folder, whoever holds it, if the folder is one of ours.
 pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
     let folder = open_folder(path)?;
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;

@@ -7,7 +7,7 @@ pub(super) fn xsave_bytes(_: VectorState) -> Option<Bytes> {
     None
 }
 
-/// There is none, and none is made.
+/// No registers can be loaded here, so this is never made.
 #[derive(Default)]
 pub(super) struct Area;
 

@@ -10,7 +10,7 @@ use switchcost_workload::Pages;
 
 use crate::memory::{MapType, Memory};
 
-/// Components by their bits (Intel, Software Developer's Manual, volume 1, section 13.1).
+/// The bits of the components (Intel, Software Developer's Manual, volume 1, section 13.1).
 const SSE: u64 = 1 << 1;
 const AVX: u64 = 1 << 2;
 const AVX_512: u64 = 0b111 << 5;
@@ -18,14 +18,14 @@ const TILE_CONFIG: u32 = 17;
 const TILE_DATA: u32 = 18;
 const AMX: u64 = 1 << TILE_CONFIG | 1 << TILE_DATA;
 
-/// The area begins with the legacy region, in which MXCSR and XMM lie, and the header, whose first word says what is there.
+/// Length of the legacy region, which holds MXCSR and XMM. After it comes the header, whose first word says which components are there.
 const LEGACY_BYTES: u64 = 512;
 const MXCSR: usize = 24 / 8;
 const XMM: std::ops::Range<usize> = 160 / 8..416 / 8;
 const HEADER: usize = 512 / 8;
 /// All exceptions masked, as programs begin.
 const USUAL_MXCSR: u64 = 0x1f80;
-/// Not 0, which might be taken for the initial state: the double 1.
+/// The value loaded, the double 1. Zero could be taken for the initial state.
 const FILLING: u64 = 0x3ff0_0000_0000_0000;
 
 fn components(state: VectorState) -> u64 {
@@ -62,7 +62,7 @@ fn places() -> Option<Vec<Place>> {
     )
 }
 
-/// What XSAVE writes of a state; none if it cannot be had.
+/// How many bytes XSAVE writes of a state; `None` if the state cannot be had.
 pub(super) fn xsave_bytes(state: VectorState) -> Option<Bytes> {
     let (wanted, places) = (components(state), places()?);
     let there = places
@@ -76,7 +76,7 @@ pub(super) fn xsave_bytes(state: VectorState) -> Option<Bytes> {
     (wanted & !there == 0).then(|| Bytes(legacy + wanted_sizes.sum::<u64>()))
 }
 
-/// XCR0 by number 0; by number 1, of the components in it those that are in use.
+/// An extended control register. 0 is XCR0; 1 gives the components of XCR0 that are in use.
 #[inline(always)]
 fn extended_control(number: u32) -> u64 {
     let (low, high): (u32, u32);
@@ -87,11 +87,11 @@ fn extended_control(number: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// What is loaded.
+/// The area from which registers are loaded.
 pub(super) struct Area {
     memory: Memory,
     wanted: u64,
-    /// Those that are loaded or initialised: vector registers alone, and tiles only if they are asked for.
+    /// The components that are loaded or initialised: always the vector registers, and the tiles only if they are asked for.
     touched: u64,
 }
 
@@ -146,7 +146,7 @@ impl Area {
         extended_control(1) & self.wanted == self.wanted
     }
 
-    /// What is in use, if that is not what was loaded. XMM registers may always count as used.
+    /// The components in use, if they are not what was loaded. XMM registers may always count as used.
     pub(super) fn unexpected(&self) -> Option<u64> {
         let in_use = extended_control(1);
         let beyond = in_use & self.touched & !SSE;
@@ -186,7 +186,7 @@ fn tile_config() -> [u64; 8] {
     [1, 0, ROW_BYTES, ROW_BYTES, 0, 0, ROWS, 0]
 }
 
-/// Linux asks for it before the first use (Documentation/arch/x86/xstate.rst).
+/// Asks Linux for permission to use tiles, which it requires before the first use (Documentation/arch/x86/xstate.rst).
 fn allow_tiles() -> std::io::Result<()> {
     const ARCH_REQ_XCOMP_PERM: libc::c_ulong = 0x1023;
     // SAFETY: takes two numbers, and changes what this process may use.

@@ -3,16 +3,17 @@
 
 use std::arch::asm;
 
-/// As the record calls it.
+/// The clock's name in the record.
 pub(in crate::clock) const SOURCE: &str = "cntvct";
 
 pub(in crate::clock) const CPUS_DISAGREE: &str =
     "the counter-timers of the CPUs measured do not agree, or could not be compared";
 
-/// A tick of 100 ns: of those of a millisecond a ten-thousandth is one tick.
+/// The lowest usable rate, a tick of 100 ns: one tick is then a ten-thousandth of a millisecond.
 const LEAST_RATE: u64 = 10_000_000;
 
-/// Why it can be a run's clock, or why not: some count a few million times a second, and the kernel may have a finer clock.
+/// Why the counter can be a run's clock, or why not. Some counters have a few million ticks a second, and the kernel may have a finer
+/// clock.
 pub(in crate::clock) fn fitness(_: bool) -> Result<&'static str, &'static str> {
     name_rate(rate())
 }
@@ -35,8 +36,8 @@ fn rate() -> u64 {
     rate
 }
 
-/// Between two ISBs: the first keeps the counter from being read before the instructions ahead have finished, the second what comes
-/// after from starting before it was (the same manual, "Counter-timer Virtual Count Register").
+/// Reads the counter between two ISBs. The first keeps it from being read before earlier instructions have finished, the second keeps
+/// later ones from starting before it was read (the same manual, "Counter-timer Virtual Count Register").
 #[inline(always)]
 pub(in crate::clock) fn read() -> u64 {
     let ticks: u64;

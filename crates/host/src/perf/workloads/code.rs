@@ -20,7 +20,7 @@ const JUMP: [u8; 4] = (0x1400_0000 + LINE as u32 / 4).to_le_bytes();
 #[cfg(target_arch = "aarch64")]
 const RETURN: [u8; 4] = 0xd65f_03c0_u32.to_le_bytes();
 
-/// A mapping of nothing but jumps, and a return in its last line; unmapped when dropped.
+/// A mapping that consists of jumps, with a return in its last line. It is unmapped on drop.
 pub(super) struct JumpChain {
     start: NonNull<c_void>,
     size: usize,
@@ -58,8 +58,8 @@ impl JumpChain {
 #[cfg(target_arch = "x86_64")]
 fn show_to_fetches(_: &[u8]) {}
 
-/// The same, if caches of instructions do not follow those of data (Arm Architecture Reference Manual, "Caches and memory hierarchy":
-/// the steps in this order). No line is shorter than 16 bytes.
+/// Makes written code visible to instruction fetches, since instruction caches here do not follow data caches (Arm Architecture
+/// Reference Manual, "Caches and memory hierarchy", whose steps these are). No line is shorter than 16 bytes.
 #[cfg(target_arch = "aarch64")]
 fn show_to_fetches(written: &[u8]) {
     use std::arch::asm;
