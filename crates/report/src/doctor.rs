@@ -18,7 +18,7 @@ pub fn render(fitness: &Fitness, format: Format, style: Style) -> String {
 }
 
 impl InEveryFormat for Fitness {
-    /// The verdict, and then what is not as it should be with what helps: on one screen, or all of it.
+    /// Adds the verdict, then the findings and their remedies: on one screen, or all of them.
     fn add_to(&self, page: &mut Page, style: Style) {
         page.line(&verdict(self), tone(self.verdict));
         if style.is_detailed {
@@ -48,7 +48,8 @@ const COLUMNS: [Column<Check>; 6] = [
     ("lasting_fix", |check| check.lasting_fix.clone()),
 ];
 
-/// Each check that found something, worst first, with what helps now, or else for good; and a line with the others.
+/// Adds each check that found something, worst first, with the remedy for now, or else the lasting one; and a line with the other
+/// checks.
 fn add_findings(page: &mut Page, checks: &[Check]) {
     let (fit, mut others): (Vec<&Check>, Vec<&Check>) = checks
         .iter()
@@ -92,7 +93,7 @@ fn grid(checks: &[&Check]) -> Grid {
     grid
 }
 
-/// Fixes stand below the table, each on a line of its own that is never wrapped: most of them are commands to copy.
+/// Adds the remedies below the table, each on an unwrapped line of its own, because most are commands to copy.
 fn add_fixes(page: &mut Page, checks: &[Check]) {
     let helps = |check: &Check| !(check.fix.is_empty() && check.lasting_fix.is_empty());
     let is_fixable = |check: &&Check| check.severity != Severity::Fit && helps(check);

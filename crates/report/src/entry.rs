@@ -1,12 +1,12 @@
 use crate::plain::plain;
 
-/// How a cell stands out.
+/// How a cell is emphasised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tone {
     /// No emphasis.
     #[default]
     Usual,
-    /// A heading.
+    /// As a heading.
     Strong,
     /// All is well.
     Good,
@@ -16,7 +16,7 @@ pub(crate) enum Tone {
     Bad,
 }
 
-/// A cell.
+/// A cell of a table.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entry {
     pub(crate) text: String,
@@ -24,7 +24,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// One line, made safe to print.
+    /// A cell of one line, made safe to print.
     pub(crate) fn new(text: impl AsRef<str>, tone: Tone) -> Self {
         Entry {
             text: plain(text.as_ref()).into_owned(),
@@ -47,7 +47,7 @@ impl<T: AsRef<str>> From<T> for Entry {
     }
 }
 
-/// On which side the cells of a column stand.
+/// To which side the cells of a column are aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     /// Left-aligned, for words.

@@ -13,17 +13,17 @@ use maud::Markup;
 
 use crate::grid::Grid;
 
-/// A figure.
+/// A figure with its caption and numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Figure {
-    /// Names it among all figures of a page; made of letters, digits and dashes.
+    /// Its unique name on a page, of letters, digits and dashes.
     pub(crate) name: String,
     /// What it shows, in a few words.
     pub(crate) title: String,
-    /// How to read it, and what is not in it.
+    /// How to read it, and what it leaves out.
     pub(crate) caption: String,
     /// The picture: an `svg` element that stands alone or in a page.
     pub(crate) svg: Markup,
-    /// The same in numbers; `None` where the table that follows has them.
+    /// Its numbers; `None` if the table that follows has them.
     pub(crate) table: Option<Grid>,
 }

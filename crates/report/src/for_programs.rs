@@ -8,13 +8,13 @@ use serde::Serialize;
 use crate::plain::{plain, plain_json};
 use crate::quantity::NO_NUMBER;
 
-/// A column of a table for programs: its name, and what stands in it.
+/// A column of a table for programs: its name, and the function that gives its cells.
 pub(crate) type Column<T> = (&'static str, fn(&T) -> String);
 
 /// A table for programs: a row of names, then rows of as many fields.
 pub(crate) type Table = Vec<Vec<String>>;
 
-/// A table with these columns.
+/// A table with these columns, and a row for each item.
 pub(crate) fn table<'a, T: 'a>(
     columns: &[Column<T>],
     rows: impl IntoIterator<Item = &'a T>,
@@ -26,9 +26,9 @@ pub(crate) fn table<'a, T: 'a>(
     std::iter::once(names).chain(rows).collect()
 }
 
-/// What is printed as a document of its own.
+/// A document of its own that is printed as JSON.
 pub(crate) trait OutputFormat: JsonSchema + Serialize {
-    /// Name and version, which a change of its fields changes.
+    /// The schema's name and version. A change of the fields makes a new version.
     const NAME: &'static str;
 }
 
@@ -51,14 +51,14 @@ impl<T: OutputFormat> Document<T> {
     }
 }
 
-/// A value as indented JSON that is safe to print, and a newline. Numbers that are not finite become `null`, which is
-/// what serde_json makes of them. What is printed has a schema (`schema.rs`).
+/// A value as indented JSON that is safe to print, with a newline. Numbers that are not finite become `null`, as serde_json makes them.
+/// Everything printed has a schema (`schema.rs`).
 pub(crate) fn json(value: &(impl Serialize + JsonSchema)) -> String {
     let json = serde_json::to_string_pretty(value).expect("every key of every map is text");
     plain_json(&json) + "\n"
 }
 
-/// The same on one line.
+/// A value as JSON on one line, as safe as by [`json`].
 pub(crate) fn json_line(value: &(impl Serialize + JsonSchema)) -> String {
     let json = serde_json::to_string(value).expect("every key of every map is text");
     plain_json(&json) + "\n"
@@ -77,8 +77,8 @@ pub(crate) fn csv(rows: impl Iterator<Item = Vec<String>>) -> String {
     String::from_utf8(bytes).expect("fields are text")
 }
 
-/// A field that no spreadsheet takes for a formula: a name that begins as one gets an apostrophe before it (OWASP, CSV
-/// injection). Tabs and line breaks, which also begin one, are spaces by now.
+/// A field that no spreadsheet takes for a formula: a name that begins like one gets an apostrophe before it (OWASP, CSV injection).
+/// Tabs and line breaks, which can also begin one, were turned into spaces before.
 fn inert(field: Cow<'_, str>) -> Cow<'_, str> {
     let begins_formula = field.starts_with([
         '=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
@@ -90,7 +90,7 @@ fn inert(field: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// A number, perhaps with words after it (`-2.0 %`, `-312 to 402 ns`), or the mark for none.
+/// Whether a field is a number, perhaps with words after it (`-2.0 %`, `-312 to 402 ns`), or the sign for none.
 fn is_quantity(field: &str) -> bool {
     let mut words = field.split(' ');
     let is_word = |word: &str| word == "%" || word.bytes().all(|byte| byte.is_ascii_alphabetic());

@@ -21,12 +21,12 @@ pub enum Format {
     Csv,
 }
 
-/// What there is of a report in any format.
+/// A report that has every output format.
 pub(crate) trait InEveryFormat {
     /// Sentences and tables for people.
     fn add_to(&self, page: &mut Page, style: Style);
 
-    /// One object with a schema name.
+    /// The report as one object with a schema's name.
     fn document(&self) -> impl Serialize + JsonSchema;
 
     /// Rows for spreadsheets; in most reports one table.

@@ -11,9 +11,9 @@ use crate::plain::plain;
 pub(crate) enum Block {
     /// An empty line.
     Gap,
-    /// A title, and what stands after it: a new part of the report begins.
+    /// A title and the text after it; a new part of the report begins.
     Heading { title: String, rest: String },
-    /// Sentences.
+    /// Sentences, wrapped.
     Paragraph(String),
     /// Sentences with an emphasized beginning.
     Prose(String),
@@ -56,7 +56,7 @@ impl Page {
         }
     }
 
-    /// Whether figures are shown, and with them what would be too long for a terminal.
+    /// Whether the page shows figures, and with them content that is too long for a terminal.
     pub(crate) fn has_figures(&self) -> bool {
         self.has_figures
     }
@@ -76,7 +76,7 @@ impl Page {
         }
     }
 
-    /// How many lines it has so far.
+    /// How many lines the page has so far.
     pub(crate) fn lines(&self) -> usize {
         self.text().lines().count()
     }
@@ -90,12 +90,12 @@ impl Page {
         text.text
     }
 
-    /// What was added, in its order.
+    /// The blocks of the page, in order.
     pub(crate) fn into_blocks(self) -> Vec<Block> {
         self.blocks
     }
 
-    /// An empty line, a title in bold, and what stands after it, wrapped.
+    /// Adds an empty line, a title in bold, and the text after it, wrapped.
     pub(crate) fn heading(&mut self, title: &str, rest: &str) {
         self.blocks.push(Block::Heading {
             title: title.to_owned(),
@@ -113,7 +113,7 @@ impl Page {
         self.blocks.push(Block::Paragraph(text.to_owned()));
     }
 
-    /// A line, wrapped so that its beginning still stands out.
+    /// Adds a paragraph, wrapped so that its beginning stands out.
     pub(crate) fn prose(&mut self, text: &str) {
         self.blocks.push(Block::Prose(text.to_owned()));
     }
@@ -123,7 +123,7 @@ impl Page {
         self.blocks.push(Block::Item(text.to_owned()));
     }
 
-    /// A line that is never wrapped, so that a command in it can be copied.
+    /// Adds a line that is never wrapped, so that a command in it can be copied.
     pub(crate) fn line(&mut self, text: &str, tone: Tone) {
         self.blocks.push(Block::Line(text.to_owned(), tone));
     }
@@ -132,12 +132,12 @@ impl Page {
         self.blocks.push(Block::Grid(grid.clone()));
     }
 
-    /// Where the method behind what was just shown is described: pages of `docs/method`.
+    /// Adds the pages of `docs/method` that describe the method of what was just shown.
     pub(crate) fn method(&mut self, pages: &[&'static str]) {
         self.blocks.push(Block::Method(pages.to_vec()));
     }
 
-    /// A figure, drawn only for a reader that can show it.
+    /// Adds a figure, which is drawn only for a format that can show it.
     pub(crate) fn figure(&mut self, draw: impl FnOnce() -> Option<Figure>) {
         if self.has_figures {
             self.blocks

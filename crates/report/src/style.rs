@@ -13,7 +13,7 @@ impl Style {
     /// Width of a report that goes to no terminal.
     pub const USUAL_WIDTH: u16 = 100;
 
-    /// Below this the tables are no longer legible, and the terminal may as well wrap them.
+    /// The least width. In less, the tables are not legible, and the terminal may wrap them.
     const LEAST_WIDTH: u16 = 60;
 
     pub(crate) fn columns(self) -> u16 {

@@ -36,7 +36,7 @@ fn cause_text(cause: Cause) -> String {
     }
 }
 
-/// What its source left out, or had to make up.
+/// Adds what the trace's source omitted or invented.
 fn add_notes(page: &mut Page, notes: &[String]) {
     notes
         .iter()

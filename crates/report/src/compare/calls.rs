@@ -6,15 +6,15 @@ use super::pairs::{changed, grid};
 use super::words::{judged, side};
 use crate::page::Page;
 
-/// Cases whose calls have rows on one screen.
+/// How many cases have rows for their calls on one screen.
 const MOST_CASES: usize = 4;
 
 /// Which cases have rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Which {
-    /// Only calls that are shown to differ, as many as fit on one screen.
+    /// Only cases whose calls are shown to differ, as many as fit on one screen.
     Changed,
-    /// All calls.
+    /// All cases with calls.
     All,
 }
 
@@ -45,7 +45,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, which: Which) {
     }
 }
 
-/// What is shown of them; nothing if no difference is.
+/// What is shown of the calls, as a sentence; nothing if no difference is shown.
 pub(super) fn sentence(comparison: &Comparison) -> String {
     let calls: Vec<&[Pair]> = comparison.calls.chunks(CALLS_OF_A_CASE).collect();
     match calls[..] {

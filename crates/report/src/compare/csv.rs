@@ -61,7 +61,7 @@ const COLUMNS: [Column<Pair>; 14] = [
     ("why", missing_reason),
 ];
 
-/// A line of names, then a row for each pair: the subject's columns first, those of cases, of simulations or of observations.
+/// A table for programs with a row for each pair. First come the subject's columns: those of cases, of simulations or of observations.
 pub(super) fn table(comparison: &Comparison) -> Table {
     let names = |subject: &mut dyn Iterator<Item = &'static str>| -> Vec<String> {
         subject

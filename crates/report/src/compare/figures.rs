@@ -11,7 +11,7 @@ use crate::measure::conditions::{placement, walk};
 use crate::page::Page;
 use crate::quantity;
 
-/// What was measured by mechanism and over size; what was simulated by design and over the instructions since a switch.
+/// Adds the figures: measured costs by mechanism and over size; simulated costs by design and over the instructions since a switch.
 pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     if !page.has_figures() {
         return;
@@ -24,7 +24,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     }
 }
 
-/// What all captions say of the bars.
+/// The sentence on the intervals that is part of every caption.
 fn about_intervals(share: f64) -> String {
     let percent = quantity::confidence(share);
     format!(
@@ -32,7 +32,7 @@ fn about_intervals(share: f64) -> String {
     )
 }
 
-/// A side of a pair with its interval; a gap if there is nothing above 0.
+/// One side of a pair with its interval; a gap if it is not above 0.
 pub(super) fn point(x: f64, cost: Option<&Cost>, unit: Unit) -> Point {
     let Some(cost) = cost else {
         return Point::gap(x, "");
@@ -58,7 +58,7 @@ fn sides(look: Look, pairs: &[(f64, &Pair)]) -> [Series; 2] {
     ]
 }
 
-/// Both sides of pairs at their names.
+/// A chart with both sides of each pair above its name.
 fn chart_by_name(name: &str, title: &str, pairs: Vec<(String, &Pair)>, y: Axis) -> Chart {
     let (names, pairs): (Vec<String>, Vec<&Pair>) = pairs.into_iter().unzip();
     let pairs: Vec<(f64, &Pair)> = pairs
@@ -160,7 +160,7 @@ fn conditions(case: &Case) -> String {
     words.join(", ")
 }
 
-/// What a simulated switch costs on both sides: of all designs together, then of each by cause and by program.
+/// Adds what a simulated switch costs on both sides: all designs together, then each design by cause and by program.
 fn add_designs(page: &mut Page, pairs: &[Pair], intervals: &str) {
     let drawn: Vec<(&Place, &Pair)> = pairs
         .iter()

@@ -8,7 +8,7 @@ use super::words::label;
 use crate::plain::plain;
 use crate::quantity::confidence;
 
-/// More numbers than this are left out, and counted.
+/// The largest number of rows. Further rows are left out, and counted.
 const MOST_ROWS: usize = 40;
 
 /// Renders a comparison as a Markdown comment.

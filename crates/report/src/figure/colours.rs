@@ -1,15 +1,15 @@
 //! The colours of figures, which stand on light and on dark pages.
 
-/// Those of series, which colour-blind readers distinguish (Okabe and Ito 2008), without their yellow and black.
+/// The colours of series, which colour-blind readers can distinguish (Okabe and Ito 2008), without yellow and black.
 pub(super) const SERIES: [&str; 7] = [
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6BB1",
 ];
 
-/// Of what was left out, and of a stretch that stands out.
+/// The colour of what was left out, and of a highlighted stretch.
 pub(super) const LEFT_OUT: &str = "#B3261E";
 pub(super) const STRETCH: &str = SERIES[4];
 
-/// The number of what is put together because it is little, in grey.
+/// The colour number of small parts that are added up, drawn in grey.
 pub(crate) const REST: usize = usize::MAX;
 
 /// The colour of the series with this number.

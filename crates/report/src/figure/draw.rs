@@ -12,7 +12,7 @@ use super::ruler::Ruler;
 use super::{Figure, colours};
 use crate::quantity;
 
-/// Width of a picture and height of a usual one, in pixels at its own size.
+/// The width of a picture and the height of a usual one, in pixels at its own size.
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 460.0;
 
@@ -24,19 +24,19 @@ const LETTER: f64 = 6.8;
 const ROW: f64 = 24.0;
 const BAR_ROW: f64 = 44.0;
 
-/// Share of its place that a bar takes, or a group of them.
+/// The share of a position's width that its bar, or group of bars, takes.
 const BAR: f64 = 0.75;
 
 /// A line of more points than this has no mark at each.
 const MARKED_POINTS: usize = 40;
 
-/// Of more points than this nothing is shown to a pointer.
+/// With more points than this, none shows text at the pointer.
 const TITLED_POINTS: usize = 1_000;
 
-/// How far points of two series stand from a name that they share.
+/// How far the points of two series are moved aside at a name that they share.
 const ASIDE: f64 = 0.12;
 
-/// Slanted names take so much height for their width.
+/// The height of slanted names relative to their length.
 const SLANT: f64 = 0.65;
 const SLANTED: f64 = 90.0;
 
@@ -74,7 +74,7 @@ fn draw(chart: &Chart) -> Markup {
     }
 }
 
-/// What is within the axes, and its size in pixels.
+/// The area within the axes, and its size in pixels.
 struct Plane {
     /// The axis of places and that of heights.
     place: Ruler,
@@ -119,14 +119,14 @@ fn is_stacked(series: &Series, is_across: bool) -> bool {
     series.look == Look::Area || (series.look == Look::Bars && is_across)
 }
 
-/// What stands on each other at each place.
+/// The stacked parts at each position.
 #[derive(Default)]
 struct Stack {
     tops: Vec<(f64, bool, f64)>,
 }
 
 impl Stack {
-    /// Where the next part begins and ends. Parts below 0 hang below it.
+    /// Stacks a point. Returns where its part begins and ends; parts below 0 hang below it.
     fn add(&mut self, point: &Point) -> (f64, f64) {
         let height = point.y.unwrap_or(0.0);
         let is_below = height < 0.0;
@@ -233,7 +233,7 @@ impl Plane {
         }
     }
 
-    /// Where a place and a height lie within the axes.
+    /// The position of a point within the axes, in pixels.
     fn at(&self, place: f64, height: f64) -> (f64, f64) {
         let (along, up) = (self.place.share(place), self.height_of.share(height));
         if self.is_across {
@@ -247,7 +247,7 @@ impl Plane {
         self.picture_with(chart, legend, inner, html! {})
     }
 
-    /// The legend, the axes, and what is within and beside them.
+    /// The picture: the legend, the axes, and what is within and beside them.
     fn picture_with(
         &self,
         chart: &Chart,
@@ -456,7 +456,7 @@ impl Plane {
         }
     }
 
-    /// How broad a bar may be: a share of the least distance of two places.
+    /// The width of a bar: a share of the least distance between two positions.
     fn room(&self, series: &Series) -> f64 {
         let along = |point: &Point| {
             let (x, y) = self.at(point.x, 0.0);
@@ -473,7 +473,7 @@ impl Plane {
         BAR * gaps.filter(|gap| *gap > 0.0).fold(whole, f64::min)
     }
 
-    /// A line for each point from its low to its high end, with an arrow where that is not known, and a mark at its height.
+    /// For each point a line from its low to its high end, with an arrow if an end is not known, and a mark at its height.
     fn ranges(&self, chart: &Chart, series: &Series) -> Markup {
         let is_band = series.look == Look::Band;
         html! {
@@ -568,7 +568,7 @@ impl Plane {
         }
     }
 
-    /// Named stretches shade the chart in turn; one without a name stands out.
+    /// Shades the stretches: named ones in alternation, one without a name so that it stands out.
     fn stretches(&self, stretches: &[Stretch]) -> Markup {
         html! {
             @for (i, stretch) in stretches.iter().enumerate() {
@@ -640,7 +640,7 @@ impl Hues {
         colours::viridis((self.measure(value) - from) / (to - from))
     }
 
-    /// The colours with their values, beside a map.
+    /// The scale of colours with their values, beside a heat map.
     fn scale(&self, width: f64, height: f64) -> Markup {
         const STEPS: usize = 32;
         const NAMED: usize = 8;
@@ -668,7 +668,8 @@ impl Hues {
     }
 }
 
-/// A mark of the shape of its series, so that series are told apart without colour. A ring marks a suspect number, a triangle a limit.
+/// A mark whose shape is that of its series, so that series can be distinguished without colour. A ring marks a suspect number, a
+/// triangle a limit.
 fn mark(kind: Kind, look: Look, number: usize, x: f64, y: f64) -> Markup {
     let hue = colours::of_series(number);
     let shape = match (look, number % 4) {
@@ -694,7 +695,7 @@ fn mark(kind: Kind, look: Look, number: usize, x: f64, y: f64) -> Markup {
     }
 }
 
-/// What a pointer on a point shows.
+/// The text that the pointer shows at a point.
 fn hover(chart: &Chart, series: &Series, point: &Point) -> String {
     let suspect = if point.kind == Kind::Suspect {
         ", suspect"
@@ -716,7 +717,7 @@ fn hover(chart: &Chart, series: &Series, point: &Point) -> String {
     lines.join("\n")
 }
 
-/// The number of a series' colour: that of its name, unless it has one of its own.
+/// The number of a series' colour: its own, or that of its name.
 fn number(drawn: &[&Series], series: &Series) -> usize {
     series.hue.unwrap_or_else(|| {
         let mut names: Vec<&str> = Vec::new();
@@ -738,7 +739,7 @@ struct Entry<'a> {
     number: usize,
 }
 
-/// Each name once; none where there is one alone.
+/// The entries of the legend, each name once; none if there is only one.
 fn legend(series: &[Series]) -> Vec<Entry<'_>> {
     let drawn: Vec<&Series> = series.iter().filter(|series| series.is_drawn()).collect();
     let mut entries: Vec<Entry<'_>> = Vec::new();
@@ -755,7 +756,7 @@ fn legend(series: &[Series]) -> Vec<Entry<'_>> {
     }
 }
 
-/// The row of each name, where it begins, and where it ends.
+/// For each name of the legend: its row, where it begins, and where it ends.
 fn legend_rows(entries: &[Entry<'_>]) -> Vec<(f64, f64, f64)> {
     let mut rows: Vec<(f64, f64, f64)> = Vec::new();
     for entry in entries {
@@ -796,7 +797,7 @@ impl Entry<'_> {
     }
 }
 
-/// A length as SVG has it: to a tenth of a pixel.
+/// A length for SVG, to a tenth of a pixel.
 fn px(length: f64) -> String {
     let tenths = (length * 10.0).round() / 10.0;
     format!("{}", tenths + 0.0)

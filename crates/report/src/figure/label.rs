@@ -1,6 +1,6 @@
 use crate::plain::plain;
 
-/// Longer names are cut in a figure; the table has all of them.
+/// The longest name in a figure; longer ones are cut. The table has the whole names.
 const LONGEST: usize = 40;
 
 /// A name of unknown origin for a figure, without control characters.

@@ -2,11 +2,11 @@ use maud::{Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("style.css");
 
-/// Nothing may be fetched, and nothing runs.
+/// The page's security policy: nothing may be fetched, and no script runs.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/// What every page begins with.
+/// The head of every page.
 pub(super) fn head(title: &str) -> Markup {
     html! {
         head {

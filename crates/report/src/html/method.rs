@@ -33,7 +33,7 @@ const PAGES: &[(&str, &str)] = pages![
     "injection",
 ];
 
-/// All pages, folded. A link to one opens it.
+/// All pages of the method, folded. A link to a page opens it.
 pub(super) fn markup() -> Markup {
     html! {
         section id="method" aria-labelledby="method-title" {

@@ -16,7 +16,7 @@ pub(super) struct Section {
 }
 
 impl Section {
-    /// A section without blocks, named after its place.
+    /// A section without blocks; its name comes from its position.
     pub(super) fn new(prefix: &str, place: usize, title: &str, rest: &str) -> Self {
         let (title, rest) = (plain(title).into_owned(), plain(rest).into_owned());
         Section {
@@ -44,7 +44,7 @@ pub(super) fn figure_id(prefix: &str, figure: &Figure) -> String {
     format!("figure-{prefix}-{}", figure.name)
 }
 
-/// Blocks in their order; entries that follow each other become one list.
+/// The blocks in order. Consecutive entries become one list.
 pub(super) fn blocks(blocks: &[Block], prefix: &str, about: &str) -> Markup {
     let runs = blocks.chunk_by(|a, b| matches!((a, b), (Block::Item(_), Block::Item(_))));
     html! {

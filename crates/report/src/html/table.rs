@@ -5,7 +5,7 @@ use crate::for_programs::csv;
 use crate::grid::Grid;
 use crate::plain::plain;
 
-/// A table with the columns that hold something. It scrolls by itself if it is too wide, with the keyboard too.
+/// A table with the columns that have content. If it is too wide, it scrolls by itself, also by keyboard.
 pub(super) fn markup(grid: &Grid, about: &str) -> Markup {
     let columns = grid.shown_columns();
     html! {
@@ -24,7 +24,7 @@ pub(super) fn markup(grid: &Grid, about: &str) -> Markup {
     }
 }
 
-/// A heading; a cell if there is none, since a heading without words says nothing to who hears the page.
+/// A heading of a column. An empty one is an ordinary cell, because a heading without words tells a screen reader nothing.
 fn heading(name: &str, side: Side) -> Markup {
     html! {
         @if name.is_empty() { td {} } @else { th scope="col" class=[class(side)] { (plain(name)) } }
@@ -52,7 +52,7 @@ fn cell(entry: &Entry, side: Side, is_key: bool) -> Markup {
     }
 }
 
-/// The same table for spreadsheets: all columns, a line of names first.
+/// The table for spreadsheets: all columns, after a line of names.
 pub(super) fn as_csv(grid: &Grid) -> String {
     let columns = grid.shown_columns();
     let names = columns

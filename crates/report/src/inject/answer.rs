@@ -8,7 +8,7 @@ use crate::observe::name;
 use crate::page::Page;
 use crate::quantity::{centre, interval, is_cost, rounded, share, time, with_interval};
 
-/// What a preemption costs, in its parts, and what that is of the program's time.
+/// Adds what a preemption costs, its parts, and its share of the program's time.
 pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
     let Some(first) = findings.first() else {
         return;
@@ -27,7 +27,7 @@ pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
     page.paragraph(&text);
 }
 
-/// The command by its program's name.
+/// The command, by its program's name.
 pub(super) fn program(record: &Injection) -> String {
     let word = record.header.command.first().map_or("", String::as_str);
     let file = Path::new(word)
@@ -36,7 +36,7 @@ pub(super) fn program(record: &Injection) -> String {
     name(&file.unwrap_or_else(|| word.to_owned()))
 }
 
-/// Neither twin was preempted: whatever is found is the instrument's.
+/// The sentence for runs in which neither copy was preempted: whatever cost is found is an error of the instrument.
 fn control_sentence(record: &Injection, cost: &Estimate) -> String {
     let finding = if is_cost(cost) {
         "and yet found a cost of"
@@ -99,7 +99,7 @@ pub(super) fn doubt_sentence(record: &Injection, findings: &Findings) -> Option<
     ))
 }
 
-/// What it costs to be moved.
+/// The sentence on what a move to another CPU costs.
 pub(super) fn moves_sentence(record: &Injection, findings: &Findings) -> Option<String> {
     let moved = findings.moved.as_ref()?;
     let cost = moved.cost_ns.as_ref()?;
@@ -133,7 +133,7 @@ pub(super) fn touching(first: &FootprintFinding) -> String {
     }
 }
 
-/// `8.80 us for the switch and its timer, 1.70 us for cold caches`.
+/// The parts of a cost, for example `8.80 us for the switch and its timer, 1.70 us for cold caches`.
 fn parts(findings: &Findings, first: &FootprintFinding) -> Option<String> {
     let direct = findings
         .direct()?
@@ -164,7 +164,7 @@ fn share_of_time(first: &FootprintFinding, cost: &Estimate) -> String {
     }
 }
 
-/// How often it was preempted in fact.
+/// How often the program was actually preempted.
 pub(super) fn rate(findings: &Findings) -> String {
     let of = if findings.service.is_some() {
         ""

@@ -9,7 +9,7 @@ use crate::for_programs::OutputFormat;
 /// What a preemption costs a program.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Report<'a> {
-    /// Of the program that measured.
+    /// Version of the program that measured.
     program_version: &'a str,
     /// RFC 3339, UTC.
     started_at: &'a str,
@@ -19,19 +19,19 @@ pub(crate) struct Report<'a> {
     command: &'a [String],
     /// What was to be done.
     plan: &'a Plan,
-    /// Whether it came to its end.
+    /// Whether the measurement came to its end.
     is_complete: bool,
-    /// Why the result cannot be; null if nothing speaks against it.
+    /// Why the result is implausible; null if nothing speaks against it.
     doubt: Option<Doubt>,
     #[serde(flatten)]
     findings: &'a Findings,
-    /// As in the record.
+    /// The runs, as in the record.
     runs: &'a [Run],
-    /// The service that was preempted where it runs; null if it was a command.
+    /// The service that was preempted in place; null if a command was run.
     service: Option<&'a ServiceFindings>,
-    /// As in the record, of a service.
+    /// The groups of phases of a service, as in the record.
     groups: &'a [Group],
-    /// Who else has had the CPU for a considerable part of the time.
+    /// Other tasks that had the CPU for a considerable part of the time.
     others: &'a [Other],
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn blocks(record: &Injection, findings: &Findings) -> Vec<Block> {
     page.into_blocks()
 }
 
-/// First the answer, then the curve, then what to know about it; every run if all is wanted.
+/// Adds the answer, the curve and the notes; with all details also every run.
 fn add(page: &mut Page, record: &Injection, findings: &Findings, is_detailed: bool) {
     match &findings.service {
         Some(found) => service::add(page, record, findings, found),

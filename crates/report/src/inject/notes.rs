@@ -11,7 +11,7 @@ use crate::quantity::{share, time};
 /// A preemption that finds another task on the CPU is reported.
 const NEARLY_ALL: f64 = 0.99;
 
-/// What to know of the numbers.
+/// Adds what to know about the numbers.
 pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
     page.heading("Notes", "");
     match &findings.service {
@@ -101,7 +101,7 @@ fn missed(findings: &Findings) -> Option<String> {
     })
 }
 
-/// Who else has had the CPU.
+/// Names the other tasks that had the CPU.
 fn name_other_tasks(record: &Injection) -> Option<String> {
     let end = record.end.as_ref().filter(|end| !end.others.is_empty())?;
     let of = |other: &Other| {

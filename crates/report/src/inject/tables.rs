@@ -38,7 +38,7 @@ pub(super) fn costs(findings: &Findings) -> Grid {
     grid
 }
 
-/// Cold caches alone: what the switch costs is the same in both arms.
+/// The costs of cold caches alone, since a switch costs the same in both arms.
 fn costs_of_service(findings: &Findings) -> Grid {
     let mut grid = Grid::new(1).right([
         "other touches",
@@ -84,13 +84,13 @@ pub(super) fn cost_text(cost: Option<&Estimate>) -> String {
     cost.map_or("not measured".to_owned(), with_interval)
 }
 
-/// The same of what not all have.
+/// A cell for a cost that not every row has.
 pub(super) fn cell(cost: &Option<Result<Estimate, String>>) -> String {
     cost.as_ref()
         .map_or(NO_NUMBER.to_owned(), |cost| cost_text(cost.as_ref().ok()))
 }
 
-/// Every run.
+/// Adds a table of every run.
 pub(super) fn add_runs(page: &mut Page, record: &Injection) {
     page.heading(
         "Runs",

@@ -2,14 +2,14 @@ use switchcost_record::{Case, Policy, Relation};
 use switchcost_units::format_cpu_list;
 use switchcost_workload::WorkingSet;
 
-/// One condition of a case: a column if it varies, a phrase in the caption if it does not.
+/// One condition of a case. It is a column if it varies, and a phrase in the caption if it does not.
 #[derive(Clone, Copy)]
 pub(super) struct Condition {
     /// The column's name.
     pub(super) name: &'static str,
-    /// What stands in the column.
+    /// The text in its column.
     pub(super) value: fn(&Case) -> String,
-    /// What stands in the caption.
+    /// The text in the caption.
     pub(super) phrase: fn(&Case) -> String,
 }
 
@@ -27,7 +27,7 @@ pub(super) const MECHANISM: [Condition; 2] = [
     },
 ];
 
-/// What the others touch while the first task is away.
+/// What the other tasks touch while the first task is away.
 pub(super) const AWAY: Condition = Condition {
     name: "away",
     value: |c| c.away.map(|away| away.to_string()).unwrap_or_default(),
@@ -38,7 +38,7 @@ pub(super) const AWAY: Condition = Condition {
     },
 };
 
-/// Where the tasks run, and how many they are under which policy.
+/// Where the tasks run, how many there are, and under which policy.
 pub(super) const RUN: [Condition; 3] = [
     Condition {
         name: "tasks",
@@ -95,7 +95,7 @@ fn cpus(case: &Case) -> String {
     }
 }
 
-/// Where the tasks run, in words: `CPU 1`, `CPUs 0,2 (smt)`, `unpinned`.
+/// Where the tasks run, for example `CPU 1`, `CPUs 0,2 (smt)`, `unpinned`.
 pub(crate) fn placement(case: &Case) -> String {
     match case.placement.cpus.len() {
         0 => cpus(case),
@@ -104,7 +104,7 @@ pub(crate) fn placement(case: &Case) -> String {
     }
 }
 
-/// Splits conditions into those that vary between the cases, and phrases for those that do not.
+/// Splits conditions into those that vary between the cases, and phrases for the others.
 pub(super) fn split(conditions: &[Condition], cases: &[&Case]) -> (Vec<Condition>, Vec<String>) {
     let varies = |condition: &Condition| {
         let mut values = cases.iter().map(|case| (condition.value)(case));
@@ -119,7 +119,7 @@ pub(super) fn split(conditions: &[Condition], cases: &[&Case]) -> (Vec<Condition
     (varying, phrases.unwrap_or_default())
 }
 
-/// A case in a few words, to speak of it outside of its table.
+/// A case in a few words, for use outside of its table.
 pub(crate) fn label(case: &Case) -> String {
     let mut words = vec![format!("{} {}", case.name(), case.between)];
     if case.tasks != 2 {
@@ -159,7 +159,7 @@ pub(crate) fn label_among(case: &Case, others: &[&Case]) -> String {
     words.join(", ")
 }
 
-/// How a working set is walked, with whatever is not usual about it.
+/// How a working set is walked, with everything that is not the default.
 pub(crate) fn walk(set: &WorkingSet) -> String {
     let usual = WorkingSet::NONE;
     let mut words = vec![
@@ -178,7 +178,7 @@ pub(crate) fn walk(set: &WorkingSet) -> String {
     words.join(", ")
 }
 
-/// A policy as the kernel names it.
+/// A policy, by its name in the kernel.
 pub(in crate::measure) fn scheduler(policy: Policy) -> String {
     format!("SCHED_{}", policy.to_string().to_uppercase())
 }

@@ -19,7 +19,7 @@ pub(super) fn add_first_figure(page: &mut Page, record: &MeasureRecord, findings
     }
 }
 
-/// Each curve as a line of blocks, with its regions and knees in words; then the machine's load latencies.
+/// Adds each curve as a line of blocks, with its regions and knees in words, and then the machine's load latencies.
 pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
     for (number, curve) in findings.curves.iter().enumerate() {
         page.heading("Total cost by size", &curve.title);
@@ -115,7 +115,7 @@ fn is_drawable(ns: f64) -> bool {
     ns.is_finite() && ns > 0.0
 }
 
-/// One block a value, its height by the value's logarithm.
+/// One block for each value. Its height is the value's logarithm.
 fn sparkline(values: &[f64]) -> String {
     let logs = values
         .iter()

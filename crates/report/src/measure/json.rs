@@ -10,20 +10,20 @@ use crate::for_programs::OutputFormat;
 /// The whole report.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Report<'a> {
-    /// Of the program that made the measurement.
+    /// Version of the program that made the measurement.
     program_version: &'a str,
     /// RFC 3339, UTC.
     started_at: &'a str,
-    /// Up to 64 bits; read it as an integer.
+    /// Seed of the run, up to 64 bits; read it as an integer.
     seed: u64,
     /// The machine.
     host: &'a HostManifest,
-    /// The clock.
+    /// The clock of the run.
     clock: &'a ClockFacts,
-    /// Of runtimes of languages the versions, and what their hand-offs are; not there if none was measured.
+    /// The versions of runtimes of languages, and what their hand-offs are; absent if none was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     runtimes: Option<&'a [RuntimeFacts]>,
-    /// Which earlier runs of the machine there were (`--history`), and by how much they differ; not there if none were named.
+    /// The earlier runs of the machine (`--history`), and by how much they differ; absent if none were named.
     #[serde(skip_serializing_if = "Option::is_none")]
     earlier: Option<&'a EarlierRuns>,
     /// What was controlled, and whether that was possible.

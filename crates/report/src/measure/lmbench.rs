@@ -21,7 +21,7 @@ const COLUMNS: [(u32, u64); 7] = [
     (16, 64),
 ];
 
-/// lmbench's classic matrix, for each kind of walk that all seven of its cases were run with.
+/// Adds lmbench's classic matrix for each kind of walk for which all seven of its cases were run.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let pipes: Vec<_> = findings.results.iter().filter(|f| is_lmbench(f)).collect();
     let first_sized = pipes.iter().filter(|f| is_at(f, COLUMNS[1]));
@@ -48,7 +48,7 @@ fn is_at(finding: &CaseFinding, (tasks, kib): (u32, u64)) -> bool {
     finding.case.tasks == tasks && finding.case.working_set.size_bytes == Bytes::kib(kib)
 }
 
-/// The seven cases on the CPU, under the policy and with the walk of `like`; `None` if one was not asked for.
+/// The seven cases on the CPU, with the policy and walk of `like`; `None` if one was not asked for.
 fn seven<'a>(pipes: &[&'a CaseFinding], like: &CaseFinding) -> Option<Vec<&'a CaseFinding>> {
     let run = |f: &CaseFinding| (f.case.placement.clone(), f.case.policy);
     let walk = |f: &CaseFinding| WorkingSet {
@@ -79,8 +79,8 @@ fn grid(seven: &[&CaseFinding]) -> Grid {
     grid
 }
 
-/// The cost of a hand-off, the working set's reload included: lmbench, too, takes off what its work costs alone, and divides by how
-/// often its token was handed on.
+/// The cost of a hand-off including the reload of the working set. lmbench also subtracts what its work costs alone, and divides by the
+/// number of hand-offs.
 fn entry(finding: &CaseFinding) -> Entry {
     match (&finding.verdict, &finding.handoff_cost()) {
         (Verdict::NotMeasured { .. }, _) => Entry::new("not measured", Tone::Bad),

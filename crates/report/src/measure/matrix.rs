@@ -11,10 +11,10 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, centre};
 
-/// Below so many pairs of CPUs a matrix shows nothing that the table of mechanisms does not show better.
+/// The least number of pairs of CPUs for a matrix. With fewer the table of mechanisms is clearer.
 const LEAST_PAIRS: usize = 2;
 
-/// Results that differ in their CPUs alone, by first and second CPU; on the diagonal both are the same.
+/// Results that differ only in their CPUs, by first and second CPU; on the diagonal both are the same.
 struct Matrix<'a> {
     title: String,
     cells: BTreeMap<(CpuId, CpuId), &'a CaseFinding>,
@@ -39,7 +39,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     }
 }
 
-/// Positions of the results that a matrix shows off its diagonal.
+/// Indices of the results that a matrix shows off its diagonal.
 pub(super) fn members(findings: &Findings) -> BTreeSet<usize> {
     matrices(findings)
         .into_iter()

@@ -6,10 +6,10 @@ use super::conditions::label;
 use crate::page::Page;
 use crate::quantity::is_below_zero;
 
-/// A note names so many results; the rest of them are counted.
+/// How many results a note names; the others are counted.
 const RESULTS_NAMED: usize = 3;
 
-/// The flags of all results in the order in which they first appear: a note's number is its place.
+/// The flags of all results in the order of their first appearance. A flag's position is the number of its note.
 pub(super) struct Numbering(Vec<FlagName>);
 
 impl Numbering {
@@ -36,7 +36,7 @@ impl Numbering {
     }
 }
 
-/// What to know about the numbers: flags once each, what was left out, what was not measured.
+/// Adds what to know about the numbers: each flag once, what was left out, and what was not measured.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let run = findings
         .flags
@@ -55,7 +55,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     }
 }
 
-/// Each flag once: the sentence of the first result that has it, and the names of the results that share it.
+/// Each flag once: the sentence of the first result that has it, and the names of all results that share it.
 fn flags(results: &[CaseFinding]) -> Vec<String> {
     let names = Numbering::new(results).0;
     names
@@ -131,7 +131,7 @@ fn below_zero(results: &[CaseFinding]) -> Option<String> {
     })
 }
 
-/// Why there is no number, the results with the same reason together.
+/// Why results have no number; results with the same reason are named together.
 fn missing_results(results: &[CaseFinding]) -> Vec<String> {
     let mut by_reason: Vec<(&str, Vec<String>)> = Vec::new();
     for finding in results {

@@ -6,7 +6,7 @@ use crate::entry::{Entry, Tone};
 use crate::page::Page;
 use crate::quantity::NO_NUMBER;
 
-/// How a result's cells stand out.
+/// How a result's cells are emphasised.
 pub(super) fn tone(finding: &CaseFinding) -> Tone {
     match finding.verdict {
         Verdict::Measured => Tone::Usual,
@@ -53,7 +53,7 @@ pub(super) fn add_star_legend<'a>(
     }
 }
 
-/// What stands in the column for a verdict.
+/// The text in the column for the verdict.
 pub(super) fn loses_more(one: &SharedCache) -> &'static str {
     match (&one.why, one.loses_more) {
         (Some(_), _) => "not compared",

@@ -40,7 +40,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     add_star_legend(page, rows.into_iter());
 }
 
-/// Conditions of the task stand before the size, conditions of its walk after it.
+/// A table in which conditions of the task come before the size, and conditions of its walk after it.
 fn grid(
     findings: &[&CaseFinding],
     before: &[Condition],
@@ -107,7 +107,7 @@ fn row(
     row
 }
 
-/// A sentence that is too long for a column, with its interval on a line of its own.
+/// A sentence that is too long for a column, with its interval on a second line.
 fn interval_below(text: &str) -> String {
     if text.starts_with("not ") {
         text.replacen(" (", "\n(", 1)

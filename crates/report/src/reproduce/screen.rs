@@ -9,8 +9,8 @@ use super::Reproduction;
 use crate::entry::Tone;
 use crate::page::Page;
 
-/// Lines that a list of claims may fill the screen to: two more lists, with their first entries, follow at most, and where the rest
-/// is.
+/// The lines of the screen that a list of claims may fill. At most two more lists follow, each with its first entries, and a line that
+/// says where the rest is.
 const MOST_LINES: usize = 35;
 
 /// Commands that left nothing, at most.
@@ -84,7 +84,7 @@ fn add_claims(page: &mut Page, reproductions: &[Reproduction<'_>], wanted: Verdi
     }
 }
 
-/// What was claimed; if it is not reproduced, what was found instead and the reason, or what is missing.
+/// What was claimed. If it is not reproduced, also what was found and the reason, or what is missing.
 fn line(place: &str, claim: &Claim) -> String {
     let statement = &claim.entry.statement;
     match (&claim.missing, claim.verdict) {

@@ -10,13 +10,13 @@ pub(super) fn perhaps(value: Option<f64>) -> String {
     value.map_or(NO_NUMBER.to_owned(), rounded)
 }
 
-/// What can be said of a cost.
+/// What can be said about a cost.
 enum Shown {
     /// Its centre: the interval does not cover 0, or there is none.
     Centre(f64),
-    /// Exactly nothing.
+    /// Exactly 0.
     Nothing,
-    /// The most that it may be, and perhaps nothing.
+    /// An upper limit: it may also be 0.
     LessThan(f64),
     /// Rather a gain, and perhaps a cost.
     EitherWay,
@@ -45,12 +45,12 @@ pub(super) fn with_bound(cost: &Cost) -> String {
     }
 }
 
-/// The same; nothing if it was not counted.
+/// The text of a cost; empty if it was not counted.
 pub(super) fn known(cost: &Cost) -> String {
     cost.estimate.map(|_| with_bound(cost)).unwrap_or_default()
 }
 
-/// What counts as one.
+/// The word for what has a private hierarchy: process or task.
 pub(super) fn one(private_by: PrivateBy) -> &'static str {
     match private_by {
         PrivateBy::Process => "process",
@@ -58,7 +58,7 @@ pub(super) fn one(private_by: PrivateBy) -> &'static str {
     }
 }
 
-/// The same, of several.
+/// The plural of the word for what has a private hierarchy.
 pub(super) fn ones(private_by: PrivateBy) -> &'static str {
     match private_by {
         PrivateBy::Process => "processes",
@@ -66,8 +66,8 @@ pub(super) fn ones(private_by: PrivateBy) -> &'static str {
     }
 }
 
-/// Cycles with the ends of their interval, or the most that they may be. A number alone looks surer than it is; the notes say
-/// why it is alone.
+/// Cycles with the ends of their interval, or their upper limit. A number without an interval looks more certain than it is; the notes
+/// say why it has none.
 pub(super) fn cycles(cost: &Cost) -> String {
     match reported(cost) {
         None => format!("{} cycles (no interval)", perhaps(None)),
@@ -84,7 +84,7 @@ pub(super) fn cycles(cost: &Cost) -> String {
     }
 }
 
-/// The ends of a cost's interval; nothing if it has none.
+/// The ends of a cost's interval; empty if it has none.
 pub(super) fn ends(cost: &Cost) -> String {
     match (cost.low, cost.high) {
         (Some(low), Some(high)) => format!("{} to {}", rounded(low), rounded(high)),
@@ -106,8 +106,8 @@ pub(super) fn as_time(cycles: f64, cycle_ns: Option<[f64; 2]>) -> String {
     }
 }
 
-/// What that time leaves out, if a core of the design is one that overlaps and prefetches: those of a gigahertz and more do. The ratios
-/// are of docs/method/model.md, "The simulator beside time".
+/// What that time leaves out, for a core that overlaps and prefetches (one of a gigahertz and more). The ratios are those of
+/// docs/method/model.md, "The simulator beside time".
 pub(super) fn time_note(
     cycles: impl IntoIterator<Item = Option<[f64; 2]>>,
 ) -> Option<&'static str> {

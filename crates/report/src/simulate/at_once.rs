@@ -21,16 +21,16 @@ pub struct AtOnce {
     pub at_once: LastLevelCounts,
 }
 
-/// A last level shared in turn, and at once.
+/// A last level that is shared in turn, and at once.
 #[derive(Clone, Copy, JsonSchema, Serialize)]
 pub(crate) struct Report<'a> {
     /// The trace.
     source: &'a str,
-    /// Instructions of a turn, if processes take turns.
+    /// Instructions of a turn when processes take turns.
     in_turn_instructions: u64,
-    /// The same if they run at once.
+    /// Instructions of a turn when processes run at once.
     at_once_instructions: u64,
-    /// Each design's last level in both.
+    /// Each design's last level, shared in turn and at once.
     designs: &'a [AtOnce],
 }
 

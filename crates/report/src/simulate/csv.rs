@@ -12,7 +12,7 @@ struct Row<'a> {
     point: Option<&'a Point>,
 }
 
-/// A name, and the field below it.
+/// A column: its name, and the function that gives its field.
 type Column = (&'static str, fn(&Row<'_>) -> String);
 
 const COLUMNS: [Column; 50] = [
@@ -226,7 +226,7 @@ fn total_cell(row: &Row<'_>, value: fn(&Row<'_>) -> Option<f64>) -> String {
     }
 }
 
-/// Only in the one row of totals over all segments.
+/// A cell that only the row of totals over all segments has.
 fn design_cell(row: &Row<'_>, value: fn(&Row<'_>) -> Option<f64>) -> String {
     let is_all = row.group.group == switchcost_analysis::simulation::Group::All;
     if is_all {

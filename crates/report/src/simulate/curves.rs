@@ -6,7 +6,7 @@ use crate::quantity::{count, rounded};
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Stands for an interval whose excess is below 0.
+/// The sign for an interval whose excess is below 0.
 const BELOW: char = '·';
 
 /// Characters of a curve.
@@ -70,7 +70,7 @@ fn curve(group: &GroupFinding) -> Option<String> {
     ))
 }
 
-/// Means of equally many neighbours, so that no more than `WIDTH` are left.
+/// Means of equally many neighbours, at most `WIDTH` of them.
 fn thinned(values: &[f64]) -> Vec<f64> {
     let group = values.len().div_ceil(WIDTH).max(1);
     values
@@ -79,7 +79,7 @@ fn thinned(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// One block a value, its height from 0 to the largest.
+/// One block for each value. Its height is linear, from 0 to the largest value.
 fn blocks(values: &[f64]) -> String {
     let largest = values.iter().copied().fold(0.0, f64::max);
     let block = |value: &f64| match *value {

@@ -8,7 +8,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::count;
 
-/// The trace, the run of the simulator, and the designs as they were simulated.
+/// Adds the trace, the run of the simulator, and the designs as they were simulated.
 pub(super) fn add(page: &mut Page, head: &Simulation) {
     if !page.has_figures() {
         return;

@@ -2,10 +2,10 @@
 
 use switchcost_analysis::simulation::CallFinding;
 
-/// Of all instructions.
+/// The least share of all instructions at which calls are reported.
 const MUCH: f64 = 0.1;
 
-/// Of the calls during which the task kept the CPU: a sentence for each name whose calls hold over a tenth of all instructions.
+/// A sentence for each name whose calls have over a tenth of all instructions, of the calls during which the task kept the CPU.
 pub(super) fn reported(calls: &[CallFinding], instructions: u64) -> Vec<String> {
     let share = |call: &CallFinding| call.instructions * call.calls as f64 / instructions as f64;
     let sentence = |call: &CallFinding| {

@@ -9,7 +9,7 @@ use crate::for_programs::OutputFormat;
 /// The whole report.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Report<'a> {
-    /// Of the program that simulated.
+    /// Version of the program that simulated.
     program_version: &'a str,
     /// RFC 3339, UTC.
     started_at: &'a str,
@@ -17,7 +17,7 @@ pub(crate) struct Report<'a> {
     command: &'a [String],
     /// The machine that simulated (not the one that was simulated).
     host: Option<&'a HostManifest>,
-    /// What was simulated.
+    /// The trace that was simulated.
     trace: &'a TraceFacts,
     #[serde(flatten)]
     findings: &'a Findings,

@@ -79,7 +79,7 @@ pub(crate) fn blocks(head: &Simulation, findings: &Findings) -> Vec<Block> {
     page.into_blocks()
 }
 
-/// What only several records together say: their name, head and findings.
+/// What several records together show. `records` has their names, heads and findings.
 pub(crate) fn blocks_of_all(records: &[(&str, &Simulation, &Findings)]) -> Vec<Block> {
     let mut page = Page::with_figures();
     if records.len() > 1 {
@@ -88,7 +88,7 @@ pub(crate) fn blocks_of_all(records: &[(&str, &Simulation, &Findings)]) -> Vec<B
     page.into_blocks()
 }
 
-/// First the answer, then the trace, then the numbers, then what to know about them.
+/// Adds the answer, the trace, the numbers, and then what to know about them.
 fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     answer::add(page, head, findings);
     page.figure(|| figures::costs(findings));
@@ -110,7 +110,7 @@ fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     details::add(page, head);
 }
 
-/// Designs with all of their levels, if there is room; more are a sweep, which has a table of its own.
+/// The largest number of designs that are shown with all their levels. More are a sweep, which has a table of its own.
 const COMPARED: usize = 32;
 
 /// The designs whose levels are shown.

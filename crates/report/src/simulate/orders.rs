@@ -54,7 +54,7 @@ impl InEveryFormat for Orders<'_> {
     }
 }
 
-/// What one of several records of the same work differs in; its file after it.
+/// What distinguishes a record from others of the same work, and then its file.
 pub(crate) fn title(head: &Simulation, name: &str) -> String {
     let trace = &head.trace;
     let quantum = trace
@@ -81,7 +81,7 @@ pub(super) fn add(page: &mut Page, source: &str, orders: &[OrderFinding]) {
     page.method(&["reordering", "simulated-cost"]);
 }
 
-/// What the orders of the first design come to.
+/// The answer for the orders of the first design.
 fn answer(orders: &[OrderFinding]) -> String {
     let Some(first) = orders.first() else {
         return "No order was simulated.".to_owned();
@@ -126,7 +126,7 @@ fn answer(orders: &[OrderFinding]) -> String {
     )
 }
 
-/// Who runs next, and for how long.
+/// Which task runs next, and for how long.
 fn name(order: &OrderFinding) -> String {
     let quantum = order
         .quantum_instructions

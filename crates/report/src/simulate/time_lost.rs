@@ -35,7 +35,7 @@ pub(super) fn sentence(design: &DesignFinding) -> String {
     text + "."
 }
 
-/// Lines by where they were lost and how they were asked for.
+/// Adds lines by where they were lost and how they were requested.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let mut grid = Grid::new(4)
         .left(["design", "found alone in", "missed up to", "asked for"])

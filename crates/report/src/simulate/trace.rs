@@ -5,7 +5,7 @@ use super::amount::ones;
 use crate::page::Page;
 use crate::quantity::count;
 
-/// What was simulated, and how long segments run.
+/// Adds what was simulated, and how long segments are.
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     add_in_short(page, head);
     let medians = findings.lengths.iter().filter_map(|lengths| {
@@ -32,7 +32,7 @@ fn class_in_words(class: &str) -> &str {
     }
 }
 
-/// What was simulated.
+/// Adds what was simulated.
 pub(super) fn add_in_short(page: &mut Page, head: &Simulation) {
     let trace = &head.trace;
     page.gap();

@@ -44,7 +44,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     }
 }
 
-/// What does not happen has no number.
+/// A row; what does not happen at a level has no number.
 fn row(level: &TrafficFinding) -> [String; 8] {
     let any = |number: f64| {
         if number > 0.0 {

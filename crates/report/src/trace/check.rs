@@ -15,21 +15,21 @@ use crate::{Format, Style};
 pub(crate) struct Checked<'a> {
     /// Whether the trace is whole and without a problem.
     is_sound: bool,
-    /// Chunks read.
+    /// Number of chunks read.
     chunks: u64,
-    /// Blocks.
+    /// Number of blocks.
     blocks: u64,
-    /// Instructions.
+    /// Number of instructions.
     instructions: u64,
     /// Loads and stores.
     references: u64,
-    /// Marks.
+    /// Number of marks.
     marks: u64,
-    /// How many problems there are; not all are listed.
+    /// Number of problems; not all are listed.
     problem_count: u64,
-    /// The first of them, in words.
+    /// The first problems, in words.
     problems: Vec<String>,
-    /// What its source left out, or had to make up.
+    /// What the trace's source omitted or invented.
     notes: &'a [String],
     /// Why reading ended before the end of the trace.
     loss: Option<String>,

@@ -11,34 +11,34 @@ use crate::page::Page;
 use crate::plain::plain;
 use crate::{Format, Style};
 
-/// What is in a trace.
+/// A summary of a trace.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Info<'a> {
-    /// What the trace says of itself.
+    /// The trace's header.
     header: &'a switchcost_trace::TraceHeader,
-    /// Chunks.
+    /// Number of chunks.
     chunks: u64,
     /// Bytes of the file up to the last whole record.
     bytes: u64,
-    /// Of the file; null without instructions.
+    /// Bytes of the file for each instruction; null without instructions.
     bytes_per_instruction: Option<f64>,
-    /// Blocks.
+    /// Number of blocks.
     blocks: u64,
-    /// Instructions.
+    /// Number of instructions.
     instructions: u64,
-    /// Those of them that are the kernel's.
+    /// Number of instructions of the kernel.
     kernel_instructions: u64,
-    /// Loads.
+    /// Number of loads.
     loads: u64,
-    /// Stores.
+    /// Number of stores.
     stores: u64,
     /// System calls entered.
     syscalls: u64,
-    /// Faults.
+    /// Number of faults.
     faults: u64,
     /// Physical pages recorded.
     pages: u64,
-    /// Tasks.
+    /// Number of tasks.
     tasks: u64,
     /// Switches by cause.
     switches: Vec<SwitchCount>,
@@ -58,9 +58,9 @@ impl OutputFormat for &Info<'_> {
 struct SwitchCount {
     /// Why the task left the CPU.
     cause: String,
-    /// Whether it gave it up by itself.
+    /// Whether the task gave up the CPU voluntarily.
     is_voluntary: bool,
-    /// How often.
+    /// Number of switches.
     switches: u64,
 }
 
@@ -69,15 +69,15 @@ struct SwitchCount {
 struct ProcessRow {
     /// Its number in the trace.
     process: u32,
-    /// The name of its first task; hostile data.
+    /// The name of its first task. It is untrusted: escape it before display.
     name: String,
     /// The task that started its first task.
     parent_task: u32,
-    /// Tasks that were born in it or came into it by an exec.
+    /// Number of tasks that were born in it or came into it by an exec.
     tasks: u64,
-    /// Its instructions.
+    /// Number of its instructions.
     instructions: u64,
-    /// Its loads and stores.
+    /// Number of its loads and stores.
     references: u64,
 }
 

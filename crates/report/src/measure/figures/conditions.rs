@@ -15,7 +15,7 @@ use crate::quantity::{is_cost, with_interval};
 /// A plan of more sizes and strides is no grid.
 const MOST_CELLS: usize = 10_000;
 
-/// Results that have a case in common but for what was erased from it.
+/// Results whose cases are equal apart from a condition that was erased, with that case.
 type Alike<'a> = (Case, Vec<&'a CaseFinding>);
 
 fn alike<'a>(findings: &'a Findings, erased: impl Fn(&Case) -> Option<Case>) -> Vec<Alike<'a>> {
@@ -47,7 +47,7 @@ fn replace_set(case: &Case, set: WorkingSet) -> Case {
     }
 }
 
-/// What the results say together that no table of the terminal holds.
+/// Adds the figures that compare several results and that have no table in the terminal.
 pub(in crate::measure) fn add(page: &mut Page, findings: &Findings) {
     if !page.has_figures() {
         return;
@@ -59,7 +59,7 @@ pub(in crate::measure) fn add(page: &mut Page, findings: &Findings) {
     add_rings(page, findings);
 }
 
-/// Read, write, and read-modify-write beside each other, if they differ in that alone.
+/// Adds a figure of reading, writing and read-modify-write, if cases differ only in that.
 fn add_accesses(page: &mut Page, findings: &Findings) {
     let groups = alike(findings, |case| {
         let set = WorkingSet {
@@ -110,16 +110,16 @@ fn sorted(points: impl Iterator<Item = crate::figure::Point>) -> Vec<crate::figu
     points
 }
 
-/// What is drawn against the size.
+/// A second condition that is varied along with the size.
 #[derive(Clone, Copy)]
 struct Second {
     name: &'static str,
-    /// What its figures are called.
+    /// The name of its figures.
     figures: &'static str,
     heading: &'static str,
     method: &'static str,
     value: fn(&Case) -> Option<Bytes>,
-    /// The case without it.
+    /// Erases the condition from a case.
     erased: fn(Case) -> Case,
 }
 
@@ -141,7 +141,7 @@ const STRIDE: Second = Second {
     },
 };
 
-/// The task's own footprint, and what is touched while it is away.
+/// What the other tasks touch while the task is away, along with the task's own footprint.
 const AWAY: Second = Second {
     name: "away",
     figures: "footprints",

@@ -9,7 +9,7 @@ use crate::grid::Grid;
 use crate::measure::conditions;
 use crate::page::Page;
 
-/// More points than this are thinned out, and the caption says so.
+/// The largest number of points. More are thinned out, and the caption says so.
 const MOST_POINTS: usize = 100_000;
 
 /// Every sample over the time of the run, the disturbed ones marked.
@@ -26,7 +26,7 @@ pub(in crate::measure) fn add(page: &mut Page, record: &MeasureRecord, points: &
     page.method(&["contamination", "statistics"]);
 }
 
-/// At most as many as can be shown, and what was left away. Disturbed samples stay before clean ones.
+/// At most as many samples as can be drawn, and how many were omitted. Disturbed samples are kept in preference to clean ones.
 fn thinned(all: Vec<&Sample>) -> (Vec<&Sample>, String) {
     if all.len() <= MOST_POINTS {
         return (all, String::new());
@@ -101,7 +101,7 @@ fn draw(record: &MeasureRecord, drawn: &[&Sample], thinning: &str) -> Option<Fig
     .figure()
 }
 
-/// How many samples, and how many of them were left out, by reason.
+/// The number of samples, and of those left out by reason.
 type Count<'a> = (usize, BTreeMap<&'a str, usize>);
 
 /// Samples by case and arm: how many, and how many were left out for what.

@@ -7,7 +7,7 @@ use crate::quantity::{percent, time, with_interval};
 
 type Part = fn(&CaseFinding) -> Option<&Estimate>;
 
-/// What is drawn over the sizes: the whole, and what it is made of beside the switch of those who touch nothing.
+/// The curves over the sizes: the total, and its parts apart from the switch of tasks that touch nothing.
 const WHOLE: (&str, Part) = ("total", |finding| finding.total_ns.as_ref());
 const PARTS: [(&str, Part); 2] = [
     ("the switch itself running cold", |finding| {
@@ -88,8 +88,8 @@ pub(in crate::measure) fn draw(
         .figure()
 }
 
-/// The parts of the total cost over size as stacked areas. In shares of it: on the scale that sizes need, which is logarithmic, the
-/// height of an area would say nothing. `None` if fewer than two sizes have parts.
+/// The parts of the total cost over size as stacked areas, in shares of the total: the scale of sizes is logarithmic, so heights in
+/// time would be misleading. `None` if fewer than two sizes have parts.
 pub(in crate::measure) fn parts(
     findings: &Findings,
     curve: &Curve,

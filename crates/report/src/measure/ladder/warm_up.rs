@@ -84,7 +84,7 @@ fn settled(windows: &[WarmUp]) -> Option<f64> {
     )
 }
 
-/// When the last window began that was not yet like those at the end; of a tenth of the windows that are disturbed nothing is said.
+/// When the last window began that differed from those at the end; up to a tenth of the windows may be disturbed and are ignored.
 fn settled_after(windows: &[WarmUp]) -> Option<f64> {
     let settled = settled(windows)?;
     let is_unsettled = |window: &&WarmUp| {

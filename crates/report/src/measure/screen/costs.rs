@@ -12,7 +12,7 @@ use crate::quantity::{is_cost, plus_minus, time, with_bound};
 /// Rows that fit on a screen beside the rest.
 const MOST_ROWS: usize = 14;
 
-/// What is ordinary: all cases of a run share it.
+/// The conditions that all cases of a run share, and that are not repeated.
 struct Usual {
     policy: Policy,
     has_several_places: bool,
@@ -26,7 +26,7 @@ struct Row<'a> {
     thread: Option<&'a CaseFinding>,
 }
 
-/// A row for each mechanism of the kernel, cheapest first, and a line with those of user space.
+/// Adds a row for each mechanism of the kernel, cheapest first, and a line with those of user space.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let direct: Vec<&CaseFinding> = findings
         .results
@@ -147,13 +147,13 @@ fn cells(finding: &CaseFinding) -> [Entry; 2] {
     }
 }
 
-/// The cost, or the most that it may be, and half its interval.
+/// The cost, or its upper limit, and half its interval.
 fn cost(finding: &CaseFinding) -> Option<(String, String)> {
     let cost = finding.deciding().filter(|_| has_numbers(finding))?;
     Some((with_bound(cost), plus_minus(cost)))
 }
 
-/// How it is shown: the centre, or the most that it may be.
+/// The number that is shown: the centre, or the upper limit.
 fn most(finding: &CaseFinding) -> f64 {
     let cost = finding.deciding().filter(|cost| !is_cost(cost));
     cost.map_or(centre(finding), |cost| cost.high)

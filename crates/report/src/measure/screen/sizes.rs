@@ -21,13 +21,12 @@ const LINES_ABOVE: usize = 4;
 /// Columns of the longest bar.
 const LONGEST_BAR: f64 = 20.0;
 
-/// The least range of costs that the bars stand for: a factor of two takes no more than five columns, so that costs that are nearly the
-/// same look so.
+/// The least ratio of costs that the bars show: a factor of two is at most five columns, so that nearly equal costs look equal.
 const LEAST_RANGE: f64 = 16.0;
 
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/// The total cost over size and its two parts, with as many sizes as end within the first `last_line` lines.
+/// Adds the total cost over size and its two parts, with as many sizes as fit the first `last_line` lines.
 pub(super) fn add(page: &mut Page, findings: &Findings, last_line: usize) {
     let members: Vec<&CaseFinding> = match findings.curves.first() {
         Some(curve) => curve
@@ -73,7 +72,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings, last_line: usize) {
     page.grid(&grid(&chosen(&members, rows), &varying));
 }
 
-/// What all have in common, less what every run has by default.
+/// The common conditions of all results, without those that are the default.
 fn unusual(members: &[&CaseFinding], common: Vec<String>) -> String {
     let case = &members[0].case;
     let usual = Case {
@@ -96,7 +95,7 @@ fn unusual(members: &[&CaseFinding], common: Vec<String>) -> String {
         .join(", ")
 }
 
-/// As many as `rows`, evenly: the first, the last and the size that the answer names among them.
+/// At most `rows` results at even distances, among them the first, the last, and the size that the answer names.
 fn chosen<'a>(members: &[&'a CaseFinding], rows: usize) -> Vec<&'a CaseFinding> {
     let last = members.len() - 1;
     if last < rows {
@@ -176,7 +175,7 @@ fn total(finding: &CaseFinding) -> Option<&Estimate> {
         .filter(|total| has_numbers(finding) && total.estimate.is_finite())
 }
 
-/// From the least total by the logarithm: to the largest, or further if that is near.
+/// A bar on a logarithmic scale, from the least total to the largest, or further if that is near.
 fn bar(total: &Estimate, low: f64, high: f64) -> String {
     if !is_cost(total) || high <= low {
         return String::new();
