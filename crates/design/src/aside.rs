@@ -43,7 +43,7 @@ pub struct StreamBuffers {
     pub timed: bool,
 }
 
-/// One line that is there at once.
+/// Buffers of one line that is there at once.
 impl Default for StreamBuffers {
     fn default() -> StreamBuffers {
         StreamBuffers {

@@ -15,23 +15,23 @@ use crate::{
     Ways, WritePolicy,
 };
 
-/// Enough for any machine; bounds what a file can ask for.
+/// The largest number of levels: enough for any machine, and a bound for what a file can ask for.
 const MOST_LEVELS: usize = 64;
 const LONGEST_LEVEL_NAME_BYTES: usize = 64;
-/// Longer than a level's: designs of a sweep carry what was varied in their names.
+/// The longest name of a design, in bytes. It is longer than a level's, because designs of a sweep have in their names what was varied.
 const LONGEST_DESIGN_NAME_BYTES: usize = 256;
 const LONGEST_TEXT_BYTES: usize = 4096;
 const LINES: RangeInclusive<u64> = 4..=4096;
 /// Prefetches end at pages of 4 KiB, which must lie within one frame.
 const PAGES: RangeInclusive<u64> = 4096..=1 << 30;
 const LARGEST_LEVEL: Bytes = Bytes(4 << 30);
-/// Of all caches and TLBs together: bounds the memory of each simulated hierarchy.
+/// The largest number of lines of all caches and TLBs together. It bounds the memory of each simulated hierarchy.
 const MOST_LINES: u64 = 1 << 26;
 /// A reference crosses each level at most once: sums of 64 levels over 10^11 references stay within 64 bits.
 const MOST_CYCLES: u32 = 1_000_000;
 /// Buffers are searched one by one.
 const MOST_BUFFERED: u64 = 65_536;
-/// What a TOML integer holds.
+/// The largest integer of TOML.
 const LARGEST_SEED: u64 = i64::MAX as u64;
 const LONGEST_CYCLE_NS: f64 = 1e6;
 
@@ -291,7 +291,7 @@ fn check_no_writes(place: &Part, level: &Level) -> Result<(), UnrealisableDesign
     })
 }
 
-/// Nothing is filled into an exclusive level on demand, and what is found there leaves it.
+/// Checks an exclusive level: nothing is filled into it on demand, and a line that is found there leaves it.
 fn check_exclusive(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
     if level.inclusion != Inclusion::Exclusive {
         return Ok(());

@@ -424,7 +424,7 @@ impl Level {
     }
 }
 
-/// A size as text with its unit (`"64KiB"`), or as a number of bytes.
+/// Serialises a size as text with its unit (`"64KiB"`), or as a number of bytes.
 mod size_text {
     use std::fmt;
 

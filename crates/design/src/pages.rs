@@ -39,7 +39,7 @@ impl PageOrder {
     }
 }
 
-/// Set in every address that is made up, so that none meets one that a trace has.
+/// A bit that is set in every assigned address, so that none equals an address of a trace.
 const MADE_UP: u64 = 1 << 62;
 
 impl PageAllocation {

@@ -61,7 +61,7 @@ fn check_line(place: &Part, level: &Level, earlier: &Level) -> Result<(), Unreal
     )
 }
 
-/// What leaves a physically tagged level is known by its physical address alone.
+/// Checks the addresses of a level: a line that leaves a physically tagged level is known only by its physical address.
 fn check_addresses(place: &Part, level: &Level, earlier: &Level) -> Result<(), UnrealisableDesign> {
     if earlier.tag == AddressKind::Virtual {
         return Ok(());
@@ -158,7 +158,7 @@ fn check_not_first(place: &Part, before: &[&Level], kind: &str) -> Result<(), Un
     )
 }
 
-/// One line of a level has to be one line of the other, whoever uses it.
+/// Checks that two levels have the same kind of tags: one line of a level must be one line of the other, whoever uses it.
 fn check_same_tags(place: &Part, level: &Level, earlier: &Level) -> Result<(), UnrealisableDesign> {
     place.require(
         level.tag == earlier.tag,
@@ -175,7 +175,7 @@ fn check_same_tags(place: &Part, level: &Level, earlier: &Level) -> Result<(), U
     )
 }
 
-/// A store that goes on may not end in an exclusive level.
+/// Checks that no store that goes on ends in an exclusive level.
 fn check_stores(earlier: &Level, level: &Level) -> Result<(), UnrealisableDesign> {
     Part::level(level).require(
         level.inclusion != Inclusion::Exclusive || earlier.allocates_on_write(),

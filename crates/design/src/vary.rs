@@ -7,15 +7,15 @@ use toml::{Table, Value};
 
 use crate::{Design, PageAllocation, PageOrder, Partition, UnrealisableDesign};
 
-/// More than anyone reads; bounds memory.
+/// The largest number of designs: more than anyone reads, and a bound for memory.
 const MOST_DESIGNS: usize = 4096;
-/// In place of a level's name: all caches.
+/// The name that stands for all caches.
 const CACHES: &str = "caches";
-/// In place of a value: the optional part is left out.
+/// The value that omits an optional part.
 const NONE: &str = "none";
 /// Sets `index` and `tag` together, in the terms of processors' manuals.
 const ADDRESSING: &str = "addressing";
-/// Optional parts that are given as numbers joined by colons. A field that is not listed stays as the design has it.
+/// Optional parts that are given as numbers joined by colons, with their fields. A field that is not listed stays as the design has it.
 const PARTS: [(&str, &[&str]); 5] = [
     ("victim", &["lines", "hit_cycles"]),
     ("streams", &["count", "depth", "hit_cycles"]),
@@ -42,7 +42,7 @@ pub enum VaryError {
         axis: String,
         /// The unknown name.
         place: String,
-        /// The design.
+        /// The name of the design.
         design: String,
         /// The names of its levels and TLBs.
         known: String,
@@ -54,10 +54,10 @@ pub enum VaryError {
         axis: String,
         /// The value.
         value: String,
-        /// What the reader of designs says of it.
+        /// The message of the reader of designs.
         message: String,
     },
-    /// One field has two values, or one value stands twice.
+    /// One field has two values, or one value is named twice.
     #[error("{what} is given twice; remove one")]
     Twice {
         /// The field or the value.
@@ -74,7 +74,7 @@ pub enum VaryError {
     Unrealisable {
         /// The varied design's name.
         design: String,
-        /// What is wrong with it.
+        /// What is wrong with the design.
         unrealisable: Box<UnrealisableDesign>,
     },
 }
@@ -87,7 +87,7 @@ enum Place {
     Design,
 }
 
-/// A field: its table and the keys to it.
+/// A field: its table, and the keys that lead to it.
 #[derive(Clone, Debug)]
 struct Path {
     place: Place,
@@ -96,7 +96,7 @@ struct Path {
 
 /// One value of an axis.
 struct Setting {
-    /// As the name of a varied design says it.
+    /// The value's part of the name of a varied design.
     label: String,
     /// `None` removes a field.
     assignments: Vec<(Path, Option<Value>)>,
@@ -206,7 +206,7 @@ fn find_places(base: &Design, names: &str) -> Result<Vec<Place>, String> {
     names.split('+').map(find).collect()
 }
 
-/// What a value sets, and what has to be there with it.
+/// The assignments for a value, including the fields that it requires.
 fn assign(base: &Design, paths: &[Path], text: &str) -> Result<Vec<(Path, Option<Value>)>, String> {
     let mut assignments = Vec::new();
     for path in paths {
@@ -298,7 +298,7 @@ fn page_allocation_path() -> Path {
     }
 }
 
-/// If a design says nothing of pages: the size of today's base pages, and of the DECstation's.
+/// The default for a design without `pages`: the size of today's base pages, and of the DECstation's.
 fn page_allocation() -> Result<Value, String> {
     let pages = PageAllocation {
         size: switchcost_units::Bytes::kib(4),
@@ -368,7 +368,11 @@ fn build_combination(
     }
 }
 
-/// The design with these settings, or what its reader says of them.
+/// Builds the design with these settings.
+///
+/// # Errors
+///
+/// The message of the reader of designs.
 fn build<'a>(base: &Design, settings: impl Iterator<Item = &'a Setting>) -> Result<Design, String> {
     let mut table = Table::try_from(base).map_err(|error| error.to_string())?;
     for (path, value) in settings.flat_map(|setting| &setting.assignments) {

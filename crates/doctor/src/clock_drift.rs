@@ -18,7 +18,7 @@ const MOMENT: usize = 8;
 /// A twentieth at either end is interrupts and luck.
 pub(super) const TAIL: f64 = 0.05;
 
-/// What a core did while it was watched.
+/// What was seen of a core while it was watched: its clock, and how often it was shared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ClockDrift {
     pub(super) cpu: CpuId,
@@ -78,7 +78,7 @@ pub(super) fn clock_drift(
     }
 }
 
-/// A core as one wants it.
+/// A core without disturbance.
 #[cfg(test)]
 pub(super) fn undisturbed() -> ClockDrift {
     ClockDrift {

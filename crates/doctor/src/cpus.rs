@@ -8,12 +8,12 @@ use super::subject::Subject;
 use super::words::{MOUNT_PROC, MOUNT_SYS};
 use switchcost_facts::topology::{cpu_list, per_second, siblings};
 
-/// A tick of 1,000 Hz and as many wake-ups again; beyond it something else interrupts.
+/// Interrupts a second that are expected at most: a tick of 1,000 Hz and as many wake-ups. With more, something else interrupts.
 const MANY_INTERRUPTS: u64 = 2_000;
-/// A hardware thread that works in half of the watched moment competes for its core.
+/// A hardware thread that is busy for this share of the watched moment competes for its core.
 const BUSY_PER_MILLE: u64 = 500;
 
-/// How many CPUs there are to measure on.
+/// Checks how many CPUs there are to measure on.
 pub(super) fn cpus(subject: &Subject) -> Check {
     let line = Line::new(
         "CPUs",
@@ -112,7 +112,7 @@ pub(super) fn isolation(subject: &Subject) -> Check {
     }
 }
 
-/// The last CPU is the one to isolate: the kernel keeps its own work on the first.
+/// How to isolate the last CPU, since the kernel keeps its own work on the first.
 fn isolate(subject: &Subject) -> Remedy {
     match subject
         .host
@@ -133,7 +133,7 @@ fn isolate(subject: &Subject) -> Remedy {
     }
 }
 
-/// Which CPU is interrupted least.
+/// Checks which CPU is interrupted least.
 pub(super) fn interrupts(subject: &Subject) -> Check {
     let line = Line::new("interrupts", "a CPU with no more than its own timer");
     let cpu = subject.quietest();
@@ -147,7 +147,7 @@ pub(super) fn interrupts(subject: &Subject) -> Check {
     }
 }
 
-/// The load of each CPU, or of the ends of the list if they are many.
+/// The load of each CPU, or if there are many, of the first and last ones of the list.
 fn loads(loads: &[InterruptLoad]) -> String {
     let one = |load: &InterruptLoad| {
         format!(
@@ -210,7 +210,8 @@ pub(super) fn load(subject: &Subject) -> Check {
     }
 }
 
-/// `0.01 0.08 0.06 1/86 5124`: the last minute's mean, and the tasks that can run, this one among them.
+/// The text of /proc/loadavg, `0.01 0.08 0.06 1/86 5124`: the last minute's mean, and the number of tasks that can run, this one
+/// included.
 struct Load {
     hundredths: u64,
     others: u64,

@@ -10,7 +10,7 @@ use switchcost_units::CpuId;
 
 use switchcost_host::perf::{Event, System, prove};
 
-/// What an attempt to count one's own cycles came to.
+/// The outcome of an attempt to count one's own cycles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CycleCounter {
     /// The counter counts cycles.
@@ -23,12 +23,12 @@ pub(super) enum CycleCounter {
     Absent(String),
     /// The kernel has the counter and refuses it.
     Refused(String),
-    /// Not tried, because the files are those of another machine.
+    /// No attempt was made, because the files are those of another machine.
     NotTried,
 }
 
-/// Opens a counter of this thread's own user-level cycles, spends some, and reads it; what counts is held to the known answer that a
-/// measurement asks for.
+/// Opens a counter of this thread's own user-level cycles, spends some cycles, and reads it. The count must pass the known-answer test
+/// that a measurement uses.
 pub(super) fn attempt(cpu: Option<CpuId>) -> CycleCounter {
     match count() {
         Ok(0) => CycleCounter::StaysZero,

@@ -27,7 +27,7 @@ use switchcost_record::{Check, DOCTOR_SCHEMA, Fitness, Severity};
 
 use subject::Subject;
 
-/// In the order in which they are shown: the machine, its kernel, the rights on it, its state now.
+/// The checks in the order in which they are shown: the machine, its kernel, the rights on it, its current state.
 const CHECKS: &[fn(&Subject) -> Check] = &[
     cpus::cpus,
     hardware::caches,

@@ -1,13 +1,13 @@
 use switchcost_record::{Check, Severity};
 
-/// What helps now, and what makes it last.
+/// What helps now, and what makes it permanent.
 pub(super) struct Remedy {
     now: String,
     lasting: String,
 }
 
 impl Remedy {
-    /// Nothing can be done from within this machine.
+    /// No remedy exists within this machine.
     pub(super) fn none() -> Self {
         Remedy {
             now: String::new(),
@@ -42,7 +42,7 @@ impl Line {
         Line { name, wanted }
     }
 
-    /// As wanted.
+    /// Judges the line as fit.
     pub(super) fn fit(self, found: impl Into<String>) -> Check {
         self.judged(Severity::Fit, found.into(), Remedy::none())
     }
@@ -52,7 +52,7 @@ impl Line {
         self.judged(Severity::Caveat, found.into(), remedy)
     }
 
-    /// Not measurable as it is.
+    /// Judges that the machine is unfit to be measured as it is.
     pub(super) fn unfit(self, found: impl Into<String>, remedy: Remedy) -> Check {
         self.judged(Severity::Unfit, found.into(), remedy)
     }

@@ -8,11 +8,11 @@ use super::rights::{Capability, Rights, limit};
 use super::subject::Subject;
 use switchcost_facts as facts;
 
-/// The largest working sets of the presets with their stacks and the program itself.
+/// The locked memory that is enough: the largest working sets of the presets, their stacks, and the program.
 const ENOUGH_TO_LOCK: Bytes = Bytes::mib(64);
 /// Room for the largest working sets beside each other without reclaim.
 const ENOUGH_FREE: Bytes = Bytes::mib(256);
-/// Below this the kernel reclaims while the experiment runs, and every sample has page faults.
+/// With less free memory the kernel reclaims pages during the experiment, and every sample has page faults.
 const TOO_LITTLE_FREE: Bytes = Bytes::mib(16);
 
 /// Whether working sets can be kept in memory.

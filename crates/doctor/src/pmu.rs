@@ -7,7 +7,7 @@ use super::line::{Line, Remedy};
 use super::rights::{Capability, Rights};
 use super::subject::Subject;
 
-/// Hardware counters, and whether the kernel lets this process use them for its own half too.
+/// Checks the hardware counters, and whether the kernel lets this process use them for its own half, too.
 pub(super) fn counters(subject: &Subject) -> Check {
     let line = Line::new(
         "hardware counters",

@@ -9,7 +9,7 @@ use switchcost_facts::limits::tight;
 pub(super) use switchcost_facts::rights::{Capability, Rights};
 use switchcost_facts::{Root, status};
 
-/// Who this process is and which capabilities it lacks.
+/// Checks which user this process has, and which capabilities it lacks.
 pub(super) fn privileges(subject: &Subject) -> Check {
     let line = Line::new(
         "privileges",
@@ -34,7 +34,7 @@ pub(super) fn privileges(subject: &Subject) -> Check {
     }
 }
 
-/// Whether a limit of this process kills a run or hinders it.
+/// Checks whether a limit of this process ends a run or hinders it.
 pub(super) fn limits(subject: &Subject) -> Check {
     let line = Line::new(
         "limits",

@@ -9,9 +9,8 @@ use super::rights::{Capability, Rights, limit};
 use super::subject::Subject;
 use switchcost_facts::kernel;
 
-/// Since 6.12 a deadline server keeps a share for ordinary tasks, and throttling is left to kernels with real-time
-/// groups. If those are on, the limit still holds: on 6.18 a SCHED_FIFO loop alone on its CPU stopped for 49 ms
-/// after 951 ms.
+/// Since 6.12 a deadline server reserves a share for ordinary tasks, and only kernels with real-time groups throttle. If those groups
+/// are on, the limit still holds: on 6.18 a SCHED_FIFO loop alone on its CPU was stopped for 49 ms after 951 ms.
 const FIRST_WITH_FAIR_SERVER: (u32, u32) = (6, 12);
 const FAIR_SERVER: &str = "/sys/kernel/debug/sched/fair_server";
 
@@ -34,7 +33,7 @@ pub(super) fn autogroup(subject: &Subject) -> Check {
     }
 }
 
-/// How much of each second real-time tasks must leave to others.
+/// Checks how much of each second real-time tasks must leave to others.
 pub(super) fn throttling(subject: &Subject) -> Check {
     let line = Line::new(
         "real-time throttling",
@@ -83,7 +82,7 @@ fn fair_server(line: Line, subject: &Subject) -> Check {
     }
 }
 
-/// Nanoseconds as the kernel writes them; other text as it is.
+/// A number of nanoseconds as a time; other text unchanged.
 fn span(text: &str) -> String {
     text.parse()
         .map_or_else(|_| text.to_owned(), |nanos| Nanos(nanos).to_string())
@@ -116,7 +115,7 @@ fn runtime(line: Line, subject: &Subject) -> Check {
     }
 }
 
-/// Whether this process may be a real-time task.
+/// Checks whether this process may be a real-time task.
 pub(super) fn real_time_rights(subject: &Subject) -> Check {
     let line = Line::new(
         "real-time rights",

@@ -7,27 +7,27 @@ pub(super) const CLOCK: &str = if IS_X86 {
     "a counter of the CPU at one rate in every state, which is also the kernel's clock source"
 };
 
-/// The same as a clock source of the kernel's.
+/// The name of the clock as a clock source of the kernel.
 pub(super) const CLOCK_SOURCE: &str = match (IS_X86, cfg!(target_arch = "aarch64")) {
     (true, _) => "tsc",
     (false, true) => "arch_sys_counter",
     (false, false) => "NAME",
 };
 
-/// What makes the kernel use it from its start on.
+/// The boot parameters that make the kernel use it from its start.
 pub(super) const CLOCK_SOURCE_PARAMETERS: &str = match (IS_X86, cfg!(target_arch = "aarch64")) {
     (true, _) => "clocksource=tsc tsc=reliable",
     (false, true) => "clocksource=arch_sys_counter",
     (false, false) => "clocksource=NAME, of those in available_clocksource",
 };
 
-/// What shows processes, and what the CPU has.
+/// The command that makes processes and the CPU's features visible.
 pub(super) const MOUNT_PROC: &str = "sudo mount -t proc proc /proc";
 
-/// What shows devices, CPUs and clocks.
+/// The command that makes devices, CPUs and clocks visible.
 pub(super) const MOUNT_SYS: &str = "sudo mount -t sysfs sysfs /sys";
 
-/// Who was asked for caches.
+/// The source that was asked for the caches.
 pub(super) const NO_CACHES: &str = if IS_X86 {
     "neither the kernel nor CPUID reports any cache"
 } else {

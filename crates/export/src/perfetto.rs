@@ -17,7 +17,7 @@ use messages::{
     clock,
 };
 
-/// Threads whose names are remembered; more have numbers alone.
+/// The number of threads whose names are remembered. Further threads have only numbers.
 const MOST_THREADS: usize = 1 << 16;
 
 /// Packets of one writer that refer to each other have this in common.
@@ -34,7 +34,7 @@ pub struct Clocks {
     pub real: Nanos,
 }
 
-/// So long a counter of costs sums up.
+/// The time over which a counter of costs sums up.
 const WINDOW: Nanos = Nanos(10_000_000);
 
 /// What the switches away from tasks cost on one CPU within a window.
@@ -47,7 +47,7 @@ struct Window {
 /// A Perfetto trace that is written while events come.
 pub struct Perfetto<W> {
     into: W,
-    /// Boot time less monotonic time: it grows where the machine sleeps, and an observation is awake.
+    /// Boot time minus monotonic time. It grows only while the machine sleeps, so it is constant during an observation.
     asleep: u64,
     threads: HashMap<u32, Thread>,
     costs: Option<DirectCosts>,
@@ -111,7 +111,7 @@ impl<W: Write> Perfetto<W> {
         Ok(())
     }
 
-    /// Adds what a switch costs to the counter of its CPU. The idle thread pays nothing.
+    /// Adds the cost of a switch to the counter of its CPU. The idle thread pays nothing.
     fn add_cost(&mut self, event: &Event) -> io::Result<()> {
         let (Some(costs), EventKind::Switch { state }) = (self.costs, event.kind) else {
             return Ok(());
@@ -160,7 +160,8 @@ impl<W: Write> Perfetto<W> {
         })
     }
 
-    /// One value of a counter. `at`: monotonic, in nanoseconds; `cost`: nanoseconds within the window that begins then.
+    /// Writes one value of a counter. `at` is monotonic, in nanoseconds; `cost` is in nanoseconds, within the window that begins at
+    /// that time.
     fn count(&mut self, cpu: CpuId, at: u64, cost: f64) -> io::Result<()> {
         let share = cost / WINDOW.0 as f64;
         let track_event = TrackEvent {

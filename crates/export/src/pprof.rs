@@ -83,7 +83,7 @@ fn profile(observation: &Observation) -> Profile {
     }
 }
 
-/// Texts by their places in a table, in which the first is empty.
+/// A table of texts, with the positions of the texts in it. The first text is empty.
 struct Strings {
     table: Vec<String>,
     places: BTreeMap<String, i64>,

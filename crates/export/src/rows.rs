@@ -7,7 +7,7 @@ pub(crate) struct Rows {
     /// The index of the value that is shown first.
     pub(crate) usual: usize,
     pub(crate) rows: Vec<Row>,
-    /// What a reader of the profile has to know.
+    /// What a reader of the profile must know.
     pub(crate) comment: Option<String>,
 }
 
@@ -18,7 +18,7 @@ pub(crate) struct Row {
     pub(crate) process: Option<u32>,
 }
 
-/// Of a task, which may have none.
+/// The name of a task, or a placeholder if it has none.
 pub(crate) fn named(name: &str) -> &str {
     if name.is_empty() { "(no name)" } else { name }
 }

@@ -5,7 +5,7 @@ use switchcost_record::plain;
 
 use crate::rows::{Row, Rows, named};
 
-/// The task's name, its functions, and whether it left its CPU to wait.
+/// The stack of a row: the task's name, its functions, and whether it left its CPU to wait.
 pub(crate) fn rows(stacks: &SampledStacks) -> Rows {
     let comment = format!(
         "sampled: at {} switches, by chance; {} a second were asked for. Each sample stands for as many switches as there were for one.",
@@ -42,7 +42,7 @@ fn frames(stacks: &SampledStacks, stack: &UserStack) -> Vec<String> {
     frames.map(|frame| plain(&frame).into_owned()).collect()
 }
 
-/// If it has no name, where it is.
+/// The name of a function, or its position if it has none.
 fn function(frame: &Frame, module: &Module) -> String {
     let file = module.path.rsplit('/').next().unwrap_or(&module.path);
     match &frame.function {

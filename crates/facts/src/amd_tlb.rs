@@ -62,7 +62,7 @@ fn pair(level: u32, page_bytes: Bytes, (data, instruction): Entries) -> Vec<Tlb>
     both.into_iter().filter(|tlb| tlb.entries != 0).collect()
 }
 
-/// A second level without a data half is unified, and its size stands in the instruction half.
+/// The TLBs of a second level. Without a data half it is unified, and its size is in the instruction half.
 fn second_level(page_bytes: Bytes, (data, instruction): Entries) -> Vec<Tlb> {
     match (data, instruction) {
         (0, entries) if entries != 0 => vec![Tlb {

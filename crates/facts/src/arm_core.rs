@@ -2,7 +2,7 @@
 
 use super::status::field_of;
 
-/// Implementers and their parts (Linux, arch/arm64/include/asm/cputype.h; each core's Technical Reference Manual).
+/// The implementers with their parts (Linux, arch/arm64/include/asm/cputype.h; each core's Technical Reference Manual).
 const CORES: [(&str, u32, Parts); 9] = [
     (
         "Arm",
@@ -62,11 +62,11 @@ const CORES: [(&str, u32, Parts); 9] = [
     ("Ampere", 0xc0, &[(0xac3, "Ampere-1"), (0xac4, "Ampere-1A")]),
 ];
 
-/// Numbers of an implementer's parts, with their names.
+/// The numbers of an implementer's parts, with their names.
 type Parts = &'static [(u32, &'static str)];
 
-/// The kinds of core in the text of `/proc/cpuinfo`, each once, in the order of their first CPUs: a machine may have several. `None` if
-/// it names no part.
+/// The kinds of core in the text of `/proc/cpuinfo`, each once, in the order of their first CPUs, since a machine may have several.
+/// `None` if no part is named.
 pub(super) fn kinds(text: &str) -> Option<String> {
     let mut kinds: Vec<String> = Vec::new();
     for kind in text.split("\n\n").filter_map(kind) {
@@ -77,7 +77,7 @@ pub(super) fn kinds(text: &str) -> Option<String> {
     (!kinds.is_empty()).then(|| kinds.join(", "))
 }
 
-/// Of the CPU that a paragraph is about: `Arm Neoverse-N1 r3p1`, or the numbers if those have no name here.
+/// The kind of a CPU, from its paragraph: `Arm Neoverse-N1 r3p1`, or the numbers if they have no name here.
 fn kind(paragraph: &str) -> Option<String> {
     let number = |name| hexadecimal(&field_of(paragraph, name)?);
     let part = field_of(paragraph, "CPU part")?;

@@ -5,7 +5,7 @@ use switchcost_units::Nanos;
 
 use super::Root;
 
-/// This process, below /proc.
+/// This process, as a folder of /proc.
 const OWN: &str = "self";
 
 /// Effect of a CPU-time limit on the tasks of a control group so far.
@@ -106,7 +106,7 @@ pub fn own_group(root: &Root, controller: &str) -> Option<String> {
     group(root, OWN, controller)
 }
 
-/// The same of a process: its folder below /proc.
+/// The group of a process, which is named by its folder of /proc.
 fn group(root: &Root, process: &str, controller: &str) -> Option<String> {
     let text = root.read(&format!("/proc/{process}/cgroup")).ok()?;
     let mut lines = text
@@ -117,7 +117,7 @@ fn group(root: &Root, process: &str, controller: &str) -> Option<String> {
     found.map(|(_, group)| group.to_owned())
 }
 
-/// The folder of a process' group, and where its hierarchy is mounted.
+/// The folder of a process's group, and the mount point of its hierarchy.
 fn folder(
     root: &Root,
     process: &str,
@@ -133,7 +133,7 @@ fn folder(
     Some((format!("{point}{within}"), point))
 }
 
-/// The same with all groups above it, itself first.
+/// The folders of a process's group and all groups above it, the group itself first.
 fn folders(
     root: &Root,
     process: &str,
@@ -151,7 +151,7 @@ fn folders(
     above.take_while(is_within).map(str::to_owned).collect()
 }
 
-/// Which group is mounted where, of file systems of this kind that have the option (proc(5), `mountinfo`).
+/// Which group is mounted where, for file systems of this kind that have the option (proc(5), `mountinfo`).
 fn mount(root: &Root, kind: &str, option: Option<&str>) -> Option<(String, String)> {
     let text = root.read("/proc/self/mountinfo").ok()?;
     text.lines().find_map(|line| {

@@ -24,8 +24,8 @@ pub(super) fn tlbs<R: CpuIdReader>(reader: R) -> Vec<Tlb> {
     tlbs
 }
 
-/// All caches of the CPU that executes this, which is taken to be `cpu`. CPUID counts the sharers and does not
-/// name them: they are given if the CPU has the cache to itself, else left empty.
+/// All caches of the CPU that executes this, which must be `cpu`. CPUID gives only the number of sharers. So the sharers are named if
+/// the CPU has the cache to itself, and otherwise left empty.
 pub(super) fn caches<R: CpuIdReader>(reader: R, cpu: CpuId) -> Vec<Cache> {
     let parameters = Leaves::with_cpuid_reader(countable(reader)).get_cache_parameters();
     // A hypervisor that answers every sub-leaf alike would have no end; no CPU has more caches than this.
@@ -72,7 +72,7 @@ fn cache(parameter: &CacheParameter, cpu: CpuId) -> Option<Cache> {
     })
 }
 
-/// The hypervisor's name as its CPUID leaf gives it; `None` if there is no such leaf.
+/// The hypervisor's name from its CPUID leaf; `None` if there is no such leaf.
 pub(super) fn hypervisor<R: CpuIdReader>(reader: R) -> Option<String> {
     let name = match Leaves::with_cpuid_reader(reader)
         .get_hypervisor_info()?

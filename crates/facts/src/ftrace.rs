@@ -7,7 +7,7 @@ use super::Root;
 /// Where tracefs is mounted, now and before 4.1.
 const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// More functions than this are not named.
+/// How many functions are named at most.
 const FUNCTIONS_NAMED: usize = 16;
 
 /// Tracers and events of all instances, functions that something is attached to, and probes.
@@ -54,7 +54,7 @@ fn instance_tracers(root: &Root, folder: &str) -> Vec<String> {
         .collect()
 }
 
-/// `schedule (1) R`: by their names; many are counted.
+/// The functions in a list with lines like `schedule (1) R`, by name; if there are many, their number.
 fn functions(root: &Root, folder: &str) -> Vec<String> {
     let text = root
         .read(&format!("{folder}/enabled_functions"))

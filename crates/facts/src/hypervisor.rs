@@ -2,7 +2,7 @@ use switchcost_record::Fact;
 
 use super::{Root, processor::Processor};
 
-/// What firmware tables of virtual machines say, with the hypervisor's name. Vendors of bare machines are not here.
+/// What firmware tables of virtual machines say, with the hypervisor's name. Vendors of physical machines are not listed.
 const FIRMWARE: [(&str, &str); 9] = [
     ("QEMU", "qemu or kvm"),
     ("KVM", "kvm"),
@@ -15,7 +15,7 @@ const FIRMWARE: [(&str, &str); 9] = [
     ("Parallels", "parallels"),
 ];
 
-/// The same for the device tree, from which machines without such tables are started.
+/// The same for the device tree, from which machines without firmware tables are started.
 const DEVICE_TREE: [(&str, &str); 3] = [("kvm", "kvm"), ("xen", "xen"), ("vmware", "vmware")];
 
 /// The hypervisor's name, or `none`: CPUID first, then what the kernel found, then the firmware's tables, then the device tree.
@@ -70,8 +70,8 @@ fn is_sold_bare(root: &Root) -> bool {
     product.ends_with(".metal") || product.contains(".metal-")
 }
 
-/// What a hypervisor says of itself, or the device by which QEMU hands files to its guest; and what QEMU and others call a board that
-/// is none.
+/// What a hypervisor says of itself in the device tree; or the device by which QEMU passes files to its guest; or the name by which
+/// QEMU and others call a virtual board.
 fn device_tree_hypervisor(root: &Root) -> Option<String> {
     let of_itself = root
         .line("/proc/device-tree/hypervisor/compatible")

@@ -12,7 +12,8 @@ const M2: Bytes = Bytes::mib(2);
 const M4: Bytes = Bytes::mib(4);
 const G1: Bytes = Bytes::mib(1024);
 
-/// More structures than any CPU lists; a hypervisor that answers every sub-leaf alike would have no end.
+/// The largest number of structures, more than any CPU lists. A hypervisor that answers every sub-leaf alike would otherwise have no
+/// end.
 const MOST_STRUCTURES: usize = 64;
 
 pub(super) fn tlbs<R: CpuIdReader>(leaves: &Leaves<R>) -> Vec<Tlb> {
@@ -34,8 +35,8 @@ pub(super) fn tlbs<R: CpuIdReader>(leaves: &Leaves<R>) -> Vec<Tlb> {
     }
 }
 
-/// One structure of leaf 18H, once for each page size that it takes. First-level TLBs that serve only loads or only
-/// stores are named data TLBs: the record has no finer word.
+/// The TLBs of one structure of leaf 18H, one for each page size that it takes. First-level TLBs for only loads or only stores are
+/// named data TLBs, because the record has no finer word.
 fn structure(tlb: &DatInfo) -> Vec<Tlb> {
     let kind = match tlb.cache_type() {
         DatType::DataTLB | DatType::LoadOnly | DatType::StoreOnly => TlbKind::Data,
@@ -67,7 +68,7 @@ fn structure(tlb: &DatInfo) -> Vec<Tlb> {
         .collect()
 }
 
-/// One descriptor of leaf 02H, for 64-bit CPUs from 2008 on; others yield nothing.
+/// The TLBs of one descriptor of leaf 02H, for 64-bit CPUs from 2008 on; none for others.
 fn descriptor(number: u8) -> Vec<Tlb> {
     use TlbKind::{Data, Instruction, Unified};
     let (level, kind, parts): (u32, TlbKind, &[(u32, Bytes)]) = match number {

@@ -12,8 +12,8 @@ use switchcost_units::CpuId;
 use super::Root;
 use super::cpu_time::busy_per_mille;
 
-/// How long the load is observed: a dozen ticks of a 250 Hz timer, and five of those that CPU time is counted in; short enough for the
-/// start of a run.
+/// How long the load is observed: a dozen ticks of a 250 Hz timer, and five of the ticks in which CPU time is counted, which is short
+/// enough for the start of a run.
 const OBSERVED: Duration = Duration::from_millis(50);
 
 /// Number of all interrupts of `cpu`; `None` if the table has no such column, or an invalid number.

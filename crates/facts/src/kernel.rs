@@ -7,7 +7,7 @@ use switchcost_units::Bytes;
 
 use super::{Root, status};
 
-/// No kernel configuration is longer unpacked; they have about 300 KiB.
+/// The longest unpacked configuration that is read. Kernel configurations have about 300 KiB.
 const LARGEST_CONFIG: u64 = 4 << 20;
 
 /// Release and version of the kernel: `6.18.1 #1 SMP PREEMPT_DYNAMIC`.
@@ -125,7 +125,8 @@ pub fn preemption(root: &Root, config: &Result<String, String>) -> Fact<String> 
     }
 }
 
-/// What debugfs marks, `none voluntary (full)`, else what the boot command line asks for, unless the kernel has no such model.
+/// The preemption model that debugfs marks, `none voluntary (full)`. Without it, the one that the boot command line asks for, unless
+/// the kernel does not have it.
 fn chosen(root: &Root, config: &Result<String, String>) -> Option<String> {
     let marked = root
         .line("/sys/kernel/debug/sched/preempt")

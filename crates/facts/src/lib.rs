@@ -103,7 +103,7 @@ pub fn manifest_at_once(root: &Root, slice_extension: Fact<bool>) -> HostManifes
     }
 }
 
-/// The CPU whose caches and governor stand for all.
+/// The CPU whose caches and governor represent all CPUs.
 fn first_usable(allowed: &[CpuId], online: &[CpuId]) -> CpuId {
     allowed
         .iter()

@@ -9,16 +9,16 @@ use crate::Root;
 /// One kind of limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
-    /// In the first column of `/proc/self/limits`.
+    /// The name of the limit in the first column of `/proc/self/limits`.
     row: &'static str,
-    /// In a sentence.
+    /// The name of the limit in a sentence.
     what: &'static str,
     /// Name of the limit as an option of prlimit(1): `--KEY`.
     pub key: &'static str,
     unit: Unit,
-    /// Less than this hinders the largest of what the verbs do.
+    /// A limit below this hinders the largest of what the subcommands do.
     least: u64,
-    /// The signals that it may end a process with.
+    /// The signals by which the limit may end a process.
     signals: &'static [i32],
 }
 
@@ -113,7 +113,7 @@ const LIMITS: [Limit; 9] = [
     ),
 ];
 
-/// The kernel does not hold root to it.
+/// The limit on processes. The kernel does not enforce it for root.
 const PROCESSES: Limit = limit(
     "Max processes",
     "processes of this user",
@@ -142,7 +142,7 @@ const fn limit(
 }
 
 impl Limit {
-    /// What is allowed of it; none if unlimited or unknown.
+    /// The limit; `None` if it is unlimited or unknown.
     fn value(&self, root: &Root) -> Option<u64> {
         read(root, self.row).ok().filter(|value| *value != u64::MAX)
     }
@@ -239,7 +239,8 @@ fn ending_below(root: &Root, status: ExitStatus) -> String {
     )
 }
 
-/// Stacks and memory are limited everywhere; only if these are tight they are suspects.
+/// The limits that may have ended a process. Stacks and memory are limited everywhere, so they are suspected only if their limits are
+/// low.
 fn suspects(root: &Root, status: ExitStatus) -> Vec<(Limit, String)> {
     let Some(signal) = status.signal() else {
         return Vec::new();

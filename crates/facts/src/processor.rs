@@ -28,7 +28,7 @@ impl Processor {
         )
     }
 
-    /// Revision of its microcode; a guest is shown what its hypervisor makes up.
+    /// The revision of the microcode. A guest is shown one that its hypervisor invents.
     pub(crate) fn microcode(&self) -> Option<String> {
         status::field_of(&self.text, "microcode").filter(|revision| !revision.is_empty())
     }
@@ -106,7 +106,7 @@ pub(crate) fn mitigations(root: &Root) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Whether hardware threads are on. A guest may be shown `off` by a host that has them.
+/// Whether hardware threads are on. A guest may see `off` although its host has them.
 pub(crate) fn is_smt_active(root: &Root) -> Fact<bool> {
     match root.line("/sys/devices/system/cpu/smt/active") {
         Ok(text) if text == "1" => Fact::Known(true),

@@ -5,17 +5,17 @@ use crate::{Root, status};
 /// The capabilities that measuring and observing can use, by their number in `linux/capability.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capability {
-    /// Locked memory.
+    /// Locking memory.
     IpcLock = 14,
-    /// To read of processes of others.
+    /// Reading about processes of other users.
     SysPtrace = 19,
     /// The old one, which most were split off from.
     SysAdmin = 21,
-    /// Real-time priority.
+    /// Taking real-time priority.
     SysNice = 23,
-    /// Counters.
+    /// Using counters.
     Perfmon = 38,
-    /// BPF.
+    /// Using BPF.
     Bpf = 39,
 }
 

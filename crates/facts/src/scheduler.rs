@@ -9,7 +9,7 @@ use super::kernel::{MODELS, has_option, option};
 /// Where debugfs has the scheduler's settings.
 const SETTINGS: &str = "/sys/kernel/debug/sched";
 
-/// Counts of extended time slices, if the kernel keeps them (CONFIG_RSEQ_STATS).
+/// The counts of extended time slices, if the kernel keeps them (CONFIG_RSEQ_STATS).
 const RSEQ_STATISTICS: &str = "/sys/kernel/debug/rseq/stats";
 
 pub(super) fn scheduler(
@@ -24,7 +24,7 @@ pub(super) fn scheduler(
     }
 }
 
-/// The models of debugfs, `none voluntary full (lazy)`, or else those that the configuration knows of.
+/// The preemption models in debugfs, `none voluntary full (lazy)`, or else those that the configuration has.
 fn preemption_models(root: &Root, config: &Result<String, String>) -> Fact<Vec<String>> {
     if let Ok(text) = root.line(&format!("{SETTINGS}/preempt")) {
         let models = text

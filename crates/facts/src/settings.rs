@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Root;
 
-/// Of those that do not begin with `sched_`: what is accounted, scanned or traced at switches and ticks.
+/// Settings that do not begin with `sched_` but matter: what is accounted, scanned or traced at switches and ticks.
 const OTHERS: [&str; 6] = [
     "ftrace_enabled",
     "nmi_watchdog",
@@ -14,7 +14,7 @@ const OTHERS: [&str; 6] = [
     "timer_migration",
 ];
 
-/// The scheduler's numbers in debugfs, under their names in this and in earlier kernels.
+/// The scheduler's numbers in debugfs, under their names in current and earlier kernels.
 const IN_DEBUGFS: [&str; 7] = [
     "base_slice_ns",
     "latency_ns",

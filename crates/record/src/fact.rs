@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 pub enum Fact<T> {
     /// The value that the machine reports.
     Known(T),
-    /// Not reported.
+    /// The machine does not report it.
     Unknown {
-        /// Why not.
+        /// Why it is not known.
         unknown: String,
     },
 }

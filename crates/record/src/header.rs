@@ -55,10 +55,11 @@ pub struct SharedCost {
     pub cost_per_mille: u32,
 }
 
-/// On an unshared core the additions take less than this times the least seen; with a neighbour, 1.15 times or more.
+/// On an unshared core the additions take less than this times the least time seen; with a neighbour, 1.15 times or more.
 const UNSHARED_WITHIN: f64 = 1.06;
 
-/// The same over the known ratio of such a core; it allows for the beginning and end of a probe.
+/// On an unshared core whose ratio of additions to chain is known, the measured ratio is less than this times the known one. It allows
+/// for the beginning and end of a probe.
 const UNSHARED_WITHIN_KNOWN: f64 = 1.15;
 
 impl CoreClock {
@@ -86,7 +87,7 @@ pub enum ControlOutcome {
     Applied,
     /// A flag turned the control off.
     TurnedOff,
-    /// Not available.
+    /// The machine does not have it.
     Refused {
         /// What was found.
         found: String,
@@ -179,16 +180,16 @@ pub enum SelfTestOutcome {
     Admitted,
     /// The instrument is not available.
     Unavailable {
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// The instrument gave another answer, and is not used.
     Wrong {
-        /// What it should have read at least.
+        /// The lowest correct reading.
         expected_low: u64,
-        /// What it should have read at most.
+        /// The highest correct reading.
         expected_high: u64,
-        /// What it read.
+        /// The reading.
         found: u64,
     },
 }

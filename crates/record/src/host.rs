@@ -63,9 +63,9 @@ pub struct Tlb {
     pub page_bytes: Bytes,
 }
 
-/// Entries of the smallest second-level TLB for base pages: Intel's Nehalem and AMD's K10, of 2008 and 2007, have 512, and all
-/// large cores since then as many or more (Fog, "Microarchitecture"; only the Atom Silvermont has 128). Hypervisors report
-/// what suits them: 128 entries were seen on a core that has 3072.
+/// Entries of the smallest second-level TLB for base pages. Intel's Nehalem and AMD's K10, of 2008 and 2007, have 512, and all large
+/// cores since then at least as many (Fog, "Microarchitecture"; only the Atom Silvermont has 128). Hypervisors may report less: 128
+/// entries were seen on a core that has 3072.
 const FEWEST_SECOND_LEVEL: u32 = 512;
 
 impl Tlb {

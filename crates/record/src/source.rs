@@ -17,7 +17,7 @@ const MOST_PIPED: u64 = 4 << 30;
 pub struct Source {
     path: PathBuf,
     by: NamedBy,
-    /// What came out of a pipe, which is read more than once.
+    /// The content of a pipe, which is read more than once.
     piped: Arc<OnceLock<File>>,
 }
 
@@ -113,13 +113,13 @@ fn is_fifo(path: &Path) -> io::Result<bool> {
     Ok(path.metadata()?.file_type().is_fifo())
 }
 
-/// Without waiting for who writes.
+/// Opens a FIFO without waiting for its writer.
 fn open_fifo(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     Ok(open(path, flags, Mode::empty())?.into())
 }
 
-/// Waits for who writes. A signal that is caught ends that, as it ends no other call that reads.
+/// Waits for the writer of a FIFO. A signal that is caught ends the wait; it ends no other read.
 fn await_data(fifo: &File) -> io::Result<()> {
     poll(&mut [PollFd::new(fifo, PollFlags::IN)], None)?;
     Ok(())

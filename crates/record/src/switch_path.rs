@@ -42,7 +42,7 @@ pub struct SwitchPath {
 }
 
 impl SwitchPath {
-    /// The same without the name of the control group, which says whose it is.
+    /// The same control group without its name, which says whose it is.
     pub(crate) fn redacted(self) -> Self {
         SwitchPath {
             control_group: Fact::unknown("it was to be left out (--redact)"),

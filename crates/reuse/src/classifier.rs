@@ -30,7 +30,8 @@ pub struct Arrival {
     pub age: Option<u32>,
 }
 
-/// Instructions that a core gets on by while a line comes from the next levels: some 50 cycles. A load that is begun later finds it done.
+/// Instructions that a core executes while a line comes from the next levels: some 50 cycles. A load that begins later finds the line
+/// there.
 const UNDER_WAY: u64 = 64;
 /// Instructions that are remembered; a power of two.
 const INSTRUCTIONS: usize = 1 << 10;
@@ -49,9 +50,9 @@ struct Step {
 pub struct Classifier {
     streams: Streams,
     steps: Vec<Step>,
-    /// When the first load of those under way from anywhere was begun, and how old its line was.
+    /// When the first load of the current group from anywhere began, and the age of its line.
     group: (u64, u32),
-    /// When instructions came last, and how old their line was.
+    /// When instructions were last fetched, and the age of their line.
     code: (u64, u32),
 }
 
@@ -88,7 +89,7 @@ impl Classifier {
         }
     }
 
-    /// How many lines its instruction has gone on by, in either direction, if that was the same once more.
+    /// How many lines the instruction moved by, in either direction, if it moved by the same number twice in a row.
     fn step(&mut self, arrival: &Arrival) -> Option<u64> {
         let step = &mut self.steps[place_of(arrival.instruction, INSTRUCTIONS)];
         if step.instruction != arrival.instruction {
@@ -110,15 +111,15 @@ impl Classifier {
         goes_on.then_some(lines)
     }
 
-    /// Whether instructions from as far came shortly before: a core fetches along the way that it foresees, without a stop, and no farther
-    /// than some of what it has still to run.
+    /// Whether instructions of the same distance came shortly before. A core fetches ahead along the path that it predicts, no farther
+    /// than some of the instructions that it has still to execute.
     fn is_fetched_ahead(&mut self, at: u64, age: u32) -> bool {
         let (last, before) = std::mem::replace(&mut self.code, (at, age));
         at - last <= UNDER_WAY && before > 0 && is_as_old(before, age)
     }
 
-    /// Whether a load from anywhere is under way, for as long, when this one is begun: the first of them waits for its line, and the
-    /// others with it (T. S. Karkhanis, J. E. Smith, "A first-order superscalar processor model", 2004).
+    /// Whether a load from anywhere is under way, for as long, when this one begins. The first of them waits for its line, and the
+    /// others wait with it (T. S. Karkhanis, J. E. Smith, "A first-order superscalar processor model", 2004).
     fn is_in_group(&mut self, at: u64, age: u32) -> bool {
         let (began, oldest) = self.group;
         if at - began <= UNDER_WAY && oldest > 0 && is_as_old(oldest, age) {

@@ -37,7 +37,7 @@ pub const MOST_LINES: usize = 1 << 20;
 pub const LINE_BITS: u32 = 6;
 /// Bits of the number of a line of 48 bits of address; the address space stands above.
 const NUMBER_BITS: u32 = 48 - LINE_BITS;
-/// Bit of an address that is set in the kernel's half, which is the same in all address spaces.
+/// The address bit that is set in the kernel's half, which is the same in all address spaces.
 const KERNEL_BIT: u32 = 47;
 /// Names in a profile: a shell script starts any number.
 const MOST_PROGRAMS: usize = 32;
@@ -97,7 +97,7 @@ impl Profiler {
         }
     }
 
-    /// The address space that runs, as it stands above the numbers of lines.
+    /// The address space that runs, as the bits above the numbers of lines.
     fn space(&self) -> u64 {
         u64::from(self.process().0) << NUMBER_BITS
     }
@@ -182,7 +182,7 @@ impl Profiler {
         }
     }
 
-    /// Counts what ran since the last mark for who ran it.
+    /// Credits what ran since the last mark to the program that ran it.
     fn credit(&mut self) {
         let ran = self.instructions - std::mem::replace(&mut self.credited, self.instructions);
         if ran > 0 {
@@ -227,7 +227,7 @@ impl Profiler {
     }
 }
 
-/// Those that are the same file together, most instructions first.
+/// The programs, with those of the same file added up, most instructions first.
 fn programs(ran: &BTreeMap<ProcessId, Ran>) -> Vec<Program> {
     let mut by_file: BTreeMap<(String, Option<String>), u64> = BTreeMap::new();
     for Ran {

@@ -16,7 +16,7 @@ const FIRST_AGE_BITS: u32 = 14;
 const AGES: usize = 13;
 const KINDS: usize = 7;
 
-/// Uses by how many intervals there are since the use before: those with 1, with 2, with 3 or 4, with 5 to 8 ...
+/// Uses by how many intervals lie since the use before: 1, 2, 3 to 4, 5 to 8 and so on.
 #[derive(Clone, Copy, Debug, Default)]
 struct ByGap {
     uses: [u64; TIMES + 1],
@@ -30,8 +30,8 @@ impl ByGap {
         self.gaps[place] += gap;
     }
 
-    /// Of how many cuts a use was the first within so many intervals: of as many as there are in its gap, or in the time if that is
-    /// shorter. Summed over all uses.
+    /// Summed over all uses: for how many cuts a use was the first within 2^`time` intervals. That is the number of intervals in its
+    /// gap, or 2^`time` if that is less.
     fn firsts(&self, time: usize) -> u64 {
         let shorter: u64 = self.gaps[..=time].iter().sum();
         let longer: u64 = self.uses[time + 1..].iter().sum();
@@ -77,8 +77,8 @@ impl OverCuts {
         }
     }
 
-    /// Windows in whose interval both uses lie have counted the line already: those of more intervals than the highest bit in which their
-    /// numbers differ.
+    /// Counts a use whose interval number differs from that of the use before in the bits `differ`. Windows that hold both intervals,
+    /// those longer than the highest such bit, have counted the line already.
     fn count(&mut self, differ: u64) {
         let windows = ((u64::BITS - differ.leading_zeros()) as usize).min(TIMES);
         self.windows[..windows]
@@ -94,7 +94,7 @@ impl OverCuts {
         }
     }
 
-    /// Times that fit often enough into what ran: windows that its end cuts short are one in sixteen at most.
+    /// The number of times for which enough windows fit what ran: at most one window in sixteen is cut short by the end.
     pub(crate) fn times(&self) -> usize {
         (1..TIMES)
             .find(|time| 16 << time > self.cuts)
@@ -105,7 +105,7 @@ impl OverCuts {
         (0..self.times()).map(|time| CUT << time).collect()
     }
 
-    /// Those of the first interval begin with the program.
+    /// The means over all cuts. The windows of the first interval begin with the program.
     fn mean(&self, by_gap: &ByGap) -> Vec<f64> {
         let cuts = (self.cuts + 1) as f64;
         (0..self.times())
@@ -162,7 +162,7 @@ impl OverCuts {
     }
 }
 
-/// By their numbers.
+/// The kinds, by number.
 const KIND_NAMES: [Kind; KINDS] = [
     Kind::Sequential,
     Kind::Strided,
@@ -178,7 +178,7 @@ fn age_class(lines: u32) -> usize {
     (bits.saturating_sub(FIRST_AGE_BITS) as usize).min(AGES - 1)
 }
 
-/// To a thousandth of a line.
+/// A number rounded to a thousandth of a line.
 fn rounded(lines: f64) -> f64 {
     (lines * 1e3).round() / 1e3
 }

@@ -23,7 +23,7 @@ impl Quantiles {
         self.all += 1;
     }
 
-    /// What this share of all is not above.
+    /// The value that this share of all values does not exceed.
     pub(crate) fn value_at(&self, share: f64) -> f64 {
         let rank = (self.all as f64 * share).ceil().max(1.0) as u64;
         let mut below = 0;

@@ -11,12 +11,12 @@ use crate::tree::Tree;
 pub(crate) struct Use {
     /// The number of this interval.
     pub(crate) interval: u32,
-    /// The interval of its use before, and how many other lines were used since; none if it is new.
+    /// The interval of the use before, and how many other lines were used since; `None` if the line is new.
     pub(crate) before: Option<(u32, u32)>,
 }
 
 impl Use {
-    /// Lines used since it was used last, with itself: as many as a cache has to hold for it to be found.
+    /// How many lines were used since its last use, itself included: as many as a cache must hold for it to be found.
     pub(crate) fn age(&self) -> Option<u32> {
         self.before.map(|(_, others)| others + 1)
     }
@@ -30,7 +30,7 @@ const FEW: usize = 1 << 12;
 #[derive(Clone, Copy, Debug)]
 struct Line {
     key: u64,
-    /// Where it was used last: the interval, there how late, and since its end the place in the order.
+    /// The line's last use: its interval, how late in it, and after the interval's end its position in the order.
     interval: u32,
     late: u32,
     place: u32,
@@ -49,7 +49,7 @@ pub(crate) struct Recency {
     lines: Vec<Line>,
     free: Vec<u32>,
     numbers: FxHashMap<u64, u32>,
-    /// Of each place, who had it last.
+    /// By position: the line that was there last.
     order: Vec<u32>,
     tree: Tree,
     interval: u32,
@@ -59,7 +59,7 @@ pub(crate) struct Recency {
 }
 
 impl Recency {
-    /// For so many lines at most.
+    /// A table for at most `most` lines.
     pub(crate) fn new(most: usize) -> Recency {
         Recency {
             most,
@@ -82,7 +82,7 @@ impl Recency {
         }
     }
 
-    /// Uses a line; what it is if this is the first use since the cut.
+    /// Notes the use of a line. Returns it if it is the first since the cut.
     #[inline]
     pub(crate) fn touch(&mut self, key: u64) -> Option<Use> {
         self.late += 1;
@@ -164,13 +164,13 @@ impl Recency {
         self.late = 0;
     }
 
-    /// What memory goes with.
+    /// The number of positions, to which memory is proportional.
     #[cfg(test)]
     pub(crate) fn places(&self) -> usize {
         self.tree.places() + self.lines.len()
     }
 
-    /// Moves all lines to the front of the order, but for the oldest, if there are too many with those that come.
+    /// Moves all lines to the front of the order, and drops the oldest if there are too many together with those that come.
     fn close_ranks(&mut self, coming: usize) {
         let standing: Vec<u32> = (0..self.order.len())
             .filter(|place| {
@@ -201,7 +201,7 @@ fn place_of(key: u64) -> usize {
     (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - RECENT.trailing_zeros())) as usize
 }
 
-/// So many lines in bytes.
+/// The size of this many lines in bytes.
 pub(crate) fn bytes(lines: u32) -> u64 {
     u64::from(lines) << LINE_BITS
 }

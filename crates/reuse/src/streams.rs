@@ -3,9 +3,9 @@
 /// Streams that are followed at a time: as many as the prefetchers of a core follow, about (Intel, "Optimization Reference Manual",
 /// on the streamer: 32, one a page).
 const FOLLOWED: usize = 32;
-/// From this line of a stream on the next one is fetched ahead.
+/// From this line of a stream on, the next one is fetched ahead.
 const TRAINED: u32 = 3;
-/// A line that has been away for less is in a first level: an access to it asks no other level.
+/// A line that was away for less than this is in a first level, and an access to it asks no other level.
 const HOT: u32 = 256;
 
 #[derive(Clone, Copy, Debug)]
@@ -16,12 +16,13 @@ struct Stream {
     lines: u32,
 }
 
-/// Those whose lines are mostly in a first level, and the others, which they would crowd out; each in order of their last lines.
+/// The streams whose lines are mostly in a first level, and the others, which those would crowd out. Each list is in the order of last
+/// lines.
 #[derive(Debug, Default)]
 pub(crate) struct Streams([Vec<Stream>; 2]);
 
 impl Streams {
-    /// Whether a line is fetched ahead; it was away for so long.
+    /// Continues a stream with a line of age `age`. Returns whether the line is fetched ahead.
     pub(crate) fn go_on(&mut self, line: u64, age: u32) -> bool {
         let streams = &mut self.0[usize::from(age >= HOT)];
         let is_next =

@@ -7,7 +7,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// With so many places, of which the first few are marked.
+    /// A tree with `places` positions, of which the first `marked` are marked.
     pub(crate) fn new(places: usize, marked: usize) -> Tree {
         let mut sums = vec![0; places + 1];
         for at in 1..=places {

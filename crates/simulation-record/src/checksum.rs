@@ -7,13 +7,13 @@ use xxhash_rust::xxh3::Xxh3;
 /// The key of the checksum in the footer; the last key there.
 pub(crate) const CHECKSUM_KEY: &str = "switchcost.record.checksum.xxh3";
 
-/// The value while it is not known.
+/// The value while the checksum is not yet known.
 pub(crate) const NO_CHECKSUM: &str = "0000000000000000";
 
 /// Bytes between the key and the value in the footer: Thrift's field header and the length of the value.
 const VALUE_HEADER: [u8; 2] = [0x18, NO_CHECKSUM.len() as u8];
 
-/// Where the checksum stands in a footer, counted from the footer's beginning.
+/// The position of the checksum in a footer, from the footer's beginning.
 pub(crate) fn find(footer: &[u8]) -> Option<usize> {
     let marker = [CHECKSUM_KEY.as_bytes(), &VALUE_HEADER].concat();
     let at = footer
@@ -23,7 +23,7 @@ pub(crate) fn find(footer: &[u8]) -> Option<usize> {
     (at + NO_CHECKSUM.len() <= footer.len()).then_some(at)
 }
 
-/// The checksum of a file whose checksum stands at `at`, as the text that stands there.
+/// The checksum of a file whose checksum is at `at`, as text.
 pub(crate) fn compute(file: &mut (impl Read + Seek), at: u64) -> io::Result<String> {
     file.seek(SeekFrom::Start(0))?;
     let mut hasher = Xxh3::new();
@@ -41,7 +41,7 @@ pub(crate) fn write(file: &mut (impl Read + Write + Seek), at: u64) -> io::Resul
     file.write_all(checksum.as_bytes())
 }
 
-/// At most `limit` bytes from here on.
+/// Hashes at most `limit` bytes from the current position on.
 fn add(file: &mut impl Read, limit: u64, hasher: &mut Xxh3) -> io::Result<()> {
     let mut buffer = vec![0; 1 << 20];
     let mut limited = file.take(limit);

@@ -7,7 +7,7 @@ use parquet::schema::types::{Type, TypePtr};
 
 use switchcost_design::result::{Interval, OfOthers, Simulation};
 
-/// How wide a number is. In the file 16 and 32 bits are INT32, 64 bits INT64, both marked as without sign.
+/// How wide a number is. In the file 16 and 32 bits are INT32, and 64 bits INT64, both marked as unsigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Width {
     Bits16,
@@ -41,9 +41,9 @@ pub(crate) enum Content {
     Optional(fn(&Interval) -> Option<u64>, fn(&mut Interval, Option<u64>)),
     /// A number derived from an index, for other readers.
     Looked(fn(&Simulation, &Interval) -> u32),
-    /// A text derived from an index, by the table and the index in it.
+    /// A text derived from an index: the table, and the function that gives the index.
     Text(Table, fn(&Interval) -> usize),
-    /// Whether a switch was voluntary, by its cause.
+    /// Whether a switch was voluntary, by the index of its cause.
     Voluntary(fn(&Interval) -> usize),
 }
 
@@ -57,7 +57,7 @@ pub(crate) enum Table {
 }
 
 impl Table {
-    /// Its texts; `None` if an entry has none.
+    /// The column's texts; `None` for an entry that has none.
     pub(crate) fn texts(self, head: &Simulation) -> Vec<Option<&str>> {
         match self {
             Table::Designs => head
@@ -130,7 +130,7 @@ const fn voluntary(name: &'static str, index: fn(&Interval) -> usize) -> Column 
     }
 }
 
-/// All of these are there, or none is.
+/// Sets one of the counts of others, if the file has it. A file has all of these columns, or none.
 fn set_of_others(
     interval: &mut Interval,
     value: Option<u64>,
@@ -141,7 +141,7 @@ fn set_of_others(
     }
 }
 
-/// All columns, in the order of the file. The values that are set were written from the same field, so they fit it.
+/// All columns, in the file's order. Values that are set were written from the same field, so they fit it.
 pub(crate) const COLUMNS: [Column; 25] = [
     text("design", Table::Designs, |t| usize::from(t.design)),
     number(

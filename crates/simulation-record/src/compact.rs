@@ -13,7 +13,7 @@ pub(crate) type Fault = &'static str;
 
 const CUT: Fault = "a structure that does not end";
 
-/// Kinds of values, as the encoding numbers them.
+/// Kinds of values, by the numbers of the encoding.
 const TRUE: u8 = 1;
 const FALSE: u8 = 2;
 const BYTE: u8 = 3;
@@ -38,7 +38,7 @@ pub(crate) enum Kind {
     Binary,
     List(&'static Kind),
     Struct(Shape),
-    /// Parquet has such a field, but no record of ours does.
+    /// Parquet has such a field, but our records have not.
     Unused,
 }
 
@@ -64,11 +64,11 @@ impl Kind {
 /// Called with the numbers of the fields on the way to an integer, outermost first, and the integer.
 pub(crate) type Visit<'a> = &'a mut dyn FnMut(&[i16], i64);
 
-/// Structures in lists take this many bytes of a footer, at least and on average. The Parquet reader sets some hundred bytes
-/// aside for each, before it has read one.
+/// The least number of bytes of a footer that structures in lists take on average. The Parquet reader allocates some hundred bytes for
+/// each before it has read one.
 const STRUCTURE_BYTES: u64 = 16;
 
-/// Walks one structure and returns how many bytes it takes.
+/// Walks one structure. Returns how many bytes it takes.
 pub(crate) fn walk(bytes: &[u8], shape: Shape, visit: Visit<'_>) -> Result<usize, Fault> {
     let structures = bytes.len() as u64 / STRUCTURE_BYTES;
     let mut walker = Walker {
@@ -83,7 +83,7 @@ pub(crate) fn walk(bytes: &[u8], shape: Shape, visit: Visit<'_>) -> Result<usize
 
 struct Walker<'a> {
     rest: &'a [u8],
-    /// So many more may stand in lists.
+    /// How many more structures may be in lists.
     structures: u64,
     path: Vec<i16>,
     visit: Visit<'a>,

@@ -13,10 +13,14 @@ pub(crate) const FOOTER_LIMIT_BYTES: usize = 64 << 20;
 
 const MAGIC: [u8; 4] = *b"PAR1";
 
-/// After the footer: its length and the magic.
+/// Bytes after the footer: its length and the magic.
 const TAIL_BYTES: u64 = 8;
 
-/// Where the footer begins, and its bytes; or why this is no Parquet file.
+/// The position and bytes of the footer.
+///
+/// # Errors
+///
+/// Why this is no Parquet file.
 pub(crate) fn footer_of(
     file: &mut (impl Read + Seek),
 ) -> io::Result<Result<(u64, Vec<u8>), String>> {
@@ -49,8 +53,8 @@ pub(crate) fn footer_of(
     Ok(Ok((start, footer)))
 }
 
-/// Whether a footer is one structure and nothing more, and its schema flat: the Parquet reader follows groups inside each
-/// other until its stack ends.
+/// Checks that a footer is one structure and nothing more, with a flat schema: the Parquet reader follows nested groups until its stack
+/// ends.
 pub(crate) fn check_shape(footer: &[u8]) -> Result<(), String> {
     let mut groups = 0;
     let length = compact::walk(footer, FOOTER, &mut |path, value| {

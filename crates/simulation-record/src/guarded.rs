@@ -11,7 +11,7 @@ thread_local! {
     static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs the reader; of a panic it says what that said.
+/// Runs the reader. A panic becomes an error with its message.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     keep_panics_quiet();
     IS_GUARDED.set(true);
@@ -20,7 +20,7 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, 
     outcome.unwrap_or_else(|panic| Err(panic_text(&*panic)))
 }
 
-/// Those of a guarded thread: all others are shown as before.
+/// Keeps the panics of guarded threads from being shown. Those of other threads are shown as before.
 fn keep_panics_quiet() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

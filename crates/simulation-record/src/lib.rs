@@ -5,7 +5,7 @@
 //! any of it is used. Nothing here knows how a number comes about, or what is made of it.
 #![doc = include_str!("../README.md")]
 
-/// What to choose if a record cannot be written.
+/// The advice for a record that cannot be written.
 const ANOTHER_PLACE: &str = "another place with --record";
 
 mod checksum;

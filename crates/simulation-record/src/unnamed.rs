@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use switchcost_record::Readers;
 use tempfile::NamedTempFile;
 
-/// A file that is to be. Dropped, it leaves nothing.
+/// A file that is not finished. Dropped, it leaves nothing.
 pub(crate) enum Draft {
     Unnamed(File),
     /// A named file, if the file system has no unnamed files.
@@ -40,7 +40,7 @@ impl Draft {
         }
     }
 
-    /// Gives it its name, which must be free.
+    /// Gives the file its name, which must be free.
     pub(crate) fn keep(self, path: &Path) -> io::Result<()> {
         match self {
             Draft::Unnamed(file) => Ok(linkat(

@@ -8,7 +8,7 @@ use crate::error::{Part, UnrealisableDesign};
 
 /// Fills before a stream begins: of lines of 4 bytes, all of a page.
 const RUNS: RangeInclusive<u32> = 1..=1024;
-/// Of prefetchers: lines and strides beyond a page of lines of 4 bytes lead nowhere.
+/// The entries of prefetchers, and their lines and strides: more would lead beyond a page of lines of 4 bytes.
 const ENTRIES: RangeInclusive<u32> = 1..=65_536;
 const DEGREES: RangeInclusive<u32> = 1..=64;
 const DISTANCES: RangeInclusive<u32> = 1..=1024;

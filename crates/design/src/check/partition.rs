@@ -6,7 +6,7 @@ use crate::{Level, Partition};
 
 /// Bits of a capacity bitmask.
 const MOST_PARTITIONED_WAYS: u64 = 64;
-/// More than any processor has classes of service.
+/// The largest number of masks: more than any processor has classes of service.
 const MOST_CLASSES: usize = 64;
 
 pub(super) fn check(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {

@@ -14,7 +14,7 @@ pub struct ProcessMisses {
 }
 
 impl ProcessMisses {
-    /// What was missed since `before`, which is of the same process; nothing of one that was not there.
+    /// The misses since `before`, which is of the same process; zero for a process that was not there before.
     pub(crate) fn since(mut self, before: Option<&ProcessMisses>) -> ProcessMisses {
         for (now, then) in self
             .misses

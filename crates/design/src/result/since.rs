@@ -65,7 +65,7 @@ fn process_misses_since(now: Vec<ProcessMisses>, before: &[ProcessMisses]) -> Ve
         .collect()
 }
 
-/// Both are in the same order, and none goes away.
+/// The lines lost since `before`. Both lists have the same order, and no entry disappears.
 fn lost_lines(now: Vec<LostLines>, before: &[LostLines]) -> Vec<LostLines> {
     let mut before = before.iter().peekable();
     let since = |now: LostLines| {
@@ -85,7 +85,7 @@ fn lost_lines(now: Vec<LostLines>, before: &[LostLines]) -> Vec<LostLines> {
         .collect()
 }
 
-/// Both are in the same order, and no pair goes away.
+/// The evictions since `before`. Both lists have the same order, and no pair disappears.
 fn evictions(now: Vec<Eviction>, before: &[Eviction]) -> Vec<Eviction> {
     let mut before = before.iter().peekable();
     let since = |now: Eviction| {
@@ -125,7 +125,7 @@ impl HierarchyCounts {
     }
 }
 
-/// What was counted since `before`. Every field stands here: the first ones stay, those after the semicolon are counted.
+/// The counts since `before`. Every field must be named: those before the semicolon are kept, those after it subtracted.
 macro_rules! since {
     ($($kind:ident { $($kept:ident),*; $($counted:ident),+ $(,)? })+) => {$(
         impl $kind {

@@ -20,7 +20,7 @@ pub struct Event {
 /// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// One left the CPU, and another got it.
+    /// One task left the CPU, and another got it.
     Switch {
         /// Why the one left, in the bits of the kernel's own event (`prev_state` of sched_switch): 0 and 0x100 could have run on.
         state: u32,

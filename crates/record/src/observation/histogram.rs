@@ -80,7 +80,7 @@ pub fn bucket_of(time: Nanos, buckets: usize) -> usize {
     at.min(buckets.saturating_sub(1))
 }
 
-/// Where a bucket begins.
+/// The lower end of a bucket.
 fn start(at: usize) -> Nanos {
     let Some(half) = at.checked_sub(1) else {
         return Nanos(0);
