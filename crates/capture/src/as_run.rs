@@ -29,13 +29,13 @@ use task_monitor::TaskMonitor;
 
 /// While nothing rings: how long until the flags and the kernel are looked at again.
 const TIMEOUT: Duration = Duration::from_millis(50);
-/// Where there is always something to read, the kernel is asked as often for the dead.
+/// If there is always something to read, the kernel is asked this often for tasks that have ended.
 const LONGEST_WITHOUT_LOOK: Duration = Duration::from_millis(250);
-/// The same, if a task that has the answer is about to run.
+/// How long until the flags and the kernel are looked at again, if a task that has the answer is about to run.
 const SHORT_PAUSE: Duration = Duration::from_micros(200);
-/// So long tasks have to end their last runs.
+/// How long tasks may take to end their last runs.
 const LONGEST_STOP: Duration = Duration::from_secs(5);
-/// A task that sleeps so long in the middle of a run was stopped: the others are not to wait for it.
+/// A task that sleeps this long in the middle of a run was stopped, and the others do not wait for it.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
 /// The run that is being decoded, or was last.
@@ -47,7 +47,7 @@ struct Run {
     left: Option<Left>,
 }
 
-/// What the kernel has counted, and how much of that are switches in the trace.
+/// The switches that the kernel counted, and how many of them are in the trace.
 #[derive(Debug, Default)]
 struct Account {
     counted: u64,
@@ -62,7 +62,7 @@ struct Launch {
     since: Instant,
 }
 
-/// Why the loop ended before all tasks did, or that it failed.
+/// Why the loop ended before all tasks did, or its error.
 enum Halt<E: std::error::Error + 'static> {
     Ending(Ending),
     Failed(Failure<E>),
@@ -86,13 +86,13 @@ impl<E: std::error::Error + 'static> From<Stopped<E>> for Halt<E> {
     }
 }
 
-/// What is known at the end.
+/// What is known at the end of a capture.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) ending: Ending,
     pub(crate) statuses: Vec<Option<ExitStatus>>,
     pub(crate) warnings: Vec<String>,
-    /// How often the kernel took the CPU from a task without another one getting it.
+    /// How often the kernel took the CPU from a task without giving it to another traced task.
     pub(crate) switches_elsewhere: u64,
 }
 
@@ -109,9 +109,9 @@ pub(crate) struct AsRun<'a, 'd, T> {
     run: Option<Run>,
     /// Stamp of the youngest run so far.
     newest: u64,
-    /// By slot: whether it was asleep before its present run, or is.
+    /// By slot: whether the task was asleep before its present run, or is asleep.
     sleepers: HashMap<u32, bool>,
-    /// Open runs, by their stamps, that nothing waits for.
+    /// The stamps of open runs for which nothing waits.
     suspended: Vec<u64>,
     stuck_since: Option<Instant>,
     last_poll: Instant,
@@ -213,7 +213,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         }
     }
 
-    /// Ends the loop if the caller or a task wants it.
+    /// Ends the loop if the caller or a task requests it.
     fn check(&self) -> Result<(), Halt<T::Error>> {
         if self.stop.load(SeqCst) {
             return Err(Halt::Ending(Ending::Interrupted));
@@ -254,7 +254,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
             .min()
     }
 
-    /// Decodes a buffer. False if it cannot be said yet why the task before lost the CPU.
+    /// Decodes a buffer. Returns false if it cannot be said yet why the task before lost the CPU.
     fn take(&mut self, full: &Full) -> Result<bool, Halt<T::Error>> {
         let words = self.ring.words(full);
         let is_new = self
@@ -278,7 +278,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         Ok(true)
     }
 
-    /// How the run begins; none if it is the rest of one that was not waited for, or that such a one has cut in two.
+    /// How the run begins; `None` for the rest of a run that was not waited for, or of a run that such a one cut in two.
     fn stamp(&self, full: &Full, words: &[AtomicU64]) -> Result<Option<Stamp>, Halt<T::Error>> {
         let stamp = Stamp::read(words);
         if stamp.is_none() && full.stamp > self.newest {
@@ -328,7 +328,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         Ok(())
     }
 
-    /// Has every task end its run, and takes what they have written until then.
+    /// Makes every task end its run, and takes what the tasks have written until then.
     fn wind_down(&mut self) -> Result<(), Halt<T::Error>> {
         self.ring.u32_at(header::IS_STOPPING).store(1, SeqCst);
         let deadline = Instant::now() + LONGEST_STOP;

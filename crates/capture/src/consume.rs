@@ -11,19 +11,19 @@ use crate::ring::Ring;
 
 /// How long the consumer sleeps if nothing wakes it.
 const TIMEOUT: Duration = Duration::from_millis(50);
-/// So often it naps before it has itself woken: to wake it costs the traced program time, which fills a buffer in about
-/// as long as a nap.
+/// How many short sleeps the consumer takes before it asks to be woken. Waking it costs the traced program time, and filling a buffer
+/// takes about as long as one short sleep.
 const NAPS: u32 = 3;
 const NAP: Duration = Duration::from_micros(300);
 
-/// Reads buffers.
+/// A reader of buffers.
 pub(crate) trait Read {
     type Error: std::error::Error + 'static;
 
-    /// In their order.
+    /// Reads a buffer. Buffers come in order.
     fn buffer(&mut self, order: u64, words: &[AtomicU64]) -> Result<(), Failure<Self::Error>>;
 
-    /// There is none to read. Returns whether there was anything else to do.
+    /// Called when there is no buffer to read. Returns whether there was other work to do.
     fn use_time(&mut self) -> bool;
 }
 
@@ -39,7 +39,7 @@ impl<T: Take<Error: std::error::Error + 'static>> Read for Decoder<'_, T> {
     }
 }
 
-/// So many words.
+/// A number of words.
 pub(crate) struct Written(pub(crate) u64);
 
 impl Read for Written {
@@ -55,7 +55,7 @@ impl Read for Written {
     }
 }
 
-/// Has buffers read in their order until the controller has finished and all are read.
+/// Has buffers read in order until the controller has finished and all are read.
 pub(crate) fn consume<R: Read>(
     ring: &Ring,
     end_flags: &EndFlags,

@@ -40,18 +40,18 @@ pub(crate) struct Outcome {
 
 /// While nothing rings: how long until the flags and the kernel are looked at again.
 const TIMEOUT: Duration = Duration::from_millis(50);
-/// So often the kernel is asked again at once, if a task is on its way; then after pauses.
+/// How often the kernel is asked again at once while a task is on its way; after that there are pauses.
 const EAGER_LOOKS: u32 = 40;
 const SHORT_PAUSE: Duration = Duration::from_micros(30);
 const LONG_PAUSE: Duration = Duration::from_millis(1);
-/// While a task is on its way: after so many looks at it, at everything else, too.
+/// While a task is on its way, everything else is looked at after this many looks at that task.
 const LOOKS_AROUND: u32 = 512;
 pub(crate) const LONGEST_START: Duration = Duration::from_secs(60);
 pub(crate) const LONGEST_END: Duration = Duration::from_secs(20);
-/// So long a task may still come whose maker is gone.
+/// How long a task may take to appear after its creator is gone.
 pub(crate) const LONGEST_BIRTH: Duration = Duration::from_secs(2);
-/// Who is found stopped so often in a row, [`TIMEOUT`] apart, is alone in that: if all of a capture is stopped and continued, we are, too,
-/// and the order stays what it would have been.
+/// How often in a row, [`TIMEOUT`] apart, a task must be found stopped before it counts as stopped alone. If a whole capture is stopped
+/// and continued, the controller is, too, and the order stays as it would have been.
 const LOOKS_AT_STOPPED: u32 = 20;
 /// A period fills a part of a buffer at most.
 const LONGEST_PERIOD: Duration = Duration::from_secs(5);
@@ -70,22 +70,22 @@ pub(crate) struct Control<'a> {
     switches: u64,
     pace: Pace,
     warnings: Vec<String>,
-    /// So often in a row the task that has the CPU was found stopped.
+    /// How often in a row the task that has the CPU was found stopped.
     looks_at_stopped: u32,
-    /// The process that was stopped in its turn and could not be made to leave.
+    /// The process that was stopped in its turn and could not be made to leave the CPU.
     held_by: Option<u32>,
 }
 
 /// A wait for a decision.
 #[derive(Default)]
 struct Wait {
-    /// So often was looked in vain.
+    /// The number of looks without result.
     looks: u32,
-    /// Since when a task is on its way.
+    /// When the task that is on its way was first waited for.
     since: Option<Instant>,
 }
 
-/// Why the loop ended before all tasks did, or that it failed.
+/// Why the loop ended before all tasks did, or its error.
 enum Halt {
     Ending(Ending),
     Failed(CaptureError),
@@ -144,7 +144,7 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Makes the running task give the CPU up, so that what it has written is not lost.
+    /// Makes the running task give up the CPU, so that what it has written is not lost.
     fn await_end_of_period(&mut self) {
         let Some(slot) = self.scheduler.running() else {
             return;
@@ -214,7 +214,7 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Starts a command and waits until it wants its first turn.
+    /// Starts a command and waits until it requests its first turn.
     fn launch(&mut self, command: u32) -> Result<(), Halt> {
         self.programs.launch(command)?;
         let deadline = Instant::now() + LONGEST_START;
@@ -249,7 +249,7 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Ends the loop if the caller, the consumer or a task wants it.
+    /// Ends the loop if the caller, the consumer or a task requests it.
     fn check(&self) -> Result<(), Halt> {
         if self.stop.load(SeqCst) || self.end_flags.is_aborted() {
             return Err(Halt::Ending(Ending::Interrupted));
@@ -339,7 +339,7 @@ impl<'a> Control<'a> {
         self.look_after_stopped()
     }
 
-    /// A task that has been stopped in its turn, by another that is not traced, leaves the CPU all the same.
+    /// Takes the CPU from a task that an untraced task stopped in its turn.
     fn look_after_stopped(&mut self) -> Result<(), Halt> {
         let Some(slot) = self.scheduler.running() else {
             return Ok(());
@@ -387,7 +387,7 @@ impl<'a> Control<'a> {
         self.give_turn(slot, budget)
     }
 
-    /// The turn of a task that is alone does not end.
+    /// Gives a task its turn. The turn of a task that is alone does not end.
     fn give_turn(&mut self, slot: u32, budget: Option<u64>) -> Result<(), Halt> {
         self.ring
             .u32_at(header::IS_ALONE)
@@ -453,14 +453,14 @@ impl<'a> Control<'a> {
     }
 }
 
-/// What is said of a process that ended without a word.
+/// The message for a process that ended unexpectedly in its turn.
 pub(crate) fn killed_in_its_turn(pid: u32) -> String {
     format!(
         "process {pid} was killed while it ran, or Valgrind gave it up (see its message): what it did last is not in the trace"
     )
 }
 
-/// What is said of a process that holds the others up.
+/// The message for a process that is stopped and holds up the others.
 fn stopped_in_its_turn(pid: u32, error: &std::io::Error) -> String {
     format!(
         "process {pid} was stopped while it ran, by one that is not traced, and could not be made to leave the CPU ({error}): the others waited \
@@ -468,7 +468,7 @@ fn stopped_in_its_turn(pid: u32, error: &std::io::Error) -> String {
     )
 }
 
-/// What is said of a process that ended in the middle of an exec.
+/// The message for a process that ended in the middle of an exec.
 pub(crate) fn lost_in_exec(pid: u32) -> String {
     format!(
         "process {pid} ended while it started another program: Valgrind could not run that; see its message"

@@ -75,7 +75,7 @@ pub(crate) enum Stopped<E> {
     Refused(E),
 }
 
-/// Turns words into blocks and marks, and gives them to who takes them.
+/// Decodes words into blocks and marks, and passes them on.
 pub(crate) struct Decoder<'a, T> {
     take: &'a mut T,
     slots: Slots,
@@ -89,7 +89,7 @@ pub(crate) struct Decoder<'a, T> {
 }
 
 impl<'a, T: Take> Decoder<'a, T> {
-    /// `names` are those of the commands, in the order of their start.
+    /// A decoder. `names` are those of the commands, in the order of their start.
     pub(crate) fn new(names: Vec<Vec<u8>>, take: &'a mut T) -> Self {
         Decoder {
             take,
@@ -104,7 +104,7 @@ impl<'a, T: Take> Decoder<'a, T> {
         }
     }
 
-    /// Takes nothing after so many switches.
+    /// Limits the decoder to this many switches.
     pub(crate) fn up_to(self, most_switches: Option<u64>) -> Self {
         Decoder {
             most_switches,
@@ -112,7 +112,7 @@ impl<'a, T: Take> Decoder<'a, T> {
         }
     }
 
-    /// Whether it takes no more.
+    /// Whether the limit of switches is reached.
     pub(crate) fn has_all(&self) -> bool {
         self.most_switches.is_some_and(|most| self.switches >= most)
     }
@@ -122,7 +122,7 @@ impl<'a, T: Take> Decoder<'a, T> {
         self.switches
     }
 
-    /// The same, and those from no task to one.
+    /// Switches so far, including those from no task to a task.
     pub(crate) fn count_all_switches(&self) -> u64 {
         self.all_switches
     }
@@ -141,7 +141,7 @@ impl<'a, T: Take> Decoder<'a, T> {
         self.buffer_from(order, words, 0)
     }
 
-    /// The same, from a word on.
+    /// Decodes a buffer from the word `from` on.
     pub(crate) fn buffer_from(
         &mut self,
         order: u64,
@@ -183,7 +183,7 @@ impl<'a, T: Take> Decoder<'a, T> {
         Ok(())
     }
 
-    /// For when there is no buffer to decode. Returns whether anything was done.
+    /// Called when there is no buffer to decode. Returns whether anything was done.
     pub(crate) fn use_time(&mut self) -> bool {
         self.take.use_time()
     }
@@ -193,7 +193,8 @@ impl<'a, T: Take> Decoder<'a, T> {
         self.take.flush()
     }
 
-    /// Decodes a block that is not as simple as most, as if a masked move leaves some addresses out; returns its length.
+    /// Decodes a block that needs special treatment, for example because a masked move omits some addresses. Returns its length in
+    /// words.
     #[cold]
     fn guarded(
         &mut self,
@@ -244,7 +245,7 @@ impl<'a, T: Take> Decoder<'a, T> {
         }
     }
 
-    /// Decodes a record other than a block; returns the mark that it is, if it is one, and its length.
+    /// Decodes a record other than a block. Returns its mark, if it is one, and its length in words.
     fn record(&mut self, words: &[AtomicU64]) -> Result<(Option<Mark>, usize), Problem> {
         let head = words[0].load(Relaxed);
         let (tag, count, immediate) = (
@@ -263,14 +264,14 @@ impl<'a, T: Take> Decoder<'a, T> {
     }
 }
 
-/// The number of a block's shape, and how many explicit addresses it has.
+/// The number of a block's shape, and how many explicit addresses follow.
 #[inline(always)]
 fn block_head(head: u64) -> (u32, usize) {
     (head as u32, (head >> 32 & 0xff) as usize)
 }
 
-/// Words of the buffers, which the traced processes write. Blocks stand there as [`switchcost_trace::Recorder::take`] takes them, and
-/// whatever else does has a tag, which is more than any number of addresses.
+/// The words of the buffers, which the traced processes write. Blocks have the form that [`switchcost_trace::Recorder::take`] takes.
+/// All other records have a tag that exceeds any number of addresses.
 enum SharedWords {}
 
 const _: () = assert!(tag::BLOCK == 0, "blocks have no tag to take off");

@@ -11,7 +11,7 @@ pub(crate) struct EndFlags {
 }
 
 impl EndFlags {
-    /// There will be no further buffer than those in the shared memory now.
+    /// Says that no buffer will follow those in the shared memory now.
     pub(crate) fn finish(&self) {
         self.is_finished.store(true, SeqCst);
     }

@@ -14,7 +14,7 @@ const PREFIX: &str = "valgrind_proc_";
 /// No living Valgrind leaves the names for so long.
 const ABANDONED_AFTER: Duration = Duration::from_secs(10);
 
-/// Removes such files of this user from a folder. What cannot be removed stays.
+/// Removes leftover files of this user from a folder. What cannot be removed stays.
 pub(crate) fn sweep(within: &Path) {
     let (Ok(entries), Ok(own)) = (
         fs::read_dir(within),

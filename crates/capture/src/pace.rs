@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 /// Fewer switches say nothing.
 const FEWEST: u64 = 1000;
-/// More for each is worth a word: some ten times what the kernel takes for it beside Valgrind.
+/// A time per voluntary switch above which it is reported: some ten times what the kernel takes under Valgrind.
 const LONG: Duration = Duration::from_micros(200);
 
-/// Turns of one capture.
+/// Counts the turns of one capture and the time that they took.
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
     began: Option<Instant>,
@@ -18,18 +18,18 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Another task gets the CPU.
+    /// Notes that another task gets the CPU.
     pub(crate) fn switched(&mut self, now: Instant, is_voluntary: bool) {
         self.began.get_or_insert(now);
         self.voluntary += u64::from(is_voluntary);
     }
 
-    /// All tasks sleep: none waits for a turn.
+    /// Notes that all tasks sleep, and none waits for a turn.
     pub(crate) fn note_idle(&mut self, now: Instant) {
         self.asleep_since.get_or_insert(now);
     }
 
-    /// One has woken.
+    /// Notes that a task has woken.
     pub(crate) fn someone_wakes(&mut self, now: Instant) {
         self.asleep += self
             .asleep_since
@@ -37,7 +37,7 @@ impl Pace {
             .map_or(Duration::ZERO, |since| now - since);
     }
 
-    /// What is to be known of clocks.
+    /// What the user should know about clocks.
     pub(crate) fn remark(&self, now: Instant) -> Option<String> {
         let busy = (now - self.began?).saturating_sub(self.asleep);
         if self.voluntary < FEWEST || busy < LONG * self.voluntary.min(u64::from(u32::MAX)) as u32 {

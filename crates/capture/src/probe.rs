@@ -5,26 +5,26 @@ use std::os::unix::fs::FileExt;
 
 use switchcost_host::supervisor::TaskFiles;
 
-/// What the kernel says.
+/// The state of a task, as the kernel says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kernel {
-    /// On a CPU or waiting for one, or in a sleep that no signal ends: soon in another state.
+    /// On a CPU, waiting for one, or in a sleep that no signal ends: soon in another state.
     Busy,
     /// Asleep in this system call; -1 outside of any.
     Asleep {
-        /// Its number.
+        /// The number of the system call.
         syscall: i64,
-        /// Whether a signal has stopped it: it does not go on before another continues it.
+        /// Whether a signal has stopped it, so that it does not continue before another signal continues it.
         is_stopped: bool,
     },
     /// The task has ended, though it may not have been reaped.
     Gone,
 }
 
-/// Forking tasks sleep uninterruptibly until a child that shares their memory has let go of it.
+/// The system calls that fork. Their caller sleeps uninterruptibly until a child that shares its memory has released it.
 const FORKS: [i64; 4] = [56, 57, 58, 435];
 
-/// By which the kernel names a call that it makes again after a stop, such as a sleep for the rest of its time.
+/// The number by which the kernel names a call that it repeats after a stop, such as a sleep for the rest of its time.
 const RESTART_SYSCALL: i64 = 219;
 
 /// Whether the call that the kernel names may be the one that a task has made.
@@ -49,7 +49,7 @@ impl Probe {
         }
     }
 
-    /// Asks the kernel now.
+    /// Asks the kernel for the state of a task now.
     pub(crate) fn ask(&mut self, kernel: &TaskFiles) -> std::io::Result<Kernel> {
         match self.read(kernel) {
             Ok(kernel) => Ok(kernel),
@@ -58,7 +58,7 @@ impl Probe {
         }
     }
 
-    /// The same of one that executes another program: a thread gets the number of its process then.
+    /// Asks the kernel for the state of a task that executes another program. A thread then gets the number of its process.
     pub(crate) fn ask_in_exec(&mut self, kernel: &TaskFiles) -> std::io::Result<Kernel> {
         match self.ask(kernel)? {
             Kernel::Gone if self.tid != self.pid => Probe::new(self.pid, self.pid).ask(kernel),
@@ -66,7 +66,8 @@ impl Probe {
         }
     }
 
-    /// The same of one that was asleep in this system call, and has reported nothing since: half as much is to be read.
+    /// Asks the kernel for the state of a task that was asleep in this system call and has reported nothing since. This reads half as
+    /// much.
     pub(crate) fn ask_again(
         &mut self,
         kernel: &TaskFiles,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use switchcost_host::supervisor::{Report, Supervisor, TaskFiles};
 
-/// How long one look for a report takes if none comes.
+/// How long one wait for a report takes if none comes.
 const TIMEOUT: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
@@ -26,7 +26,7 @@ impl Programs {
         }
     }
 
-    /// The kernel's files about their tasks.
+    /// The kernel's files about the programs' tasks.
     pub(crate) fn task_files(&self) -> &TaskFiles {
         self.supervisor.task_files()
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use crate::protocol::{NO_PROCESS, header};
 use crate::ring::Ring;
 
-/// Of the last process of each kind.
+/// What the user should know about the processes: for each kind of remark, about the last process.
 pub(crate) fn remarks(ring: &Ring) -> Vec<String> {
     let process = |offset| Some(ring.u32_at(offset).load(SeqCst)).filter(|&pid| pid != NO_PROCESS);
     let code = ring.u64_at(header::UNDECODED).load(SeqCst).to_le_bytes();
@@ -52,7 +52,7 @@ fn rights(pid: u32) -> String {
 }
 
 fn undecoded(pid: u32, code: [u8; 8]) -> String {
-    /// What instructions of AVX-512 begin with (EVEX).
+    /// The first byte of instructions of AVX-512 (EVEX).
     const EVEX: u8 = 0x62;
     let bytes = code.map(|byte| format!("{byte:02x}")).join(" ");
     match code[0] {

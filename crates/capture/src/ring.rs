@@ -10,14 +10,14 @@ use switchcost_host::shared_file::{self, SharedFile};
 
 use crate::protocol::{self, buffer, header, info, slot, state};
 
-/// Tasks that can live at the same time.
+/// How many tasks can live at the same time.
 pub(crate) const SLOTS: usize = 2048;
 /// System calls that execute a program: execve, execveat.
 const EXECS: [u32; 2] = [59, 322];
 const BUFFERS: usize = 16;
 /// No one is woken for fewer empty buffers.
 const WORTH_WAKING: usize = BUFFERS / 2;
-/// 1 MiB: the fastest of those tried with gzip; all buffers together still fit into many a last-level cache.
+/// Words of a buffer, 1 MiB in all: the fastest size of those tried with gzip. All buffers together still fit many last-level caches.
 const BUFFER_WORDS: usize = 128 << 10;
 
 const SLOTS_OFFSET: usize = 4096;
@@ -30,13 +30,13 @@ const _: () = assert!(header::BYTES <= SLOTS_OFFSET);
 /// A submitted buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full {
-    /// Where it is.
+    /// Index of the buffer.
     pub(crate) index: usize,
-    /// Who wrote it.
+    /// The slot of the task that wrote it.
     pub(crate) slot: u32,
-    /// How many were submitted before.
+    /// How many buffers were submitted before.
     pub(crate) order: u64,
-    /// As run: when the run began that it is of.
+    /// As run: when the run of the buffer began.
     pub(crate) stamp: u64,
 }
 
@@ -77,12 +77,13 @@ impl Ring {
         Ok(ring)
     }
 
-    /// What the tool maps.
+    /// The file that the tool maps.
     pub(crate) fn shared(&self) -> &SharedFile {
         &self.shared
     }
 
-    /// Tasks in a PID namespace cannot see us, and need not: the kernel ends them with their supervisor.
+    /// Removes the controller's number from the ring. Tasks in a PID namespace cannot see the controller, and need not: the kernel ends
+    /// them with their supervisor.
     pub(crate) fn hide_controller(&self) {
         self.u32_at(header::CONTROLLER_PID)
             .store(protocol::NO_PROCESS, SeqCst);
@@ -123,7 +124,7 @@ impl Ring {
         &self.shared.u64s()[start..start + BUFFER_WORDS]
     }
 
-    /// The words of the submitted buffer that is number `order`, and its index; none if it is not there yet.
+    /// The words and the index of the submitted buffer with number `order`; `None` if it is not there yet.
     pub(crate) fn submitted(&self, order: u64) -> Option<(usize, &[AtomicU64])> {
         let index = (0..BUFFERS).find(|&index| {
             self.buffer_state(index).load(SeqCst) == buffer::FULL
@@ -151,7 +152,7 @@ impl Ring {
             })
     }
 
-    /// What a submitted buffer holds.
+    /// The content of a submitted buffer.
     pub(crate) fn words(&self, full: &Full) -> &[AtomicU64] {
         let words = self
             .u64_at(self.info(full.index) + info::WORDS)
@@ -170,8 +171,8 @@ impl Ring {
         Ok(())
     }
 
-    /// In turns, when the task that ran was killed: takes back what it held beside the current buffer. One that has its place
-    /// in the order is as good as submitted, and is waited for.
+    /// In turns, when the running task was killed: takes back the buffers that it held besides the current one. A buffer that has its
+    /// position in the order counts as submitted, and is waited for.
     pub(crate) fn take_back(&self) -> io::Result<()> {
         let current = self.u64_at(header::CURRENT_BUFFER).load(SeqCst);
         let is_held = |index: &usize| {
@@ -211,8 +212,8 @@ impl Ring {
         }
     }
 
-    /// Whether a task that waits for an empty buffer had better wait for some more: to sleep and to be woken for each takes
-    /// as long as to fill it. In turns, all that are full are about to be read; as run, they may have to wait.
+    /// Whether a task that waits for an empty buffer should wait for several: to sleep and be woken for each takes as long as filling
+    /// it. In turns, all full buffers are about to be read; as run, they may have to wait.
     fn may_wait_for_more(&self) -> bool {
         let empty = (0..BUFFERS)
             .filter(|&index| self.buffer_state(index).load(SeqCst) == buffer::EMPTY)
@@ -285,12 +286,12 @@ impl Ring {
         self.notify_submission();
     }
 
-    /// How many buffers were submitted, or something else was reported to the consumer.
+    /// How many buffers were submitted, or other reports made to the consumer.
     pub(crate) fn submissions(&self) -> u32 {
         self.u32_at(header::SUBMISSIONS).load(SeqCst)
     }
 
-    /// Has the consumer look again.
+    /// Makes the consumer look again.
     pub(crate) fn notify_submission(&self) {
         self.u32_at(header::SUBMISSIONS).fetch_add(1, SeqCst);
         let _ = shared_file::wake(self.u32_at(header::SUBMISSIONS));
@@ -330,7 +331,7 @@ impl Ring {
     }
 }
 
-/// One task's slot.
+/// The slot of one task.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot<'a> {
     ring: &'a Ring,
@@ -350,12 +351,12 @@ impl<'a> Slot<'a> {
         self.get(slot::STATE)
     }
 
-    /// Whether it executes a program, and was not seen in that yet.
+    /// Whether its task executes a program, and was not yet seen doing so.
     pub(crate) fn is_in_exec(self) -> bool {
         self.state() == state::IN_SYSCALL && EXECS.contains(&self.get(slot::SYSCALL))
     }
 
-    /// As run: its present run began no earlier; 0 without one.
+    /// As run: a time before which its present run did not begin; 0 without a run.
     pub(crate) fn open_stamp(self) -> u64 {
         self.ring.u64_at(self.start + slot::OPEN_STAMP).load(SeqCst)
     }
@@ -367,7 +368,7 @@ impl<'a> Slot<'a> {
             .store(0, SeqCst);
     }
 
-    /// As run: what the kernel has counted while the task was away, once it is back from a system call.
+    /// As run: what the kernel counted while the task was away, once it is back from a system call.
     pub(crate) fn back(self) -> u64 {
         self.ring.u64_at(self.start + slot::BACK).load(SeqCst)
     }
@@ -388,7 +389,7 @@ impl<'a> Slot<'a> {
         self.u32_at(slot::STATE).store(state::ENDED, SeqCst);
     }
 
-    /// Lets the task run, with so many instructions at the start of a turn.
+    /// Lets the task run, with a budget of instructions at the start of a turn.
     pub(crate) fn grant(self, budget: Option<u64>) -> io::Result<()> {
         if let Some(instructions) = budget {
             self.ring

@@ -16,19 +16,19 @@ pub(crate) enum Seen {
     Running,
     /// It wants the CPU.
     Queued {
-        /// Why it gave the CPU up and wants it again at once, if it ran until now: its quantum ended, or it yielded.
+        /// Why it gave up the CPU and wants it again at once, if it ran until now: its quantum ended, or it yielded.
         gave_up: Option<Cause>,
     },
-    /// It had the CPU, slept in this system call for too short to be seen asleep, and wants the CPU again.
+    /// It had the CPU, slept in this system call for too short a time to be seen asleep, and wants the CPU again.
     Slept {
-        /// Its number.
+        /// The number of the system call.
         syscall: u16,
     },
-    /// The task wanted the CPU when a signal stopped it, or cannot use it now.
+    /// The task wanted the CPU when a signal stopped it, or cannot use the CPU now.
     Stopped,
     /// It sleeps in this system call.
     Blocked {
-        /// Its number.
+        /// The number of the system call.
         syscall: u16,
     },
     /// The task is between two states; look again.
@@ -47,17 +47,17 @@ pub(crate) struct Sighting {
 /// Another task gets the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Switch {
-    /// Slot of the task that had it; none before the first.
+    /// The slot of the task that had the CPU; `None` before the first.
     pub(crate) from: Option<u32>,
     pub(crate) to: u32,
     pub(crate) is_voluntary: bool,
     pub(crate) cause: Cause,
 }
 
-/// What is to be done.
+/// What the scheduler decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// Nothing yet: look again. All sleep if `is_idle`.
+    /// Nothing yet: look again. All tasks sleep if `is_idle`.
     Wait {
         /// Whether there is nothing that a short wait would bring.
         is_idle: bool,
@@ -66,13 +66,13 @@ pub(crate) enum Decision {
     GoOn(u32),
     /// The task that had the CPU gets another quantum, because no other task wants it.
     Renew(u32),
-    /// Another task's time slice begins; or that of the same task after all slept.
+    /// Another task's time slice begins, or that of the same task after all slept.
     Switch(Switch),
     /// All tasks have ended.
     Finished,
 }
 
-/// The queue of those who want the CPU, and who has it.
+/// The queue of tasks that want the CPU, and the task that has it.
 #[derive(Debug, Default)]
 pub(crate) struct Scheduler {
     queue: VecDeque<u32>,
@@ -89,7 +89,7 @@ struct Left {
 }
 
 impl Scheduler {
-    /// Who has the CPU.
+    /// The slot of the task that has the CPU.
     pub(crate) fn running(&self) -> Option<u32> {
         self.running
     }
@@ -129,7 +129,7 @@ impl Scheduler {
         }
     }
 
-    /// What becomes of the task that has the CPU: it keeps it, or it leaves and the reason is noted.
+    /// Decides about the task that has the CPU: it keeps the CPU, or it leaves and the reason is noted.
     fn keep_or_leave(&mut self, slot: u32, seen: Seen) -> Option<Decision> {
         let (is_voluntary, cause) = match seen {
             Seen::Queued { gave_up: None } => return Some(Decision::GoOn(slot)),

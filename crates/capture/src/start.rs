@@ -10,12 +10,12 @@ use crate::command::Command;
 use crate::ring::SLOTS;
 use crate::tool::Tool;
 
-/// Length of the options that name the ring: the same in each run, so that nothing in a process depends on it.
+/// The length of the options that name the ring. It is the same in each run, so that nothing in a process depends on it.
 const RING_TEXT: usize = 64;
 /// Valgrind gives up if a process has as many threads (500 by itself): more than there are task slots, and some that have ended
 /// and that Valgrind still counts.
 const MOST_THREADS: usize = SLOTS + 64;
-/// Valgrind starts this program for each that is executed, whatever named it.
+/// The variable with the program that Valgrind starts for each program that is executed.
 const LAUNCHER: &str = "VALGRIND_LAUNCHER";
 
 /// A program that runs `command` under `tool`, writing into the ring at `ring`.

@@ -119,9 +119,9 @@ pub struct GuestSummary {
 }
 
 const TIMEOUT: Duration = Duration::from_millis(50);
-/// Booting takes two seconds or three of one CPU; and more if it is busy.
+/// The longest boot. Booting takes two or three seconds of one CPU, and longer if the CPU is busy.
 const LONGEST_BOOT: Duration = Duration::from_secs(180);
-/// A guest that sleeps has its time passed at once: one that does nothing for so long does nothing at all.
+/// The longest time without progress. A guest that sleeps has its time skipped, so one that does nothing for this long hangs.
 const LONGEST_PAUSE: Duration = Duration::from_secs(120);
 
 /// Runs the commands together in a guest until all have ended, and hands everything executed meanwhile, the kernel included, to `sink`
@@ -247,7 +247,7 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     })
 }
 
-/// What to say of `preempt=` if the kernel has another, with which it starts without a word.
+/// The message about `preempt=` if the kernel does not offer it; it then starts without a warning.
 fn explain_missing_preemption(command_line: &str, offered: &str) -> Option<String> {
     let wanted = command_line
         .split_whitespace()
@@ -283,15 +283,15 @@ impl<T: Take<Error: std::error::Error + 'static>> Read for Telling<'_, '_, T> {
     }
 }
 
-/// What is left of a guest.
+/// What remains of a guest after its end.
 struct Kept {
-    /// None if it did not end by itself.
+    /// The guest's report; `None` if it did not end by itself.
     report: Option<Report>,
     symbols: KernelSymbols,
     preemption: Option<String>,
 }
 
-/// Waits for the end of the guest, or for one of the flags to end it. Afterwards QEMU is gone, and the stream is complete.
+/// Waits for the end of the guest, or for a flag that ends it. Afterwards QEMU is gone, and the stream is complete.
 fn keep(
     mut machine: Machine,
     ring: &Ring,
@@ -315,7 +315,7 @@ fn keep(
     })
 }
 
-/// Whether it ended by itself.
+/// Waits for the guest. Returns whether it ended by itself.
 fn watch(
     machine: &mut Machine,
     ring: &Ring,

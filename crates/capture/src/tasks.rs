@@ -14,7 +14,7 @@ const CLONE: u32 = 56;
 const VFORK: u32 = 58;
 const SCHED_YIELD: u32 = 24;
 
-/// A task from its claim of a slot until the slot is free again.
+/// A task, from its claim of a slot until the slot is free again.
 #[derive(Debug)]
 pub(crate) struct Task {
     pub(crate) slot: u32,
@@ -23,15 +23,16 @@ pub(crate) struct Task {
     parent: u32,
     process_slot: u32,
     probe: Probe,
-    /// Whether its birth stands in the stream.
+    /// Whether its birth is in the stream.
     is_announced: bool,
-    /// Whether its end stands in the stream.
+    /// Whether its end is in the stream.
     has_exited: bool,
-    /// Whether it was last seen in an exec, with no end of its own.
+    /// Whether it was last seen in an exec, and has no end of its own.
     is_in_exec: bool,
-    /// Whether it has left the CPU for us, since a signal had stopped it in its turn.
+    /// Whether the controller made it leave the CPU, because a signal had stopped it in its turn.
     is_stopped_in_turn: bool,
-    /// The state in which it was last seen asleep: while it is in that, and had no turn, it is so or awake, but not asleep elsewhere.
+    /// The state in which it was last seen asleep. While it is in that state, and had no turn, it sleeps there or is awake, but does
+    /// not sleep elsewhere.
     asleep_in: Option<u32>,
 }
 
@@ -54,7 +55,7 @@ impl Task {
         }
     }
 
-    /// A thread that executes another program gets its process's number.
+    /// Follows a thread that executes another program, and so gets its process's number.
     fn follow(&mut self, tid: u32) {
         if self.tid != tid {
             self.tid = tid;
@@ -152,7 +153,7 @@ pub(crate) enum TaskEvent {
 }
 
 impl Tasks {
-    /// Empty; the kernel describes tasks in these files.
+    /// An empty list. The kernel describes the tasks in `files`.
     pub(crate) fn new(files: TaskFiles) -> Tasks {
         Tasks {
             files,
@@ -186,7 +187,7 @@ impl Tasks {
             .any(|task| ring.slot(task.slot).get(slot::IS_MAKING) != 0)
     }
 
-    /// Whether any slot is claimed by a task that has not said who it is.
+    /// Whether a slot is claimed by a task that has not yet identified itself.
     pub(crate) fn is_any_claiming(&self, ring: &Ring) -> bool {
         self.claimed(ring).next().is_some()
     }
@@ -202,7 +203,7 @@ impl Tasks {
         (0..limit.min(SLOTS as u32)).filter(|&index| ring.slot(index).state() == state::CLAIMED)
     }
 
-    /// Waits no longer for tasks that the dead were making, or that have died if they claimed a slot.
+    /// Stops waiting for tasks whose creators are dead, or that died after claiming a slot.
     pub(crate) fn give_up_births(&mut self, ring: &Ring) -> io::Result<()> {
         for task in self
             .tasks
@@ -246,8 +247,9 @@ impl Tasks {
         Ok(&self.sightings)
     }
 
-    /// Who waits for a child to execute another program (vfork, posix_spawn) has Valgrind's lock, and the child, which has other memory, may
-    /// need a turn first: another thread of the process would have its turn without being able to use it, or to end it.
+    /// Holds back threads of a process in which one waits for its child to execute another program (vfork, posix_spawn). That thread
+    /// has Valgrind's lock. The child, which has memory of its own, may need a turn first, and another thread of the process could
+    /// neither use its turn nor end it.
     fn hold_back_siblings(&mut self, ring: &Ring) {
         let waits_for_child = |task: &&Task| {
             let slot = ring.slot(task.slot);
@@ -270,7 +272,7 @@ impl Tasks {
         }
     }
 
-    /// Whether the ends just seen have woken a task: those asked before may have been woken since.
+    /// Whether the ends just seen have woken a task: tasks that were asked before may have been woken since.
     fn has_woken_parents(&mut self, ring: &Ring, running: Option<u32>) -> io::Result<bool> {
         switchcost_host::supervisor::await_notified_parents();
         for (task, sighting) in self.tasks.iter_mut().zip(&self.sightings) {
@@ -290,7 +292,7 @@ impl Tasks {
         Ok(is_gone.then_some(task.pid))
     }
 
-    /// The task in a slot, if a signal has stopped it: its number here, or why that is not known; and its process.
+    /// The task in a slot, if a signal has stopped it: its number here, or why that is not known, and its process.
     pub(crate) fn stopped_in(&mut self, slot: u32) -> io::Result<Option<(io::Result<u32>, u32)>> {
         let Some(task) = self.tasks.iter_mut().find(|task| task.slot == slot) else {
             return Ok(None);
@@ -312,8 +314,8 @@ impl Tasks {
         }
     }
 
-    /// Births and ends that the stream does not have yet: births first, as a task that is gone was born. Slots of the
-    /// dead are free again if nothing refers to them.
+    /// Births and ends that the stream does not have yet, births first, because a task that is gone was born. Frees the slots of ended
+    /// tasks to which nothing refers.
     pub(crate) fn events(&mut self, ring: &Ring) -> Vec<TaskEvent> {
         let mut events = Vec::new();
         for task in self.tasks.iter_mut().filter(|task| !task.is_announced) {
@@ -369,7 +371,7 @@ impl Tasks {
         })
     }
 
-    /// Processes that ended in the middle of an exec: their new program could not be run.
+    /// Processes that ended in the middle of an exec, because their new program could not be run.
     pub(crate) fn lost_in_exec(&self) -> impl Iterator<Item = u32> {
         self.tasks
             .iter()

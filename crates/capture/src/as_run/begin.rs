@@ -9,15 +9,15 @@ use crate::probe::{Kernel, may_be};
 use crate::protocol::{slot, state};
 use crate::ring::Full;
 
-/// What stands between two runs.
+/// What the trace has between two runs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Begin {
-    /// The switch, if it is one: whether the task before left by itself, and the kernel entry behind that.
+    /// The switch, if there is one: whether the task before left voluntarily, and the cause.
     switch: Option<(bool, Cause)>,
 }
 
 impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
-    /// How a run begins; nothing if that cannot be said yet.
+    /// How a run begins; `None` if that cannot be said yet.
     pub(super) fn beginning(
         &mut self,
         full: &Full,
@@ -52,7 +52,7 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         Ok(Some(Begin { switch }))
     }
 
-    /// What became of the task of the last run. None if that cannot be said yet.
+    /// What became of the task of the last run; `None` if that cannot be said yet.
     fn fate(&mut self, run: &Run, is_still_in_slot: bool) -> Result<Option<Fate>, Halt<T::Error>> {
         if !is_still_in_slot || self.monitor.has_exited(run.slot) {
             return Ok(Some(Fate::Gone));
@@ -82,7 +82,7 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         })
     }
 
-    /// What the kernel has counted of a task between a run and its next.
+    /// What the kernel counted of a task between a run and its next run.
     fn counts_since(&self, run: &Run) -> Option<Counts> {
         let back = self.ring.slot(run.slot).back();
         let later = self

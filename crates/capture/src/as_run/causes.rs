@@ -7,22 +7,22 @@ use crate::decode::{Counts, Left};
 const EXECVE: u16 = 59;
 const EXECVEAT: u16 = 322;
 
-/// What became of a task that went into the kernel.
+/// What became of a task that entered the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// The task is back; these switches were counted meanwhile.
+    /// The task is back, and these switches were counted meanwhile.
     Back(Counts),
     /// The task sleeps in the system call.
     Asleep,
     /// The task has ended.
     Gone,
-    /// Not known any more.
+    /// It can no longer be found out.
     Unknown,
 }
 
-/// Whether the task gave the CPU up by itself, and the kernel entry behind that.
+/// Whether the task gave up the CPU voluntarily, and the cause.
 ///
-/// `syscall` is the call that it was in, `left` is missing if it was killed before, and `was_next_asleep` says that who runs next had been
+/// `syscall` is the call that it was in. `left` is `None` if it was killed before. `was_next_asleep` says that the next task had been
 /// asleep.
 pub(crate) fn judge(
     left: Option<Left>,
@@ -67,7 +67,7 @@ fn outside(counts: Counts, was_next_asleep: bool) -> (bool, Cause) {
     }
 }
 
-/// Whether a task that goes on after itself slept in between: then all tasks did, and that is a switch.
+/// Whether a task that continues after itself slept in between. Then all tasks slept, and that is a switch.
 pub(crate) fn is_sleep((is_voluntary, cause): (bool, Cause)) -> bool {
     match cause {
         // Between the two programs is the start of the capture's own.

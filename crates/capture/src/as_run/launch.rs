@@ -11,7 +11,7 @@ use crate::decode::Take;
 use crate::error::CaptureError;
 
 impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
-    /// One after another, so that they get their numbers in their order.
+    /// Launches the next command. Commands are launched one after another, so that their process numbers follow their order.
     pub(super) fn launch_next(&mut self) -> Result<(), Halt<T::Error>> {
         let Some(command) = self.commands.get(self.launched as usize).cloned() else {
             return Ok(());
@@ -38,7 +38,7 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         Ok(())
     }
 
-    /// Reads what the supervisor reports; returns how the command that is being launched has ended, if it has.
+    /// Reads the supervisor's reports. Returns how the command that is being launched has ended, if it has.
     pub(super) fn read_reports(&mut self) -> Result<Option<ExitStatus>, Halt<T::Error>> {
         while let Some(report) = self.programs.report(Duration::ZERO)? {
             match report {

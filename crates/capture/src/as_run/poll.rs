@@ -59,8 +59,8 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         Ok(())
     }
 
-    /// Tasks that sleep in the middle of a run were stopped by a signal, and the task that continues them may be waiting for an empty
-    /// buffer.
+    /// Suspends tasks that sleep in the middle of a run. A signal has stopped them, and the task that continues them may be waiting for
+    /// an empty buffer.
     fn suspend_stopped(&mut self) -> Result<(), Halt<T::Error>> {
         let open: Vec<(u32, u64)> = self
             .monitor
@@ -82,7 +82,7 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
     }
 }
 
-/// Whether it was not known yet how the run would end.
+/// Whether it was not yet known how the run would end.
 fn is_open(left: Option<Left>) -> bool {
     matches!(left, None | Some(Left::Syscall))
 }

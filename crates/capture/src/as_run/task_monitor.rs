@@ -51,8 +51,8 @@ impl<'a> TaskMonitor<'a> {
             .is_some_and(|watch| watch.has_exited)
     }
 
-    /// The number of the process that the task in a slot belongs to. One that executes a program keeps it, and still speaks for the
-    /// threads of its old program.
+    /// The number of the process of the task in a slot. A task that executes a program keeps it, and represents the threads of its old
+    /// program.
     pub(crate) fn process(&self, slot: u32) -> Option<u32> {
         (slot < SLOTS as u32).then(|| self.ring.slot(slot).get(slot::PID))
     }
@@ -75,7 +75,7 @@ impl<'a> TaskMonitor<'a> {
         }
     }
 
-    /// Frees the slots of the dead if nothing refers to them.
+    /// Frees the slots of ended tasks to which nothing refers.
     pub(crate) fn release(&mut self) {
         let first = |slot| self.ring.slot(slot).get(slot::PROCESS_SLOT);
         let needed: Vec<u32> = self.living().map(first).collect();
@@ -91,7 +91,7 @@ impl<'a> TaskMonitor<'a> {
         }
     }
 
-    /// What the kernel says of the task in a slot.
+    /// What the kernel says about the task in a slot.
     pub(crate) fn kernel(&mut self, slot: u32) -> io::Result<Kernel> {
         let Some(watch) = self.watches.get_mut(slot as usize) else {
             return Ok(Kernel::Gone);

@@ -8,8 +8,8 @@ use super::{DecodeError, Decoder, Left, Problem, Stopped, Take};
 use crate::protocol::tag;
 
 impl<T: Take> Decoder<'_, T> {
-    /// From now on the stream is of a whole machine: births are reported by the new task, all tasks have the same shapes, and the CPU may
-    /// have no task.
+    /// Expects the stream of a whole machine: the new task reports its birth, all tasks have the same shapes, and the CPU may have no
+    /// task.
     pub(crate) fn expect_system(mut self) -> Self {
         self.slots.share_shapes();
         Decoder {
@@ -18,7 +18,7 @@ impl<T: Take> Decoder<'_, T> {
         }
     }
 
-    /// From now on births are reported by who is born, and runs by their time stamps.
+    /// Expects a stream in which new tasks report their births, and runs are ordered by their time stamps.
     pub(crate) fn ordered_as_run(self) -> Self {
         Decoder {
             is_as_run: true,
@@ -26,7 +26,7 @@ impl<T: Take> Decoder<'_, T> {
         }
     }
 
-    /// How the last run ended, if it has.
+    /// Takes the reason for which the last run ended, if it has ended.
     pub(crate) fn take_left(&mut self) -> Option<Left> {
         self.left.take()
     }
@@ -46,7 +46,7 @@ impl<T: Take> Decoder<'_, T> {
         self.slots.id(slot.into()).unwrap_or(TaskId::NONE)
     }
 
-    /// Decodes the birth that stands at a word, and returns its length; 0 if none stands there.
+    /// Decodes the birth at a word. Returns its length in words, or 0 if there is none.
     pub(crate) fn birth_at(
         &mut self,
         order: u64,
@@ -110,7 +110,7 @@ impl<T: Take> Decoder<'_, T> {
         }
     }
 
-    /// Notes who has ended.
+    /// Notes the end of a task.
     pub(super) fn exit(&mut self, slot: u64) -> Result<Option<TaskId>, Problem> {
         if self.is_as_run {
             self.ended.extend(u32::try_from(slot).ok());

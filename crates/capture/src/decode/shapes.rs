@@ -8,11 +8,11 @@ use switchcost_trace::{AddressKind, Block, BlockFlags, Reference, ShapeReference
 use super::{Problem, Take};
 use crate::protocol::{KERNEL_BIT, how};
 
-/// More translations than any program has; the bound of memory for one address space.
+/// The largest number of shapes of an address space: more translations than any program has, and a bound for memory.
 const MOST_SHAPES: usize = 4 << 20;
 
-/// Set in the number of a shape if some of its references may not happen. More than [`Take`] has shapes: the loop over simple
-/// blocks stops at such a one as at one that is not defined, and looks for neither.
+/// A flag in the number of a shape of which some references may not happen. It makes the number larger than those of [`Take`], so that
+/// the loop over simple blocks stops there, as at a shape that is not defined, without a check for either.
 const GUARDED: u32 = 1 << 31;
 
 /// A shape with references that may not happen.
@@ -25,7 +25,7 @@ pub(super) struct Guarded {
 /// All shapes of an address space.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shapes {
-    /// Those of [`Take`], by the number in this address space; 0 if there is none.
+    /// The numbers of [`Take`], by the number in this address space; 0 if there is none.
     numbers: Vec<u32>,
     guarded: HashMap<u32, Arc<Guarded>>,
 }
@@ -36,7 +36,7 @@ impl Shapes {
         &self.numbers
     }
 
-    /// The shape of a number, if it is defined and the same each time.
+    /// The shape with a number, if it is defined and the same each time.
     pub(super) fn plain(&self, id: u32) -> Option<u32> {
         self.numbers
             .get(id as usize)
@@ -48,7 +48,7 @@ impl Shapes {
         self.guarded.get(&id)
     }
 
-    /// Defines a shape, in place of any of the same number.
+    /// Defines a shape; it replaces a shape with the same number.
     pub(super) fn define<T: Take>(
         &mut self,
         head: u64,
@@ -74,7 +74,7 @@ impl Shapes {
 }
 
 impl Guarded {
-    /// The shape without the explicit references that did not happen. `is_done` is asked for each explicit one in order.
+    /// The shape without the explicit references that did not happen. `is_done` is asked for each explicit reference in order.
     pub(super) fn remove_undone(
         &self,
         is_done: impl Fn(usize) -> bool,
@@ -115,7 +115,7 @@ impl Guarded {
     }
 }
 
-/// A shape as it is defined, and whether some of its references may not happen.
+/// Decodes the definition of a shape. Also returns whether some of its references may not happen.
 fn shape(words: &[u64], block_count: usize) -> Result<(Guarded, bool), Problem> {
     let (heads, rest) = words
         .split_at_checked(2 * block_count)

@@ -29,11 +29,11 @@ struct Task {
     space: usize,
     name: Vec<u8>,
     is_alive: bool,
-    /// The system call that it is in.
+    /// The system call that the task is in.
     syscall: Option<u16>,
 }
 
-/// A task that is being made, in the stream of its maker: with what it will begin.
+/// What a task that is being created will begin with, in the stream of its creator.
 #[derive(Clone, Debug)]
 struct Expected {
     parent: TaskId,
@@ -47,7 +47,7 @@ pub(super) struct Slots {
     tasks: Vec<Option<Task>>,
     spaces: Vec<Space>,
     running: Option<usize>,
-    /// By slot.
+    /// Tasks that are being created, by slot.
     expected: BTreeMap<u64, Expected>,
     names: std::vec::IntoIter<Vec<u8>>,
     next_task: u32,
@@ -55,7 +55,7 @@ pub(super) struct Slots {
     has_shared_shapes: bool,
 }
 
-/// What a birth makes.
+/// What a birth creates.
 #[derive(Debug)]
 pub(super) struct Born {
     pub(super) task: TaskId,
@@ -89,7 +89,7 @@ impl Slots {
             .ok_or(Problem::Slot(slot))
     }
 
-    /// From now on, shapes belong to no process: each is the same for all.
+    /// Makes all shapes common to all processes from now on.
     pub(super) fn share_shapes(&mut self) {
         self.has_shared_shapes = true;
     }
@@ -188,7 +188,7 @@ impl Slots {
         })
     }
 
-    /// A task will be made in `slot`: a process with what its parent has now, or a thread.
+    /// Notes that a task will be created in `slot`: a process with what its parent has now, or a thread.
     pub(super) fn expect(
         &mut self,
         slot: u64,
@@ -204,7 +204,7 @@ impl Slots {
         Ok(())
     }
 
-    /// The running task enters a system call, or leaves it.
+    /// Notes that the running task enters a system call, or leaves it.
     pub(super) fn set_syscall(&mut self, number: Option<u16>) {
         if let Some(task) = self.running.and_then(|slot| self.tasks[slot].as_mut()) {
             task.syscall = number;
@@ -217,8 +217,9 @@ impl Slots {
             .and_then(|slot| self.tasks[slot].as_ref()?.syscall)
     }
 
-    /// A task is made in `slot`, by the one in slot `parent`; in the address space of `process_slot`, or if that is its own slot, in a
-    /// copy of its parent's. It has the name in the record; or its parent's, and a command the next of those known.
+    /// Creates the task in `slot`, whose parent is in slot `parent`. It runs in the address space of `process_slot`, or in a copy of
+    /// its parent's if that is its own slot. Its name is that of the record, or else its parent's; a command has the next of the known
+    /// names.
     pub(super) fn born(
         &mut self,
         slot: u64,
@@ -286,7 +287,7 @@ impl Slots {
         Ok((task, self.spaces[space].process))
     }
 
-    /// The task in `slot` has ended; none if that was known, or if it was expected and is not made.
+    /// Ends the task in `slot`. Returns `None` if its end was known, or if it was expected and is not created.
     pub(super) fn exit(&mut self, slot: u64) -> Result<Option<TaskId>, Problem> {
         if self.expected.remove(&slot).is_some() {
             return Ok(None);

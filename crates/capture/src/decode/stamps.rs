@@ -29,7 +29,7 @@ impl Counts {
 pub(crate) struct Stamp {
     /// Since the task left for a system call.
     pub(crate) away: Counts,
-    /// While it waited for an empty buffer.
+    /// The switches while the task waited for an empty buffer.
     pub(crate) waiting: Counts,
 }
 
@@ -52,7 +52,7 @@ impl Stamp {
 /// How a run ended, as its task reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Left {
-    /// The task entered the kernel; only its return shows what came of that.
+    /// The task entered the kernel; only its return shows the result.
     Syscall,
     /// The kernel preempted the task; with the counts since the run began.
     Preempted(Counts),

@@ -12,13 +12,13 @@ use super::Problem;
 
 /// Takes what was decoded.
 pub(crate) trait Take {
-    /// Why it takes no more.
+    /// Why no more is taken.
     type Error;
 
-    /// The number of a shape, never 0, the same for the same one.
+    /// The number of a shape, never 0. Equal shapes have the same number.
     fn define(&mut self, blocks: &[Block], forms: &[ShapeReference]) -> Result<u32, Problem>;
 
-    /// Takes shapes as they ran, as [`Recorder::take`] does; returns how many words that was. `numbers` holds the numbers that
+    /// Takes shapes as they ran, as [`Recorder::take`] does. Returns how many words that was. `numbers` holds the numbers that
     /// [`Take::define`] gave.
     fn shapes<R: ReadWords>(
         &mut self,
@@ -29,7 +29,7 @@ pub(crate) trait Take {
     /// Takes a mark after all blocks so far.
     fn mark(&mut self, mark: Mark) -> Result<(), Self::Error>;
 
-    /// Does something of what there is to do beside, if there is nothing to take. Returns whether it has.
+    /// Does other work if there is nothing to take. Returns whether there was any.
     fn use_time(&mut self) -> bool {
         false
     }
@@ -41,7 +41,7 @@ pub(crate) trait Take {
     fn instructions(&self) -> u64;
 }
 
-/// More than all programs of a workload have.
+/// The largest number of shapes: more than all programs of a workload have.
 const MOST_SHAPES: usize = 8 << 20;
 const MOST_FORMS: usize = 64 << 20;
 
@@ -103,10 +103,10 @@ struct Shape {
 #[error("no more is wanted")]
 pub(crate) struct Refused;
 
-/// Takes a chunk that is full, and perhaps its memory.
+/// Takes a full chunk, and may take its memory.
 pub(crate) type Sink<'s> = dyn FnMut(&mut Chunk) -> Result<(), Refused> + 's;
 
-/// Puts chunks together and hands each that is full to a sink. It is of one type whatever the sink is: what takes each shape is
+/// Assembles chunks and passes each full one to a sink. It has one type for all sinks, so that the code that takes each shape is
 /// compiled once, in this crate.
 pub(crate) struct Chunks<'s> {
     sink: &'s mut Sink<'s>,
@@ -118,7 +118,7 @@ pub(crate) struct Chunks<'s> {
     instructions: u64,
 }
 
-/// References in a chunk before it is cut: some more than its blocks have in any usual program.
+/// References at which a chunk is cut: somewhat more than its blocks have in any usual program.
 const MOST_REFERENCES: usize = 8 * Chunk::BLOCKS;
 const MOST_MARKS: usize = Chunk::BLOCKS / 4;
 
@@ -135,8 +135,7 @@ impl<'s> Chunks<'s> {
         }
     }
 
-    /// The shape that ran next, and its explicit addresses; none if the words are no shape's, or not those of the one that
-    /// they name.
+    /// The next shape that ran, and its explicit addresses; `None` if the words are no shape's, or do not fit the shape that they name.
     #[inline]
     fn next<'a, R: ReadWords>(
         &self,

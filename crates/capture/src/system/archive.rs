@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// What is at a path.
+/// What is at a path of the archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     Folder,
@@ -21,21 +21,21 @@ pub(super) enum Entry {
     Device(u32, u32),
 }
 
-/// Files by their absolute paths, and what programs have to be told to find them.
+/// The files of a guest by absolute path, and what programs need to be told to find them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Archive {
     entries: BTreeMap<PathBuf, Entry>,
-    /// Programs with all that they need, and what is run in their place.
+    /// Programs that were added with all that they need, and what is run in their place.
     programs: BTreeMap<PathBuf, PathBuf>,
-    /// Where programs are found by name, beside [`PATH`].
+    /// The folders beside [`PATH`] in which programs are found by name.
     path: Vec<PathBuf>,
-    /// Further variables.
+    /// Further environment variables.
     variables: BTreeMap<&'static str, Vec<u8>>,
     /// What programs may lack.
     remarks: Vec<String>,
 }
 
-/// Where programs are looked for by name in any guest.
+/// The folders in which any guest looks for programs by name.
 const PATH: [&str; 6] = [
     "/usr/local/sbin",
     "/usr/local/bin",
@@ -58,7 +58,7 @@ impl Archive {
         self.entries.contains_key(path)
     }
 
-    /// With the folders that it is in, if nothing is known of these.
+    /// Adds an entry, and the folders that contain it if they are not yet known.
     pub(super) fn add(&mut self, path: impl Into<PathBuf>, entry: Entry) {
         let path = path.into();
         for folder in path
@@ -73,12 +73,12 @@ impl Archive {
         self.entries.insert(path, entry);
     }
 
-    /// A program with all that it needs: what is run.
+    /// What is run for a program that was added with all that it needs.
     pub(super) fn program(&self, path: &Path) -> Option<PathBuf> {
         self.programs.get(path).cloned()
     }
 
-    /// What a program needs comes now.
+    /// Notes that a program is being added; what it needs follows.
     pub(super) fn add_program(&mut self, path: &Path, run: &Path) {
         self.programs.insert(path.to_owned(), run.to_owned());
     }

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use super::archive::{Archive, Entry};
 use crate::guest_error::GuestError;
 
-/// As deep as links lead to links.
+/// How many links may lead to one another.
 const MOST_LINKS: u32 = 40;
 
 pub(super) fn unusable(path: &Path, error: io::Error) -> GuestError {
@@ -19,7 +19,7 @@ pub(super) fn unusable(path: &Path, error: io::Error) -> GuestError {
     }
 }
 
-/// A folder, without what is in it; gives where links lead to.
+/// Adds a folder without its content. Returns the path to which links lead.
 pub(super) fn folder(archive: &mut Archive, path: &Path) -> Result<PathBuf, GuestError> {
     let real = follow(archive, path, MOST_LINKS)?;
     if real.parent().is_some() && !archive.has(&real) {
@@ -28,12 +28,12 @@ pub(super) fn folder(archive: &mut Archive, path: &Path) -> Result<PathBuf, Gues
     Ok(real)
 }
 
-/// A file and the links that lead to it.
+/// Adds a file and the links that lead to it.
 pub(super) fn file(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     file_of(archive, path, false)
 }
 
-/// The same, as old as it is here: beside what was translated from it, Python looks at the time.
+/// Adds a file with its present time stamps, which Python compares with those of its compiled files.
 pub(super) fn file_as_old(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     file_of(archive, path, true)
 }
@@ -60,7 +60,7 @@ fn file_of(archive: &mut Archive, path: &Path, is_as_old: bool) -> Result<(), Gu
     Ok(())
 }
 
-/// Adds the links on the way, and gives where they lead.
+/// Adds the links on a path. Returns where they lead.
 fn follow(archive: &mut Archive, path: &Path, links: u32) -> Result<PathBuf, GuestError> {
     let mut real = PathBuf::from("/");
     for component in path.components() {

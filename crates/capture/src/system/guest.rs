@@ -10,16 +10,16 @@ use crate::command::Command;
 use crate::error::CaptureError;
 use crate::guest_error::GuestError;
 
-/// Beside those of the archive.
+/// Environment variables in addition to those of the archive.
 const OTHERS: [&str; 2] = ["HOME=/", "LC_ALL=C"];
-/// As capture/qemu/init.c has room for.
+/// The largest number of commands, for which capture/qemu/init.c has room.
 const MOST_COMMANDS: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct Guest {
-    /// Of the format that the kernel unpacks.
+    /// The archive in the format that the kernel unpacks.
     pub(super) root: Vec<u8>,
-    /// What programs may lack in it.
+    /// What programs may lack in the guest.
     pub(super) remarks: Vec<String>,
 }
 
@@ -125,7 +125,7 @@ fn add(
     Ok(())
 }
 
-/// Where a program is that comes with a folder, on this machine and in the guest.
+/// The path of a program that comes with a folder, on this machine and in the guest.
 fn placed(command: &Command, folders: &[PlacedFolder]) -> Option<(PathBuf, PathBuf)> {
     let program = command
         .words

@@ -9,9 +9,9 @@ use super::archive::Archive;
 use super::files::{file, unusable};
 use crate::guest_error::GuestError;
 
-/// Of a library, which names none.
+/// The loader of a library, which names none itself.
 const USUAL_LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
-/// Where loaders look without being told: for others they have a list.
+/// The folders in which loaders look by default; for others they have a list.
 const USUAL: [&str; 6] = [
     "/lib",
     "/lib64",
@@ -59,7 +59,7 @@ pub(super) fn libraries(archive: &mut Archive, path: &Path) -> Result<(), GuestE
     Ok(())
 }
 
-/// The guest's loader finds it the same way.
+/// Makes the guest's loader find a library in the same way.
 fn be_found(archive: &mut Archive, library: &Path) -> Result<(), GuestError> {
     let folder = library.parent().unwrap_or(Path::new("/"));
     if USUAL.iter().any(|usual| folder == Path::new(usual)) {
@@ -76,7 +76,7 @@ fn be_found(archive: &mut Archive, library: &Path) -> Result<(), GuestError> {
     }
 }
 
-/// Whether a program loads it: some have no right to be executed.
+/// Whether a file is a library. Some libraries have no permission to be executed.
 pub(super) fn is_library(path: &Path) -> Result<bool, GuestError> {
     let bytes = fs::read(path).map_err(|error| unusable(path, error))?;
     Ok(kind_of(&bytes) == Some(object::elf::ET_DYN))

@@ -14,9 +14,9 @@ use super::programs::{add_optional, program};
 use crate::command::Command;
 use crate::guest_error::GuestError;
 
-/// The guest has its own.
+/// Folders that the guest has itself.
 const NOT_OURS: [&str; 4] = ["/dev", "/proc", "/sys", "/run"];
-/// They work in any guest.
+/// Devices that work in any guest.
 const ITS_DEVICES: [&str; 5] = [
     "/dev/null",
     "/dev/zero",
@@ -25,7 +25,7 @@ const ITS_DEVICES: [&str; 5] = [
     "/dev/urandom",
 ];
 
-/// Folders that are links to those in /usr on most machines: programs name files either way.
+/// Folders that are links to those in /usr on most machines; programs name files by either path.
 const USUAL: [&str; 4] = ["/bin", "/sbin", "/lib", "/lib64"];
 
 /// The links that lead to most programs.
@@ -37,7 +37,7 @@ pub(super) fn usual_links(archive: &mut Archive) -> Result<(), GuestError> {
         .try_for_each(|path| folder(archive, path).map(drop))
 }
 
-/// The files that its arguments name.
+/// Adds the files that the command's arguments name.
 pub(super) fn arguments(archive: &mut Archive, command: &Command) -> Result<(), GuestError> {
     let directory = directory_of(command)?;
     folder(archive, &directory)?;
@@ -80,12 +80,12 @@ fn argument(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     }
 }
 
-/// A file or a folder with all in it that the user has named, programs with what they need.
+/// Adds a file or folder that the user named, with all its content; programs are added with what they need.
 pub(super) fn named(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     named_once(archive, path, &mut BTreeSet::new())
 }
 
-/// Links may lead to a folder that they are in.
+/// Adds what the user named. A path that was added is skipped, because links may lead to a folder that contains them.
 fn named_once(
     archive: &mut Archive,
     path: &Path,
@@ -111,7 +111,7 @@ fn named_once(
     }
 }
 
-/// A folder with all in it, elsewhere in the guest. It holds files and folders alone.
+/// Adds a folder with all its content at another path of the guest. It may hold only files and folders.
 pub(super) fn placed(archive: &mut Archive, here: &Path, there: &Path) -> Result<(), GuestError> {
     let facts = here.metadata().map_err(|error| unusable(here, error))?;
     if !facts.is_dir() {
@@ -133,7 +133,7 @@ pub(super) fn placed(archive: &mut Archive, here: &Path, there: &Path) -> Result
         .try_for_each(|path| placed(archive, path, &there.join(name(path))))
 }
 
-/// What is in a folder, in the order of names.
+/// The content of a folder, in the order of names.
 fn within(path: &Path) -> Result<Vec<PathBuf>, GuestError> {
     let entries = fs::read_dir(path).and_then(|entries| {
         entries

@@ -45,7 +45,7 @@ impl Parts {
         )
     }
 
-    /// The plugin for a QEMU: it refuses objects for older interfaces than it serves.
+    /// The plugin for a version of QEMU, which refuses plugins built for older interfaces than it serves.
     pub(super) fn plugin(&self, qemu: Version) -> PathBuf {
         let interface = INTERFACES
             .iter()
@@ -58,7 +58,7 @@ impl Parts {
 /// The first two numbers of a version of QEMU.
 pub(super) type Version = (u32, u32);
 
-/// QEMU from which on the interface is the least that it serves.
+/// The lowest interface that QEMU serves, from each version on.
 const INTERFACES: [(Version, u32); 4] = [((0, 0), 1), ((9, 0), 2), ((11, 0), 6), ((11, 1), 7)];
 
 fn find_in(named: Option<PathBuf>, executable: Option<&Path>) -> Result<Parts, GuestError> {

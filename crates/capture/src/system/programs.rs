@@ -15,19 +15,19 @@ use super::starts::{self, FirstLine};
 use crate::command::Command;
 use crate::guest_error::GuestError;
 
-/// As deep as the kernel follows scripts that are interpreted by scripts.
+/// How many interpreters may interpret one another, as in the kernel.
 const MOST_INTERPRETERS: u32 = 4;
 /// Programs that a text names: one that names more is no script but a book.
 const MOST_STARTED: usize = 64;
-/// Of a script so many bytes are looked at for such names.
+/// How many bytes of a script are searched for names of programs.
 const MOST_TEXT: u64 = 64 << 10;
 
-/// Adds a program with all that it needs; gives the absolute path of what is to be run.
+/// Adds a program with all that it needs. Returns the absolute path of what is to be run.
 pub(super) fn program(archive: &mut Archive, path: &Path) -> Result<PathBuf, GuestError> {
     program_for(archive, path, MOST_INTERPRETERS)
 }
 
-/// The same, if so many interpreters may stand after each other.
+/// Adds a program that at most `interpreters` interpreters run in turn.
 fn program_for(
     archive: &mut Archive,
     path: &Path,
@@ -49,7 +49,7 @@ fn program_for(
     Ok(path)
 }
 
-/// What a program needs that is in the archive already, perhaps elsewhere.
+/// Adds what a program needs that is in the archive already, perhaps at another path.
 pub(super) fn interpreter_of(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     interpreter(archive, path, MOST_INTERPRETERS)
 }
@@ -95,7 +95,7 @@ fn find_in_script(path: &Path) -> Vec<String> {
     }
 }
 
-/// A program that is found in `PATH`, which the guest then looks through in the same folder; none if there is no such program.
+/// Finds a program in `PATH`, and makes the guest look in the same folder; `None` if there is no such program.
 fn find_by_name(archive: &mut Archive, name: &str) -> Result<Option<PathBuf>, GuestError> {
     let Ok(path) = Command::new([name]).program() else {
         return Ok(None);
@@ -141,7 +141,7 @@ pub(super) fn started_by(archive: &mut Archive, command: &Command) {
     started(archive, &names, &command.shown());
 }
 
-/// An interpreter, however it was found, with its standard library.
+/// Adds a Python interpreter, however it was found, with its standard library.
 fn add_python(archive: &mut Archive, path: &Path, python: &Python) -> Result<PathBuf, GuestError> {
     let program = &python.program;
     archive.add_program(path, program);
@@ -175,7 +175,7 @@ fn add_python(archive: &mut Archive, path: &Path, python: &Python) -> Result<Pat
     Ok(program.clone())
 }
 
-/// A program that may never run: what it lacks is remarked.
+/// Adds a program that may never run. What it lacks becomes a remark.
 pub(super) fn add_optional(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     match program(archive, path) {
         Err(error @ (GuestError::Library { .. } | GuestError::Interpreter { .. })) => {

@@ -8,12 +8,12 @@ use std::process::Stdio;
 
 use switchcost_host::own_environment::tool;
 
-/// What an interpreter says of itself.
+/// What an interpreter says about itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Python {
     /// The program after the name: not a script of `pyenv` or the like, which chooses one.
     pub(super) program: PathBuf,
-    /// Folders of its standard library.
+    /// The folders of its standard library.
     libraries: Vec<PathBuf>,
 }
 
@@ -34,7 +34,7 @@ const LEFT_OUT: [&str; 10] = [
     "pydoc_data",
 ];
 
-/// More than any has.
+/// The largest standard library in bytes: more than any has.
 pub(super) const MOST_BYTES: u64 = 160 << 20;
 
 /// Whether a program has the name of an interpreter: `python3`, `python3.12`.
@@ -51,7 +51,7 @@ pub(super) fn is_python(program: &Path) -> bool {
 }
 
 impl Python {
-    /// Asks an interpreter; none if it does not answer.
+    /// Asks an interpreter; `None` if it does not answer.
     pub(super) fn ask(program: &Path) -> Option<Python> {
         let asked = tool(program)
             .args(["-E", "-s", "-S", "-c", ASK])
@@ -68,7 +68,7 @@ impl Python {
         Some(Python { program, libraries })
     }
 
-    /// Files of its standard library, up to [`MOST_BYTES`], and whether that is all.
+    /// The files of its standard library, up to [`MOST_BYTES`], and whether these are all.
     pub(super) fn files(&self) -> (Vec<PathBuf>, bool) {
         let mut files = Vec::new();
         self.libraries

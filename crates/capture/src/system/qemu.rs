@@ -22,16 +22,16 @@ use crate::guest_error::GuestError;
 use crate::ring::Ring;
 
 const QEMU: &str = "qemu-system-x86_64";
-/// What the plugin relies on: addresses of the kernel that are the same each time. Without the rest a guest would be slower, and its
-/// time less regular: QEMU translates code anew at each address that it has, and a program that starts again has the same ones. After a panic
-/// it restarts at once, which ends QEMU: a second of waiting is a long loop.
+/// Boot parameters. The plugin relies on `nokaslr`, by which the kernel's addresses are the same each time. The others make a guest
+/// faster and its time more regular: QEMU translates code anew at each new address, and a program that starts again has the same
+/// addresses. After a panic the guest restarts at once, which ends QEMU, because a second of waiting would be a long loop.
 pub(super) const COMMAND_LINE: &str = "console=ttyS0 quiet nokaslr norandmaps mitigations=off panic=-1 tsc=reliable \
      cryptomgr.notests";
-/// No instructions with a random outcome; page tables of four levels; strings are copied by words, as they take so long on
-/// real processors, and not by bytes.
+/// The CPU: no instructions with a random outcome, page tables of four levels, and strings that are copied by words, which takes about
+/// as long as on real processors, and not by bytes.
 const CPU: &str = "max,-rdrand,-rdseed,-la57,-erms,-fsrm";
 const MEBIBYTE: u64 = 1 << 20;
-/// Beside what the files take twice: once in the archive, once unpacked.
+/// The least memory of a guest, beside its files, which take their size twice: in the archive and unpacked.
 const LEAST_MEMORY: u64 = 384 * MEBIBYTE;
 const SAID_LINES: usize = 8;
 
@@ -102,23 +102,23 @@ impl Machine {
         Ok(self.status.is_some())
     }
 
-    /// Ends it.
+    /// Ends QEMU.
     pub(super) fn dismiss(&mut self) {
         self.supervisor.dismiss();
     }
 
-    /// Bytes that it has written so far.
+    /// How many bytes it has written so far.
     pub(super) fn written(&self) -> u64 {
         let length = |file: &SharedFile| fs::metadata(file.path()).map_or(0, |facts| facts.len());
         length(&self.report) + length(&self.console)
     }
 
-    /// Whether the guest has come to its programs.
+    /// Whether the guest has reached its programs.
     pub(super) fn is_ready(&self) -> bool {
         fs::read(self.report.path()).is_ok_and(|bytes| !bytes.is_empty())
     }
 
-    /// What it said, after its end.
+    /// What the guest reported, after its end.
     pub(super) fn report(&self) -> Result<Report, GuestError> {
         let report = Report::read(&fs::read(self.report.path())?)?;
         let status = self.status.unwrap_or_default();
@@ -131,7 +131,7 @@ impl Machine {
         })
     }
 
-    /// Its kernel's symbols; none if it has not come to its programs.
+    /// The symbols of its kernel; none if it has not reached its programs.
     pub(super) fn symbols(&self) -> KernelSymbols {
         let said = fs::read(self.report.path()).unwrap_or_default();
         let words = self.memory.u64s();
@@ -144,7 +144,7 @@ impl Machine {
         Report::symbols(&said, word)
     }
 
-    /// What preemption its kernel offers; none if it has not come to its programs.
+    /// The preemption models that its kernel offers; `None` if it has not reached its programs.
     pub(super) fn preemption(&self) -> Option<String> {
         Report::preemption(&fs::read(self.report.path()).unwrap_or_default())
     }
@@ -166,7 +166,7 @@ impl Machine {
     }
 }
 
-/// Of a console: why the kernel gave up and the lines after that, or else the last ones.
+/// The last words of a console: why the kernel gave up and the lines after that, or else the last lines.
 fn last_words(console: &str) -> String {
     let lines: Vec<&str> = console
         .lines()
@@ -183,7 +183,7 @@ fn last_words(console: &str) -> String {
         .join("\n")
 }
 
-/// Why QEMU does not load the plugin, if it is for the version of its interface.
+/// Why QEMU does not load the plugin, if that is because of the version of its interface.
 fn refusal(console: &str) -> Option<&str> {
     let line = console
         .lines()
@@ -192,7 +192,7 @@ fn refusal(console: &str) -> Option<&str> {
         .map(|start| line[start..].trim_end())
 }
 
-/// QEMU of PATH, and its version.
+/// The QEMU in PATH, and its version.
 fn find() -> Result<(PathBuf, Version), GuestError> {
     let missing = |error: io::Error| GuestError::NoQemu {
         program: QEMU.to_owned(),
@@ -210,14 +210,14 @@ fn find() -> Result<(PathBuf, Version), GuestError> {
     }
 }
 
-/// Of `QEMU emulator version 7.2.22 (...)`.
+/// The version in `QEMU emulator version 7.2.22 (...)`.
 fn version(said: &str) -> Option<Version> {
     let mut numbers = said.split_once("version ")?.1.split('.').map(str::parse);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-/// Where in the file of the guest's memory a physical address is. QEMU's pc keeps the last addresses below 4 GiB for devices: of 3.5 GiB or
-/// more, what is after 3 GiB lies from 4 GiB on (hw/i386/pc_piix.c).
+/// The offset of a physical address in the file of the guest's memory. QEMU's pc reserves the last addresses below 4 GiB for devices:
+/// with 3.5 GiB or more, the memory after the first 3 GiB begins at 4 GiB (hw/i386/pc_piix.c).
 fn place_of(address: u64, size: u64) -> Option<u64> {
     const GIBIBYTE: u64 = 1024 * MEBIBYTE;
     let gap = if size < 7 * GIBIBYTE / 2 {

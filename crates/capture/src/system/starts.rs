@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::command::Command;
 
-/// They start what their text names.
+/// Shells, which start what their text names.
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "ash", "ksh", "zsh"];
-/// They start what their arguments name.
+/// Programs that start what their arguments name.
 const STARTERS: [&str; 11] = [
     "env", "nice", "timeout", "time", "taskset", "chrt", "stdbuf", "setsid", "nohup", "xargs",
     "ionice",
@@ -18,7 +18,7 @@ const STARTERS: [&str; 11] = [
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FirstLine {
     pub(super) interpreter: PathBuf,
-    /// What that is to find in `PATH`: of `#!/usr/bin/env python3`.
+    /// The program that the interpreter finds in `PATH`, as for `#!/usr/bin/env python3`.
     pub(super) by_name: Option<String>,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn is_shell(program: &Path) -> bool {
     SHELLS.contains(&name_of(program))
 }
 
-/// Names of programs that a command may start, its own left out.
+/// The names of programs that a command may start, apart from its own.
 pub(super) fn find_in_command(command: &Command) -> Vec<String> {
     let Some((program, arguments)) = command.words.split_first() else {
         return Vec::new();
