@@ -10,7 +10,7 @@ use switchcost_host::perf::Called;
 use switchcost_record::injection::{Group, Timing, TwinRun};
 use switchcost_units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 
-/// What a process is asked for.
+/// A request to a process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Request {
@@ -108,7 +108,7 @@ pub enum Work {
 }
 
 impl Work {
-    /// How long a phase has to be at least: a command takes milliseconds, at a moment that is not known.
+    /// The least length of a phase. A command that counts work takes milliseconds, at an unknown moment.
     pub(crate) fn least_phase(&self) -> Nanos {
         match self {
             Work::Called(_) => Nanos::millis(20),

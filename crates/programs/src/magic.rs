@@ -10,7 +10,7 @@ use crate::program::{Inputs, PrepareError, Program, arguments, write};
 
 pub(crate) const NEEDS: &[(&str, &str)] = &[("magic", "magic")];
 
-/// Its start script runs on a shell and some small programs; then it is a Tcl interpreter with a library.
+/// The start script runs on a shell and some small programs. After that the program is a Tcl interpreter with a library.
 pub(crate) const USES: &[&str] = &[
     "uname",
     "cut",

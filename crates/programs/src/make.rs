@@ -19,7 +19,7 @@ pub(crate) const NEEDS: &[(&str, &str)] = &[
 
 pub(crate) const USES: &[&str] = &["sh", "rm", "ar", "gcc"];
 
-/// What gcc runs, and what it links a program with, beside headers.
+/// The programs that gcc runs, and the files with which it links a program, apart from headers.
 const PASSES: [&str; 4] = ["cc1", "as", "collect2", "ld"];
 const LINKED: [&str; 14] = [
     "liblto_plugin.so",
@@ -39,7 +39,7 @@ const LINKED: [&str; 14] = [
 ];
 const HEADERS: &str = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n";
 
-/// Sources of a user, and functions in each of them.
+/// The number of sources of a user, and of functions in each of them.
 const SOURCES: RangeInclusive<usize> = 8..=16;
 const FUNCTIONS: RangeInclusive<usize> = 25..=55;
 
@@ -70,7 +70,7 @@ fn prepare(
     })
 }
 
-/// The files of the compiler, as it says itself.
+/// The files of the compiler, as it reports them.
 pub(crate) fn compiler() -> Result<Vec<PathBuf>, PrepareError> {
     let mut files = Vec::new();
     for pass in PASSES {

@@ -13,7 +13,7 @@ pub(crate) const USES: &[&str] = &["/usr/share/tcltk/tcl8.6"];
 
 const GATES: RangeInclusive<usize> = 2000..=4000;
 const REGISTERS: RangeInclusive<usize> = 150..=250;
-/// How far back a gate's inputs lie at most.
+/// How far before a gate its inputs are at most.
 const REACH: usize = 300;
 
 pub(crate) fn prepare(inputs: &mut Inputs<'_>) -> Result<Program, PrepareError> {
@@ -28,7 +28,7 @@ pub(crate) fn prepare(inputs: &mut Inputs<'_>) -> Result<Program, PrepareError> 
     })
 }
 
-/// A netlist without loops between registers: each gate's inputs are made before it.
+/// A netlist without loops between registers: each gate's inputs come before it.
 fn circuit(inputs: &mut Inputs<'_>) -> String {
     let (gates, registers) = (
         inputs.random.random_range(GATES),

@@ -12,16 +12,20 @@ use switchcost_record::trust::find_program;
 
 /// A tool of a runtime.
 pub(crate) struct Tool<'a> {
-    /// Its program and arguments.
+    /// The tool's program and arguments.
     pub(crate) words: Vec<String>,
-    /// What the row adds to its environment.
+    /// What the row adds to the tool's environment.
     pub(crate) added: &'a BTreeMap<String, String>,
-    /// Where it keeps temporary files.
+    /// The folder for the tool's temporary files.
     pub(crate) temporary: Option<&'a Path>,
 }
 
 impl Tool<'_> {
-    /// What it prints on either stream, or why it did not end in time.
+    /// What the tool prints on either stream.
+    ///
+    /// # Errors
+    ///
+    /// Why it did not end in time.
     pub(crate) fn run(
         mut self,
         longest: Duration,
@@ -49,7 +53,7 @@ impl Tool<'_> {
     }
 }
 
-/// What a tool finds in its environment.
+/// The environment of a tool.
 pub(crate) fn environment(added: &BTreeMap<String, String>) -> Variables {
     let added: Variables = added
         .iter()

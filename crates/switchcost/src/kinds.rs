@@ -4,7 +4,7 @@ use switchcost_record::Source;
 use switchcost_record::injection::INJECTION_FORM;
 use switchcost_record::observation::OBSERVATION_FORM;
 
-/// How names of records end: those of measurements, of injections, of observations, of simulations and of traces.
+/// The ends of the names of records: of measurements, injections, observations, simulations and traces.
 pub(crate) const MEASURE: &str = "measure.jsonl";
 pub(crate) const INJECTION: &str = "injection.jsonl";
 pub(crate) const OBSERVATION: &str = "observation.json";
@@ -34,8 +34,8 @@ pub(crate) fn kind(source: &Source) -> Kind {
     }
 }
 
-/// Whether a file begins as the records of simulations do; if it does not begin at all, whether it is named as they are. What
-/// cannot be read is for the reader to say.
+/// Whether a file begins as records of simulations do; if it cannot be read, whether it is named like one. The reader then reports what
+/// cannot be read.
 pub(crate) fn is_simulation(source: &Source) -> bool {
     match source.begins_with(b"PAR1") {
         Ok(is_one) => is_one,
@@ -46,7 +46,7 @@ pub(crate) fn is_simulation(source: &Source) -> bool {
     }
 }
 
-/// Whether a file begins as the records of observations do; if it does not begin at all, whether it is named as they are.
+/// Whether a file begins as records of observations do; if it cannot be read, whether it is named like one.
 pub(crate) fn is_observation(source: &Source) -> bool {
     match source.begins_with(beginning("", OBSERVATION_FORM).as_bytes()) {
         Ok(is_one) => is_one,

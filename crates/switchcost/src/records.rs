@@ -21,7 +21,7 @@ pub(crate) fn simulation(
     Ok((record.head, findings))
 }
 
-/// What is found in the intervals of a simulation that is in no file; none if they cannot be read.
+/// What is found in the intervals of a simulation that is in no file; `None` if they cannot be read.
 pub(crate) fn unrecorded(head: &Simulation, intervals: Box<Returned>) -> Option<Findings> {
     let mut analyser = Analyser::new(head, Options::default());
     for batch in intervals {

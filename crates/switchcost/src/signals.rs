@@ -18,11 +18,11 @@ use crate::messages::say;
 /// Signals that tell a run to stop.
 const ENDING: [i32; 5] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU];
 
-/// Who is told to stop has ended within a second: the rest of it is for a busy machine.
+/// How long a run that is told to stop may take: it normally ends within a second, and a busy machine needs more.
 const LONGEST_ANSWER: Duration = Duration::from_millis(400);
 
-/// From here on a file that may not be so long (`ulimit -f`) is an error of its write, which says what to do, and does not kill. A handler
-/// with nothing to do: a signal that is ignored would also be in the programs that are traced.
+/// Makes a write beyond the limit of a file's length (`ulimit -f`) an error with advice, instead of a signal that kills. The signal has
+/// a handler that does nothing; if it were ignored, the programs that are traced would ignore it, too.
 pub(crate) fn survive_file_size_limit() -> Result<(), Failure> {
     if is_ignored(SIGXFSZ) {
         return Ok(());
@@ -32,7 +32,7 @@ pub(crate) fn survive_file_size_limit() -> Result<(), Failure> {
         .map_err(Failure::signals)
 }
 
-/// From here on signals that end a run are for others: they do nothing, and not what they do to programs that are started.
+/// Makes signals that end a run do nothing in this process. Programs that are started have their default actions.
 pub(crate) fn outlive() -> std::io::Result<()> {
     let mut signals = [SIGHUP, SIGINT, SIGQUIT, SIGTERM]
         .into_iter()
@@ -40,26 +40,26 @@ pub(crate) fn outlive() -> std::io::Result<()> {
     signals.try_for_each(|signal| flag::register(signal, Arc::default()).map(drop))
 }
 
-/// The exit of a run that was told to stop, whatever comes of it then.
+/// The exit code of a run that was told to stop, whatever its result.
 pub(crate) fn told_to_stop() -> Option<Exit> {
     WATCHED.get().and_then(Interrupt::exit)
 }
 
 static WATCHED: OnceLock<Interrupt> = OnceLock::new();
 
-/// Raised by the first signal; the second ends the program at once, unless it is SIGHUP: when a terminal closes, both the shell and the
-/// kernel send it to the jobs; or SIGXCPU, which comes each second from the limit on CPU time on.
+/// Raised by the first signal. A second signal ends the program at once, except SIGHUP, which both the shell and the kernel send when a
+/// terminal closes, and SIGXCPU, which comes each second once the limit on CPU time is reached.
 #[derive(Clone, Debug)]
 pub(crate) struct Interrupt {
     number: Arc<AtomicUsize>,
     is_raised: Arc<AtomicBool>,
-    /// Whether the first signal ends the program where it is.
+    /// Whether the first signal ends the program at once.
     is_without_result: Arc<AtomicBool>,
 }
 
 impl Interrupt {
-    /// Watches. A run that has not ended in time ends where it is, and keeps what it has recorded by then: what it has left to others to put
-    /// in order they do as if it had been killed.
+    /// Watches for signals. A run that does not end in time is ended at once, and keeps what it has recorded. Helpers then clean up as
+    /// if it had been killed.
     pub(crate) fn watch() -> Result<Interrupt, Failure> {
         let interrupt = Interrupt::watch_to_the_end()?;
         interrupt
@@ -67,8 +67,8 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Ends the program where it is if it has not ended in time after a signal. A signal that came before counts, too, unless it is
-    /// Ctrl-C: who pressed that waits for the report, and may press it again.
+    /// Ends the program at once if it has not ended in time after a signal. An earlier signal counts, too, except Ctrl-C: the user
+    /// waits for the report, and may press it again.
     pub(crate) fn end_in_time(&self, message: &'static str) -> Result<(), Failure> {
         let (mut told, mut tell) = UnixStream::pair().map_err(Failure::signals)?;
         for signal in ENDING.into_iter().filter(|signal| !is_ignored(*signal)) {
@@ -92,9 +92,10 @@ impl Interrupt {
         started.map(drop).map_err(Failure::signals)
     }
 
-    /// The same for a run that is recorded at its end: it goes on until that is done, and calls [`end_in_time`](Interrupt::end_in_time) then.
+    /// Watches for signals in a run that is recorded at its end. The run continues until then, and then calls
+    /// [`end_in_time`](Interrupt::end_in_time).
     ///
-    /// What was ignored before stays so: `nohup` and a shell's jobs in the background count on it.
+    /// Signals that were ignored before stay ignored, as `nohup` and a shell's background jobs expect.
     pub(crate) fn watch_to_the_end() -> Result<Interrupt, Failure> {
         let number = Arc::new(AtomicUsize::new(0));
         let is_raised = Arc::new(AtomicBool::new(false));
@@ -123,8 +124,7 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Prepares a run that has no result before it has begun: a signal ends the program in the middle of it, as it would one that does not
-    /// watch for signals.
+    /// Prepares a run that has no result before it begins. A signal ends the program at once, as if it did not watch for signals.
     pub(crate) fn prepare<T>(&self, run: impl FnOnce() -> T) -> T {
         self.is_without_result.store(true, SeqCst);
         if self.is_raised() {
@@ -139,7 +139,7 @@ impl Interrupt {
         self.number.load(SeqCst) != 0
     }
 
-    /// The same as a flag, for callers that know nothing of signals.
+    /// The interrupt as a flag, for callers that know nothing of signals.
     pub(crate) fn flag(&self) -> &AtomicBool {
         &self.is_raised
     }

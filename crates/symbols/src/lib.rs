@@ -32,7 +32,7 @@ pub struct Symbols {
 }
 
 struct Opened {
-    /// From offsets in the file to addresses: (first offset, length, first address).
+    /// The segments, as (first offset in the file, length, first address).
     segments: Vec<(u64, u64, u64)>,
     /// First offset, length, name.
     sections: Vec<(u64, u64, String)>,
@@ -132,7 +132,7 @@ impl Opened {
         })
     }
 
-    /// Where an offset of the file is loaded, before it is moved.
+    /// The address at which an offset of the file is loaded, before relocation.
     fn address(&self, offset: u64) -> Option<u64> {
         let inside = |&&(first, length, _): &&(u64, u64, u64)| {
             offset.checked_sub(first).is_some_and(|from| from < length)
@@ -244,7 +244,7 @@ fn open_regular(path: &Path) -> Option<File> {
     (path.is_absolute() && facts.is_file() && facts.len() <= LARGEST_OBJECT).then_some(file)
 }
 
-/// Where distributions keep debugging information apart.
+/// The file in which distributions keep separate debugging information.
 fn debug_file(build_id: &str) -> Option<PathBuf> {
     let (first, rest) = build_id.split_at_checked(2)?;
     let path = Path::new("/usr/lib/debug/.build-id")

@@ -6,15 +6,16 @@ use std::collections::BTreeMap;
 use object::read::{Object, ObjectSymbol, ReadRef};
 use object::{File, SymbolKind};
 
-/// Functions and variables by their addresses, before they are moved.
+/// Functions and variables by address, before relocation.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
-    /// Size, or 0 if it is not known, as of functions in assembler: up to the next symbol then; and name, as in the file.
+    /// By address: the size and the name in the file. A size of 0 means that it is not known, as for functions in assembler; they
+    /// extend to the next symbol.
     symbols: BTreeMap<u64, (u64, String)>,
 }
 
 impl Table {
-    /// Of both tables of a file. Of several names for an address, the first with a size counts.
+    /// Reads both symbol tables of a file. If an address has several names, the first one with a size is used.
     pub(crate) fn read<'data>(file: &File<'data, impl ReadRef<'data>>) -> Table {
         let mut symbols: BTreeMap<u64, (u64, String)> = BTreeMap::new();
         for symbol in file.symbols().chain(file.dynamic_symbols()) {

@@ -55,7 +55,7 @@ pub fn addresses(
     })
 }
 
-/// An element whose data is touched, and the one that leads on from there; both as indices into the array.
+/// An element whose data is touched, and the element that leads on from there, as indices of the array.
 struct Visit {
     data: usize,
     link: Option<usize>,
@@ -85,7 +85,7 @@ fn visits(set: &WorkingSet, seed: u64) -> Box<dyn Iterator<Item = Visit> + Send>
     }
 }
 
-/// All nodes in random order; each leads to the one after it, the last one to the first.
+/// All nodes in random order. Each leads to the next one, and the last one to the first.
 pub(crate) fn cycle(nodes: usize, seed: u64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..nodes).collect();
     order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));

@@ -18,7 +18,7 @@ pub fn prepare(memory: &[AtomicU64], set: &WorkingSet, seed: u64) {
     }
 }
 
-/// One cycle through all nodes in random order: the nodes of a shuffled list, each linked to its successor.
+/// Links all nodes into one cycle in random order: each node of a shuffled list to its successor.
 fn lay_cycle(memory: &[AtomicU64], node: usize, seed: u64) {
     let order = cycle(memory.len() / node, seed);
     for (here, next) in order.iter().zip(order.iter().cycle().skip(1)) {

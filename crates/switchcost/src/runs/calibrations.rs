@@ -16,7 +16,7 @@ use time::{Duration, OffsetDateTime};
 use crate::home;
 use crate::messages::say;
 
-/// An older measurement is of another machine, in effect: its neighbours have changed.
+/// The age beyond which a measurement is not used: by then the machine's neighbours have changed.
 const STALE: Duration = Duration::hours(24);
 
 /// A calibration that failed, or lacks a part, is not tried again before: what keeps a machine busy mostly lasts.
@@ -24,7 +24,7 @@ pub(crate) const RETRY: Duration = Duration::minutes(10);
 
 const SCHEMA: &str = "switchcost-calibrations/1";
 
-/// Outcomes that are kept, the newest: those of a machine before and after a change of its settings.
+/// How many outcomes are kept, the newest ones: those before and after a change of the machine's settings.
 const MOST: usize = 8;
 
 /// No file of so few is longer.
@@ -37,18 +37,18 @@ pub(crate) struct Outcomes {
     outcomes: Vec<Outcome>,
 }
 
-/// What came of a measurement.
+/// The outcome of a measurement.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Outcome {
-    /// RFC 3339.
+    /// When the measurement began (RFC 3339).
     pub(crate) started_at: String,
     host: HostManifest,
     pub(crate) record: PathBuf,
-    /// None if it could not be measured.
+    /// The calibration; `None` if it could not be measured.
     pub(crate) calibration: Option<Calibration>,
 }
 
-/// Keeps what a measurement says of the cost of a switch, or that it could not say it, and gives the cost.
+/// Keeps what a measurement says about the cost of a switch, or that it says nothing. Returns the cost.
 pub(crate) fn keep(
     record: &MeasureRecord,
     findings: &Findings,
@@ -77,13 +77,13 @@ pub(crate) fn keep(
     calibration
 }
 
-/// Beside the folder of records.
+/// The file of the outcomes, beside the folder of records.
 pub(crate) fn place() -> Option<PathBuf> {
     Some(super::folder().ok()?.with_file_name("calibrations.json"))
 }
 
 impl Outcomes {
-    /// Empty if there is none that can be read: it is measured again then.
+    /// Reads the outcomes. They are empty if no file can be read; then the cost is measured again.
     pub(crate) fn read(path: &Path) -> Outcomes {
         let read = || -> io::Result<Outcomes> {
             let mut text = String::new();
@@ -138,7 +138,7 @@ fn has_all(cases: &[Case]) -> bool {
 }
 
 impl Outcome {
-    /// Whether it also has what reloading costs, likely and at most.
+    /// Whether it also has the cost of reloading, likely and at most.
     fn is_whole(&self) -> bool {
         self.calibration.as_ref().is_some_and(|calibration| {
             let mut loads = calibration.loads.iter();
@@ -147,8 +147,8 @@ impl Outcome {
     }
 }
 
-/// Whether a switch costs the same: the kernel, the processor, and what makes either slower are. A record may have been made to keep the
-/// kernel's command line to itself.
+/// Whether a switch costs the same on both machines: the kernel, the processor, and what makes either slower are the same. A record may
+/// omit the kernel's command line.
 pub(crate) fn is_same(record: &HostManifest, host: &HostManifest) -> bool {
     let now = if record.is_redacted() {
         host.clone().redacted()

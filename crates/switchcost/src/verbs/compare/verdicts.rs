@@ -18,7 +18,11 @@ pub(in crate::verbs) struct Verdicts {
 }
 
 impl Verdicts {
-    /// None of them in the place of one of these records.
+    /// Claims the files of the verdicts.
+    ///
+    /// # Errors
+    ///
+    /// If one of them is the file of one of these records.
     pub(in crate::verbs) fn claim(
         files: &VerdictFiles,
         records: &[Source],

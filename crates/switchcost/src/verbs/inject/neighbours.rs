@@ -8,13 +8,13 @@ use switchcost_host::live::{Census, ThreadId};
 use switchcost_record::injection::Other;
 use switchcost_units::{CpuId, Nanos};
 
-/// From one look to the next.
+/// The time between two looks.
 const EACH: Nanos = Nanos::seconds(1);
 
-/// Who has less of the time is no heavy user.
+/// The share of the time above which a task is a heavy user.
 const MUCH: f64 = 0.05;
 
-/// CPU time of all threads that were seen on a CPU, but for this process, all that it has started, and the one that is measured.
+/// The CPU time of all threads seen on a CPU, except those of this process, of what it has started, and of the measured process.
 pub(super) struct Neighbours {
     cpu: CpuId,
     measured: Option<ThreadId>,
@@ -37,7 +37,7 @@ impl Neighbours {
         }
     }
 
-    /// Looks, if it is time to.
+    /// Looks, if it is time.
     pub(super) fn look(&mut self) {
         let now = monotonic();
         if now.saturating_sub(self.looked_at) < EACH {
@@ -65,7 +65,7 @@ impl Neighbours {
         }
     }
 
-    /// Those that had much of it, the heaviest first.
+    /// The heavy users, the heaviest first.
     pub(super) fn heavy(&self) -> Vec<Other> {
         let elapsed = monotonic().saturating_sub(self.start);
         let least = elapsed.0 as f64 * MUCH;

@@ -23,13 +23,13 @@ pub(crate) const SCHEMA: &str = "switchcost.flags/1";
 pub(crate) struct Description {
     /// Name and version of this form.
     schema: &'static str,
-    /// Of this program.
+    /// Version of this program.
     program_version: &'static str,
     #[serde(flatten)]
     verb: Verb,
 }
 
-/// A verb.
+/// A subcommand.
 #[derive(JsonSchema, Serialize)]
 struct Verb {
     /// `switchcost` itself, or the verb's.
@@ -38,38 +38,38 @@ struct Verb {
     about: String,
     /// Flags and positional arguments, in the order of the help; `--help` and `--version` are left out.
     arguments: Vec<Argument>,
-    /// Those below it.
+    /// The subcommands of this one.
     verbs: Vec<Verb>,
 }
 
 /// A flag or a positional argument.
 #[derive(JsonSchema, Serialize)]
 struct Argument {
-    /// Of a flag without `--`.
+    /// The name of a flag, without `--`.
     name: String,
-    /// It has no flag.
+    /// Whether it is an argument without a flag.
     is_positional: bool,
-    /// It has to be given.
+    /// Whether it must be given.
     is_required: bool,
-    /// What its help calls the value; null if it takes none.
+    /// The name of the value in the help; null if it takes none.
     value: Option<String>,
     /// `flag` (no value), `name` (of a closed list), `size` (`64KiB`), `time` (`30s`), `percentage` (`5%`), `integer`, `path`, `text`.
     kind: &'static str,
     /// The closed list; else empty.
     names: Vec<String>,
-    /// How several values are given: `commas` between them, or the flag `repeated`; null: one value.
+    /// How several values are given: separated by `commas`, or by the flag `repeated`; null for one value.
     several: Option<&'static str>,
-    /// The flag may stand without its value.
+    /// Whether the flag may be given without its value.
     is_value_optional: bool,
-    /// What counts if it is not given, if that is one value.
+    /// The default value, if there is one.
     default: Option<String>,
-    /// The heading of the help that it is below.
+    /// The heading of the help under which it appears.
     heading: Option<String>,
     /// One sentence, without its full stop.
     help: String,
 }
 
-/// The command with all its verbs, which must have been built.
+/// The command with all its subcommands, which must have been built, as JSON.
 pub(super) fn json(command: &Command) -> String {
     let description = Description {
         schema: SCHEMA,
@@ -141,7 +141,7 @@ fn argument(argument: &Arg) -> Argument {
     }
 }
 
-/// How several values are given: parted by commas, or the flag with each.
+/// How several values are given: separated by commas, or each with the flag.
 fn value_separator(argument: &Arg) -> Option<&'static str> {
     match argument.get_action() {
         ArgAction::Append if argument.get_value_delimiter() == Some(',') => Some("commas"),
@@ -150,7 +150,7 @@ fn value_separator(argument: &Arg) -> Option<&'static str> {
     }
 }
 
-/// What a value is.
+/// The kind of a value.
 fn kind(argument: &Arg) -> &'static str {
     let is_value_name = |name: &str| {
         argument

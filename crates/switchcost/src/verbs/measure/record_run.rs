@@ -30,20 +30,20 @@ pub(super) struct RunToRecord {
     pub(super) host: HostManifest,
     pub(super) controls: Vec<Control>,
     pub(super) plan: Plan,
-    /// How long a run may take that goes on after its budget for cases without an interval.
+    /// How long a run may take that continues after its budget for cases without an interval.
     pub(super) longest: Option<Nanos>,
     pub(super) runtimes: Runtimes,
-    /// Where earlier runs of the machine are recorded.
+    /// The folder with earlier runs of the machine.
     pub(super) history: Option<Folder>,
     pub(super) seed: u64,
     pub(super) now: OffsetDateTime,
-    /// Whether batches for the kernel's own counters are worth their time, if the CPU has none.
+    /// Whether to spend time on batches for the kernel's own counters, if the CPU has none.
     pub(super) counts_in_software: bool,
     pub(super) redaction: Redaction,
 }
 
 impl RunToRecord {
-    /// Measures, and leaves every sample in the record at that place, however it ends. `begun` is called once the record is there.
+    /// Measures, and leaves every sample in the record at that path, however it ends. `begun` is called once the record exists.
     pub(super) fn measure(
         self,
         place: &Place,
@@ -102,7 +102,7 @@ impl RunToRecord {
         Ok(())
     }
 
-    /// Where tasks read the clock: anywhere, if some are not pinned.
+    /// The CPUs on which tasks read the clock: all of them, if some tasks are not pinned.
     fn cpus_with_stamps(&self) -> Vec<CpuId> {
         let is_unpinned = self
             .plan

@@ -14,7 +14,7 @@ use crate::runs::calibrations::{Outcomes, RETRY, keep, place};
 use crate::signals::Interrupt;
 use crate::verbs::measure;
 
-/// The cost of a switch; none if it is not known and not to be measured.
+/// The cost of a switch; `None` if it is not known and not to be measured.
 pub(super) fn find(
     host: &HostManifest,
     arguments: &ObserveArguments,

@@ -14,12 +14,12 @@ use crate::output::Output;
 
 /// The trace while it is written.
 pub(super) struct Events<'a> {
-    /// None once it could not be written: what is observed is worth more than the trace.
+    /// The writer; an error once the trace could not be written. The observation continues, because it is worth more than the trace.
     trace: io::Result<Perfetto<&'a mut dyn Write>>,
     taken: Vec<Event>,
 }
 
-/// Observes with a trace that is written meanwhile. What was observed is there even if the trace failed, which is reported then.
+/// Observes and writes a trace meanwhile. If the trace fails, the observation is still returned, and the failure is reported.
 pub(super) fn written<T>(
     output: Output,
     costs: Option<DirectCosts>,
@@ -47,7 +47,7 @@ pub(super) fn written<T>(
 }
 
 impl Events<'_> {
-    /// Takes one, in the order of its CPU.
+    /// Writes an event. Events come in the order of their CPU.
     pub(super) fn take(&mut self, event: Event) {
         self.taken.push(event);
     }

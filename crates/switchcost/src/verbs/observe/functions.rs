@@ -21,7 +21,7 @@ pub(super) fn name(stacks: &mut SampledStacks) {
     }
 }
 
-/// Whether the path leads to the file that was mapped: in a container it may be another one's, and it may have been replaced.
+/// Whether the path leads to the file that was mapped. In a container it may be another file, and the file may have been replaced.
 fn is_there(module: &Module) -> bool {
     module.inode > 0 && fs::metadata(&module.path).is_ok_and(|facts| facts.ino() == module.inode)
 }

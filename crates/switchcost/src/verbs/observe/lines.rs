@@ -15,7 +15,7 @@ use crate::runs::stamp;
 
 pub(super) struct Lines {
     every: Duration,
-    /// When the interval ends; none before the first has begun.
+    /// When the interval ends; `None` before the first has begun.
     due_at: Option<Instant>,
     before: Option<Observation>,
     /// Whether the reader has left.

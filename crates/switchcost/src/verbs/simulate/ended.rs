@@ -71,7 +71,7 @@ impl Several {
         Ok(several)
     }
 
-    /// Where the curves are, after a table; nothing if no record has them.
+    /// A sentence that says where the curves are; empty if no record has them.
     pub(super) fn curves(&self) -> String {
         if self.records.is_empty() {
             return String::new();

@@ -27,7 +27,7 @@ impl Skip {
         self.switches > 0
     }
 
-    /// Takes away what counts of a chunk in which counting begins: from the first switch after those skipped on.
+    /// Splits a chunk in which counting begins. Returns the part that counts: from the first switch after those that are skipped.
     pub(super) fn split(&self, chunk: &mut Chunk) -> Option<Chunk> {
         let left = self
             .switches
@@ -38,7 +38,7 @@ impl Skip {
         Some(chunk.split_off(first))
     }
 
-    /// What the next chunk is for: it counts if as many switches lie before it.
+    /// The purpose of the next chunk. It counts if enough switches precede it.
     pub(super) fn purpose(&mut self, chunk: &Chunk) -> Purpose {
         let counts = self.seen >= self.switches;
         if counts {
@@ -57,7 +57,7 @@ impl Skip {
         }
     }
 
-    /// What is counted, of all that was executed.
+    /// The part of all executed instructions that is counted.
     pub(super) fn part(&self) -> Option<TracePart> {
         let skipped = self.skipped.filter(|_| self.is_any())?;
         Some(TracePart {

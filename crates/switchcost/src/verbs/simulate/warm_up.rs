@@ -2,7 +2,8 @@
 
 use switchcost_design::result::{DesignResult, LevelCounts, PartResult, View, WithoutWarmUp};
 
-/// The first of these parts is the start of what was wanted, `without` the same after last uses alone.
+/// By how much results after last uses alone differ. The first of `parts` is the start of what was wanted; `without` has the same part
+/// after last uses alone.
 pub(super) fn differences(parts: &[PartResult], without: &[PartResult]) -> Vec<WithoutWarmUp> {
     let (Some(first), Some(without)) = (parts.first(), without.first()) else {
         return Vec::new();

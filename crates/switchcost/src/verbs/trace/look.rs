@@ -13,7 +13,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::progress::over_file;
 
-/// Opens a trace at its header.
+/// Opens a trace and reads its header.
 pub(crate) fn open(path: &Path) -> Result<TraceReader<impl Read + Send + 'static>, Failure> {
     let failed = Failure::read_trace(path);
     let file = Source::named(path).open_once();
@@ -52,7 +52,7 @@ pub(super) fn check(arguments: &TraceFile) -> Result<Exit, Failure> {
     })
 }
 
-/// What stands after the index; only a file can be read again.
+/// Checks what comes after the index. Only a file can be read twice.
 fn check_symbols(path: &Path) -> Result<(), Failure> {
     if !path.is_file() {
         return Ok(());

@@ -12,8 +12,8 @@ const MOST: usize = 12;
 /// Two runs show a difference, and no spread to speak of.
 const FEWEST: usize = 4;
 
-/// Those of the machine of both records, which are not among them; none if there are too few to learn from, or the two are of
-/// different machines. What cannot be read says nothing.
+/// Earlier records of the machine of both records, other than these two; none if they are too few, or if the two are of different
+/// machines. Records that cannot be read are skipped.
 pub(super) fn records(compared: [&MeasureRecord; 2]) -> Vec<(MeasureRecord, Findings)> {
     let [base, new] = compared.map(|record| &record.header);
     if !base.host.is_same_machine(&new.host) {

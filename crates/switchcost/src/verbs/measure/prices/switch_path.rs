@@ -16,11 +16,11 @@ use crate::messages::say;
 use crate::signals::Interrupt;
 use crate::verbs::inject::recorded;
 
-/// Some 40 ms of multiplications: twice what `inject` needs.
+/// Multiplications of the loop, some 40 ms: twice what `inject` needs.
 const STEPS: &str = "48000000";
 
-/// What the other task touches, and how often: the oftener the better, since what is found in a run grows with the preemptions in it, and
-/// its noise does not; a loop has nothing to lose between. Touching more takes as long as a period itself.
+/// What the other task touches, and how often. A short period is better: what a run finds grows with the number of preemptions, and its
+/// noise does not, and a loop has nothing to lose in between. Touching larger footprints takes as long as a period.
 const GROUPS: [(&str, [Bytes; 2]); 2] = [
     ("100us", [Bytes::kib(256), Bytes::mib(1)]),
     ("250us", [Bytes::mib(4), Bytes::mib(16)]),

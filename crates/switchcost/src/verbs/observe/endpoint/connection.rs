@@ -10,13 +10,13 @@ use rustix::event::PollFlags;
 use super::answer::Answer;
 use super::request::{self, Asked, LONGEST_HEAD, Refused};
 
-/// For a head, and for taking an answer.
+/// How long a client may take to send a head, and to receive an answer.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
-/// For a snapshot; then the last one is given.
+/// How long a request waits for a new snapshot. After that it gets the last one.
 const FOR_A_SNAPSHOT: Duration = Duration::from_secs(2);
-/// For clients that keep sending after their request: closing at once would take the answer away from it.
+/// How long a connection stays open for clients that keep sending after their request. Closing at once could discard the answer.
 const LINGER: Duration = Duration::from_millis(500);
-/// What is passed over of it.
+/// How many bytes of that are skipped.
 const MOST_PASSED_OVER: usize = 64 << 10;
 
 pub(super) struct Connection {
@@ -34,7 +34,7 @@ enum Phase {
     Done,
 }
 
-/// What is wanted for a connection.
+/// What should happen to a connection.
 pub(super) enum Wish {
     Nothing,
     Answer(Asked),
@@ -54,13 +54,13 @@ impl Connection {
         self.deadline
     }
 
-    /// Since when the other end has been expected to act; none while it is our turn.
+    /// Since when the client has been expected to act; `None` while the server must act.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let is_idle = matches!(self.phase, Phase::Reading(_) | Phase::Lingering(_));
         is_idle.then_some(self.phase_began_at)
     }
 
-    /// Ends a connection whose place another one needs. A request that is still on its way is answered all the same: with 503.
+    /// Ends a connection whose place another one needs. A request that is still arriving is answered with 503.
     pub(super) fn give_way(mut self) {
         if matches!(self.phase, Phase::Reading(_)) {
             let Answer { head, body } = Answer::busy();
@@ -86,7 +86,7 @@ impl Connection {
         }
     }
 
-    /// What to report.
+    /// The events to wait for.
     pub(super) fn interest(&self) -> PollFlags {
         match self.phase {
             Phase::Reading(_) | Phase::Lingering(_) => PollFlags::IN,
@@ -133,7 +133,7 @@ impl Connection {
         }
     }
 
-    /// Until there is a newer snapshot.
+    /// Waits until there is a newer snapshot.
     pub(super) fn wait(&mut self, asked: Asked, now: Instant) {
         self.begin(Phase::Waiting(asked), now, FOR_A_SNAPSHOT);
     }
@@ -185,7 +185,7 @@ impl Connection {
         }
     }
 
-    /// Its time is up.
+    /// Ends what has taken too long.
     pub(super) fn time_out(&mut self, now: Instant) -> Wish {
         match self.phase {
             Phase::Waiting(asked) => return Wish::Answer(asked),

@@ -6,10 +6,10 @@ use httparse::{Header, Status};
 
 /// No head is longer.
 pub(super) const LONGEST_HEAD: usize = 8 << 10;
-/// Nor does it have more fields.
+/// The largest number of header fields.
 const MOST_FIELDS: usize = 64;
 
-/// What is asked for.
+/// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Asked {
     pub(super) what: What,
@@ -25,7 +25,7 @@ pub(super) enum What {
     Health,
 }
 
-/// How metrics are written.
+/// The format of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     OpenMetrics,
@@ -46,7 +46,7 @@ pub(super) enum Refused {
     Slow,
 }
 
-/// What the bytes so far come to; none if the head is not whole.
+/// Parses the bytes so far; `None` if the head is not complete.
 pub(super) fn read(bytes: &[u8], own: SocketAddr) -> Option<Result<Asked, Refused>> {
     let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
     let mut request = httparse::Request::new(&mut fields);
@@ -102,8 +102,8 @@ fn has_body(fields: &[Header<'_>]) -> bool {
         || values(fields, "transfer-encoding").next().is_some()
 }
 
-/// The address that we listen at, or this machine by a name that no one else can give to it: a page of a browser that had its own name
-/// point here (DNS rebinding) would send that. The port differs if it is forwarded.
+/// Whether the host that a request names is the address at which we listen, or this machine by a name that nobody else can assign to
+/// it. A page in a browser whose own name points here (DNS rebinding) would send that name. The port differs if it is forwarded.
 fn is_own(host: &[u8], own: SocketAddr) -> bool {
     let Ok(host) = std::str::from_utf8(host) else {
         return false;
@@ -126,7 +126,7 @@ fn takes_gzip(fields: &[Header<'_>]) -> bool {
     weight(fields, "accept-encoding", "gzip") > Some(0.0)
 }
 
-/// OpenMetrics for whoever asks for it by name, and not less than for plain text.
+/// OpenMetrics if the client asks for it by name, and weighs it no less than plain text.
 fn form(fields: &[Header<'_>]) -> Form {
     let open_metrics = weight(fields, "accept", "application/openmetrics-text");
     let text = weight(fields, "accept", "text/plain").unwrap_or(0.0);
@@ -136,7 +136,7 @@ fn form(fields: &[Header<'_>]) -> Form {
     }
 }
 
-/// The largest weight that a field of the request gives to a name in its list; none if the name is not in it.
+/// The largest weight that a field of the request gives to a name in its list; `None` if the name is not listed.
 fn weight(fields: &[Header<'_>], field: &str, wanted: &str) -> Option<f32> {
     let weight_of = |item: &str| {
         let mut parts = item.split(';').map(str::trim);

@@ -15,12 +15,12 @@ use super::{Shared, Snapshot};
 
 /// Clients at a time.
 pub(super) const MOST: usize = 256;
-/// If all places are taken, the client that has been idle for longest gives way to the next one, but not before this time: its request may
+/// If all places are taken, the client that has been idle longest gives way to the next one, but not before this time: its request may
 /// be on its way.
 const LEAST_TURN: Duration = Duration::from_millis(500);
 /// A snapshot as young as this is given to any client.
 const YOUNG: Duration = Duration::from_millis(250);
-/// From one look at everything to the next, at most.
+/// The longest time between two looks at everything.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 pub(super) struct Server {
@@ -56,7 +56,7 @@ impl Server {
         }
     }
 
-    /// Until the observation is over.
+    /// Serves until the observation is over.
     pub(super) fn serve(&mut self) {
         while !self.shared.lock().is_over {
             self.turn();
@@ -85,7 +85,7 @@ impl Server {
         self.accept(now);
     }
 
-    /// What has come for each connection.
+    /// Waits, and returns the events of each connection.
     fn wait(&self) -> Vec<PollFlags> {
         let now = Instant::now();
         let opens_at = self.opens_at();
@@ -119,7 +119,7 @@ impl Server {
             .collect()
     }
 
-    /// When the next client may be accepted; none if that depends on our answers.
+    /// When the next client may be accepted; `None` if that depends on answers of ours.
     fn opens_at(&self) -> Option<Instant> {
         if self.connections.len() < MOST {
             return Some(self.accepts_at);
@@ -174,7 +174,7 @@ impl Server {
         }
     }
 
-    /// From a young snapshot, or if it is late from any; none if it is worth to wait.
+    /// Metrics from a recent snapshot, or from any snapshot if the client has waited too long; `None` if it should wait.
     fn metrics(&mut self, asked: Asked, now: Instant, is_late: bool) -> Option<Answer> {
         let snapshot = {
             let mut state = self.shared.lock();

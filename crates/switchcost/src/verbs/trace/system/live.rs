@@ -24,7 +24,8 @@ pub(crate) struct LiveGuest {
 }
 
 impl LiveGuest {
-    /// Stops after so many switches. `files` and `folders` are what the commands use; turns are of so many instructions.
+    /// A run that stops after this many switches. `files` and `folders` are what the commands use; turns have the given number of
+    /// instructions.
     pub(crate) fn new(
         commands: Vec<Command>,
         arguments: &GuestArguments,
