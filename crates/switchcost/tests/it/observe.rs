@@ -1303,7 +1303,7 @@ fn a_trace_of_each_switch_is_written_whole_or_not_at_all() {
 }
 
 #[test]
-fn stacks_are_written_for_other_tools_and_read_by_them() {
+fn stacks_are_written_for_other_tools() {
     let place = Place::new();
     let [record, folded, pprof] =
         ["o.json", "o.folded", "o.pb.gz"].map(|name| text(&place.path(name)).to_owned());
@@ -1342,6 +1342,19 @@ fn stacks_are_written_for_other_tools_and_read_by_them() {
         "{}",
         again.stderr
     );
+}
+
+#[test]
+#[ignore = "takes long: make test ARGS=--all"]
+fn pprof_of_go_reads_the_stacks() {
+    let place = Place::new();
+    let pprof = text(&place.path("o.pb.gz")).to_owned();
+    let ran = observe(&place, &["--pprof", &pprof, "--", "sh", "-c", SLEEPER]);
+    if ran.stderr.contains("failed to write stacks") {
+        println!("skipped: {}", ran.stderr);
+        return;
+    }
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
     let mut go = std::process::Command::new("go");
     go.args(["tool", "pprof", "-sample_index=switches", "-top", &pprof]);
     // Go builds the tool when it is first used, which takes a minute.

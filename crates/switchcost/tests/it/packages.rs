@@ -16,6 +16,7 @@ fn script(name: &str) -> Command {
 }
 
 #[test]
+#[ignore = "takes long: make test ARGS=--all"]
 fn wheels_do_the_main_jobs_from_a_fresh_environment() {
     let has_venv = Command::new("python3")
         .args(["-c", "import venv, ensurepip"])
