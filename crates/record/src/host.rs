@@ -59,7 +59,7 @@ pub struct Tlb {
     pub kind: TlbKind,
     /// Number of translations in the TLB.
     pub entries: u32,
-    /// Page size of these translations.
+    /// Page size of the translations.
     pub page_bytes: Bytes,
 }
 

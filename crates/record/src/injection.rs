@@ -214,7 +214,7 @@ pub struct TwinRun {
     pub turns_ns: Nanos,
     /// Number of preemptions of the copy within its time slices; in a control run how many there would have been.
     pub preemptions: u64,
-    /// Time that the preemptor had the CPU at these preemptions.
+    /// Time that the preemptor had the CPU at the preemptions.
     pub away_ns: Nanos,
     /// Switches because the copy waited; the end of each time slice counts as one.
     pub voluntary: u64,

@@ -333,7 +333,7 @@ pub struct ProcessFinding {
     pub processes: u64,
     /// Number of their segments. A segment begins with a switch, or with an exec in the middle of one.
     pub segments: u64,
-    /// Instructions in these segments.
+    /// Instructions in the segments.
     pub instructions: u64,
     /// Cycles per instruction in the shared hierarchy.
     pub shared_cpi: f64,
@@ -357,7 +357,7 @@ pub struct ProcessLevel {
     pub level: String,
     /// References that missed.
     pub misses: ByView<u64>,
-    /// References that missed per thousand instructions of these processes.
+    /// References of the processes that missed, per thousand of their instructions.
     pub mpki: ByView<f64>,
 }
 
@@ -763,7 +763,7 @@ pub struct DesignFinding {
     /// Source of [physical addresses](design.md#physical-addresses), if any level has a physical index or tag. Null also for records of
     /// earlier versions.
     pub physical_pages: Option<PhysicalPages>,
-    /// Notes on these numbers.
+    /// Notes on the numbers.
     pub flags: Vec<Flag>,
 }
 

@@ -10,7 +10,7 @@ pub struct SampledStacks {
     pub lost_switches: u64,
     /// Files that contain the code.
     pub modules: Vec<Module>,
-    /// Places in these files.
+    /// Places in `modules`.
     pub frames: Vec<Frame>,
     /// The stacks, the most frequent first.
     pub stacks: Vec<UserStack>,
