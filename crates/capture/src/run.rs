@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use switchcost_host::supervisor::{PID_IN_NAMESPACE, Setting, Supervisor};
-use switchcost_trace::{Chunk, Recorder, WriteTraceError};
+use switchcost_trace::{Chunk, Preemptions, Recorder, WriteTraceError};
 use switchcost_units::CpuId;
 
 use crate::as_run::{self, AsRun};
@@ -78,6 +78,8 @@ pub struct Options {
     pub order: Order,
     /// For scheduled captures, seed of the lengths of time slices, which then differ from the quantum by up to a sixteenth.
     pub turn_seed: Option<u64>,
+    /// For scheduled captures, what ends time slices before the quantum does.
+    pub preemptions: Option<Preemptions>,
     /// The only CPU on which traced tasks run; the caller should avoid it if there is another.
     pub cpu: Option<CpuId>,
     /// Whether programs get their own PID namespace and /proc, if the kernel allows, so that process IDs are the same each time.
@@ -100,6 +102,7 @@ impl Options {
         Options {
             order: Order::default(),
             turn_seed: None,
+            preemptions: None,
             cpu: None,
             in_pid_namespace: true,
             stop_after_switches: None,
@@ -272,11 +275,12 @@ fn schedule<R: Read>(
     check(commands)?;
     let ring = Ring::create(protocol::SCHEDULED).map_err(CaptureError::from)?;
     let (stop_after_switches, turn_seed) = (options.stop_after_switches, options.turn_seed);
+    let preemptions = options.preemptions.clone();
     let (programs, no_pid_namespace) =
         programs(commands, options, &ring).map_err(CaptureError::from)?;
     let end_flags = EndFlags::default();
     let mut control = Control::new(&ring, programs, &end_flags, stop);
-    control.turns = Turns::new(quantum_instructions, turn_seed);
+    control.turns = Turns::new(quantum_instructions, turn_seed).preempted(preemptions);
     control.stop_after_switches = stop_after_switches;
     control.commands = commands.iter().map(Command::shown).collect();
     std::thread::scope(|scope| {

@@ -2,6 +2,7 @@
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use switchcost_trace::Preemptions;
 
 /// Turns are longer or shorter than the quantum by up to this part of it. In turns of one length, threads that run the same loop may each
 /// time stop at the same place: one that waits for a lock may then never find it free.
@@ -12,6 +13,7 @@ const LARGEST_DIFFERENCE: u64 = 16;
 pub(crate) struct Turns {
     quantum_instructions: u64,
     dice: Option<ChaCha8Rng>,
+    preemptions: Option<Preemptions>,
 }
 
 impl Turns {
@@ -20,6 +22,15 @@ impl Turns {
         Turns {
             quantum_instructions,
             dice: seed.map(ChaCha8Rng::seed_from_u64),
+            preemptions: None,
+        }
+    }
+
+    /// The same, which also end at these moments.
+    pub(crate) fn preempted(self, preemptions: Option<Preemptions>) -> Turns {
+        Turns {
+            preemptions,
+            ..self
         }
     }
 
@@ -27,9 +38,11 @@ impl Turns {
     pub(crate) fn next_length(&mut self) -> u64 {
         let quantum = self.quantum_instructions;
         let most = quantum / LARGEST_DIFFERENCE;
-        self.dice.as_mut().map_or(quantum, |dice| {
+        let length = self.dice.as_mut().map_or(quantum, |dice| {
             dice.random_range(quantum - most..=quantum.saturating_add(most))
-        })
+        });
+        let distance = self.preemptions.as_mut().map(Preemptions::next_distance);
+        distance.map_or(length, |distance| distance.min(length))
     }
 }
 
@@ -51,5 +64,17 @@ mod tests {
         let mean = of_one.iter().sum::<u64>() / 1000;
         assert!((2985..=3015).contains(&mean), "{mean}");
         assert_eq!(lengths(None), [3000; 1000]);
+    }
+
+    /// An exponential distance that the quantum cuts: in the mean `mean * (1 - exp(-quantum / mean))`.
+    #[test]
+    fn preempted_turns_end_at_the_quantum_or_before() {
+        let mut turns = Turns::new(3150, None).preempted(Some(Preemptions::new(1500, 1)));
+        let found: Vec<u64> = (0..10_000).map(|_| turns.next_length()).collect();
+        let mean = found.iter().sum::<u64>() as f64 / 1e4;
+        let whole = found.iter().filter(|length| **length == 3150).count();
+        assert!((1280.0..1350.0).contains(&mean), "{mean}");
+        assert!((1100..1350).contains(&whole), "{whole}");
+        assert!(found.iter().all(|length| *length <= 3150));
     }
 }

@@ -275,6 +275,7 @@ SimulateProcesses: TypeAlias = Literal[
 _SIMULATE: dict[str, Form] = {
     "schedule": "commas",
     "quantum": "commas",
+    "preempt_every": "value",
     "page_faults": "value",
     "at_once": "value",
     "range": "value",
@@ -307,6 +308,7 @@ def simulate(
     *,
     schedule: str | Sequence[str] = (),
     quantum: str | Sequence[str] = (),
+    preempt_every: int | None = None,
     page_faults: str | None = None,
     at_once: int | None = None,
     range: str | None = None,
@@ -339,6 +341,7 @@ def simulate(
         command: The command and its arguments.
         schedule: Replay a trace in these orders: round-robin, affinity:N, longest-quantum or batch:K.
         quantum: Replay a trace with these time slices, in instructions (400000) or time (4ms).
+        preempt_every: Also end turns at random, this many instructions apart on average, as wake-ups of other tasks do.
         page_faults: Replay a trace with page faults: each task waits this long at its first use of each page of a file.
         at_once: Run each process on a CPU of its own, this many instructions at a time, with a shared last level.
         range: Simulate only the instructions FROM up to TO of a trace, such as 0..50000000.

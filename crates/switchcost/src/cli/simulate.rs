@@ -210,6 +210,14 @@ pub(crate) struct SimulateArguments {
     )]
     pub(crate) quantum: Vec<Quantum>,
 
+    /// Also end turns at random, this many instructions apart on average, as wake-ups of other
+    /// tasks do
+    ///
+    /// A model: the moments are those of a Poisson process, whatever the tasks do.
+    #[arg(hide_short_help = true, long, value_name = "INSTRUCTIONS", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["at_once", "range", "sample", "user_only"],
+          help_heading = "What to simulate")]
+    pub(crate) preempt_every: Option<u64>,
+
     /// Replay a trace with page faults: each task waits this long at its first use of each page of
     /// a file
     ///
@@ -300,6 +308,14 @@ pub(crate) struct WorkloadArguments {
     #[arg(long, value_name = "INSTRUCTIONS", default_value_t = QUANTUM_INSTRUCTIONS, value_parser = clap::value_parser!(u64).range(1000..),
           help_heading = "What to trace")]
     pub(crate) quantum: u64,
+
+    /// Also end turns at random, this many instructions apart on average, as wake-ups of other
+    /// tasks do
+    ///
+    /// A model: the moments are those of a Poisson process, whatever the tasks do.
+    #[arg(hide_short_help = true, long, value_name = "INSTRUCTIONS", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["system", "order"],
+          help_heading = "What to trace")]
+    pub(crate) preempt_every: Option<u64>,
 
     /// Run the programs in a guest under QEMU, and simulate its kernel, too
     ///

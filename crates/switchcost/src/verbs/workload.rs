@@ -40,13 +40,16 @@ pub(crate) fn run(arguments: &WorkloadArguments) -> Result<Exit, Failure> {
         .into_iter()
         .map(|program| command(program, &temporary))
         .collect();
-    let session = Session::new(
+    let mut session = Session::new(
         commands,
         order(arguments.order, arguments.quantum),
         None,
         Some(switches),
     )?
     .discard_output();
+    if let Some(every) = arguments.preempt_every {
+        session = session.preempted(every, arguments.seed);
+    }
     simulate::live(session, &arguments.designs, stretch, output).map(set_exit)
 }
 

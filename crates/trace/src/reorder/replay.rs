@@ -8,7 +8,7 @@ use super::pieces::{Piece, Streams, is_moved, process_of};
 use super::queue::Queue;
 use super::schedule::Schedule;
 use super::waits::{TO_ITS_END, Wait};
-use crate::{Cause, Chunk, Mark, ProcessId, ReadTraceError, TaskId, TraceFile};
+use crate::{Cause, Chunk, Mark, Preemptions, ProcessId, ReadTraceError, TaskId, TraceFile};
 
 /// How far a task has come.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +48,7 @@ pub struct Reordered<'f> {
     chunks: DecodedChunks<'f>,
     streams: Arc<Streams>,
     quantum: Option<u64>,
+    preemptions: Option<Preemptions>,
     queue: Queue,
     players: Vec<Player>,
     waiting: Vec<Waiting>,
@@ -82,6 +83,7 @@ impl<'f> Reordered<'f> {
             players: streams.tasks.iter().map(start).collect(),
             streams,
             quantum: (schedule != Schedule::LongestQuantum).then_some(quantum_instructions.max(1)),
+            preemptions: None,
             queue: Queue::new(schedule),
             waiting: Vec::new(),
             clock: 0,
@@ -101,6 +103,23 @@ impl<'f> Reordered<'f> {
             paging: Some(Paging::new(instructions)),
             ..self
         }
+    }
+
+    /// The same where turns also end at these moments.
+    #[must_use]
+    pub fn preempt(self, preemptions: Preemptions) -> Self {
+        Reordered {
+            quantum: self.quantum.or(Some(u64::MAX)),
+            preemptions: Some(preemptions),
+            ..self
+        }
+    }
+
+    /// Instructions of the next turn.
+    fn turn_length(&mut self) -> u64 {
+        let quantum = self.quantum.unwrap_or(u64::MAX);
+        let distance = self.preemptions.as_mut().map(Preemptions::next_distance);
+        distance.map_or(quantum, |distance| distance.min(quantum))
     }
 
     /// Makes the next chunk in `chunk`; returns false, and an empty chunk, at the end.
@@ -375,7 +394,7 @@ impl<'f> Reordered<'f> {
                 self.leave(task, false, Cause::Quantum);
                 self.switch(next, chunk);
             }
-            _ => self.quantum_left = self.quantum.unwrap_or(0),
+            _ => self.quantum_left = self.turn_length(),
         }
     }
 
@@ -429,7 +448,7 @@ impl<'f> Reordered<'f> {
             });
         }
         self.running = Some(to);
-        self.quantum_left = self.quantum.unwrap_or(u64::MAX);
+        self.quantum_left = self.turn_length();
     }
 }
 

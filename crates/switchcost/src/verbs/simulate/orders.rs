@@ -8,14 +8,14 @@ use switchcost_design::Design;
 use switchcost_record::Source;
 use switchcost_report::simulate::render_orders;
 use switchcost_report::{Format, Style};
-use switchcost_trace::TraceFile;
 use switchcost_trace::reorder::{Reordered, Schedule, Streams, StreamsReader};
+use switchcost_trace::{Preemptions, TraceFile};
 use switchcost_units::Nanos;
 
 use super::ended::{Ended, Several};
 use super::{DEFAULT_INTERVAL, Run, designs, feed, print_notes};
 use crate::cli::simulate::{DesignArguments, Quantum, SimulateArguments};
-use crate::cli::trace::QUANTUM_INSTRUCTIONS;
+use crate::cli::trace::{QUANTUM_INSTRUCTIONS, TURN_SEED};
 use crate::exit::{Exit, Failure};
 use crate::kinds;
 use crate::output::Output;
@@ -30,6 +30,8 @@ pub(super) struct Order {
     pub(super) quantum_instructions: u64,
     /// Instructions in which a disk reads a page, if page faults wait.
     page_faults: Option<u64>,
+    /// Instructions between preemptions, in the mean.
+    preempt_every: Option<u64>,
 }
 
 impl Order {
@@ -40,10 +42,18 @@ impl Order {
 
     /// As the record has it.
     fn name(self) -> String {
+        let preempted = self
+            .preempt_every
+            .map(|every| format!(", {}", Preemptions::words(every)));
         let faults = self
             .page_faults
             .map(|instructions| format!(", page faults of {instructions} instructions"));
-        format!("{}{}", self.schedule, faults.unwrap_or_default())
+        format!(
+            "{}{}{}",
+            self.schedule,
+            preempted.unwrap_or_default(),
+            faults.unwrap_or_default()
+        )
     }
 }
 
@@ -52,6 +62,7 @@ pub(super) fn live_quantum(arguments: &SimulateArguments) -> Result<u64, Failure
     if !arguments.schedule.is_empty()
         || arguments.at_once.is_some()
         || arguments.page_faults.is_some()
+        || arguments.preempt_every.is_some()
     {
         return Err(Failure::usage(
             "failed to simulate: found --schedule or --at-once with live, need a trace to play again; write one with switchcost trace, \
@@ -78,7 +89,9 @@ pub(super) fn wanted(arguments: &SimulateArguments, path: &Path) -> Result<Vec<O
         .page_faults
         .map(|time| convert_quantum(time, arguments))
         .transpose()?;
-    if schedules.is_empty() && quanta.is_empty() && page_faults.is_none() {
+    let preempt_every = arguments.preempt_every;
+    let is_given = page_faults.is_some() || preempt_every.is_some();
+    if schedules.is_empty() && quanta.is_empty() && !is_given {
         return Ok(Vec::new());
     }
     if schedules.is_empty() {
@@ -103,6 +116,7 @@ pub(super) fn wanted(arguments: &SimulateArguments, path: &Path) -> Result<Vec<O
                 schedule,
                 quantum_instructions,
                 page_faults,
+                preempt_every,
             };
             let is_there =
                 |other: &Order| (other.schedule, other.quantum()) == (schedule, order.quantum());
@@ -244,6 +258,10 @@ fn simulate(
         order.schedule,
         order.quantum_instructions,
     );
+    let turns = match order.preempt_every {
+        Some(every) => turns.preempt(Preemptions::new(every, TURN_SEED)),
+        None => turns,
+    };
     let mut turns = match order.page_faults {
         Some(instructions) => turns.wait_for_page_faults(instructions),
         None => turns,

@@ -18,6 +18,7 @@ use crate::verbs::trace::look;
 pub(super) fn run(paths: &[PathBuf], arguments: &SimulateArguments) -> Result<Exit, Failure> {
     let has_orders = !arguments.schedule.is_empty()
         || !arguments.quantum.is_empty()
+        || arguments.preempt_every.is_some()
         || arguments.at_once.is_some()
         || arguments.part.is_given();
     if has_orders {

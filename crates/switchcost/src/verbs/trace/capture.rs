@@ -11,7 +11,8 @@ use switchcost_facts::Root;
 use switchcost_host::control::{PinGuard, pin};
 use switchcost_record::Readers;
 use switchcost_trace::{
-    Chunk, KernelSymbols, Recorder, TraceHeader, TraceOrder, TraceWriter, WriteTraceError, Written,
+    Chunk, KernelSymbols, Preemptions, Recorder, TraceHeader, TraceOrder, TraceWriter,
+    WriteTraceError, Written,
 };
 use switchcost_units::CpuId;
 
@@ -220,6 +221,8 @@ pub(crate) fn order(order: OrderFlag, quantum: u64) -> Order {
 pub(crate) struct Session {
     commands: Vec<Command>,
     options: Options,
+    /// What the trace says of itself.
+    notes: Vec<String>,
 }
 
 impl Session {
@@ -256,7 +259,12 @@ impl Session {
             stop_after_switches: switches,
             ..Options::new(Tool::find()?)
         };
-        Ok(Session { commands, options })
+        let notes = Vec::new();
+        Ok(Session {
+            commands,
+            options,
+            notes,
+        })
     }
 
     fn is_as_run(&self) -> bool {
@@ -273,6 +281,14 @@ impl Session {
     pub(crate) fn discard_output(mut self) -> Session {
         self.options.output = Output::Nowhere;
         self.options.end_with_any = true;
+        self
+    }
+
+    /// Turns also end at random, so many instructions apart in the mean.
+    pub(crate) fn preempted(mut self, every: u64, seed: u64) -> Session {
+        self.options.preemptions = Some(Preemptions::new(every, seed));
+        self.notes
+            .push(format!("turns are {}", Preemptions::words(every)));
         self
     }
 
@@ -332,6 +348,7 @@ impl Live for Session {
         TraceHeader {
             quantum_instructions: quantum,
             commands: self.commands.iter().map(words).collect(),
+            notes: self.notes.clone(),
             ..TraceHeader::new("valgrind", order, std::env::consts::ARCH)
         }
     }

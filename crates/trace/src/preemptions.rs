@@ -1,0 +1,68 @@
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{RngCore, SeedableRng};
+
+/// Moments at which a wake-up takes the CPU from the task that has it: at random, whatever the task does (a Poisson process). A model of
+/// the preemptions that a scheduled order does not have by itself. The same seed gives the same moments.
+#[derive(Clone, Debug)]
+pub struct Preemptions {
+    mean_instructions: u64,
+    dice: ChaCha8Rng,
+}
+
+impl Preemptions {
+    /// So many instructions apart in the mean.
+    pub fn new(mean_instructions: u64, seed: u64) -> Preemptions {
+        let dice = ChaCha8Rng::seed_from_u64(seed);
+        Preemptions {
+            mean_instructions,
+            dice,
+        }
+    }
+
+    /// Instructions until the next, 1 at least.
+    pub fn next_distance(&mut self) -> u64 {
+        // Above 0, and at most 1.
+        let share = ((self.dice.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
+        ((-share.ln() * self.mean_instructions as f64).round() as u64).max(1)
+    }
+
+    /// What a trace or a record says of it.
+    pub fn words(mean_instructions: u64) -> String {
+        format!("preempted at random every {mean_instructions} instructions")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn distances(seed: u64) -> Vec<u64> {
+        let mut preemptions = Preemptions::new(1000, seed);
+        (0..20_000).map(|_| preemptions.next_distance()).collect()
+    }
+
+    /// Of exponential distances, the share that is longer than x means is exp(-x), and their standard deviation is their mean.
+    #[test]
+    fn distances_are_exponential_and_the_same_for_the_same_seed() {
+        let found = distances(7);
+        assert_eq!(found, distances(7));
+        assert_ne!(found, distances(8));
+        let n = found.len() as f64;
+        let mean = found.iter().sum::<u64>() as f64 / n;
+        let variance = found
+            .iter()
+            .map(|one| (*one as f64 - mean).powi(2))
+            .sum::<f64>()
+            / n;
+        assert!((980.0..1020.0).contains(&mean), "{mean}");
+        assert!((970.0..1030.0).contains(&variance.sqrt()), "{variance}");
+        for means in [0.5_f64, 1.0, 2.3] {
+            let longer = found
+                .iter()
+                .filter(|one| **one as f64 > 1000.0 * means)
+                .count() as f64
+                / n;
+            assert!((longer - (-means).exp()).abs() < 0.01, "{means}: {longer}");
+        }
+    }
+}
