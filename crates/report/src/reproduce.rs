@@ -166,7 +166,7 @@ fn add_chance(page: &mut Page, reproduction: &Reproduction<'_>) {
         "By one result alone: a verdict stands when another day's agrees (--with)"
     };
     page.prose(&format!(
-        "{results}. By chance, at most {wrong:.1} of them would be wrong."
+        "{results}. By chance, at most 5 % would be wrong: {wrong:.1} of them."
     ));
 }
 
@@ -231,7 +231,7 @@ fn word(claim: &Claim) -> (&'static str, Tone) {
         Verdict::Undecided => ("inconclusive", Tone::Suspect),
     };
     match (claim.entry.kind, claim.verdict) {
-        (Kind::Definition, _) => ("by definition", Tone::Usual),
+        (Kind::Shown, _) => ("shown", Tone::Usual),
         (Kind::Own, Verdict::Holds) => ("true here", Tone::Usual),
         (Kind::Own, Verdict::Differs) => ("not true here", Tone::Usual),
         (Kind::Calibrated, Verdict::Holds) => ("consistent after calibration", tone),
@@ -243,6 +243,7 @@ fn word(claim: &Claim) -> (&'static str, Tone) {
 /// What is missing, or what the runs say of each possible reason.
 fn reason(claim: &Claim) -> String {
     match (&claim.missing, claim.verdict) {
+        _ if claim.entry.kind == Kind::Shown => format!("No verdict: {}.", claim.entry.bounds),
         (Some(missing), _) => format!("Missing: {missing}."),
         (None, Verdict::Differs) if claim.counts() => reasons(&claim.reasons),
         _ => String::new(),

@@ -25,6 +25,10 @@ pub enum Style {
     Found,
     /// Points alone, or dashed: published.
     Published,
+    /// Points alone: single trials.
+    Trials,
+    /// Upper ends of intervals that cover 0.
+    Bounds,
 }
 
 /// One curve.

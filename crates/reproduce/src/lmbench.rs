@@ -3,9 +3,7 @@
 use switchcost_analysis::CaseFinding;
 use switchcost_units::Bytes;
 
-use crate::claims::{Found, Quantities, ratio, ratio_within_run};
 use crate::exhibit::Cell;
-use crate::text::microseconds;
 use crate::{Effort, Exhibit, Records, Site, Step, Table};
 
 const STEP: &str = "lmbench-matrix";
@@ -75,35 +73,11 @@ pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
     exhibit.table = table;
     exhibit.notes.push(
         "lmbench prints this matrix for every machine; there is no published row to lay beside it. L. McVoy, C. Staelin: \
-         lmbench: Portable Tools for Performance Analysis, USENIX 1996, section 6.6, says what must grow."
+         lmbench: Portable Tools for Performance Analysis, USENIX 1996, section 6.6, says only what must grow."
             .into(),
     );
     vec![exhibit]
 }
 
-fn grows(records: &Records, small: (u32, u64), large: (u32, u64)) -> Result<Found, String> {
-    // With more tasks, runs differ in ways of their own.
-    let ratio = if small.0 == large.0 {
-        ratio_within_run
-    } else {
-        ratio
-    };
-    let (small, large) = (cost(records, small)?, cost(records, large)?);
-    let note = format!(
-        "{} and {}",
-        microseconds(small.estimate),
-        microseconds(large.estimate)
-    );
-    Ok(Found::new(vec![ratio("", &large, &small)], note))
-}
-
-pub(crate) fn quantities() -> Quantities {
-    vec![
-        ("many-and-large", |r| grows(r, (2, 0), (16, 64))),
-        ("larger", |r| grows(r, (8, 16), (8, 64))),
-        ("more", |r| grows(r, (2, 64), (16, 64))),
-    ]
-}
-
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

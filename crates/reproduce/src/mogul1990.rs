@@ -4,6 +4,7 @@ mod curves;
 mod designs;
 mod discussion;
 mod disk;
+mod free;
 mod length;
 mod overhead;
 mod programs;
@@ -26,6 +27,47 @@ struct Set {
     trials: [&'static str; 4],
     /// Whether a turn is a few thousand instructions, and not a quantum.
     has_short_turns: bool,
+    /// How turns end: the mean of their lengths is fitted to Table 4.
+    turns: Turns,
+    /// How they might end, too: shorter and longer, to the ends of what Table 4's trials have; of one length.
+    other_turns: &'static [(&'static str, Turns)],
+}
+
+/// Turns end after a quantum of instructions, or at random before, so many instructions apart in the mean.
+#[derive(Clone, Copy)]
+struct Turns {
+    quantum: u64,
+    preempted_every: Option<u64>,
+}
+
+impl Turns {
+    const fn new(quantum: u64, preempted_every: u64) -> Turns {
+        Turns {
+            quantum,
+            preempted_every: Some(preempted_every),
+        }
+    }
+
+    const fn even(quantum: u64) -> Turns {
+        Turns {
+            quantum,
+            preempted_every: None,
+        }
+    }
+
+    fn flags(&self) -> String {
+        let every = self
+            .preempted_every
+            .map(|every| format!(" --preempt-every {every}"));
+        format!("--quantum {}{}", self.quantum, every.unwrap_or_default())
+    }
+
+    fn words(&self) -> String {
+        let every = self
+            .preempted_every
+            .map(|every| format!(", preempted every {every}"));
+        format!("{}{}", self.quantum, every.unwrap_or_default())
+    }
 }
 
 const SETS: [Set; 3] = [
@@ -34,18 +76,36 @@ const SETS: [Set; 3] = [
         name: "timesharing",
         trials: ["A", "D", "G", "J"],
         has_short_turns: false,
+        // 400,000 cycles (section 5.1, note 3) at 1.27 cycles an instruction; in the mean 132,000 instructions, of 108,000 to 146,000,
+        // of which system calls take some. A tenth is to reach the quantum (section 5.1).
+        turns: Turns::new(315_000, 150_000),
+        other_turns: &[
+            ("short-turns", Turns::new(315_000, 121_000)),
+            ("long-turns", Turns::new(400_000, 165_000)),
+            ("even-turns", Turns::even(132_000)),
+        ],
     },
     Set {
         published: "Compute-bound",
         name: "compute-bound",
         trials: ["B", "E", "H", "K"],
         has_short_turns: false,
+        // At 1.10 cycles an instruction; in the mean 249,000 instructions, of 240,000 to 263,000.
+        turns: Turns::new(363_000, 450_000),
+        other_turns: &[
+            ("short-turns", Turns::new(363_000, 410_000)),
+            ("long-turns", Turns::new(400_000, 440_000)),
+            ("even-turns", Turns::even(250_000)),
+        ],
     },
     Set {
         published: "Client-Server",
         name: "client-server",
         trials: ["C", "F", "I", "L"],
         has_short_turns: true,
+        // At 1.06 cycles an instruction: hardly a turn lasts so long.
+        turns: Turns::even(377_000),
+        other_turns: &[],
     },
 ];
 
@@ -53,24 +113,20 @@ const SETS: [Set; 3] = [
 const DESIGNS: [&str; 4] = ["1a", "2a", "1b", "2b"];
 
 /// The paper has two trials of each combination, of one three, which differ by 2 to 27 %. Each trial here has inputs of other sizes,
-/// another order of its programs, a quantum of its own, by which turns fall elsewhere, another beginning, and another length: copies of
-/// one trace would differ by less than two days of one machine.
+/// another order of its programs, preemptions at other moments, another beginning, and another length: copies of one trace would differ by
+/// less than two days of one machine.
 const TRIALS: u64 = 6;
 /// Switches of each. Of the first as in the paper (section 4.1): its curves and tables are drawn.
-const SWITCHES: [u64; TRIALS as usize] = [5000, 10_000, 1500, 2500, 2000, 1500];
-/// Of a set whose segments are short: one trial of four times the paper's length.
-const SWITCHES_OF_SHORT: [u64; TRIALS as usize] = [5000, 20_000, 1500, 2500, 2000, 1500];
+const SWITCHES: [u64; TRIALS as usize] = [5000, 1500, 1000, 1500, 1000, 1000];
 /// Switches before the first that counts: trials begin elsewhere in their programs, the first with them, as in the paper.
 const SKIPPED: [u64; TRIALS as usize] = [0, 0, 700, 400, 1000, 250];
-/// A turn in instructions: the paper's, and up to a twentieth longer.
-const QUANTUM: [u64; TRIALS as usize] = [400_000, 407_000, 419_000, 403_000, 413_000, 411_000];
 const QUICK_SWITCHES: u64 = 40;
 
 /// What tests possible reasons: more ways for the pair of processes, other sizes for Timesharing.
 const WAYS_STEP: &str = "mogul1990-client-server-ways";
 const SIZES_STEP: &str = "mogul1990-timesharing-sizes";
 const SIZES: &str = "16KiB,32KiB,64KiB,128KiB,256KiB,512KiB,1MiB,2MiB,4MiB";
-const SIZES_SWITCHES: u64 = 1500;
+const SIZES_SWITCHES: u64 = 800;
 
 fn step_name(set: &Set, trial: u64) -> String {
     format!("mogul1990-{}-{trial}", set.name)
@@ -85,11 +141,10 @@ fn seed(site: &Site<'_>, trial: u64) -> u64 {
 fn trial_line(site: &Site<'_>, set: &Set, trial: u64) -> String {
     let place = trial as usize - 1;
     let switches = match site.effort {
-        Effort::Usual if set.has_short_turns => SWITCHES_OF_SHORT[place],
         Effort::Usual => SWITCHES[place],
         Effort::Quick => QUICK_SWITCHES,
     };
-    let (name, seed, quantum) = (set.name, seed(site, trial), QUANTUM[place]);
+    let (name, seed, turns) = (set.name, seed(site, trial), set.turns.flags());
     let skipped = if site.effort == Effort::Usual {
         SKIPPED[place]
     } else {
@@ -100,7 +155,7 @@ fn trial_line(site: &Site<'_>, set: &Set, trial: u64) -> String {
     } else {
         String::new()
     };
-    format!("workload {name} --seed {seed} --quantum {quantum} --switches {switches}{skip}")
+    format!("workload {name} --seed {seed} {turns} --switches {switches}{skip}")
 }
 
 /// One step a set and trial: all four designs go over the same references.
@@ -118,17 +173,19 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
         Step::new(
             WAYS_STEP,
             &format!(
-                "workload client-server --seed {seed} --switches {switches} --design mogul-1a --vary L1I+L1D.ways=1,2,4"
+                "workload client-server --seed {seed} --switches {switches} --design mogul-1a,mogul-2a,mogul-2b --vary caches.ways=1,2"
             ),
         ),
         Step::new(
             SIZES_STEP,
             &format!(
-                "workload timesharing --seed {seed} --switches {} --design mogul-1a --vary L1I+L1D.size={SIZES}",
+                "workload timesharing --seed {seed} {} --switches {} --design mogul-1a --vary L1I+L1D.size={SIZES}",
+                SETS[0].turns.flags(),
                 switches.min(SIZES_SWITCHES)
             ),
         ),
     ]);
+    steps.extend(free::steps(site));
     steps.extend(disk::steps(site));
     if site.has_guest {
         steps.extend(with_kernel::steps(site));
@@ -249,12 +306,14 @@ fn published(set: &str, design: &str, of: impl Fn(&crate::published::Trial) -> f
     mean(found.map(of)).unwrap_or(f64::NAN)
 }
 
+pub(crate) use free::variants;
 pub(crate) use quantities::quantities;
 
 pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
     let mut exhibits = programs::exhibits(records);
     exhibits.push(designs::table_3(records));
     exhibits.push(table_4::exhibit(records));
+    exhibits.push(free::exhibit(records));
     exhibits.push(length::exhibit(records));
     exhibits.push(single::exhibit(records));
     exhibits.extend(curves::exhibits(records));

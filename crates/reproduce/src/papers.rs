@@ -22,8 +22,12 @@ impl Paper {
     pub fn exhibits(self, records: &Records) -> Vec<Exhibit> {
         let mut exhibits = self.tables_and_figures(records);
         let quantities = self.quantities();
+        let variants = match self {
+            Paper::Mogul1990 => mogul1990::variants(records),
+            _ => Ok(Vec::new()),
+        };
         let judge = |exhibit: &mut Exhibit| {
-            exhibit.claims = claims::judge(self, &exhibit.name, &quantities, records)
+            exhibit.claims = claims::judge(self, &exhibit.name, &quantities, records, &variants)
         };
         exhibits.iter_mut().for_each(judge);
         exhibits
@@ -34,7 +38,7 @@ impl Paper {
             Paper::Li2007 => li2007::quantities(),
             Paper::Michigan => michigan::quantities(),
             Paper::Blog => blog::quantities(),
-            Paper::Lmbench => lmbench::quantities(),
+            Paper::Lmbench => Vec::new(),
             Paper::Mogul1990 => mogul1990::quantities(),
             Paper::Today => today::quantities(),
         }

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use switchcost_analysis::{Findings, simulation};
 use switchcost_design::result::Simulation;
-use switchcost_record::MeasureRecord;
+use switchcost_record::{HostManifest, MeasureRecord};
 
 /// The records that the steps left, by the steps' names.
 #[derive(Debug, Default)]
@@ -32,6 +32,12 @@ impl Records {
     /// Says why a step left nothing.
     pub fn add_missing(&mut self, step: &str, why: String) {
         self.missing.insert(step.to_owned(), why);
+    }
+
+    /// The machine that a measurement was taken on: not always the one that judges it.
+    pub fn host(&self) -> Option<&HostManifest> {
+        let (record, _) = self.measured.values().next()?;
+        Some(&record.header.host)
     }
 
     pub(crate) fn measured(&self, step: &str) -> Result<(&MeasureRecord, &Findings), String> {

@@ -88,14 +88,14 @@ pub(crate) fn case(mechanism: Mechanism, size_bytes: u64, access: Access, ns: f6
     finding
 }
 
-/// The verdict on each claim, by its name; definitions are left out.
+/// The verdict on each claim that has a rule, by its name.
 pub(crate) fn verdicts(paper: Paper, records: &Records) -> BTreeMap<String, Verdict> {
     let claims = paper
         .exhibits(records)
         .into_iter()
         .flat_map(|exhibit| exhibit.claims);
     claims
-        .filter(|claim| claim.entry.kind != Kind::Definition)
+        .filter(|claim| claim.entry.kind != Kind::Shown)
         .map(|claim| (claim.entry.id, claim.verdict))
         .collect()
 }

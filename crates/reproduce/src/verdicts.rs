@@ -7,7 +7,7 @@ use crate::claims::{Claim, Kind, Verdict};
 /// How often an interval of 90 % lies wholly on the wrong side of a bound, at most.
 const WRONG_BY_CHANCE: f64 = 0.05;
 
-/// Verdicts by what they are worth. Definitions are not counted.
+/// Verdicts by what they are worth. What is only shown has none.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Verdicts {
     /// Of claims whose numbers could have been otherwise.
@@ -17,8 +17,8 @@ pub struct Verdicts {
     /// Of questions that are not the paper's.
     #[serde(default)]
     pub own: Counts,
-    /// So many of those that are tested or our own would be wrong by chance, at most: 5 % of what one result says, and of what two agree on
-    /// 5 % of that.
+    /// So many of those whose numbers vary would be wrong by chance, at most: 5 %. Results of one kind of machine are not independent, and
+    /// that two agree makes it no less.
     #[serde(default)]
     pub wrong_by_chance: f64,
 }
@@ -66,10 +66,8 @@ impl Verdicts {
         let decided = exhibits
             .iter()
             .flat_map(|exhibit| &exhibit.claims)
-            .filter(|claim| claim.entry.kind.is_noisy() && claim.verdict != Verdict::Undecided);
-        // The sum of none is -0.0.
-        let by_chance = |claim: &Claim| WRONG_BY_CHANCE.powi(1 + claim.others.len() as i32);
-        let wrong_by_chance = decided.map(by_chance).fold(0.0, |sum, more| sum + more);
+            .filter(|claim| claim.entry.is_noisy() && claim.verdict != Verdict::Undecided);
+        let wrong_by_chance = decided.count() as f64 * WRONG_BY_CHANCE;
         let [tested, calibrated, own] = [Kind::Tested, Kind::Calibrated, Kind::Own].map(counts);
         Verdicts {
             tested,

@@ -11,10 +11,17 @@ pub(super) fn caption(chart: &Chart) -> String {
     } else {
         " Dotted: marked places."
     };
+    let bounds = if has(Style::Bounds) {
+        " Crosses: upper ends of intervals that cover 0."
+    } else {
+        ""
+    };
     match (has(Style::Published), has(Style::Found)) {
-        (true, true) => format!("Dashed with diamonds: published. Solid: found here.{marks}"),
+        (true, true) => {
+            format!("Dashed with diamonds: published. Solid: found here.{bounds}{marks}")
+        }
         (false, true) => {
-            format!("Found here; the paper prints this figure without numbers.{marks}")
+            format!("Found here; the paper prints this figure without numbers.{bounds}{marks}")
         }
         (true, false) => "Published; nothing was found here.".to_owned(),
         (false, false) => "Nothing was found here.".to_owned(),
@@ -52,6 +59,8 @@ pub(super) fn draw(chart: &Chart, name: String, title: String) -> figure::Chart 
         let look = match series.style {
             Style::Published => Look::Dashed,
             Style::Found => Look::Line,
+            Style::Trials => Look::Dots,
+            Style::Bounds => Look::Crosses,
         };
         figure::Series::new(look, &series.name, points).coloured(hue.unwrap_or(0))
     });
@@ -68,7 +77,9 @@ pub(super) fn draw(chart: &Chart, name: String, title: String) -> figure::Chart 
 
 /// Series of one name without the last word on where it is from share a colour.
 fn bare(series: &Series) -> &str {
-    series.name.trim_end_matches(", published")
+    let name = series.name.trim_end_matches(", published");
+    let name = name.trim_end_matches(", at most");
+    name.trim_end_matches(", trials")
 }
 
 pub(super) fn scale(chart: &Chart, axis: Axis) -> Scale {

@@ -98,7 +98,7 @@ pub(super) fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Tested => "tested",
         Kind::Calibrated => "calibrated",
-        Kind::Definition => "definition",
+        Kind::Shown => "shown",
         Kind::Own => "own",
     }
 }

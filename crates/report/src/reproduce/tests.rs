@@ -19,6 +19,8 @@ fn some_claim() -> Claim {
         bounds: "ours".to_owned(),
         published: Vec::new(),
         free: Vec::new(),
+        open: None,
+        over_free: false,
         reasons: Vec::new(),
     };
     let terms = vec![Term {
@@ -71,7 +73,7 @@ fn exhibits() -> Vec<Exhibit> {
                 ..claim(Kind::Tested, Verdict::Undecided)
             },
             claim(Kind::Calibrated, Verdict::Holds),
-            claim(Kind::Definition, Verdict::Holds),
+            claim(Kind::Shown, Verdict::Undecided),
             claim(Kind::Own, Verdict::Holds),
         ],
         table: Table {
@@ -130,10 +132,10 @@ fn each_verdict_is_said_with_its_reason() {
         "it rises (inconclusive). Rule:",
         "Missing: no record.",
         "it rises (consistent after calibration).",
-        "it rises (by definition).",
+        "it rises (shown).",
         "it rises (true here).",
         "Of our own questions, 1 is true here, 0 are not, and 0 are open.",
-        "By one result alone: a verdict stands when another day's agrees (--with). By chance, at most 0.2 of them would be wrong.",
+        "By one result alone: a verdict stands when another day's agrees (--with). By chance, at most 5 % would be wrong: 0.2 of them.",
         "A note.",
         "switchcost measure",
     ] {
@@ -330,7 +332,7 @@ fn the_table_of_claims_is_printed_in_each_format() {
     for part in [
         "no-asymptote",
         "the curve does not reach an asymptote",
-        "ours: by more than 2 %",
+        "ours: by more than a twentieth",
         "calibrated",
         "Free: ",
     ] {

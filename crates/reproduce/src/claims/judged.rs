@@ -80,7 +80,7 @@ pub struct Reason {
 }
 
 impl Claim {
-    /// Whether a verdict on it counts: it is the paper's, and no definition.
+    /// Whether a verdict on it counts: it is the paper's, and has a rule.
     pub fn counts(&self) -> bool {
         matches!(self.entry.kind, Kind::Tested | Kind::Calibrated)
     }
@@ -99,9 +99,23 @@ impl Claim {
     }
 }
 
-pub(super) fn claim(mut entry: Entry, quantities: &Quantities, records: &Records) -> Claim {
-    let found = quantity(&entry.id, quantities, records);
+pub(super) fn claim(
+    mut entry: Entry,
+    quantities: &Quantities,
+    records: &Records,
+    variants: &Result<Vec<Records>, String>,
+) -> Claim {
+    let found = if entry.over_free {
+        over_variants(&entry.id, quantities, records, variants)
+    } else {
+        quantity(&entry.id, quantities, records)
+    };
     let (terms, words, verdict, missing) = judged(&|terms| entry.judge(terms), found);
+    let missing = entry
+        .open
+        .clone()
+        .or(missing)
+        .filter(|_| entry.kind != Kind::Shown || terms.is_empty());
     let untested = std::mem::take(&mut entry.reasons);
     let tested = untested
         .into_iter()
@@ -139,6 +153,19 @@ pub(super) fn claim(mut entry: Entry, quantities: &Quantities, records: &Records
         reasons,
         why_not,
     }
+}
+
+fn over_variants(
+    id: &str,
+    quantities: &Quantities,
+    records: &Records,
+    variants: &Result<Vec<Records>, String>,
+) -> Result<Found, String> {
+    let (_, quantity) = quantities
+        .iter()
+        .find(|(name, _)| *name == id)
+        .ok_or("nothing computes it")?;
+    super::variants::over_variants(*quantity, records, variants)
 }
 
 fn quantity(id: &str, quantities: &Quantities, records: &Records) -> Result<Found, String> {

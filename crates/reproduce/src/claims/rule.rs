@@ -35,6 +35,13 @@ pub enum Verdict {
     Undecided,
 }
 
+/// No rule.
+impl Default for Rule {
+    fn default() -> Rule {
+        Rule::Every([f64::NEG_INFINITY, f64::INFINITY])
+    }
+}
+
 impl Rule {
     /// The verdict on numbers; undecided if there is none.
     pub fn judge(&self, terms: &[Term]) -> Verdict {
@@ -80,7 +87,7 @@ impl Rule {
             (true, true) => format!("{who} between {} and {}", number(*low), number(*high)),
             (true, false) => format!("{who} above {}", number(*low)),
             (false, true) => format!("{who} below {}", number(*high)),
-            (false, false) => format!("{who} whatsoever"),
+            (false, false) => "none".to_owned(),
         }
     }
 }

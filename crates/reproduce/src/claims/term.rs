@@ -5,6 +5,9 @@ use switchcost_analysis::Estimate;
 use crate::interval::Interval;
 use crate::text::number;
 
+/// Of a normal distribution: half of an interval of 90 % over its standard deviation.
+const HALF_OF_90: f64 = 1.645;
+
 /// One number that a claim is judged by.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Term {
@@ -45,6 +48,29 @@ impl Term {
         }
     }
 
+    /// The number with an interval that also has what results differ by: a standard deviation, of logarithms where its interval is above 0.
+    #[must_use]
+    pub fn with_spread(&self, spread: f64) -> Term {
+        let widened = |distance: f64| distance.hypot(HALF_OF_90 * spread);
+        let (low, high) = if self.low > 0.0 {
+            let [below, above] = [self.value / self.low, self.high / self.value];
+            (
+                self.value / widened(below.ln()).exp(),
+                self.value * widened(above.ln()).exp(),
+            )
+        } else {
+            (
+                self.value - widened(self.value - self.low),
+                self.value + widened(self.high - self.value),
+            )
+        };
+        Term {
+            low,
+            high,
+            ..self.clone()
+        }
+    }
+
     /// The number and its interval.
     pub fn words(&self) -> String {
         let [value, low, high] = [self.value, self.low, self.high].map(number);
@@ -60,6 +86,23 @@ impl Term {
         };
         format!("{name}{value}{interval}")
     }
+}
+
+/// What one number differs by from result to result beyond its intervals: the root of the variance of its values less the mean of the
+/// variances that their intervals tell; on the scale of logarithms where all intervals are above 0. None of one result.
+pub(super) fn spread(results: &[&Term]) -> f64 {
+    let is_ratio = results.iter().all(|term| term.low > 0.0);
+    let scaled = |number: f64| if is_ratio { number.ln() } else { number };
+    let n = results.len() as f64;
+    let mean = results.iter().map(|term| scaled(term.value)).sum::<f64>() / n;
+    let between = |term: &&Term| (scaled(term.value) - mean).powi(2) / (n - 1.0);
+    let own = |term: &&Term| {
+        let half = (scaled(term.high) - scaled(term.low)) / 2.0;
+        (half / HALF_OF_90).powi(2) / n
+    };
+    let more = results.iter().map(between).sum::<f64>() - results.iter().map(own).sum::<f64>();
+    // Of one result, no number.
+    more.max(0.0).sqrt()
 }
 
 /// A number without an interval, as a count has none.

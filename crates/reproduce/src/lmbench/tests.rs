@@ -1,10 +1,8 @@
-use std::collections::BTreeMap;
-
 use switchcost_record::Mechanism;
 use switchcost_workload::Access;
 
 use super::{COLUMNS, STEP};
-use crate::testing::{self, Shown, case, measured};
+use crate::testing::{case, measured};
 use crate::{Cell, Paper, Records};
 
 /// Microseconds of each column.
@@ -18,13 +16,6 @@ fn records(us: [f64; 7]) -> Records {
     let mut records = Records::default();
     records.add_measured(STEP, record, findings);
     records
-}
-
-/// Each claim by what the paper says must grow, and turned around.
-pub(crate) fn reported() -> BTreeMap<String, Shown> {
-    let grows = records([1.0, 2.0, 4.0, 3.0, 8.0, 5.0, 16.0]);
-    let falls = records([16.0, 5.0, 8.0, 3.0, 2.0, 4.0, 1.0]);
-    testing::reported(Paper::Lmbench, &grows, &[falls])
 }
 
 #[test]

@@ -335,9 +335,9 @@ fn an_inclusive_second_level_is_a_reason_where_it_alone_shows_what_the_poster_do
         .into_iter()
         .flat_map(|exhibit| exhibit.claims);
     let of_l1i: Vec<_> = claims
-        .filter(|claim| claim.entry.id.contains("l1i"))
+        .filter(|claim| claim.entry.id.starts_with("kernel-l1i"))
         .collect();
-    assert_eq!(of_l1i.len(), 3);
+    assert_eq!(of_l1i.len(), 2);
     for claim in of_l1i {
         assert_eq!(claim.verdict, Verdict::Differs, "{}", claim.entry.id);
         assert_eq!(

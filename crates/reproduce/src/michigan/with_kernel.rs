@@ -439,68 +439,6 @@ fn larger_tlb(records: &Records) -> Result<Found, String> {
     })
 }
 
-/// Misses of levels or TLBs with these names, of two tasks in the kernel less one.
-fn more_misses(
-    records: &Records,
-    variant: Variant,
-    kib: u64,
-    names: [&str; 2],
-) -> Result<f64, String> {
-    let of = |arm| {
-        let HierarchyCounts { levels, tlbs, .. } =
-            shared(records, variant, Layer::Kernel, arm, kib)?;
-        let wanted = levels
-            .iter()
-            .chain(tlbs)
-            .filter(|level| names.contains(&level.name.as_str()));
-        Ok::<_, String>(wanted.map(LevelCounts::misses).sum::<u64>() as f64)
-    };
-    Ok(of(Arm::Two)? - of(Arm::Alone)?)
-}
-
-/// Lines that a switch loses for each page.
-fn lines_a_page(records: &Records) -> Result<Found, String> {
-    above_64(|kib| {
-        let ratio = |variant| {
-            let [lines, pages] = [["L1I", "L1D"], ["ITLB", "DTLB"]]
-                .map(|names| more_misses(records, variant, kib, names));
-            match pages? {
-                pages if pages > 0.0 => Ok(lines? / pages),
-                _ => Err(format!(
-                    "two tasks miss no more pages than one at {}",
-                    Bytes::kib(kib)
-                )),
-            }
-        };
-        tlb_term(&format!("lines a page at {}", Bytes::kib(kib)), ratio)
-    })
-}
-
-/// What the dTLB misses with more entries, over the same with few.
-fn entries_ratio(records: &Records) -> Result<Found, String> {
-    above_64(|kib| {
-        let misses = |variant| {
-            misses(
-                records,
-                MissCounter {
-                    counter: DTLB,
-                    variant,
-                    layer: Layer::Kernel,
-                },
-                Arm::Two,
-                kib,
-            )
-        };
-        let flushed = misses(Variant::LargerTlb)? / misses(Variant::Usual)?;
-        let kept = misses(Variant::LargerTlbKept)? / misses(Variant::TlbsKept)?;
-        Ok(ranged(
-            format!("256 entries over 64 at {}", Bytes::kib(kib)),
-            flushed,
-            std::iter::once(kept),
-        ))
-    })
-}
-
 pub(super) fn figure_4(records: &Records) -> Exhibit {
     let title = "Misses of one task alone and of two in turn on the Xeon D-1541, with the kernel's references";
     let mut exhibit = Exhibit::new("Figure 4 with the kernel", title);
@@ -673,8 +611,7 @@ fn row(
 
 pub(super) fn quantities() -> Quantities {
     vec![
-        ("simulated-l1i-grows", |r| grows(r, Variant::Usual)),
-        ("inclusive-l1i-grows", |r| grows(r, Variant::Inclusive)),
+        ("simulated-l1i-grows", |r| grows(r, Variant::Inclusive)),
         ("kernel-l1i-gaps", |r| gaps(r, Variant::Usual)),
         ("inclusive-l1i-gaps", |r| gaps(r, Variant::Inclusive)),
         ("kernel-l1i-larger-gap", |r| larger_gap(r, Variant::Usual)),
@@ -683,8 +620,6 @@ pub(super) fn quantities() -> Quantities {
         }),
         ("simulated-inclusion", inclusion),
         ("few-taken-away", few_taken_away),
-        ("lines-outnumber-pages", lines_a_page),
-        ("entries-suffice", entries_ratio),
         ("kernel-dtlb-gap", tlb_gap),
         ("kernel-dtlb-spaces", tlb_spaces),
         ("dtlb-dominates", tlb_dominates),

@@ -2,15 +2,15 @@
 
 use switchcost_analysis::simulation::{DesignFinding, Findings, Group, Point};
 
-use super::first;
-use super::sample::{CLIENT, COMPUTE, TIMESHARING};
+use super::sample::{CLIENT, COMPUTE, FEWEST_SEGMENTS, TIMESHARING};
+use super::{SETS, first, published};
 use crate::claims::{Found, exact};
 use crate::exhibit::Cell;
 use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 
 /// All switches, then by class.
 const GROUPS: [(Group, &str); 4] = [
-    (Group::All, "all, births too"),
+    (Group::All, "all, births and exits too"),
     (Group::Class("system call"), "system call"),
     (Group::Class("page fault"), "page fault"),
     (Group::Class("involuntary"), "scheduler"),
@@ -27,7 +27,12 @@ const CUMULATIVE: Value = (|point| point.cumulative_excess_cycles, true);
 pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
     let over_time =
         |name, title, set, y_title, value| over_time(records, (name, title), set, y_title, value);
-    let so_far = "excess cycles so far";
+    let so_far_of = |name, title, set: usize| {
+        let mut exhibit = over_time(name, title, set, "excess cycles so far", CUMULATIVE);
+        let cost = published(SETS[set].published, "1a", |row| row.average_cost_cycles);
+        add_published(&mut exhibit, cost);
+        exhibit
+    };
     let mut private = over_time(
         "Figure 3",
         "CPI since the switch, a cache for each process, Trial A",
@@ -39,13 +44,21 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
         "Curves fall or rise also because short segments end: what is left to the right are other programs than to the left."
             .into(),
     );
-    let mut so_far_of_timesharing = over_time(
+    let mut so_far_of_timesharing = so_far_of(
         "Figure 5",
         "Cumulative excess cycles, Timesharing (Trial A)",
         TIMESHARING,
-        so_far,
-        CUMULATIVE,
     );
+    let mut so_far_of_pair = so_far_of(
+        "Figure 7",
+        "Cumulative excess cycles, Client-Server (Trial C)",
+        CLIENT,
+    );
+    if let Some(chart) = &mut so_far_of_pair.chart {
+        chart
+            .marks
+            .push((4000.0, "flat from here on, published".to_owned()));
+    }
     so_far_of_timesharing.notes.push(
         "\"All\" is no mean of the other curves, and may lie below each: it has the segments that begin with a birth or an exit, too, \
          whose private caches are as cold as the shared ones, so that they add instructions and no excess. The mark is its cut-off; \
@@ -70,21 +83,27 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
             EXCESS,
         ),
         so_far_of_timesharing,
-        over_time(
+        so_far_of(
             "Figure 6",
             "Cumulative excess cycles, Compute-bound (Trial B)",
             COMPUTE,
-            so_far,
-            CUMULATIVE,
         ),
-        over_time(
-            "Figure 7",
-            "Cumulative excess cycles, Client-Server (Trial C)",
-            CLIENT,
-            so_far,
-            CUMULATIVE,
-        ),
+        so_far_of_pair,
     ]
+}
+
+/// The average cost of table 4 on 1a, over the width of the curves.
+fn add_published(exhibit: &mut Exhibit, cycles: f64) {
+    let Some(chart) = &mut exhibit.chart else {
+        return;
+    };
+    let ends = chart.series.iter().flat_map(|series| &series.x);
+    let end = ends.copied().fold(0.0, f64::max);
+    chart.series.push(Series::new(
+        "average cost, published",
+        Style::Published,
+        [(0.0, cycles), (end, cycles)],
+    ));
 }
 
 /// Figure 1: of Trial A, by why the segment ends.
@@ -226,13 +245,17 @@ pub(super) fn draw(
         };
         // What adds up begins with nothing.
         let start = at_end.then_some((0.0, 0.0));
-        let points = found.curve.iter().map(|point| (place(point), value(point)));
+        let told = found
+            .curve
+            .iter()
+            .filter(|point| point.segments as f64 >= FEWEST_SEGMENTS);
+        let points = told.clone().map(|point| (place(point), value(point)));
         series.push(Series::new(
             *name,
             Style::Found,
             start.into_iter().chain(points),
         ));
-        for point in &found.curve {
+        for point in told {
             table.row(vec![
                 (*name).into(),
                 Cell::number(place(point), 0),

@@ -5,7 +5,7 @@ use switchcost_analysis::simulation::{DesignFinding, Findings};
 
 use super::curves::{PRIVATE, SHARED, Value, draw, draw_lengths};
 use super::sample::{FAULT, Outcome, SCHEDULER, TIMESHARING, ends, group};
-use super::{QUANTUM, QUICK_SWITCHES, SETS, seed};
+use super::{QUICK_SWITCHES, SETS, seed};
 use crate::claims::{Found, ranged};
 use crate::{Effort, Exhibit, Records, Site, Step};
 
@@ -25,14 +25,15 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     } else {
         QUICK_SWITCHES
     };
-    let (name, seed, quantum) = (SETS[TIMESHARING].name, seed(site, 1), QUANTUM[0]);
+    let set = &SETS[TIMESHARING];
+    let (name, seed, turns) = (set.name, seed(site, 1), set.turns.flags());
     let line = format!(
-        "workload {name} --seed {seed} --quantum {quantum} --switches {switches} --design mogul-1a --trace {}",
+        "workload {name} --seed {seed} {turns} --switches {switches} --design mogul-1a --trace {}",
         Step::OWN_TRACE
     );
     let trace = Step::new(TRACE, &line);
     let with = |(disk, time): (usize, &str)| {
-        let line = format!("simulate TRACE --design mogul-1a --page-faults {time}");
+        let line = format!("simulate TRACE --design mogul-1a {turns} --page-faults {time}");
         Step {
             trace_of: Some(TRACE.to_owned()),
             ..Step::new(step(disk), &line)

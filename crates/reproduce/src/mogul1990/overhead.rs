@@ -1,6 +1,6 @@
 //! Figures 8 and 9: overhead ratio over technology, and over cache size.
 
-use super::{SETS, overhead, published};
+use super::{SETS, design_of_trials, overhead, published};
 use crate::exhibit::Cell;
 use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 
@@ -54,7 +54,16 @@ fn exhibit(records: &Records, name: &str, title: &str, moves: [Move; 2]) -> Exhi
                 points(there),
             ));
             let [first, second] = here.clone().map(|share| share.unwrap_or(f64::NAN));
-            series.push(Series::new(label, Style::Found, points([first, second])));
+            series.push(Series::new(
+                label.as_str(),
+                Style::Found,
+                points([first, second]),
+            ));
+            series.push(Series::new(
+                format!("{label}, trials"),
+                Style::Trials,
+                of_trials(records, number, [from, to]),
+            ));
             let cell = |share: &Result<f64, String>| match share {
                 Ok(share) => Cell::number(share * 100.0, 2),
                 Err(why) => Cell::Missing { why: why.clone() },
@@ -80,6 +89,22 @@ fn exhibit(records: &Records, name: &str, title: &str, moves: [Move; 2]) -> Exhi
     exhibit.table = table;
     exhibit.notes.push("Means over the trials.".into());
     exhibit
+}
+
+/// The overhead of each trial on both designs.
+fn of_trials(records: &Records, set: usize, designs: [&str; 2]) -> Vec<(f64, f64)> {
+    let mut points = Vec::new();
+    for (place, design) in designs.into_iter().enumerate() {
+        for found in design_of_trials(records, set, design).unwrap_or_default() {
+            points.extend(
+                found
+                    .table_4_overhead
+                    .estimate
+                    .map(|share| (place as f64, share)),
+            );
+        }
+    }
+    points
 }
 
 fn points([first, second]: [f64; 2]) -> [(f64, f64); 2] {

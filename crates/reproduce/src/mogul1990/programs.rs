@@ -52,7 +52,7 @@ const PROGRAMS: [(&str, &str, Option<f64>, &str); 8] = [
         "pingpong",
         "a client and a server, as of a file system",
         Some(0.6),
-        "a client and a server in C, written for this, over a socket: blocks of 1 to 3 KB of a file of 0.3 to 0.8 MB",
+        "a client and a server in C, written for this, over a socket: blocks of 1.0 to 1.3 KB of a file of 0.3 MB",
     ),
 ];
 

@@ -4,7 +4,7 @@ use switchcost_analysis::simulation::{Group, Point};
 
 use super::sample::{
     ALL, CLIENT, COMPUTE, FAULT, LARGER, Outcome, SCHEDULER, Sample, TIMESHARING, arithmetic,
-    costs, ends, geometric, group, level, over, samples, tenths, trials_of,
+    costs, ends, geometric, group, less, level, over, samples, tenths, trials_of,
 };
 use super::{DESIGNS, SETS, Trial, trials};
 use crate::Records;
@@ -81,6 +81,37 @@ fn cumulative(trial: &Trial<'_>, wanted: &Group, after: u64) -> Option<f64> {
     Some(reached.cumulative_excess_cycles)
 }
 
+/// How far the sum of excess cycles still grows in the last quarter of 300,000 instructions.
+fn growth(trial: &Trial<'_>) -> Option<f64> {
+    Some(cumulative(trial, &ALL, 300_000)? / cumulative(trial, &ALL, 225_000)?)
+}
+
+/// Instructions a switch over the paper's: those of Table 4 over 5000 switches.
+fn mean_turn(records: &Records, set: usize) -> Outcome {
+    let published = super::published(SETS[set].published, "1a", |row| row.instructions_millions);
+    let samples = samples(records, set, |trial| {
+        let here = trial.design("1a")?.instructions as f64 / trial.switches() as f64;
+        Some(here / (published * 1e6 / 5000.0))
+    })?;
+    let note = format!(
+        "{} instructions; {}",
+        level(&samples, published * 1e6 / 5000.0),
+        trials_of(&samples)
+    );
+    let term = geometric("instructions a switch, here over published", &samples)?;
+    Ok(Found::new(vec![term], note))
+}
+
+/// The median length of segments, in instructions.
+fn median_turn(records: &Records, set: usize) -> Result<Term, String> {
+    let samples = samples(records, set, |trial| {
+        let lengths = &trial.findings.lengths;
+        let all = lengths.iter().find(|found| found.group == Group::All)?;
+        Some(all.median_instructions as f64)
+    })?;
+    geometric(format!("{}, instructions", SETS[set].published), &samples)
+}
+
 /// The same at the cut-off of all switches.
 fn segments_at_cut(trial: &Trial<'_>, wanted: &Group) -> Option<f64> {
     let design = trial.design("1a")?;
@@ -143,8 +174,8 @@ fn cost_after_faults(records: &Records) -> Outcome {
     ))
 }
 
-/// Whether the private curve after the scheduler's switches falls: a hump in its middle would lie above both ends.
-fn falls_throughout(records: &Records) -> Outcome {
+/// Whether the private curve after the scheduler's switches changes between its first tenth, its middle and its last tenth.
+fn changes(records: &Records) -> Outcome {
     let part = |name: &str, of: fn([f64; 3]) -> f64| {
         let of_trial = |trial: &Trial<'_>| {
             tenths(trial.design("1a")?, &SCHEDULER, |p| p.private_cpi.mean).map(of)
@@ -152,12 +183,17 @@ fn falls_throughout(records: &Records) -> Outcome {
         geometric(name, &samples(records, TIMESHARING, of_trial)?)
     };
     let terms = vec![
-        part(
-            "first tenth of the curve over its middle",
-            |[early, middle, _]| early / middle,
-        )?,
-        part("middle over its last tenth", |[_, middle, late]| {
+        part("first tenth over the middle", |[early, middle, _]| {
+            early / middle
+        })?,
+        part("middle over the first tenth", |[early, middle, _]| {
+            middle / early
+        })?,
+        part("middle over the last tenth", |[_, middle, late]| {
             middle / late
+        })?,
+        part("last tenth over the middle", |[_, middle, late]| {
+            late / middle
         })?,
     ];
     Ok(Found::new(terms, ""))
@@ -252,8 +288,8 @@ fn cheaper(records: &Records, set: usize, designs: [&str; 2]) -> Outcome {
     Ok(Found { note, ..found })
 }
 
-/// One set over the others on every design.
-fn ratio_on_designs(
+/// One set less the others on every design: a cost may be about 0.
+fn more_on_designs(
     records: &Records,
     of: PerDesign,
     pairs: &[[usize; 2]],
@@ -264,15 +300,16 @@ fn ratio_on_designs(
     for design in DESIGNS {
         for [above, below] in pairs {
             let name = format!(
-                "{}: {} over {}",
+                "{}: {} less {}",
                 design, SETS[*above].published, SETS[*below].published
             );
-            let ratios = over(
+            let mut more = less(
                 &of(records, *above, design)?,
                 &of(records, *below, design)?,
                 false,
             );
-            terms.push(geometric(name, &ratios)?);
+            more.iter_mut().for_each(|sample| sample.value *= scale);
+            terms.push(arithmetic(name, &more)?);
         }
         let each = (0..SETS.len()).map(|set| Ok(level(&of(records, set, design)?, scale)));
         notes.push(format!(
@@ -451,6 +488,13 @@ fn design_quantities() -> Quantities {
             share(r, TIMESHARING, involuntary)
         }),
         ("system-calls-end-early", super::curves::median_lengths),
+        ("timesharing-mean-turn", |r| mean_turn(r, TIMESHARING)),
+        ("compute-bound-mean-turn", |r| mean_turn(r, COMPUTE)),
+        ("client-server-mean-turn", |r| mean_turn(r, CLIENT)),
+        ("median-turns", |r| {
+            let terms = (0..SETS.len()).map(|set| median_turn(r, set));
+            Ok(Found::new(terms.collect::<Result<_, _>>()?, ""))
+        }),
         ("cpi-falls", |r| {
             mean_of_trials(
                 r,
@@ -465,7 +509,7 @@ fn design_quantities() -> Quantities {
         }),
         ("system-calls-raise-cpi", cost_after_calls),
         ("scheduler-flatter", flatter),
-        ("scheduler-not-flat", falls_throughout),
+        ("scheduler-not-flat", changes),
         ("scheduler-is-all", |r| {
             mean_of_trials(r, TIMESHARING, "the scheduler's over all", |trial| {
                 Some(segments_at_cut(trial, &SCHEDULER)? / segments_at_cut(trial, &ALL)?)
@@ -475,8 +519,8 @@ fn design_quantities() -> Quantities {
             mean_of_trials(
                 r,
                 TIMESHARING,
-                "after 400,000 instructions over after 300,000",
-                |trial| Some(cumulative(trial, &ALL, 400_000)? / cumulative(trial, &ALL, 300_000)?),
+                "after 300,000 instructions over after 225,000",
+                growth,
             )
         }),
         ("below-reload-bound", |r| {
@@ -519,7 +563,7 @@ fn design_quantities() -> Quantities {
 fn across_designs() -> Quantities {
     vec![
         ("order-of-costs", |r| {
-            ratio_on_designs(
+            more_on_designs(
                 r,
                 average,
                 &[[TIMESHARING, COMPUTE], [COMPUTE, CLIENT]],
@@ -551,7 +595,7 @@ fn across_designs() -> Quantities {
         }),
         ("dear-switches-are-rare", spread),
         ("timesharing-highest-overhead", |r| {
-            ratio_on_designs(
+            more_on_designs(
                 r,
                 overhead,
                 &[[TIMESHARING, COMPUTE], [TIMESHARING, CLIENT]],
@@ -575,13 +619,13 @@ fn across_designs() -> Quantities {
             moves(r, overhead, &LARGER.map(|designs| (TIMESHARING, designs)))
         }),
         ("others-less-consistent", |r| {
-            moves(
-                r,
-                overhead,
-                &[COMPUTE, CLIENT]
-                    .map(|set| LARGER.map(|designs| (set, designs)))
-                    .concat(),
-            )
+            let terms = [COMPUTE, CLIENT].into_iter().flat_map(|set| {
+                LARGER.map(|[from, to]| {
+                    let more = less(&overhead(r, set, to)?, &overhead(r, set, from)?, true);
+                    arithmetic(format!("{}, {to} less {from}", SETS[set].published), &more)
+                })
+            });
+            Ok(Found::new(terms.collect::<Result<_, String>>()?, ""))
         }),
     ]
 }
@@ -611,28 +655,22 @@ fn magnitudes() -> Quantities {
             ))
         }),
         ("plateau", |r| {
-            let growth = samples(r, COMPUTE, |trial| {
-                let at = |after| cumulative(trial, &ALL, after);
-                Some((at(400_000)? - at(300_000)?) / at(100_000)?)
-            })?;
-            Ok(Found::new(
-                vec![arithmetic("300,000 to 400,000 over 0 to 100,000", &growth)?],
-                trials_of(&growth),
-            ))
+            mean_of_trials(
+                r,
+                COMPUTE,
+                "after 300,000 instructions over after 225,000",
+                growth,
+            )
         }),
         ("page-faults-raise-cpi", cost_after_faults),
         ("disk-faults-raise-cpi", super::disk::after_faults),
-        ("not-by-single-programs", super::single::shared_needs_more),
+        ("not-by-single-programs", super::single::saved_otherwise),
         (
             "larger-caches-for-switching",
             super::single::switching_needs_more,
         ),
         ("dominates", |r| cost_in_microseconds(r, TIMESHARING)),
         ("comparable", |r| cost_in_microseconds(r, CLIENT)),
-        ("kernel-raises-cost", super::with_kernel::ratios),
-        ("kernel-threads-apart", super::with_kernel::programs_alone),
-        ("kernel-keeps-magnitude", super::with_kernel::ratios),
-        ("kernel-keeps-order", super::with_kernel::order),
-        ("kernel-keeps-improvement", super::with_kernel::improvement),
+        ("kernel-raises-cost", super::with_kernel::added),
     ]
 }

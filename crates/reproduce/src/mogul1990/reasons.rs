@@ -35,6 +35,22 @@ fn between_variants(records: &Records, step: &str, [from, to]: [usize; 2], name:
     ))
 }
 
+/// The pair's cost with two ways over that with one, on three designs.
+fn two_ways(records: &Records) -> Outcome {
+    let mut all = Found::default();
+    for (place, design) in ["1a", "2a", "2b"].into_iter().enumerate() {
+        let name = format!("{design}: two ways over one");
+        let found = between_variants(records, WAYS_STEP, [2 * place, 2 * place + 1], &name)?;
+        all.terms.extend(found.terms);
+        all.note += &format!(
+            "{}{design}: {}",
+            if place > 0 { "; " } else { "" },
+            found.note
+        );
+    }
+    Ok(all)
+}
+
 /// Lines that a switch costs and that are fetched again, on one design over another, of the levels with these names.
 fn restored(records: &Records, designs: [&str; 2], level_name: &str) -> Outcome {
     let lines = |trial: &Trial<'_>, design: &str| -> Option<f64> {
@@ -168,9 +184,7 @@ fn sum_after(design: &DesignFinding, interval: u64, after: u64) -> Option<f64> {
 
 pub(super) fn quantities() -> Quantities {
     vec![
-        ("two-ways", |r| {
-            between_variants(r, WAYS_STEP, [0, 1], "two ways over one")
-        }),
+        ("two-ways", two_ways),
         ("two-ways-flat", flat_with_two_ways),
         ("larger-still", |r| {
             between_variants(r, SIZES_STEP, [4, 6], "1 MiB over 256 KiB")

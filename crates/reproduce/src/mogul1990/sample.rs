@@ -2,13 +2,13 @@
 //!
 //! Another trial is another trace, and another stretch of it would be, too: intervals are of the hierarchical bootstrap, over trials and
 //! over batches of segments in them, where a number has batches (for ratios on the same trace: batch by batch). A single trial has an
-//! interval of its batches alone, or none.
+//! interval of its batches alone; without batches it has none, and decides nothing.
 
 use switchcost_analysis::simulation::{Cost, DesignFinding, Group, GroupFinding, Point};
 
 use super::{SETS, Trial, trials};
 use crate::Records;
-use crate::claims::{Found, Term};
+use crate::claims::{Found, NONE_REACHES, Term, exact};
 use crate::interval::{error_of_batches, group_interval, of_batches};
 use crate::text::number;
 
@@ -72,7 +72,7 @@ pub(super) fn samples(
     };
     let found: Vec<Sample> = all.iter().filter_map(sample).collect();
     if found.is_empty() {
-        Err(format!("no trial of {} has it", SETS[set].published))
+        Err(format!("{NONE_REACHES} {} has it", SETS[set].published))
     } else {
         Ok(found)
     }
@@ -122,6 +122,25 @@ pub(super) fn over(above: &[Sample], below: &[Sample], are_same_traces: bool) ->
     above.iter().filter_map(ratio).collect()
 }
 
+/// One less the other, trial by trial; batch by batch where both are of the same traces.
+pub(super) fn less(above: &[Sample], below: &[Sample], are_same_traces: bool) -> Vec<Sample> {
+    let difference = |a: &Sample| {
+        let b = below.iter().find(|b| b.trial == a.trial)?;
+        let is_paired = are_same_traces && a.without_one.len() == b.without_one.len();
+        let batches = a
+            .without_one
+            .iter()
+            .zip(&b.without_one)
+            .filter(|_| is_paired);
+        Some(Sample {
+            trial: a.trial,
+            value: a.value - b.value,
+            without_one: batches.map(|(a, b)| a - b).collect(),
+        })
+    };
+    above.iter().filter_map(difference).collect()
+}
+
 /// The geometric mean over trials, for ratios and costs.
 pub(super) fn geometric(name: impl Into<String>, samples: &[Sample]) -> Result<Term, String> {
     let all = samples
@@ -133,6 +152,10 @@ pub(super) fn geometric(name: impl Into<String>, samples: &[Sample]) -> Result<T
     let logarithms =
         |values: &mut dyn Iterator<Item = f64>| values.map(f64::ln).collect::<Vec<f64>>();
     let interval = match samples {
+        [one] if one.without_one.is_empty() => {
+            let alone = one.value.ln();
+            Some((alone, alone, alone))
+        }
         [one] => of_batches(
             one.value.ln(),
             &logarithms(&mut one.without_one.iter().copied()),
@@ -149,6 +172,9 @@ pub(super) fn geometric(name: impl Into<String>, samples: &[Sample]) -> Result<T
 
 /// The mean over trials, for shares and differences.
 pub(super) fn arithmetic(name: impl Into<String>, samples: &[Sample]) -> Result<Term, String> {
+    if let [one] = samples {
+        return Ok(exact(name, one.value));
+    }
     let groups: Vec<(f64, f64)> = samples
         .iter()
         .map(|sample| sample.grouped(|value| value))
@@ -188,7 +214,7 @@ pub(super) fn group<'a>(design: &'a DesignFinding, wanted: &Group) -> Option<&'a
 }
 
 /// Fewer segments say nothing of a group: a stretch of a curve that so few reach has no number.
-const FEWEST_SEGMENTS: f64 = 20.0;
+pub(super) const FEWEST_SEGMENTS: f64 = 20.0;
 
 /// The mean of a stretch of a group's curve, weighted by the segments that reach each interval.
 fn stretch(points: &[&Point], value: fn(&Point) -> f64) -> Option<f64> {

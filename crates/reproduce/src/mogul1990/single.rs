@@ -29,8 +29,8 @@ fn saved(trial: &Trial<'_>) -> Option<[f64; 2]> {
     Some([PRIVATE, SHARED].map(|place| 1.0 - large[place] / small[place]))
 }
 
-/// What four times the cache saves in shared caches, over what it saves in private ones.
-pub(super) fn shared_needs_more(records: &Records) -> Outcome {
+/// What four times the cache saves in shared caches, over what it saves in private ones, and the inverse.
+pub(super) fn saved_otherwise(records: &Records) -> Outcome {
     let of = |place: usize| samples(records, TIMESHARING, |trial| Some(saved(trial)?[place]));
     let ratios = samples(records, TIMESHARING, |trial| {
         saved(trial).map(|[private, shared]| shared / private)
@@ -41,13 +41,14 @@ pub(super) fn shared_needs_more(records: &Records) -> Outcome {
         mean(&of(PRIVATE)?),
         trials_of(&ratios)
     );
-    Ok(Found::new(
-        vec![geometric(
-            "saved in shared caches over private ones",
-            &ratios,
-        )?],
-        note,
-    ))
+    let inverse = samples(records, TIMESHARING, |trial| {
+        saved(trial).map(|[private, shared]| private / shared)
+    })?;
+    let terms = vec![
+        geometric("saved in shared caches over private ones", &ratios)?,
+        geometric("in private ones over shared ones", &inverse)?,
+    ];
+    Ok(Found::new(terms, note))
 }
 
 /// What four times the cache saves of all cycles in Timesharing, over what it saves in Compute-bound.

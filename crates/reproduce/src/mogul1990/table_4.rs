@@ -55,8 +55,8 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     exhibit.notes = vec![
         "Programs, compilers and instruction sets are today's: only orders and ratios can be expected to agree, not \
          cycles. Trials that differ only in the design use the same references here; in the paper each trial has its own. Trials have inputs \
-         of other sizes, another order of programs, other beginnings (up to 1000 switches into them), and 1500 to 10,000 switches \
-         (Client-Server: 20,000)."
+         of other sizes, another order of programs, other preemptions and beginnings (up to 1000 switches into them), and 1000 to 5000 \
+         switches."
             .into(),
     ];
     exhibit

@@ -2,11 +2,10 @@ use std::collections::BTreeMap;
 
 use switchcost_analysis::simulation::{
     Cost, Cut, DesignFinding, Group, GroupFinding, LengthDistribution, LossFinding, Point, Spread,
-    TASKS,
 };
 
 use super::disk::step as disk_step;
-use super::{SETS, SIZES_STEP, TRIALS, WAYS_STEP, step_name, with_kernel};
+use super::{SETS, SIZES_STEP, TRIALS, WAYS_STEP, free, step_name, with_kernel};
 use crate::published::mogul_table_4;
 use crate::testing::{self, Shown, simulated, verdicts};
 use crate::{Cell, Exhibit, Paper, Records, Verdict};
@@ -32,8 +31,8 @@ struct Story {
     reload_bound: u64,
     /// Costs and overheads with the kernel over those without.
     with_kernel: f64,
-    /// Cost of switches to programs over that of all.
-    to_programs: f64,
+    /// Instructions a switch over the paper's.
+    turns: f64,
     /// What four times the cache saves of all cycles in each set: in private caches and in shared ones.
     saved: [[f64; 2]; 3],
 }
@@ -65,13 +64,23 @@ fn published() -> Story {
         private: [[1.5, 1.2], [1.25, 1.2]],
         of_scheduler: 0.98,
         cumulative: [
-            &[(0, 0.0), (300_000, 9_200.0), (500_000, 11_000.0)],
-            &[(0, 0.0), (300_000, 4_200.0), (500_000, 4_300.0)],
+            &[
+                (0, 0.0),
+                (225_000, 8_400.0),
+                (300_000, 9_200.0),
+                (500_000, 11_000.0),
+            ],
+            &[
+                (0, 0.0),
+                (225_000, 4_150.0),
+                (300_000, 4_200.0),
+                (500_000, 4_300.0),
+            ],
             &[(0, 0.0), (4000, 186.0), (10_000, 186.0)],
         ],
         reload_bound: 122_880,
         with_kernel: 1.5,
-        to_programs: 1.1,
+        turns: 1.0,
         saved: [[0.05, 0.132], [0.03, 0.034], [0.01, 0.01]],
     }
 }
@@ -171,13 +180,15 @@ fn design(
     design.average_cost_cycles = about(story.costs[set][place] * jitter(trial, number), number);
     design.table_4_overhead = about(overhead, number + 1);
     design.reload_bound_cycles = story.reload_bound;
-    design.instructions = 1_000_000;
+    let published = super::published(SETS[set].published, "1a", |row| row.instructions_millions);
+    design.instructions = (published * 1e6 * story.turns * jitter(trial, set)) as u64;
     let [saved_private, saved_shared] = if place < 2 {
         [0.0; 2]
     } else {
         story.saved[set]
     };
-    let [shared, private] = story.cpi[set].map(|cpi| cpi * 1e6 * jitter(trial, number + 5));
+    let [shared, private] =
+        story.cpi[set].map(|cpi| cpi * design.instructions as f64 * jitter(trial, number + 5));
     let cycles = |all: f64, saved: f64| (all * (1.0 - saved * jitter(trial, number))) as u64;
     design.hierarchies.shared.cycles = cycles(shared, saved_shared);
     design.hierarchies.private.cycles = cycles(private, saved_private);
@@ -220,8 +231,9 @@ fn records(story: &Story, trials: u64) -> Records {
         let like = findings.designs[0].clone();
         let interval = findings.interval_instructions;
         findings.lengths = vec![
+            length(Group::All, 100_000),
             length(Group::EndClass("system call"), 3000),
-            length(Group::EndClass("involuntary"), 400_000),
+            length(Group::EndClass("involuntary"), 315_000),
         ];
         let involuntary = (story.involuntary[set] * 5000.0) as u64;
         (
@@ -246,17 +258,13 @@ fn records(story: &Story, trials: u64) -> Records {
                 let times = story.with_kernel * jitter(trial, set * 12 + place + 30);
                 design.average_cost_cycles = design.average_cost_cycles.times(times);
                 design.table_4_overhead = design.table_4_overhead.times(times);
-                let to_programs = design
-                    .average_cost_cycles
-                    .times(story.to_programs * jitter(trial, place + 40));
-                let like = design.groups[0].clone();
-                design.groups.extend(TASKS.map(|tasks| GroupFinding {
-                    group: Group::Tasks(tasks),
-                    cost_cycles: to_programs.clone(),
-                    ..like.clone()
-                }));
             }
             records.add_simulated(&step_name(of, trial), head.clone(), findings.clone());
+            if trial == 1 {
+                for step in free::all_steps(of) {
+                    records.add_simulated(&step, head.clone(), findings.clone());
+                }
+            }
             if (set, trial) == (0, 1) {
                 for disk in [0, 1] {
                     records.add_simulated(&disk_step(disk), head.clone(), findings.clone());
@@ -286,13 +294,19 @@ fn others() -> Vec<Story> {
     reversed.private = [[1.2, 1.2], [1.25, 1.6]];
     reversed.of_scheduler = 0.5;
     reversed.cumulative = [
-        &[(0, 0.0), (300_000, 4_200.0), (500_000, 4_200.0)],
-        &[(0, 0.0), (300_000, 9_200.0), (500_000, 11_000.0)],
+        &[(0, 0.0), (225_000, 4_200.0), (500_000, 4_200.0)],
+        &[
+            (0, 0.0),
+            (225_000, 8_400.0),
+            (300_000, 9_200.0),
+            (500_000, 11_000.0),
+        ],
         &[(0, 0.0), (4000, 186.0), (10_000, 1860.0)],
     ];
     reversed.reload_bound = 10_000;
     reversed.with_kernel = 0.9;
-    reversed.saved = [[0.132, 0.02], [0.01, 0.034], [0.01, 0.01]];
+    reversed.saved = [[0.02, 0.02], [0.01, 0.034], [0.01, 0.01]];
+    reversed.turns = 3.0;
     // The design's order alone.
     let mut backwards = base.clone();
     backwards
@@ -303,8 +317,8 @@ fn others() -> Vec<Story> {
         .overheads
         .iter_mut()
         .for_each(|designs| designs.reverse());
-    backwards.with_kernel = 10.0;
-    backwards.to_programs = 2.0;
+    backwards.private = [[1.5, 1.2], [1.2, 1.2]];
+    backwards.with_kernel = 0.5;
     // Overheads that only rise, or only fall, from each design to the next, and are as far apart as the costs.
     let rising = Story {
         overheads: [
@@ -416,9 +430,11 @@ fn a_reason_is_reported_only_by_the_run_that_tests_it() {
     {
         design.average_cost_cycles = exactly(cost);
     }
-    for step in [WAYS_STEP, SIZES_STEP] {
-        found.add_simulated(step, head.clone(), findings.clone());
+    found.add_simulated(SIZES_STEP, head.clone(), findings.clone());
+    for (place, design) in findings.designs.iter_mut().enumerate() {
+        design.average_cost_cycles = exactly([1000.0, 100.0][place % 2]);
     }
+    found.add_simulated(WAYS_STEP, head, findings);
     let after = claim(&found, "client-server-cheaper-2b");
     assert_eq!(
         (after.reasons[0].verdict, after.reasons[0].run.as_str()),
@@ -426,7 +442,8 @@ fn a_reason_is_reported_only_by_the_run_that_tests_it() {
     );
     assert_eq!(
         after.reasons[0].found,
-        "two ways over one: 0.100; 1000 and 100 cycles"
+        "1a: two ways over one: 0.100; 2a: two ways over one: 0.100; 2b: two ways over one: 0.100; 1a: 1000 and 100 cycles; 2a: 1000 and \
+         100 cycles; 2b: 1000 and 100 cycles"
     );
     assert_eq!(
         claim(&found, "timesharing-cheaper-1b").reasons[0].verdict,

@@ -7,11 +7,9 @@
 use switchcost_analysis::simulation::{Cost, DesignFinding, Group, GroupFinding, TASKS};
 
 use super::sample::{
-    CLIENT, COMPUTE, LARGER, Outcome, Sample, TIMESHARING, costs_of, geometric, over, trials_of,
+    Outcome, Sample, TIMESHARING, arithmetic, costs_of, geometric, less, over, trials_of,
 };
-use super::{
-    DESIGNS, QUANTUM, QUICK_SWITCHES, SETS, Set, Trial, mean, published, seed, trials_named,
-};
+use super::{DESIGNS, QUICK_SWITCHES, SETS, Set, Trial, mean, published, seed, trials_named};
 use crate::claims::{Found, Term};
 use crate::exhibit::Cell;
 use crate::{Effort, Exhibit, Records, Site, Step, Table};
@@ -60,7 +58,7 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
         } else {
             QUICK_SWITCHES
         };
-        let (name, seed, quantum) = (set.name, seed(site, trial), QUANTUM[place]);
+        let (name, seed, quantum) = (set.name, seed(site, trial), set.turns.quantum);
         let designs = DESIGNS.map(|design| format!("mogul-{design}")).join(",");
         let vary = format!(
             "--design {designs} --vary caches.addressing={}",
@@ -95,12 +93,6 @@ fn cost(records: &Records, set: usize, design: &str) -> Result<Vec<Sample>, Stri
     costs_of(&trials(records, set, View::WithKernel)?, design, average)
 }
 
-fn overhead(records: &Records, set: usize, design: &str) -> Result<Vec<Sample>, String> {
-    costs_of(&trials(records, set, View::WithKernel)?, design, |found| {
-        &found.table_4_overhead
-    })
-}
-
 /// With the caches as the paper's designs have them, and over all ways of addressing them.
 fn over_addressings(of: impl Fn(&str) -> Result<Term, String>) -> Result<Term, String> {
     let all = ADDRESSINGS
@@ -127,8 +119,19 @@ fn ratio(records: &Records, set: usize, design: &str) -> Result<Term, String> {
     )
 }
 
-pub(super) fn ratios(records: &Records) -> Outcome {
-    let of = |set, design| over_addressings(|kind| ratio(records, set, &addressed(design, kind)));
+/// What the kernel's references add to the cost: a cost without them may be about 0, and has no ratio.
+fn added_on(records: &Records, set: usize, design: &str) -> Result<Term, String> {
+    let alone = costs_of(&trials(records, set, View::Alone)?, design, average)?;
+    let with_kernel = cost(records, set, design)?;
+    arithmetic(
+        format!("{}, {design}: with less without", SETS[set].published),
+        &less(&with_kernel, &alone, true),
+    )
+}
+
+pub(super) fn added(records: &Records) -> Outcome {
+    let of =
+        |set, design| over_addressings(|kind| added_on(records, set, &addressed(design, kind)));
     let all = (0..SETS.len()).flat_map(|set| DESIGNS.map(|design| of(set, design)));
     found(records, all.collect::<Result<Vec<Term>, String>>()?)
 }
@@ -143,51 +146,6 @@ fn found(records: &Records, terms: Vec<Term>) -> Outcome {
         terms,
         format!("{trials}; over {}", ADDRESSINGS.join(", ")),
     ))
-}
-
-pub(super) fn order(records: &Records) -> Outcome {
-    let of = |design: &str, [above, below]: [usize; 2]| {
-        over_addressings(|kind| {
-            let design = addressed(design, kind);
-            let ratios = over(
-                &cost(records, above, &design)?,
-                &cost(records, below, &design)?,
-                false,
-            );
-            geometric(
-                format!(
-                    "{design}: {} over {}",
-                    SETS[above].published, SETS[below].published
-                ),
-                &ratios,
-            )
-        })
-    };
-    let pairs = DESIGNS.iter().flat_map(|design| {
-        [[TIMESHARING, COMPUTE], [COMPUTE, CLIENT]].map(|pair| of(design, pair))
-    });
-    found(records, pairs.collect::<Result<Vec<Term>, String>>()?)
-}
-
-pub(super) fn improvement(records: &Records) -> Outcome {
-    let of = |[from, to]: [&str; 2]| {
-        over_addressings(|kind| {
-            let [from, to] = [from, to].map(|design| addressed(design, kind));
-            let ratios = over(
-                &overhead(records, TIMESHARING, &to)?,
-                &overhead(records, TIMESHARING, &from)?,
-                true,
-            );
-            geometric(format!("{to} over {from}"), &ratios)
-        })
-    };
-    found(
-        records,
-        LARGER
-            .into_iter()
-            .map(of)
-            .collect::<Result<Vec<Term>, String>>()?,
-    )
 }
 
 /// Of each way of addressing.
@@ -317,37 +275,6 @@ fn threads_share(design: &DesignFinding) -> Option<f64> {
     let [programs, threads] =
         TASKS.map(|tasks| task_group(design, tasks).map_or(0.0, |group| group.segments as f64));
     (programs > 0.0).then(|| threads / (programs + threads))
-}
-
-/// The cost of switches to programs over that of all, with the kernel's references.
-fn programs_over_all(records: &Records, set: usize, design: &str) -> Result<Term, String> {
-    let of_programs = |design: &DesignFinding| {
-        task_group(design, TASKS[0]).map(|group| group.cost_cycles.clone())
-    };
-    let trials = trials(records, set, View::WithKernel)?;
-    let sample = |trial: &Trial<'_>| {
-        let found = trial.design(design)?;
-        let (programs, all) = (of_programs(found)?, &found.average_cost_cycles);
-        Some((Sample::of(trial, &programs)?, Sample::of(trial, all)?))
-    };
-    let (programs, all): (Vec<Sample>, Vec<Sample>) = trials.iter().filter_map(sample).unzip();
-    if programs.is_empty() {
-        return Err(format!(
-            "no trial tells programs from kernel threads on mogul-{design}"
-        ));
-    }
-    geometric(
-        format!("{}, {design}: to programs over all", SETS[set].published),
-        &over(&programs, &all, true),
-    )
-}
-
-pub(super) fn programs_alone(records: &Records) -> Outcome {
-    let of = |set, design| {
-        over_addressings(|kind| programs_over_all(records, set, &addressed(design, kind)))
-    };
-    let all = (0..SETS.len()).flat_map(|set| DESIGNS.map(|design| of(set, design)));
-    found(records, all.collect::<Result<Vec<Term>, String>>()?)
 }
 
 /// Of all cycles that are lost: those in lines of the kernel, in percent.

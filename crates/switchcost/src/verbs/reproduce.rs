@@ -65,8 +65,7 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> Result<Exit, Failure> {
             break;
         }
     }
-    let machine = machine(&host);
-    write(&done, &others, &folder, &machine, arguments)
+    write(&done, &others, &folder, &host, arguments)
 }
 
 fn is_wanted(papers: &[What], paper: Paper) -> bool {
@@ -142,7 +141,7 @@ fn write(
     done: &[Done],
     others: &Others,
     folder: &Folder,
-    machine: &str,
+    host: &HostManifest,
     arguments: &ReproduceArguments,
 ) -> Result<Exit, Failure> {
     let mut exhibits: Vec<_> = done.iter().map(|done| judged(done, others)).collect();
@@ -153,10 +152,15 @@ fn write(
             .flat_map(|exhibit| &mut exhibit.claims)
             .for_each(Claim::withhold);
     }
+    let machines: Vec<String> = done
+        .iter()
+        .map(|done| machine(done.records.host().unwrap_or(host)))
+        .collect();
     let reproductions: Vec<Reproduction<'_>> = done
         .iter()
         .zip(&exhibits)
-        .map(|(done, exhibits)| {
+        .zip(&machines)
+        .map(|((done, exhibits), machine)| {
             Reproduction::new(done.paper, exhibits, &done.commands, machine)
                 .judged_if(!arguments.quick)
         })

@@ -89,13 +89,14 @@ fn terms(stored: &Value) -> Vec<Term> {
 
 /// What all results agree on, by the numbers that are stored of each.
 fn agreed(entry: &Entry, stored: &Value) -> Verdict {
-    let alone = entry.judge(&terms(stored));
     let others = stored["others"].as_array().expect("others");
-    let agree = others
-        .iter()
-        .all(|other| entry.judge(&terms(other)) == alone);
-    if !entry.kind.is_noisy() || (agree && !others.is_empty()) {
-        alone
+    let results: Vec<Vec<Term>> = std::iter::once(stored).chain(others).map(terms).collect();
+    let results: Vec<&[Term]> = results.iter().map(Vec::as_slice).collect();
+    let verdicts = entry.judge_results(&results);
+    let here = entry.judge(results[0]);
+    let agree = verdicts.iter().all(|verdict| *verdict == here);
+    if !entry.is_noisy() || (agree && !others.is_empty()) {
+        here
     } else {
         Verdict::Undecided
     }

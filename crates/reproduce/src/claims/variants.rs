@@ -1,0 +1,92 @@
+//! A number over all that a paper leaves open: its interval, widened by what each setting changes on a trace.
+
+use super::{Found, Quantity, Term};
+use crate::Records;
+
+/// How the reason begins why no trial has a number.
+pub(crate) const NONE_REACHES: &str = "no trial of";
+
+/// The number over the trials, its interval widened by what each setting changes.
+pub(super) fn over_variants(
+    quantity: Quantity,
+    records: &Records,
+    variants: &Result<Vec<Records>, String>,
+) -> Result<Found, String> {
+    let usual = quantity(records)?;
+    if usual.terms.iter().any(Term::is_exact) {
+        return Err("one trial has no spread: run another".to_owned());
+    }
+    let variants = variants.as_ref().map_err(Clone::clone)?;
+    let (base, rest) = variants.split_first().ok_or("no trace was kept")?;
+    let base = quantity(base)?;
+    let mut others = Vec::new();
+    for variant in rest {
+        match quantity(variant) {
+            Ok(found) => others.push(found),
+            // Turns that end before a claim's place in a curve say nothing of it.
+            Err(why) if why.starts_with(NONE_REACHES) => (),
+            Err(why) => return Err(format!("with what is free otherwise: {why}")),
+        }
+    }
+    let widened = |(place, term): (usize, &Term)| {
+        let at = |found: &Found| {
+            let same = found
+                .terms
+                .get(place)
+                .filter(|other| other.name == term.name);
+            same.map(|other| other.value)
+                .ok_or_else(|| format!("a setting has no {}", term.name))
+        };
+        let base = at(&base)?;
+        let moved = others
+            .iter()
+            .map(|found| Ok(moved(term, base, at(found)?)))
+            .collect::<Result<Vec<Term>, String>>()?;
+        let (low, high) = moved
+            .iter()
+            .fold((term.low, term.high), |(low, high), one| {
+                (low.min(one.low), high.max(one.high))
+            });
+        Ok(Term {
+            low,
+            high,
+            ..term.clone()
+        })
+    };
+    let terms = usual
+        .terms
+        .iter()
+        .enumerate()
+        .map(widened)
+        .collect::<Result<Vec<Term>, String>>()?;
+    let free = format!("over {} settings of what is free", others.len() + 1);
+    let notes = [usual.note, free]
+        .into_iter()
+        .filter(|note| !note.is_empty());
+    Ok(Found::new(terms, notes.collect::<Vec<_>>().join("; ")))
+}
+
+/// A number and its interval as they would be if what is free were otherwise: on the scale of ratios where all is above 0.
+fn moved(term: &Term, base: f64, varied: f64) -> Term {
+    let (factor, more) = if term.low > 0.0 && base > 0.0 && varied > 0.0 {
+        (varied / base, 0.0)
+    } else {
+        (1.0, varied - base)
+    };
+    let [value, low, high] = [term.value, term.low, term.high].map(|one| one * factor + more);
+    Term::new(term.name.clone(), value, low, high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_moves_as_the_number_of_its_trace_does() {
+        let term = Term::new("ratio", 2.0, 1.5, 2.5);
+        let ends = |term: Term| (term.value, term.low, term.high);
+        assert_eq!(ends(moved(&term, 4.0, 2.0)), (1.0, 0.75, 1.25));
+        let difference = Term::new("difference", 0.1, -0.1, 0.3);
+        assert_eq!(ends(moved(&difference, 1.0, 1.5)), (0.6, 0.4, 0.8));
+    }
+}

@@ -1,0 +1,171 @@
+//! What the paper leaves open: how its turns were distributed, what its caches' tags were, whether stores allocate lines, how fast write
+//! buffers drain.
+//!
+//! Of each set one trace is kept, and simulated with one of these at a time as it might have been. A claim is judged over all of them: the
+//! interval of its number over the trials, moved by what each of them changes on that trace.
+
+use std::collections::BTreeSet;
+
+use super::{DESIGNS, QUICK_SWITCHES, SETS, Set, step_name};
+use crate::exhibit::Cell;
+use crate::{Effort, Exhibit, Records, Site, Step, Table};
+
+const SWITCHES: u64 = 800;
+/// The traces are the same in every result: a setting is not sampled.
+const TRACE_SEED: u64 = 300;
+
+/// What differs from the paper's designs as we read them.
+const DESIGN_SETTINGS: [(&str, &str); 4] = [
+    ("physical-tags", "caches.addressing=pipt"),
+    ("stores-allocate", "L1D.write_allocate=true"),
+    ("fast-drain", "L1D.write_buffers.drain_cycles=2"),
+    ("slow-drain", "L1D.write_buffers.drain_cycles=10"),
+];
+
+const USUAL: &str = "usual";
+
+fn free_step(set: &Set, setting: &str) -> String {
+    format!("mogul1990-{}-free-{setting}", set.name)
+}
+
+/// All settings, the usual one first.
+fn settings() -> impl Iterator<Item = &'static str> {
+    let turns: BTreeSet<&str> = SETS
+        .iter()
+        .flat_map(|set| set.other_turns.iter().map(|(name, _)| *name))
+        .collect();
+    let designs = DESIGN_SETTINGS.iter().map(|(name, _)| *name);
+    std::iter::once(USUAL).chain(turns).chain(designs)
+}
+
+fn steps_of_set(site: &Site<'_>, set: &'static Set) -> Vec<Step> {
+    let switches = match site.effort {
+        Effort::Usual => SWITCHES,
+        Effort::Quick => QUICK_SWITCHES,
+    };
+    let (name, turns) = (set.name, set.turns.flags());
+    let trace = format!(
+        "workload {name} --seed {TRACE_SEED} {turns} --switches {switches} --trace {}",
+        Step::OWN_TRACE
+    );
+    let usual = free_step(set, USUAL);
+    let replayed = |setting: &str, flags: &str| {
+        let interval = if set.has_short_turns {
+            "--interval 1000 "
+        } else {
+            ""
+        };
+        Step {
+            trace_of: Some(usual.clone()),
+            ..Step::new(
+                free_step(set, setting),
+                &format!("simulate TRACE {interval}{flags}"),
+            )
+        }
+    };
+    let turns = set
+        .other_turns
+        .iter()
+        .map(|(setting, turns)| replayed(setting, &turns.flags()));
+    let designs = DESIGNS.map(|design| format!("mogul-{design}")).join(",");
+    let of_design = |(setting, axis): &(&str, &str)| {
+        replayed(setting, &format!("--design {designs} --vary {axis}"))
+    };
+    std::iter::once(Step::new(usual.clone(), &trace))
+        .chain(turns)
+        .chain(DESIGN_SETTINGS.iter().map(of_design))
+        .collect()
+}
+
+pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
+    SETS.iter()
+        .flat_map(|set| steps_of_set(site, set))
+        .collect()
+}
+
+/// The steps of a set.
+#[cfg(test)]
+pub(super) fn all_steps(set: &Set) -> Vec<String> {
+    let own = set.other_turns.iter().map(|(name, _)| *name);
+    let designs = DESIGN_SETTINGS.iter().map(|(name, _)| *name);
+    let names = std::iter::once(USUAL).chain(own).chain(designs);
+    names.map(|setting| free_step(set, setting)).collect()
+}
+
+/// The records with one setting, as if its traces were the first trials of all sets; the usual one first.
+pub(crate) fn variants(records: &Records) -> Result<Vec<Records>, String> {
+    settings()
+        .map(|setting| variant(records, setting))
+        .collect()
+}
+
+fn variant(records: &Records, setting: &str) -> Result<Records, String> {
+    let mut variant = Records::default();
+    for set in &SETS {
+        let has_turns = set.other_turns.iter().any(|(name, _)| *name == setting);
+        let is_of_all = !SETS
+            .iter()
+            .any(|set| set.other_turns.iter().any(|(name, _)| *name == setting));
+        // A set whose turns are its programs' own has no others.
+        let step = free_step(
+            set,
+            if has_turns || is_of_all {
+                setting
+            } else {
+                USUAL
+            },
+        );
+        let (head, findings) = records.simulated(&step)?;
+        let mut findings = findings.clone();
+        for design in &mut findings.designs {
+            if let Some((name, _)) = design.name.split_once('[') {
+                design.name = name.to_owned();
+            }
+        }
+        variant.add_simulated(&step_name(set, 1), head.clone(), findings);
+    }
+    Ok(variant)
+}
+
+pub(super) fn exhibit(records: &Records) -> Exhibit {
+    let title = "Average cost of a switch in cycles, with one thing at a time that the paper leaves open as it might have been";
+    let mut exhibit = Exhibit::new("What is free", title);
+    let mut table = Table::new(&["set", "setting", "turns", "1a", "2a", "1b", "2b"]);
+    for set in &SETS {
+        let own = set.other_turns.iter().map(|(name, turns)| (*name, turns));
+        let designs = DESIGN_SETTINGS.iter().map(|(name, _)| (*name, &set.turns));
+        for (setting, turns) in std::iter::once((USUAL, &set.turns))
+            .chain(own)
+            .chain(designs)
+        {
+            let step = free_step(set, setting);
+            let found = records.simulated(&step);
+            let cost = |design: &str| {
+                let cost = found
+                    .as_ref()
+                    .map_err(Clone::clone)
+                    .and_then(|(_, findings)| {
+                        let is_it =
+                            |name: &str| name.split('[').next() == Some(&format!("mogul-{design}"));
+                        let found = findings.designs.iter().find(|found| is_it(&found.name));
+                        found
+                            .and_then(|found| found.average_cost_cycles.estimate)
+                            .ok_or_else(|| "the record has no cost".to_owned())
+                    });
+                Cell::of(&cost, 0, |cycles| *cycles)
+            };
+            let first = [set.published.into(), setting.into(), turns.words().into()];
+            table.row(first.into_iter().chain(DESIGNS.map(cost)).collect());
+            exhibit.steps.push(step);
+        }
+    }
+    exhibit.table = table;
+    exhibit.notes.push(
+        "Calibrated: the mean length of turns is fitted to table 4 (instructions over 5000 switches), and a tenth of Timesharing's reach \
+         the quantum, as in figure 5. The quantum is the paper's 400,000 cycles, at the cycles an instruction of table 4. Turns end there \
+         or at random before, as a wake-up would end them; \"even\" are of one length. Client-Server's turns are its programs' own, whose \
+         messages are as long as make them the paper's. Physical tags: frames at random."
+            .into(),
+    );
+    exhibit
+}
