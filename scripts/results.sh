@@ -8,7 +8,7 @@
 # later; what was stopped goes on with the same number.
 #
 # For each paper, results/ gets PAPER.json with the numbers and verdicts, PAPER.made.json (version and commit of the program, date,
-# machine, and of each record its size, SHA-256 and seed), its figures, and the measured records. Simulated records are not kept:
+# machine, and of each record its size, SHA-256 and seed), its figures, and the measured records of up to 1 MB. Simulated records are not kept:
 # their commands, which are in PAPER.json, make them again bit by bit. All records are in target/results/records, where a run that was
 # stopped goes on.
 #
@@ -135,6 +135,7 @@ keep() {
         [ ! -e "$results/$name" ] || mv "$results/$name" "$results/earlier/$name"
     done
     cp "$site/$paper.json" "$results/"
+    sed "s#(figures/$paper/figure-r1-#(figures/#" "$site/$paper.md" > "$results/$paper.md"
     mv "$results/new.made.json" "$results/$paper.made.json"
     rm -f "$results/figures/$paper"-*.svg
     for figure in "$site/figures/$paper"/*.svg; do
@@ -155,11 +156,14 @@ begin() {
 }
 
 keep_records() {
-    local paper=$1 record
+    local paper=$1 record kept most_bytes=1000000
     rm -f "$results/records/$paper"-*.jsonl.gz
     for record in "$site/records/$paper"-*.jsonl; do
         case $record in *'*'*|*.part.*|*.stopped.*) continue ;; esac
-        gzip -9nc "$record" > "$results/records/$(basename "$record").gz"
+        kept=$results/records/$(basename "$record").gz
+        gzip -9nc "$record" > "$kept"
+        # Larger ones are named by command, seed and checksum.
+        [ "$(stat -c %s "$kept")" -le "$most_bytes" ] || rm "$kept"
     done
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod claims;
 mod csv;
 pub(crate) mod json;
 mod listed;
+mod markdown;
 mod screen;
 
 use std::collections::BTreeSet;
@@ -27,6 +28,7 @@ use crate::style::Style;
 
 pub use claims::render_claims;
 pub use listed::Listed;
+pub use markdown::render_markdown;
 
 /// A longer table of a figure is for the page and the JSON.
 const ROWS_PRINTED: usize = 40;

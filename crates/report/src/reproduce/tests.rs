@@ -3,7 +3,7 @@ use switchcost_reproduce::{
     Verdict,
 };
 
-use super::{Command, Listed, Reproduction, render};
+use super::{Command, Listed, Reproduction, render, render_markdown};
 use crate::{Format, Style};
 
 fn some_claim() -> Claim {
@@ -352,4 +352,17 @@ fn the_table_of_claims_is_printed_in_each_format() {
         csv.starts_with("paper,exhibit,id,kind,statement,quotation,place,quantity,rule,bounds\n"),
         "{csv}"
     );
+}
+
+#[test]
+fn a_page_of_markdown_has_each_claim_beside_its_figure() {
+    let exhibits = exhibits();
+    let (paper, commands) = (Paper::Blog, Vec::new());
+    let page = render_markdown(&Reproduction::new(paper, &exhibits, &commands, "a machine"));
+    let rows = page
+        .lines()
+        .filter(|line| line.starts_with("| it rises (p. 1) |"));
+    assert_eq!(rows.count(), exhibits[0].claims.len());
+    assert!(page.contains("| not reproduced | Shown by"), "{page}");
+    assert!(page.contains("\n## Figure 1: Cost by size\n"), "{page}");
 }

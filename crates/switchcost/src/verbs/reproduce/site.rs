@@ -2,7 +2,7 @@
 
 use strum::IntoEnumIterator;
 use switchcost_record::trust::open_listed;
-use switchcost_report::reproduce::{Listed, Reproduction, render};
+use switchcost_report::reproduce::{Listed, Reproduction, render, render_markdown};
 use switchcost_report::{Format, Style, html};
 use switchcost_reproduce::Paper;
 
@@ -23,6 +23,8 @@ pub(super) fn write(
         if wants_figures {
             pictures::write(&html, &folder.file("figures").join(&name))?;
         }
+        let markdown = render_markdown(reproduction);
+        Output::in_folder(&folder.file(&format!("{name}.md")))?.write(&markdown)?;
         let json = render(
             std::slice::from_ref(reproduction),
             Format::Json,
