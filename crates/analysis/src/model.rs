@@ -2,7 +2,6 @@
 //! the machine asks for its kind of access (docs/method/model.md).
 
 mod arrays;
-mod known;
 mod lines;
 mod table;
 #[cfg(test)]
@@ -14,7 +13,6 @@ use switchcost_units::Bytes;
 use table::Table;
 
 pub use arrays::across_arrays;
-pub use known::{InstructionRate, most_lines, points};
 
 /// Cost of cold caches predicted by the model.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,18 +1,15 @@
 //! What the switches of live tasks cost: counts times what a switch costs on this machine, by process and by cause.
 //!
 //! The direct cost is that of `measure`: a switch that blocks, one at sched_yield, and between the two for a preemption, which
-//! does less than a switch that blocks and no less than a yield; with the interrupt, where one preempts. The indirect cost is a
-//! range. Its lower end is 0: the caches may have kept everything. Its upper end holds in whatever order the tasks touch their
-//! memory (`bound.rs`). What is likely is known only if `inject` has measured the program, or a profile of it was traced.
+//! does less than a switch that blocks and no less than a yield; with the interrupt, where one preempts. The indirect cost is
+//! known if calls of the program were traced (`matched.rs`), or if `inject` has measured it.
 
 mod advice;
 #[cfg(test)]
 mod advice_tests;
-mod bound;
 mod calibration;
 mod cause_costs;
 mod cost;
-mod curve;
 mod known;
 mod latency;
 mod matched;
@@ -28,7 +25,6 @@ mod stretches;
 mod sums;
 #[cfg(test)]
 mod tests;
-mod turns;
 mod waiting;
 mod waits;
 
@@ -37,11 +33,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_record::observation::{
-    Calibration, CountedTurns, Entry, KnownBy, Observation, OwnCost, Source, Tasks, Why,
+    CALL_COST, CountedTurns, Entry, Observation, OwnCost, Source, Tasks, Why,
 };
 
 pub use advice::{Advice, AtMost, Change, NoAdvice};
-pub use bound::{Far, Limit, Prices};
 pub use calibration::calibration;
 pub use cause_costs::CauseCost;
 pub use cost::{DirectCosts, Range};
@@ -58,7 +53,6 @@ pub use spread::{Bin, Spread, spread};
 pub use stacks::{Stack, stacks};
 pub use stretches::{Stretch, stretches};
 pub use sums::{LabelSum, Times, by_label, off_times, wait_times};
-pub use turns::Limited;
 pub use waiting::{Waiting, waiting};
 pub use waits::KeptWaitingFinding;
 
@@ -93,18 +87,16 @@ pub struct Findings {
     pub off: Option<Latency>,
     /// Wait for a CPU; none where it was not counted.
     pub wait: Option<Latency>,
-    /// What loads cost that the upper ends suppose; none where it is not known.
-    pub prices: Option<Prices>,
     /// What is most likely to help, in this order.
     pub advice: Vec<Advice>,
     /// Why there is none; null if there is one, and where switching costs too little to need any.
     pub no_advice: Option<NoAdvice>,
-    /// What would change the answer most if it were known better; none where no cost is known.
-    pub widest: Option<Widest>,
     /// What hardware counters counted in the turns of the observed; none if they were not read.
     pub counted: Option<CountedTurns>,
-    /// What cold caches cost, by matched intervals; none if no call was traced.
-    pub matched: Option<MatchedIntervals>,
+    /// What cold caches cost each program, by matched intervals; empty if no call was traced.
+    pub matched: Vec<MatchedIntervals>,
+    /// What tracing these calls took of the CPU time, by an estimate for each; none if no call was traced.
+    pub calls_share: Option<f64>,
     /// How long the scheduler took at switches of the observed; none where it was not asked for or is not known.
     pub in_scheduler: Option<Latency>,
     /// The mean of it.
@@ -134,27 +126,13 @@ pub struct CauseFinding {
     pub mostly: String,
 }
 
-/// The part of the answer with the widest range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Widest {
-    /// What reloading costs at most, which the measurement of the machine's costs does not contain.
-    Bound,
-    /// What a reload costs: caches may keep everything or nothing.
-    Reload,
-    /// What a switch costs directly.
-    Direct,
-}
-
 /// Analyses an observation.
 pub fn analyse(observation: &Observation) -> Findings {
     let seconds = observation.window_ns.0 as f64 / 1e9;
-    let priced = Priced::new(observation);
-    let matched = observation.calls.as_ref().map(matched::find);
-    let cold = matched.as_ref().and_then(|matched| matched.cold_ns);
-    let all = processes::all(&priced, cold);
     let names = pools::Names::of(observation);
-    let processes = processes::find(&priced, &names);
+    let priced = Priced::new(observation, &names);
+    let all = processes::all(&priced);
+    let processes = processes::find(&priced);
     let causes = causes(observation, &names);
     let neighbours = neighbours::find(observation);
     let (advice, no_advice) = advice::find(observation, &all, &causes, &neighbours);
@@ -178,7 +156,6 @@ pub fn analyse(observation: &Observation) -> Findings {
             .cost_ns
             .zip(requests)
             .map(|(cost, requests)| cost.over(requests)),
-        widest: widest(observation, &all),
         off: latency::find(observed(observation).map(|tasks| &tasks.off)),
         wait: latency::find(observed(observation).map(|tasks| &tasks.wait)),
         counted: observed(observation)
@@ -188,26 +165,31 @@ pub fn analyse(observation: &Observation) -> Findings {
                 sum
             })
             .filter(|counted| counted.instructions.count() > 0),
-        matched,
         in_scheduler: inside.and_then(|inside| latency::find(std::iter::once(&inside.times))),
         in_scheduler_ns: inside.map(|inside| inside.ns.0 as f64 / inside.times.count() as f64),
         own_share: own.map(|own| own.kernel_ns.0 as f64 / own.measured_ns.0.max(1) as f64 + user),
         own_ns_a_switch: own
             .filter(|own| own.switches > 0)
             .map(|own| own.kernel_ns.0 as f64 / own.switches as f64),
-        all,
-        names: processes::by_name(&priced, &names),
-        threads: processes::by_thread(&priced, &names),
+        names: processes::by_name(&priced),
+        threads: processes::by_thread(&priced),
         runtimes: processes::threads_by_runtime(&priced),
         groups: processes::findings_by_group(&priced),
         processes,
         causes,
         neighbours,
         kept_waiting: waits::find(observation),
-        prices: priced.prices().cloned(),
+        matched: priced.into_matched(),
+        calls_share: calls_share(observation, &all),
         advice,
         no_advice,
+        all,
     }
+}
+
+fn calls_share(observation: &Observation, all: &ProcessFinding) -> Option<f64> {
+    let traced = observation.calls.as_ref()?.traced as f64;
+    Some(traced * CALL_COST.0 as f64 / all.cpu_ns?)
 }
 
 /// The tasks whose cost is asked for: the kernel's own threads work for all.
@@ -272,28 +254,4 @@ fn causes<'a>(observation: &'a Observation, names: &'a pools::Names<'_>) -> Vec<
     }
     causes.sort_by_key(|cause| std::cmp::Reverse(cause.switches));
     causes
-}
-
-fn widest(observation: &Observation, all: &ProcessFinding) -> Option<Widest> {
-    let (direct, indirect) = (all.direct_ns?, all.indirect_ns?);
-    if direct.high - direct.low >= indirect.high - indirect.low {
-        return Some(Widest::Direct);
-    }
-    let is_bounded = observation
-        .calibration
-        .as_ref()
-        .is_some_and(|calibration| has_bound(calibration, observation));
-    // What was measured is not narrowed by what is supposed of memory.
-    if matches!(all.likely_by, Some(KnownBy::Matched | KnownBy::Inject)) {
-        return None;
-    }
-    Some(if is_bounded {
-        Widest::Reload
-    } else {
-        Widest::Bound
-    })
-}
-
-fn has_bound(calibration: &Calibration, observation: &Observation) -> bool {
-    bound::Bound::of(calibration, &observation.host).is_some()
 }

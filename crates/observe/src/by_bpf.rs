@@ -13,7 +13,7 @@ use switchcost_record::observation::{
 use switchcost_units::{CpuId, Nanos};
 use zerocopy::{FromBytes, IntoBytes};
 
-use crate::calls::Calls;
+use crate::calls::{Calls, Observed};
 use crate::counters::Counters;
 use crate::cpus::Cpus;
 use crate::in_flight::InFlight;
@@ -114,7 +114,6 @@ impl ByBpf {
         if let Some(stacks) = &mut self.stacks {
             stacks.add(processes.iter().copied());
         }
-        self.calls.add(processes);
         self.add_targets(processes, target::PROCESS)
     }
 
@@ -233,10 +232,8 @@ impl ByBpf {
     }
 
     fn trace_calls(&mut self) {
-        let now = switchcost_host::clock::monotonic();
-        // The CPU time of the observed is looked up only if a slice is due.
         let mut calls = std::mem::take(&mut self.calls);
-        calls.tick(now, || self.totals().run);
+        calls.tick(switchcost_host::clock::monotonic(), self);
         self.calls = calls;
     }
 
@@ -388,6 +385,18 @@ impl ByBpf {
             before.map_or(all.clone(), |before| all.since(before))
         };
         self.cpus.known().iter().map(time).collect()
+    }
+}
+
+impl Observed for ByBpf {
+    fn cpu_time(&self) -> Nanos {
+        self.totals().run
+    }
+
+    fn processes(&self) -> BTreeSet<u32> {
+        (1..TASKS)
+            .filter_map(|slot| self.tables.process_that_switched(slot))
+            .collect()
     }
 }
 

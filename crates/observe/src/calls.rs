@@ -4,13 +4,15 @@
 mod kept;
 mod layout;
 
+use std::collections::BTreeSet;
+
 use aya::maps::{Array, MapData, RingBuf};
 use aya::programs::tp_btf::BtfTracePointLink;
 use aya::programs::{BtfTracePoint, ProgramFd};
 use aya::{Btf, Ebpf, EbpfLoader};
 use switchcost_facts::Root;
 use switchcost_host::signals::block_signals;
-use switchcost_record::observation::TracedCalls;
+use switchcost_record::observation::{CALL_COST, TracedCalls};
 use switchcost_units::Nanos;
 use zerocopy::FromBytes;
 
@@ -26,8 +28,6 @@ const FIRST: Nanos = Nanos::seconds(1);
 const LENGTH: Nanos = Nanos::seconds(1);
 const EACH: Nanos = Nanos::seconds(10);
 
-/// What tracing a call takes of the observed (docs/method/matched-intervals.md).
-const CALL: Nanos = Nanos(400);
 /// Tracing takes no more than one part in so many of the CPU time of the observed.
 const SHARE: u64 = 50;
 
@@ -57,7 +57,7 @@ const INTERRUPTS: [&str; 3] = ["irq_handler", "softirq", "ipi"];
 #[derive(Default)]
 pub(crate) struct Calls {
     tracing: CallTracing,
-    processes: Vec<u32>,
+    began: Nanos,
     /// When the next slice begins, and the time from it to the one after.
     next: Nanos,
     each: Nanos,
@@ -67,12 +67,20 @@ pub(crate) struct Calls {
     refused: Option<NoBpf>,
 }
 
+/// What is to be known of the observed when it is time.
+pub(crate) trait Observed {
+    /// CPU time that they used so far.
+    fn cpu_time(&self) -> Nanos;
+
+    /// Those of them that have switched.
+    fn processes(&self) -> BTreeSet<u32>;
+}
+
 impl Calls {
-    /// None of any process yet.
     pub(crate) fn new(tracing: CallTracing, now: Nanos) -> Calls {
         Calls {
             tracing,
-            processes: Vec::new(),
+            began: now,
             next: now + FIRST,
             each: EACH,
             tracer: None,
@@ -81,58 +89,62 @@ impl Calls {
         }
     }
 
-    /// Those that are there when it begins are traced, if they are few.
-    pub(crate) fn add(&mut self, processes: &[u32]) {
-        if self.tracer.is_none() {
-            self.processes.extend(processes);
-        }
-    }
-
     /// Begins and ends slices, and takes what was traced. To be called several times a second.
-    pub(crate) fn tick(&mut self, now: Nanos, cpu_time: impl FnOnce() -> Nanos) {
+    pub(crate) fn tick(&mut self, now: Nanos, observed: &impl Observed) {
         let Some(tracer) = &mut self.tracer else {
             if self.is_due(now) {
-                self.begin_first(now);
+                self.begin_first(now, &observed.processes());
             }
             return;
         };
         if let Some(until) = tracer.until {
             tracer.take(&mut self.kept);
-            if now >= until || self.kept.is_full() {
+            if now >= until || self.kept.is_full() || !self.is_cheap(now, observed) {
                 self.end_slice(now);
             }
-        } else if now >= self.next && self.is_cheap(cpu_time()) {
+        } else if now >= self.next && self.is_cheap(now, observed) {
             self.begin_slice(now);
         }
     }
 
     fn is_due(&self, now: Nanos) -> bool {
-        self.tracing != CallTracing::Never
-            && (1..=PROCESSES).contains(&self.processes.len())
-            && self.refused.is_none()
-            && now >= self.next
+        self.tracing != CallTracing::Never && self.refused.is_none() && now >= self.next
     }
 
-    fn is_cheap(&self, cpu_time: Nanos) -> bool {
-        self.kept.traced() * CALL.0 <= cpu_time.0 / SHARE
+    /// Whether it takes no more than its share of what the observed will have used at the end, if that is known. Who asks for one slice has
+    /// it whole.
+    fn is_cheap(&self, now: Nanos, observed: &impl Observed) -> bool {
+        let CallTracing::Sampled { duration } = self.tracing else {
+            return true;
+        };
+        let elapsed = now.saturating_sub(self.began).0.max(1);
+        let whole = duration.map_or(elapsed, |duration| duration.0.max(elapsed));
+        let used = u128::from(observed.cpu_time().0) * u128::from(whole) / u128::from(elapsed);
+        u128::from(self.kept.traced() * CALL_COST.0) <= used / u128::from(SHARE)
     }
 
     fn length(&self) -> Nanos {
         match self.tracing {
             CallTracing::Once(length) => length,
-            CallTracing::Never | CallTracing::Sampled => LENGTH,
+            CallTracing::Never | CallTracing::Sampled { .. } => LENGTH,
         }
     }
 
     fn room(&self) -> usize {
         match self.tracing {
             CallTracing::Once(_) => MOST,
-            CallTracing::Never | CallTracing::Sampled => SLICE,
+            CallTracing::Never | CallTracing::Sampled { .. } => SLICE,
         }
     }
 
-    fn begin_first(&mut self, now: Nanos) {
-        match Tracer::load(&self.processes) {
+    fn begin_first(&mut self, now: Nanos, processes: &BTreeSet<u32>) {
+        if processes.len() > PROCESSES {
+            self.tracing = CallTracing::Never;
+        }
+        if !(1..=PROCESSES).contains(&processes.len()) {
+            return;
+        }
+        match Tracer::load(processes) {
             Ok(tracer) => {
                 self.tracer = Some(tracer);
                 self.begin_slice(now);
@@ -151,7 +163,7 @@ impl Calls {
             Err(why) => self.refused = Some(why),
         }
         self.next = match self.tracing {
-            CallTracing::Sampled => now + self.each,
+            CallTracing::Sampled { .. } => now + self.each,
             CallTracing::Never | CallTracing::Once(_) => Nanos(u64::MAX),
         };
     }
@@ -162,7 +174,7 @@ impl Calls {
         };
         tracer.end();
         tracer.take(&mut self.kept);
-        if self.kept.end(&Root::system(), now) {
+        if self.kept.end(now) {
             self.each = Nanos(self.each.0 * 2);
         }
     }
@@ -196,13 +208,15 @@ struct Tracer {
 }
 
 impl Tracer {
-    fn load(processes: &[u32]) -> Result<Tracer, NoBpf> {
+    fn load(processes: &BTreeSet<u32>) -> Result<Tracer, NoBpf> {
         if OBJECT.is_empty() {
             return Err(NoBpf::NotBuilt);
         }
         let btf = Btf::from_sys_fs().map_err(|error| btf_error(&error))?;
         let mut traced = [0u32; PROCESSES];
-        traced[..processes.len()].copy_from_slice(processes);
+        for (slot, process) in traced.iter_mut().zip(processes) {
+            *slot = *process;
+        }
         let mut loader = EbpfLoader::new();
         loader
             .btf(Some(&btf))
@@ -271,9 +285,10 @@ impl Tracer {
     }
 
     fn take(&mut self, kept: &mut Kept) {
+        let root = Root::system();
         while let Some(item) = self.calls.next() {
             if let Ok(call) = Call::read_from_bytes(&item) {
-                kept.add(&call);
+                kept.add(&root, &call);
             }
         }
     }
@@ -305,4 +320,43 @@ fn load(
     let loaded = function(ebpf, name).load(tracepoint, btf);
     drop(blocked);
     loaded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Busy(Nanos);
+
+    impl Observed for Busy {
+        fn cpu_time(&self) -> Nanos {
+            self.0
+        }
+
+        fn processes(&self) -> BTreeSet<u32> {
+            BTreeSet::new()
+        }
+    }
+
+    /// After 1,000 traced calls, 400 us, in a second in which the observed used so much.
+    fn is_cheap(tracing: CallTracing, used: Nanos) -> bool {
+        let began = Nanos::seconds(9);
+        let mut calls = Calls::new(tracing, began);
+        calls.kept.begin(began, SLICE);
+        let root = Root::at("/nowhere");
+        (0..1_000).for_each(|_| calls.kept.add(&root, &Call::default()));
+        calls.is_cheap(began + Nanos::seconds(1), &Busy(used))
+    }
+
+    #[test]
+    fn tracing_takes_at_most_a_fiftieth_of_what_the_observed_use() {
+        let sampled = |duration| CallTracing::Sampled { duration };
+        assert!(is_cheap(sampled(None), Nanos::millis(21)));
+        assert!(!is_cheap(sampled(None), Nanos::millis(19)));
+        // At that rate they will have used 190 ms at the end.
+        let ten = Some(Nanos::seconds(10));
+        assert!(is_cheap(sampled(ten), Nanos::millis(19)));
+        assert!(!is_cheap(sampled(ten), Nanos::micros(1_900)));
+        assert!(is_cheap(CallTracing::Once(Nanos::seconds(3)), Nanos(0)));
+    }
 }

@@ -25,8 +25,11 @@ pub enum CallTracing {
     /// Never.
     #[default]
     Never,
-    /// In slices of one second of each ten.
-    Sampled,
+    /// In slices of one second of each ten, as long as they cost little of an observation of this duration, if it is known.
+    Sampled {
+        /// From its begin to its end.
+        duration: Option<Nanos>,
+    },
     /// For this time, once.
     Once(Nanos),
 }

@@ -22,11 +22,11 @@ use serde::{Deserialize, Serialize};
 use switchcost_units::{CpuId, Nanos};
 
 pub use calibration::{Calibration, Cost, Load, Reload};
-pub use calls::{CallSite, CallSlice, OffCpu, ThreadCalls, TracedCalls};
+pub use calls::{CALL_COST, CallSite, CallSlice, OffCpu, ThreadCalls, TracedCalls};
 pub use cause::{Cause, Entry, FutexWait, RESUMED_CALL, Why};
 pub use event::{Event, EventKind, Thread};
 pub use histogram::{Histogram, bucket_of};
-pub use known::{KnownBy, KnownLines, KnownPoint, KnownReload};
+pub use known::{KnownBy, KnownPoint, KnownReload};
 pub use stacks::{Frame, Module, SampledStacks, UserStack};
 pub use tasks::{CountedTurns, Tasks};
 pub use wait::{Behind, LongWait, Waits};
@@ -91,7 +91,7 @@ pub struct Observation {
     /// Stacks at switches (`--stacks`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stacks: Option<SampledStacks>,
-    /// System calls traced in slices of the window (`--calls`); none if no call was traced.
+    /// System calls traced in slices of the window; none if no call was traced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<TracedCalls>,
     /// Time slices extended (rseq) on the whole machine; none if the kernel does not count them.

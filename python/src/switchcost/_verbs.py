@@ -195,8 +195,8 @@ _OBSERVE: dict[str, Form] = {
     "counts_only": "flag",
     "no_bpf": "flag",
     "stacks": "optional",
-    "calls": "optional",
-    "profile": "value",
+    "calls": "value",
+    "no_calls": "flag",
     "no_calibration": "flag",
     "record": "value",
     "redact": "flag",
@@ -222,8 +222,8 @@ def observe(
     counts_only: bool = False,
     no_bpf: bool = False,
     stacks: int | bool | None = None,
-    calls: Time | bool | None = None,
-    profile: Path | None = None,
+    calls: Time | None = None,
+    no_calls: bool = False,
     no_calibration: bool = False,
     record: Path | None = None,
     redact: bool = False,
@@ -249,9 +249,9 @@ def observe(
         counts_only: Count only switches and causes, at half the overhead.
         no_bpf: Use no BPF programs: needs no root, and reports no causes.
         stacks: Sample the program's stack at N switches a second, 100 by default, for --folded and --pprof.
-        calls: Trace system calls to find what cold caches cost: for this time, or for 1 s of each 10.
-        profile: Take what lost lines cost from this profile of the program (switchcost trace --profile) and the prices of
-            this machine (switchcost measure --prices) [default: the program's last profile on this machine, if any].
+        calls: Trace system calls once, for this time, to find what cold caches cost [default: 1 s of each 10, of at most 8
+            processes, for at most 2 % of their CPU time].
+        no_calls: Trace no system calls.
         no_calibration: Do not measure switch cost first (8 s) if no recent measurement fits.
         record: Keep the record in FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs].
         redact: Leave arguments of commands, the host name and the kernel's command line out of all output.

@@ -1,9 +1,4 @@
-use std::collections::BTreeMap;
-
-use switchcost_record::observation::{CountedTurns, Histogram};
-use switchcost_record::profile::{Price, Reused, Spread, SwitchPath};
-
-use switchcost_units::Nanos;
+use switchcost_record::profile::{Price, Reused, SwitchPath};
 
 use super::*;
 
@@ -126,55 +121,6 @@ fn a_kind_without_a_price_is_as_dear_as_any_and_an_unknown_switch_path_is_none()
     near(found.likely_ns, 20.0 * 8.0);
     assert_eq!(found.switch_path_ns, None);
 }
-
-#[test]
-fn what_is_known_of_a_program_that_is_observed_is_what_the_model_tells_at_each_footprint_and_time()
-{
-    let rows = vec![row(Kind::Dependent, Bytes::kib(16), &[10.0, 20.0])];
-    let spread = |p90| Spread {
-        mean: 9.0,
-        p10: 1.0,
-        p50: 2.0,
-        p90,
-    };
-    let profile = Profile {
-        lines: vec![spread(30.0), spread(5.0)],
-        ..profile(rows)
-    };
-    let rate = InstructionRate::new(&CountedTurns::default());
-    let points = points(&profile, &some_prices(), rate);
-    let found: Vec<(u64, u64, f64)> = points
-        .iter()
-        .map(|point| (point.away_bytes.0 >> 20, point.ran_ns.0, point.cost.ns))
-        .collect();
-    assert_eq!(
-        found,
-        [
-            (1, 4096, 10.0 * (4.0 + 0.25) + 1_200.0),
-            (4, 4096, 10.0 * (8.0 + 1.0) + 2_400.0)
-        ]
-    );
-    let most: Vec<(u64, f64)> = most_lines(&profile, rate)
-        .iter()
-        .map(|most| (most.ran_ns.0, most.lines))
-        .collect();
-    // A few cuts may use more than nine of ten do: the mean of all is no less.
-    assert_eq!(most, [(21, 30.0), (85, 9.0)]);
-    // 2 a nanosecond, and 4 in the turn with the most.
-    let counted = CountedTurns {
-        ran_ns: Nanos(500),
-        events: BTreeMap::from([("instructions".to_owned(), 1_000)]),
-        most_instructions_per_us: 3_999,
-        instructions: Histogram::default(),
-    };
-    let rate = InstructionRate::new(&counted);
-    assert_eq!(
-        self::points(&profile, &some_prices(), rate)[0].ran_ns.0,
-        2_048
-    );
-    assert_eq!(most_lines(&profile, rate)[0].ran_ns.0, 256);
-}
-
 #[test]
 fn a_price_that_cannot_be_distinguished_from_nothing_is_none() {
     let noise = Price {

@@ -1,11 +1,12 @@
 //! Each advice on an observation where it is right, and on one where its premise does not hold.
 
 use switchcost_record::observation::{
-    CpuTime, Entry, FutexWait, Observation, Pair, Source, Subject, Tasks, Throttled, Waits, Why,
+    CpuTime, Entry, FutexWait, KnownBy, Observation, Pair, Source, Subject, Tasks, Throttled,
+    Waits, Why,
 };
 use switchcost_units::{CpuId, Nanos};
 
-use super::tests::{cause, observation, read, reloaded_ns, tasks};
+use super::tests::{cause, known, observation, read, tasks};
 use super::{Advice, Change, NoAdvice, analyse};
 
 const WINDOW: u64 = 2_000_000_000;
@@ -270,7 +271,11 @@ fn what_costs_nothing_needs_no_advice() {
         run_ns: Nanos(10_000_000_000),
         ..tasks(vec![cause(Why::Blocked, read(), 100)])
     };
-    assert_eq!(changes(&observation(few)), [Change::Nothing]);
+    let cheap = Observation {
+        known: vec![known(KnownBy::Inject, 7, 9.0)],
+        ..observation(few)
+    };
+    assert_eq!(changes(&cheap), [Change::Nothing]);
     let unknown = Observation {
         calibration: None,
         ..observation(tasks(vec![cause(Why::Blocked, read(), 100)]))
@@ -297,6 +302,7 @@ fn a_quota_is_to_be_raised_where_it_bound() {
         };
         advice(&Observation {
             throttled: vec![group],
+            known: vec![known(KnownBy::Inject, 7, 9.0)],
             ..observation(few)
         })
     };
@@ -381,12 +387,15 @@ fn an_advice_wins_at_most_what_the_switches_concerned_cost_at_their_upper_end() 
         cause(Why::Blocked, read(), 100),
         cause(Why::Blocked, Entry::Futex(FutexWait::Lock), 300),
     ];
-    let locks = &advice(&observation(Tasks {
+    let mut observed = observation(Tasks {
         run_ns: Nanos(1_000_000_000),
         ..tasks(causes)
-    }))[0];
-    // 300 waits of up to 1,100 ns; 400 reloads that may all be theirs, of what others of 768 ns evict of 1 MiB.
-    let most = (300.0 * 1_100.0 + 400.0 * reloaded_ns(1_024.0, 768.0)) / 1e9;
+    });
+    observed.known = vec![known(KnownBy::Inject, 7, 90_000.0)];
+    let locks = &advice(&observed)[0];
+    // 300 waits of up to 1,100 ns; 400 reloads that may all be theirs, behind others of up to 768 ns.
+    let reload = 90_000.0 * (1.0 + 128.0 / 9_600.0);
+    let most = (300.0 * 1_100.0 + 400.0 * reload) / 1e9;
     assert!(
         (locks.at_most.cpu_share.expect("priced") - most).abs() < 1e-9,
         "{locks:?}"
@@ -399,56 +408,33 @@ fn an_advice_wins_at_most_what_the_switches_concerned_cost_at_their_upper_end() 
 }
 
 #[test]
-fn where_only_the_cpu_time_bounds_the_cost_it_bounds_what_an_advice_wins_too() {
-    let lock = Entry::Futex(FutexWait::Lock);
-    let causes = vec![
-        cause(Why::Blocked, read(), 100_000),
-        cause(Why::Blocked, lock, 300_000),
-    ];
-    // Of 1 s, 0.36 at least is for the switches directly; the rest may all be for reloading.
-    let locks = &advice(&observation(Tasks {
-        run_ns: Nanos(1_000_000_000),
-        ..tasks(causes)
-    }))[0];
-    assert_eq!(locks.at_most.cpu_share, Some(1.0), "{locks:?}");
-}
-
-#[test]
 fn what_can_win_too_little_is_not_advised() {
-    // Switches cost 1.2 % at most, but the waits of which there are most are half of it.
+    // Switches cost 1.2 %, but the waits of which there are most are half of it.
     let half = |call: &str| cause(Why::Blocked, Entry::SystemCall(call.to_owned()), 50_000);
     let mut half_and_half = tasks(vec![half("read"), half("wait4")]);
     half_and_half.others = switchcost_record::observation::Histogram::default();
     half_and_half.run_ns = Nanos(9_000_000_000);
     let found = analyse(&observation(half_and_half));
-    assert!(found.all.share.expect("priced").high > 0.01);
+    assert!(found.all.direct_share.expect("priced").high > 0.01);
     assert_eq!(found.advice, []);
 }
 
 #[test]
-fn what_has_no_upper_end_is_advised_on_by_what_is_known() {
-    let of = |switches, run_ns| {
-        let mut unbounded = preempted(Why::SliceEnded, Entry::Interrupt, Vec::new());
-        let tasks = &mut unbounded.tasks[0];
+fn without_a_cost_of_cold_caches_an_advice_is_by_the_direct_one() {
+    let found = |switches, run_ns| {
+        let mut observed = preempted(Why::SliceEnded, Entry::Interrupt, Vec::new());
+        let tasks = &mut observed.tasks[0];
         tasks.causes[0].switches = switches;
         (tasks.involuntary, tasks.run_ns) = (switches, Nanos(run_ns));
-        unbounded
-            .calibration
-            .as_mut()
-            .expect("it is priced")
-            .loads
-            .clear();
-        let found = analyse(&unbounded);
-        assert!(found.all.share.is_some_and(|share| !share.is_bounded()));
-        found.advice
+        analyse(&observed).advice
     };
-    assert_eq!(of(100, 1_000_000_000), []);
-    let [advice] = of(10_000, 100_000_000)
+    assert_eq!(found(100, 1_000_000_000), []);
+    let [advice] = found(10_000, 100_000_000)
         .try_into()
         .expect("a tenth of it is for switches");
     assert_eq!(
         (advice.change, advice.at_most.cpu_share),
-        (Change::LongerSlices, Some(1.0))
+        (Change::LongerSlices, None)
     );
 }
 

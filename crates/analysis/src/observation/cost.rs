@@ -28,6 +28,15 @@ impl Range {
         }
     }
 
+    /// The same, so many times.
+    pub(super) fn times(self, count: f64) -> Range {
+        if count > 0.0 {
+            self.over(1.0 / count)
+        } else {
+            Range::NOTHING
+        }
+    }
+
     /// The same, and no more than a time.
     pub(super) fn up_to(self, most: f64) -> Range {
         Range {
@@ -177,11 +186,7 @@ impl Interrupt {
     }
 
     fn times(&self, count: f64) -> Range {
-        if count > 0.0 {
-            self.0.over(1.0 / count)
-        } else {
-            Range::NOTHING
-        }
+        self.0.times(count)
     }
 }
 

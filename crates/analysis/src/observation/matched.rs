@@ -2,51 +2,57 @@
 //! not (docs/method/matched-intervals.md, whose rules these are).
 
 mod arms;
+mod blocks;
 mod calls;
 mod checks;
 mod effect;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_record::observation::TracedCalls;
+use switchcost_record::observation::{ThreadCalls, TracedCalls};
 
 pub use checks::{Check, CheckName, Outcome};
 pub use effect::Effect;
 
+use super::Range;
 use arms::{Anchors, compare, only};
 use calls::Calls;
 
-/// A wait in which others ran for at most so long is short.
+/// A preemption in which others ran for at most so long is short.
 const SHORT_NS: u32 = 30_000;
 /// Fewer treated than this are no estimate.
 const FEWEST: usize = 100;
 /// Less than this of the switches is not all of them.
 const LEAST_COVERED: f64 = 0.5;
+/// What is found where nothing should be, is no more than this part of the sum.
+const PART: f64 = 0.1;
 /// Ends of the ranges of how long others ran, in nanoseconds.
 const RANGES: [u32; 5] = [3_000, 30_000, 150_000, 1_000_000, u32::MAX];
 /// Calls by which waits are shown.
 const MOST_CALLS: usize = 5;
 
-/// What traced calls say about cold caches.
+/// What the traced calls of a program say about cold caches.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct MatchedIntervals {
+    /// Its name; hostile text until escaped.
+    pub program: String,
     /// Calls that were compared.
     pub calls: usize,
     /// Waits among them.
     pub waits: usize,
-    /// Calls and times in user code in which the thread was preempted.
+    /// Calls and times in user code in which a thread was preempted.
     pub preemptions: usize,
-    /// Time in which calls were traced, in seconds.
-    pub seconds: f64,
-    /// Calls that found no room.
-    pub lost: u64,
+    /// Others ran for at most so long in a short wait, in nanoseconds.
+    pub short_wait_ns: u32,
     /// Calls that blocked, compared with those that did not; none if there are too few of either.
     pub all_waits: Option<Effect>,
-    /// Long waits (others ran for more than 30 us), compared with short ones of the same call: a lower end.
+    /// Long waits, compared with short ones of the same call: a lower end.
     pub dose: Option<Effect>,
-    /// Long preemptions in user code, compared with short ones: a lower end.
+    /// Long preemptions in user code (others ran for more than 30 us), compared with short ones: a lower end.
     pub long_preemptions: Option<Effect>,
     /// All waits, by how long others ran.
     pub by_others: Vec<EffectOfRange>,
@@ -56,9 +62,11 @@ pub struct MatchedIntervals {
     pub checks: Vec<Check>,
     /// Share of the switches that were compared.
     pub covered: f64,
-    /// What a switch costs in cold caches on average, in nanoseconds; none if that is not known.
-    pub cold_ns: Option<Interval>,
-    /// Why it is not known; null where it is.
+    /// What a wait costs in cold caches, in nanoseconds; null if that is not known.
+    pub wait_ns: Option<Range>,
+    /// What a preemption costs in cold caches, in nanoseconds; null if that is not known.
+    pub preemption_ns: Option<Range>,
+    /// Why both are not known; null where they are.
     pub unknown_because: Option<UnknownBecause>,
 }
 
@@ -103,105 +111,171 @@ pub struct EffectOfCall {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnknownBecause {
-    /// There were too few waits, or too few calls without one.
+    /// There were too few waits, or too few calls to compare them with.
     TooFew,
     /// Fewer than half of the switches have a match.
     NotCovered,
     /// A check failed.
     CheckFailed,
-    /// The interval is wider than the number to each side.
-    TooWide,
+    /// What comes with a wait is less work.
+    LessWork,
 }
 
-/// Compares what was traced.
-pub(super) fn find(traced: &TracedCalls) -> MatchedIntervals {
-    let calls = Calls::of(traced);
-    let waits = Anchors::waits(&calls);
-    let compared = |anchors: &Anchors| compare(&calls, anchors, true);
-    let all_waits = compared(&waits);
-    let long_preemptions = compared(&Anchors::long_preemptions(&calls));
-    let checks = checks::all(&calls, &waits, all_waits.as_ref());
-    let (waits_count, preemptions) = (calls.waits(), calls.preemptions());
-    let known = |effect: &Option<Effect>| effect.as_ref().map_or(0, |effect| effect.treated);
-    let compared_switches = known(&all_waits) + known(&long_preemptions);
-    let covered = compared_switches as f64 / (waits_count + preemptions).max(1) as f64;
-    let mut found = MatchedIntervals {
-        calls: calls.len(),
-        waits: waits_count,
-        preemptions,
-        seconds: traced
-            .slices
-            .iter()
-            .map(|slice| slice.length_ns.0 as f64 / 1e9)
-            .sum(),
-        lost: traced.lost,
-        dose: compared(&Anchors::dose(&calls)),
-        by_others: by_others(&calls, &waits),
-        by_call: by_call(&calls, &waits),
-        all_waits,
-        long_preemptions,
-        checks,
-        covered,
-        cold_ns: None,
-        unknown_because: None,
+/// Compares what was traced of each program; `program` names that of a thread, if it was observed.
+pub(super) fn find<'a>(
+    traced: &TracedCalls,
+    program: impl Fn(&ThreadCalls) -> Option<&'a str>,
+) -> Vec<MatchedIntervals> {
+    let threads = traced.slices.iter().flat_map(|slice| &slice.threads);
+    let programs: BTreeSet<&str> = threads.filter_map(&program).collect();
+    let found = |name: &&str| {
+        let calls = Calls::new(traced, |thread| program(thread) == Some(*name));
+        MatchedIntervals::of((*name).to_owned(), &calls)
     };
-    match found.judge() {
-        Ok(cold) => found.cold_ns = Some(cold),
-        Err(why) => found.unknown_because = Some(why),
-    }
-    found
+    programs.iter().map(found).collect()
 }
 
 impl MatchedIntervals {
-    /// What a switch costs on average: waits and preemptions by their numbers, whose errors are independent.
-    fn judge(&self) -> Result<Interval, UnknownBecause> {
-        let waits = self.all_waits.as_ref().filter(|it| it.treated >= FEWEST);
-        let waits = waits.ok_or(UnknownBecause::TooFew)?;
+    fn of(program: String, calls: &Calls<'_>) -> MatchedIntervals {
+        let waits = Anchors::waits(calls);
+        let short = short_wait(calls, &waits);
+        let dose = Anchors::dose(calls, short);
+        let compared = |anchors: &Anchors| compare(calls, anchors, true);
+        let mut found = MatchedIntervals {
+            program,
+            calls: calls.len(),
+            waits: calls.waits(),
+            preemptions: calls.preemptions(),
+            short_wait_ns: short,
+            all_waits: compared(&waits),
+            dose: compared(&dose),
+            long_preemptions: compared(&Anchors::long_preemptions(calls)),
+            by_others: by_others(calls, &waits),
+            by_call: by_call(calls, &waits),
+            checks: Vec::new(),
+            covered: 0.0,
+            wait_ns: None,
+            preemption_ns: None,
+            unknown_because: None,
+        };
+        if let Some(sum) = found.sum().map(|sum| sum.ns.estimate) {
+            let arms = if found.has_all_waits() { &waits } else { &dose };
+            found.checks = checks::all(calls, arms, sum);
+            if found.has_all_waits() {
+                let intercept = only(&waits, |at| calls.waited(at).is_some_and(|ns| ns <= short));
+                let intercept = compared(&intercept).filter(|_| short <= SHORT_NS);
+                found.checks.push(checks::intercept(intercept, sum));
+            }
+        }
+        found.covered = found.compared() as f64 / (found.waits + found.preemptions).max(1) as f64;
+        match found.judge() {
+            Ok(wait) => {
+                found.wait_ns = Some(wait);
+                found.preemption_ns = Some(found.preemption());
+            }
+            Err(why) => found.unknown_because = Some(why),
+        }
+        found
+    }
+
+    fn has_all_waits(&self) -> bool {
+        is_enough(self.all_waits.as_ref())
+    }
+
+    /// The comparison from which the cost of a wait comes.
+    fn sum(&self) -> Option<&Effect> {
+        let all = self.all_waits.as_ref().filter(|_| self.has_all_waits());
+        all.or(self.dose.as_ref().filter(|dose| is_enough(Some(dose))))
+    }
+
+    /// What a wait costs: a number, or a range.
+    fn judge(&self) -> Result<Range, UnknownBecause> {
+        let sum = self.sum().ok_or(UnknownBecause::TooFew)?;
         if self.covered < LEAST_COVERED {
             return Err(UnknownBecause::NotCovered);
         }
-        if self
-            .checks
-            .iter()
-            .any(|check| check.outcome != Outcome::Passed)
-        {
+        let passes =
+            |check: &Check| check.outcome == Outcome::Passed || check.name == CheckName::Intercept;
+        if !self.checks.iter().all(passes) {
             return Err(UnknownBecause::CheckFailed);
         }
-        let parts = [
-            (Some(waits), self.waits),
-            (
-                self.long_preemptions.as_ref(),
-                self.long_preemptions_count(),
-            ),
-        ];
-        let all = (self.waits + self.preemptions).max(1) as f64;
-        let (mut estimate, mut low, mut high) = (0.0, 0.0, 0.0);
-        for (effect, count) in parts {
-            let Some(effect) = effect.filter(|effect| effect.treated >= FEWEST) else {
-                continue;
-            };
-            let (share, ns) = (count as f64 / all, effect.ns);
-            estimate += share * ns.estimate;
-            low += (share * (ns.estimate - ns.low)).powi(2);
-            high += (share * (ns.high - ns.estimate)).powi(2);
+        let intercept = self.check(CheckName::Intercept);
+        let short = intercept.and_then(|check| check.found);
+        let is_less = |ns: Interval| ns.high < 0.0 && -ns.estimate > PART * sum.ns.estimate.abs();
+        if is_less(sum.ns) || short.is_some_and(is_less) {
+            return Err(UnknownBecause::LessWork);
         }
-        let (low, high) = (low.sqrt(), high.sqrt());
-        let is_zero = estimate - low <= 0.0;
-        if !is_zero && low.max(high) > estimate {
-            return Err(UnknownBecause::TooWide);
+        let at_least = self.dose.as_ref().map_or(0.0, |dose| {
+            (dose.ns.low * dose.anchors as f64 / self.waits.max(1) as f64).max(0.0)
+        });
+        if !self.has_all_waits() {
+            return Ok(Range {
+                low: at_least,
+                likely: None,
+                high: f64::INFINITY,
+            });
         }
-        Ok(Interval {
-            estimate,
-            low: estimate - low,
-            high: estimate + high,
+        let high = sum.ns.high.max(0.0);
+        let is_narrow = sum.ns.low >= 0.0 && sum.ns.high <= 2.0 * sum.ns.estimate;
+        let has_passed = intercept.is_some_and(|check| check.outcome == Outcome::Passed);
+        Ok(match (has_passed, is_narrow) {
+            (true, true) => Range {
+                low: sum.ns.low,
+                likely: Some(sum.ns.estimate),
+                high,
+            },
+            (true, false) => Range {
+                low: 0.0,
+                likely: None,
+                high,
+            },
+            (false, _) => Range {
+                low: at_least.min(high),
+                likely: None,
+                high,
+            },
         })
     }
 
-    fn long_preemptions_count(&self) -> usize {
-        self.long_preemptions
-            .as_ref()
-            .map_or(0, |effect| effect.anchors)
+    /// Switches that were compared: of waits with one another, and of preemptions, the controls are switches, too.
+    fn compared(&self) -> usize {
+        let both = |effect: &Effect| effect.treated + effect.controls;
+        let waits = match self.sum() {
+            Some(sum) if self.has_all_waits() => sum.treated,
+            sum => sum.map_or(0, both),
+        };
+        waits + self.long_preemptions.as_ref().map_or(0, both)
     }
+
+    fn check(&self, name: CheckName) -> Option<&Check> {
+        self.checks.iter().find(|check| check.name == name)
+    }
+
+    /// What a preemption costs, short ones included.
+    fn preemption(&self) -> Range {
+        let long = self.long_preemptions.as_ref();
+        long.filter(|long| is_enough(Some(long)))
+            .map_or(Range::NOTHING, |long| {
+                let share = long.anchors as f64 / self.preemptions.max(1) as f64;
+                Range {
+                    low: share * long.ns.low.max(0.0),
+                    likely: Some(share * long.ns.estimate.max(0.0)),
+                    high: share * long.ns.high.max(0.0),
+                }
+            })
+    }
+}
+
+fn is_enough(effect: Option<&Effect>) -> bool {
+    effect.is_some_and(|effect| effect.treated >= FEWEST)
+}
+
+/// The shortest of the ranges up to whose end there are enough waits.
+fn short_wait(calls: &Calls<'_>, waits: &Anchors) -> u32 {
+    let others: Vec<u32> = waits.treated().filter_map(|at| calls.waited(at)).collect();
+    let is_enough = |end: &u32| others.iter().filter(|others| *others <= end).count() >= FEWEST;
+    let [ends @ .., last] = RANGES;
+    ends.into_iter().find(is_enough).unwrap_or(last)
 }
 
 fn by_others(calls: &Calls<'_>, waits: &Anchors) -> Vec<EffectOfRange> {

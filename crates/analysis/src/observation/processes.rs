@@ -2,14 +2,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_record::observation::{KnownBy, Observation, Source, Tasks};
+use switchcost_record::observation::{KnownBy, Observation, Tasks, ThreadCalls};
 
 use super::cost::{self, Range};
 use super::pools::Names;
-use super::reloading::{Reloaded, Reloading};
+use super::reloading::Reloaded;
 use super::runtimes::{self, Kind};
-use super::turns::{self, Limited};
-use super::{CauseCost, Interval, Latency, Prices, cause_costs, known, latency, observed};
+use super::{CauseCost, Latency, MatchedIntervals, cause_costs, known, latency, matched, observed};
 
 /// The switches of a process, or of several together, and what they cost.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -42,12 +41,10 @@ pub struct ProcessFinding {
     pub direct_ns: Option<Range>,
     /// Of it, that of the interrupts out of which it was preempted; none where causes are not known, too.
     pub interrupts_ns: Option<Range>,
-    /// Indirect cost; none where the machine's is not known, or how long others ran.
+    /// Indirect cost; none where it is not known.
     pub indirect_ns: Option<Range>,
-    /// What the likely indirect cost is known by, where most of it comes from; none where it is not known.
+    /// What the indirect cost is known by, where most of it comes from; none where it is not known.
     pub likely_by: Option<KnownBy>,
-    /// What the upper end of the indirect cost is limited by; empty where that is not known.
-    pub limits: Vec<Limited>,
     /// Both.
     pub cost_ns: Option<Range>,
     /// The direct cost as a share of its CPU time.
@@ -96,69 +93,55 @@ impl Range {
     }
 }
 
-/// An observation with what is known of costs on its machine.
+/// An observation with what is known of costs in it.
 pub(super) struct Priced<'a> {
     observation: &'a Observation,
-    reloading: Option<Reloading<'a>>,
+    names: &'a Names<'a>,
+    matched: Vec<MatchedIntervals>,
 }
 
-impl Priced<'_> {
-    pub(super) fn new(observation: &Observation) -> Priced<'_> {
-        // Only who looks at each switch sees how long others ran.
-        let calibration = observation
-            .calibration
-            .as_ref()
-            .filter(|_| observation.source == Source::Bpf);
+impl<'a> Priced<'a> {
+    pub(super) fn new(observation: &'a Observation, names: &'a Names<'a>) -> Priced<'a> {
+        let traced = observation.calls.as_ref();
+        // Of who has ended only the name is left.
+        let program = |thread: &ThreadCalls| {
+            let is_its = |tasks: &&Tasks| match tasks.process {
+                Some(process) => process == thread.process,
+                None => tasks.process_name() == thread.name,
+            };
+            let tasks = observation.tasks.iter().find(is_its)?;
+            Some(names.process_label(tasks))
+        };
         Priced {
             observation,
-            reloading: calibration
-                .and_then(|calibration| Reloading::new(calibration, &observation.host)),
+            names,
+            matched: traced.map_or(Vec::new(), |traced| matched::find(traced, program)),
         }
     }
 
-    pub(super) fn prices(&self) -> Option<&Prices> {
-        self.reloading.as_ref()?.prices()
+    pub(super) fn into_matched(self) -> Vec<MatchedIntervals> {
+        self.matched
     }
 
     fn reloaded(&self, tasks: &Tasks) -> Option<Reloaded> {
-        self.reloading
-            .as_ref()?
-            .cost(tasks, known::of(self.observation, tasks))
+        let costs = known::costs(self.observation, tasks);
+        let direct = costs.and_then(|costs| cost::direct(tasks, costs))?;
+        let label = self.names.process_label(tasks);
+        let matched = self.matched.iter().find(|found| found.program == label);
+        let injected = known::injected(self.observation, tasks);
+        Reloaded::new(tasks, direct, matched, injected)
     }
 }
 
-/// The observed together, with what a switch costs them in cold caches, if that was measured.
-pub(super) fn all(priced: &Priced<'_>, cold_ns: Option<Interval>) -> ProcessFinding {
+/// The observed together.
+pub(super) fn all(priced: &Priced<'_>) -> ProcessFinding {
     let tasks: Vec<&Tasks> = observed(priced.observation).collect();
-    let found = finding(priced, None, String::new(), &tasks);
-    cold_ns.map_or(found.clone(), |cold| with_cold_caches(found, cold))
-}
-
-/// The same with the measured cost of cold caches in place of what is supposed of it.
-fn with_cold_caches(found: ProcessFinding, cold_ns: Interval) -> ProcessFinding {
-    let switches = found.switches as f64;
-    let indirect = Range {
-        low: cold_ns.low.max(0.0) * switches,
-        likely: Some(cold_ns.estimate.max(0.0) * switches),
-        high: cold_ns.high.max(0.0) * switches,
-    };
-    let window = found.cpus.zip(found.cpu_ns).map(|(cpus, cpu)| cpu / cpus);
-    let of_its_cpu = |cost: Option<Range>| cost.zip(found.cpu_ns).map(|(it, cpu)| it.over(cpu));
-    let cost = found.direct_ns.map(|direct| direct.plus(indirect));
-    ProcessFinding {
-        indirect_ns: Some(indirect),
-        likely_by: Some(KnownBy::Matched),
-        limits: Vec::new(),
-        cost_ns: cost,
-        indirect_share: of_its_cpu(Some(indirect)),
-        share: of_its_cpu(cost),
-        cost_cpus: cost.zip(window).map(|(cost, window)| cost.over(window)),
-        ..found
-    }
+    finding(priced, None, String::new(), &tasks)
 }
 
 /// One finding for each process, and for each name of those that ended.
-pub(super) fn find(priced: &Priced<'_>, names: &Names<'_>) -> Vec<ProcessFinding> {
+pub(super) fn find(priced: &Priced<'_>) -> Vec<ProcessFinding> {
+    let names = priced.names;
     // The threads of a process have names of their own.
     let key = |tasks: &Tasks| match tasks.process {
         Some(process) if !tasks.is_kernel => (Some(process), String::new()),
@@ -174,12 +157,13 @@ pub(super) fn find(priced: &Priced<'_>, names: &Names<'_>) -> Vec<ProcessFinding
 }
 
 /// One finding for each name of processes, and for each kind of numbered names.
-pub(super) fn by_name<'a>(priced: &'a Priced<'_>, names: &'a Names<'_>) -> Vec<ProcessFinding> {
-    by_label(priced, |tasks| names.process_label(tasks))
+pub(super) fn by_name(priced: &Priced<'_>) -> Vec<ProcessFinding> {
+    by_label(priced, |tasks| priced.names.process_label(tasks))
 }
 
 /// One finding for each name of threads, and for each pool of numbered names; none where all have the names of their processes.
-pub(super) fn by_thread<'a>(priced: &'a Priced<'_>, names: &'a Names<'_>) -> Vec<ProcessFinding> {
+pub(super) fn by_thread(priced: &Priced<'_>) -> Vec<ProcessFinding> {
+    let names = priced.names;
     let has_own = |tasks: &Tasks| names.label(tasks) != names.process_label(tasks);
     if observed(priced.observation).any(has_own) {
         by_label(priced, |tasks| names.label(tasks))
@@ -301,9 +285,11 @@ fn finding(
     let costs = |tasks: &Tasks| known::costs(priced.observation, tasks);
     let direct = together(&|tasks| cost::direct(tasks, costs(tasks)?)).map(no_more);
     let interrupts = together(&|tasks| cost::interrupts(tasks, costs(tasks)?)).map(no_more);
-    let reloaded: Option<Vec<Reloaded>> =
-        tasks.iter().map(|tasks| priced.reloaded(tasks)).collect();
-    let indirect = reloaded.as_deref().map(sum_of_reloads);
+    let reloaded: Vec<(&Tasks, Option<Reloaded>)> = tasks
+        .iter()
+        .map(|tasks| (*tasks, priced.reloaded(tasks)))
+        .collect();
+    let indirect = sum_of_reloads(&reloaded);
     let both = direct
         .zip(indirect)
         .map(|(direct, indirect)| no_more(direct.plus(indirect)));
@@ -328,10 +314,7 @@ fn finding(
         direct_ns: direct,
         interrupts_ns: interrupts,
         indirect_ns: indirect,
-        likely_by: indirect
-            .and_then(|range| range.likely)
-            .and_then(|_| most_of(reloaded.as_deref()?)),
-        limits: turns::together(reloaded.into_iter().flatten().flat_map(|each| each.limited)),
+        likely_by: indirect.and_then(|_| most_of(&reloaded)),
         cost_ns: both,
         direct_share: of_its_cpu(direct),
         indirect_share: of_its_cpu(indirect),
@@ -347,30 +330,28 @@ fn finding(
     }
 }
 
-/// Tasks of which nothing is known leave the sum known if they cost no more of its upper end than this.
+/// Tasks of which nothing is known leave the sum known if they have no more of the switches.
 const FEW: f64 = 0.1;
 
 /// What reloading costs tasks together.
-fn sum_of_reloads(reloaded: &[Reloaded]) -> Range {
-    let high: f64 = reloaded.iter().map(|each| each.cost.high).sum();
-    let unknown = reloaded.iter().filter(|each| each.cost.likely.is_none());
-    let are_few = unknown.map(|each| each.cost.high).sum::<f64>() <= FEW * high;
-    let of_few = |cost: Range| Range {
-        likely: cost.likely.or(are_few.then_some(0.0)),
-        ..cost
+fn sum_of_reloads(reloaded: &[(&Tasks, Option<Reloaded>)]) -> Option<Range> {
+    let switches = |is_counted: &dyn Fn(&Option<Reloaded>) -> bool| -> f64 {
+        let counted = reloaded.iter().filter(|(_, each)| is_counted(each));
+        counted.map(|(tasks, _)| tasks.switches() as f64).sum()
     };
-    reloaded
-        .iter()
-        .fold(Range::NOTHING, |sum, each| sum.plus(of_few(each.cost)))
+    let all = switches(&|_| true);
+    if all > 0.0 && switches(&Option::is_none) > FEW * all {
+        return None;
+    }
+    let known = reloaded.iter().filter_map(|(_, each)| each.as_ref());
+    known.map(|each| each.cost).reduce(Range::plus)
 }
 
-/// What most of the likely cost is known by.
-fn most_of(reloaded: &[Reloaded]) -> Option<KnownBy> {
+/// What most of the cost is known by.
+fn most_of(reloaded: &[(&Tasks, Option<Reloaded>)]) -> Option<KnownBy> {
     let mut sums: BTreeMap<KnownBy, f64> = BTreeMap::new();
-    for each in reloaded {
-        if let Some(by) = each.by {
-            *sums.entry(by).or_default() += each.cost.likely.unwrap_or(0.0);
-        }
+    for each in reloaded.iter().filter_map(|(_, each)| each.as_ref()) {
+        *sums.entry(each.by).or_default() += each.cost.likely.unwrap_or(each.cost.low);
     }
     // Of equal ones the first.
     let most = sums.into_iter().rev().max_by(|a, b| a.1.total_cmp(&b.1));

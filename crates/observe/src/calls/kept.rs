@@ -65,7 +65,7 @@ impl Kept {
         self.calls.traced
     }
 
-    pub(super) fn add(&mut self, call: &Call) {
+    pub(super) fn add(&mut self, root: &Root, call: &Call) {
         let Some(slice) = &mut self.slice else {
             return;
         };
@@ -83,6 +83,8 @@ impl Kept {
             last: began,
             calls: ThreadCalls {
                 process: call.process,
+                // It may have ended when the slice does.
+                name: name_of_thread(root, call.process, call.thread),
                 ..ThreadCalls::default()
             },
         });
@@ -90,18 +92,18 @@ impl Kept {
     }
 
     /// Ends the slice, and says whether slices are to be half as frequent: there were more calls than a record keeps.
-    pub(super) fn end(&mut self, root: &Root, now: Nanos) -> bool {
+    pub(super) fn end(&mut self, now: Nanos) -> bool {
         let Some(open) = self.slice.take() else {
             return false;
-        };
-        let named = |(number, thread): (u32, Thread)| ThreadCalls {
-            name: name_of_thread(root, thread.calls.process, number),
-            ..thread.calls
         };
         self.calls.slices.push(CallSlice {
             began_ns: open.began,
             length_ns: now.saturating_sub(open.began),
-            threads: open.threads.into_iter().map(named).collect(),
+            threads: open
+                .threads
+                .into_values()
+                .map(|thread| thread.calls)
+                .collect(),
         });
         let kept: usize = self.calls.slices.iter().map(calls_of).sum();
         let are_too_many = kept > MOST;
@@ -216,17 +218,20 @@ mod tests {
         let root = Root::at("/nowhere");
         kept.begin(Nanos(began), SLICE);
         for at in 0..calls as u64 {
-            kept.add(&Call {
-                at: began + at * 1_500,
-                thread: 8,
-                process: 7,
-                in_user_ns: 400,
-                waits: u8::from(at == 1),
-                call_others_ns: 90,
-                ..Call::default()
-            });
+            kept.add(
+                &root,
+                &Call {
+                    at: began + at * 1_500,
+                    thread: 8,
+                    process: 7,
+                    in_user_ns: 400,
+                    waits: u8::from(at == 1),
+                    call_others_ns: 90,
+                    ..Call::default()
+                },
+            );
         }
-        kept.end(&root, Nanos(began + 1_000_000))
+        kept.end(Nanos(began + 1_000_000))
     }
 
     #[test]

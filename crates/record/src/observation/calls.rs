@@ -2,6 +2,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchcost_units::Nanos;
 
+/// What tracing a call takes of the observed: an estimate (`docs/method/matched-intervals.md`).
+pub const CALL_COST: Nanos = Nanos(400);
+
 /// System calls of observed threads and the user code after each, in slices of the window (`docs/method/matched-intervals.md`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct TracedCalls {

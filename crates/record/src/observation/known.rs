@@ -14,7 +14,7 @@ pub struct KnownReload {
     /// Command or service that was measured; hostile text until escaped. Empty in older records.
     #[serde(default)]
     pub command: Vec<String>,
-    /// Start of `inject` (RFC 3339); empty for a profile.
+    /// Start of `inject` (RFC 3339).
     #[serde(default)]
     pub measured_at: String,
     /// Observed processes that run this program.
@@ -26,17 +26,6 @@ pub struct KnownReload {
     /// Cost of a preemption by a task that touches nothing, with the timer's interrupt; `None` if not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preemption: Option<Cost>,
-    /// Most lines that the program uses until its next switch, by the time until then, shortest first; empty if not known.
-    pub most_lines: Vec<KnownLines>,
-}
-
-/// Number of lines that a program uses within a given time, at the 90th percentile.
-#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-pub struct KnownLines {
-    /// The time, as the fastest core would need for the same instructions.
-    pub ran_ns: Nanos,
-    /// Number of cache lines.
-    pub lines: f64,
 }
 
 /// Source of a known cost of cold caches.
@@ -61,7 +50,7 @@ pub enum KnownBy {
     Matched,
     /// `inject` measured it on this program.
     Inject,
-    /// The profile of a trace of this program, at the prices of this machine.
+    /// A profile, in older records: it is not used any more.
     Profile,
 }
 
@@ -70,7 +59,7 @@ pub enum KnownBy {
 pub struct KnownPoint {
     /// Bytes that other tasks touched during the absence.
     pub away_bytes: Bytes,
-    /// Time for which other tasks had the CPU; `None` for a profile.
+    /// Time for which other tasks had the CPU; `None` in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub away_ns: Option<Nanos>,
     /// Time that the program ran until its next switch.

@@ -1,6 +1,4 @@
-use switchcost_analysis::observation::{
-    Advice, Change, Findings, Limit, NO_BOUND, NoAdvice, ProcessFinding, Range, Widest,
-};
+use switchcost_analysis::observation::{Advice, Change, Findings, NO_BOUND, NoAdvice, Range};
 use switchcost_record::observation::{KnownBy, KnownReload, Observation, Source, Subject};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -13,6 +11,9 @@ use crate::quantity::{count, rounded, share, time};
 
 /// A name longer than this is cut in a sentence: a command may be any length.
 const LONGEST: usize = 40;
+
+/// A lower end of so small a part of the upper one says no more than 0.
+const LITTLE: f64 = 0.05;
 
 /// The answer: what switching costs, how often it happens, and what is most likely to help. Where others do the work, how to observe these.
 pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Findings) {
@@ -60,12 +61,10 @@ fn answer(observation: &Observation, findings: &Findings) -> String {
 
 /// The direct part alone if what cold caches cost is not known.
 fn request_sentence(observation: &Observation, findings: &Findings) -> String {
-    let all = &findings.all;
-    let both = findings
-        .cost_a_request_ns
-        .filter(|_| all.share.is_some_and(is_known));
+    let both = findings.cost_a_request_ns;
+    let both = both.filter(|_| findings.all.share.is_some_and(|share| share.is_bounded()));
     let requests = observation.requests.unwrap_or(0).max(1) as f64;
-    let direct = all.direct_ns.map(|direct| direct.over(requests));
+    let direct = findings.all.direct_ns.map(|direct| direct.over(requests));
     match (both, direct) {
         (Some(both), _) => format!(", {} of CPU time", times_words(both)),
         (None, Some(direct)) => format!(", {} of CPU time directly", times_words(direct)),
@@ -116,27 +115,27 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
     if all.is_negligible() {
         return negligible(&who, observation, findings);
     }
-    let both = all.share.filter(|share| is_known(*share));
-    match (both, all.direct_share, all.indirect_share) {
-        (Some(range), Some(direct), Some(indirect)) => {
-            let direct = share(Some(direct.likely.unwrap_or(direct.high)));
+    match (all.share, all.direct_share, all.indirect_share) {
+        (Some(both), Some(direct), Some(indirect)) => {
+            let cpus = all.cost_cpus.filter(|_| both.is_bounded());
             format!(
-                "Switching costs {who} {} of the CPU time{}: {direct} directly, {}.",
-                range_words(range),
-                cpu_share(all.cost_cpus, observation),
-                of_caches(indirect, findings, observation)
+                "Switching costs {who} {} of the CPU time{}: {} directly, {}{}.",
+                range_words(both),
+                cpu_share(cpus, observation),
+                share(Some(direct.likely.unwrap_or(direct.high))),
+                of_caches(indirect),
+                known_by(findings, observation)
             )
         }
         (_, Some(direct), _) => {
             let window = findings.seconds * 1e9;
             let direct_cpus = all.direct_ns.map(|direct| direct.over(window));
             format!(
-                "Switching directly costs {who} {} of the CPU time{}. Cold caches: {}{}; `{}` measures them.",
+                "Switching directly costs {who} {} of the CPU time{}. Cold caches: not known{}; {}.",
                 range_words(direct),
                 cpu_share(direct_cpus, observation),
-                unmeasured(all),
                 matched::unknown_because(findings),
-                injecting(observation, findings)
+                measuring(observation, findings)
             )
         }
         _ => format!(
@@ -146,18 +145,15 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
     }
 }
 
-/// Whether both ends and what is likely are known.
-fn is_known(range: Range) -> bool {
-    range.is_bounded() && range.likely.is_some()
-}
-
-/// `not known`, or `at most 3.2 %`.
-fn unmeasured(all: &ProcessFinding) -> String {
-    let is_bounded = all.share.is_some_and(|share| share.is_bounded());
-    let bounded = all.indirect_share.filter(|_| is_bounded);
-    bounded.map_or("not known".to_owned(), |range| {
-        format!("at most {}", share(Some(range.high)))
-    })
+/// How what cold caches cost is found out: by this verb if it traced no calls, and by `inject`.
+fn measuring(observation: &Observation, findings: &Findings) -> String {
+    let inject = format!("`{}` measures them", injecting(observation, findings));
+    // What was a command has ended, and its calls were traced if that was possible.
+    if !findings.matched.is_empty() || matches!(observation.subject, Subject::Command(_)) {
+        return inject;
+    }
+    let process = process_of(observation, findings);
+    format!("`switchcost observe -p {process} -d 30s` or {inject}")
 }
 
 /// How what cold caches cost is found out: of what was observed, or of the process that pays most.
@@ -171,6 +167,12 @@ fn injecting(observation: &Observation, findings: &Findings) -> String {
             format!("switchcost inject -- {} ...", subject(&observation.subject))
         };
     }
+    let process = process_of(observation, findings);
+    format!("switchcost inject -p {process} --work ...")
+}
+
+/// The process that is meant, or the one that pays most.
+fn process_of(observation: &Observation, findings: &Findings) -> String {
     let process = match &observation.subject {
         Subject::Processes(processes) if processes.len() == 1 => processes.first().copied(),
         _ => {
@@ -178,8 +180,7 @@ fn injecting(observation: &Observation, findings: &Findings) -> String {
             own.find_map(|found| found.process)
         }
     };
-    let process = process.map_or_else(|| "PID".to_owned(), |process| process.to_string());
-    format!("switchcost inject -p {process} --work ...")
+    process.map_or_else(|| "PID".to_owned(), |process| process.to_string())
 }
 
 /// Whether a shell takes a word as it is.
@@ -188,32 +189,28 @@ fn is_plain_word(word: &str) -> bool {
     !word.is_empty() && word.chars().all(is_plain)
 }
 
-/// `4.2 % for cold caches (3.2 to 5.1 %) if others touch memory as fast, by inject of `python3 w.py`, yesterday`, or `0.63 % for cold caches,
-/// by profile (0 to 19 % in any order)`.
-fn of_caches(indirect: Range, findings: &Findings, observation: &Observation) -> String {
-    let found = &findings.all;
-    let likely = format!("{} for cold caches", share(indirect.likely));
-    let ends = format!("{} to {}", number(indirect.low), share(Some(indirect.high)));
-    let Some(by) = found.likely_by else {
-        return format!("{likely} ({ends})");
+/// `2.2 % cold caches`, `0.4 to 2.2 % cold caches`, `at most 2.2 % cold caches` or `1.2 % or more cold caches`.
+fn of_caches(indirect: Range) -> String {
+    let much = match indirect.likely {
+        Some(likely) => share(Some(likely)),
+        None if indirect.is_bounded() && indirect.low <= LITTLE * indirect.high => {
+            format!("at most {}", share(Some(indirect.high)))
+        }
+        None => range_words(indirect),
     };
-    if by == KnownBy::Matched {
-        return format!("{likely} ({ends}), {}", matched::measured_on(findings));
+    format!("{much} cold caches")
+}
+
+/// `, measured on 96 % of its switches`, or `, by inject of `python3 w.py`, yesterday, if others touch memory as fast`.
+fn known_by(findings: &Findings, observation: &Observation) -> String {
+    match findings.all.likely_by {
+        Some(KnownBy::Matched) => format!(", {}", matched::measured_on(findings)),
+        Some(KnownBy::Inject) => format!(
+            ", {}, if others touch memory as fast",
+            inject_source(observation)
+        ),
+        Some(KnownBy::Profile) | None => String::new(),
     }
-    if by == KnownBy::Inject {
-        let by = inject_source(observation);
-        return format!("{likely} ({ends}) if others touch memory as fast, {by}");
-    }
-    let is_profiled = found
-        .limits
-        .iter()
-        .any(|limited| limited.by == Limit::Profile);
-    let holds_for = if is_profiled {
-        "if it runs as profiled"
-    } else {
-        "in any order"
-    };
-    format!("{likely}, by {by} ({ends} {holds_for})")
 }
 
 /// `by inject of `python3 w.py`, yesterday`; of several how many.
@@ -459,22 +456,6 @@ fn change_sentence(change: &Change) -> String {
             "sleep longer (at the price of latency), since most switches wait in {call}"
         ),
     }
-}
-
-/// What would change the answer most, as a sentence.
-pub(super) fn widest(widest: Widest) -> String {
-    let what = match widest {
-        Widest::Bound => {
-            "what reloading costs at most, which the measurement of this machine does not include (switchcost measure)."
-        }
-        Widest::Reload => {
-            "how much of the caches survives a switch. switchcost inject measures that on the program itself, and later observations use it."
-        }
-        Widest::Direct => {
-            "what a switch costs here; measure again when the machine is quiet (switchcost measure)."
-        }
-    };
-    format!("What would narrow the range most: {what}")
 }
 
 pub(super) fn subject(subject: &Subject) -> String {

@@ -2,7 +2,7 @@ use switchcost_analysis::observation::{Findings, ProcessFinding, Range};
 
 use crate::for_programs::{self, Column, Table};
 
-const COLUMNS: [Column<ProcessFinding>; 23] = [
+const COLUMNS: [Column<ProcessFinding>; 24] = [
     ("name", |p| p.name.clone()),
     ("process", |p| {
         p.process
@@ -27,6 +27,9 @@ const COLUMNS: [Column<ProcessFinding>; 23] = [
     ("direct_ns", |p| end(p.direct_ns, |range| range.likely)),
     ("direct_high_ns", |p| {
         end(p.direct_ns, |range| Some(range.high))
+    }),
+    ("indirect_low_ns", |p| {
+        end(p.indirect_ns, |range| Some(range.low))
     }),
     ("indirect_ns", |p| end(p.indirect_ns, |range| range.likely)),
     ("indirect_high_ns", |p| {

@@ -1,27 +1,35 @@
 //! What cold caches cost, by matched intervals.
 
 use switchcost_analysis::observation::{
-    Effect, Findings, Interval, MatchedIntervals, Outcome, UnknownBecause,
+    Check, CheckName, Effect, Findings, Interval, MatchedIntervals, Outcome, UnknownBecause,
 };
 
 use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
+use crate::plain::plain;
 use crate::quantity::{count, share, time};
 
 /// `measured on 96 % of its switches`.
 pub(super) fn measured_on(findings: &Findings) -> String {
-    let covered = findings.matched.as_ref().map(|matched| matched.covered);
-    format!("measured on {} of its switches", share(covered))
+    let sum = |of: fn(&MatchedIntervals) -> f64| findings.matched.iter().map(of).sum::<f64>();
+    let switches = sum(switches);
+    let covered = sum(|found| found.covered * self::switches(found));
+    let part = (switches > 0.0).then_some(covered / switches);
+    format!("measured on {} of its switches", share(part))
 }
 
-/// `, since ...`, if calls were traced and do not tell it; else nothing.
+fn switches(found: &MatchedIntervals) -> f64 {
+    (found.waits + found.preemptions) as f64
+}
+
+/// `, since ...`, if calls were traced and do not tell it, of the program that waits most; else nothing.
 pub(super) fn unknown_because(findings: &Findings) -> String {
-    let Some((matched, why)) = findings
+    let unknown = findings
         .matched
-        .as_ref()
-        .and_then(|matched| Some((matched, matched.unknown_because?)))
-    else {
+        .iter()
+        .filter_map(|matched| Some((matched, matched.unknown_because?)));
+    let Some((matched, why)) = unknown.max_by_key(|(matched, _)| matched.waits) else {
         return String::new();
     };
     match why {
@@ -36,7 +44,7 @@ pub(super) fn unknown_because(findings: &Findings) -> String {
             share(Some(matched.covered))
         ),
         UnknownBecause::CheckFailed => format!(", since {}", failed(matched)),
-        UnknownBecause::TooWide => ", since the traced calls vary too much".to_owned(),
+        UnknownBecause::LessWork => ", since less work comes with a wait".to_owned(),
     }
 }
 
@@ -44,7 +52,8 @@ pub(super) fn unknown_because(findings: &Findings) -> String {
 fn failed(matched: &MatchedIntervals) -> String {
     let is = |outcome| {
         let checks = matched.checks.iter();
-        let names = checks.filter(move |check| check.outcome == outcome);
+        let names = checks
+            .filter(move |check| check.outcome == outcome && check.name != CheckName::Intercept);
         let names: Vec<String> = names.map(|check| format!("\"{}\"", check.name)).collect();
         names
     };
@@ -60,15 +69,17 @@ fn failed(matched: &MatchedIntervals) -> String {
 
 /// The comparisons and the checks.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
-    let Some(matched) = &findings.matched else {
-        return;
-    };
+    for matched in &findings.matched {
+        add_program(page, matched);
+    }
+}
+
+fn add_program(page: &mut Page, matched: &MatchedIntervals) {
     page.heading(
-        "Cold caches by matched intervals",
+        &format!("Cold caches of {}", plain(&matched.program)),
         &format!(
-            "{} calls in {} s; what follows a switch, less what follows the same call without one",
-            count(matched.calls as u64),
-            crate::quantity::rounded(matched.seconds)
+            "matched intervals of {} calls: what follows a switch, less what follows the same call without one",
+            count(matched.calls as u64)
         ),
     );
     let mut grid = Grid::new(1).left([""]).right([
@@ -91,7 +102,10 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         row(format!("  in {}", of.call), Some(&of.effect));
     }
     row(
-        "long waits less short ones".to_owned(),
+        format!(
+            "waits of more than {} less shorter ones",
+            time(matched.short_wait_ns.into())
+        ),
         matched.dose.as_ref(),
     );
     row(
@@ -113,8 +127,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     }
 }
 
-fn found(check: &switchcost_analysis::observation::Check) -> String {
-    use switchcost_analysis::observation::CheckName;
+fn found(check: &Check) -> String {
     let Some(found) = check.found else {
         return String::new();
     };

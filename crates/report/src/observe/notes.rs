@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use switchcost_analysis::observation::{Findings, Widest};
+use switchcost_analysis::observation::Findings;
 use switchcost_record::observation::{
     CountedTurns, Observation, SampledStacks, Source, Subject, Throttled,
 };
@@ -60,16 +60,6 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     notes.extend(unfollowed(observation));
     notes.extend(observation.throttled.iter().filter_map(joined));
     notes.extend(neighbours::longest(observation));
-    // Of what is not known the answer has it.
-    let is_known = findings.all.likely_by.is_some();
-    let is_worth_narrowing =
-        |widest: &Widest| !findings.all.is_negligible() && (is_known || *widest != Widest::Reload);
-    notes.extend(
-        findings
-            .widest
-            .filter(is_worth_narrowing)
-            .map(answer::widest),
-    );
     notes.extend(interrupts_note(findings));
     notes.push(calibration_note(observation));
     notes.extend(speculation_note(observation));
@@ -86,7 +76,7 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     }));
     notes.extend(observation.stacks.as_ref().map(of_stacks));
     if is_all {
-        notes.extend(caches::notes(observation, findings));
+        notes.extend(caches::notes(observation));
         notes.extend(of_the_kernel(observation));
     }
     if let Some(own) = findings.own_share {
@@ -98,6 +88,12 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
             share(Some(own))
         ));
     }
+    notes.extend(findings.calls_share.map(|part| {
+        format!(
+            "Tracing system calls took an estimated {} of its CPU time.",
+            share(Some(part))
+        )
+    }));
     notes.extend(figures::undrawn_note(observation, findings).filter(|_| page.has_figures()));
     page.gap();
     notes.iter().for_each(|note| page.item(note));

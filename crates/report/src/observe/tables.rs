@@ -173,23 +173,18 @@ pub(in crate::observe) fn label(found: &ProcessFinding) -> String {
 /// The text of a cell; none where there is no number.
 type Of = fn(&ProcessFinding) -> Option<String>;
 
-/// What is shown of each that pays. A cost without an upper end is the direct one alone.
+/// What is shown of each that pays.
 const COLUMNS: [(&str, Of); 8] = [
     ("switches/s", |found| Some(rounded(found.per_second))),
     ("involuntary", |found| {
         Some(share(Some(found.involuntary_share)))
     }),
     ("CPU", |found| found.cpus.map(|cpus| share(Some(cpus)))),
-    ("cost", |found| {
-        bounded(found)?.likely.map(|likely| share(Some(likely)))
-    }),
-    ("CPUs", |found| {
-        let cost = bounded(found).and(found.cost_cpus)?;
-        cost.likely.map(cpus)
-    }),
+    ("cost", |found| found.share.map(likely_or_ends)),
+    ("CPUs", |found| found.cost_cpus?.likely.map(cpus)),
     ("directly", |found| found.direct_share.map(ends)),
-    ("at most", |found| {
-        bounded(found).map(|range| share(Some(range.high)))
+    ("cold caches", |found| {
+        found.indirect_share.map(likely_or_ends)
     }),
     ("wait p99", |found| {
         found
@@ -198,9 +193,9 @@ const COLUMNS: [(&str, Of); 8] = [
     }),
 ];
 
-/// What switching costs with cold caches, where that has an upper end.
-fn bounded(found: &ProcessFinding) -> Option<Range> {
-    found.share.filter(Range::is_bounded)
+fn likely_or_ends(range: Range) -> String {
+    let likely = range.likely.map(|likely| share(Some(likely)));
+    likely.unwrap_or_else(|| ends(range))
 }
 
 /// ` = 7 in 3f2a91c07b5d`: what the process is called in its own namespace, and its container or control group.

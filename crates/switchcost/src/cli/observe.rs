@@ -177,14 +177,17 @@ pub(crate) struct ObserveArguments {
           value_parser = clap::value_parser!(u32).range(1..=100_000), conflicts_with = "no_bpf")]
     pub(crate) stacks_per_second: Option<u32>,
 
-    /// Trace system calls to find what cold caches cost: for this time, or for 1 s of each 10
+    /// Trace system calls once, for this time, to find what cold caches cost [default: 1 s of each 10,
+    /// of at most 8 processes, for at most 2 % of their CPU time]
     ///
     /// What follows the calls that switched is compared with what follows the same calls when they
-    /// did not. A traced call takes some 0.4 us longer. Of at most 8 processes, which are there from
-    /// the beginning.
-    #[arg(hide_short_help = true, long, value_name = "TIME", num_args = 0..=1,
-          conflicts_with_all = ["no_bpf", "counts_only", "cgroup", "all"])]
-    pub(crate) calls: Option<Option<Nanos>>,
+    /// did not. A traced call takes some 0.4 us longer.
+    #[arg(hide_short_help = true, long, value_name = "TIME", conflicts_with_all = ["no_bpf", "counts_only", "all"])]
+    pub(crate) calls: Option<Nanos>,
+
+    /// Trace no system calls
+    #[arg(hide_short_help = true, long, conflicts_with = "calls")]
+    pub(crate) no_calls: bool,
 
     /// Serve the counts as OpenMetrics at /metrics of this address, such as 9435, for Prometheus
     ///
@@ -205,11 +208,6 @@ pub(crate) struct ObserveArguments {
     /// With the time of day, and without a report; until the target ends, Ctrl-C or --duration.
     #[arg(long, value_name = "TIME", value_parser = parse_interval, conflicts_with_all = ["live", "output", "details", "by"])]
     pub(crate) every: Option<Nanos>,
-
-    /// Take what lost lines cost from this profile of the program (switchcost trace --profile) and the prices of this machine (switchcost
-    /// measure --prices) [default: the program's last profile on this machine, if any]
-    #[arg(hide_short_help = true, long, value_name = "FILE", conflicts_with_all = ["no_bpf", "counts_only"])]
-    pub(crate) profile: Option<PathBuf>,
 
     /// Do not measure switch cost first (8 s) if no recent measurement fits
     #[arg(hide_short_help = true, long)]

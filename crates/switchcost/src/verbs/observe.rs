@@ -52,11 +52,6 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
         .map(|path| Output::claim(Some(path)))
         .transpose()?;
     switchcost_host::own_proc::check().map_err(Failure::foreign_proc)?;
-    let profile = arguments
-        .profile
-        .as_deref()
-        .map(known::Found::read)
-        .transpose()?;
     let target = target(arguments)?;
     let host = manifest_at_once(&Root::system());
     let interrupt = Interrupt::watch_to_the_end()?;
@@ -93,7 +88,7 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
             )
         })?,
     };
-    observation.known = known::find(&observation, profile.as_ref());
+    observation.known = known::find(&observation);
     let mut recorded = kept.write(&observation);
     if recorded.is_ok() {
         interrupt.end_in_time("stopped before the report: the record is whole")?;
@@ -276,9 +271,11 @@ fn requests(arguments: &ObserveArguments) -> Requests {
 
 fn call_tracing(arguments: &ObserveArguments) -> CallTracing {
     match arguments.calls {
-        None => CallTracing::Never,
-        Some(None) => CallTracing::Sampled,
-        Some(Some(length)) => CallTracing::Once(length),
+        Some(length) => CallTracing::Once(length),
+        None if arguments.no_calls || arguments.counts_only || arguments.all => CallTracing::Never,
+        None => CallTracing::Sampled {
+            duration: arguments.duration,
+        },
     }
 }
 

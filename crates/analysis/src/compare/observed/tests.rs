@@ -501,7 +501,6 @@ fn caches_that_are_priced_in_different_ways_are_not_compared() {
             cost,
         }],
         preemption: None,
-        most_lines: Vec::new(),
     };
     for record in base.iter_mut().chain(&mut new) {
         record.calibration.as_mut().expect("priced").reloads = vec![Reload {

@@ -1,10 +1,9 @@
 //! Who is compared with whom: the treated and the controls, followed from call to call.
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use super::SHORT_NS;
+use super::blocks::Blocks;
 use super::calls::{Away, Call, Calls};
 use super::effect::{Effect, Observed, Positions};
-use super::{FEWEST, SHORT_NS};
 
 /// A control has made so many calls since its thread's last switch.
 const WARM: u32 = 4;
@@ -45,8 +44,8 @@ impl Anchors {
     }
 
     /// Long and short waits.
-    pub(super) fn dose(calls: &Calls<'_>) -> Anchors {
-        let arm = |at: usize| Some((at, calls.waited(at)? > SHORT_NS));
+    pub(super) fn dose(calls: &Calls<'_>, short_ns: u32) -> Anchors {
+        let arm = |at: usize| Some((at, calls.waited(at)? > short_ns));
         Anchors::of((0..calls.len()).filter_map(arm).collect())
     }
 
@@ -108,11 +107,7 @@ pub(super) fn compare(calls: &Calls<'_>, anchors: &Anchors, has_trend: bool) -> 
     let most = CONTROLS.max(CONTROLS_EACH * treated);
     let each = anchors.controls().count() as f64 / most as f64;
     let is_kept = |at: usize| chance(at as u64) * each < 1.0;
-    let blocks = Blocks::of(
-        calls,
-        anchors.treated(),
-        anchors.all.iter().map(|(at, _)| *at),
-    );
+    let blocks = Blocks::new(anchors.all.iter().map(|(at, _)| calls.get(*at)));
     let mut runs: Vec<Run> = Vec::new();
     for &(at, is_treated) in &anchors.all {
         if is_treated || is_kept(at) {
@@ -124,7 +119,7 @@ pub(super) fn compare(calls: &Calls<'_>, anchors: &Anchors, has_trend: bool) -> 
             });
         }
     }
-    let mut positions = Positions::new(treated, blocks.len());
+    let mut positions = Positions::new(treated, &blocks);
     for position in 0..POSITIONS {
         let may_be_preempted = position == 0 && anchors.are_preempted;
         runs.retain(|run| may_be_preempted || !calls.get(run.at).in_user.is_any());
@@ -167,43 +162,6 @@ fn go_on(calls: &Calls<'_>, run: &mut Run) -> bool {
     next.is_some()
 }
 
-/// Blocks of time, of a quarter of a second if enough of them have treated calls, or of a tenth.
-pub(super) struct Blocks {
-    length_us: u64,
-    numbers: BTreeMap<(u32, u64), usize>,
-}
-
-impl Blocks {
-    pub(super) fn of(
-        calls: &Calls<'_>,
-        treated: impl Iterator<Item = usize>,
-        all: impl Iterator<Item = usize>,
-    ) -> Blocks {
-        const LONG: u64 = 250_000;
-        const SHORT: u64 = 100_000;
-        const ENOUGH: usize = 20;
-        let long: BTreeSet<_> = treated.map(|at| block_of(calls.get(at), LONG)).collect();
-        let length_us = if long.len() >= ENOUGH { LONG } else { SHORT };
-        let all: BTreeSet<_> = all.map(|at| block_of(calls.get(at), length_us)).collect();
-        Blocks {
-            length_us,
-            numbers: all.into_iter().zip(0..).collect(),
-        }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.numbers.len()
-    }
-
-    pub(super) fn number(&self, call: &Call) -> usize {
-        self.numbers[&block_of(call, self.length_us)]
-    }
-}
-
-fn block_of(call: &Call, length_us: u64) -> (u32, u64) {
-    (call.slice, call.at_us / length_us)
-}
-
 /// A number of more.
 pub(super) fn mixed(path: u64, more: u32) -> u64 {
     let mut mixed = (path ^ u64::from(more).wrapping_add(1)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -215,16 +173,4 @@ pub(super) fn mixed(path: u64, more: u32) -> u64 {
 pub(super) fn chance(of: u64) -> f64 {
     let upper = mixed(of, 0x5eed) >> 11;
     upper as f64 / (1u64 << 53) as f64
-}
-
-/// Short waits: those without others if they are enough, or those with little.
-pub(super) fn short_waits(calls: &Calls<'_>, waits: &Anchors) -> Anchors {
-    const IDLE_NS: u32 = 3_000;
-    let at_most = |most: u32| only(waits, |at| calls.waited(at).is_some_and(|ns| ns <= most));
-    let idle = at_most(IDLE_NS);
-    if idle.treated().count() >= FEWEST {
-        idle
-    } else {
-        at_most(SHORT_NS)
-    }
 }

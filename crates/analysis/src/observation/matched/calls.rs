@@ -46,7 +46,8 @@ pub(super) struct Calls<'a> {
 }
 
 impl<'a> Calls<'a> {
-    pub(super) fn of(traced: &'a TracedCalls) -> Calls<'a> {
+    /// Those of some threads.
+    pub(super) fn new(traced: &'a TracedCalls, is_in: impl Fn(&ThreadCalls) -> bool) -> Calls<'a> {
         let mut all = Vec::new();
         let (mut roles, mut threads) = (Vec::<&str>::new(), 0);
         for (slice, thread) in traced
@@ -54,6 +55,7 @@ impl<'a> Calls<'a> {
             .iter()
             .enumerate()
             .flat_map(|(at, slice)| slice.threads.iter().map(move |thread| (at, thread)))
+            .filter(|(_, thread)| is_in(thread))
         {
             let role = roles.iter().position(|role| *role == thread.name);
             let role = role.unwrap_or_else(|| {

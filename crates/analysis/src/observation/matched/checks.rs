@@ -1,15 +1,16 @@
 //! What must hold if the comparison is to mean anything.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::arms::{Anchors, Blocks, chance, compare, mixed, short_waits};
+use super::arms::{Anchors, chance, compare, mixed};
+use super::blocks::Blocks;
 use super::calls::{Away, Calls};
 use super::effect::{Effect, Observed, Positions};
-use super::{FEWEST, Interval};
+use super::{FEWEST, Interval, PART};
 
-/// What is found where nothing should be, is no more than this part of the sum.
-const PART: f64 = 0.1;
 /// Short waits cost no more than this, or less than half of what all do.
 const INTERCEPT_NS: f64 = 2_000.0;
 const INTERCEPT_PART: f64 = 0.5;
@@ -64,33 +65,36 @@ pub enum Outcome {
     NotMade,
 }
 
-pub(super) fn all(calls: &Calls<'_>, waits: &Anchors, sum: Option<&Effect>) -> Vec<Check> {
-    let Some(sum) = sum.map(|sum| sum.ns.estimate) else {
-        return Vec::new();
-    };
+/// All but the intercept, of a comparison that gave such a sum.
+pub(super) fn all(calls: &Calls<'_>, arms: &Anchors, sum: f64) -> Vec<Check> {
     let is_small = |found: Interval| found.holds(0.0) || found.estimate.abs() <= PART * sum.abs();
     let ns = |effect: Option<Effect>| effect.map(|effect| effect.ns);
-    let intercept = short_waits(calls, waits);
-    let intercept = (intercept.treated().count() >= FEWEST)
-        .then(|| ns(compare(calls, &intercept, true)))
-        .flatten();
-    let is_near =
-        |found: Interval| found.low <= INTERCEPT_NS || found.estimate <= INTERCEPT_PART * sum;
     vec![
         Check::new(
             CheckName::IntervalBefore,
-            ns(interval_before(calls, waits)),
+            ns(interval_before(calls, arms)),
             is_small,
         ),
-        Check::new(CheckName::WorkBefore, ns(work_before(calls)), is_small),
-        Check::new(CheckName::Intercept, intercept, is_near),
-        random_labels(calls, waits),
+        Check::new(
+            CheckName::WorkBefore,
+            ns(work_before(calls, arms)),
+            is_small,
+        ),
+        random_labels(calls, arms),
         Check::new(
             CheckName::Time,
-            ns(compare(calls, &by_time(calls, waits), false)),
+            ns(compare(calls, &by_time(calls, arms), false)),
             is_small,
         ),
     ]
+}
+
+/// Short waits against none.
+pub(super) fn intercept(found: Option<Effect>, sum: f64) -> Check {
+    let found = found.filter(|found| found.treated >= FEWEST);
+    let is_near =
+        |found: Interval| found.low <= INTERCEPT_NS || found.estimate <= INTERCEPT_PART * sum;
+    Check::new(CheckName::Intercept, found.map(|found| found.ns), is_near)
 }
 
 impl Check {
@@ -114,16 +118,15 @@ fn placebo(observed: &[Observed], blocks: &Blocks) -> Option<Effect> {
     if treated == 0 {
         return None;
     }
-    let mut positions = Positions::new(treated, blocks.len());
+    let mut positions = Positions::new(treated, blocks);
     let covered = positions.add(observed, treated, true);
     (covered >= FEWEST).then(|| positions.effect()).flatten()
 }
 
-fn interval_before(calls: &Calls<'_>, waits: &Anchors) -> Option<Effect> {
+fn interval_before(calls: &Calls<'_>, arms: &Anchors) -> Option<Effect> {
     const LONG_AGO: u32 = 8;
-    let all = waits.all.iter().map(|(at, _)| *at);
-    let blocks = Blocks::of(calls, waits.treated(), all);
-    let observed = waits.all.iter().filter_map(|&(at, is_treated)| {
+    let blocks = Blocks::new(arms.all.iter().map(|(at, _)| calls.get(*at)));
+    let observed = arms.all.iter().filter_map(|&(at, is_treated)| {
         let before = calls.before(at)?;
         let (call, earlier) = (calls.get(before), calls.get(calls.before(before)?));
         let is_switched = call.in_call.is_any() || call.in_user.is_any();
@@ -139,9 +142,11 @@ fn interval_before(calls: &Calls<'_>, waits: &Anchors) -> Option<Effect> {
     placebo(&observed.collect::<Vec<_>>(), &blocks)
 }
 
-fn work_before(calls: &Calls<'_>) -> Option<Effect> {
-    let is_wait = |at: &usize| calls.waited(*at).is_some();
-    let blocks = Blocks::of(calls, (0..calls.len()).filter(is_wait), 0..calls.len());
+/// Of all that did not block, and not only of those long after a switch: what is compared was before.
+fn work_before(calls: &Calls<'_>, arms: &Anchors) -> Option<Effect> {
+    let treated: BTreeSet<usize> = arms.treated().collect();
+    let has_controls_that_blocked = arms.controls().any(|at| calls.waited(at).is_some());
+    let blocks = Blocks::new((0..calls.len()).map(|at| calls.get(at)));
     let mut observed = Vec::new();
     let mut previous: Option<usize> = None;
     for at in 0..calls.len() {
@@ -154,17 +159,22 @@ fn work_before(calls: &Calls<'_>) -> Option<Effect> {
         else {
             continue;
         };
-        if matches!(call.in_call, Away::Preempted(_)) {
+        let is_control = match call.in_call {
+            Away::Never => !has_controls_that_blocked,
+            Away::Waited(_) => has_controls_that_blocked,
+            Away::Preempted(_) => false,
+        };
+        if !is_control && !treated.contains(&at) {
             continue;
         }
         let ran = match before.in_call {
             Away::Never => 0,
             // A factor of 4 each.
-            Away::Waited(others) | Away::Preempted(others) => 1 + (others + 1).ilog2() / 2,
+            Away::Waited(others) | Away::Preempted(others) => 1 + others.max(1).ilog2() / 2,
         };
         observed.push(Observed {
             key: mixed(mixed(u64::from(before.role), before.site), ran),
-            is_treated: matches!(call.in_call, Away::Waited(_)),
+            is_treated: treated.contains(&at),
             block: blocks.number(call),
             user_ns: f64::from(before.user_ns),
             call_ns: 0.0,
@@ -173,11 +183,11 @@ fn work_before(calls: &Calls<'_>) -> Option<Effect> {
     placebo(&observed, &blocks)
 }
 
-fn random_labels(calls: &Calls<'_>, waits: &Anchors) -> Check {
+fn random_labels(calls: &Calls<'_>, arms: &Anchors) -> Check {
     let name = CheckName::RandomLabels;
-    let all = waits.controls().count();
+    let all = arms.controls().count();
     let is_drawn = |at: &usize| chance(*at as u64) * (all as f64) < LABELLED;
-    let controls: Vec<usize> = waits.controls().filter(is_drawn).collect();
+    let controls: Vec<usize> = arms.controls().filter(is_drawn).collect();
     let drawn = |draw: u64| {
         let label = |at: &usize| (*at, chance((draw << 40) + *at as u64) < 0.5);
         let anchors = Anchors::of(controls.iter().map(label).collect());
@@ -193,7 +203,7 @@ fn random_labels(calls: &Calls<'_>, waits: &Anchors) -> Check {
     Check::new(name, count, |count| count.estimate as usize <= MOST_OUTSIDE)
 }
 
-fn by_time(calls: &Calls<'_>, waits: &Anchors) -> Anchors {
+fn by_time(calls: &Calls<'_>, arms: &Anchors) -> Anchors {
     let label = |at: usize| (at, (calls.get(at).at_us / HALF_US) % 2 == 1);
-    Anchors::of(waits.controls().map(label).collect())
+    Anchors::of(arms.controls().map(label).collect())
 }

@@ -7,13 +7,12 @@ use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::Interval;
+use super::blocks::Blocks;
 
 /// A key has so many controls.
 const LEAST_CONTROLS: usize = 5;
-/// Of so many of an arm in a key the largest is cut.
-const CUT: usize = 100;
-/// Fewer blocks give no interval.
-const LEAST_BLOCKS: usize = 5;
+/// Of the values of an arm in a key the largest are cut, so large a part of their number.
+const CUT: f64 = 0.01;
 
 /// What a switch costs in what follows it.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -41,28 +40,29 @@ pub struct Effect {
 pub(super) struct Observed {
     pub(super) key: u64,
     pub(super) is_treated: bool,
-    /// Its number.
+    /// The number of its block.
     pub(super) block: usize,
     pub(super) user_ns: f64,
     pub(super) call_ns: f64,
 }
 
 /// What was found at each position.
-pub(super) struct Positions {
+pub(super) struct Positions<'a> {
     anchors: usize,
-    blocks: usize,
+    blocks: &'a Blocks,
     found: Vec<Position>,
 }
 
 struct Position {
+    /// Of all blocks, and then without each group of them.
     user: Vec<f64>,
     call: Vec<f64>,
     treated: usize,
     controls: usize,
 }
 
-impl Positions {
-    pub(super) fn new(anchors: usize, blocks: usize) -> Positions {
+impl<'a> Positions<'a> {
+    pub(super) fn new(anchors: usize, blocks: &'a Blocks) -> Positions<'a> {
         Positions {
             anchors,
             blocks,
@@ -95,42 +95,41 @@ impl Positions {
 
     pub(super) fn effect(&self) -> Option<Effect> {
         let first = self.found.first()?;
-        let blocks = self.blocks;
-        if blocks < LEAST_BLOCKS {
-            return None;
-        }
-        // The first is of all blocks, the others of all but one.
-        let mut sums = vec![0.0; blocks + 1];
+        let mut sums = vec![0.0; first.user.len()];
         for found in &self.found {
             for (sum, (user, call)) in sums.iter_mut().zip(found.user.iter().zip(&found.call)) {
                 *sum += user + call;
             }
         }
+        let half = half_width(&sums[1..], self.blocks)?;
         Some(Effect {
-            ns: jackknife(sums[0], &sums[1..])?,
+            ns: Interval {
+                estimate: sums[0],
+                low: sums[0] - half,
+                high: sums[0] + half,
+            },
             user_ns: self.found.iter().map(|found| found.user[0]).sum(),
             kernel_ns: self.found.iter().map(|found| found.call[0]).sum(),
             positions_ns: self.found.iter().map(|found| found.user[0]).collect(),
             anchors: self.anchors,
             treated: first.treated,
             controls: first.controls,
-            blocks,
+            blocks: self.blocks.len(),
         })
     }
 }
 
-/// The interval at 90 % from the estimates without one block each.
-fn jackknife(estimate: f64, without: &[f64]) -> Option<Interval> {
-    let n = without.len() as f64;
-    let mean = without.iter().sum::<f64>() / n;
-    let squares: f64 = without.iter().map(|it| (it - mean).powi(2)).sum();
-    let error = (squares * (n - 1.0) / n).sqrt();
-    let half = StudentsT::new(0.0, 1.0, n - 1.0).ok()?.inverse_cdf(0.95) * error;
-    Some(Interval {
-        estimate,
-        low: estimate - half,
-        high: estimate + half,
-    })
+/// Half the interval at 90 %, from the estimates without one group of blocks each: the widest over the lengths of groups.
+fn half_width(without: &[f64], blocks: &Blocks) -> Option<f64> {
+    let of_length = |numbers: std::ops::Range<usize>| {
+        let without = &without[numbers];
+        let n = without.len() as f64;
+        let mean = without.iter().sum::<f64>() / n;
+        let squares: f64 = without.iter().map(|it| (it - mean).powi(2)).sum();
+        let error = (squares * (n - 1.0) / n).sqrt();
+        Some(StudentsT::new(0.0, 1.0, n - 1.0).ok()?.inverse_cdf(0.95) * error)
+    };
+    blocks.lengths().filter_map(of_length).reduce(f64::max)
 }
 
 /// Keys that have enough of both arms.
@@ -161,103 +160,163 @@ impl Keys {
         }
     }
 
-    /// Sums over each key in each block, without what is cut.
-    fn sums(&self, observed: &[Observed], blocks: usize, of: fn(&Observed) -> f64) -> Sums {
-        let mut of_block = vec![Vec::new(); blocks];
-        for (key, arms) in self.arms.iter().enumerate() {
-            let mut cells = vec![Cell::default(); blocks];
-            for (cell_of_arm, arm) in arms.iter().enumerate() {
-                let value = |at: &usize| (of(&observed[*at]), observed[*at].block);
-                let mut values: Vec<(f64, usize)> = arm.iter().map(value).collect();
-                for &(value, block) in without_largest(&mut values) {
-                    add(&mut cells[block].arms[cell_of_arm], (1.0, value), 1.0);
+    fn sums<'a>(
+        &self,
+        observed: &[Observed],
+        blocks: &'a Blocks,
+        of: fn(&Observed) -> f64,
+    ) -> Sums<'a> {
+        let keys = self.arms.len();
+        let mut cells = vec![[Cell::default(); 2]; keys * blocks.len()];
+        let mut arms = Vec::new();
+        for (key, both) in self.arms.iter().enumerate() {
+            for (arm, indices) in both.iter().enumerate() {
+                let mut values: Vec<(f64, usize)> = indices
+                    .iter()
+                    .map(|&at| (of(&observed[at]), observed[at].block))
+                    .collect();
+                for &(value, block) in &values {
+                    cells[block * keys + key][arm].add(1.0, value);
                 }
-            }
-            for (block, cell) in cells.into_iter().enumerate() {
-                if cell.arms != Cell::default().arms {
-                    of_block[block].push((key, cell));
-                }
+                arms.push(Arm {
+                    key,
+                    arm,
+                    count: values.len(),
+                    largest: largest(&mut values),
+                });
             }
         }
         Sums {
-            keys: self.arms.len(),
-            of_block,
+            keys,
+            blocks,
+            cells,
+            arms,
         }
     }
 }
 
-fn without_largest(arm: &mut [(f64, usize)]) -> &[(f64, usize)] {
-    let kept = arm.len() - arm.len() / CUT;
-    if kept < arm.len() {
-        arm.select_nth_unstable_by(kept, |a, b| a.0.total_cmp(&b.0));
+/// The largest values with their blocks, the largest first: more than are cut, since a block may be left out that has many of them.
+fn largest(values: &mut [(f64, usize)]) -> Vec<(f64, usize)> {
+    const PART: usize = 8;
+    const LEAST: usize = 16;
+    let kept = (values.len() / PART).max(LEAST).min(values.len());
+    let descending = |a: &(f64, usize), b: &(f64, usize)| b.0.total_cmp(&a.0);
+    if kept < values.len() {
+        values.select_nth_unstable_by(kept, descending);
     }
-    &arm[..kept]
+    let mut largest = values[..kept].to_vec();
+    largest.sort_unstable_by(descending);
+    largest
 }
 
-/// Counts and sums of the controls and of the treated.
+/// The values of one arm in a key.
+struct Arm {
+    key: usize,
+    arm: usize,
+    count: usize,
+    largest: Vec<(f64, usize)>,
+}
+
+/// The number and the sum of values.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
-    arms: [(f64, f64); 2],
+    count: f64,
+    sum: f64,
 }
 
-/// Cells of each block, each with its key.
-struct Sums {
+impl Cell {
+    fn add(&mut self, count: f64, value: f64) {
+        self.count += count;
+        self.sum += count * value;
+    }
+}
+
+/// Sums over the controls and the treated of each key in each block.
+struct Sums<'a> {
     keys: usize,
-    of_block: Vec<Vec<(usize, Cell)>>,
+    blocks: &'a Blocks,
+    cells: Vec<[Cell; 2]>,
+    arms: Vec<Arm>,
 }
 
-impl Sums {
-    /// The mean difference of the treated, of all blocks and then without each.
+impl Sums<'_> {
+    /// The mean difference of the treated, of all blocks and then without each group of them.
     fn effects(&self, has_trend: bool) -> Vec<f64> {
-        let mut all = vec![(0.0, 0.0); self.keys];
-        for (key, cell) in self.of_block.iter().flatten() {
-            add(&mut all[*key], cell.arms[0], 1.0);
-        }
-        let mut effects = vec![self.effect(&all, None, has_trend)];
-        for (without, cells) in self.of_block.iter().enumerate() {
-            let mut rest = all.clone();
-            for (key, cell) in cells {
-                add(&mut rest[*key], cell.arms[0], -1.0);
-            }
-            effects.push(self.effect(&rest, Some(without), has_trend));
-        }
-        effects
+        let all = std::iter::once(self.effect(&|_| true, has_trend));
+        let without = self
+            .blocks
+            .groups()
+            .iter()
+            .map(|group| self.effect(&|block| !group.contains(&block), has_trend));
+        all.chain(without).collect()
     }
 
-    fn effect(&self, controls: &[(f64, f64)], without: Option<usize>, has_trend: bool) -> f64 {
-        // Counts are whole, and what is left of a sum is not exactly 0.
-        let mean = |key: usize| (controls[key].0 > 0.5).then(|| controls[key].1 / controls[key].0);
-        let (mut difference, mut treated) = (0.0, 0.0);
-        for (block, cells) in self.of_block.iter().enumerate() {
-            if Some(block) == without {
-                continue;
+    fn effect(&self, is_in: &dyn Fn(usize) -> bool, has_trend: bool) -> f64 {
+        let cells = self.without_largest(is_in);
+        let blocks: Vec<usize> = (0..self.blocks.len()).filter(|at| is_in(*at)).collect();
+        let mut controls = vec![Cell::default(); self.keys];
+        for row in blocks.iter().map(|block| self.row(&cells, *block)) {
+            for (sum, cell) in controls.iter_mut().zip(row) {
+                sum.count += cell[0].count;
+                sum.sum += cell[0].sum;
             }
+        }
+        // Counts are whole but for what is cut, and what is left of a sum is not exactly 0.
+        let mean = |key: usize| {
+            let Cell { count, sum } = controls[key];
+            (count > 0.5).then(|| sum / count)
+        };
+        let (mut difference, mut treated) = (0.0, 0.0);
+        for together in blocks.chunk_by(|a, b| self.blocks.are_near(*a, *b)) {
+            let rows = || {
+                let rows = together.iter().map(|block| self.row(&cells, *block));
+                rows.flat_map(|row| row.iter().enumerate())
+            };
             let (mut seen, mut expected) = (0.0, 0.0);
-            for (key, cell) in cells {
-                if let Some(mean) = mean(*key) {
-                    seen += cell.arms[0].1;
-                    expected += cell.arms[0].0 * mean;
+            for (key, cell) in rows() {
+                if let Some(mean) = mean(key) {
+                    seen += cell[0].sum;
+                    expected += cell[0].count * mean;
                 }
             }
             let has_factor = has_trend && seen > 0.0 && expected > 0.0;
             let factor = if has_factor { seen / expected } else { 1.0 };
-            for (key, cell) in cells {
-                let (count, sum) = cell.arms[1];
-                if let Some(mean) = mean(*key) {
-                    difference += sum - count * mean * factor;
-                    treated += count;
+            for (key, cell) in rows() {
+                if let Some(mean) = mean(key) {
+                    difference += cell[1].sum - cell[1].count * mean * factor;
+                    treated += cell[1].count;
                 }
             }
         }
-        if treated > 0.0 {
+        if treated > 0.5 {
             difference / treated
         } else {
             0.0
         }
     }
-}
 
-fn add(sum: &mut (f64, f64), more: (f64, f64), sign: f64) {
-    sum.0 += sign * more.0;
-    sum.1 += sign * more.1;
+    fn row<'a>(&self, cells: &'a [[Cell; 2]], block: usize) -> &'a [[Cell; 2]] {
+        &cells[block * self.keys..][..self.keys]
+    }
+
+    /// What is left when the largest are cut of those that are in: of the last one perhaps a part, so that it is the same part of each arm.
+    fn without_largest(&self, is_in: &dyn Fn(usize) -> bool) -> Vec<[Cell; 2]> {
+        let mut cells = self.cells.clone();
+        for arm in &self.arms {
+            let out = (0..self.blocks.len()).filter(|block| !is_in(*block));
+            let out: f64 = out
+                .map(|block| self.cells[block * self.keys + arm.key][arm.arm].count)
+                .sum();
+            let mut left = CUT * (arm.count as f64 - out);
+            for &(value, block) in arm.largest.iter().filter(|(_, block)| is_in(*block)) {
+                let cut = left.min(1.0);
+                cells[block * self.keys + arm.key][arm.arm].add(-cut, value);
+                left -= cut;
+                if left <= 0.0 {
+                    break;
+                }
+            }
+        }
+        cells
+    }
 }

@@ -47,7 +47,7 @@ fn each_figure_has_its_place_and_its_numbers() {
 }
 
 #[test]
-fn a_program_pays_for_each_of_its_causes_and_for_reloading() {
+fn a_program_pays_for_each_of_its_causes() {
     let html = page(&observed("redis-server", "node"));
     let costs = table(&html, "costs");
     let rows: Vec<&str> = costs
@@ -60,7 +60,7 @@ fn a_program_pays_for_each_of_its_causes_and_for_reloading() {
         .collect();
     assert_eq!(
         about,
-        ["all", "end of time slice", "waits", "yields", "cold caches"],
+        ["all", "end of time slice", "waits", "yields"],
         "{costs}"
     );
     assert!(

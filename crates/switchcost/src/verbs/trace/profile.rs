@@ -1,6 +1,6 @@
 //! Profiles: of programs as they run, and of a trace that is there.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use switchcost_record::profile::Profile;
 use switchcost_reuse::Profiler;
@@ -10,8 +10,6 @@ use super::capture::{Live, Session};
 use super::look;
 use crate::cli::trace::{ProfileArguments, TraceArguments};
 use crate::exit::{Exit, Failure};
-use crate::home;
-use crate::messages::say;
 use crate::output::Output;
 use crate::redact;
 use crate::signals::Interrupt;
@@ -32,7 +30,6 @@ pub(super) fn live(arguments: &TraceArguments, path: &Path) -> Result<Exit, Fail
     ended.report(is_redacted);
     let profile = made(profiler, &header);
     output.write(&text(&profile))?;
-    keep(&profile);
     Ok(ended.exit())
 }
 
@@ -49,7 +46,6 @@ pub(super) fn of_trace(arguments: &ProfileArguments) -> Result<Exit, Failure> {
     }
     let profile = made(profiler, &header);
     output.write(&text(&profile))?;
-    keep(&profile);
     Ok(Exit::Success)
 }
 
@@ -59,27 +55,4 @@ fn made(profiler: Profiler, header: &TraceHeader) -> Profile {
 
 fn text(profile: &Profile) -> String {
     serde_json::to_string(profile).expect("plain data") + "\n"
-}
-
-/// Where the profile of a program is looked for.
-pub(crate) fn place_of(build_id: &str) -> Option<PathBuf> {
-    Some(
-        home::state()
-            .ok()?
-            .join("profiles")
-            .join(format!("{build_id}.json")),
-    )
-}
-
-/// Leaves a copy where `observe` finds it by the program's build ID. That it cannot be kept takes nothing from the profile.
-fn keep(profile: &Profile) {
-    let Some(path) = profile
-        .program()
-        .and_then(|program| place_of(program.build_id.as_deref()?))
-    else {
-        return;
-    };
-    if home::keep(&path, text(profile).as_bytes()).is_ok() {
-        say!("a copy is kept as {}", path.display());
-    }
 }

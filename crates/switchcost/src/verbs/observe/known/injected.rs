@@ -66,7 +66,6 @@ fn injected(
         name,
         points,
         preemption,
-        most_lines: Vec::new(),
     }
 }
 

@@ -45,12 +45,6 @@ impl Programs {
         programs
     }
 
-    /// All programs of which nothing was found yet.
-    pub(super) fn ids(&self) -> impl Iterator<Item = &ProgramId> {
-        let command = self.command.iter().map(|(id, _)| id);
-        self.living.keys().chain(command)
-    }
-
     /// Those of this program. Of one that has ended only its name is left: it is that of the command that was observed; or that of this
     /// command, if it still starts the same program, and no interpreter, whose name says nothing.
     pub(super) fn find(
