@@ -312,29 +312,26 @@ impl Plane {
 
     fn points(&self, chart: &Chart, series: &[Series]) -> Markup {
         let drawn: Vec<&Series> = series.iter().filter(|series| series.is_drawn()).collect();
-        let groups = drawn
-            .iter()
-            .filter(|series| series.look == Look::Bars)
-            .count();
+        let is_bars = |series: &&&Series| series.look == Look::Bars;
+        let groups = drawn.iter().filter(is_bars).count();
         let mut stack = Stack::default();
-        let mut group = 0;
+        let pictures = drawn.iter().enumerate().map(|(place, series)| {
+            let number = number(&drawn, series);
+            match series.look {
+                Look::Bars => {
+                    let group = drawn[..place].iter().filter(is_bars).count();
+                    self.bars(chart, series, number, (group, groups), &mut stack)
+                }
+                Look::Area => self.area(chart, series, number, &mut stack),
+                Look::Range | Look::Band => self.ranges(chart, series),
+                Look::Cloud | Look::Crosses => self.cloud(chart, series, number),
+                Look::Line | Look::Dashed | Look::Dots => self.line(chart, series, number),
+            }
+        });
         html! {
             (self.stretches(&chart.stretches))
             (self.marks(chart))
-            @for series in &drawn {
-                @let number = number(&drawn, series);
-                @match series.look {
-                    Look::Bars => {
-                        @let side = (group, groups);
-                        @let _ = group += 1;
-                        (self.bars(chart, series, number, side, &mut stack))
-                    }
-                    Look::Area => (self.area(chart, series, number, &mut stack)),
-                    Look::Range | Look::Band => (self.ranges(chart, series)),
-                    Look::Cloud | Look::Crosses => (self.cloud(chart, series, number)),
-                    Look::Line | Look::Dashed | Look::Dots => (self.line(chart, series, number)),
-                }
-            }
+            @for picture in pictures { (picture) }
         }
     }
 
@@ -551,21 +548,24 @@ impl Plane {
         marks.sort_by(|a, b| a.0.total_cmp(&b.0));
         // Where the last name of each row ends.
         let mut rows: Vec<f64> = Vec::new();
-        html! {
-            @for (x, mark) in marks {
-                @let name = label(&mark.name);
-                @let half = LETTER * (name.chars().count() + 2) as f64 / 2.0;
-                @let middle = x.clamp(half, (self.width - half).max(half));
-                @let row = rows.iter().position(|end| *end <= middle - half).unwrap_or(rows.len());
-                @let _ = if row == rows.len() { rows.push(0.0) };
-                @let _ = rows[row] = middle + half;
+        let mut drawn = Vec::new();
+        for (x, mark) in marks {
+            let name = label(&mark.name);
+            let half = LETTER * (name.chars().count() + 2) as f64 / 2.0;
+            let middle = x.clamp(half, (self.width - half).max(half));
+            let is_free = |end: &f64| *end <= middle - half;
+            let row = rows.iter().position(is_free).unwrap_or(rows.len());
+            rows.resize(rows.len().max(row + 1), 0.0);
+            rows[row] = middle + half;
+            drawn.push(html! {
                 g {
                     title { (crate::plain::plain(&mark.cause)) }
                     path d={ "M" (px(x)) " 0V" (px(self.height)) } stroke="currentColor" stroke-opacity="0.7" stroke-dasharray="2 3" {}
                     text x=(px(middle)) y=(px(14.0 + LINE * row as f64)) text-anchor="middle" font-size="11" { (name) }
                 }
-            }
+            });
         }
+        html! { @for mark in drawn { (mark) } }
     }
 
     /// Shades the stretches: named ones in alternation, one without a name so that it stands out.

@@ -339,8 +339,11 @@ fn matched_intervals_are_reported_with_what_they_are_of() {
     findings.matched = vec![matched(Outcome::Passed, None)];
     let all = &mut findings.all;
     all.likely_by = Some(KnownBy::Matched);
-    let range = |low, likely, high| Some(Range { low, likely, high });
-    all.direct_share = range(0.030, Some(0.036), 0.042);
+    all.direct_share = Some(Range {
+        low: 0.030,
+        likely: Some(0.036),
+        high: 0.042,
+    });
     let mut answer = |cold: Range, share: Range| {
         findings.all.indirect_share = Some(cold);
         findings.all.share = Some(share);

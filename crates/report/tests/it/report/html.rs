@@ -76,7 +76,7 @@ fn reloads_are_drawn_walk_by_walk_and_by_both_footprints() {
     let html = page(&record(), &findings(reloads()), &[]);
     for figure in ["figure-r1-reload", "figure-r1-footprints-1"] {
         assert!(
-            html.figure_ids().iter().any(|drawn| *drawn == figure),
+            html.figure_ids().contains(&figure),
             "{:?}",
             html.figure_ids()
         );
@@ -106,9 +106,7 @@ fn the_parts_of_a_cost_stand_on_each_other() {
     }
     let html = page(&record(), &findings, &[]);
     assert!(
-        html.figure_ids()
-            .iter()
-            .any(|figure| *figure == "figure-r1-parts-1"),
+        html.figure_ids().contains(&"figure-r1-parts-1"),
         "{:?}",
         html.figure_ids()
     );
@@ -142,9 +140,7 @@ fn only_figures_are_shown_that_the_record_has_data_for() {
     let points = [point(0, 1, vec![]), point(0, 2, vec!["steal"])];
     let html = page(&record, &findings(mechanisms()), &points);
     assert!(
-        html.figure_ids()
-            .iter()
-            .any(|figure| *figure == "figure-r1-samples"),
+        html.figure_ids().contains(&"figure-r1-samples"),
         "{:?}",
         html.figure_ids()
     );

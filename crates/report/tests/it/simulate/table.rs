@@ -440,9 +440,7 @@ fn a_sweep_has_a_row_a_value_or_a_matrix_of_two_fields() {
     };
     let html = switchcost_report::html::render(&[part]);
     assert!(
-        html.figure_ids()
-            .iter()
-            .any(|figure| *figure == "figure-r1-sweep-1-1-l1d-mpki"),
+        html.figure_ids().contains(&"figure-r1-sweep-1-1-l1d-mpki"),
         "{:?}",
         html.figure_ids()
     );
@@ -551,7 +549,7 @@ fn the_page_of_several_orders_has_their_curves() {
     let html = switchcost_report::html::render(&parts);
     for name in ["figure-all-cost-by-quantum", "figure-all-share-by-quantum"] {
         assert!(
-            html.figure_ids().iter().any(|figure| *figure == name),
+            html.figure_ids().contains(&name),
             "{name} of {:?}",
             html.figure_ids()
         );
