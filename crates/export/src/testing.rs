@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use switchcost_record::observation::{
-    Calibration, Cause, Cost, Entry, Load, Observation, Reload, Tasks, Why,
+    Calibration, Cause, Cost, Entry, KnownBy, KnownPoint, KnownReload, Load, Observation, Reload,
+    Tasks, Why,
 };
 use switchcost_units::{Bytes, Nanos};
 
@@ -62,5 +63,20 @@ pub(crate) fn large() -> Observation {
             load(Bytes::mib(64), None, 2.0),
         ],
     });
+    large.known = vec![KnownReload {
+        by: KnownBy::Inject,
+        file: "injection.jsonl".to_owned(),
+        command: Vec::new(),
+        measured_at: String::new(),
+        processes: (1..500).collect(),
+        name: String::new(),
+        points: vec![KnownPoint {
+            away_bytes: Bytes::mib(1),
+            away_ns: Some(Nanos(1_000_000)),
+            ran_ns: Nanos(100_000),
+            cost: cost(1200.0),
+        }],
+        preemption: None,
+    }];
     large
 }
