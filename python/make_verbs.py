@@ -15,7 +15,7 @@ from typing import Any
 
 SCHEMA = "switchcost.flags/1"
 #: How a result is written is settled: the package reads JSON. These print text, or run until they are stopped.
-LEFT_OUT = {"format", "out", "details", "output", "figures", "explain", "live", "listen", "every"}
+LEFT_OUT = {"format", "details", "output", "open", "quiet", "color", "figures", "explain", "live", "listen", "every"}
 #: Its result has another shape.
 LEFT_OUT_OF = {"compare": {"history"}}
 #: Verb, its positional arguments as parameters, what comes back, and what is said about it beyond the program's words.

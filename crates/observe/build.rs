@@ -36,7 +36,7 @@ fn compile(source: &str, object: &PathBuf) -> Result<(), String> {
         "aarch64" => ("arm64", "aarch64-linux-gnu"),
         _ => {
             return Err(format!(
-                "found a build for {machine}, need x86_64 or aarch64"
+                "this machine is {machine}, and only x86_64 and aarch64 are supported"
             ));
         }
     };
@@ -52,7 +52,7 @@ fn compile(source: &str, object: &PathBuf) -> Result<(), String> {
         .arg("-o")
         .arg(object)
         .output()
-        .map_err(|error| format!("found no {clang} ({error}), need it to compile {source}"))?;
+        .map_err(|error| format!("{clang} cannot be run ({error}), which compiles {source}"))?;
     let words = String::from_utf8_lossy(&output.stderr);
     let first = words.lines().next().unwrap_or_default();
     if output.status.success() {

@@ -98,7 +98,7 @@ def test_the_plugin_limits_and_reports(pytester: pytest.Pytester, measurement: s
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider", *([] if is_installed else ["-p", PLUGIN]))
     result.stdout.fnmatch_lines(["*1?? voluntary switches, at most 50 are allowed*"])
     result.stdout.fnmatch_lines(["*assert 1 == 2*"])
-    result.stdout.fnmatch_lines(["found switches(voluntary=50), need max_voluntary or max_involuntary with a whole number"])
+    result.stdout.fnmatch_lines(["switches(voluntary=50) is not a limit; use max_voluntary or max_involuntary with a whole number"])
     assert "pytest_plugin.py" not in result.stdout.str()
     result.stdout.re_match_lines([r".*test_counts: \d+ voluntary, \d+ involuntary; .*"])
     result.assert_outcomes(passed=2, failed=3)

@@ -55,8 +55,8 @@ def test_a_value_is_written_as_the_command_line_has_it(form: _options.Form, valu
 @pytest.mark.parametrize(
     ("form", "value", "sentence"),
     [
-        ("value", 1.5, "found 1.5, need a text, a whole number, a fraction below 1"),
-        ("value", True, "found True"),
+        ("value", 1.5, "1.5 is not a text, a whole number, a fraction below 1"),
+        ("value", True, "True is not"),
         ("commas", ["a,b", "c"], "has a comma, which parts values"),
     ],
 )
@@ -66,9 +66,7 @@ def test_a_value_that_could_be_misread_is_refused(form: _options.Form, value: ob
 
 
 def test_the_programs_refusal_is_the_exception() -> None:
-    with pytest.raises(
-        OptionError, match=r"^invalid value '5' for '--budget <TIME>': found '5', need a time with its unit"
-    ) as refused:
+    with pytest.raises(OptionError, match=r"^--budget: '5' is not a time; write it with its unit") as refused:
         switchcost.measure(budget="5")
     assert refused.value.code == 2
     assert "try '--help'" not in str(refused.value)

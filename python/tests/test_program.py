@@ -82,7 +82,7 @@ def test_another_python_is_refused_before_it_meets_what_it_does_not_know() -> No
     code = "import sys; sys.version_info = (3, 10, 4); sys.version = '3.10.4 (main)'; import switchcost"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=_environment(), check=False)
     assert ran.stderr.splitlines()[-1].endswith(
-        "PythonError: found Python 3.10.4, switchcost needs 3.11 or newer; use another python3"
+        "PythonError: switchcost needs Python 3.11 or newer, and this is 3.10.4; use another python3"
     )
 
 

@@ -76,7 +76,7 @@ def test_a_simulation_has_its_designs_and_its_rows(simulation: switchcost.Simula
     cycles = sum(table.filter(table["design_index"].to_numpy() == 0).column("shared_cycles").to_pylist())
     assert cycles == again.json["designs"][0]["shared"]["cycles"]
     assert again.to_arrow(["interval", "shared_cycles"]).equals(table.select(["interval", "shared_cycles"]))
-    with pytest.raises(OptionError, match="found no column 'cycles', need one of design, segment"):
+    with pytest.raises(OptionError, match="there is no column 'cycles'; use one of design, segment"):
         again.to_arrow(["cycles"])
     total = again.costs_to_arrow().to_pylist()[0]
     assert (total["row"], total["design"], total["cost_cycles"]) == ("total", "mogul-1a", cost.estimate)
@@ -117,7 +117,7 @@ def test_a_comparison_has_the_programs_verdicts(trace: Path, tmp_path: Path) -> 
 def test_a_copy_of_a_record_is_not_compared(measurement: switchcost.Measurement, tmp_path: Path) -> None:
     copy = tmp_path / "copy.jsonl"
     copy.write_bytes(measurement.path.read_bytes())
-    with pytest.raises(OptionError, match="found the same run on both sides"):
+    with pytest.raises(OptionError, match="the same run is given on both sides"):
         switchcost.compare(measurement.path, copy)
 
 
@@ -152,7 +152,7 @@ def test_a_truncated_record_is_refused_or_told(kind: str, length: int, tmp_path:
     if kind == "measurement" and length == -1:
         assert "cut-line" in {flag["name"] for flag in switchcost.read(cut).json["flags"]}
         return
-    with pytest.raises(RecordError, match="need|is no|damaged|ends") as refused:
+    with pytest.raises(RecordError, match="need|is no|not a trace|damaged|ends") as refused:
         switchcost.read(cut)
     assert "subprocess" not in str(refused.value)
 

@@ -165,7 +165,7 @@ def test_a_pattern_in_an_address_names_its_files(traces: list[Path], tmp_path: P
     pytest.importorskip("fsspec")
     table = {"traces": f"file://{traces[0].parent}/walks-*.sct", "design": "mogul-1a", "store": str(tmp_path)}
     assert [Path(path).name for path in Plan.of(table, "here").traces] == [path.name for path in traces]
-    with pytest.raises(PlanError, match="found no file for the trace file:"):
+    with pytest.raises(PlanError, match="no file for the trace file:"):
         Plan.of({**table, "traces": f"file://{tmp_path}/*.sct"}, "here")
 
 
@@ -240,10 +240,10 @@ def test_how_long_it_takes_is_known_when_a_task_is_done(
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("desing = 1", "found 'desing' in .*plan.toml, need one of traces, design, .*; did you mean design"),
-        ("interval = '10'", "found '10' for interval in .*, need a whole number from 1 on"),
-        ("user-only = 1", "found 1 for user-only in .*, need true or false"),
-        ("memory = '2 GB'", "found '2 GB' for memory"),
+        ("desing = 1", "unknown 'desing' in .*plan.toml; use one of traces, design, .*; did you mean design"),
+        ("interval = '10'", "'10' for interval in .* is not a whole number from 1 on"),
+        ("user-only = 1", "1 for user-only in .* is not true or false"),
+        ("memory = '2 GB'", "'2 GB' for memory"),
         ("intervals = ", "plan.toml is no TOML"),
     ],
 )
@@ -255,13 +255,13 @@ def test_a_plan_with_a_mistake_is_refused(traces: list[Path], tmp_path: Path, li
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ({"traces": "none.sct"}, "found no file for the trace none.sct"),
-        ({"traces": "none*.sct"}, "found no file for the trace"),
+        ({"traces": "none.sct"}, "no file for the trace none.sct"),
+        ({"traces": "none*.sct"}, "no file for the trace"),
         ({"design": "host"}, "found the design host in .*, which is another on each machine"),
         ({"design": "none.toml"}, "the design .*none.toml cannot be read"),
-        ({"vary": "L1D.size"}, "found 'L1D.size' for vary, need LEVEL.FIELD=LIST"),
-        ({"design": []}, "found no design in here"),
-        ({"store": None}, "found None for store"),
+        ({"vary": "L1D.size"}, "'L1D.size' for vary is not LEVEL.FIELD=LIST"),
+        ({"design": []}, "there is no design in here"),
+        ({"store": None}, "None for store"),
     ],
 )
 def test_what_a_plan_cannot_do_is_said(traces: list[Path], tmp_path: Path, words: dict[str, object], sentence: str) -> None:

@@ -396,7 +396,7 @@ pub struct ShownGrowths {
 
 impl Comparison {
     /// A comparison of `pairs`, of which `compared` have a verdict, without the parts that only some kinds of records have.
-    pub fn of(
+    pub fn new(
         basis: Basis,
         (pairs, compared): (Vec<Pair>, usize),
         run_spread: Option<RunSpread>,
@@ -488,7 +488,7 @@ fn compare_at(
         calls,
         hertz,
         run_spread_across_cpus: spreads.across_cpus,
-        ..Comparison::of(
+        ..Comparison::new(
             Basis::Runs,
             judged,
             spreads.on_one_cpu.or(spreads.across_cpus),
@@ -520,7 +520,7 @@ impl RunSpreads {
         }
     }
 
-    fn of_number(&self, number: &Number<'_, '_>) -> RunSpread {
+    fn number_spread(&self, number: &Number<'_, '_>) -> RunSpread {
         let assumed = RunSpread {
             share: number.0.assumed_spread(number.1),
             origin: Origin::Assumed,
@@ -571,7 +571,7 @@ fn judge_numbers(
     let candidate = |number: &Number<'_, '_>| {
         number
             .0
-            .candidate(number.1, request.confidence, spreads.of_number(number))
+            .candidate(number.1, request.confidence, spreads.number_spread(number))
     };
     (
         candidate::judge(numbers.iter().map(candidate).collect(), request),

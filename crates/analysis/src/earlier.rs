@@ -57,7 +57,7 @@ struct Cost {
 
 impl<'a> EarlierRecords<'a> {
     /// Begins a collection for the run with this header, whose host must not be redacted.
-    pub fn before(this: &'a Header) -> EarlierRecords<'a> {
+    pub fn new(this: &'a Header) -> EarlierRecords<'a> {
         let cases = vec![Vec::new(); this.plan.cases.len()];
         EarlierRecords {
             this,

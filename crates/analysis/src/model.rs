@@ -68,12 +68,12 @@ impl LinePrices {
     pub(crate) fn new(prices: &Prices) -> LinePrices {
         // What is not distinguishable from 0 is 0; of arrays that drive themselves out there is no more to see.
         LinePrices([
-            Table::of(prices, |price| price.low_ns.max(0.0)),
-            Table::of(
+            Table::new(prices, |price| price.low_ns.max(0.0)),
+            Table::new(
                 prices,
                 |price| if price.low_ns > 0.0 { price.ns } else { 0.0 },
             ),
-            Table::of(prices, |price| price.high_ns.max(0.0)),
+            Table::new(prices, |price| price.high_ns.max(0.0)),
         ])
     }
 

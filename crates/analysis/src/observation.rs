@@ -5,8 +5,6 @@
 //! known if calls of the program were traced (`matched.rs`), or if `inject` has measured it.
 
 mod advice;
-#[cfg(test)]
-mod advice_tests;
 mod calibration;
 mod cause_costs;
 mod cost;
@@ -52,7 +50,7 @@ pub use processes::{NO_BOUND, ProcessFinding, RuntimeThreads};
 pub use spread::{Bin, Spread, spread};
 pub use stacks::{Stack, stacks};
 pub use stretches::{Stretch, stretches};
-pub use sums::{LabelSum, Times, by_label, off_times, wait_times};
+pub use sums::{LabelSum, Times, off_times, sum_by_label, wait_times};
 pub use waiting::{Waiting, waiting};
 pub use waits::KeptWaitingFinding;
 
@@ -129,9 +127,9 @@ pub struct CauseFinding {
 /// Analyses an observation.
 pub fn analyse(observation: &Observation) -> Findings {
     let seconds = observation.window_ns.0 as f64 / 1e9;
-    let names = pools::Names::of(observation);
+    let names = pools::Names::new(observation);
     let priced = Priced::new(observation, &names);
-    let all = processes::all(&priced);
+    let all = processes::sum_all(&priced);
     let processes = processes::find(&priced);
     let causes = causes(observation, &names);
     let neighbours = neighbours::find(observation);
@@ -171,8 +169,8 @@ pub fn analyse(observation: &Observation) -> Findings {
         own_ns_a_switch: own
             .filter(|own| own.switches > 0)
             .map(|own| own.kernel_ns.0 as f64 / own.switches as f64),
-        names: processes::by_name(&priced),
-        threads: processes::by_thread(&priced),
+        names: processes::group_by_name(&priced),
+        threads: processes::group_by_thread(&priced),
         runtimes: processes::threads_by_runtime(&priced),
         groups: processes::findings_by_group(&priced),
         processes,

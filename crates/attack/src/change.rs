@@ -285,7 +285,7 @@ fn parquet(change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Chang
 
 /// A byte of a record's head or body, or of a column of a chunk as it is unpacked; a piece may be a whole record.
 fn trace(change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Vec<u8>> {
-    let mut trace = Records::of(file);
+    let mut trace = Records::parse(file);
     let at = random.random_range(0..trace.records.len());
     if change == Change::Piece && random.random_bool(0.2) {
         let record = trace.records.remove(at);

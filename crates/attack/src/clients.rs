@@ -64,7 +64,7 @@ impl Kind for Clients {
             "{made}/run.json",
         ];
         let words = words.map(str::to_owned);
-        let running = Run::of(place, &words).start();
+        let running = Run::new(place, &words).start();
         let Some(address) = address(place, &running) else {
             return Ok(Outcome::Untried(format!(
                 "it does not listen here: {}",
@@ -246,7 +246,7 @@ fn end(place: &Place, running: Running<'_>) -> Result<(), String> {
     }
     judge::is_tidy(place, &place.bystander()?)?;
     let words = ["report", "{made}/run.json"].map(str::to_owned);
-    let read = Run::of(place, &words).whole();
+    let read = Run::new(place, &words).whole();
     if matches!(read.code(), Some(0 | 3)) {
         Ok(())
     } else {

@@ -93,7 +93,7 @@ impl Kind for Environments {
         } else {
             whole.hidden()
         };
-        let judged = judge::after(verb, place, &whole, &ran, &bystander);
+        let judged = judge::judge_run(verb, place, &whole, &ran, &bystander);
         Ok(judged
             .and_then(|()| is_as_promised(place, environment, &whole, &ran))
             .into())

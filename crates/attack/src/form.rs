@@ -69,7 +69,7 @@ const INDEX_SUMS: usize = 48;
 const INDEX_ENTRY: usize = 32;
 
 impl Records {
-    pub(crate) fn of(file: &[u8]) -> Records {
+    pub(crate) fn parse(file: &[u8]) -> Records {
         let (magic, mut rest) = file.split_at(MAGIC_BYTES);
         let mut records = Vec::new();
         while let Some((head, behind)) = rest.split_at_checked(HEAD_BYTES) {
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(sealed_simulation(simulation.clone()), simulation);
         for name in ["trace-3-shapes.sctrace", "trace-3-marks.sctrace"] {
             let trace = sample(&format!("crates/trace/tests/samples/{name}"));
-            assert_eq!(Records::of(&trace).sealed(), trace);
+            assert_eq!(Records::parse(&trace).sealed(), trace);
         }
     }
 
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_chunk_has_eight_columns() {
-        let trace = Records::of(&sample("crates/trace/tests/samples/trace-3-shapes.sctrace"));
+        let trace = Records::parse(&sample("crates/trace/tests/samples/trace-3-shapes.sctrace"));
         let chunk = trace
             .records
             .iter()

@@ -168,7 +168,7 @@ impl Kind for Injections {
                 Outcome::Untried("the call was not made as often".to_owned())
             }));
         }
-        let judged = judge::after(verb, place, &whole, &ran, &bystander)
+        let judged = judge::judge_run(verb, place, &whole, &ran, &bystander)
             .and_then(|()| is_explained(call, on, &ran));
         Ok(judged.into())
     }

@@ -26,20 +26,11 @@ pub(crate) fn is_orderly(ran: &Ran) -> Result<(), String> {
 
 /// Who fails says what is wrong and what to do, on standard error; `trace check` says it as its result.
 pub(crate) fn is_explained(ran: &Ran) -> Result<(), String> {
-    let has_remedy = |line: &str| {
-        ["need ", "; ", "lists the fields"]
-            .iter()
-            .any(|mark| line.contains(mark))
-    };
-    let is_reason = |line: &str| line.contains("switchcost: ") && has_remedy(line);
+    let has = |start: &str| ran.stderr.lines().any(|line| line.starts_with(start));
     let is_reported = match ran.code() {
         _ if is_of_command(ran) => true,
-        Some(1) => ran.stderr.lines().any(is_reason),
-        Some(2) => ran
-            .stderr
-            .lines()
-            .any(|line| is_reason(line) || line.starts_with("error: ")),
-        Some(5) => ran.stderr.lines().any(is_reason) || ran.stdout.contains("need "),
+        Some(5) if ran.stdout.contains("; ") => true,
+        Some(1 | 2 | 5) => has("error: ") && has("hint: "),
         _ => true,
     };
     if is_reported {
@@ -71,7 +62,7 @@ pub(crate) fn is_tidy(place: &Place, bystander: &Condition) -> Result<(), String
 }
 
 /// All of it, for a verb that ended by itself.
-pub(crate) fn after(
+pub(crate) fn judge_run(
     verb: &Verb,
     place: &Place,
     whole: &Whole,

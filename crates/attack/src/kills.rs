@@ -115,7 +115,7 @@ impl Kind for Kills {
         };
         let ran = running.end(longest);
         if kill.victim == Victim::Child || ran.code() == Some(whole.code) {
-            return Ok(judge::after(verb, place, &whole, &ran, &bystander).into());
+            return Ok(judge::judge_run(verb, place, &whole, &ran, &bystander).into());
         }
         let judged = is_ended_by(kill, &ran).and_then(|()| judge::is_tidy(place, &bystander));
         let judged = judged.and_then(|()| verb.check_made(place, &whole, false));

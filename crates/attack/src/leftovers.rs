@@ -86,7 +86,7 @@ pub(crate) struct Condition {
 }
 
 impl Condition {
-    pub(crate) fn of(pid: u32) -> Result<Condition, String> {
+    pub(crate) fn read(pid: u32) -> Result<Condition, String> {
         let read = |file: &str| {
             fs::read_to_string(format!("/proc/{pid}/{file}"))
                 .map_err(|error| format!("the process beside it: {error}"))

@@ -116,7 +116,7 @@ fn run(place: &Place, words: &[String], file: &str) -> Ran {
         .collect();
     Run {
         memory_mib: Some(MEMORY_MIB),
-        ..Run::of(place, &words)
+        ..Run::new(place, &words)
     }
     .whole()
 }

@@ -76,7 +76,7 @@ impl Place {
 
     /// How the process that has nothing to do with it is to be found.
     pub(crate) fn bystander(&self) -> Result<Condition, String> {
-        Condition::of(self.bystander.id())
+        Condition::read(self.bystander.id())
     }
 
     /// Empties all but the inputs.

@@ -108,7 +108,7 @@ fn read(place: &Place, row: &Read, kind: &str) -> Result<Outcome, String> {
         .and_then(|()| plant(at, &fs::read(place.expanded(&row.like))?, kind, &secret));
     planted.map_err(|error| format!("failed to plant {}: {error}", at.display()))?;
     let bystander = place.bystander()?;
-    let ran = Run::of(place, &row.words).whole();
+    let ran = Run::new(place, &row.words).whole();
     // What was planted in TMPDIR is not ours to remove; records that the state does not take stay there.
     for folder in place
         .temporary()
@@ -152,7 +152,7 @@ fn execute(place: &Place, row: &Executed, kind: &str) -> Result<Outcome, String>
             )
         });
     planted.map_err(|error| format!("failed to plant {at}: {error}"))?;
-    let mut run = Run::of(place, &row.words);
+    let mut run = Run::new(place, &row.words);
     run.set = vec![(
         "PATH".to_owned(),
         "{scratch}/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_owned(),
@@ -179,7 +179,7 @@ fn execute(place: &Place, row: &Executed, kind: &str) -> Result<Outcome, String>
 }
 
 fn keep(place: &Place, row: &Kept) -> Result<Outcome, String> {
-    let mut run = Run::of(place, &row.words);
+    let mut run = Run::new(place, &row.words);
     run.wrap = UMASK.map(str::to_owned).into();
     run.unset = &row.unset;
     let ran = run.whole();

@@ -56,7 +56,7 @@ pub(crate) struct Ran {
 }
 
 impl<'a> Run<'a> {
-    pub(crate) fn of(place: &'a Place, words: &'a [String]) -> Run<'a> {
+    pub(crate) fn new(place: &'a Place, words: &'a [String]) -> Run<'a> {
         Run {
             place,
             words,
@@ -76,7 +76,7 @@ impl<'a> Run<'a> {
 
     pub(crate) fn start(&self) -> Running<'a> {
         let mut command = self.command();
-        let terminal = self.is_on_terminal.then(|| Terminal::of(&mut command));
+        let terminal = self.is_on_terminal.then(|| Terminal::new(&mut command));
         if terminal.is_none() {
             let file =
                 |name: &str| File::create(self.place.path(name)).expect("room for what it says");

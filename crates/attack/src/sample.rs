@@ -86,7 +86,7 @@ fn fill(place: &Place) -> Result<(), String> {
 
 fn make(place: &Place, words: &[&str]) -> Result<(), String> {
     let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-    let ran = Run::of(place, &words).whole();
+    let ran = Run::new(place, &words).whole();
     match ran.code() {
         Some(0) => Ok(()),
         _ => Err(format!("failed to prepare inputs: {}", ran.reported())),

@@ -143,7 +143,7 @@ pub(crate) struct Client {
     pub(crate) count: usize,
     #[serde(default)]
     pub(crate) sends: String,
-    #[serde(default = "once")]
+    #[serde(default = "default_once")]
     pub(crate) repeat: usize,
     pub(crate) every_ms: Option<u64>,
     #[serde(default)]
@@ -154,7 +154,7 @@ pub(crate) struct Client {
     pub(crate) answers: Vec<String>,
 }
 
-fn once() -> usize {
+fn default_once() -> usize {
     1
 }
 

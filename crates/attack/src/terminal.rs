@@ -25,7 +25,7 @@ pub(crate) struct Terminal {
 
 impl Terminal {
     /// One that the command will have.
-    pub(crate) fn of(command: &mut Command) -> Terminal {
+    pub(crate) fn new(command: &mut Command) -> Terminal {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
         grantpt(&master)
             .and_then(|()| unlockpt(&master))

@@ -45,7 +45,7 @@ impl Verb {
         Run {
             memory_mib: self.memory_mib,
             is_on_terminal: self.terminal,
-            ..Run::of(place, &self.words)
+            ..Run::new(place, &self.words)
         }
     }
 
@@ -149,7 +149,7 @@ fn check(
 fn is_read(place: &Place, verb: &[&str], path: &Path) -> Result<(), String> {
     let mut words: Vec<String> = verb.iter().map(|&word| word.to_owned()).collect();
     words.push(path.display().to_string());
-    let ran = Run::of(place, &words).whole();
+    let ran = Run::new(place, &words).whole();
     let is_cut = ran.code() == Some(5) && ran.stdout.contains("before it can be used");
     match ran.code() {
         Some(0 | 3) => Ok(()),

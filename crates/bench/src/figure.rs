@@ -342,7 +342,7 @@ mod tests {
 
     fn rows(figures: Vec<Figure>, setup: Vec<&'static str>) -> Vec<(String, Option<bool>)> {
         let folder = tempfile::tempdir().expect("a folder");
-        let shell = Shell::in_folder(folder.path()).expect("a folder");
+        let shell = Shell::new(folder.path()).expect("a folder");
         let table = Table {
             setup,
             rounds: 3,

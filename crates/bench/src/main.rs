@@ -165,7 +165,7 @@ fn run() -> io::Result<()> {
     }
     let arguments = Arguments::parse();
     let temporary = tempfile::tempdir()?;
-    let shell = Shell::in_folder(arguments.keep.as_deref().unwrap_or(temporary.path()))?;
+    let shell = Shell::new(arguments.keep.as_deref().unwrap_or(temporary.path()))?;
     println!("{}\n", shell.describe());
     let parts = match arguments.only.is_empty() {
         true => Part::value_variants(),

@@ -35,7 +35,7 @@ pub(crate) struct Run {
 
 impl Shell {
     /// The programs are those beside this one.
-    pub(crate) fn in_folder(folder: &Path) -> io::Result<Shell> {
+    pub(crate) fn new(folder: &Path) -> io::Result<Shell> {
         fs::create_dir_all(folder)?;
         let programs = std::env::current_exe()?.with_file_name("");
         let before = std::env::var_os("PATH").unwrap_or_default();

@@ -61,12 +61,12 @@ impl Command {
         let found = self.find(program).and_then(|path| match path.metadata() {
             Ok(facts) if facts.is_file() => Ok(path),
             Ok(_) => Err(unfit(
-                format!("{}, which is no file", path.display()),
-                "a program",
+                format!("{} is no file", path.display()),
+                "name a program",
             )),
             Err(error) => Err(unfit(
-                format!("no usable file {} ({error})", path.display()),
-                "a program that is there",
+                format!("{}: {error}", path.display()),
+                "name a program that is there",
             )),
         });
         found.map_err(|Unfit { reason, need }| CaptureError::Unfit {
@@ -113,8 +113,8 @@ impl Command {
             .find(is_program)
             .ok_or_else(|| {
                 unfit(
-                    format!("no program '{}' in PATH", program.to_string_lossy()),
-                    "one that is there, or its whole path",
+                    format!("{} is not in PATH", program.to_string_lossy()),
+                    "check PATH, or give the full path",
                 )
             })
     }
@@ -145,21 +145,20 @@ fn gives_rights(mode: u32, user: u32, group: u32, users: [u32; 2], groups: [u32;
 
 fn check_file(path: &Path, interpreters: u32) -> Result<(), Unfit> {
     let shown = path.display();
-    let facts = path.metadata().map_err(|error| {
-        unfit(
-            format!("no usable file {shown} ({error})"),
-            "a program that is there",
-        )
-    })?;
+    let facts = path
+        .metadata()
+        .map_err(|error| unfit(format!("{shown}: {error}"), "name a program that is there"))?;
     if !facts.is_file() {
-        return Err(unfit(format!("{shown}, which is no file"), "a program"));
+        return Err(unfit(format!("{shown} is no file"), "name a program"));
     }
     let users = [getuid().as_raw(), geteuid().as_raw()];
     let groups = [getgid().as_raw(), getegid().as_raw()];
     if gives_rights(facts.mode(), facts.uid(), facts.gid(), users, groups) {
         return Err(unfit(
-            format!("the set-user-ID or set-group-ID program {shown}"),
-            "one without special rights: a traced program has none; trace as root, or trace a copy of the file",
+            format!(
+                "{shown} has the set-user-ID or set-group-ID bit, and a traced program gets no special rights"
+            ),
+            "trace as root, or trace a copy of the file",
         ));
     }
     let mut start = [0; 256];
@@ -167,14 +166,14 @@ fn check_file(path: &Path, interpreters: u32) -> Result<(), Unfit> {
         .and_then(|mut file| file.read(&mut start))
         .map_err(|error| {
             unfit(
-                format!("the unreadable file {shown} ({error})"),
-                "read permission on it",
+                format!("{shown} cannot be read: {error}"),
+                "ask its owner for the right to read it (chmod a+r)",
             )
         })?;
     if facts.mode() & 0o111 == 0 {
         return Err(unfit(
-            format!("{shown}, which may not be executed"),
-            "execute permission on it (chmod +x)",
+            format!("{shown} may not be executed"),
+            "give it execute permission (chmod +x)",
         ));
     }
     check_start(&start[..bytes], path, interpreters)
@@ -193,28 +192,28 @@ fn check_start(start: &[u8], path: &Path, interpreters: u32) -> Result<(), Unfit
             .unwrap_or_default();
         if interpreters == 0 || interpreter.is_empty() {
             return Err(unfit(
-                format!("the script {shown} without an interpreter"),
-                "one behind its #!",
+                format!("the script {shown} has no interpreter"),
+                "name one after its #!",
             ));
         }
         return check_file(Path::new(OsStr::from_bytes(interpreter)), interpreters - 1);
     }
     if !start.starts_with(b"\x7fELF") {
         return Err(unfit(
-            format!("{shown}, which is neither an ELF file nor a script with #!"),
-            "a program",
+            format!("{shown} is neither an ELF file nor a script with #!"),
+            "name a program",
         ));
     }
     if start.starts_with(ELF_32) {
         return Err(unfit(
-            format!("{shown}, a program of 32 bits"),
-            "a 64-bit x86 program",
+            format!("{shown} is a program of 32 bits"),
+            "name a 64-bit x86 program",
         ));
     }
     if !start.starts_with(ELF_64_LITTLE_ENDIAN) || start.get(18..20) != Some(&X86_64) {
         return Err(unfit(
-            format!("{shown}, a program for another kind of processor"),
-            "a 64-bit x86 program",
+            format!("{shown} is for another kind of processor"),
+            "name a 64-bit x86 program",
         ));
     }
     Ok(())

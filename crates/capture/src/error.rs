@@ -3,14 +3,14 @@ use std::process::ExitStatus;
 
 use crate::decode::{DecodeError, Stopped};
 
-/// Why programs could not be captured. Follows "failed to capture: " in a message.
+/// Why programs could not be captured.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// No command was given.
-    #[error("found no command, need at least one; put it behind `--`")]
+    #[error("no command is given; put it after `--`")]
     NoCommand,
     /// The frontend cannot run this program.
-    #[error("found {reason} in the command '{command}', need {need}")]
+    #[error("the command '{command}' cannot be traced: {reason}; {need}")]
     Unfit {
         /// The command as it was given.
         command: String,
@@ -21,8 +21,8 @@ pub enum CaptureError {
     },
     /// The frontend gave up before the program ran.
     #[error(
-        "found no traced program behind the command '{command}' ({status}), need one that Valgrind can run; \
-         see its message, and try `valgrind --tool=none {command}`"
+        "no traced program came of the command '{command}' ({status}); see its message, and try `valgrind --tool=none \
+         {command}`"
     )]
     NotStarted {
         /// The command as it was given.
@@ -32,8 +32,7 @@ pub enum CaptureError {
     },
     /// The frontend neither ran the program nor gave up.
     #[error(
-        "found the command '{command}' not yet running after a minute, need it sooner; \
-         try `valgrind --tool=none {command}`"
+        "the command '{command}' does not run yet after a minute; try `valgrind --tool=none {command}`"
     )]
     SlowStart {
         /// The command as it was given.
@@ -41,24 +40,22 @@ pub enum CaptureError {
     },
     /// More tasks at once than slots.
     #[error(
-        "found more than {} tasks at once, need no more; trace fewer processes and threads",
+        "more than {} tasks run at once, too many to trace; trace fewer processes and threads",
         crate::ring::SLOTS
     )]
     TooManyTasks,
     /// The output of the tool is invalid.
-    #[error(
-        "found a damaged stream of events: {0}; this is an error of switchcost, please report it"
-    )]
+    #[error("the stream of events is damaged: {0}; this is a bug of switchcost, please report it")]
     Decode(#[from] DecodeError),
     /// The kernel does not notify tasks of preemptions.
     #[error(
-        "found no way to see preemptions (rseq: {0}), need the kernel's restartable sequences for the order as-run; \
-         trace with --order scheduled, or on a kernel with CONFIG_RSEQ (4.18 or newer) that lets this user call rseq"
+        "preemptions cannot be seen here (rseq: {0}), which the order as-run needs; use --order scheduled, or a kernel with \
+         CONFIG_RSEQ (4.18 or newer) that lets this user call rseq"
     )]
     NoPreemption(io::Error),
     /// A task got away from the CPU that all share.
     #[error(
-        "found a task on CPU {other}, need all on CPU {cpu} for the order as-run; trace with --order scheduled, or without \
+        "a task runs on CPU {other}, but with the order as-run all must stay on CPU {cpu}; use --order scheduled, or leave out \
          what moves it (such as taskset)"
     )]
     OtherCpu {
@@ -68,16 +65,16 @@ pub enum CaptureError {
         other: u64,
     },
     /// No CPU to run on.
-    #[error("found no CPU that this process may run on, need one; name it with --cpu")]
+    #[error("there is no CPU that this process may run on; name one with --cpu")]
     NoCpu,
     /// An error of the guest of a whole system.
     #[error(transparent)]
     Guest(#[from] crate::guest_error::GuestError),
     /// The kernel refused an operation.
     #[error(
-        "found no way to go on ({error}), {remedy}",
+        "tracing broke off: {error}; {remedy}",
         error = .0,
-        remedy = switchcost_remedies::start_remedy(.0, "need working memory files, pipes and /proc")
+        remedy = switchcost_remedies::start_remedy(.0, "memory files, pipes and /proc must work here")
     )]
     System(#[from] io::Error),
 }
@@ -117,17 +114,16 @@ mod tests {
                     command: command(),
                     status: ExitStatus::from_raw(1 << 8),
                 },
-                "found no traced program behind the command 'prog -x' (exit status: 1), need one that Valgrind can run; \
-                 see its message, and try `valgrind --tool=none prog -x`",
+                "no traced program came of the command 'prog -x' (exit status: 1); see its message, and try `valgrind \
+                 --tool=none prog -x`",
             ),
             (
                 CaptureError::SlowStart { command: command() },
-                "found the command 'prog -x' not yet running after a minute, need it sooner; \
-                 try `valgrind --tool=none prog -x`",
+                "the command 'prog -x' does not run yet after a minute; try `valgrind --tool=none prog -x`",
             ),
             (
                 CaptureError::TooManyTasks,
-                "found more than 2048 tasks at once, need no more; trace fewer processes and threads",
+                "more than 2048 tasks run at once, too many to trace; trace fewer processes and threads",
             ),
             (
                 DecodeError {
@@ -136,38 +132,36 @@ mod tests {
                     problem: Problem::Short,
                 }
                 .into(),
-                "found a damaged stream of events: buffer 3, word 17: found a record cut short; this is an error of \
-                 switchcost, please report it",
+                "the stream of events is damaged: buffer 3, word 17: found a record cut short; this is a bug of switchcost, \
+                 please report it",
             ),
             (
                 CaptureError::NoPreemption(io::Error::from_raw_os_error(38)),
-                "found no way to see preemptions (rseq: Function not implemented (os error 38)), need the kernel's \
-                 restartable sequences for the order as-run; trace with --order scheduled, or on a kernel with \
-                 CONFIG_RSEQ (4.18 or newer) that lets this user call rseq",
+                "preemptions cannot be seen here (rseq: Function not implemented (os error 38)), which the order as-run needs; \
+                 use --order scheduled, or a kernel with CONFIG_RSEQ (4.18 or newer) that lets this user call rseq",
             ),
             (
                 CaptureError::OtherCpu { cpu: 1, other: 0 },
-                "found a task on CPU 0, need all on CPU 1 for the order as-run; trace with --order scheduled, or without \
+                "a task runs on CPU 0, but with the order as-run all must stay on CPU 1; use --order scheduled, or leave out \
                  what moves it (such as taskset)",
             ),
             (
                 CaptureError::NoCpu,
-                "found no CPU that this process may run on, need one; name it with --cpu",
+                "there is no CPU that this process may run on; name one with --cpu",
             ),
             (
                 io::Error::from_raw_os_error(24).into(),
-                "found no way to go on (Too many open files (os error 24)), need one more open file than this process may have; \
-                 raise the limit: ulimit -n 4096, and to make it last nofile in /etc/security/limits.d",
+                "tracing broke off: Too many open files (os error 24); raise the limit on this process's open files: ulimit -n \
+                 4096, and to make it last nofile in /etc/security/limits.d",
             ),
             (
                 io::Error::from_raw_os_error(27).into(),
-                "found no way to go on (File too large (os error 27)), need memory that processes share, which counts as a file, \
-                 to be longer than files may be; raise the limit: ulimit -f unlimited, and to make it last fsize in \
-                 /etc/security/limits.d",
+                "tracing broke off: File too large (os error 27); raise the limit on the length of files, as which shared \
+                 memory counts: ulimit -f unlimited, and to make it last fsize in /etc/security/limits.d",
             ),
             (
                 io::Error::from_raw_os_error(38).into(),
-                "found no way to go on (Function not implemented (os error 38)), need working memory files, pipes and /proc",
+                "tracing broke off: Function not implemented (os error 38); memory files, pipes and /proc must work here",
             ),
         ];
         for (error, text) in expected {

@@ -3,13 +3,12 @@ use std::path::PathBuf;
 
 use crate::tool::ToolError;
 
-/// Why there is no guest, or why it failed. Follows "failed to capture: " in a message.
+/// Why there is no guest, or why it failed.
 #[derive(Debug, thiserror::Error)]
 pub enum GuestError {
     /// The plugin and the first process have not been built.
     #[error(
-        "found no plugin for QEMU in {}, need the one that belongs to switchcost; run `make build` (or `make install`), or name its \
-         folder in SWITCHCOST_QEMU_DIR",
+        "the plugin for QEMU is not in {}; run `make build` (or `make install`), or name its folder in SWITCHCOST_QEMU_DIR",
         shown(.0)
     )]
     NotBuilt(Vec<PathBuf>),
@@ -21,7 +20,8 @@ pub enum GuestError {
     OtherProcessor(#[from] ToolError),
     /// There is no QEMU.
     #[error(
-        "found no working {program} ({error}), need QEMU 7.2, or 9 or newer, for x86; apt-get install qemu-system-x86 (make setup does)"
+        "{program} does not work ({error}); install QEMU 7.2, or 9 or newer, for x86: apt-get install qemu-system-x86 (make \
+         setup does)"
     )]
     NoQemu {
         /// What was tried.
@@ -31,20 +31,20 @@ pub enum GuestError {
     },
     /// There is no kernel.
     #[error(
-        "found no kernel image (vmlinuz*) in {}, need one for the guest; name an image or a package: \
-         --kernel linux-image-cloud-amd64 (make setup fetches that)",
+        "no kernel image (vmlinuz*) is in {}; name an image or a package: --kernel linux-image-cloud-amd64 (make setup fetches \
+         that)",
         shown(.0)
     )]
     NoKernel(Vec<PathBuf>),
     /// The named image is no file, and cannot be a package.
     #[error(
-        "found no file '{path}', need a kernel image or the name of a package of Debian's: --kernel linux-image-cloud-amd64",
+        "no file '{path}'; name a kernel image or a package of Debian's: --kernel linux-image-cloud-amd64",
         path = .0.display()
     )]
     NoImage(PathBuf),
     /// The package manager has no such kernel.
     #[error(
-        "found no kernel in package '{name}' ({why}), need an image or a package of Debian's: --kernel linux-image-cloud-amd64"
+        "no kernel in package '{name}' ({why}); name an image or a package of Debian's: --kernel linux-image-cloud-amd64"
     )]
     Package {
         /// As it was given.
@@ -54,14 +54,15 @@ pub enum GuestError {
     },
     /// The kernel lacks information that is needed.
     #[error(
-        "found {0}, need one with BTF (CONFIG_DEBUG_INFO_BTF) and /proc/kallsyms; Debian's have both: --kernel linux-image-cloud-amd64"
+        "the kernel image cannot be used: {0}; use one with BTF (CONFIG_DEBUG_INFO_BTF) and /proc/kallsyms, such as Debian's: \
+         --kernel linux-image-cloud-amd64"
     )]
     Kernel(String),
     /// More commands than a guest can start.
-    #[error("found {0} commands, need at most 64 in a guest; trace fewer")]
+    #[error("{0} commands are too many for a guest, which starts 64; trace fewer")]
     Commands(usize),
     /// A file that a command needs.
-    #[error("found no usable file {path} ({error}), need it in the guest; name one that is there", path = .path.display())]
+    #[error("the file {path} cannot be used in the guest ({error}); name one that is there", path = .path.display())]
     File {
         /// Where it should be.
         path: PathBuf,
@@ -69,7 +70,7 @@ pub enum GuestError {
         error: io::Error,
     },
     /// A library of a program.
-    #[error("found no library {library} for {program}, need all that it is linked with; install it", program = .program.display())]
+    #[error("the library {library} of {program} is missing; install it", program = .program.display())]
     Library {
         /// What needs it.
         program: PathBuf,
@@ -77,7 +78,7 @@ pub enum GuestError {
         library: String,
     },
     /// What runs a script.
-    #[error("found no {interpreter}, which is to run the script {script}, need it in the guest; install it", script = .script.display())]
+    #[error("{interpreter}, which runs the script {script}, is missing; install it", script = .script.display())]
     Interpreter {
         /// What its first line asks for.
         interpreter: String,
@@ -86,24 +87,23 @@ pub enum GuestError {
     },
     /// A device file of this machine.
     #[error(
-        "found the device {path} among the arguments, need files: the guest has none of this machine's devices; trace without --system",
+        "{path} is a device, and the guest has none of this machine's; name files, or trace without --system",
         path = .0.display()
     )]
     Device(PathBuf),
     /// The guest did not get as far as its programs.
-    #[error("found the guest still booting after three minutes, need it sooner; try another --kernel or --append{}", last(.0))]
+    #[error("the guest did not finish booting within 3 minutes{}; try another --kernel or --append", last(.0))]
     SlowBoot(String),
     /// The guest does not do anything any more.
-    #[error("found no instruction executed by the guest for two minutes, need it to go on{}", last(.0))]
+    #[error("the guest executed no instruction for two minutes{}; run it again, or try another --kernel", last(.0))]
     Hung(String),
     /// QEMU does not accept our plugin.
     #[error(
-        "found a QEMU that does not take the plugin ({0}), need one with an interface that there is a plugin \
-         for: 7.2, or 9 to 11.1; put the folder of such a qemu-system-x86_64 first in PATH"
+        "this version of QEMU is not supported ({0}); put a qemu-system-x86_64 of 7.2, or 9 to 11.1, first in PATH"
     )]
     Interface(String),
     /// QEMU ended before the programs did.
-    #[error("found the guest ended before its programs ({status}), need it to run to their end; {}", last_or_advice(.said))]
+    #[error("the guest ended before its programs ({status}); {}", last_or_advice(.said))]
     Died {
         /// How QEMU ended.
         status: std::process::ExitStatus,
@@ -112,16 +112,16 @@ pub enum GuestError {
     },
     /// A program that should have stopped itself ended.
     #[error(
-        "found a program that ended before it had stopped itself, need each to do so when it is ready (kill -STOP $$), or as long as \
-         it takes (--seconds){}",
+        "a program ended before it had stopped itself{}; let each stop itself when it is ready (kill -STOP $$), or use \
+         --seconds",
         wrote(.0)
     )]
     NotStopped(String),
     /// The system refused an operation.
     #[error(
-        "found no way to start a guest ({error}), {remedy}",
+        "the guest cannot be started: {error}; {remedy}",
         error = .0,
-        remedy = switchcost_remedies::start_remedy(.0, "need working memory files, pipes and /proc")
+        remedy = switchcost_remedies::start_remedy(.0, "memory files, pipes and /proc must work here")
     )]
     System(#[from] io::Error),
 }

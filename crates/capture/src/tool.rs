@@ -23,13 +23,13 @@ pub struct Tool {
     pub folder: PathBuf,
 }
 
-/// Why there is no tool. Follows "failed to capture: " in a message.
+/// Why there is no tool.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {
     /// The tool does not exist for this processor.
     #[error(
-        "found a machine of {0}, need one of x86_64: the capture tools follow no other programs; trace on such a machine, or import \
-         what another tool has recorded here (switchcost trace import)"
+        "tracing works on x86_64 only, and this is {0}; trace on such a machine, or import what another tool has recorded here \
+         (switchcost trace import)"
     )]
     OtherProcessor(&'static str),
     /// Another user could have put the tool there.
@@ -37,8 +37,8 @@ pub enum ToolError {
     Untrusted(String),
     /// The tool has not been built.
     #[error(
-        "found no {FILE} in {}, need the tool that belongs to switchcost; install Valgrind with its headers and run \
-         `make build` (or `make install`), or name its folder in SWITCHCOST_TOOL_DIR",
+        "{FILE}, the tool that traces, is not in {}; install Valgrind with its headers and run `make build` (or `make \
+         install`), or name its folder in SWITCHCOST_TOOL_DIR",
         shown(.searched)
     )]
     NotBuilt {
@@ -125,7 +125,7 @@ pub(crate) fn refusal(path: &Path, why: &io::Error) -> String {
     match why.raw_os_error() {
         None => why.to_string(),
         Some(_) => format!(
-            "found {} not to be read ({why}), {}",
+            "{} cannot be read: {why}; {}",
             path.display(),
             read_remedy(why, "what is executed")
         ),
@@ -175,8 +175,8 @@ mod tests {
             .to_string();
         assert_eq!(
             said,
-            "found a machine of aarch64, need one of x86_64: the capture tools follow no other programs; trace on such a machine, or \
-             import what another tool has recorded here (switchcost trace import)"
+            "tracing works on x86_64 only, and this is aarch64; trace on such a machine, or import what another tool has \
+             recorded here (switchcost trace import)"
         );
     }
 
@@ -185,8 +185,8 @@ mod tests {
         let refused = |number| refusal(Path::new("/a"), &io::Error::from_raw_os_error(number));
         assert_eq!(
             refused(13),
-            "found /a not to be read (Permission denied (os error 13)), need what is executed and the right to read it; ask its \
-             owner for it (chmod a+r)"
+            "/a cannot be read: Permission denied (os error 13); name what is executed that you may read, or ask its owner for \
+             the right to (chmod a+r)"
         );
         assert_eq!(
             refusal(Path::new("/a"), &io::Error::other("/ is anybody's")),
@@ -262,9 +262,9 @@ mod tests {
             error
                 .to_string()
                 .replace(root.path().to_str().expect("text"), ""),
-            "found no switchcost-amd64-linux in /prefix/libexec/switchcost, /prefix/valgrind, /prefix/bin/valgrind, \
-             /valgrind, need the tool that belongs to switchcost; install Valgrind with its headers and run `make build` \
-             (or `make install`), or name its folder in SWITCHCOST_TOOL_DIR"
+            "switchcost-amd64-linux, the tool that traces, is not in /prefix/libexec/switchcost, /prefix/valgrind, \
+             /prefix/bin/valgrind, /valgrind; install Valgrind with its headers and run `make build` (or `make install`), or \
+             name its folder in SWITCHCOST_TOOL_DIR"
         );
     }
 }

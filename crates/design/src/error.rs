@@ -2,7 +2,7 @@ use std::fmt;
 
 use crate::{Design, Level, TlbLevel};
 
-/// Why a design cannot be built. Follows "failed to read the design: " in a message.
+/// Why a design cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {field}: found {found}, need {needed}; {remedy}")]
 pub struct UnrealisableDesign {

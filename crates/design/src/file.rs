@@ -12,11 +12,13 @@ const LONGEST_FILE: Bytes = Bytes::mib(1);
 /// How much of a faulty line is shown.
 const SHOWN_CHARACTERS: usize = 60;
 
-/// Why a text is not a design. Follows "failed to read the design: " in a message.
+/// Why a text is not a design.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DesignError {
     /// Too long to be one.
-    #[error("{source_name}: found {found}, need at most {LONGEST_FILE}; is this a design file?")]
+    #[error(
+        "{source_name} has {found}, more than the {LONGEST_FILE} of a design file; check its name"
+    )]
     TooLong {
         /// Where the text came from.
         source_name: String,

@@ -19,25 +19,25 @@ const LATER_TLB_CYCLES: u32 = 7;
 /// First-level TLBs are small enough for one set; later ones are not.
 const LATER_TLB_WAYS: u32 = 8;
 
-/// Why no design could be made of this machine. Follows "failed to make the design of this machine: " in a message.
+/// Why no design could be made of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HostDesignError {
     /// The machine reports no caches.
     #[error(
-        "found no caches in what this machine reports, need their sizes, lines and ways; write a design file \
-         (docs/formats/design.md), or take a shipped design of a similar machine"
+        "this machine reports no caches; write a design file (docs/formats/design.md), or use a built-in design of a similar \
+         machine"
     )]
     NoCaches,
     /// The machine does not describe one of its caches; without it the design would be of another machine.
     #[error(
-        "{0}: need the level, type, size and line of each cache, or the design would be of another machine; write a design file \
-         (docs/formats/design.md), or take a shipped design of a similar machine"
+        "this machine does not report each cache's level, type, size and line ({0}); write a design file \
+         (docs/formats/design.md), or use a built-in design of a similar machine"
     )]
     Unreported(String),
     /// It does not describe one completely.
     #[error(
-        "{name}: ways: found none in what this machine reports, need the associativity; write a design file \
-         (docs/formats/design.md), or take a shipped design of a similar machine"
+        "this machine does not report the associativity of {name}; write a design file (docs/formats/design.md), or use a \
+         built-in design of a similar machine"
     )]
     NoWays {
         /// The cache.

@@ -21,7 +21,7 @@ pub struct CapacityBitmask(pub u64);
 
 impl Partition {
     /// Ways that the running process may fill; `None` for all.
-    pub fn of(&self, program: &str, process: u32) -> Option<CapacityBitmask> {
+    pub fn bitmask(&self, program: &str, process: u32) -> Option<CapacityBitmask> {
         let of = |key: &str| self.0.get(key).copied();
         of(&format!("{PROCESS}{process}"))
             .or_else(|| of(program))
@@ -63,10 +63,13 @@ impl std::str::FromStr for Partition {
         let mut masks = BTreeMap::new();
         for part in text.split('+') {
             let (key, mask) = part.rsplit_once(':').ok_or_else(|| {
-                format!("found {text:?}, need none, or PROGRAM:MASK, several joined by +, such as redis-server:ff0+default:00f")
+                format!(
+                    "{text:?} is not a partition; write none, or PROGRAM:MASK joined by +, such as \
+                         redis-server:ff0+default:00f"
+                )
             })?;
             if masks.insert(key.to_owned(), mask.parse()?).is_some() {
-                return Err(format!("found {key:?} twice, need it once"));
+                return Err(format!("{key:?} is named twice; name it once"));
             }
         }
         Ok(Partition(masks))
@@ -93,7 +96,7 @@ impl std::str::FromStr for CapacityBitmask {
             false => None,
         };
         mask.map(CapacityBitmask).ok_or_else(|| {
-            format!("found {text:?}, need a capacity bitmask: up to 16 hexadecimal digits, one bit a way, such as ff0")
+            format!("{text:?} is not a capacity bitmask; write up to 16 hexadecimal digits, one bit a way, such as ff0")
         })
     }
 }
@@ -138,12 +141,12 @@ mod tests {
     #[test]
     fn a_process_goes_before_its_program_and_that_before_the_rest() {
         let some = partition("server:f0+process:3:100+default:0f");
-        let of = |program, process| some.of(program, process).map(|mask| mask.0);
+        let of = |program, process| some.bitmask(program, process).map(|mask| mask.0);
         assert_eq!(
             [of("server", 2), of("server", 3), of("client", 4)],
             [Some(0xf0), Some(0x100), Some(0xf)]
         );
-        assert_eq!(partition("server:f0").of("client", 4), None);
+        assert_eq!(partition("server:f0").bitmask("client", 4), None);
     }
 
     #[test]
@@ -168,10 +171,9 @@ mod tests {
     #[test]
     fn says_what_is_no_partition() {
         let said = |text: &str| text.parse::<Partition>().expect_err("none");
-        let form =
-            "need none, or PROGRAM:MASK, several joined by +, such as redis-server:ff0+default:00f";
-        assert_eq!(said("ff0"), format!("found \"ff0\", {form}"));
-        assert_eq!(said("a:f+a:1"), "found \"a\" twice, need it once");
+        let form = "is not a partition; write none, or PROGRAM:MASK joined by +, such as redis-server:ff0+default:00f";
+        assert_eq!(said("ff0"), format!("\"ff0\" {form}"));
+        assert_eq!(said("a:f+a:1"), "\"a\" is named twice; name it once");
         for mask in ["", "0x", "+f", "-1", "fg", "10000000000000000"] {
             assert!(mask.parse::<CapacityBitmask>().is_err(), "{mask}");
         }

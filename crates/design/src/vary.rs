@@ -24,7 +24,7 @@ const PARTS: [(&str, &[&str]); 5] = [
     ("write_buffers", &["count", "drain_cycles"]),
 ];
 
-/// Why a design cannot be varied. Follows "failed to vary the design: " in a message.
+/// Why a design cannot be varied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VaryError {
     /// An axis that has not the form of one.

@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(judged(&disabled).severity, Severity::Fit);
         let asked = disabled.file("/proc/cmdline", "rt_group_sched=1\n");
         assert_eq!(judged(&asked).severity, Severity::Caveat);
-        let unknown = in_group("").without(CONFIG);
+        let unknown = in_group("").remove(CONFIG);
         assert_eq!(
             judged(&unknown).found,
             "unknown whether the group /user.slice/session needs a share"

@@ -351,8 +351,8 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     fn no_clock_is_to_be_chosen_that_is_chosen_or_cannot_be() {
         let (no_sys, no_proc) = (
-            Fixture::workstation().without("/sys"),
-            Fixture::workstation().without("/proc"),
+            Fixture::workstation().remove("/sys"),
+            Fixture::workstation().remove("/proc"),
         );
         let check = clock(&Subject::scripted(&no_sys));
         assert_eq!(
@@ -425,7 +425,7 @@ mod tests {
         );
         assert_eq!(mitigations(&off).severity, Severity::Caveat);
         let none = Subject::scripted(
-            &Fixture::workstation().without("/sys/devices/system/cpu/vulnerabilities"),
+            &Fixture::workstation().remove("/sys/devices/system/cpu/vulnerabilities"),
         );
         assert_eq!(mitigations(&none).severity, Severity::Caveat);
     }

@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(severity(of(100 << 10)), Severity::Caveat);
         assert_eq!(severity(of(10 << 10)), Severity::Unfit);
         assert_eq!(
-            severity(Fixture::workstation().without("/proc/meminfo")),
+            severity(Fixture::workstation().remove("/proc/meminfo")),
             Severity::Caveat
         );
     }

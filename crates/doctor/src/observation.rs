@@ -102,7 +102,7 @@ mod tests {
             tracing(&subject).found,
             "sched_switch is readable in /sys/kernel/tracing"
         );
-        let none = Fixture::workstation().without("/sys/kernel/tracing");
+        let none = Fixture::workstation().remove("/sys/kernel/tracing");
         let check = tracing(&Subject::scripted(&none));
         assert_eq!(check.severity, Severity::Caveat);
         let expected = "/sys/kernel/tracing/events/sched/sched_switch/id: No such file or directory (os error 2)";
@@ -119,10 +119,10 @@ mod tests {
 
     #[test]
     fn tracefs_is_opened_to_the_own_group_where_it_is_mounted_and_mounted_where_not() {
-        let none = Fixture::workstation().without("/sys/kernel/tracing");
+        let none = Fixture::workstation().remove("/sys/kernel/tracing");
         let fix = |mounts: &str| {
             let root = Fixture::workstation()
-                .without("/sys/kernel/tracing")
+                .remove("/sys/kernel/tracing")
                 .file("/proc/self/mounts", mounts);
             tracing(&Subject::scripted(&root)).fix
         };
@@ -157,7 +157,7 @@ mod tests {
             (check.severity, check.fix.as_str()),
             (Severity::Caveat, "run with sudo")
         );
-        let typeless = bpf(&Subject::scripted(&plain.without("/sys/kernel/btf")));
+        let typeless = bpf(&Subject::scripted(&plain.remove("/sys/kernel/btf")));
         assert!(typeless.found.starts_with("no kernel types, not allowed"));
         assert_eq!(
             typeless.lasting_fix,

@@ -93,7 +93,7 @@ mod tests {
             turbo(&Subject::scripted(&Fixture::workstation())).found,
             "off"
         );
-        let hidden = Fixture::workstation().without("/sys/devices/system/cpu/intel_pstate");
+        let hidden = Fixture::workstation().remove("/sys/devices/system/cpu/intel_pstate");
         assert_eq!(
             turbo(&Subject::scripted(&hidden)).severity,
             Severity::Caveat

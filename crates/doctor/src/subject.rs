@@ -59,7 +59,7 @@ impl Subject {
 
     /// Time stolen by the hypervisor since the start, and all time, in the kernel's ticks.
     pub(super) fn stolen(&self) -> Option<(u64, u64)> {
-        Times::of(&self.statistics[1], "cpu").map(|times| (times.stolen, times.all))
+        Times::parse(&self.statistics[1], "cpu").map(|times| (times.stolen, times.all))
     }
 }
 

@@ -8,7 +8,7 @@ use prometheus_client::encoding::{DescriptorEncoder, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 use switchcost_analysis::observation::{
-    Findings, LabelSum, Range, Times, by_label, off_times, wait_times,
+    Findings, LabelSum, Range, Times, off_times, sum_by_label, wait_times,
 };
 use switchcost_record::observation::{Entry, Observation};
 use switchcost_record::plain;
@@ -102,7 +102,7 @@ pub fn metrics(
     unix_seconds: f64,
     scraped: &mut Scraped,
 ) -> String {
-    let sums = by_label(&findings.names, |name| scraped.label(name));
+    let sums = sum_by_label(&findings.names, |name| scraped.label(name));
     let ends: Vec<f64> = ends_ns().collect();
     let (off, wait) = (
         off_times(observation, &ends),

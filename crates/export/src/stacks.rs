@@ -79,7 +79,7 @@ fn frames(stack: &Stack<'_>) -> [String; 3] {
         Entry::Kernel => "kernel",
         Entry::Other => "elsewhere",
     };
-    [named(stack.name), stack.why.in_words(), entry].map(|text| plain(text).into_owned())
+    [named(stack.name), stack.why.describe(), entry].map(|text| plain(text).into_owned())
 }
 
 #[cfg(test)]

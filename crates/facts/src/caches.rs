@@ -163,7 +163,7 @@ mod tests {
         for name in ["size", "type", "level", "coherency_line_size"] {
             let path = format!("/sys/devices/system/cpu/cpu0/cache/index2/{name}");
             let (caches, unreported) =
-                caches(&Fixture::workstation().without(&path).root(), CpuId(0));
+                caches(&Fixture::workstation().remove(&path).root(), CpuId(0));
             assert_eq!(
                 caches.iter().map(|cache| cache.level).collect::<Vec<_>>(),
                 [1, 1, 3]

@@ -14,7 +14,7 @@ pub struct Times {
 
 impl Times {
     /// Parses the line of one CPU, such as `cpu0`, or of all CPUs: `cpu`.
-    pub fn of(text: &str, name: &str) -> Option<Self> {
+    pub fn parse(text: &str, name: &str) -> Option<Self> {
         let line = text
             .lines()
             .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
@@ -37,7 +37,7 @@ impl Times {
 
 /// Share of the time between two readings in which `cpu` was not idle, in thousandths; `None` if no time passed for it.
 pub fn busy_per_mille(before: &str, after: &str, cpu: CpuId) -> Option<u64> {
-    let times = |text| Times::of(text, &format!("cpu{cpu}"));
+    let times = |text| Times::parse(text, &format!("cpu{cpu}"));
     let (before, after) = (times(before)?, times(after)?);
     let all = after.all.checked_sub(before.all).filter(|all| *all != 0)?;
     Some(after.busy.checked_sub(before.busy)?.saturating_mul(1_000) / all)
@@ -56,7 +56,7 @@ mod tests {
             "cpu 1 2 3 4 5 6 7 x",
             "cpu 18446744073709551615 1 1 1 1 1 1 1",
         ] {
-            assert!(Times::of(text, "cpu").is_none(), "{text}");
+            assert!(Times::parse(text, "cpu").is_none(), "{text}");
         }
     }
 

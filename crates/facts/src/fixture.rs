@@ -56,7 +56,7 @@ impl Fixture {
     }
 
     /// Removes the file at `path`.
-    pub fn without(self, path: &str) -> Self {
+    pub fn remove(self, path: &str) -> Self {
         let path = self.dir.path().join(path.trim_start_matches('/'));
         match path.is_dir() {
             true => std::fs::remove_dir_all(path).expect("a directory to remove"),
@@ -72,7 +72,7 @@ impl Fixture {
 
     /// The tree as a root.
     pub fn root(&self) -> Root {
-        Root::at(self.dir.path())
+        Root::new(self.dir.path())
     }
 
     /// The files of core `n`: its own L1 and L2, one L3 for all four.

@@ -11,7 +11,7 @@ use super::status::field_of;
 const PERF_EVENT: &str = "anon_inode:[perf_event]";
 
 /// By the files that processes have open: an event or attachment is gone with its last.
-pub(super) fn of_this_machine(root: &Root) -> Fact<Vec<String>> {
+pub(super) fn find_observers(root: &Root) -> Fact<Vec<String>> {
     let mut all: BTreeMap<String, Held> = BTreeMap::new();
     let mut hidden = 0;
     let own = root.link("/proc/self").unwrap_or_default();
@@ -132,7 +132,7 @@ mod tests {
             .link("/proc/40/fd/10", "anon_inode:bpf-prog")
             .file("/proc/50/comm", "sh\n")
             .link("/proc/50/fd/0", "/dev/null");
-        let found = of_this_machine(&fixture.root());
+        let found = find_observers(&fixture.root());
         let expected = [
             "bpftrace: BPF on raw_tracepoint sched_switch",
             "perf: 3 perf events",
@@ -142,10 +142,10 @@ mod tests {
 
     #[test]
     fn processes_without_any_are_none_and_no_processes_are_unknown() {
-        assert!(of_this_machine(&Fixture::new().root()).known().is_none());
+        assert!(find_observers(&Fixture::new().root()).known().is_none());
         let quiet = Fixture::new()
             .file("/proc/50/comm", "sh\n")
             .link("/proc/50/fd/0", "/dev/null");
-        assert_eq!(of_this_machine(&quiet.root()), Fact::Known(Vec::new()));
+        assert_eq!(find_observers(&quiet.root()), Fact::Known(Vec::new()));
     }
 }

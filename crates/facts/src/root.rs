@@ -36,7 +36,7 @@ impl Root {
     }
 
     /// A tree of files that stands for a machine. Only its files are read: no CPUID, no system calls.
-    pub fn at(prefix: impl Into<PathBuf>) -> Self {
+    pub fn new(prefix: impl Into<PathBuf>) -> Self {
         Root {
             prefix: prefix.into(),
         }

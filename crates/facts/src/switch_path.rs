@@ -49,7 +49,7 @@ pub(super) fn switch_path(root: &Root, answers: Answers) -> SwitchPath {
         is_traced: is_traced(root),
         sched_ext: sched_ext(root),
         ftrace: ftrace::active_tracers(root),
-        observers: observers::of_this_machine(root),
+        observers: observers::find_observers(root),
         audit: answers.audit,
         security_modules: security_modules(root),
         settings: settings::settings(root),

@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn newer_names_of_the_siblings_are_read() {
         let fixture = Fixture::workstation()
-            .without("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list")
+            .remove("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list")
             .file(
                 "/sys/devices/system/cpu/cpu0/topology/core_cpus_list",
                 "0-1\n",
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn what_the_kernel_does_not_show_is_unknown() {
         assert_eq!(relation(&Fixture::new().root(), A, B), Relation::Unknown);
-        let no_caches = Fixture::workstation().without("/sys/devices/system/cpu/cpu0/cache");
+        let no_caches = Fixture::workstation().remove("/sys/devices/system/cpu/cpu0/cache");
         assert_eq!(
             relation(&no_caches.root(), A, B),
             Relation::Unknown,

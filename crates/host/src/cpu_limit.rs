@@ -14,11 +14,11 @@ use crate::task::is_ignored;
 use crate::usage::own_cpu_time;
 
 /// Message when the limit on CPU time is reached.
-pub const REACHED: &str = "failed to go on: found the limit on CPU time reached (ulimit -t), need more; raise it: prlimit \
-                           --cpu=unlimited --pid $$, and to make it last cpu in /etc/security/limits.d";
+pub const REACHED: &str = "the limit on CPU time is reached (ulimit -t); raise it: prlimit --cpu=unlimited --pid $$, and to \
+                           make it last cpu in /etc/security/limits.d";
 
-const LINE: &str = "switchcost: failed to go on: found the limit on CPU time reached (ulimit -t), need more; raise it: prlimit \
-                    --cpu=unlimited --pid $$, and to make it last cpu in /etc/security/limits.d\n";
+const LINE: &str = "error: the limit on CPU time is reached (ulimit -t)\nhint: raise it: prlimit --cpu=unlimited --pid $$, and \
+                    to make it last cpu in /etc/security/limits.d\n";
 
 /// The signal comes this long before the limit. Keeping what was counted takes less.
 const BEFORE: Duration = Duration::from_secs(1);
@@ -131,6 +131,7 @@ mod tests {
 
     #[test]
     fn both_ways_say_the_same() {
-        assert_eq!(LINE, format!("switchcost: {REACHED}\n"));
+        let (wrong, hint) = REACHED.split_once("; ").expect("a hint");
+        assert_eq!(LINE, format!("error: {wrong}\nhint: {hint}\n"));
     }
 }

@@ -54,7 +54,7 @@ impl Draft {
     /// # Errors
     ///
     /// If no file can be made there.
-    pub fn for_readers(readers: Readers, target: &Path) -> io::Result<Draft> {
+    pub fn new_for_readers(readers: Readers, target: &Path) -> io::Result<Draft> {
         let draft = Draft::held(readers.held(target)?)?;
         readers.own(&draft.file, draft.target.as_ref())?;
         Ok(draft)

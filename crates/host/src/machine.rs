@@ -103,6 +103,6 @@ mod tests {
     fn the_running_kernel_says_whether_it_extends_slices() {
         let asked = slice_extension(&Root::system());
         assert!(asked.known().is_some(), "{asked:?}");
-        assert!(slice_extension(&Root::at("/nowhere")).known().is_none());
+        assert!(slice_extension(&Root::new("/nowhere")).known().is_none());
     }
 }

@@ -21,13 +21,12 @@ pub enum MapType {
     Shared,
 }
 
-/// Why memory could not be mapped. Follows "failed to map the working set: " in a message.
+/// Why memory could not be mapped.
 #[derive(Debug, thiserror::Error)]
 pub enum MapError {
     /// The kernel refused the mapping.
     #[error(
-        "found no room for {size} ({source}), need that much free memory for each task; use a smaller --size or \
-             fewer --tasks"
+        "there is no room for {size} ({source}), which each task needs; use a smaller --size or fewer --tasks"
     )]
     Refused {
         /// The size asked for.
@@ -37,9 +36,8 @@ pub enum MapError {
     },
     /// The kernel mapped base pages, although huge pages were asked for.
     #[error(
-        "found {granted} of {size} on huge pages, need all of it; echo madvise > \
-             /sys/kernel/mm/transparent_hugepage/enabled, and to make it last add transparent_hugepage=madvise to the \
-             kernel's command line; or use --pages base"
+        "only {granted} of {size} is on huge pages; echo madvise > /sys/kernel/mm/transparent_hugepage/enabled, and to make it \
+         last add transparent_hugepage=madvise to the kernel's command line, or use --pages base"
     )]
     NoHugePages {
         /// The size asked for.

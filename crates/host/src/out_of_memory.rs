@@ -66,10 +66,7 @@ fn describe(
     limits: [Option<u64>; 2],
     is_strict: bool,
 ) -> fmt::Result {
-    write!(
-        into,
-        "switchcost: failed to go on: found no memory for {bytes} bytes more"
-    )?;
+    write!(into, "error: there is no memory for {bytes} bytes more")?;
     let what = [("the address space", "-v"), ("memory for data", "-d")];
     let limited = what
         .into_iter()
@@ -85,20 +82,20 @@ fn describe(
     if limited.count() > 0 {
         return writeln!(
             into,
-            ", need more; raise the limit: prlimit --as=unlimited --data=unlimited --pid $$, and to make it last as and data in \
+            "\nhint: raise the limit: prlimit --as=unlimited --data=unlimited --pid $$, and to make it last as and data in \
              /etc/security/limits.d"
         );
     }
     if is_strict {
         return writeln!(
             into,
-            ", need memory that the kernel may promise (vm.overcommit_memory is 2); close other programs, or let it promise more: sudo \
-             sysctl vm.overcommit_memory=0, and to make it last /etc/sysctl.d"
+            " that the kernel may promise (vm.overcommit_memory is 2)\nhint: close other programs, or let it promise more: \
+             sudo sysctl vm.overcommit_memory=0, and to make it last /etc/sysctl.d"
         );
     }
     writeln!(
         into,
-        ", need more that is free; close other programs, or choose fewer or smaller cases or designs"
+        "\nhint: close other programs, or choose fewer or smaller cases or designs"
     )
 }
 
@@ -142,15 +139,15 @@ mod tests {
         };
         assert_eq!(
             said([Some(307_200_000), None], false),
-            "switchcost: failed to go on: found no memory for 67108928 bytes more, with the address space limited to 300000 KiB \
-             (ulimit -v), need more; raise the limit: prlimit --as=unlimited --data=unlimited --pid $$, and to make it last as and \
-             data in /etc/security/limits.d\n"
+            "error: there is no memory for 67108928 bytes more, with the address space limited to 300000 KiB (ulimit \
+             -v)\nhint: raise the limit: prlimit --as=unlimited --data=unlimited --pid $$, and to make it last as and data in \
+             /etc/security/limits.d\n"
         );
         assert!(
             said([Some(u64::MAX - 1), Some(u64::MAX - 1)], true).ends_with("limits.d\n"),
             "the longest"
         );
-        assert!(said([None, None], false).contains("need more that is free"));
-        assert!(said([None, None], true).contains("(vm.overcommit_memory is 2); close"));
+        assert!(said([None, None], false).contains("close other programs, or choose"));
+        assert!(said([None, None], true).contains("(vm.overcommit_memory is 2)\nhint: close"));
     }
 }

@@ -18,8 +18,8 @@ pub fn check() -> io::Result<()> {
 fn judge(shown: Option<u32>, own: u32) -> io::Result<()> {
     match shown {
         Some(shown) if shown != own => Err(io::Error::other(format!(
-            "found a /proc of another PID namespace, in which this process {own} has the number {shown}, need that of its own; mount \
-             it (mount -t proc proc /proc), with unshare --pid use --mount-proc"
+            "/proc belongs to another PID namespace: this process {own} has the number {shown} there; mount its own (mount -t \
+             proc proc /proc), with unshare --pid use --mount-proc"
         ))),
         _ => Ok(()),
     }
@@ -35,8 +35,8 @@ mod tests {
         assert!(judge(None, 7).is_ok() && judge(Some(7), 7).is_ok());
         assert_eq!(
             judge(Some(70), 7).expect_err("another").to_string(),
-            "found a /proc of another PID namespace, in which this process 7 has the number 70, need that of its own; mount it \
-             (mount -t proc proc /proc), with unshare --pid use --mount-proc"
+            "/proc belongs to another PID namespace: this process 7 has the number 70 there; mount its own (mount -t proc proc \
+             /proc), with unshare --pid use --mount-proc"
         );
     }
 }

@@ -109,7 +109,7 @@ pub fn fork(body: impl FnOnce() -> io::Result<()>) -> io::Result<Forked> {
     let threads = std::fs::read_dir("/proc/self/task")?.count();
     if threads != 1 {
         return Err(io::Error::other(format!(
-            "found {threads} threads, need one to fork safely"
+            "{threads} threads run, and a process can be forked safely from one only"
         )));
     }
     let parent = getpid();
@@ -269,7 +269,9 @@ mod tests {
         // The test harness itself runs this test in a thread of its own.
         let error = fork(|| Ok(())).expect_err("more than one thread");
         assert!(
-            error.to_string().contains("need one to fork safely"),
+            error
+                .to_string()
+                .contains("a process can be forked safely from one only"),
             "{error}"
         );
     }

@@ -84,7 +84,7 @@ impl Twin {
         })?;
         drop(writer);
         let group = Pid::from_raw(process.pid())
-            .ok_or_else(|| io::Error::other("found no number of a process"))?;
+            .ok_or_else(|| io::Error::other("no process has such a number"))?;
         let twin = Twin {
             process,
             group,
@@ -142,7 +142,7 @@ impl Twin {
     /// Moves the program and everything it has started to a CPU, if it has a control group.
     pub fn place(&self, cpu: CpuId) -> io::Result<()> {
         self.control.as_ref().map_or_else(
-            || Err(io::Error::other("found no control group to move")),
+            || Err(io::Error::other("there is no control group to move")),
             |control| control.place(cpu),
         )
     }
@@ -158,7 +158,7 @@ impl Twin {
         }
         if self.end.is_none() && getpgid(Some(self.group))? != self.group {
             return Err(io::Error::other(
-                "found a program that left its process group, need one that stays in it to be stopped",
+                "the program left its process group, so it cannot be stopped",
             ));
         }
         self.signal(Signal::STOP)
@@ -232,16 +232,16 @@ fn prepare() -> io::Result<()> {
 /// capability.
 fn explain_refusal(error: io::Error) -> io::Error {
     io::Error::other(format!(
-        "found {error} in a user namespace, need real-time rights there; run it as root, or with a limit instead of a capability: sudo prlimit \
-         --pid $$ --rtprio=99"
+        "a user namespace gives no real-time rights here ({error}); run it as root, or with a limit instead of a capability: \
+         sudo prlimit --pid $$ --rtprio=99"
     ))
 }
 
 fn own_directory(layer: &Path) -> io::Result<()> {
     enter_own_directory(layer).map_err(|why| {
         io::Error::other(format!(
-            "found no working directory of its own for each copy ({why}), need one for --apart; run it as root, in a directory where that can \
-             be had, or leave out --apart"
+            "--apart cannot give each copy a working directory of its own here ({why}); run it as root in a directory that \
+             allows it, or leave out --apart"
         ))
     })
 }

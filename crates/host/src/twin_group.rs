@@ -113,7 +113,7 @@ fn used(accounts: &Path) -> io::Result<Duration> {
         .lines()
         .find_map(|line| line.strip_prefix("usage_usec ")?.trim().parse().ok());
     used.map(Duration::from_micros)
-        .ok_or_else(|| io::Error::other("found no usage_usec in cpu.stat"))
+        .ok_or_else(|| io::Error::other("cpu.stat has no usage_usec"))
 }
 
 #[cfg(test)]

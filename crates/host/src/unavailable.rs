@@ -14,14 +14,14 @@ pub struct Unavailable(pub String);
 pub(crate) fn unavailable(error: &io::Error, events: usize, level: i32) -> Unavailable {
     Unavailable(match error.raw_os_error() {
         Some(libc::EINVAL) if events > 1 => {
-            "found fewer counters on this CPU than events asked for together".to_owned()
+            "this CPU has fewer counters than events asked for together".to_owned()
         }
         Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV | libc::EINVAL) => {
             "no such counter on this CPU, as in most virtual machines".to_owned()
         }
         Some(libc::EACCES | libc::EPERM) => needs_level(level),
         Some(libc::EMFILE | libc::ENFILE) => {
-            "found no file descriptor left; ulimit -n raises the limit".to_owned()
+            "no file descriptor is left; raise the limit with ulimit -n".to_owned()
         }
         _ => format!("perf_event_open: {error}"),
     })
@@ -39,14 +39,13 @@ fn refused(level: &str, needed: i32) -> String {
     let level = level.trim();
     if level.parse::<i32>().is_ok_and(|level| level <= needed) {
         return format!(
-            "found perf_event_open refused, though kernel.perf_event_paranoid is {level}, need a process that may call \
-             it; run outside the container, or start it with --cap-add=PERFMON and a seccomp profile that allows \
-             perf_event_open"
+            "perf_event_open is refused, though kernel.perf_event_paranoid is {level}; run outside the container, or start it \
+             with --cap-add=PERFMON and a seccomp profile that allows perf_event_open"
         );
     }
     let allowed = needed.min(1);
     format!(
-        "found kernel.perf_event_paranoid at {level}, need {needed} or less; sudo sysctl -w \
+        "kernel.perf_event_paranoid is {level}, and must be {needed} or less; sudo sysctl -w \
          kernel.perf_event_paranoid={allowed}, and to make it last echo kernel.perf_event_paranoid={allowed} | sudo tee \
          /etc/sysctl.d/99-switchcost.conf"
     )
@@ -60,8 +59,8 @@ mod tests {
     fn a_paranoid_kernel_is_named_with_the_setting_that_helps() {
         assert_eq!(
             refused("4\n", 2),
-            "found kernel.perf_event_paranoid at 4, need 2 or less; sudo sysctl -w kernel.perf_event_paranoid=1, and to \
-             make it last echo kernel.perf_event_paranoid=1 | sudo tee /etc/sysctl.d/99-switchcost.conf"
+            "kernel.perf_event_paranoid is 4, and must be 2 or less; sudo sysctl -w kernel.perf_event_paranoid=1, and to make \
+             it last echo kernel.perf_event_paranoid=1 | sudo tee /etc/sysctl.d/99-switchcost.conf"
         );
     }
 
@@ -69,9 +68,8 @@ mod tests {
     fn a_refusal_that_is_not_the_settings_says_so() {
         assert_eq!(
             refused("2\n", 2),
-            "found perf_event_open refused, though kernel.perf_event_paranoid is 2, need a process that may call it; \
-             run outside the container, or start it with --cap-add=PERFMON and a seccomp profile that allows \
-             perf_event_open"
+            "perf_event_open is refused, though kernel.perf_event_paranoid is 2; run outside the container, or start it with \
+             --cap-add=PERFMON and a seccomp profile that allows perf_event_open"
         );
     }
 
@@ -92,7 +90,7 @@ mod tests {
             ),
             (
                 libc::EMFILE,
-                "found no file descriptor left; ulimit -n raises the limit",
+                "no file descriptor is left; raise the limit with ulimit -n",
             ),
             (libc::ESRCH, "perf_event_open: No such process (os error 3)"),
         ] {
@@ -104,7 +102,7 @@ mod tests {
         let too_many = unavailable(&io::Error::from_raw_os_error(libc::EINVAL), 2, 2);
         assert_eq!(
             too_many.to_string(),
-            "found fewer counters on this CPU than events asked for together"
+            "this CPU has fewer counters than events asked for together"
         );
     }
 }

@@ -31,8 +31,10 @@ pub struct ProcessExecutor {
 impl Executor for ProcessExecutor {
     fn run(&mut self, order: &Order, should_stop: &dyn Fn() -> bool) -> Option<Answer> {
         ask(order, should_stop, &mut self.pause).unwrap_or_else(|error| {
-            let remedy = start_remedy(&error, "need to start this program anew");
-            Some(Answer::Refused(format!("found no run ({error}), {remedy}")))
+            let remedy = start_remedy(&error, "check that this program can be started anew");
+            Some(Answer::Refused(format!(
+                "the run cannot be started: {error}; {remedy}"
+            )))
         })
     }
 
@@ -80,8 +82,5 @@ fn ask(
 }
 
 pub(crate) fn ended(status: ExitStatus) -> String {
-    format!(
-        "found the process of a run ended early ({}), need it to run to its end",
-        ending(status)
-    )
+    format!("the process of a run ended early ({})", ending(status))
 }

@@ -350,24 +350,19 @@ mod tests {
         };
         assert_eq!(
             refused(&[]),
-            "found no command, need one after --, such as switchcost inject -- gzip -c file"
+            "no command is given; put it after --, such as switchcost inject -- gzip -c file"
         );
         assert_eq!(
             refused(&["no-such\u{1b}-program"]),
-            "found no-such\\u{1b}-program that cannot be run (entity not found), need a program; give its path, or look at PATH"
+            "no-such\\u{1b}-program cannot be run: entity not found; give its path, or check PATH"
         );
-        assert!(
-            refused(&["/etc/passwd"])
-                .contains("/etc/passwd that cannot be run (permission denied)")
-        );
+        assert!(refused(&["/etc/passwd"]).contains("/etc/passwd cannot be run: permission denied"));
         let gains = folder.path().join("gains");
         fs::write(&gains, "#!/bin/sh\n").expect("room");
         fs::set_permissions(&gains, fs::Permissions::from_mode(0o4755)).expect("ours");
         let found = refused(&[gains.to_str().expect("text")]);
         assert!(
-            found.contains(
-                "with the set-user-ID or set-group-ID bit, need a program that keeps the rights"
-            ),
+            found.contains("has the set-user-ID or set-group-ID bit, so it cannot be stopped"),
             "{found}"
         );
     }
@@ -395,18 +390,18 @@ mod tests {
         assert_eq!(found(Nanos::millis(100), Nanos::millis(104)), "");
         assert!(
             found(Nanos::millis(2), Nanos::millis(8))
-                .starts_with("found a command that takes 2.00 ms of CPU time, need 20.00 ms")
+                .starts_with("the command runs too briefly (2.00 ms of CPU time, 20.00 ms needed)")
         );
         let sleeps = found(Nanos::millis(100), Nanos::millis(1005));
         assert!(
-            sleeps.starts_with("found a command that has the CPU for 10 % of its turns and waits"),
+            sleeps.starts_with("the command mostly waits (on the CPU for 10 % of its time slices)"),
             "{sleeps}"
         );
-        assert!(found(Nanos(0), Nanos::millis(1005)).contains("0 % of its turns"));
+        assert!(found(Nanos(0), Nanos::millis(1005)).contains("0 % of its time slices"));
         let soon = found(Nanos::millis(1), Nanos::millis(16));
         assert!(
-            soon.starts_with("found a command that takes 1.00 ms")
-                && soon.ends_with("COMMAND; done'"),
+            soon.starts_with("the command runs too briefly (1.00 ms")
+                && soon.ends_with("| head -100 | sh'"),
             "{soon}"
         );
         let of_pipe = check_undisturbed(&[outcome(Nanos(0), Nanos(0), 0); 2], true)
@@ -439,18 +434,15 @@ mod tests {
         };
         assert_eq!(found([0, 0]), "");
         assert!(
-            found([0, 9]).starts_with(
-                "found two copies that ended differently (exit status: 0 and signal: 9"
-            )
+            found([0, 9]).starts_with("two copies ended differently (exit status: 0 and signal: 9")
         );
-        assert!(found([256, 256]).starts_with(
-            "found a command that failed (exit status: 1): why\\u{7}, need one that does"
-        ));
+        assert!(
+            found([256, 256]).starts_with("the command failed (exit status: 1): why\\u{7}; if it")
+        );
         write(1, "abd", "");
         assert!(
-            found([0, 0]).starts_with(
-                "found two copies whose outputs differ from byte 2 on (3 and 3 bytes)"
-            )
+            found([0, 0])
+                .starts_with("the outputs of two copies differ from byte 2 on (3 and 3 bytes)")
         );
         write(1, "abcd", "");
         assert!(found([0, 0]).contains("from byte 3 on (3 and 4 bytes)"));

@@ -6,18 +6,19 @@ use switchcost_units::Nanos;
 pub(crate) const LEAST_CPU: Nanos = Nanos::millis(20);
 
 /// Why it may have had nothing to do.
-const OF_PIPES: &str = ". Its standard input is a pipe, which can be read but once: both copies find it empty; put it in a file, and give that: < FILE";
+const OF_PIPES: &str = ": its standard input is a pipe, which can be read but once, so both copies find it empty; put it in a file, and give that: < FILE";
 
-/// Why a command cannot be measured. Follows "failed to inject: " in a message.
+const MORE_WORK: &str =
+    "; give it more work, or repeat it: -- sh -c 'yes COMMAND | head -100 | sh'";
+
+/// Why a command cannot be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// No command was given.
-    #[error("found no command, need one after --, such as switchcost inject -- gzip -c file")]
+    #[error("no command is given; put it after --, such as switchcost inject -- gzip -c file")]
     NoCommand,
     /// It cannot be run.
-    #[error(
-        "found {program} that cannot be run ({source}), need a program; give its path, or look at PATH"
-    )]
+    #[error("{program} cannot be run: {source}; give its path, or check PATH")]
     NotRun {
         /// Its first word, escaped.
         program: String,
@@ -26,14 +27,13 @@ pub enum Fault {
     },
     /// The command gains other rights, with which it escapes control.
     #[error(
-        "found {0} with the set-user-ID or set-group-ID bit, need a program that keeps the rights of its caller, since others cannot \
-         be stopped; run it as the user that it becomes, from a copy without that bit"
+        "{0} has the set-user-ID or set-group-ID bit, so it cannot be stopped; run it as the user that it becomes, from a copy \
+         without that bit"
     )]
     GainsRights(String),
     /// It is over before it can be measured.
     #[error(
-        "found a command that takes {cpu} of CPU time, need {LEAST_CPU} or more to preempt it often enough; give it more to do, or \
-         repeat it: -- sh -c 'for i in $(seq 100); do COMMAND; done'{}", if *.has_pipe { OF_PIPES } else { "" }
+        "the command runs too briefly ({cpu} of CPU time, {LEAST_CPU} needed){}", if *.has_pipe { OF_PIPES } else { MORE_WORK }
     )]
     TooSoon {
         /// What it takes.
@@ -43,8 +43,8 @@ pub enum Fault {
     },
     /// It did not do its work.
     #[error(
-        "found a command that failed ({how}){said}, need one that does its work; if it has, say so: -- sh -c 'COMMAND || true'. \
-         It has no terminal, and its standard input is ours if that is a file, else nothing"
+        "the command failed ({how}){said}; if it has done its work nevertheless, run -- sh -c 'COMMAND || true' (it has no \
+         terminal, and standard input only if that is a file)"
     )]
     Failed {
         /// How it ended.
@@ -54,14 +54,14 @@ pub enum Fault {
     },
     /// Two runs of the command end differently.
     #[error(
-        "found two copies that ended differently ({0} and {1}), need a command that does the same each time; try it twice, and where both write \
-         the same files in the working directory, give each its own copy of that with --apart"
+        "two copies ended differently ({0} and {1}), but each run must do the same; try it twice, or use --apart if both write \
+         the same files"
     )]
     OtherEnd(String, String),
     /// The same command does not write the same.
     #[error(
-        "found two copies whose outputs differ from byte {at} on ({first} and {second} bytes), need a command that writes the same \
-         each time; leave time stamps and random numbers out of it, or leave out --check-output"
+        "the outputs of two copies differ from byte {at} on ({first} and {second} bytes); leave time stamps and random numbers \
+         out of them, or leave out --check-output"
     )]
     OtherOutput {
         /// The first byte, counted from 0.
@@ -73,20 +73,20 @@ pub enum Fault {
     },
     /// The command waits, so there is little to preempt.
     #[error(
-        "found a command that has the CPU for {0:.0} % of its turns and waits for the rest, need one that computes: who waits is not \
-         preempted; for a service there is switchcost observe"
+        "the command mostly waits (on the CPU for {0:.0} % of its time slices), and only running code can be preempted; use \
+         switchcost observe for programs that wait"
     )]
     Sleeps(f64),
     /// The command does not end in time.
     #[error(
-        "found a command that had not ended after {0}, need one that ends by itself, and soon: the budget is for many runs of it; \
-         give it less to do, or more time with --budget"
+        "the command had not ended after {0}, and the budget is for many runs of it; give it less to do, or more time with \
+         --budget"
     )]
     TooLong(Nanos),
     /// Its budget is too small.
     #[error(
-        "found a command of {cpu} of CPU time to be preempted in {ways} ways, for which {budget} is time for fewer than {least} runs each; \
-         give it less to do, fewer ways with --footprint and --period, or more time: --budget {needed}"
+        "{budget} is not enough: the command takes {cpu} of CPU time, and each of {ways} cases needs at least {least} runs; \
+         use --budget {needed}, a shorter command, or fewer --footprint and --period values"
     )]
     TooLittleTime {
         /// Of the command.
@@ -102,21 +102,19 @@ pub enum Fault {
     },
     /// The command leaves processes behind.
     #[error(
-        "found a command that ended before processes that it had started, as daemons are, need one that waits for all of them; \
-         run it in the foreground"
+        "the command ended before processes that it had started, as daemons do; run it in the foreground"
     )]
     LeftBehind,
     /// The command leaves its process group, so it cannot be stopped as a whole.
     #[error(
-        "found a command that starts processes in a process group of their own, as setsid and shells at a terminal do, need one that \
-         stays in its own, so that all of it can be stopped; leave those out of it, or run it where control groups of version 2 may be made \
-         (root may, where /sys/fs/cgroup is not read-only): these hold all"
+        "the command starts its own process groups (setsid, job-control shells, timeout), so it cannot be stopped as a whole; \
+         remove them, or run it as root where cgroup v2 is writable"
     )]
     LeavesGroup,
     /// No run could be made.
     #[error("{0}")]
     Refused(String),
     /// A temporary file or folder could not be made.
-    #[error("found no folder for its temporary files ({0}), need one; choose another with TMPDIR")]
+    #[error("there is no folder for its temporary files ({0}); choose another with TMPDIR")]
     NoFolder(io::Error),
 }

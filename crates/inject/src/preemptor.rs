@@ -30,7 +30,7 @@ impl Preemptor {
     pub(crate) fn new(clock: Clock, overhead: Ticks, footprint: Bytes) -> io::Result<Preemptor> {
         let memory = Memory::map(footprint, MapType::Private, Pages::Base).map_err(|error| match error {
             MapError::Refused { size, source } => io::Error::other(format!(
-                "found no room for {size} ({source}), need that much free memory for the other task; use a smaller --footprint"
+                "there is no room for {size} ({source}), which the other task needs; use a smaller --footprint"
             )),
             other @ MapError::NoHugePages { .. } => io::Error::other(other),
         })?;

@@ -192,14 +192,14 @@ impl Passes<'_> {
         monotonic().saturating_sub(self.start)
     }
 
-    fn of(&self, way: Way) -> impl Iterator<Item = &Run> {
+    fn runs(&self, way: Way) -> impl Iterator<Item = &Run> {
         self.runs.iter().filter(move |run| run.way() == way)
     }
 
     /// By the longest of its kind so far.
     fn has_time_for(&self, way: Way, pause: Pause) -> bool {
         let longest = self
-            .of(way)
+            .runs(way)
             .map(|run| run.wall_ns)
             .max()
             .unwrap_or(Nanos(0));
@@ -215,7 +215,7 @@ impl Passes<'_> {
                 .saturating_sub(run.undisturbed().cpu_ns)
                 .0
         };
-        let (lost, preemptions) = self.of(way).fold((0, 0), |(all, count), run| {
+        let (lost, preemptions) = self.runs(way).fold((0, 0), |(all, count), run| {
             (all + lost(run), count + run.preempted().preemptions)
         });
         Nanos(lost.checked_div(preemptions).unwrap_or(0))

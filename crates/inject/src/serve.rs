@@ -44,7 +44,8 @@ fn say(to: &mut impl Write, answer: &Answer) -> io::Result<()> {
 
 fn refused(error: &io::Error) -> String {
     format!(
-        "found {error}, need a PID namespace, whose end is the end of everything in it; run it as root, or allow it: sudo sysctl \
-         kernel.unprivileged_userns_clone=1; in a container docker run --cap-add SYS_ADMIN --security-opt systempaths=unconfined"
+        "a PID namespace, which ends everything in it, is refused: {error}; run it as root, or allow it: sudo sysctl \
+         kernel.unprivileged_userns_clone=1, in a container docker run --cap-add SYS_ADMIN --security-opt \
+         systempaths=unconfined"
     )
 }

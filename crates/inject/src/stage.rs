@@ -60,7 +60,7 @@ fn start(order: &Order, place: &Place) -> io::Result<Twin> {
     let (program, arguments) = order
         .words
         .split_first()
-        .ok_or_else(|| io::Error::other("found no command"))?;
+        .ok_or_else(|| io::Error::other("no command is given"))?;
     let mut command = Command::new(program);
     command.args(arguments).env("TMPDIR", &place.temporary);
     command.envs(order.settings.iter().map(|(name, value)| (name, value)));
@@ -124,9 +124,9 @@ impl OnCpu {
         let mut outcome = |twin: usize| -> io::Result<Outcome> {
             let status = self.twins[twin]
                 .end()?
-                .ok_or_else(|| io::Error::other("found a program that has not ended"))?;
+                .ok_or_else(|| io::Error::other("a program has not ended"))?;
             let used = self.twins[twin].used();
-            let run = tallies[twin].of_run(order.rate);
+            let run = tallies[twin].run_tally(order.rate);
             Ok(Outcome {
                 run: switchcost_record::injection::TwinRun {
                     cpu_ns: used.cpu.into(),

@@ -71,7 +71,7 @@ impl Turns {
     }
 
     /// Whose turn it is: 0 1 1 0, again and again, as long as both live.
-    fn whose(number: u64, has_ended: [bool; 2]) -> Option<usize> {
+    fn owner(number: u64, has_ended: [bool; 2]) -> Option<usize> {
         let twin = usize::from(matches!(number % 4, 1 | 2));
         [twin, 1 - twin].into_iter().find(|twin| !has_ended[*twin])
     }
@@ -94,7 +94,7 @@ impl Tally {
         self.chains += time.0 as f64 * (1.0 / before + 1.0 / after) / 2.0;
     }
 
-    pub(crate) fn of_run(&self, rate: TickRate) -> TwinRun {
+    pub(crate) fn run_tally(&self, rate: TickRate) -> TwinRun {
         let ps_per_tick = 1e12 / rate.0 as f64;
         let chain = if self.chains > 0.0 {
             self.ticks as f64 / self.chains
@@ -120,7 +120,7 @@ pub(crate) fn play(
     let mut tallies = [Tally::default(); 2];
     let mut has_ended = [false; 2];
     let mut number = 0;
-    while let Some(twin) = Turns::whose(number, has_ended) {
+    while let Some(twin) = Turns::owner(number, has_ended) {
         if stage.is_late() {
             return Ok((TurnsEnd::TooLong, tallies));
         }
@@ -257,7 +257,7 @@ mod tests {
             "{second:?}"
         );
         assert_eq!(second.away, 3 * second.preemptions);
-        let run = second.of_run(TickRate(1_000_000_000));
+        let run = second.run_tally(TickRate(1_000_000_000));
         assert_eq!((run.chain_ps, run.turns_ns.0), (600_000, second.ticks));
     }
 
@@ -306,6 +306,6 @@ mod tests {
         // Half of the time at twice the speed: 1.5 times as many chains.
         tally.add(Ticks(600_000), 600.0, 600.0);
         tally.add(Ticks(600_000), 300.0, 300.0);
-        assert_eq!(tally.of_run(TickRate(1_000_000_000)).chain_ps, 400_000);
+        assert_eq!(tally.run_tally(TickRate(1_000_000_000)).chain_ps, 400_000);
     }
 }

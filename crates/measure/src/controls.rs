@@ -153,7 +153,7 @@ impl TaskControls {
         let cpu = self.cpus[task % self.cpus.len()];
         let guard = pin(&[cpu]).map_err(|error| {
             format!(
-                "found CPU {cpu} not available ({error}), need one that is online and allowed; choose it with --cpu"
+                "CPU {cpu} is not available ({error}); choose one that is online and allowed with --cpu"
             )
         })?;
         Ok(ControlGuards {
@@ -166,12 +166,12 @@ impl TaskControls {
     pub(crate) fn apply(&self, guards: &mut ControlGuards) -> Result<(), String> {
         if self.locks_memory {
             let lock = lock_memory()
-                .map_err(|error| format!("found mlockall refused ({error}), need locked memory"))?;
+                .map_err(|error| format!("memory cannot be locked: mlockall: {error}"))?;
             guards.memory = Some(lock);
         }
         if self.policy.is_real_time() {
             limit_real_time(LONGEST_REAL_TIME_RUN)
-                .map_err(|error| format!("found no real-time limit ({error})"))?;
+                .map_err(|error| format!("the real-time limit cannot be set ({error})"))?;
         }
         let guard = set_policy(self.policy, StepsBelowTop(self.steps_below_top));
         guards.policy = Some(guard.map_err(|error| self.policy_refused(&error))?);
@@ -185,7 +185,7 @@ impl TaskControls {
             "a caller under SCHED_OTHER, the default; use chrt --other 0 switchcost ..."
         };
         let name = self.policy.to_string().to_uppercase();
-        format!("found SCHED_{name} refused ({error}), need {needed}")
+        format!("SCHED_{name} is refused ({error}), which needs {needed}")
     }
 }
 

@@ -41,8 +41,8 @@ impl Executor for ProcessExecutor {
         match converse(order, latest, should_stop, take) {
             Ok(outcome) => outcome,
             Err(error) => RepetitionOutcome::Refused(format!(
-                "found no process for a repetition ({error}), {}",
-                start_remedy(&error, "need to start this program anew")
+                "no process can be started for a repetition ({error}); {}",
+                start_remedy(&error, "check that this program can be started anew")
             )),
         }
     }
@@ -118,14 +118,12 @@ fn stay_beside(order: &Order) -> Option<PinGuard> {
 }
 
 fn hung() -> String {
-    format!(
-        "found a repetition without an answer for {PATIENCE}, need one that ends; use a smaller --size or --stride"
-    )
+    format!("a repetition did not answer for {PATIENCE}; use a smaller --size or --stride")
 }
 
 fn ended(status: &std::process::ExitStatus) -> String {
     let found = format!(
-        "found the process of a repetition ended early ({}), need it to run to its end",
+        "the process of a repetition ended early ({})",
         ending(*status)
     );
     if may_have_ended(*status) {

@@ -59,9 +59,9 @@ pub(crate) fn start_peer(
 }
 
 fn cannot_start(case: &Case, running: usize, error: &io::Error) -> String {
-    let remedy = switchcost_remedies::start_remedy(error, "need all of them; use fewer --tasks");
+    let remedy = switchcost_remedies::start_remedy(error, "use fewer --tasks");
     format!(
-        "found room for {running} of {} tasks ({error}), {remedy}",
+        "only {running} of {} tasks can be started ({error}); {remedy}",
         case.tasks
     )
 }

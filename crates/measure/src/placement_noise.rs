@@ -32,7 +32,7 @@ pub(crate) struct PlacementNoise {
 
 impl PlacementNoise {
     /// Draws the noise. What the system refuses is left out, and the repetition is as good as without it.
-    pub(crate) fn by(random: &mut impl Rng) -> PlacementNoise {
+    pub(crate) fn draw(random: &mut impl Rng) -> PlacementNoise {
         let tasks = (0..random.random_range(0..MOST_TASKS))
             .filter_map(|_| fork(wait_for_ever).ok())
             .collect();

@@ -13,7 +13,7 @@ pub struct BatchRounds([u64; 4]);
 
 impl BatchRounds {
     /// Rounds of an arm.
-    pub fn of(&self, arm: Arm) -> u64 {
+    pub fn rounds(&self, arm: Arm) -> u64 {
         self.0[arm as usize]
     }
 

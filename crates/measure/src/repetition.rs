@@ -92,11 +92,11 @@ struct Repetition<'a> {
 impl<'a> Repetition<'a> {
     fn start(order: &'a Order) -> Result<Self, String> {
         let mut random = ChaCha8Rng::seed_from_u64(order.seed);
-        let placement_noise = PlacementNoise::by(&mut random);
+        let placement_noise = PlacementNoise::draw(&mut random);
         let experiment = start_experiment(order)?;
         let cpus = cpus_of(&order.case);
         let watch = Watch::new(order.clock, &cpus, &experiment.tasks()).map_err(|error| {
-            format!("found no account of the tasks in /proc ({error}), need it to count switches")
+            format!("the tasks' counters of switches in /proc cannot be read ({error})")
         })?;
         let busy_since = monotonic();
         let core_counter = counter_of_core(order);
@@ -223,7 +223,7 @@ impl<'a> Repetition<'a> {
             user_switches: taken.user_switches,
             counted: Some(taken.counted).filter(|counted| counted.handoffs > 0),
             evidence,
-            batches: taken.batches.without_partial_counts(),
+            batches: taken.batches.drop_partial_counts(),
         })
     }
 
@@ -325,7 +325,7 @@ impl<'a> Repetition<'a> {
                     continue;
                 };
                 let (timed, evidence, switches, counts) = self
-                    .counted(arm, rounds.of(arm), counters)
+                    .counted(arm, rounds.rounds(arm), counters)
                     .map_err(broken)?;
                 let sample = self.sample(arm, timed, evidence, switches);
                 self.report(
@@ -381,7 +381,7 @@ impl<'a> Repetition<'a> {
             return Ok(rounds);
         }
         for arms in levels(self.order) {
-            if rounds.of(arms[0]) == 0 {
+            if rounds.rounds(arms[0]) == 0 {
                 // The same for both arms of a difference.
                 let found = self.rounds_for(arms[1])?;
                 arms.into_iter().for_each(|arm| rounds.set(arm, found));
@@ -552,7 +552,7 @@ fn batches_of_cycle(order: &Order, rounds: BatchRounds, random: &mut ChaCha8Rng)
             (switching, baseline)
         };
         let batch = |arm: Arm, times| {
-            let rounds = rounds.of(arm);
+            let rounds = rounds.rounds(arm);
             // What was emptied before a batch is to be missed in what is timed.
             let is_cold = order.batches.flush_bytes.is_some();
             let warm_up = if is_cold {
@@ -617,7 +617,7 @@ fn counted_rounds(arm: Arm, rounds: u64) -> u64 {
 }
 
 fn broken(error: io::Error) -> String {
-    format!("found the experiment broken off ({error}), need it to run to its end; run it again")
+    format!("the experiment broke off ({error}); run it again")
 }
 
 pub(crate) fn start_experiment(order: &Order) -> Result<Box<dyn Experiment>, String> {

@@ -117,22 +117,23 @@ impl Runtimes {
         let of = case
             .runtime
             .as_ref()
-            .ok_or("found no runtime in a case of one, need its name")?;
+            .ok_or("a case of a runtime has no name of it")?;
         let launch = order
             .runtime
             .as_ref()
-            .ok_or_else(|| format!("found no program for {}, need one", of.runtime))?;
+            .ok_or_else(|| format!("there is no program for {}", of.runtime))?;
         let set = &case.working_set;
         if set.pattern != Pattern::Strided
             || set.access != Access::Rmw
             || set.sharing != Sharing::Private
         {
-            return Err("found another walk of a runtime's tasks than its program has; need --pattern strided, --access rmw and --sharing private".to_owned());
+            return Err("a runtime's program walks its arrays in one way only; use --pattern strided, --access rmw and \
+                        --sharing private".to_owned());
         }
         let begun = monotonic();
         let (talk, pin) = begin(launch, order).map_err(|error| {
             format!(
-                "found no way to start {} ({error}), need a program that can be run: {}",
+                "{} cannot be started ({error}); check that this can be run: {}",
                 of.runtime,
                 shown(launch)
             )
@@ -165,7 +166,7 @@ impl Runtimes {
         match (answer.ready, answer.refused) {
             (Some(version), None) => Ok(printable(&version)),
             (_, Some(why)) => Err(format!("{} refused: {}", self.name, printable(&why))),
-            (None, None) => Err(self.complain("found neither ready nor refused in its first line")),
+            (None, None) => Err(self.complain("said neither ready nor refused in its first line")),
         }
     }
 
@@ -230,18 +231,18 @@ impl Runtimes {
         // Who is not asked in turn may have one turn more or less at either end.
         if window.handoffs.abs_diff(planned) > self.tasks {
             return Err(self.complain(&format!(
-                "found {} hand-offs, need {planned}",
+                "said {} hand-offs instead of {planned}",
                 window.handoffs
             )));
         }
         if window.walk_ns > window.ns {
             return Err(self.complain(&format!(
-                "found walks of {} ns in a window of {} ns",
+                "said that walks took {} ns of a window of {} ns",
                 window.walk_ns, window.ns
             )));
         }
         if window.ns == 0 && batch.rounds > WITHIN_A_STEP && !batch.arm.walks() {
-            return Err(self.complain("found a window of 0 ns, need a clock that advances"));
+            return Err(self.complain("said that a window took 0 ns"));
         }
         Ok(window)
     }
@@ -257,7 +258,7 @@ impl Runtimes {
         let answer = match (self.talk.hear(timeout), said) {
             (Ok(answer), _) => answer,
             (Err(Silence::Refused(_)), Err(error)) => {
-                return Err(self.complain(&format!("found it not listening ({error})")));
+                return Err(self.complain(&format!("does not listen ({error})")));
             }
             (Err(silence), _) => {
                 let why = describe_silence(&silence);
@@ -269,7 +270,7 @@ impl Runtimes {
                 .chars()
                 .take(120)
                 .collect();
-            self.complain(&format!("found '{text}' in place of an answer ({error})"))
+            self.complain(&format!("said '{text}' in place of an answer ({error})"))
         })
     }
 
@@ -281,10 +282,7 @@ impl Runtimes {
         } else {
             format!("; it printed: {last}")
         };
-        format!(
-            "{found}, need an answer of {} as {PROTOCOL} has it{said}",
-            self.name
-        )
+        format!("{} {found}{said}; see {PROTOCOL}", self.name)
     }
 }
 
@@ -296,7 +294,7 @@ fn same_version(reported: &str, launch: &Launch) -> Result<(), String> {
     }
     let (found, program) = (&launch.version, shown(launch));
     Err(format!(
-        "found {reported} in a program of version {found}, need one version of both; mend its installation, or remove {program}"
+        "{reported} is reported by a program of version {found}; mend its installation, or remove {program}"
     ))
 }
 
@@ -333,12 +331,12 @@ fn last_words(complaints: &str) -> String {
 
 fn describe_silence(silence: &Silence) -> String {
     match silence {
-        Silence::Ended(status) => format!("found it ended early ({})", ending(*status)),
-        Silence::Closed => "found its output closed".to_owned(),
-        Silence::Late(timeout) => format!("found no answer within {timeout}"),
-        Silence::Endless => "found a line of more than 64 KiB".to_owned(),
-        Silence::TooLarge(size) => format!("found it taking {size} of memory, more than it may"),
-        Silence::Refused(error) => format!("found it not to be talked to ({error})"),
+        Silence::Ended(status) => format!("ended early ({})", ending(*status)),
+        Silence::Closed => "closed its output".to_owned(),
+        Silence::Late(timeout) => format!("did not answer within {timeout}"),
+        Silence::Endless => "wrote a line of more than 64 KiB".to_owned(),
+        Silence::TooLarge(size) => format!("took {size} of memory, more than it may"),
+        Silence::Refused(error) => format!("cannot be talked to ({error})"),
     }
 }
 

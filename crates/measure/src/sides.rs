@@ -70,7 +70,7 @@ pub fn order(seed: u64) -> impl Iterator<Item = [Side; 2]> {
 /// # Errors
 ///
 /// If a run fails.
-pub fn in_turns<R: Runs>(runs: &mut R, limits: Limits, seed: u64) -> Result<Ended, R::Error> {
+pub fn interleave<R: Runs>(runs: &mut R, limits: Limits, seed: u64) -> Result<Ended, R::Error> {
     for (done, pair) in (1..).zip(order(seed)) {
         for side in pair {
             if runs.should_stop() {
@@ -132,7 +132,7 @@ mod tests {
             least_runs,
             budget: Nanos::seconds(budget),
         };
-        let ended = in_turns(&mut script, limits, 1).expect("no run fails");
+        let ended = interleave(&mut script, limits, 1).expect("no run fails");
         (ended, script.done.len())
     }
 

@@ -43,12 +43,12 @@ impl Turns {
         let family = mechanism.traits().family;
         if !matches!(family, Family::Ring | Family::UserLevel) {
             return Err(format!(
-                "found --mechanism {mechanism}, need one by which tasks hand on a token, such as pipe"
+                "--mechanism {mechanism} hands on no token; use one that does, such as pipe"
             ));
         }
         if tasks < 2 {
             return Err(format!(
-                "found {tasks} task, need two or more; with --alone each has the token to itself"
+                "{tasks} task cannot take turns; use two or more (with --alone each has the token to itself)"
             ));
         }
         Ok(())
@@ -85,7 +85,7 @@ impl Turns {
 /// If the turns cannot be read, or the experiment cannot be set up or breaks off.
 pub fn take_turns(json: &str) -> Result<(), String> {
     let turns: Turns =
-        serde_json::from_str(json).map_err(|error| format!("found no turns in JSON ({error})"))?;
+        serde_json::from_str(json).map_err(|error| format!("the turns are not JSON ({error})"))?;
     let (arm, rounds) = (turns.arm, turns.rounds);
     let mut experiment = start_experiment(&turns.order())?;
     let mut run = |rounds| {
@@ -100,7 +100,7 @@ pub fn take_turns(json: &str) -> Result<(), String> {
     };
     let stop = || {
         switchcost_host::task::stop_self()
-            .map_err(|error| format!("found no way to stop itself ({error})"))
+            .map_err(|error| format!("the run cannot stop itself ({error})"))
     };
     run(ROUNDS_BEFORE)?;
     stop()?;
@@ -138,14 +138,13 @@ mod tests {
         assert_eq!(
             turns(Mechanism::Preempt, 2).check(),
             Err(
-                "found --mechanism preempt, need one by which tasks hand on a token, such as pipe"
-                    .to_owned()
+                "--mechanism preempt hands on no token; use one that does, such as pipe".to_owned()
             )
         );
         assert_eq!(
             turns(Mechanism::Pipe, 1).check(),
             Err(
-                "found 1 task, need two or more; with --alone each has the token to itself"
+                "1 task cannot take turns; use two or more (with --alone each has the token to itself)"
                     .to_owned()
             )
         );
@@ -155,7 +154,7 @@ mod tests {
     fn what_is_no_turns_is_said() {
         let error = take_turns("{}").expect_err("nothing is in it");
         assert!(
-            error.starts_with("found no turns in JSON (missing field"),
+            error.starts_with("the turns are not JSON (missing field"),
             "{error}"
         );
     }

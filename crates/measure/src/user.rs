@@ -25,12 +25,8 @@ use crate::protocol::Order;
 
 /// Sets up the experiment of a user-level mechanism in the calling thread.
 pub(crate) fn start(order: &Order, controls: &TaskControls) -> Result<Box<dyn Experiment>, String> {
-    let broken = |error: io::Error| {
-        format!(
-            "found {} not available here ({error})",
-            order.case.mechanism
-        )
-    };
+    let broken =
+        |error: io::Error| format!("{} is not available here ({error})", order.case.mechanism);
     let bodies = Rc::new(Bodies::new(order, controls)?);
     Ok(match order.case.mechanism {
         Mechanism::Fiber => Box::new(fiber::Fibers::new(bodies).map_err(broken)?),
@@ -41,7 +37,7 @@ pub(crate) fn start(order: &Order, controls: &TaskControls) -> Result<Box<dyn Ex
         }
         Mechanism::Async => Box::new(executor::Tasks::new(bodies).map_err(broken)?),
         Mechanism::Synthetic => Box::new(synthetic::Synthetic::new(bodies, order)),
-        other => return Err(format!("found {other}, need a user-level mechanism")),
+        other => return Err(format!("{other} is no user-level mechanism")),
     })
 }
 

@@ -187,7 +187,7 @@ fn rounds_are_calibrated_once() {
     let rounds: Vec<u64> = executor
         .orders
         .iter()
-        .map(|(_, _, rounds)| rounds.of(Arm::SwitchDirect))
+        .map(|(_, _, rounds)| rounds.rounds(Arm::SwitchDirect))
         .collect();
     assert_eq!(rounds, [0, 7, 7]);
 }

@@ -59,7 +59,7 @@ pub trait Backend {
     ///
     /// # Errors
     /// Where it cannot be read.
-    fn so_far(&mut self) -> Result<Observation, NoBpf>;
+    fn snapshot(&mut self) -> Result<Observation, NoBpf>;
 
     /// Ends the observation: the same, and the stacks, whose functions have no names yet.
     ///

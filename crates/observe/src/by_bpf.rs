@@ -105,7 +105,7 @@ impl ByBpf {
             stacks,
             calls: Calls::new(options.calls, switchcost_host::clock::monotonic()),
         };
-        by_bpf.cpus_before = by_bpf.cpus(&by_bpf.in_flight());
+        by_bpf.cpus_before = by_bpf.cpus(&by_bpf.read_in_flight());
         Ok(by_bpf)
     }
 
@@ -154,14 +154,14 @@ impl ByBpf {
 
     /// Sums over all observed tasks.
     pub(crate) fn totals(&self) -> Totals {
-        let (mut totals, in_flight) = (self.ended_totals, self.in_flight());
+        let (mut totals, in_flight) = (self.ended_totals, self.read_in_flight());
         (1..TASKS)
             .filter(|&slot| self.tables.state(slot) != task_state::FREE)
             .for_each(|slot| totals.add(in_flight.with_run(slot, self.tables.totals(slot))));
         totals
     }
 
-    fn in_flight(&self) -> InFlight {
+    fn read_in_flight(&self) -> InFlight {
         InFlight::look(
             &self.tables,
             self.cpus.known().iter().map(|cpu| cpu.0 as usize),
@@ -258,7 +258,7 @@ impl ByBpf {
     pub(crate) fn finish(mut self, empty: &Observation) -> Result<Observation, NoBpf> {
         // While it is still counted who runs.
         let _ = self.kernel.look();
-        let in_flight = self.in_flight();
+        let in_flight = self.read_in_flight();
         let switches = self.switches();
         self.own_cost.end(
             || run_time(&self.kernel, self.stacks.as_ref(), &self.calls),
@@ -275,9 +275,9 @@ impl ByBpf {
     }
 
     /// What was counted so far.
-    pub(crate) fn so_far(&mut self, empty: &Observation) -> Result<Observation, NoBpf> {
+    pub(crate) fn snapshot(&mut self, empty: &Observation) -> Result<Observation, NoBpf> {
         let _ = self.kernel.look();
-        let in_flight = self.in_flight();
+        let in_flight = self.read_in_flight();
         self.read(&in_flight, empty)
     }
 
@@ -314,7 +314,7 @@ impl ByBpf {
                 sums.add_neighbour(process, &neighbour);
             }
         }
-        let longest_waits = longest::of(self.waits().chain(waits));
+        let longest_waits = longest::longest_waits(self.waits().chain(waits));
         let (pairs, waits) = (sums.take_pairs(), sums.take_waits());
         let control = |which| self.tables.control(which).load(Relaxed);
         let lost = Lost {
@@ -345,7 +345,7 @@ impl ByBpf {
             pairs,
             waits,
             longest_waits,
-            in_scheduler: self.in_scheduler(),
+            in_scheduler: self.scheduler_time(),
             lost,
             own_cost: Some(own_cost),
             counter_tests: self.counters.tests().to_vec(),
@@ -361,10 +361,10 @@ impl ByBpf {
             .flat_map(|cpu| self.tables.cpu(cpu.0 as usize).longest)
     }
 
-    fn in_scheduler(&self) -> Option<InScheduler> {
+    fn scheduler_time(&self) -> Option<InScheduler> {
         let mut sum = InScheduler::default();
         for cpu in self.cpus.known() {
-            let counted = self.tables.in_scheduler(cpu.0 as usize)?;
+            let counted = self.tables.scheduler_time(cpu.0 as usize)?;
             sum.ns.0 += counted.ns;
             sum.times.add(&Histogram::new(counted.times.map(u64::from)));
         }
@@ -374,7 +374,7 @@ impl ByBpf {
     fn cpus(&self, in_flight: &InFlight) -> Vec<CpuTime> {
         let time = |cpu: &CpuId| {
             let counted = self.tables.cpu(cpu.0 as usize);
-            let (busy, idle) = in_flight.of_cpu(&counted);
+            let (busy, idle) = in_flight.cpu_counts(&counted);
             let all = CpuTime {
                 cpu: *cpu,
                 switches: counted.switches,

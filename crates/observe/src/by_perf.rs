@@ -136,11 +136,11 @@ impl ByPerf {
                 task.state = task_state::ENDED;
             }
         }
-        self.so_far(empty)
+        self.snapshot(empty)
     }
 
     /// What was counted so far.
-    pub(crate) fn so_far(&mut self, empty: &Observation) -> Observation {
+    pub(crate) fn snapshot(&mut self, empty: &Observation) -> Observation {
         self.tick();
         let now = monotonic();
         let (mut sums, mut lost) = (self.sums.clone(), self.lost.clone());

@@ -166,7 +166,7 @@ impl ByProc {
     }
 
     /// What was counted so far.
-    pub(crate) fn so_far(&mut self, empty: &Observation) -> Observation {
+    pub(crate) fn snapshot(&mut self, empty: &Observation) -> Observation {
         self.tick();
         let mut groups: BTreeMap<Key, Tasks> = BTreeMap::new();
         for (&(process, _), task) in &self.tasks {
@@ -257,7 +257,7 @@ mod tests {
     use super::*;
 
     fn counted(proc: &mut ByProc) -> Observation {
-        proc.so_far(&Observation::empty(
+        proc.snapshot(&Observation::empty(
             manifest(&Root::system()),
             String::new(),
         ))

@@ -343,7 +343,7 @@ mod tests {
         let began = Nanos::seconds(9);
         let mut calls = Calls::new(tracing, began);
         calls.kept.begin(began, SLICE);
-        let root = Root::at("/nowhere");
+        let root = Root::new("/nowhere");
         (0..1_000).for_each(|_| calls.kept.add(&root, &Call::default()));
         calls.is_cheap(began + Nanos::seconds(1), &Busy(used))
     }

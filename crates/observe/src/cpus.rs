@@ -61,7 +61,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("sys/devices/system/cpu/online");
         std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
-        let root = Root::at(folder.path());
+        let root = Root::new(folder.path());
         let mut cpus = Cpus::new(&[CpuId(0), CpuId(2)]);
         let mut look = |text: &str| {
             std::fs::write(&file, text).expect("a file");

@@ -10,20 +10,18 @@ use crate::subject::SubjectError;
 #[derive(Debug, thiserror::Error)]
 pub enum ObserveError {
     /// The kernel does not count.
-    #[error("failed to observe: {0}")]
+    #[error("{0}")]
     Count(#[from] NoBpf),
     /// No task is meant.
-    #[error("failed to observe: {0}")]
+    #[error("{0}")]
     Subject(#[from] SubjectError),
     /// The command has no words.
-    #[error(
-        "failed to observe: found no command, need one after --, such as switchcost observe -- ls"
-    )]
+    #[error("no command is given; put it after --, such as switchcost observe -- ls")]
     NoCommand,
     /// The command cannot be run.
     #[error(
-        "failed to start {program:?}: {source}, {}",
-        start_remedy(.source, "need a program that can be run; give its path, or look at PATH")
+        "cannot run {program:?}: {source}; {}",
+        start_remedy(.source, "give its path, or check PATH")
     )]
     Start {
         /// Its first word.
@@ -32,9 +30,7 @@ pub enum ObserveError {
         source: io::Error,
     },
     /// The command that counts requests gives no number. Its words and what it printed are hostile until escaped.
-    #[error(
-        "failed to count requests: found {found} from '{command}', need a whole number; try the command in a shell"
-    )]
+    #[error("{found} is not a whole number, as '{command}' must print; try the command in a shell")]
     Requests {
         /// The command.
         command: String,
@@ -43,8 +39,7 @@ pub enum ObserveError {
     },
     /// What it counts has become less.
     #[error(
-        "failed to count requests: found {after} from '{command}' after {before}, need a number that grows; it may have been reset, as by \
-         a restart"
+        "{after} came from '{command}' after {before}, but the number must grow; check whether it was reset, as by a restart"
     )]
     FewerRequests {
         /// The command.

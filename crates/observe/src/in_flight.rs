@@ -43,7 +43,7 @@ impl InFlight {
     }
 
     /// What is running of a CPU's own time, in tasks and idle. Which of both is not known of one that has not switched.
-    pub(crate) fn of_cpu(&self, cpu: &Cpu) -> (u64, u64) {
+    pub(crate) fn cpu_counts(&self, cpu: &Cpu) -> (u64, u64) {
         let ns = self.now.0.saturating_sub(cpu.since);
         match (cpu.switches, cpu.since, cpu.running_pid) {
             (0, ..) | (_, 0, _) => (0, 0),

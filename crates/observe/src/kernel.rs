@@ -84,28 +84,28 @@ pub enum NoBpf {
     NotAsked,
     /// It was built without clang.
     #[error(
-        "found a build without clang, need one with it; install it (sudo apt-get install clang libbpf-dev) and build again"
+        "this program was built without clang; install it (sudo apt-get install clang libbpf-dev) and build again"
     )]
     NotBuilt,
     /// The kernel has no type information.
     #[error(
-        "found no /sys/kernel/btf/vmlinux ({0}), need a kernel with CONFIG_DEBUG_INFO_BTF=y, as distributions build it"
+        "/sys/kernel/btf/vmlinux cannot be read ({0}); use a kernel with CONFIG_DEBUG_INFO_BTF=y, as distributions build it"
     )]
     NoBtf(String),
     /// The kernel does not let this process.
     #[error(
-        "found no right to load BPF programs, need root, or cap_bpf and cap_perfmon; run it with sudo, or give them to the program \
-         (sudo setcap cap_bpf,cap_perfmon,cap_sys_resource+ep switchcost)"
+        "loading BPF programs needs root, or cap_bpf and cap_perfmon; run it with sudo, or give them to the program (sudo \
+         setcap cap_bpf,cap_perfmon,cap_sys_resource+ep switchcost)"
     )]
     NotAllowed,
     /// This process is in a PID namespace of its own, and knows no task by the number that the kernel's programs see.
     #[error(
-        "found a PID namespace of its own, need the machine's, by which the kernel's programs number processes; run it outside of \
-         the container, or the container with --pid=host"
+        "this is another PID namespace than the machine's, whose numbers the kernel's programs use; run it outside of the \
+         container, or the container with --pid=host"
     )]
     Inside,
     /// A limit is reached, which is not the kernel's fault.
-    #[error("found no room for BPF programs ({why}), {remedy}")]
+    #[error("there is no room for BPF programs ({why}); {remedy}")]
     Limited {
         /// What the kernel says.
         why: io::Error,
@@ -114,7 +114,7 @@ pub enum NoBpf {
     },
     /// The kernel lacks something, or the rest of what may go wrong.
     #[error(
-        "found a kernel that refuses {what} ({why}), need Linux 5.13 or newer with BPF tracepoints, and no lockdown"
+        "the kernel refuses {what} ({why}); use Linux 5.13 or newer with BPF tracepoints, and no lockdown"
     )]
     Refused {
         /// What it refuses.
@@ -339,11 +339,11 @@ fn point<'a>(ebpf: &'a mut Ebpf, hook: &Hook) -> &'a mut BtfTracePoint {
 }
 
 pub(crate) fn refused_program(what: &str, error: &ProgramError) -> NoBpf {
-    no_bpf_error(what, error, error.to_string())
+    name_error(what, error, error.to_string())
 }
 
 pub(crate) fn refused(what: &str, error: &EbpfError) -> NoBpf {
-    no_bpf_error(what, error, error.to_string())
+    name_error(what, error, error.to_string())
 }
 
 fn limited(number: i32) -> Option<NoBpf> {
@@ -372,7 +372,7 @@ fn system_number(error: &(dyn std::error::Error + 'static)) -> Option<i32> {
 }
 
 /// Of what is behind an error, the system's own words decide.
-fn no_bpf_error(what: &str, error: &(dyn std::error::Error + 'static), words: String) -> NoBpf {
+fn name_error(what: &str, error: &(dyn std::error::Error + 'static), words: String) -> NoBpf {
     let system = system_number(error);
     // A program that the verifier finds fault with is answered with EACCES, for root, too.
     if system == Some(rustix::io::Errno::PERM.raw_os_error()) {
@@ -413,13 +413,13 @@ mod tests {
             |number| NoBpf::table_error(&io::Error::from_raw_os_error(number)).to_string();
         assert_eq!(
             refused(rustix::io::Errno::MFILE.raw_os_error()),
-            "found no room for BPF programs (Too many open files (os error 24)), need one more open file than this process may have; \
-             raise the limit: ulimit -n 4096, and to make it last nofile in /etc/security/limits.d"
+            "there is no room for BPF programs (Too many open files (os error 24)); raise the limit on this process's open \
+             files: ulimit -n 4096, and to make it last nofile in /etc/security/limits.d"
         );
         assert_eq!(
             refused(rustix::io::Errno::OPNOTSUPP.raw_os_error()),
-            "found a kernel that refuses to share the program's tables (Operation not supported (os error 95)), need Linux 5.13 or \
-             newer with BPF tracepoints, and no lockdown"
+            "the kernel refuses to share the program's tables (Operation not supported (os error 95)); use Linux 5.13 or newer \
+             with BPF tracepoints, and no lockdown"
         );
     }
 }

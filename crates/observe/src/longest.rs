@@ -10,7 +10,7 @@ use crate::sums::trim_at_zero;
 const LONGEST: usize = 3;
 
 /// The longest first.
-pub(crate) fn of(waits: impl Iterator<Item = Wait>) -> Vec<LongWait> {
+pub(crate) fn longest_waits(waits: impl Iterator<Item = Wait>) -> Vec<LongWait> {
     let mut waits: Vec<Wait> = waits.filter(|wait| wait.ns > 0).collect();
     waits.sort_by_key(|wait| std::cmp::Reverse(wait.ns));
     waits.iter().take(LONGEST).map(long_wait).collect()
@@ -61,7 +61,7 @@ mod tests {
             wait(80, process::OTHERS),
             wait(800, process::KERNEL),
         ];
-        let reported = of(waits.into_iter());
+        let reported = longest_waits(waits.into_iter());
         let parts: Vec<_> = reported
             .iter()
             .map(|wait| {

@@ -63,7 +63,7 @@ impl fmt::Display for Notice {
             Notice::NoRequests(why) => write!(f, "{why}; what switching costs for each request is not known"),
             Notice::NoCalls(why) => write!(f, "{why}; system calls are not traced"),
             Notice::NoSchedulerTime => f.write_str(
-                "found no BPF with the tracepoints sched_entry_tp and sched_exit_tp, which Linux has from 6.15 on; how long the \
+                "this kernel has no BPF tracepoints sched_entry_tp and sched_exit_tp (from Linux 6.15 on), so how long the \
                  scheduler takes is not known",
             ),
         }

@@ -187,11 +187,11 @@ impl Backend for Observer {
         }
     }
 
-    fn so_far(&mut self) -> Result<Observation, NoBpf> {
+    fn snapshot(&mut self) -> Result<Observation, NoBpf> {
         let counted = match &mut self.way {
-            Way::Bpf(bpf) => bpf.so_far(&self.empty)?,
-            Way::Perf(perf) => perf.so_far(&self.empty),
-            Way::Proc(proc) => proc.so_far(&self.empty),
+            Way::Bpf(bpf) => bpf.snapshot(&self.empty)?,
+            Way::Perf(perf) => perf.snapshot(&self.empty),
+            Way::Proc(proc) => proc.snapshot(&self.empty),
         };
         Ok(Observation {
             not_counted_by: self.unavailable_because.clone(),
@@ -203,7 +203,7 @@ impl Backend for Observer {
         let mut counted = match self.way {
             Way::Bpf(bpf) => bpf.finish(&self.empty)?,
             Way::Perf(perf) => perf.finish(&self.empty),
-            Way::Proc(mut proc) => proc.so_far(&self.empty),
+            Way::Proc(mut proc) => proc.snapshot(&self.empty),
         };
         container::look_at(&mut counted.tasks);
         Ok(Observation {

@@ -138,7 +138,7 @@ pub fn observe<B: Backend, L: Listener>(
         moments.look(backend.now(), || backend.totals());
         let subject = target.subject();
         listener.look(&mut || {
-            let counted = backend.so_far()?;
+            let counted = backend.snapshot()?;
             let window_ns = backend.now().saturating_sub(began.at);
             Ok(Observation {
                 subject: subject.clone(),
@@ -230,14 +230,14 @@ impl Began {
             longest_waits: counted
                 .longest_waits
                 .into_iter()
-                .map(|wait| self.in_window(wait))
+                .map(|wait| self.clip_to_window(wait))
                 .collect(),
             own_cost: counted.own_cost.map(|own| OwnCost { user_ns, ..own }),
             ..counted
         }
     }
 
-    fn in_window(&self, wait: LongWait) -> LongWait {
+    fn clip_to_window(&self, wait: LongWait) -> LongWait {
         LongWait {
             since_ns: wait.since_ns.saturating_sub(self.at),
             ..wait

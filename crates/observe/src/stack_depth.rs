@@ -30,7 +30,7 @@ struct Instruction {
 }
 
 impl Instruction {
-    fn of(bytes: &[u8]) -> Instruction {
+    fn decode(bytes: &[u8]) -> Instruction {
         Instruction {
             code: bytes[0],
             target: bytes[1] & 15,
@@ -64,7 +64,7 @@ fn functions(object: &[u8]) -> BTreeMap<String, Function> {
         let own = symbol.address()..symbol.address() + symbol.size();
         let code: Vec<_> = section.data().ok()?[own.start as usize..own.end as usize]
             .chunks(8)
-            .map(Instruction::of)
+            .map(Instruction::decode)
             .collect();
         let depth = (0..code.len())
             .map(|at| code[at].depth(at.checked_sub(1).map(|at| &code[at])))
@@ -107,7 +107,7 @@ fn deepest(functions: &BTreeMap<String, Function>, name: &str) -> u32 {
 }
 
 #[test]
-fn no_program_and_what_it_calls_need_a_deeper_stack_than_older_kernels_allow() {
+fn each_program_fits_the_stack_of_older_kernels() {
     for object in [
         crate::kernel::OBJECT,
         crate::stacks::OBJECT,

@@ -14,26 +14,22 @@ const CONTROL_GROUPS: [&str; 3] = [
 /// The threads of a control group: of version 2, and of version 1. Groups of single threads list no processes.
 const THREADS: [&str; 2] = ["cgroup.threads", "tasks"];
 
-/// Why no task can be observed. Reads well behind "failed to observe: ".
+/// Why no task can be observed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SubjectError {
     /// The folder is no control group.
     #[error(
-        "found no control group {0} ({1}), need a folder below /sys/fs/cgroup with a file cgroup.procs; see systemd-cgls"
+        "no control group {0}: {1}; name a folder below /sys/fs/cgroup with a file cgroup.procs, as systemd-cgls lists them"
     )]
     NoGroup(String, String),
     /// Nothing has that number.
-    #[error("found no process {0}, need one that runs; see ps -e")]
+    #[error("no process with PID {0}; list processes with ps -e")]
     NoProcess(u32),
     /// No process has that name.
-    #[error(
-        "found no process named '{0}', need the name of one that runs, as ps -e -o comm has it"
-    )]
+    #[error("no process named '{0}' runs; list names with ps -e -o comm")]
     NoName(String),
     /// The number is that of a thread which does not lead its process.
-    #[error(
-        "found that {thread} is a thread of process {process} ({name}), need a process; observe that: -p {process}"
-    )]
+    #[error("{thread} is a thread of process {process} ({name}), not a process; use -p {process}")]
     Thread {
         /// The number.
         thread: u32,
@@ -252,7 +248,7 @@ mod tests {
             "proc/self/cgroup",
             "9:name=own:/\n3:cpuset:/\n1:cpu:/\n0::/\n",
         );
-        let root = Root::at(folder.path());
+        let root = Root::new(folder.path());
         let of = |name: &str| hierarchy_of(&root, &format!("/sys/fs/cgroup/{name}"));
         assert_eq!(
             ["unified/a", "cpu/a/b", "cpuset", "own/c"].map(of),

@@ -394,7 +394,7 @@ mod tests {
             switches: 3,
             ..layout::Cause::default()
         };
-        for why in Why::all() {
+        for why in Why::variants() {
             let mut causes = Vec::new();
             assert_eq!(
                 (add_cause(&mut causes, &cause(why as u32)), causes.len()),
@@ -402,7 +402,7 @@ mod tests {
                 "{why}"
             );
         }
-        let unknown = Why::all().last().expect("there are some") as u32 + 1;
+        let unknown = Why::variants().last().expect("there are some") as u32 + 1;
         for unknown in [0, unknown, u32::MAX] {
             let mut task = Task::new_zeroed();
             task.causes[0] = cause(unknown);

@@ -168,7 +168,7 @@ impl Tables {
     }
 
     /// A CPU inside the scheduler; none where that is not counted.
-    pub(crate) fn in_scheduler(&self, cpu: usize) -> Option<InScheduler> {
+    pub(crate) fn scheduler_time(&self, cpu: usize) -> Option<InScheduler> {
         let mut words = [0; IN_SCHEDULER_WORDS];
         copy(
             &self.in_scheduler.as_ref()?.u64s()[cpu * IN_SCHEDULER_WORDS..][..IN_SCHEDULER_WORDS],

@@ -27,31 +27,27 @@ pub struct MissingProgram {
     pub package: &'static str,
 }
 
-/// Why a set cannot be prepared. Follows "failed to set up the programs: " in a message.
+/// Why a set cannot be prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
     /// Programs are not installed.
     #[error(
-        "found no {}, need {}; sudo apt-get install --no-install-recommends {}",
+        "{} must be installed; sudo apt-get install --no-install-recommends {}",
         list(.0, |missing| missing.program),
-        if .0.len() == 1 { "it" } else { "them" },
         packages(.0)
     )]
     Missing(Vec<MissingProgram>),
     /// The compiler does not say which files it uses.
-    #[error(
-        "found a gcc that does not say which files it uses ({0}), need a working one; sudo apt-get install gcc libc6-dev"
-    )]
+    #[error("gcc does not say which files it uses ({0}); sudo apt-get install gcc libc6-dev")]
     Compiler(io::Error),
     /// The compiler does not translate the pair of client and server.
     #[error(
-        "found a gcc that does not translate a client and a server ({0}), need one with a static C library; sudo apt-get \
-         install gcc libc6-dev"
+        "gcc does not translate a client and a server with a static C library ({0}); sudo apt-get install gcc libc6-dev"
     )]
     Pair(io::Error),
     /// An input cannot be written.
     #[error(
-        "found {path} not to be written ({source}), {}",
+        "{path} cannot be written: {source}; {}",
         switchcost_remedies::write_remedy(source, "another folder with TMPDIR")
     )]
     Write {

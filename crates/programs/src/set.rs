@@ -106,7 +106,7 @@ mod tests {
         let error = PrepareError::Missing(Set::ComputeBound.missing(OsStr::new("/nonexistent")));
         assert_eq!(
             error.to_string(),
-            "found no scm, sta, need them; sudo apt-get install --no-install-recommends opensta scm"
+            "scm, sta must be installed; sudo apt-get install --no-install-recommends opensta scm"
         );
         let of_pair = Set::ClientServer.missing(OsStr::new("/nonexistent"));
         assert_eq!(

@@ -127,7 +127,7 @@ impl Batches {
     }
 
     /// Drops the CPU's cycle counts unless every batch has one.
-    pub fn without_partial_counts(mut self) -> Batches {
+    pub fn drop_partial_counts(mut self) -> Batches {
         if self.counted_cycles.len() != self.len() {
             self.counted_cycles.clear();
             self.counted_ticks.clear();

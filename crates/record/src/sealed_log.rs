@@ -17,7 +17,7 @@ use switchcost_units::Bytes;
 use crate::{Readers, Source};
 pub use chain::{BrokenChain, Chain};
 pub(crate) use document::{read_document, read_sealed_document, seal_document};
-use error::{Origin, in_words, too_long};
+use error::{Origin, describe_json, too_long};
 pub use error::{ReadRecordError, WriteRecordError};
 
 /// A longer line is damage, not data: the longest that is written stays below 1 MiB.
@@ -253,8 +253,8 @@ impl<'a, L: LogLine> SealedLines<'a, L> {
         self.chain = self
             .chain
             .open(line)
-            .map_err(|broken| self.damaged(broken.in_words(self.number)))?;
-        serde_json::from_slice(line).map_err(|error| self.damaged(in_words(&error)))
+            .map_err(|broken| self.damaged(broken.describe(self.number)))?;
+        serde_json::from_slice(line).map_err(|error| self.damaged(describe_json(&error)))
     }
 }
 

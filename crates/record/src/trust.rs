@@ -24,8 +24,8 @@ const MOST_LINKS: usize = 40;
 const LONGEST: u64 = 4 << 30;
 /// Folders and programs that are made here, for their owner alone.
 const PRIVATE: u32 = 0o700;
-const RULE: &str = "what is executed, and each folder that it is in, need be root's or yours, and writable by nobody else; \
-     change that with chown or chmod, or move it";
+const RULE: &str = "it and each folder that it is in must be root's or yours, and writable by nobody else; change that with \
+                    chown or chmod, or move it";
 const STICKY: u32 = 0o1000;
 const GROUP_MAY_WRITE: u32 = 0o020;
 const ALL_MAY_WRITE: u32 = 0o002;

@@ -17,23 +17,21 @@ pub fn write_remedy(error: &io::Error, place: &str) -> String {
     }
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            format!("need room for the rest; free some space or choose {place}")
+            format!("free some space, or choose {place}")
         }
         ErrorKind::FileTooLarge => format!(
-            "need files that may be longer; raise the limit (ulimit -f unlimited), or choose {place}, on another file system"
+            "raise the limit on the length of files (ulimit -f unlimited), or choose {place}, on another file system"
         ),
-        ErrorKind::IsADirectory => "need the name of a file; name one in that folder".to_owned(),
-        ErrorKind::InvalidFilename => "need a shorter name; choose one".to_owned(),
+        ErrorKind::IsADirectory => "name a file in that folder".to_owned(),
+        ErrorKind::InvalidFilename => "choose a shorter name".to_owned(),
         _ => match number(error) {
             Some(libc::EIO) => format!(
-                "need a disk that takes what is written; look at what it reported (sudo dmesg), and choose {place}, on another disk"
+                "look at what the disk reported (sudo dmesg), and choose {place}, on another disk"
             ),
             Some(libc::ELOOP) => {
-                format!(
-                    "need a link that leads to a file, not to itself; remove the link, or choose {place}"
-                )
+                format!("remove the link, which leads to itself, or choose {place}")
             }
-            _ => format!("need a folder that exists and may be written; choose {place}"),
+            _ => format!("choose {place}, in a folder that exists and may be written"),
         },
     }
 }
@@ -46,12 +44,12 @@ pub fn read_remedy(error: &io::Error, file: &str) -> String {
     }
     match (error.kind(), number(error)) {
         (ErrorKind::PermissionDenied, _) => {
-            format!("need {file} and the right to read it; ask its owner for it (chmod a+r)")
+            format!("name {file} that you may read, or ask its owner for the right to (chmod a+r)")
         }
         (_, Some(libc::EIO)) => format!(
-            "need {file} on a disk that can be read; look at what it reported (sudo dmesg), and take a copy from elsewhere"
+            "look at what the disk reported (sudo dmesg), and take a copy of {file} from elsewhere"
         ),
-        _ => format!("need {file}"),
+        _ => format!("name {file}"),
     }
 }
 
@@ -60,13 +58,13 @@ pub fn channel_remedy(error: &io::Error, mechanism: &str) -> String {
     let without = format!("leave {mechanism} out of --mechanism");
     match (error.kind(), number(error)) {
         (_, Some(libc::EMFILE)) => {
-            "need one to each; use fewer --tasks, or raise the limit: ulimit -n for files, -q for message \
-                                    queues, and to make it last /etc/security/limits.d"
+            "use fewer --tasks, or raise the limit: ulimit -n for files, -q for message queues, and to make it last \
+             /etc/security/limits.d"
                 .to_owned()
         }
         (_, Some(libc::ENOSPC)) => {
-            "need one to each; use fewer --tasks, or raise the limit on message queues: sudo sysctl \
-                                    fs.mqueue.queues_max=1024, and to make it last /etc/sysctl.d"
+            "use fewer --tasks, or raise the limit on message queues: sudo sysctl fs.mqueue.queues_max=1024, and to make it \
+             last /etc/sysctl.d"
                 .to_owned()
         }
         (
@@ -75,10 +73,10 @@ pub fn channel_remedy(error: &io::Error, mechanism: &str) -> String {
             | ErrorKind::NetworkDown
             | ErrorKind::HostUnreachable,
             _,
-        ) => format!("need the loopback device up; sudo ip link set lo up, or {without}"),
+        ) => format!("bring the loopback device up (sudo ip link set lo up), or {without}"),
         _ => match limit_remedy(error) {
             Some(remedy) => remedy,
-            None => format!("need a kernel and rights that allow them; {without}"),
+            None => format!("use a kernel and rights that allow them, or {without}"),
         },
     }
 }
@@ -90,13 +88,13 @@ pub fn start_remedy(error: &io::Error, otherwise: &str) -> String {
         Some(libc::EAGAIN) => {
             let memory = memory::limits().map_or(String::new(), |limits| format!("; or {limits}"));
             format!(
-                "need one more process or thread than this user may have; raise the limit: ulimit -u unlimited, and to make it \
-                 last nproc in /etc/security/limits.d (in a container, pids.max of its cgroup){memory}"
+                "raise the limit on this user's processes and threads: ulimit -u unlimited, and to make it last nproc in \
+                 /etc/security/limits.d (in a container, pids.max of its cgroup){memory}"
             )
         }
         Some(libc::EFBIG) => {
-            "need memory that processes share, which counts as a file, to be longer than files may be; raise the limit: ulimit -f \
-                              unlimited, and to make it last fsize in /etc/security/limits.d"
+            "raise the limit on the length of files, as which shared memory counts: ulimit -f unlimited, and to make it last \
+             fsize in /etc/security/limits.d"
                 .to_owned()
         }
         _ => limit_remedy(error).unwrap_or_else(|| otherwise.to_owned()),
@@ -122,12 +120,11 @@ fn number(error: &io::Error) -> Option<i32> {
 pub fn limit_remedy(error: &io::Error) -> Option<String> {
     let remedy = match (error.kind(), number(error)) {
         (_, Some(libc::EMFILE)) => {
-            "need one more open file than this process may have; raise the limit: ulimit -n 4096, and to make it last nofile in \
-             /etc/security/limits.d"
+            "raise the limit on this process's open files: ulimit -n 4096, and to make it last nofile in /etc/security/limits.d"
         }
         (_, Some(libc::ENFILE)) => {
-            "need one more open file than this machine may have; close other programs, or raise the limit: sudo sysctl \
-             fs.file-max=1000000, and to make it last /etc/sysctl.d"
+            "close other programs, or raise the limit on this machine's open files: sudo sysctl fs.file-max=1000000, and to \
+             make it last /etc/sysctl.d"
         }
         (ErrorKind::OutOfMemory, _) => return Some(memory_remedy()),
         _ => return None,
@@ -137,7 +134,7 @@ pub fn limit_remedy(error: &io::Error) -> Option<String> {
 
 /// Advice for a lack of memory, with the limit in force.
 pub fn memory_remedy() -> String {
-    memory::limits().unwrap_or_else(|| "need more free memory; close other programs".to_owned())
+    memory::limits().unwrap_or_else(|| "close other programs to free memory".to_owned())
 }
 
 #[cfg(test)]
@@ -150,46 +147,42 @@ mod tests {
 
     #[test]
     fn what_helps_to_write_is_chosen_by_the_error() {
-        let folder = "need a folder that exists and may be written; choose another place with -o";
+        let folder = "choose another place with -o, in a folder that exists and may be written";
         for (number, remedy) in [
             (
                 libc::ENOSPC,
-                "need room for the rest; free some space or choose another place with -o",
+                "free some space, or choose another place with -o",
             ),
             (
                 libc::EDQUOT,
-                "need room for the rest; free some space or choose another place with -o",
+                "free some space, or choose another place with -o",
             ),
             (
                 libc::EFBIG,
-                "need files that may be longer; raise the limit (ulimit -f unlimited), or choose another place with -o, on \
-                 another file system",
+                "raise the limit on the length of files (ulimit -f unlimited), or choose another place with -o, on another \
+                 file system",
             ),
             (
                 libc::EIO,
-                "need a disk that takes what is written; look at what it reported (sudo dmesg), and choose another place with \
-                 -o, on another disk",
+                "look at what the disk reported (sudo dmesg), and choose another place with -o, on another disk",
             ),
             (
                 libc::EMFILE,
-                "need one more open file than this process may have; raise the limit: ulimit -n 4096, and to make it last \
-                 nofile in /etc/security/limits.d",
+                "raise the limit on this process's open files: ulimit -n 4096, and to make it last nofile in \
+                 /etc/security/limits.d",
             ),
             (
                 libc::ENFILE,
-                "need one more open file than this machine may have; close other programs, or raise the limit: sudo sysctl \
-                 fs.file-max=1000000, and to make it last /etc/sysctl.d",
+                "close other programs, or raise the limit on this machine's open files: sudo sysctl fs.file-max=1000000, and \
+                 to make it last /etc/sysctl.d",
             ),
-            (libc::ENOMEM, "need more free memory; close other programs"),
+            (libc::ENOMEM, "close other programs to free memory"),
             (
                 libc::ELOOP,
-                "need a link that leads to a file, not to itself; remove the link, or choose another place with -o",
+                "remove the link, which leads to itself, or choose another place with -o",
             ),
-            (
-                libc::EISDIR,
-                "need the name of a file; name one in that folder",
-            ),
-            (libc::ENAMETOOLONG, "need a shorter name; choose one"),
+            (libc::EISDIR, "name a file in that folder"),
+            (libc::ENAMETOOLONG, "choose a shorter name"),
             (libc::ENOENT, folder),
             (libc::ENOTDIR, folder),
             (libc::EACCES, folder),
@@ -207,20 +200,20 @@ mod tests {
     #[test]
     fn what_helps_to_read_is_chosen_by_the_error() {
         for (number, remedy) in [
-            (libc::ENOENT, "need a trace"),
-            (libc::EISDIR, "need a trace"),
+            (libc::ENOENT, "name a trace"),
+            (libc::EISDIR, "name a trace"),
             (
                 libc::EACCES,
-                "need a trace and the right to read it; ask its owner for it (chmod a+r)",
+                "name a trace that you may read, or ask its owner for the right to (chmod a+r)",
             ),
             (
                 libc::EIO,
-                "need a trace on a disk that can be read; look at what it reported (sudo dmesg), and take a copy from elsewhere",
+                "look at what the disk reported (sudo dmesg), and take a copy of a trace from elsewhere",
             ),
             (
                 libc::EMFILE,
-                "need one more open file than this process may have; raise the limit: ulimit -n 4096, and to make it last \
-                 nofile in /etc/security/limits.d",
+                "raise the limit on this process's open files: ulimit -n 4096, and to make it last nofile in \
+                 /etc/security/limits.d",
             ),
         ] {
             assert_eq!(
@@ -245,21 +238,21 @@ mod tests {
         let other = write_remedy(&io::Error::other("odd (os error x)"), "another");
         assert_eq!(
             other,
-            "need a folder that exists and may be written; choose another"
+            "choose another, in a folder that exists and may be written"
         );
     }
 
     #[test]
     fn what_helps_to_start_is_chosen_by_the_error() {
-        let limit = "need one more process or thread than this user may have; raise the limit: ulimit -u unlimited, and to make \
-                     it last nproc in /etc/security/limits.d (in a container, pids.max of its cgroup)";
+        let limit = "raise the limit on this user's processes and threads: ulimit -u unlimited, and to make it last nproc in \
+                     /etc/security/limits.d (in a container, pids.max of its cgroup)";
         for (number, remedy) in [
             (libc::EAGAIN, limit),
-            (libc::ENOMEM, "need more free memory; close other programs"),
-            (libc::EPERM, "need all of them; use fewer"),
+            (libc::ENOMEM, "close other programs to free memory"),
+            (libc::EPERM, "use fewer"),
         ] {
             assert_eq!(
-                start_remedy(&error(number), "need all of them; use fewer"),
+                start_remedy(&error(number), "use fewer"),
                 remedy,
                 "{}",
                 error(number)
@@ -272,26 +265,26 @@ mod tests {
         for (number, remedy) in [
             (
                 libc::EMFILE,
-                "need one to each; use fewer --tasks, or raise the limit: ulimit -n for files, -q for message queues, and to \
-                 make it last /etc/security/limits.d",
+                "use fewer --tasks, or raise the limit: ulimit -n for files, -q for message queues, and to make it last \
+                 /etc/security/limits.d",
             ),
             (
                 libc::ENOSPC,
-                "need one to each; use fewer --tasks, or raise the limit on message queues: sudo sysctl \
-                 fs.mqueue.queues_max=1024, and to make it last /etc/sysctl.d",
+                "use fewer --tasks, or raise the limit on message queues: sudo sysctl fs.mqueue.queues_max=1024, and to make \
+                 it last /etc/sysctl.d",
             ),
             (
                 libc::EADDRNOTAVAIL,
-                "need the loopback device up; sudo ip link set lo up, or leave tcp out of --mechanism",
+                "bring the loopback device up (sudo ip link set lo up), or leave tcp out of --mechanism",
             ),
             (
                 libc::ENETUNREACH,
-                "need the loopback device up; sudo ip link set lo up, or leave tcp out of --mechanism",
+                "bring the loopback device up (sudo ip link set lo up), or leave tcp out of --mechanism",
             ),
-            (libc::ENOMEM, "need more free memory; close other programs"),
+            (libc::ENOMEM, "close other programs to free memory"),
             (
                 libc::ENOSYS,
-                "need a kernel and rights that allow them; leave tcp out of --mechanism",
+                "use a kernel and rights that allow them, or leave tcp out of --mechanism",
             ),
         ] {
             assert_eq!(

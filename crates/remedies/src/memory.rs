@@ -21,8 +21,8 @@ fn describe(limits: &str, overcommit: &str, memory: &str) -> Option<String> {
     ] {
         if let Some(bytes) = soft_limit(limits, title) {
             found.push(format!(
-                "need more {what} than this process may have ({} KiB); raise the limit: ulimit {flag} unlimited, and to make it \
-                 last {name} in /etc/security/limits.d",
+                "raise the limit on {what} ({} KiB): ulimit {flag} unlimited, and to make it last {name} in \
+                 /etc/security/limits.d",
                 bytes >> 10
             ));
         }
@@ -30,8 +30,8 @@ fn describe(limits: &str, overcommit: &str, memory: &str) -> Option<String> {
     if overcommit.trim() == "2" {
         let of = |name| amount(memory, name).unwrap_or_else(|| "?".to_owned());
         found.push(format!(
-            "need memory that the kernel may promise (vm.overcommit_memory is 2, and {} of {} are promised); close other \
-             programs, or let it promise more: sudo sysctl vm.overcommit_memory=0, and to make it last /etc/sysctl.d",
+            "close other programs, or let the kernel promise more memory (vm.overcommit_memory is 2, and {} of {} are \
+             promised): sudo sysctl vm.overcommit_memory=0, and to make it last /etc/sysctl.d",
             of("Committed_AS:"),
             of("CommitLimit:")
         ));
@@ -69,19 +69,19 @@ mod tests {
         assert_eq!(
             describe(&address, "1\n", MEMORY).as_deref(),
             Some(
-                "need more address space than this process may have (400000 KiB); raise the limit: ulimit -v unlimited, and to make \
-                 it last as in /etc/security/limits.d"
+                "raise the limit on address space (400000 KiB): ulimit -v unlimited, and to make it last as in \
+                 /etc/security/limits.d"
             )
         );
         let data = address.replace("size             unlimited", "size             1024000");
         assert_eq!(
             describe(&data, "2\n", MEMORY).as_deref(),
             Some(
-                "need more address space than this process may have (400000 KiB); raise the limit: ulimit -v unlimited, and to make \
-                 it last as in /etc/security/limits.d; or need more memory for data than this process may have (1000 KiB); raise \
-                 the limit: ulimit -d unlimited, and to make it last data in /etc/security/limits.d; or need memory that the \
-                 kernel may promise (vm.overcommit_memory is 2, and 12000 kB of 12345 kB are promised); close other programs, or \
-                 let it promise more: sudo sysctl vm.overcommit_memory=0, and to make it last /etc/sysctl.d"
+                "raise the limit on address space (400000 KiB): ulimit -v unlimited, and to make it last as in \
+                 /etc/security/limits.d; or raise the limit on memory for data (1000 KiB): ulimit -d unlimited, and to make \
+                 it last data in /etc/security/limits.d; or close other programs, or let the kernel promise more memory \
+                 (vm.overcommit_memory is 2, and 12000 kB of 12345 kB are promised): sudo sysctl vm.overcommit_memory=0, and \
+                 to make it last /etc/sysctl.d"
             )
         );
     }

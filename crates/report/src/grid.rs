@@ -43,7 +43,7 @@ impl Grid {
     }
 
     /// A table in which a text too long for its column is cut with a sign, and not wrapped.
-    pub(crate) fn with_one_line_a_row(keys: usize) -> Self {
+    pub(crate) fn single_line_rows(keys: usize) -> Self {
         Grid {
             keys,
             is_one_line_a_row: true,

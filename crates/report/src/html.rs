@@ -60,9 +60,9 @@ impl Html {
 /// Renders one page about some records.
 pub fn render(parts: &[Part<'_>]) -> Html {
     let mut contents: Vec<Content> = (0..parts.len())
-        .map(|place| Content::of(place, parts))
+        .map(|place| Content::from_place(place, parts))
         .collect();
-    contents.extend(Content::of_all(parts));
+    contents.extend(Content::from_parts(parts));
     framed(&contents, &REPORT)
 }
 

@@ -32,7 +32,7 @@ pub mod trace;
 #[path = "../tests/it/conformity.rs"]
 mod conformity;
 #[cfg(test)]
-use schema::all as schemas;
+use schema::schemas;
 
 pub use ascii::ascii;
 pub use format::Format;

@@ -16,7 +16,7 @@ pub(crate) struct Scale {
 
 impl Scale {
     /// The scale that shows `ns` with three significant digits.
-    pub(crate) fn of(ns: f64) -> Self {
+    pub(crate) fn choose(ns: f64) -> Self {
         let (unit, unit_ns) = *UNITS
             .iter()
             .find(|(_, unit)| three_digits(ns / unit) < 1000.0)
@@ -30,7 +30,7 @@ impl Scale {
 
     /// The scale of an estimate: with more digits if three do not distinguish the interval's ends from its centre.
     fn scale_of_estimate(e: &Estimate) -> Self {
-        let mut scale = Scale::of(e.estimate);
+        let mut scale = Scale::choose(e.estimate);
         let is_blurred = |scale: &Scale| {
             let centre = scale.number(e.estimate);
             e.low < e.high && scale.number(e.low) == centre && scale.number(e.high) == centre
@@ -97,7 +97,7 @@ fn decimals(size: f64) -> usize {
 /// A span of time with three significant digits.
 pub(crate) fn time(ns: f64) -> String {
     if ns.is_finite() {
-        Scale::of(ns).with_unit(ns)
+        Scale::choose(ns).with_unit(ns)
     } else {
         NO_NUMBER.to_owned()
     }
@@ -163,7 +163,7 @@ pub(crate) fn is_below_zero(e: &Estimate) -> bool {
 }
 
 fn ends(e: &Estimate) -> String {
-    let scale = Scale::of(e.low.abs().max(e.high.abs()));
+    let scale = Scale::choose(e.low.abs().max(e.high.abs()));
     format!("{} {}", scale.range(e), scale.unit)
 }
 

@@ -78,7 +78,7 @@ impl<'a> Reproduction<'a> {
         commands: &'a [Command],
         machine: &'a str,
     ) -> Self {
-        let (citation, verdicts) = (paper.citation(), Verdicts::of(exhibits));
+        let (citation, verdicts) = (paper.citation(), Verdicts::count(exhibits));
         Reproduction {
             paper,
             citation,
@@ -183,12 +183,12 @@ fn counted(verdicts: &Verdicts) -> String {
     } = verdicts;
     let mut answer = format!(
         "of {} claims, {} reproduced, {} not reproduced, and {} inconclusive.",
-        tested.all(),
+        tested.total(),
         are(tested.holds),
         are(tested.differs),
         are(tested.undecided)
     );
-    if calibrated.all() > 0 {
+    if calibrated.total() > 0 {
         answer += &format!(
             " After calibration, {} consistent, {} not, and {} inconclusive.",
             are(calibrated.holds),
@@ -196,7 +196,7 @@ fn counted(verdicts: &Verdicts) -> String {
             are(calibrated.undecided)
         );
     }
-    if own.all() > 0 {
+    if own.total() > 0 {
         answer += &format!(
             " Of our own questions, {} true here, {} not, and {} open.",
             are(own.holds),

@@ -13,19 +13,21 @@ use crate::simulate::{Sample, at_once, orders, trials};
 use crate::{inject, measure, observe, reproduce, simulate, trace};
 
 /// Schemas of all reports, each with its name and version.
-pub fn all() -> Vec<(&'static str, Schema)> {
+pub fn schemas() -> Vec<(&'static str, Schema)> {
     vec![
         document_schema::<measure::json::Report<'_>>(),
         document_schema::<observe::json::Report<'_>>(),
         document_schema::<observe::interval::Interval<'_>>(),
-        of::<Observation>(switchcost_record::observation::OBSERVATION_FORM),
+        schema_of::<Observation>(switchcost_record::observation::OBSERVATION_FORM),
         document_schema::<inject::json::Report<'_>>(),
-        of::<switchcost_record::profile::Profile>(switchcost_record::profile::PROFILE_SCHEMA),
-        of::<switchcost_record::profile::Prices>(switchcost_record::profile::PRICES_SCHEMA),
+        schema_of::<switchcost_record::profile::Profile>(
+            switchcost_record::profile::PROFILE_SCHEMA,
+        ),
+        schema_of::<switchcost_record::profile::Prices>(switchcost_record::profile::PRICES_SCHEMA),
         document_schema::<&Comparison>(),
         document_schema::<&InTurns>(),
         document_schema::<&History>(),
-        of::<Fitness>(switchcost_record::DOCTOR_SCHEMA),
+        schema_of::<Fitness>(switchcost_record::DOCTOR_SCHEMA),
         document_schema::<&trace::Info<'_>>(),
         document_schema::<&trace::Checked<'_>>(),
         document_schema::<simulate::json::Report<'_>>(),
@@ -39,11 +41,11 @@ pub fn all() -> Vec<(&'static str, Schema)> {
 }
 
 fn document_schema<T: OutputFormat>() -> (&'static str, Schema) {
-    of::<Document<T>>(T::NAME)
+    schema_of::<Document<T>>(T::NAME)
 }
 
 /// Schema of one report, whose field `schema` has its name.
-pub fn of<T: JsonSchema>(name: &'static str) -> (&'static str, Schema) {
+pub fn schema_of<T: JsonSchema>(name: &'static str) -> (&'static str, Schema) {
     let mut schema = SchemaSettings::draft2020_12()
         .for_serialize()
         .into_generator()

@@ -11,7 +11,7 @@ use switchcost_record::{MeasureRecord, Mechanism};
 
 use crate::claims::{Found, Quantities, Term, over, ratio};
 use crate::exhibit::Cell;
-use crate::interval::{Interval, of_mean};
+use crate::interval::{Interval, mean_interval};
 use crate::text::{number, percent};
 use crate::{Effort, Exhibit, Records, Site, Step, Table};
 
@@ -108,7 +108,8 @@ fn switches(records: &Records, mechanism: Mechanism) -> Result<(Interval, f64), 
         .iter()
         .map(|each| each * HANDOFFS)
         .collect();
-    let all = of_mean(&counts).ok_or("the switches of fewer than two repetitions were counted")?;
+    let all =
+        mean_interval(&counts).ok_or("the switches of fewer than two repetitions were counted")?;
     let share = finding
         .involuntary_share
         .ok_or("the kinds of switches were not counted")?;
@@ -298,7 +299,7 @@ fn observer(records: &Records) -> Exhibit {
         ),
     ];
     for (what, published, here) in rows {
-        let here = Cell::of(here, 3, |round| round.estimate / 1e3);
+        let here = Cell::new(here, 3, |round| round.estimate / 1e3);
         table.row(vec![what.into(), Cell::number(published, 3), here]);
     }
     exhibit.table = table;
@@ -384,7 +385,7 @@ fn convert_to_microseconds(term: Term) -> Found {
 
 /// All switches that perf saw, over those that the kernel counted for the same processes from their beginnings to their ends.
 fn perf_over_kernel(records: &Records) -> Result<Found, String> {
-    let seen = perf::Counts::read(records.text(OBSERVED)?).of("context-switches")?;
+    let seen = perf::Counts::read(records.text(OBSERVED)?).count("context-switches")?;
     let (record, _) = records.measured(OBSERVED)?;
     let counted = record
         .end
@@ -421,7 +422,7 @@ fn counted_by_perf(records: &Records) -> Exhibit {
         counts
             .as_ref()
             .map_err(Clone::clone)
-            .and_then(|counts| counts.of(event))
+            .and_then(|counts| counts.count(event))
     };
     let switches = of("context-switches");
     for (event, published) in COUNTED {

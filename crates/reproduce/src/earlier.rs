@@ -16,7 +16,7 @@ pub struct Earlier {
     claims: Vec<StoredClaim>,
 }
 
-/// Why a file is no other result of a paper. Reads well behind "failed to read another result: ".
+/// Why a file is no other result of a paper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EarlierError {
     /// It is not of this form.
@@ -31,14 +31,11 @@ impl std::fmt::Display for EarlierError {
             EarlierError::Form(why) => {
                 write!(
                     to,
-                    "found no JSON of reproduce ({why}), need a PAPER.json that it wrote; give its path"
+                    "this is no JSON of reproduce ({why}); name a PAPER.json that it wrote"
                 )
             }
             EarlierError::Paper(paper) => {
-                write!(
-                    to,
-                    "found no {paper} in it, need a result of the same paper; give the path of its PAPER.json"
-                )
+                write!(to, "this is no result of {paper}; name its PAPER.json")
             }
         }
     }
@@ -308,13 +305,13 @@ mod tests {
                 .to_string()
         };
         assert!(
-            why("{}").starts_with("found no JSON of reproduce (missing field `papers`"),
+            why("{}").starts_with("this is no JSON of reproduce (missing field `papers`"),
             "{}",
             why("{}")
         );
         assert_eq!(
             why(r#"{"papers": []}"#),
-            "found no li2007 in it, need a result of the same paper; give the path of its PAPER.json"
+            "this is no result of li2007; name its PAPER.json"
         );
     }
 }

@@ -42,7 +42,7 @@ impl Cell {
     }
 
     /// A number of what was found, or why nothing was.
-    pub(crate) fn of<T>(
+    pub(crate) fn new<T>(
         found: &Result<T, String>,
         decimals: usize,
         number: impl FnOnce(&T) -> f64,

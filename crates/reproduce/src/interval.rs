@@ -11,8 +11,8 @@ const CONFIDENCE: f64 = 0.9;
 pub(crate) type Interval = (f64, f64, f64);
 
 /// Student's interval of the mean of independent values, two or more.
-pub(crate) fn of_mean(values: &[f64]) -> Option<Interval> {
-    let (low, high) = interval::of_mean(values, CONFIDENCE)?;
+pub(crate) fn mean_interval(values: &[f64]) -> Option<Interval> {
+    let (low, high) = interval::mean_interval(values, CONFIDENCE)?;
     Some((values.iter().sum::<f64>() / values.len() as f64, low, high))
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn slope_interval(points: &[(f64, f64)]) -> Option<Interval> {
 }
 
 /// The interval of a statistic from its values without one batch each.
-pub(crate) fn of_batches(value: f64, without_one: &[f64]) -> Option<Interval> {
+pub(crate) fn batch_interval(value: f64, without_one: &[f64]) -> Option<Interval> {
     let (low, high) = interval::jackknife(value, without_one, CONFIDENCE)?;
     Some((value, low, high))
 }

@@ -66,7 +66,7 @@ pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
     let mut table = Table::new(&names.iter().map(String::as_str).collect::<Vec<_>>());
     let row = |get: fn(&switchcost_analysis::Estimate) -> f64| -> Vec<Cell> {
         let cell =
-            |column: &(u32, u64)| Cell::of(&cost(records, *column), 3, |cost| get(cost) / 1e3);
+            |column: &(u32, u64)| Cell::new(&cost(records, *column), 3, |cost| get(cost) / 1e3);
         COLUMNS.iter().map(cell).collect()
     };
     table.row(row(|estimate| estimate.estimate));

@@ -44,7 +44,7 @@ impl Records {
         self.measured
             .get(step)
             .map(|(record, findings)| (record, findings))
-            .ok_or_else(|| self.why(step))
+            .ok_or_else(|| self.reason(step))
     }
 
     pub(crate) fn simulated(
@@ -54,17 +54,17 @@ impl Records {
         self.simulated
             .get(step)
             .map(|(head, findings)| (head, findings))
-            .ok_or_else(|| self.why(step))
+            .ok_or_else(|| self.reason(step))
     }
 
     pub(crate) fn text(&self, step: &str) -> Result<&str, String> {
         self.texts
             .get(step)
             .map(String::as_str)
-            .ok_or_else(|| self.why(step))
+            .ok_or_else(|| self.reason(step))
     }
 
-    fn why(&self, step: &str) -> String {
+    fn reason(&self, step: &str) -> String {
         self.missing
             .get(step)
             .cloned()

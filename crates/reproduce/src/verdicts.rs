@@ -37,14 +37,14 @@ pub struct Counts {
 
 impl Counts {
     /// Claims, whatever the verdict.
-    pub fn all(self) -> usize {
+    pub fn total(self) -> usize {
         self.holds + self.differs + self.undecided
     }
 }
 
 impl Verdicts {
     /// Of all claims of these exhibits.
-    pub fn of(exhibits: &[Exhibit]) -> Verdicts {
+    pub fn count(exhibits: &[Exhibit]) -> Verdicts {
         let counts = |kind| {
             let claims = || {
                 exhibits

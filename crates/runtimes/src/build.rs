@@ -83,10 +83,7 @@ fn texts(row: &Row) -> Result<Vec<(String, String)>, Missing> {
     let read = |folder: &Path, name: &String| {
         let text = fs::read_to_string(folder.join(name));
         let text = text.map_err(|error| {
-            Missing(format!(
-                "found {name} of {} not to be read ({error}), need it",
-                row.title
-            ))
+            Missing(format!("{name} of {} cannot be read ({error})", row.title))
         })?;
         Ok((name.clone(), text))
     };
@@ -116,7 +113,7 @@ fn build(
 ) -> Result<(), Missing> {
     let refused = |error: io::Error| {
         Missing(format!(
-            "found no room for what is compiled for {} at {} ({error}), need some",
+            "what is compiled for {} cannot be kept in {} ({error})",
             row.title,
             folder.display()
         ))
@@ -166,13 +163,13 @@ fn compile(
         };
         match run(tool, should_stop) {
             Ok(()) => return Ok(()),
-            Err(why) => failure = Some(format!("found {program} failing ({why})")),
+            Err(why) => failure = Some(format!("{program} failed ({why})")),
         }
     }
     match failure {
         None => Ok(()),
         Some(why) => Err(Missing(format!(
-            "{}, need it to compile what is measured of {}: {}",
+            "{}, so what is measured of {} cannot be compiled; {}",
             printable(&why),
             row.title,
             row.install
@@ -201,7 +198,7 @@ mod tests {
     fn shell(folder: &Path, build: &str) -> Row {
         fs::write(folder.join("program.sh"), "true\n").expect("room");
         let text = include_str!("../runtimes/go/runtime.toml");
-        let row = Row::parse(text).expect("a row").at("/bin/sh");
+        let row = Row::parse(text).expect("a row").set_program("/bin/sh");
         Row {
             name: "shell".to_owned(),
             title: "Shell".to_owned(),
@@ -274,7 +271,7 @@ mod tests {
             .to_string();
         assert!(
             message.starts_with(
-                "found /bin/sh failing (exit status: 3; it printed: 7 | 8 | 9 | \\u{1b}no such type), need it to"
+                "/bin/sh failed (exit status: 3; it printed: 7 | 8 | 9 | \\u{1b}no such type), so what is measured of"
             ),
             "{message}"
         );

@@ -32,14 +32,14 @@ pub(crate) fn find(row: &Row, should_stop: &dyn Fn() -> bool) -> Result<Found, M
             }
             Ok(version) => {
                 too_old = too_old.or(Some(format!(
-                    "{} {version} at {}",
+                    "this is {} {version} ({})",
                     row.title,
                     program.display()
                 )))
             }
             Err(why) => {
                 broken = broken.or(Some(format!(
-                    "{} saying no version ({why})",
+                    "{} says no version ({why})",
                     program.display()
                 )))
             }
@@ -47,10 +47,10 @@ pub(crate) fn find(row: &Row, should_stop: &dyn Fn() -> bool) -> Result<Found, M
     }
     let found = too_old
         .or(broken)
-        .unwrap_or_else(|| format!("no {}", row.find.join(" or ")));
+        .unwrap_or_else(|| format!("{} is not there", row.find.join(" or ")));
     let (title, least) = (&row.title, &row.least);
     Err(Missing(format!(
-        "found {}, need {title} {least} or newer: {}",
+        "{}, and {title} {least} or newer is needed; {}",
         printable(&found),
         row.install
     )))
@@ -177,7 +177,7 @@ mod tests {
         Row {
             title: "Lang".to_owned(),
             least: "2.9".to_owned(),
-            ..row.at(&format!("{}/lang-*", folder.display()))
+            ..row.set_program(&format!("{}/lang-*", folder.display()))
         }
     }
 
@@ -193,26 +193,29 @@ mod tests {
         );
         let old = outcome("echo lang version 2.8").expect_err("too old");
         assert!(
-            old.starts_with("found Lang 2.8 at /")
-                && old.contains("need Lang 2.9 or newer: sudo apt install golang-go"),
+            old.starts_with("this is Lang 2.8 (/")
+                && old.contains("Lang 2.9 or newer is needed; sudo apt install golang-go"),
             "{old}"
         );
         assert!(
             outcome("echo none")
                 .expect_err("mute")
-                .contains("lang-2.10 saying no version (none)")
+                .contains("lang-2.10 says no version (none)")
         );
         let broken =
             outcome("echo line 7 of 2.10; echo no such library >&2; exit 3").expect_err("broken");
         assert!(
-            broken.contains("lang-2.10 saying no version (no such library)"),
+            broken.contains("lang-2.10 says no version (no such library)"),
             "{broken}"
         );
-        let none = find(&row(folder.path(), "").at("no-such-language"), &|| false)
-            .expect_err("none")
-            .to_string();
+        let none = find(
+            &row(folder.path(), "").set_program("no-such-language"),
+            &|| false,
+        )
+        .expect_err("none")
+        .to_string();
         assert!(
-            none.starts_with("found no no-such-language, need Lang 2.9 or newer: "),
+            none.starts_with("no-such-language is not there, and Lang 2.9 or newer is needed; "),
             "{none}"
         );
     }

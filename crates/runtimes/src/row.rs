@@ -90,9 +90,9 @@ pub(crate) enum Sources {
     Folder(PathBuf),
 }
 
-/// Why a row cannot be used. Follows "failed to plan the measurement: " in a message.
+/// Why a row cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("found no row of a runtime in {} ({why}), need one as docs/method/runtimes.md has it", path.display())]
+#[error("the row of a runtime in {} cannot be read ({why}); see docs/method/runtimes.md", path.display())]
 pub struct RowError {
     path: PathBuf,
     why: String,
@@ -145,7 +145,7 @@ impl Row {
     }
 
     /// A row for a program that is given as a command and needs nothing else.
-    pub fn of_command(words: Vec<String>) -> Row {
+    pub fn from_command(words: Vec<String>) -> Row {
         let program = words.first().map_or("", String::as_str);
         let file = Path::new(program)
             .file_name()
@@ -196,7 +196,7 @@ impl Row {
     }
 
     /// The row with only this program to be found.
-    pub fn at(self, program: &str) -> Row {
+    pub fn set_program(self, program: &str) -> Row {
         Row {
             find: vec![program.to_owned()],
             ..self
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_command_is_a_row() {
-        let row = Row::of_command(vec!["/opt/my bench".to_owned(), "--x".to_owned()]);
+        let row = Row::from_command(vec!["/opt/my bench".to_owned(), "--x".to_owned()]);
         assert_eq!((row.name.as_str(), row.start.len()), ("my bench", 2));
         assert_eq!(row.handoffs[0].words, "hand-off of my bench");
     }

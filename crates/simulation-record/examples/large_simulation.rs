@@ -18,9 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         [sample, large] => (sample, large, 10_000_000),
         [sample, large, intervals] => (sample, large, intervals.parse::<u64>()?),
         _ => {
-            return Err(
-                "found other arguments, need SAMPLE.parquet LARGE.parquet [INTERVALS]".into(),
-            );
+            return Err("wrong arguments; give SAMPLE.parquet LARGE.parquet [INTERVALS]".into());
         }
     };
     let mut head = SimulationRecord::read(Path::new(sample))?.head;

@@ -5,18 +5,17 @@ use switchcost_remedies::{read_remedy, write_remedy};
 
 use crate::{ANOTHER_PLACE, SIMULATION_SCHEMA, SIMULATION_VERSION};
 
-/// Why the record of a simulation could not be written. Follows "failed to write the record: " in a message.
+/// Why the record of a simulation could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteSimulationError {
     /// The file exists already.
     #[error(
-        "found a file at {0}, need a name that is free (records are never overwritten); choose another name \
-             with --record or move the file away"
+        "{0} already exists, and records are never overwritten; choose another name with --record, or move the file away"
     )]
     Exists(PathBuf),
     /// The file cannot be created.
     #[error(
-        "{path} cannot be created ({source}), {}",
+        "cannot create {path}: {source}; {}",
         write_remedy(.source, ANOTHER_PLACE)
     )]
     Create {
@@ -27,7 +26,7 @@ pub enum WriteSimulationError {
     },
     /// The intervals do not fit; nothing is left behind.
     #[error(
-        "{path} took no more ({source}), {}. While it is written it needs its length twice. The record was not kept",
+        "{path} cannot be written, so the record was not kept: {source}; {} (while it is written it needs its length twice)",
         write_remedy(.source, ANOTHER_PLACE)
     )]
     Write {
@@ -38,8 +37,8 @@ pub enum WriteSimulationError {
     },
     /// An interval and the head do not fit together; nothing is left behind.
     #[error(
-        "found an interval of {what} {index}, need one of the {count} in the head; this is a bug of switchcost. \
-             The record was not kept"
+        "the record was not kept: an interval of {what} {index} is not one of the {count} in the head; this is a bug of \
+         switchcost, report it"
     )]
     Interval {
         /// What the index is of.
@@ -51,8 +50,8 @@ pub enum WriteSimulationError {
     },
     /// The head is larger than a reader would take; nothing is left behind.
     #[error(
-        "found a head of {found_bytes} bytes, need at most {limit_bytes}; ask for fewer designs or fewer places \
-             in the code. The record was not kept"
+        "the record was not kept: its head of {found_bytes} bytes is longer than the {limit_bytes} that can be read; ask for \
+         fewer designs, or fewer places in the code"
     )]
     Head {
         /// How long.
@@ -62,11 +61,11 @@ pub enum WriteSimulationError {
     },
 }
 
-/// Why a file is not a readable record of a simulation. Follows "failed to read the record: " in a message.
+/// Why a file is not a readable record of a simulation.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadSimulationError {
     /// The file cannot be read.
-    #[error("{path} cannot be read ({source}), {}", read_remedy(.source, "a file written by switchcost simulate"))]
+    #[error("cannot read {path}: {source}; {}", read_remedy(.source, "a file written by switchcost simulate"))]
     Open {
         /// Where.
         path: PathBuf,
@@ -75,7 +74,7 @@ pub enum ReadSimulationError {
     },
     /// It is another kind of file, or was cut.
     #[error(
-        "{path} is no record of a simulation ({why}), need a file written by switchcost simulate"
+        "{path} is no record of a simulation ({why}); name a file written by switchcost simulate"
     )]
     NoRecord {
         /// Where.
@@ -85,8 +84,8 @@ pub enum ReadSimulationError {
     },
     /// The file is of a version this program does not know.
     #[error(
-        "{path} is of format {found}, need {SIMULATION_SCHEMA}/{SIMULATION_VERSION}; read it with a version of switchcost \
-             that writes that format"
+        "{path} is of format {found}, and this version reads {SIMULATION_SCHEMA}/{SIMULATION_VERSION}; read it with a version \
+         of switchcost that writes that format"
     )]
     Version {
         /// Where.
@@ -96,8 +95,7 @@ pub enum ReadSimulationError {
     },
     /// The file is not as it was written.
     #[error(
-        "{path} is damaged at {place} ({why}), need the file as switchcost wrote it; take a copy that is whole, \
-             or simulate again from the trace"
+        "{path} is damaged at {place} ({why}); take a copy that is whole, or simulate again from the trace"
     )]
     Damaged {
         /// Where.

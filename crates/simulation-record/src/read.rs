@@ -203,11 +203,11 @@ fn fill(reader: &mut ColumnReader, column: &Column, batch: &mut [Interval]) -> R
             let values = take::<Int32Type>(reader, batch.len())?.into_iter();
             values.map(|value| value.cast_unsigned().into()).collect()
         }
-        _ => return Err("found another type".to_owned()),
+        _ => return Err("another type".to_owned()),
     };
     if values.len() != batch.len() {
         return Err(format!(
-            "found {} values, need {}",
+            "{} values instead of {}",
             values.len(),
             batch.len()
         ));
@@ -216,7 +216,7 @@ fn fill(reader: &mut ColumnReader, column: &Column, batch: &mut [Interval]) -> R
         .iter()
         .find(|value| width == Width::Bits16 && **value > u64::from(u16::MAX))
     {
-        return Err(format!("found {value}, need at most {}", u16::MAX));
+        return Err(format!("{value}, more than {}", u16::MAX));
     }
     batch
         .iter_mut()
@@ -232,7 +232,7 @@ fn fill_optional(
     batch: &mut [Interval],
 ) -> Result<(), String> {
     let ColumnReader::Int64ColumnReader(reader) = reader else {
-        return Err("found another type".to_owned());
+        return Err("another type".to_owned());
     };
     let (mut values, mut levels) = (
         Vec::with_capacity(batch.len()),
@@ -243,13 +243,9 @@ fn fill_optional(
         .map_err(shorten)?;
     let known = levels.iter().filter(|level| **level != 0).count();
     if levels.len() != batch.len() || values.len() != known {
-        let found = format!(
-            "found {} values, {} of them not null",
-            levels.len(),
-            values.len()
-        );
+        let found = format!("{} values, {} of them not null", levels.len(), values.len());
         return Err(format!(
-            "{found}; need {}, and {known} not null",
+            "{found}, instead of {}, and {known} not null",
             batch.len()
         ));
     }

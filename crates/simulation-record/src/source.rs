@@ -29,7 +29,7 @@ impl Source {
         Ok(Source { file, length })
     }
 
-    fn at(&self, start: u64, length: u64) -> Result<File, ParquetError> {
+    fn open(&self, start: u64, length: u64) -> Result<File, ParquetError> {
         if start
             .checked_add(length)
             .is_none_or(|end| end > self.length)
@@ -142,11 +142,11 @@ impl ChunkReader for Source {
     type T = BufReader<File>;
 
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
-        Ok(BufReader::new(self.at(start, 0)?))
+        Ok(BufReader::new(self.open(start, 0)?))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
-        let file = self.at(start, length as u64)?;
+        let file = self.open(start, length as u64)?;
         let mut bytes = Vec::with_capacity(length);
         file.take(length as u64).read_to_end(&mut bytes)?;
         if bytes.len() == length {

@@ -113,7 +113,7 @@ impl SpoolReader {
     }
 
     /// From the first interval on, however far it was read.
-    pub(crate) fn again(self) -> io::Result<SpoolReader> {
+    pub(crate) fn rewind(self) -> io::Result<SpoolReader> {
         SpoolReader::read_from_start(self.decoder.finish().into_inner())
     }
 

@@ -69,7 +69,7 @@ impl SimulationWriter {
     }
 
     /// Restricts the file to these readers.
-    pub fn for_readers(self, readers: Readers) -> Self {
+    pub fn set_readers(self, readers: Readers) -> Self {
         SimulationWriter { readers, ..self }
     }
 
@@ -125,7 +125,7 @@ impl SimulationWriter {
         };
         written.map_err(|error| Unwritten {
             error,
-            intervals: spool.again().ok().map(|spool| Box::new(Returned(spool))),
+            intervals: spool.rewind().ok().map(|spool| Box::new(Returned(spool))),
         })
     }
 }
@@ -356,7 +356,7 @@ impl Texts {
         }
     }
 
-    fn of_table(&self, wanted: Table) -> &[Option<ByteArray>] {
+    fn select(&self, wanted: Table) -> &[Option<ByteArray>] {
         self.tables
             .iter()
             .find(|(table, _)| *table == wanted)
@@ -416,7 +416,7 @@ fn write_column(
             sink.typed::<BoolType>().write_batch(&values, None, None)?;
         }
         Content::Text(table, index) => {
-            let texts = texts.of_table(table);
+            let texts = texts.select(table);
             let text_of = |interval: &Interval| texts.get(index(interval)).and_then(Option::as_ref);
             let values: Vec<ByteArray> = intervals.iter().filter_map(text_of).cloned().collect();
             // Only read for a column that may be empty.

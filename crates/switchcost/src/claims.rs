@@ -47,9 +47,12 @@ impl Claims {
                 Claimed::Anothers(process) => self.contested.push((cpu, process)),
             }
         }
-        self.notes.extend(self.contested.iter().map(|(cpu, process)| {
+        self.notes
+            .extend(self.contested.iter().map(|(cpu, process)| {
             let found = named(*process);
-            format!("found {found} measuring on CPU {cpu}, need it alone: both measurements are disturbed; {REMEDY}")
+            format!(
+                "{found} measures on CPU {cpu}, too, so both measurements are disturbed; {REMEDY}"
+            )
         }));
     }
 

@@ -31,6 +31,8 @@ use switchcost_report::Format;
 use switchcost_report::observe::By;
 
 use crate::exit::Failure;
+use crate::home;
+use crate::terminal::Color;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -55,8 +57,23 @@ const PYTHON_COMMANDS: [&str; 2] = ["sweep", "fleet"];
 #[derive(Debug, Parser)]
 #[command(name = "switchcost", version, max_term_width = 100, after_help = EXIT_CODES, arg_required_else_help = true)]
 pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) talk: Talk,
+
     #[command(subcommand)]
     pub(crate) verb: Verb,
+}
+
+/// What is printed beside the result, and how: the same for every verb.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Talk {
+    /// Print only the result and errors
+    #[arg(short, long, global = true, help_heading = "Output")]
+    pub(crate) quiet: bool,
+
+    /// When to use colour and bold type
+    #[arg(long, global = true, value_name = "WHEN", default_value_t = Color::Auto, value_parser = Named::<Color>::new(), help_heading = "Output", hide_short_help = true)]
+    pub(crate) color: Color,
 }
 
 impl Cli {
@@ -130,6 +147,23 @@ pub(crate) enum Verb {
     Schema(schema::SchemaArguments),
 }
 
+impl Verb {
+    /// How the result is written, of a verb that can make a page of it.
+    pub(crate) fn page_form(&mut self) -> Option<&mut OutputArguments> {
+        match self {
+            Verb::Measure(it) => Some(&mut it.form),
+            Verb::Runtimes(it) => Some(&mut it.form),
+            Verb::Observe(it) => Some(&mut it.form),
+            Verb::Inject(it) => Some(&mut it.form),
+            Verb::Report(it) => Some(&mut it.form),
+            Verb::Compare(it) => Some(&mut it.form),
+            Verb::Simulate(it) => Some(&mut it.designs.form),
+            Verb::Workload(it) => Some(&mut it.designs.form),
+            _ => None,
+        }
+    }
+}
+
 /// A verb's help: examples come before flags.
 const HELP_TEMPLATE: &str = "\
 {about-with-newline}
@@ -171,12 +205,38 @@ pub(crate) struct OutputArguments {
     /// .jsonl or .csv sets the format.
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
+
+    /// Make a page with figures, and open it in the browser
+    #[arg(hide_short_help = true, long, help_heading = "Output")]
+    pub(crate) open: bool,
 }
 
 impl OutputArguments {
     fn flag(&self) -> FormatFlag {
         let ending = || self.output.as_deref()?.extension()?.to_str()?.parse().ok();
-        self.format.or_else(ending).unwrap_or(FormatFlag::Table)
+        let usual = if self.open {
+            FormatFlag::Html
+        } else {
+            FormatFlag::Table
+        };
+        self.format.or_else(ending).unwrap_or(usual)
+    }
+
+    /// The page that is to be opened, if one is; it gets a name if it has none.
+    pub(crate) fn settle_page(&mut self) -> Result<Option<PathBuf>, Failure> {
+        if !self.open {
+            return Ok(None);
+        }
+        if !self.is_page() {
+            return Err(Failure::usage(
+                "--open shows a page, and another format is asked for; leave out --open, or write --format html",
+            ));
+        }
+        if self.output.is_none() {
+            let folder = home::make_temporary("switchcost-page-").map_err(Failure::folder)?;
+            self.output = Some(folder.join("index.html"));
+        }
+        Ok(self.output.clone())
     }
 
     /// Whether the result is not for a person at the terminal.
@@ -379,7 +439,7 @@ mod tests {
             ),
             (
                 &["measure", "--size", "\u{9b}2J"],
-                "found '\\u{9b}2J', need a size",
+                "'\\u{9b}2J' is not a size",
             ),
         ] {
             let words = std::iter::once("switchcost")

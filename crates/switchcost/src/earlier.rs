@@ -47,8 +47,8 @@ impl Folder {
     }
 
     /// What the runs before the one with this header, whose host is not redacted, differed by.
-    pub(crate) fn before(&self, header: &Header) -> EarlierRuns {
-        let mut earlier = EarlierRecords::before(header);
+    pub(crate) fn runs_before(&self, header: &Header) -> EarlierRuns {
+        let mut earlier = EarlierRecords::new(header);
         self.unreadable
             .iter()
             .for_each(|why| earlier.leave_out(*why));

@@ -1,6 +1,5 @@
 //! Exit codes, and everything that can go wrong, in words.
 
-use std::fmt::Display;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -45,7 +44,7 @@ pub(crate) enum Exit {
 
 impl Exit {
     /// How a command ended that has failed; none of one that has not.
-    pub(crate) fn of_command(status: ExitStatus) -> Option<Exit> {
+    pub(crate) fn command_failure(status: ExitStatus) -> Option<Exit> {
         let signalled = || status.signal().map(|number| 128 + number);
         let code = status.code().or_else(signalled).unwrap_or(1);
         // A code of a command is its lowest byte.
@@ -111,40 +110,31 @@ impl Failure {
         self.is_of_time
     }
 
-    pub(crate) fn selection(why: impl Display) -> Failure {
-        Failure::usage(format!("failed to plan the measurement: {why}"))
-    }
-
     /// A process runs somewhere: if no CPU is allowed to it, what says which could not be read.
     pub(crate) fn cpu_refusal() -> Failure {
-        Failure::selection(
-            "found no CPU allowed to this process in /proc/self/status, need one; mount /proc if it is not there (sudo mount -t proc \
-             proc /proc)",
-        )
-    }
-
-    pub(crate) fn no_cpu() -> Failure {
         Failure::usage(
-            "failed to capture: found no CPU allowed to this process in /proc/self/status, need to read that file; mount /proc, and let \
-             the process open more files (ulimit -n)",
+            "no CPU is allowed to this process in /proc/self/status; mount /proc if it is not there (sudo mount -t proc proc \
+             /proc)",
         )
     }
 
-    pub(crate) fn no_stacks(why: &str) -> Failure {
-        Failure::usage(format!("failed to write stacks of tasks and causes: {why}"))
+    pub(crate) fn missing_cpu() -> Failure {
+        Failure::usage(
+            "no CPU is allowed to this process in /proc/self/status; mount /proc, and let the process open more files (ulimit \
+             -n)",
+        )
     }
 
     pub(crate) fn taken(path: &Path) -> Failure {
         Failure::usage(format!(
-            "failed to write the trace {}: found a file of that name, need a name that is free, since a trace is never overwritten; \
-             choose another with -o",
+            "{} already exists, and a trace is never overwritten; choose another name with -o",
             path.display()
         ))
     }
 
     pub(crate) fn empty(path: &Path) -> Failure {
         Failure::record(format!(
-            "failed to use {}: found no instruction in it, need at least one; is it the right file?",
+            "{} has no instruction; check that it is the right file",
             path.display()
         ))
     }
@@ -152,7 +142,7 @@ impl Failure {
     pub(crate) fn output(path: &Path) -> impl Fn(io::Error) -> Failure + Copy {
         move |error| {
             Failure::broken(format!(
-                "failed to write the result to {}: {error}, {}",
+                "cannot write {}: {error}; {}",
                 path.display(),
                 write_remedy(&error, "another place")
             ))
@@ -162,7 +152,7 @@ impl Failure {
     pub(crate) fn open(path: &Path) -> impl Fn(io::Error) -> Failure + Copy {
         move |error| {
             Failure::record(format!(
-                "failed to open {}: {error}, {}",
+                "cannot open {}: {error}; {}",
                 path.display(),
                 read_remedy(&error, "a file that can be read")
             ))
@@ -172,7 +162,7 @@ impl Failure {
     pub(crate) fn open_folder(path: &Path) -> impl Fn(io::Error) -> Failure + Copy {
         move |error| {
             Failure::record(format!(
-                "failed to open the folder {}: {error}, {}",
+                "cannot open the folder {}: {error}; {}",
                 path.display(),
                 read_remedy(&error, "a folder of records that can be read")
             ))
@@ -180,85 +170,73 @@ impl Failure {
     }
 
     pub(crate) fn read_trace(path: &Path) -> impl Fn(ReadTraceError) -> Failure + Copy {
-        move |error| {
-            Failure::record(format!(
-                "failed to read the trace {}: {error}",
-                path.display()
-            ))
-        }
+        move |error| Failure::record(format!("{}: {error}", path.display()))
     }
 
     pub(crate) fn import(path: &Path) -> impl Fn(ImportError) -> Failure + Copy {
-        move |error| Failure::record(format!("failed to import {}: {error}", path.display()))
+        move |error| Failure::record(format!("{}: {error}", path.display()))
     }
 
     pub(crate) fn print(error: io::Error) -> Failure {
         let remedy = write_remedy(&error, "another place for it");
-        Failure::broken(format!("failed to print the result: {error}, {remedy}"))
+        Failure::broken(format!("cannot print the result: {error}; {remedy}"))
     }
 
     pub(crate) fn signals(error: io::Error) -> Failure {
-        Failure::broken(format!(
-            "failed to watch for signals: {error}, {}",
-            start_remedy(
-                &error,
-                "need the right to handle them; is there a filter of system calls (seccomp)?"
-            )
-        ))
+        let remedy = start_remedy(&error, "look for a filter of system calls (seccomp)");
+        Failure::broken(format!("cannot watch for signals: {error}; {remedy}"))
     }
 
     pub(crate) fn foreign_proc(error: io::Error) -> Failure {
-        Failure::broken(format!("failed to look at processes: {error}"))
+        Failure::broken(format!("cannot look at processes: {error}"))
     }
 
     pub(crate) fn folder(error: io::Error) -> Failure {
         let remedy = write_remedy(&error, "another place with TMPDIR");
         Failure::broken(format!(
-            "failed to set up the programs: found no temporary folder ({error}), {remedy}"
+            "no temporary folder for the programs: {error}; {remedy}"
         ))
     }
 
     pub(crate) fn own_file(error: io::Error) -> Failure {
         let remedy = read_remedy(&error, "/proc and this program's own file in it");
-        Failure::broken(format!(
-            "failed to run this program again: {error}, {remedy}"
-        ))
+        Failure::broken(format!("cannot run this program again: {error}; {remedy}"))
     }
 }
 
-/// How messages about errors of other crates begin, and which of these errors are the fault of the usage or of a record.
+/// Which errors of other crates are the fault of the usage or of a record.
 macro_rules! failures {
-    ($($error:ty: $says:literal, $exit:ident $(, usage if ($usage:pat))?;)*) => {$(
+    ($($error:ty: $exit:ident $(, usage if ($usage:pat))?;)*) => {$(
         impl From<$error> for Failure {
             fn from(error: $error) -> Failure {
                 let exit = match &error {
                     $($usage => Exit::Usage,)?
                     _ => Exit::$exit,
                 };
-                Failure::new(exit, format!(concat!($says, "{}"), error))
+                Failure::new(exit, error.to_string())
             }
         }
     )*};
 }
 
 failures! {
-    PlanError: "failed to plan the measurement: ", Usage;
-    WriteRecordError: "failed to write the record: ", Broken, usage if (WriteRecordError::Exists(_));
-    ReadRecordError: "failed to read the record: ", Record;
-    UnfitWorkingSet: "failed to make a trace of walks: ", Usage;
-    CaptureError: "failed to capture: ", Broken, usage if (CaptureError::Unfit { .. } | CaptureError::NoCommand);
-    ToolError: "failed to capture: ", Broken;
-    ObserveError: "", Broken,
+    PlanError: Usage;
+    WriteRecordError: Broken, usage if (WriteRecordError::Exists(_));
+    ReadRecordError: Record;
+    UnfitWorkingSet: Usage;
+    CaptureError: Broken, usage if (CaptureError::Unfit { .. } | CaptureError::NoCommand);
+    ToolError: Broken;
+    ObserveError: Broken,
         usage if (ObserveError::Subject(_) | ObserveError::NoCommand | ObserveError::Start { .. } | ObserveError::Requests { .. });
-    ServiceFault: "failed to inject: ", Broken, usage if (ServiceFault::NoProcess(_));
-    DesignError: "failed to read the design: ", Usage;
-    VaryError: "failed to vary the design: ", Usage;
-    HostDesignError: "failed to make the design of this machine: ", Usage;
-    SimulationError: "failed to simulate: ", Broken;
-    WriteSimulationError: "failed to write the record: ", Broken, usage if (WriteSimulationError::Exists(_));
-    ReadSimulationError: "failed to read the record: ", Record;
-    PrepareError: "failed to set up the programs: ", Broken;
-    UnfitPiece: "failed to export: ", Usage;
+    ServiceFault: Broken, usage if (ServiceFault::NoProcess(_));
+    DesignError: Usage;
+    VaryError: Usage;
+    HostDesignError: Usage;
+    SimulationError: Broken;
+    WriteSimulationError: Broken, usage if (WriteSimulationError::Exists(_));
+    ReadSimulationError: Record;
+    PrepareError: Broken;
+    UnfitPiece: Usage;
 }
 
 impl From<Fault> for Failure {
@@ -269,7 +247,7 @@ impl From<Fault> for Failure {
         };
         Failure {
             is_of_time: matches!(fault, Fault::TooLittleTime { .. }),
-            ..Failure::new(exit, format!("failed to inject: {fault}"))
+            ..Failure::new(exit, fault.to_string())
         }
     }
 }
@@ -300,7 +278,7 @@ mod tests {
             (11 | 0x80, Some(Exit::Command(139))),
         ] {
             assert_eq!(
-                Exit::of_command(ExitStatus::from_raw(status)),
+                Exit::command_failure(ExitStatus::from_raw(status)),
                 exit,
                 "{status:#x}"
             );

@@ -14,17 +14,17 @@ use tempfile::TempDir;
 /// Of a folder for this user alone.
 const PRIVATE: u32 = 0o700;
 
-/// Why there is no such folder. Reads well after "failed to ...: " and before ", need ...".
+/// Why there is no such folder.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoHome {
-    #[error("found neither {0} nor HOME set to the full path of a folder")]
+    #[error("neither {0} nor HOME is the full path of a folder")]
     Unset(&'static str),
-    #[error("found no folder {}, which HOME names", .0.display())]
+    #[error("there is no folder {}, which HOME names", .0.display())]
     Missing(PathBuf),
     /// A folder in `/` that is not created: a daemon's home (`/`, `/nonexistent`) is the administrator's concern.
-    #[error("found nothing of {} to be there", .0.display())]
+    #[error("nothing of {} is there", .0.display())]
     InRoot(PathBuf),
-    #[error("found {} not to be written ({why})", .folder.display())]
+    #[error("{} cannot be written ({why})", .folder.display())]
     Refused { folder: PathBuf, why: String },
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn make_temporary(prefix: &str) -> io::Result<PathBuf> {
 pub(crate) fn keep(path: &Path, text: &[u8]) -> io::Result<()> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidFilename)?;
     make_folder(folder)?;
-    let mut draft = Draft::for_readers(Readers::Owner, path)?;
+    let mut draft = Draft::new_for_readers(Readers::Owner, path)?;
     draft.write_all(text)?;
     draft.keep()
 }

@@ -3,6 +3,7 @@
 // These panic where it cannot be read: `messages` says what there is to say, and `output` prints results.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
+mod browser;
 mod claims;
 mod cli;
 mod earlier;
@@ -44,10 +45,10 @@ fn main() -> ExitCode {
 
 #[inline(never)]
 fn report_small_stack(found: Bytes) -> ExitCode {
-    say!(
-        "failed to start: found a stack of {found}, need 512 KiB or more; raise the limit: prlimit --stack=8388608 --pid $$ (ulimit -s \
+    messages::report(format_args!(
+        "a stack of {found} is too small; raise the limit to 512 KiB or more: prlimit --stack=8388608 --pid $$ (ulimit -s \
          8192), and to make it last stack in /etc/security/limits.d"
-    );
+    ));
     Exit::Broken.into()
 }
 
@@ -94,12 +95,12 @@ fn start() -> ExitCode {
         }),
     };
     let exit = outcome.unwrap_or_else(|failure| {
-        say!("{failure}");
+        messages::report(&failure);
         failure.exit()
     });
     let exit = signals::told_to_stop().unwrap_or(exit);
     if exit == Exit::Signal(SIGXCPU as u8) {
-        say!("{}", switchcost_host::cpu_limit::REACHED);
+        messages::report(switchcost_host::cpu_limit::REACHED);
     }
     exit.into()
 }
@@ -139,33 +140,47 @@ fn serve(one: impl FnOnce() -> std::io::Result<()>) -> ExitCode {
 fn ended<E: std::fmt::Display>(what: &str, outcome: Result<(), E>) -> ExitCode {
     outcome.map_or_else(
         |error| {
-            say!("failed to {what}: {error}");
+            say!("cannot {what}: {error}");
             ExitCode::FAILURE
         },
         |()| ExitCode::SUCCESS,
     )
 }
 
-fn run(cli: Cli) -> Result<Exit, Failure> {
+fn run(mut cli: Cli) -> Result<Exit, Failure> {
+    terminal::set_color(cli.talk.color);
+    messages::set_quiet(cli.talk.quiet);
+    let page = match cli.verb.page_form() {
+        Some(form) => form.settle_page()?,
+        None => None,
+    };
+    let exit = run_verb(&cli.verb)?;
+    if let Some(page) = page {
+        browser::open(&page);
+    }
+    Ok(exit)
+}
+
+fn run_verb(verb: &Verb) -> Result<Exit, Failure> {
     signals::survive_file_size_limit()?;
     switchcost_host::signals::hear_of_children().map_err(Failure::signals)?;
     switchcost_host::cpu_limit::announce_in_time().map_err(Failure::signals)?;
-    output::apart::check(&cli.verb.outputs())?;
-    match cli.verb {
-        Verb::Measure(arguments) => verbs::measure::run(&arguments),
+    output::apart::check(&verb.outputs())?;
+    match verb {
+        Verb::Measure(arguments) => verbs::measure::run(arguments),
         Verb::Runtimes(arguments) => verbs::measure::run(&arguments.as_measure()),
-        Verb::Observe(arguments) => verbs::observe::run(&arguments),
-        Verb::Inject(arguments) => verbs::inject::run(&arguments),
-        Verb::Report(arguments) => verbs::report::run(&arguments),
-        Verb::Compare(arguments) => verbs::compare::run(&arguments),
-        Verb::Ab(arguments) => verbs::ab::run(&arguments),
-        Verb::Doctor(arguments) => verbs::doctor::run(&arguments),
-        Verb::Trace(arguments) => verbs::trace::run(&arguments),
-        Verb::Simulate(arguments) => verbs::simulate::run(&arguments),
-        Verb::Workload(arguments) => verbs::workload::run(&arguments),
-        Verb::Reproduce(arguments) => verbs::reproduce::run(&arguments),
-        Verb::Completions(arguments) => verbs::completions::run(&arguments),
-        Verb::Man(arguments) => verbs::man::run(&arguments),
-        Verb::Schema(arguments) => verbs::schema::run(&arguments),
+        Verb::Observe(arguments) => verbs::observe::run(arguments),
+        Verb::Inject(arguments) => verbs::inject::run(arguments),
+        Verb::Report(arguments) => verbs::report::run(arguments),
+        Verb::Compare(arguments) => verbs::compare::run(arguments),
+        Verb::Ab(arguments) => verbs::ab::run(arguments),
+        Verb::Doctor(arguments) => verbs::doctor::run(arguments),
+        Verb::Trace(arguments) => verbs::trace::run(arguments),
+        Verb::Simulate(arguments) => verbs::simulate::run(arguments),
+        Verb::Workload(arguments) => verbs::workload::run(arguments),
+        Verb::Reproduce(arguments) => verbs::reproduce::run(arguments),
+        Verb::Completions(arguments) => verbs::completions::run(arguments),
+        Verb::Man(arguments) => verbs::man::run(arguments),
+        Verb::Schema(arguments) => verbs::schema::run(arguments),
     }
 }

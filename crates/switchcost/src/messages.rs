@@ -1,14 +1,29 @@
-//! What the program says on stderr: the one way there. A message is one line; names in it that hold line breaks, escape codes or marks that
-//! turn text are shown escaped. Nothing that was measured is lost if it cannot be read: what cannot be said is not.
+//! What the program says on stderr: the one way there. A notice is one line, an error what is wrong and a hint what to do; names in them that
+//! hold line breaks, escape codes or marks that turn text are shown escaped. Nothing that was measured is lost if it cannot be read: what cannot be said is not.
 
+use std::error::Error;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use clap::error::{ContextKind, ContextValue, ErrorKind as MistakeKind};
 use switchcost_host::pause::Pause;
 use switchcost_record::printable;
 
 use crate::exit::Failure;
 use crate::terminal;
+
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// From here on notices are not printed, if so; errors are.
+pub(crate) fn set_quiet(is_quiet: bool) {
+    IS_QUIET.store(is_quiet, Ordering::Relaxed);
+}
+
+/// Whether only the result and errors are printed.
+pub(crate) fn is_quiet() -> bool {
+    IS_QUIET.load(Ordering::Relaxed)
+}
 
 /// Says one line, formatted as `format!` does it.
 macro_rules! say {
@@ -26,13 +41,107 @@ pub(crate) fn pause_message(pause: Pause) -> String {
 
 /// Says one line.
 pub(crate) fn say_text(message: impl Display) {
-    let line = format!("switchcost: {}\n", printable(&message.to_string()));
-    // The terminal may be gone, or the disk full that stderr goes to.
-    let _ = io::stderr().write_all(terminal::shown(&line, &io::stderr()).as_bytes());
+    if is_quiet() {
+        return;
+    }
+    write_stderr(&format!(
+        "switchcost: {}\n",
+        printable(&message.to_string())
+    ));
+}
+
+/// Prints an error. What to do stands after the last semicolon of its text.
+pub(crate) fn report(error: impl Display) {
+    let text = remove_numbers(&error.to_string());
+    match text.rsplit_once("; ") {
+        Some((wrong, hint)) => print_error(wrong, hint),
+        None => print_error(&text, ""),
+    }
+}
+
+fn print_error(wrong: &str, hint: &str) {
+    let is_coloured = terminal::is_coloured(&io::stderr());
+    let title = |title| console::style(title).bold().force_styling(is_coloured);
+    let mut text = format!("{} {}\n", title("error:").red(), printable(wrong));
+    if !hint.is_empty() {
+        text += &format!("{} {}\n", title("hint:"), printable(hint));
+    }
+    write_stderr(&text);
+}
+
+/// The terminal may be gone, or the disk full that stderr goes to.
+fn write_stderr(text: &str) {
+    let _ = io::stderr().write_all(terminal::shown(text, &io::stderr()).as_bytes());
+}
+
+/// The text without the numbers of the system's errors, which their names precede.
+fn remove_numbers(text: &str) -> String {
+    let mut parts = text.split(" (os error ");
+    let mut kept = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        kept += part.split_once(')').map_or("", |(_, rest)| rest);
+    }
+    kept
+}
+
+/// What is wrong with a command line, and what to do.
+pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
+    let texts = |kind| match mistake.get(kind) {
+        Some(ContextValue::String(text)) => vec![text.clone()],
+        Some(ContextValue::Strings(texts)) => texts.clone(),
+        Some(ContextValue::StyledStr(text)) => vec![text.to_string()],
+        Some(ContextValue::StyledStrs(texts)) => texts.iter().map(ToString::to_string).collect(),
+        _ => Vec::new(),
+    };
+    let first = |kind| texts(kind).into_iter().next();
+    let usage = || match first(ContextKind::Usage) {
+        _ if mistake.kind() == MistakeKind::ArgumentConflict => "leave one of them out".to_owned(),
+        Some(usage) => {
+            let words: Vec<_> = usage.split_whitespace().skip(1).collect();
+            format!("usage: {}, and --help lists all flags", words.join(" "))
+        }
+        None => "--help says what it takes".to_owned(),
+    };
+    if let (MistakeKind::ValueValidation, Some(source)) = (mistake.kind(), mistake.source()) {
+        let (source, flag) = (
+            source.to_string(),
+            first(ContextKind::InvalidArg).unwrap_or_default(),
+        );
+        let value = first(ContextKind::InvalidValue).unwrap_or_default();
+        let flag = flag.split(' ').next().unwrap_or_default();
+        return match source.rsplit_once("; ") {
+            Some((wrong, hint)) => (format!("{flag}: {wrong}"), hint.to_owned()),
+            None => (format!("{flag} {value}: {source}"), usage()),
+        };
+    }
+    let text = mistake.to_string();
+    let text = text.split("\n\n").next().unwrap_or_default();
+    let text = text.strip_prefix("error: ").unwrap_or(text);
+    let lines: Vec<_> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.starts_with("[possible values"))
+        .collect();
+    let values = texts(ContextKind::ValidValue);
+    let similar =
+        first(ContextKind::SuggestedArg).or_else(|| first(ContextKind::SuggestedSubcommand));
+    let hint = match (first(ContextKind::Suggested), similar) {
+        (_, Some(similar)) => format!("did you mean {similar}?"),
+        (Some(hint), _) => hint,
+        _ if !values.is_empty() => format!("use one of {}", values.join(", ")),
+        _ => usage(),
+    };
+    (lines.join(" "), hint)
 }
 
 /// What stands in place of a command line: help and version on stdout, a mistake on stderr.
 pub(crate) fn show(answer: &clap::Error) -> Result<(), Failure> {
+    if answer.use_stderr() && answer.kind() != MistakeKind::DisplayHelpOnMissingArgumentOrSubcommand
+    {
+        let (wrong, hint) = explain(answer);
+        print_error(&wrong, &hint);
+        return Ok(());
+    }
     match answer.print() {
         Err(error) if !answer.use_stderr() && error.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::print(error))

@@ -49,7 +49,7 @@ impl Output {
         let Some(name) = path else {
             return Ok(Output::STDOUT);
         };
-        let sink = Sink::behind(name).map_err(Failure::output(name))?;
+        let sink = Sink::open(name).map_err(Failure::output(name))?;
         Ok(Output {
             name: Some(name.to_owned()),
             sink,
@@ -57,7 +57,7 @@ impl Output {
     }
 
     /// A file in a folder that is ours to fill: what stands there under its name is replaced, and a link is not followed.
-    pub(crate) fn in_folder(path: &Path) -> Result<Output, Failure> {
+    pub(crate) fn create_in_folder(path: &Path) -> Result<Output, Failure> {
         let draft = Draft::new(path).map_err(Failure::output(path))?;
         Ok(Output {
             name: Some(path.to_owned()),
@@ -105,7 +105,7 @@ impl Output {
         }
     }
 
-    /// Colour and width, as far as the reader is a terminal and wants them (<https://no-color.org>).
+    /// Colour and width, as far as the reader is a terminal and wants them.
     pub(crate) fn style(&self, verbosity: Verbosity) -> Style {
         let terminal = match self.sink {
             Sink::Stdout => Some(console::Term::stdout()),
@@ -115,11 +115,13 @@ impl Output {
         let width = terminal
             .filter(console::Term::is_term)
             .map(|terminal| terminal.size().1);
-        let is_terminal = width.is_some();
-        let wants_colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-            && terminal::without_cursor().is_none();
+        let is_coloured = match self.sink {
+            Sink::Stdout => terminal::is_coloured(&io::stdout()),
+            Sink::Stderr => terminal::is_coloured(&io::stderr()),
+            Sink::Stream(_) | Sink::File(_) => false,
+        };
         Style {
-            is_coloured: is_terminal && wants_colour,
+            is_coloured,
             width,
             is_detailed: verbosity.details,
         }
@@ -127,8 +129,8 @@ impl Output {
 }
 
 impl Sink {
-    fn behind(name: &Path) -> io::Result<Sink> {
-        Ok(match Destination::behind(name)? {
+    fn open(name: &Path) -> io::Result<Sink> {
+        Ok(match Destination::resolve(name)? {
             Destination::Stdout => Sink::Stdout,
             Destination::Stream(path) => Sink::Stream(open_stream(&path)?),
             Destination::File(path) => Sink::File(Draft::new(&path)?),

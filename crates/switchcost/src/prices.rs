@@ -9,14 +9,14 @@ use crate::home;
 pub(crate) const FILE: &str = "prices.json";
 
 /// The kept ones, or why there are none of this machine.
-pub(crate) fn of_this_machine(host: &HostManifest) -> Result<Prices, String> {
+pub(crate) fn machine_prices(host: &HostManifest) -> Result<Prices, String> {
     let path = home::state().map_err(|why| why.to_string())?.join(FILE);
     let prices = read_prices(Source::found(&path)).map_err(|error| error.to_string())?;
     if prices.cpu_model.as_ref() == host.cpu_model.known() && prices.caches == host.caches {
         Ok(prices)
     } else {
         Err(format!(
-            "found prices of another processor in {}, need those of this one",
+            "the prices in {} are of another processor",
             path.display()
         ))
     }

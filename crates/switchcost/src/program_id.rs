@@ -99,13 +99,13 @@ pub(crate) struct Started {
 
 impl ProgramId {
     /// Of the program that a command starts: of a script that of its interpreter.
-    pub(crate) fn of_command(words: &[OsString]) -> Option<ProgramId> {
+    pub(crate) fn identify_command(words: &[OsString]) -> Option<ProgramId> {
         started(words).map(|started| started.id)
     }
 
     /// Of the program that a process runs.
-    pub(crate) fn of_process(process: u32) -> Option<ProgramId> {
-        of_process(process).map(|started| started.id)
+    pub(crate) fn identify_process(process: u32) -> Option<ProgramId> {
+        started_process(process).map(|started| started.id)
     }
 
     pub(crate) fn into_parts(self) -> (String, Option<String>) {
@@ -121,7 +121,7 @@ pub(crate) fn started(words: &[OsString]) -> Option<Started> {
         words = strip_env(strip_launchers(words))?;
         let path = program(words.first()?)?;
         let Some(interpreter) = interpreter(&path) else {
-            return of(&path, &path, &words, &folder);
+            return resolve(&path, &path, &words, &folder);
         };
         let rest = words.split_off(1);
         words = interpreter;
@@ -132,11 +132,11 @@ pub(crate) fn started(words: &[OsString]) -> Option<Started> {
 }
 
 /// What a process runs, and the words that it was started with.
-fn of_process(process: u32) -> Option<Started> {
+fn started_process(process: u32) -> Option<Started> {
     let folder = PathBuf::from(format!("/proc/{process}"));
     let words = words_of_process(process)?;
     let file = fs::read_link(folder.join("exe")).ok()?;
-    of(
+    resolve(
         &folder.join("exe"),
         &file,
         &words,
@@ -150,7 +150,7 @@ fn of_process(process: u32) -> Option<Started> {
 
 /// The words of a process that say which program it is, after its first.
 pub(crate) fn script_of_process(process: u32) -> Vec<OsString> {
-    let telling = of_process(process).map_or(0, |started| started.telling);
+    let telling = started_process(process).map_or(0, |started| started.telling);
     let words = words_of_process(process).unwrap_or_default();
     words.into_iter().take(telling).skip(1).collect()
 }
@@ -195,7 +195,7 @@ impl Place {
 }
 
 /// `program` is where the file can be read, `file` what it is called.
-fn of(program: &Path, file: &Path, words: &[OsString], place: &Place) -> Option<Started> {
+fn resolve(program: &Path, file: &Path, words: &[OsString], place: &Place) -> Option<Started> {
     let build_id = switchcost_symbols::build_id(program)?;
     let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let name = file.file_name()?.as_bytes();
@@ -377,16 +377,16 @@ mod tests {
     #[test]
     fn a_command_and_the_process_of_it_are_one_program() {
         let own = std::env::current_exe().expect("it runs");
-        let id = ProgramId::of_command(&[own.into_os_string()]);
-        assert_eq!(ProgramId::of_process(std::process::id()), id);
+        let id = ProgramId::identify_command(&[own.into_os_string()]);
+        assert_eq!(ProgramId::identify_process(std::process::id()), id);
         assert_eq!(
             program(&OsString::from("sh")).and_then(|path| path.file_name().map(OsString::from)),
             Some("sh".into())
         );
         assert_eq!(
             (
-                ProgramId::of_command(&words("no-such-program")),
-                ProgramId::of_command(&[])
+                ProgramId::identify_command(&words("no-such-program")),
+                ProgramId::identify_command(&[])
             ),
             (None, None)
         );

@@ -1,7 +1,9 @@
-//! How far a run is, on stderr, if that is a terminal.
+//! How far a run is, on stderr: a bar on a terminal, else a line each ten seconds.
 
 use std::fmt::Write;
 use std::fs::File;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, ProgressBar, ProgressBarIter, ProgressState, ProgressStyle};
 use switchcost_measure::Progress;
@@ -9,7 +11,34 @@ use switchcost_record::{Case, Plan};
 use switchcost_trace::Chunk;
 use switchcost_units::Nanos;
 
+use crate::messages::{self, say};
 use crate::terminal;
+
+/// A line comes so often if stderr is no terminal.
+const BETWEEN_LINES: Duration = Duration::from_secs(10);
+
+/// Prints how far a bar is, in its words, if it is not drawn and the last line is long ago.
+pub(crate) fn tell(bar: &ProgressBar) {
+    static LAST: Mutex<Option<Instant>> = Mutex::new(None);
+    if !bar.is_hidden() {
+        return;
+    }
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    let now = Instant::now();
+    let before = *last.get_or_insert(now);
+    if now.duration_since(before) < BETWEEN_LINES {
+        return;
+    }
+    *last = Some(now);
+    let message = bar.message();
+    match bar.length() {
+        Some(length) => say!(
+            "{message}; {} s left",
+            length.saturating_sub(bar.position()).div_ceil(1000)
+        ),
+        None => say!("{message}"),
+    }
+}
 
 /// A bar over the run's time. Drawn between repetitions by the calling thread: a thread that ticks would be foreign
 /// time on a small machine.
@@ -40,6 +69,7 @@ impl Bar {
             progress.finished,
             self.cases.len()
         ));
+        tell(&self.bar);
     }
 
     pub(crate) fn finish(self) {
@@ -71,7 +101,7 @@ pub(crate) fn over_file(file: File) -> ProgressBarIter<File> {
 
 /// A bar is drawn over itself: nowhere if that cannot be.
 fn drawn(bar: ProgressBar) -> ProgressBar {
-    if terminal::without_cursor().is_some() {
+    if terminal::cursorless().is_some() || messages::is_quiet() {
         ProgressBar::hidden()
     } else {
         bar
@@ -128,6 +158,7 @@ impl Captured {
         self.bar.set_message(format!(
             "{switches}{of} switches, {instructions} instructions"
         ));
+        tell(&self.bar);
     }
 }
 

@@ -154,12 +154,13 @@ fn temporary_folder(refused: &NoHome) -> Result<PathBuf, Failure> {
     }
     let folder = make_temporary("switchcost-runs-").map_err(|error| {
         Failure::broken(format!(
-            "failed to find a place for the record: {refused}, and no temporary folder to be made ({error}); choose one with --record"
+            "there is no place for the record: {refused}, and no temporary folder can be made ({error}); choose one with \
+             --record"
         ))
     })?;
     say!(
-        "{refused}, need a folder that may be written; this run is kept in {}; choose another place with --record (-o for a \
-         trace), or for all runs with XDG_STATE_HOME",
+        "{refused}, so this run is kept in {}; choose another place with --record (-o for a trace), or for all runs with \
+         XDG_STATE_HOME",
         folder.display()
     );
     Ok(FOLDER.get_or_init(|| folder).clone())
@@ -181,14 +182,11 @@ pub(crate) fn short(path: &Path) -> String {
 
 /// The newest record of the usual folder that may be read.
 pub(crate) fn newest_record() -> Result<Source, Failure> {
-    let folder = folder().map_err(|why| {
-        Failure::record(format!(
-            "failed to find a record: {why}, need one; name the file"
-        ))
-    })?;
+    let folder = folder()
+        .map_err(|why| Failure::record(format!("no record is given, and {why}; name the file")))?;
     let none = || {
         Failure::record(format!(
-            "failed to find a record: found none in {}, need one; make one with switchcost measure, or name the file",
+            "no record is in {}; make one with switchcost measure, or name the file",
             folder.display()
         ))
     };

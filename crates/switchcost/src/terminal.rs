@@ -2,12 +2,45 @@
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
+use std::sync::OnceLock;
+
+use strum::{Display, EnumIter, EnumString};
+
+/// When colour and bold type are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumIter, EnumString)]
+#[strum(serialize_all = "kebab-case")]
+pub(crate) enum Color {
+    /// On a terminal, unless `NO_COLOR` is set (<https://no-color.org>).
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+static COLOR: OnceLock<Color> = OnceLock::new();
+
+/// Settles when colour is used, once for the program.
+pub(crate) fn set_color(color: Color) {
+    let _ = COLOR.set(color);
+}
+
+/// Whether this output is to have colour.
+pub(crate) fn is_coloured(on: &impl IsTerminal) -> bool {
+    match COLOR.get().copied().unwrap_or_default() {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => {
+            let is_wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+            is_wanted && on.is_terminal() && cursorless().is_none()
+        }
+    }
+}
 
 /// What cannot be drawn on: these have no cursor that could be moved (terminfo(5)).
 const WITHOUT_CURSOR: [&str; 6] = ["", "dumb", "unknown", "network", "dialup", "plugboard"];
 
 /// A terminal that shows lines one after another, and nothing else; its name, if it has one.
-pub(crate) fn without_cursor() -> Option<String> {
+pub(crate) fn cursorless() -> Option<String> {
     dumb(|name| std::env::var_os(name))
 }
 

@@ -63,7 +63,7 @@ impl fmt::Display for Bytes {
 /// Why a text is not a size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "found '{found}', need a size with its unit such as 0, 512B, 64KiB or 4MiB (1 KiB = 1024 bytes)"
+    "'{found}' is not a size; write it with its unit: 0, 512B, 64KiB or 4MiB (1 KiB = 1024 bytes)"
 )]
 pub struct ParseBytesError {
     found: String,
@@ -161,7 +161,7 @@ mod tests {
             .expect_err("decimal units are ambiguous");
         assert_eq!(
             error.to_string(),
-            "found '64kb', need a size with its unit such as 0, 512B, 64KiB or 4MiB (1 KiB = 1024 bytes)"
+            "'64kb' is not a size; write it with its unit: 0, 512B, 64KiB or 4MiB (1 KiB = 1024 bytes)"
         );
     }
 

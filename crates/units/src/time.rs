@@ -80,7 +80,7 @@ impl fmt::Display for Nanos {
 
 /// Why a text is not a span of time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("found '{found}', need a time with its unit such as 200us, 15s or 2min")]
+#[error("'{found}' is not a time; write it with its unit: 200us, 15s or 2min")]
 pub struct ParseNanosError {
     found: String,
 }

@@ -135,17 +135,14 @@ pub struct WorkingSet {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitWorkingSet {
     /// A size that is no whole number of elements.
-    #[error(
-        "found a size of {0}, need 0 or a multiple of one element (8 B); round the size to a multiple of 8"
-    )]
+    #[error("a size of {0} is not a multiple of one element (8 B); round it to a multiple of 8")]
     Size(Bytes),
     /// A stride that is not a positive whole number of elements.
-    #[error("found a stride of {0}, need a multiple of one element (8 B) and at least 8 B")]
+    #[error("a stride of {0} is not a multiple of one element (8 B); use 8 B or more")]
     Stride(Bytes),
     /// A stride larger than the array.
     #[error(
-        "found a stride of {stride} in an array of {size}, need a stride no larger than the array; \
-             make the array larger or the stride smaller"
+        "a stride of {stride} is larger than the array of {size}; make the array larger or the stride smaller"
     )]
     StrideAboveSize {
         /// The array's size.
@@ -155,8 +152,8 @@ pub enum UnfitWorkingSet {
     },
     /// A chase whose nodes hold no link beside their data, or do not fill the array.
     #[error(
-        "found a chase with nodes of {stride} in an array of {size}, need nodes of at least 16 B that divide \
-             the array into two or more; use --stride 64B for one node a cache line"
+        "a chase cannot have nodes of {stride} in an array of {size}; use nodes of at least 16 B that divide the array into \
+         two or more, such as --stride 64B for one node a cache line"
     )]
     Chase {
         /// The array's size.
@@ -247,21 +244,20 @@ mod tests {
         };
         assert_eq!(
             message(12, 8, Pattern::Strided),
-            "found a size of 12 B, need 0 or a multiple of one element (8 B); round the size to a multiple of 8"
+            "a size of 12 B is not a multiple of one element (8 B); round it to a multiple of 8"
         );
         assert_eq!(
             message(64, 0, Pattern::Strided),
-            "found a stride of 0 B, need a multiple of one element (8 B) and at least 8 B"
+            "a stride of 0 B is not a multiple of one element (8 B); use 8 B or more"
         );
         assert_eq!(
             message(64, 128, Pattern::Strided),
-            "found a stride of 128 B in an array of 64 B, need a stride no larger than the array; make the array \
-             larger or the stride smaller"
+            "a stride of 128 B is larger than the array of 64 B; make the array larger or the stride smaller"
         );
         assert_eq!(
             message(64, 8, Pattern::Chase),
-            "found a chase with nodes of 8 B in an array of 64 B, need nodes of at least 16 B that divide the array \
-             into two or more; use --stride 64B for one node a cache line"
+            "a chase cannot have nodes of 8 B in an array of 64 B; use nodes of at least 16 B that divide the array into two \
+             or more, such as --stride 64B for one node a cache line"
         );
         assert!(
             set(64, 64, Pattern::Chase).check().is_err(),

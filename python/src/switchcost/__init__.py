@@ -24,7 +24,7 @@ from .errors import (
 
 if sys.version_info < (3, 11):  # noqa: UP036
     # pip refuses it before; who comes here has copied the package.
-    raise PythonError(f"found Python {sys.version.split()[0]}, switchcost needs 3.11 or newer; use another python3")
+    raise PythonError(f"switchcost needs Python 3.11 or newer, and this is {sys.version.split()[0]}; use another python3")
 
 if TYPE_CHECKING:
     from . import fleets

@@ -67,7 +67,7 @@ def text(value: object) -> str:
         return f"{100 * value:.10g}%"
     if isinstance(value, (str, int)) and not isinstance(value, bool):
         return str(value)
-    raise OptionError(f"found {value!r}, need a text, a whole number, a fraction below 1, a path or a time delta", 2, ())
+    raise OptionError(f"{value!r} is not a text, a whole number, a fraction below 1, a path or a time delta", 2, ())
 
 
 def size(value: object) -> object:

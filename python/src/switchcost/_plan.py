@@ -15,7 +15,7 @@ def table_of(path: str | Path) -> tuple[dict[str, Any], str, Path]:
     try:
         table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise PlanError(f"{path} cannot be read ({error.strerror}), need a plan in TOML") from None
+        raise PlanError(f"{path} cannot be read ({error.strerror}); name a plan in TOML") from None
     except ValueError as error:
         raise PlanError(f"{path} is no TOML: {error}") from None
     return table, str(path), Path(path).resolve().parent
@@ -29,14 +29,14 @@ def check_words(found: Iterable[str], known: Sequence[str], origin: str) -> None
 
             near = difflib.get_close_matches(word, known, 1)
             hint = f"; did you mean {near[0]}?" if near else ""
-            raise PlanError(f"found {word!r} in {origin}, need one of {', '.join(known)}{hint}")
+            raise PlanError(f"unknown {word!r} in {origin}; use one of {', '.join(known)}{hint}")
 
 
 def text(table: Mapping[str, Any], word: str, origin: str) -> str:
     """The text that a word must have."""
     value = table.get(word)
     if not isinstance(value, str) or not value:
-        raise PlanError(f"found {value!r} for {word} in {origin}, need a text" if word in table else f"found no {word} in {origin}")
+        raise PlanError(f"{value!r} for {word} in {origin} is not a text" if word in table else f"there is no {word} in {origin}")
     return value
 
 

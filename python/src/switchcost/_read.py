@@ -38,7 +38,7 @@ def _summarized(path: str | os.PathLike[str]) -> Trace:
         _running.finished(ran)
     summary = ran.json(*Trace.schemas)
     if summary["loss"] is not None:
-        raise RecordError(f"failed to read the trace {os.fspath(path)}: {summary['loss']}", ran.code, ran.command)
+        raise RecordError(f"{os.fspath(path)}: {summary['loss']}", ran.code, ran.command)
     return Trace(path, summary)
 
 

@@ -21,7 +21,7 @@ from .errors import CommandError, FormatError, OptionError, RecordError
 DONE = (0, 3, 6)
 STOPPED = {129: "SIGHUP", 130: "Ctrl-C", 131: "SIGQUIT", 143: "SIGTERM"}
 _ERRORS: dict[int, type[CommandError]] = {2: OptionError, 5: RecordError}
-_SAYS = re.compile(r"^switchcost: ")
+_SAYS = re.compile(r"^(switchcost|error|hint): ")
 _RECORD = re.compile(r"^switchcost: record:? (.+)$")
 _LINES_KEPT = 1000
 #: Asks the kernel to kill what follows when its parent is gone (util-linux); where it is missing, that runs to its end.
@@ -178,7 +178,7 @@ def _refusal(ran: Finished) -> str:
         return f"the program was stopped by {STOPPED[ran.code]}; what was measured is in the record"
     if ran.code < 0:
         return f"the program was killed by {signal.Signals(-ran.code).name}: {' '.join(ran.command)}"
-    lines = [line for line in ran.said if line and not line.startswith(("For more information", "Usage: "))]
-    start = next((at for at, line in enumerate(lines) if line.startswith(("error: ", "switchcost: failed"))), len(lines) - 1)
-    text = "\n".join(lines[max(start, 0) :])
-    return re.sub(r"^(switchcost|error): ", "", text) or f"the program ended with exit code {ran.code}, and said nothing"
+    lines = [line for line in ran.said if line]
+    start = max((at for at, line in enumerate(lines) if line.startswith("error: ")), default=len(lines) - 1)
+    text = "; ".join(re.sub(r"^(switchcost|error|hint): ", "", line) for line in lines[max(start, 0) :])
+    return text or f"the program ended with exit code {ran.code}, and said nothing"

@@ -115,7 +115,7 @@ def _limits(mark: pytest.Mark) -> dict[str, int]:
     known = {name: value for name, value in mark.kwargs.items() if name in _LIMITS and isinstance(value, int) and value >= 0}
     if mark.args or not known or len(known) != len(mark.kwargs):
         words = [*map(repr, mark.args), *(f"{name}={value!r}" for name, value in mark.kwargs.items())]
-        pytest.fail(f"found switches({', '.join(words)}), need {' or '.join(_LIMITS)} with a whole number", pytrace=False)
+        pytest.fail(f"switches({', '.join(words)}) is not a limit; use {' or '.join(_LIMITS)} with a whole number", pytrace=False)
     return known
 
 

@@ -174,4 +174,4 @@ def _mapped(path: str, columns: Sequence[str] | None) -> pa.Table:
 def _assert_known(columns: Sequence[str], names: Sequence[str]) -> None:
     for column in columns:
         if column not in names:
-            raise OptionError(f"found no column {column!r}, need one of {', '.join(names)}", 2, ())
+            raise OptionError(f"there is no column {column!r}; use one of {', '.join(names)}", 2, ())

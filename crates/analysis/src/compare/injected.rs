@@ -37,7 +37,7 @@ pub fn compare_injections(
     let run_spread = spread(request, base.len().min(new.len()));
     Comparison {
         environment: different(&facts(base), &facts(new)),
-        ..Comparison::of(Basis::Injections, judged, run_spread, request)
+        ..Comparison::new(Basis::Injections, judged, run_spread, request)
     }
 }
 

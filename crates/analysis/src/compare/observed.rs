@@ -31,7 +31,7 @@ pub fn compare_observations(
     let newest = newest(&all).filter(|_| pricing == Pricing::OneCalibration);
     let priced = |side: &[&Observation]| {
         side.iter()
-            .map(|record| Record::of(record, newest))
+            .map(|record| Record::new(record, newest))
             .collect::<Vec<_>>()
     };
     let (base_records, new_records) = (priced(base), priced(new));
@@ -51,7 +51,7 @@ pub fn compare_observations(
     Comparison {
         environment: differences(base, new),
         pricing: Some(pricing),
-        ..Comparison::of(Basis::Observations, judged, run_spread, request)
+        ..Comparison::new(Basis::Observations, judged, run_spread, request)
     }
 }
 

@@ -174,7 +174,7 @@ impl<'a> Found<'a> {
 
     fn run(&self, of: Quantity) -> Option<Run> {
         let (value, estimate) = self.number(of)?;
-        Run::of(value, estimate)
+        Run::new(value, estimate)
     }
 }
 
@@ -295,7 +295,7 @@ impl Matched<'_> {
         let runs: Vec<Run> = chosen.iter().filter_map(|found| found.run(of)).collect();
         Side::None(if side.is_empty() && self.alike > 1 {
             format!(
-                "{} cases of the {name} record are like it but for what may differ, need one",
+                "{} cases of the {name} record fit it, so it is not clear which to compare",
                 self.alike
             )
         } else if side.is_empty() {
@@ -353,7 +353,7 @@ impl Matched<'_> {
 
 /// Why one number of several records is not enough.
 pub(super) fn only_one_of(records: usize, name: &str) -> String {
-    format!("only 1 of {records} {name} records has a number, need 2 to see how much they differ")
+    format!("only 1 of {records} {name} records has a number, so their spread is unknown")
 }
 
 fn reason(side: &[Found<'_>]) -> String {

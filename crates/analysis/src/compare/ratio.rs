@@ -52,7 +52,7 @@ impl LogCost {
     }
 
     /// Cost from one value above 0, with its values without each batch in turn.
-    pub(super) fn of_batches(value: f64, without_one: &[f64]) -> Option<LogCost> {
+    pub(super) fn from_batches(value: f64, without_one: &[f64]) -> Option<LogCost> {
         let logs = logarithms(without_one)?;
         Some(LogCost {
             mean: value.ln(),
@@ -125,7 +125,7 @@ impl LogRatio {
     }
 
     /// Ratio from one pair of values above 0, with the values of both without each batch in turn.
-    pub(super) fn of_batches(base: (f64, &[f64]), new: (f64, &[f64])) -> Option<LogRatio> {
+    pub(super) fn from_batches(base: (f64, &[f64]), new: (f64, &[f64])) -> Option<LogRatio> {
         if base.1.len() != new.1.len() {
             return None;
         }

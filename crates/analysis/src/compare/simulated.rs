@@ -62,7 +62,7 @@ pub fn compare_simulations(
         environment,
         designs: matched.iter().flat_map(Matched::differences).collect(),
         curves: matched.iter().filter_map(Matched::curve).collect(),
-        ..Comparison::of(basis, (pairs, compared), None, request)
+        ..Comparison::new(basis, (pairs, compared), None, request)
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Run {
 
 impl Run {
     /// A run's number; `None` if it is not above 0.
-    pub(super) fn of(value: f64, estimate: &Estimate) -> Option<Run> {
+    pub(super) fn new(value: f64, estimate: &Estimate) -> Option<Run> {
         let freedom = (estimate.n as f64 - 1.0).max(1.0);
         let deviation =
             estimate.relative_half_width_within_run() / student(freedom, estimate.confidence)?;
@@ -41,7 +41,7 @@ impl Run {
 /// between records on average (Paule and Mandel, "Consensus values and weighting factors", Journal of Research of the NBS 87, 1982),
 /// pooled with the assumed one. `None` if no case repeats.
 pub(super) fn learned(sides: &[Vec<Run>], origin: Origin, assumed: f64) -> Option<RunSpread> {
-    let groups: Vec<Group> = sides.iter().filter_map(|side| Group::of(side)).collect();
+    let groups: Vec<Group> = sides.iter().filter_map(|side| Group::new(side)).collect();
     let freedom: f64 = groups.iter().map(|group| group.freedom).sum();
     let excess = |variance: f64| {
         groups
@@ -85,7 +85,7 @@ struct Group {
 }
 
 impl Group {
-    fn of(runs: &[Run]) -> Option<Group> {
+    fn new(runs: &[Run]) -> Option<Group> {
         let (_, sd) = mean_and_sd(&logs(runs));
         let freedom = runs.len() as f64 - 1.0;
         (freedom > 0.0).then(|| Group {
@@ -111,7 +111,7 @@ fn single_part(sides: &[&[Run]], earlier: &[Run], spread: RunSpread) -> Part {
     let groups: Vec<Group> = sides
         .iter()
         .chain([&earlier])
-        .filter_map(|side| Group::of(side))
+        .filter_map(|side| Group::new(side))
         .collect();
     let own: f64 = groups.iter().map(|group| group.freedom).sum();
     let squares: f64 = groups

@@ -415,7 +415,7 @@ fn one_number_of_several_records_is_not_enough() {
     };
     assert_eq!(
         why,
-        "only 1 of 3 new records has a number, need 2 to see how much they differ"
+        "only 1 of 3 new records has a number, so their spread is unknown"
     );
     assert_eq!(comparison.compared, 0);
     assert!(
@@ -615,7 +615,7 @@ fn of_several_alike_none_is_chosen() {
     };
     assert_eq!(
         why,
-        "2 cases of the new record are like it but for what may differ, need one"
+        "2 cases of the new record fit it, so it is not clear which to compare"
     );
     assert_eq!(found.compared, 0);
 }

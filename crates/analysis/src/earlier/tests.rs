@@ -33,7 +33,7 @@ fn at(seconds: i64) -> String {
 
 /// What `records` show, in whatever order they are, of the run with this header.
 fn earlier(this: &Header, records: &[MeasureRecord]) -> EarlierRuns {
-    let mut earlier = EarlierRecords::before(this);
+    let mut earlier = EarlierRecords::new(this);
     let mut newest_first: Vec<&MeasureRecord> = records.iter().collect();
     newest_first.sort_by(|a, b| b.header.started_at.cmp(&a.header.started_at));
     for record in newest_first {

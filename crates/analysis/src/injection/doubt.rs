@@ -39,10 +39,14 @@ pub fn doubt(record: &Injection, findings: &Findings) -> Option<Doubt> {
         .iter()
         .skip(1)
         .flat_map(|period| &period.footprints);
-    findings.footprints.iter().chain(further).find_map(of)
+    findings
+        .footprints
+        .iter()
+        .chain(further)
+        .find_map(find_doubt)
 }
 
-fn of(found: &FootprintFinding) -> Option<Doubt> {
+fn find_doubt(found: &FootprintFinding) -> Option<Doubt> {
     if found.footprint_bytes.0 == 0 {
         let cost = found.cost_ns.as_ref().filter(|cost| cost.high < LEAST_NS)?;
         return Some(Doubt::BelowSwitches {

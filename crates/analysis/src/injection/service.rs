@@ -116,7 +116,7 @@ fn service_findings(
         record
             .groups
             .iter()
-            .flat_map(|group| group.of(Arm::Spinning))
+            .flat_map(|group| group.phases(Arm::Spinning))
     };
     let work: u64 = spinning().map(|phase| phase.work).sum();
     let chains: f64 = spinning().filter_map(chains).sum();
@@ -131,7 +131,7 @@ fn service_findings(
         held_up_for_ns: away(
             against_idle
                 .iter()
-                .flat_map(|group| group.of(Arm::Spinning)),
+                .flat_map(|group| group.phases(Arm::Spinning)),
         ),
         cpu_per_work_ns: chain_ns
             .filter(|_| work > 0)
@@ -160,7 +160,7 @@ fn touching_groups(groups: &[Group], timing: usize, footprint: usize) -> Vec<&Gr
 }
 
 fn finding(own: &[&Group], footprint_bytes: Bytes, chain_ns: Option<f64>) -> FootprintFinding {
-    let touching = || own.iter().flat_map(|group| group.of(Arm::Touching));
+    let touching = || own.iter().flat_map(|group| group.phases(Arm::Touching));
     let sum = |of: fn(&Phase) -> u64| touching().map(of).sum::<u64>();
     let (turns, preemptions) = (sum(|phase| phase.turns), sum(|phase| phase.turns_run));
     let costs: Vec<f64> = own
@@ -193,7 +193,7 @@ fn away<'a>(phases: impl Iterator<Item = &'a Phase>) -> Option<f64> {
 
 fn has_work(group: &Group) -> bool {
     [Arm::Touching, Arm::Spinning, Arm::Idle].iter().all(|arm| {
-        let mut phases = group.of(*arm).peekable();
+        let mut phases = group.phases(*arm).peekable();
         phases.peek().is_none() || phases.map(|phase| phase.work).sum::<u64>() >= LEAST_WORK
     })
 }
@@ -202,14 +202,14 @@ fn has_work(group: &Group) -> bool {
 /// `chain_ns`.
 fn cost(group: &Group, base: Arm, arm: Arm, chain_ns: f64) -> Option<f64> {
     let sums = |arm: Arm| -> Option<(f64, f64)> {
-        let spent: f64 = group.of(arm).map(chains).sum::<Option<f64>>()?;
+        let spent: f64 = group.phases(arm).map(chains).sum::<Option<f64>>()?;
         Some((
             spent,
-            group.of(arm).map(|phase| phase.work).sum::<u64>() as f64,
+            group.phases(arm).map(|phase| phase.work).sum::<u64>() as f64,
         ))
     };
     let ((base_spent, base_work), (spent, work)) = (sums(base)?, sums(arm)?);
-    let turns = group.of(arm).map(|phase| phase.turns_run).sum::<u64>();
+    let turns = group.phases(arm).map(|phase| phase.turns_run).sum::<u64>();
     (has_work(group) && turns > 0)
         .then(|| (spent - base_spent / base_work * work) * chain_ns / turns as f64)
 }
@@ -387,7 +387,7 @@ mod tests {
             .clone()
             .expect("of a service")
             .expect_err("nothing to see");
-        assert!(why.starts_with("found 0 usable"), "{why}");
+        assert!(why.starts_with("only 0 usable"), "{why}");
         assert_eq!(found.service.expect("a service").without_work, 10);
         let mut gone = group(
             1,

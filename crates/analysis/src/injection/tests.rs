@@ -149,7 +149,7 @@ fn known_costs_come_out_in_their_parts() {
             .why_not_measured
             .as_ref()
             .expect("no run")
-            .contains("found 0 usable repetitions")
+            .contains("only 0 usable repetitions")
     );
     let headline = found.headline_footprint_bytes;
     assert_eq!(

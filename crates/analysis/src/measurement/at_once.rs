@@ -53,7 +53,7 @@ fn one(
     let why = missing().or_else(|| withheld.map(str::to_owned));
     let difference = both
         .filter(|_| why.is_none())
-        .map(|(in_turn, at_once)| Difference::of(in_turn, at_once));
+        .map(|(in_turn, at_once)| Difference::new(in_turn, at_once));
     SharedCache {
         working_set: found.case.working_set,
         in_turn,

@@ -43,7 +43,7 @@ pub(crate) fn reload_bound_ns(
     } else {
         nearest.size_bytes.0
     };
-    let load_ns = latency::at(latencies, footprint_bytes(case) + kernel_bytes as f64)?;
+    let load_ns = latency::interpolate(latencies, footprint_bytes(case) + kernel_bytes as f64)?;
     let transfers = if set.access == Access::Read { 1.0 } else { 2.0 };
     Some((lines + pages) as f64 * load_ns * transfers)
 }

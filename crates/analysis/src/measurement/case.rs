@@ -40,7 +40,7 @@ pub(crate) fn find(
     refusals: &[&Refusal],
 ) -> (CaseFinding, Quantities) {
     let confidence = confidence(&run.header.plan);
-    let measured = Measured::of(run.speed, judged, confidence);
+    let measured = Measured::new(run.speed, judged, confidence);
     let quantities = measured.quantities;
     let decisive = estimate(quantities.decisive(judged.case), confidence).map(|_| ());
     let mut found = empty_finding(run, judged);
@@ -93,7 +93,7 @@ struct Measured {
 
 impl Measured {
     /// Values of cycles on an unshared core if there are enough, else of all.
-    fn of(speed: Option<&Speed>, judged: &Judged<'_>, confidence: f64) -> Measured {
+    fn new(speed: Option<&Speed>, judged: &Judged<'_>, confidence: f64) -> Measured {
         let Some(speed) = speed.filter(|_| !judged.windows.is_empty()) else {
             return Measured {
                 quantities: Quantities::default(),

@@ -48,7 +48,7 @@ impl Verdict {
     }
 
     /// Why there is no number, if so.
-    pub fn why(&self) -> Option<&str> {
+    pub fn reason(&self) -> Option<&str> {
         match self {
             Verdict::NotMeasured { why } => Some(why),
             Verdict::Measured | Verdict::Suspect => None,
@@ -184,7 +184,7 @@ struct Status<'a> {
 fn status<S: Serializer>(verdict: &Verdict, serializer: S) -> Result<S::Ok, S::Error> {
     Status {
         status: verdict.name(),
-        why: verdict.why(),
+        why: verdict.reason(),
     }
     .serialize(serializer)
 }
@@ -560,7 +560,7 @@ pub struct Difference {
 
 impl Difference {
     /// Difference whose interval holds for any values of both within their intervals.
-    pub(crate) fn of(a: &Estimate, b: &Estimate) -> Difference {
+    pub(crate) fn new(a: &Estimate, b: &Estimate) -> Difference {
         Difference {
             estimate: a.estimate - b.estimate,
             low: a.low - b.high,

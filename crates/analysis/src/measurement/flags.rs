@@ -7,7 +7,7 @@ use crate::measurement::findings::{CaseFinding, Flag, FlagName, Shared, Source};
 use crate::measurement::judged::Judged;
 use crate::measurement::reload::unsettled_flag;
 use crate::measurement::stop::precision;
-use crate::measurement::verdict::{LEFT_OUT_USUAL, disturbance, others};
+use crate::measurement::verdict::{LEFT_OUT_USUAL, disturbance, other_tasks};
 use crate::statistics::Estimate;
 
 /// Flags that make a number suspect; the others qualify it.
@@ -83,7 +83,7 @@ fn partly_disturbed(judged: &Judged<'_>) -> Option<Flag> {
 
 /// Flag for shared CPUs: slices of other tasks are left out, but not their effect on caches and run queue.
 fn shared_cpu_flag(judged: &Judged<'_>) -> Option<Flag> {
-    let (whose, why) = judged.is_beside_others().then(|| others(judged))?;
+    let (whose, why) = judged.is_beside_others().then(|| other_tasks(judged))?;
     let detail = format!(
         "{whose}: the cost is that of the hand-offs in between, beside what ran there. For the cost alone: {why}"
     );

@@ -6,7 +6,7 @@ use switchcost_units::TickRate;
 use crate::statistics::order_statistics::median;
 
 /// Nanoseconds a load by size in bytes, smallest first. Sizes without a usable walk are left out.
-pub(crate) fn by_size(latencies: &[Latency], rate: TickRate) -> Vec<(u64, f64)> {
+pub(crate) fn sort_by_size(latencies: &[Latency], rate: TickRate) -> Vec<(u64, f64)> {
     let mut curve: Vec<_> = latencies
         .iter()
         .filter_map(|latency| Some((latency.size_bytes.0, ns(latency, rate)?)))
@@ -29,7 +29,7 @@ fn ns(latency: &Latency, rate: TickRate) -> Option<f64> {
 
 /// Latency at a size, interpolated over the logarithm of the size between measured ones; the nearest one at both ends. `None` if
 /// nothing was measured. `curve` as from [`by_size`].
-pub(crate) fn at(curve: &[(u64, f64)], size: f64) -> Option<f64> {
+pub(crate) fn interpolate(curve: &[(u64, f64)], size: f64) -> Option<f64> {
     let above = curve.partition_point(|(measured, _)| (*measured as f64) < size);
     let (Some(high), Some(low)) = (
         curve.get(above),
@@ -66,16 +66,16 @@ mod tests {
             chase(8_192, 0, &[20]),
             chase(9, 1, &[]),
         ];
-        assert_eq!(by_size(&chases, rate), [(4_096, 1.0), (65_536, 4.5)]);
+        assert_eq!(sort_by_size(&chases, rate), [(4_096, 1.0), (65_536, 4.5)]);
     }
 
     #[test]
     fn between_two_sizes_the_latency_is_interpolated_over_the_logarithm() {
         let curve = [(1_024, 1.0), (4_096, 3.0)];
-        assert_eq!(at(&curve, 2_048.0), Some(2.0));
-        assert_eq!(at(&curve, 4_096.0), Some(3.0));
-        assert_eq!(at(&curve, 1.0), Some(1.0));
-        assert_eq!(at(&curve, 1e9), Some(3.0));
-        assert_eq!(at(&[], 1e9), None);
+        assert_eq!(interpolate(&curve, 2_048.0), Some(2.0));
+        assert_eq!(interpolate(&curve, 4_096.0), Some(3.0));
+        assert_eq!(interpolate(&curve, 1.0), Some(1.0));
+        assert_eq!(interpolate(&curve, 1e9), Some(3.0));
+        assert_eq!(interpolate(&[], 1e9), None);
     }
 }

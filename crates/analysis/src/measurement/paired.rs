@@ -28,7 +28,7 @@ enum Cycle {
 impl Cycle {
     fn new(batches: &[Batch], speed: &Speed, case: &Case) -> Option<Cycle> {
         if case.away.is_some() {
-            return Visit::of(batches, speed).map(Cycle::Visit);
+            return Visit::new(batches, speed).map(Cycle::Visit);
         }
         let level = |arms| level(batches, speed, case, arms);
         let total = level([Arm::BaselineTotal, Arm::SwitchTotal]);
@@ -93,7 +93,7 @@ pub(crate) fn quantities(
     choice: Choice,
 ) -> Quantities {
     let mut quantities = Quantities::default();
-    let turns = Turns::of(case, windows, speed);
+    let turns = Turns::new(case, windows, speed);
     for cycles in cycles_by_repetition(case, windows, speed, choice, turns.as_ref()) {
         add(&mut quantities, case, &cycles, switches_per_handoff);
     }

@@ -28,7 +28,7 @@ pub(crate) struct Visit {
 
 impl Visit {
     /// Makes a visit; `None` if the batches are not those of a visit.
-    pub(crate) fn of(batches: &[Batch], speed: &Speed) -> Option<Visit> {
+    pub(crate) fn new(batches: &[Batch], speed: &Speed) -> Option<Visit> {
         let (first, rest) = batches.split_first()?;
         let is_visit = first.arm == Arm::SwitchTotal
             && rest.iter().all(|batch| batch.arm == Arm::BaselineTotal);

@@ -22,7 +22,7 @@ const DRIFT_LIMIT: f64 = 50e-6;
 pub fn analyse(record: &MeasureRecord) -> Findings {
     let header = &record.header;
     let rate = header.clock.ticks_per_second;
-    let latencies_ns = latency::by_size(&record.latencies, rate);
+    let latencies_ns = latency::sort_by_size(&record.latencies, rate);
     let speed = Speed::new(record);
     let run = Run {
         header,

@@ -53,7 +53,7 @@ impl Estimate {
 
     /// Widens the interval to hold for other runs of the machine, by the assumed spread of a case on one CPU.
     pub(crate) fn across_runs(self) -> Estimate {
-        self.across(&RunsDiffer::by(ASSUMED_RUN_SPREAD))
+        self.across(&RunsDiffer::new(ASSUMED_RUN_SPREAD))
     }
 
     /// Widens the interval by a known spread between runs.
@@ -89,7 +89,7 @@ pub(crate) struct RunsDiffer {
 
 impl RunsDiffer {
     /// The assumed spread alone.
-    pub(crate) const fn by(assumed: f64) -> RunsDiffer {
+    pub(crate) const fn new(assumed: f64) -> RunsDiffer {
         RunsDiffer {
             runs: 0.0,
             repetitions: 0.0,
@@ -101,7 +101,7 @@ impl RunsDiffer {
 
     /// Assumed spread for a cost of a case.
     pub(crate) fn assumed(case: &Case, cost: CostName) -> RunsDiffer {
-        RunsDiffer::by(assumed_spread(case, cost))
+        RunsDiffer::new(assumed_spread(case, cost))
     }
 
     /// Spread of a cost of a case, as in the header of a record.
@@ -109,10 +109,10 @@ impl RunsDiffer {
         let of_case = header.plan.cases.get(case);
         let assumed = of_case.map_or(ASSUMED_RUN_SPREAD, |case| assumed_spread(case, cost));
         let Some(earlier) = earlier_of(header, case) else {
-            return RunsDiffer::by(assumed);
+            return RunsDiffer::new(assumed);
         };
         let Some(spread) = earlier.spreads.iter().find(|spread| spread.cost == cost) else {
-            return RunsDiffer::by(assumed);
+            return RunsDiffer::new(assumed);
         };
         RunsDiffer {
             assumed,
@@ -131,7 +131,7 @@ impl RunsDiffer {
     /// Half an interval that runs differ by, relative to the cost: what no longer run makes smaller.
     pub(crate) fn least_half_width(&self, confidence: f64) -> f64 {
         if !self.is_own() {
-            return student(FREEDOM, confidence).unwrap_or(0.0) * self.beside_assumed();
+            return student(FREEDOM, confidence).unwrap_or(0.0) * self.assumed_ratio();
         }
         let shown = student(self.runs - 1.0, confidence).unwrap_or(f64::INFINITY) * self.between;
         let explained = normal(confidence) * self.within;
@@ -151,7 +151,7 @@ impl RunsDiffer {
     }
 
     /// The assumed standard deviation, or a larger one that too few runs show.
-    fn beside_assumed(&self) -> f64 {
+    fn assumed_ratio(&self) -> f64 {
         let own = (self.runs - 1.0).max(0.0);
         let shown = (self.between.powi(2) - self.within.powi(2)).max(0.0);
         let pooled = (FREEDOM * self.assumed.powi(2) + own * shown) / (FREEDOM + own);
@@ -334,11 +334,11 @@ mod tests {
                 runs,
                 repetitions: 8.0,
                 between,
-                ..RunsDiffer::by(ASSUMED_ACROSS_CPUS)
+                ..RunsDiffer::new(ASSUMED_ACROSS_CPUS)
             };
             own.least_half_width(0.9)
         };
-        let assumed = RunsDiffer::by(ASSUMED_ACROSS_CPUS).least_half_width(0.9);
+        let assumed = RunsDiffer::new(ASSUMED_ACROSS_CPUS).least_half_width(0.9);
         assert!((assumed - 0.291_48).abs() < 1e-4, "{assumed}");
         assert!((half(6.0, 0.01) / assumed - 1.0).abs() < 1e-9);
         assert!((half(7.0, 0.01) - 0.019_43).abs() < 1e-5 && half(6.0, 0.3) > assumed);
@@ -450,7 +450,7 @@ mod tests {
             repetitions: 8.0,
             between,
             within,
-            ..RunsDiffer::by(ASSUMED_RUN_SPREAD)
+            ..RunsDiffer::new(ASSUMED_RUN_SPREAD)
         }
     }
 
@@ -497,11 +497,11 @@ mod tests {
                 repetitions: 8.0,
                 between,
                 within,
-                ..RunsDiffer::by(ASSUMED_RUN_SPREAD)
+                ..RunsDiffer::new(ASSUMED_RUN_SPREAD)
             }
             .least_half_width(0.9)
         };
-        let assumed = RunsDiffer::by(ASSUMED_RUN_SPREAD).least_half_width(0.9);
+        let assumed = RunsDiffer::new(ASSUMED_RUN_SPREAD).least_half_width(0.9);
         // Student's quantile of six degrees of freedom is 1.943; of nineteen, 1.729.
         assert!((assumed - 0.038_86).abs() < 1e-5, "{assumed}");
         assert_eq!(
@@ -524,7 +524,7 @@ mod tests {
                 runs: 7.0,
                 repetitions: 32.0,
                 between: 0.01,
-                ..RunsDiffer::by(ASSUMED_RUN_SPREAD)
+                ..RunsDiffer::new(ASSUMED_RUN_SPREAD)
             }
             .half_width(0.9, n)
         };

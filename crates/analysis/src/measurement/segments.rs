@@ -38,7 +38,7 @@ pub(crate) fn cuts(points: &[Point]) -> Vec<usize> {
 /// Moves cuts later while the first point of a piece still lies on the line of the piece before. A short piece fits whatever it begins
 /// with.
 fn move_behind(points: &[Point], mut cuts: Vec<usize>) -> Vec<usize> {
-    let sums = Sums::of(points);
+    let sums = Sums::sum(points);
     let mut start = 0;
     for index in 0..cuts.len() {
         let next = cuts.get(index + 1).copied().unwrap_or(points.len() - 1);
@@ -65,7 +65,7 @@ struct Best {
 /// `tables[m][j]`: the first j points in m + 1 pieces.
 fn best_tables(points: &[Point]) -> Vec<Vec<Best>> {
     let n = points.len();
-    let sums = Sums::of(points);
+    let sums = Sums::sum(points);
     let impossible = Best {
         cost: f64::INFINITY,
         before: 0,
@@ -120,7 +120,7 @@ struct Line {
 }
 
 impl Sums {
-    fn of(points: &[Point]) -> Sums {
+    fn sum(points: &[Point]) -> Sums {
         let centre = |values: &dyn Fn(&Point) -> f64| {
             points.iter().map(values).sum::<f64>() / points.len().max(1) as f64
         };
@@ -236,7 +236,7 @@ mod tests {
     fn the_best_cuts_are_those_of_all_ways() {
         let heights = [0.3, 0.1, 0.9, 1.4, 1.1, 3.0, 2.2, 2.9, 2.5, 1.7, 1.9];
         let points = points(&heights, 0.2);
-        let sums = Sums::of(&points);
+        let sums = Sums::sum(&points);
         let mut best = f64::INFINITY;
         for a in 3..=5 {
             for b in a + 3..=8 {

@@ -241,7 +241,7 @@ mod tests {
                             &values[..*n],
                             level,
                             precision,
-                            &RunsDiffer::by(ASSUMED_RUN_SPREAD),
+                            &RunsDiffer::new(ASSUMED_RUN_SPREAD),
                         )
                     })
                     .unwrap_or(60);

@@ -19,7 +19,7 @@ pub(crate) struct Turns {
 
 impl Turns {
     /// Usual times of a case; `None` with real-time priority, because then other tasks run only while the tasks wait.
-    pub(crate) fn of(case: &Case, windows: &[&Cycles], speed: &Speed) -> Option<Turns> {
+    pub(crate) fn new(case: &Case, windows: &[&Cycles], speed: &Speed) -> Option<Turns> {
         if case.policy.is_real_time() {
             return None;
         }

@@ -29,7 +29,7 @@ pub(crate) fn missing_number(
     match (judged.is_empty(), refusals.last()) {
         (true, Some(refusal)) => return plain(refusal.why.clone()),
         (true, None) => {
-            return plain("found no samples, need some; give the run more time".to_owned());
+            return plain("there are no samples; give the run more time".to_owned());
         }
         _ if judged.is_too_disturbed() => return Some(too_disturbed(judged)),
         _ => {}
@@ -96,7 +96,7 @@ pub(crate) fn disturbance(judged: &Judged<'_>) -> String {
     let percent = judged.excluded_share() * 100.0;
     let foreign = judged.foreign_share() * 100.0;
     if foreign >= 1.0 && !judged.is_beside_others() {
-        let (whose, what) = others(judged);
+        let (whose, what) = other_tasks(judged);
         let samples = if left_out > 0 {
             format!(", {left_out} of {all} samples were disturbed")
         } else {
@@ -114,7 +114,7 @@ pub(crate) fn disturbance(judged: &Judged<'_>) -> String {
 }
 
 /// Share of time that the tasks did not have, the reason, and what helps.
-pub(crate) fn others(judged: &Judged<'_>) -> (String, String) {
+pub(crate) fn other_tasks(judged: &Judged<'_>) -> (String, String) {
     let foreign = judged.foreign_share() * 100.0;
     if let Some(quota) = judged.binding_quota() {
         let more = if judged.remedies.allows_real_time {
@@ -228,7 +228,7 @@ fn wrong_user_count(judged: &Judged<'_>) -> String {
     if judged.switches_per_handoff().is_none_or(|own| own == 0.0) {
         let mechanism = judged.case.mechanism;
         return format!(
-            "{mechanism} counted no switches itself, need one per hand-off or more; report this as a bug"
+            "{mechanism} counted none of its own switches, which is a bug of switchcost; report it"
         );
     }
     let by_kernel = judged.kernel_switches_per_handoff().unwrap_or_default();

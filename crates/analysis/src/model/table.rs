@@ -9,7 +9,7 @@ use switchcost_units::Bytes;
 pub(super) struct Table(BTreeMap<Kind, BTreeMap<u64, Vec<(f64, f64)>>>);
 
 impl Table {
-    pub(super) fn of(prices: &Prices, read: fn(&Price) -> f64) -> Table {
+    pub(super) fn new(prices: &Prices, read: fn(&Price) -> f64) -> Table {
         let mut table = Table(BTreeMap::new());
         for price in &prices.lines {
             let rows = table.0.entry(price.kind).or_default();

@@ -38,7 +38,7 @@ fn prices(lines: Vec<Price>) -> Prices {
     };
     Prices {
         switch_path: vec![path(Bytes::mib(4), 2_400.0), path(Bytes::mib(1), 1_200.0)],
-        ..Prices::of(lines)
+        ..Prices::new(lines)
     }
 }
 

@@ -157,7 +157,7 @@ pub(super) fn find(
     let before = advice.len();
     advice.extend(worth.map(|(advice, _)| advice));
     let is_silent = advice.len() == before;
-    let no_advice = is_silent.then(|| counted.no_advice()).flatten();
+    let no_advice = is_silent.then(|| counted.missing_advice()).flatten();
     (advice, no_advice)
 }
 
@@ -312,7 +312,7 @@ impl Counted<'_> {
         idle >= FREE_CPUS * window && idle >= other.ran_ns && cpus.len() > 1
     }
 
-    fn no_advice(&self) -> Option<NoAdvice> {
+    fn missing_advice(&self) -> Option<NoAdvice> {
         let is_mostly = |cause: &CauseFinding| cause.share >= MOSTLY;
         let preempted = self.share(|why, _| why.is_preemption());
         let foreign = self.foreign().filter(|_| preempted >= MOSTLY);
@@ -435,3 +435,6 @@ fn advise_waits(call: &str) -> Option<Change> {
             call: call.to_owned(),
         })
 }
+
+#[cfg(test)]
+mod tests;

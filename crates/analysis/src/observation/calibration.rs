@@ -21,7 +21,7 @@ pub fn calibration(record: &MeasureRecord, findings: &Findings) -> Option<Calibr
     if !record.header.plan.rounds.is_usual() {
         return None;
     }
-    let core = Core::of(record, findings);
+    let core = Core::new(record, findings);
     let direct = |mechanism, policy| {
         let is_it = |result: &&CaseFinding| {
             let case = &result.case;
@@ -47,7 +47,7 @@ pub fn calibration(record: &MeasureRecord, findings: &Findings) -> Option<Calibr
         Some((cost, _)) => cost,
         None => {
             let (cost, share) = direct(Mechanism::Pipe, Policy::Other)?;
-            without_preemptions(cost, share.unwrap_or(0.0), yielded)
+            remove_preemptions(cost, share.unwrap_or(0.0), yielded)
         }
     };
     let reload = |(place, result): (usize, &CaseFinding)| {
@@ -122,7 +122,7 @@ fn loads(record: &MeasureRecord, core: &Core) -> Vec<Load> {
 }
 
 /// The cost of a wait, from that of switches of which a share are preemptions, which cost what a yield does.
-fn without_preemptions(of_both: Cost, share: f64, yielded: Option<Cost>) -> Cost {
+fn remove_preemptions(of_both: Cost, share: f64, yielded: Option<Cost>) -> Cost {
     let Some(yielded) = yielded.filter(|yielded| share < 1.0 && yielded.ns < of_both.ns) else {
         return of_both;
     };
@@ -161,7 +161,7 @@ struct Core {
 }
 
 impl Core {
-    fn of(record: &MeasureRecord, findings: &Findings) -> Core {
+    fn new(record: &MeasureRecord, findings: &Findings) -> Core {
         let costs = record.header.core_clock.shared_costs.iter();
         let remembered = costs.map(|cost| f64::from(cost.cost_per_mille) / 1000.0);
         let seen = findings
@@ -214,7 +214,7 @@ mod tests {
         };
         // Of ten switches six are waits of 2,500 ns and four are preemptions of 1,000.
         let waits = |share, yielded: Option<f64>| {
-            without_preemptions(cost(1_900.0), share, yielded.map(cost))
+            remove_preemptions(cost(1_900.0), share, yielded.map(cost))
         };
         let alone = waits(0.4, Some(1_000.0));
         assert!(

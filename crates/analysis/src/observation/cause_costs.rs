@@ -28,7 +28,10 @@ impl CauseCost {
 /// The switches of some tasks together, the most frequent cause first.
 pub(super) fn find(tasks: &[&Tasks], observation: &Observation) -> Vec<CauseCost> {
     let mut sums: BTreeMap<Option<Why>, CauseCost> = BTreeMap::new();
-    for cost in tasks.iter().flat_map(|tasks| of(tasks, observation)) {
+    for cost in tasks
+        .iter()
+        .flat_map(|tasks| cost_causes(tasks, observation))
+    {
         sums.entry(cost.why)
             .and_modify(|sum| sum.add(cost))
             .or_insert(cost);
@@ -41,7 +44,7 @@ pub(super) fn find(tasks: &[&Tasks], observation: &Observation) -> Vec<CauseCost
     found
 }
 
-fn of(tasks: &Tasks, observation: &Observation) -> Vec<CauseCost> {
+fn cost_causes(tasks: &Tasks, observation: &Observation) -> Vec<CauseCost> {
     let costs = known::costs(observation, tasks);
     if tasks.causes.is_empty() {
         let direct_ns = costs.and_then(|costs| cost::direct(tasks, costs));

@@ -108,7 +108,7 @@ pub(super) fn direct(tasks: &Tasks, costs: Costs<'_>) -> Option<Range> {
         let calibration = costs.calibration;
         let (blocked, between) = (calibration.blocked.as_ref()?, preempted(calibration)?);
         let involuntary = tasks.involuntary as f64;
-        let interrupt = Interrupt::of(costs)?.times(involuntary).perhaps();
+        let interrupt = Interrupt::new(costs)?.times(involuntary).perhaps();
         return Some(
             times(blocked, tasks.voluntary as f64)
                 .plus(times(&between, involuntary))
@@ -148,7 +148,7 @@ pub(super) fn cost_of_cause(cause: &Cause, costs: Costs<'_>) -> Option<Range> {
 /// The interrupts of the switches of one cause. A time slice ends at a tick, which comes without a switch as well: it costs something
 /// only where the kernel sets a timer for it. A task that is woken by a system call needs none.
 fn cost_of_interrupt(cause: &Cause, costs: Costs<'_>) -> Option<Range> {
-    let interrupts = Interrupt::of(costs)?.times(cause.switches as f64);
+    let interrupts = Interrupt::new(costs)?.times(cause.switches as f64);
     Some(match (cause.why, &cause.entry) {
         (Why::SliceEnded, _) => interrupts.perhaps(),
         (why, Entry::Interrupt) if why.is_involuntary() && why != Why::Yielded => interrupts,
@@ -163,7 +163,7 @@ impl Interrupt {
     /// `measure` reports both switches of a preemption together with the interrupt, halved. Likely the one away has its half; at most it
     /// has all but the least that the other takes, which waits. `inject` has measured the part of the program itself. Without an upper end
     /// where preemption was not measured.
-    fn of(costs: Costs<'_>) -> Option<Interrupt> {
+    fn new(costs: Costs<'_>) -> Option<Interrupt> {
         let calibration = costs.calibration;
         let (blocked, between) = (calibration.blocked?, preempted(calibration)?);
         Some(Interrupt(match (costs.preemption, calibration.preempted) {

@@ -130,13 +130,13 @@ pub(super) fn find<'a>(
     let programs: BTreeSet<&str> = threads.filter_map(&program).collect();
     let found = |name: &&str| {
         let calls = Calls::new(traced, |thread| program(thread) == Some(*name));
-        MatchedIntervals::of((*name).to_owned(), &calls)
+        MatchedIntervals::new((*name).to_owned(), &calls)
     };
     programs.iter().map(found).collect()
 }
 
 impl MatchedIntervals {
-    fn of(program: String, calls: &Calls<'_>) -> MatchedIntervals {
+    fn new(program: String, calls: &Calls<'_>) -> MatchedIntervals {
         let waits = Anchors::waits(calls);
         let short = short_wait(calls, &waits);
         let dose = Anchors::dose(calls, short);
@@ -150,8 +150,8 @@ impl MatchedIntervals {
             all_waits: compared(&waits),
             dose: compared(&dose),
             long_preemptions: compared(&Anchors::long_preemptions(calls)),
-            by_others: by_others(calls, &waits),
-            by_call: by_call(calls, &waits),
+            by_others: split_by_others(calls, &waits),
+            by_call: split_by_call(calls, &waits),
             checks: Vec::new(),
             covered: 0.0,
             wait_ns: None,
@@ -160,7 +160,7 @@ impl MatchedIntervals {
         };
         if let Some(sum) = found.sum().map(|sum| sum.ns.estimate) {
             let arms = if found.has_all_waits() { &waits } else { &dose };
-            found.checks = checks::all(calls, arms, sum);
+            found.checks = checks::run_checks(calls, arms, sum);
             if found.has_all_waits() {
                 let intercept = only(&waits, |at| calls.waited(at).is_some_and(|ns| ns <= short));
                 let intercept = compared(&intercept).filter(|_| short <= SHORT_NS);
@@ -278,7 +278,7 @@ fn short_wait(calls: &Calls<'_>, waits: &Anchors) -> u32 {
     ends.into_iter().find(is_enough).unwrap_or(last)
 }
 
-fn by_others(calls: &Calls<'_>, waits: &Anchors) -> Vec<EffectOfRange> {
+fn split_by_others(calls: &Calls<'_>, waits: &Anchors) -> Vec<EffectOfRange> {
     let mut found = Vec::new();
     let mut from = 0;
     for to in RANGES {
@@ -298,7 +298,7 @@ fn by_others(calls: &Calls<'_>, waits: &Anchors) -> Vec<EffectOfRange> {
     found
 }
 
-fn by_call(calls: &Calls<'_>, waits: &Anchors) -> Vec<EffectOfCall> {
+fn split_by_call(calls: &Calls<'_>, waits: &Anchors) -> Vec<EffectOfCall> {
     let mut counts = std::collections::BTreeMap::<&str, usize>::new();
     for at in waits.treated() {
         *counts.entry(calls.name(at)).or_default() += 1;

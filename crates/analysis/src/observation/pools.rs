@@ -17,7 +17,7 @@ pub(super) struct Names<'a> {
 
 impl<'a> Names<'a> {
     /// A pool is of two names at least that differ in their numbers alone.
-    pub(super) fn of(observation: &'a Observation) -> Names<'a> {
+    pub(super) fn new(observation: &'a Observation) -> Names<'a> {
         let of_both = |tasks: &'a Tasks| [key(tasks), key_of_process(tasks)];
         let names: BTreeSet<(&str, bool)> = observation.tasks.iter().flat_map(of_both).collect();
         let mut sizes: BTreeMap<(String, bool), usize> = BTreeMap::new();
@@ -61,7 +61,7 @@ fn key_of_process(tasks: &Tasks) -> (&str, bool) {
 /// A name without its number.
 fn pool(name: &str, is_kernel: bool) -> String {
     if is_kernel {
-        return without_numbers_of_cpus(name);
+        return remove_cpu_numbers(name);
     }
     if is_cut_before_its_number(name) {
         return format!("{name}*");
@@ -108,7 +108,7 @@ fn is_cut_before_its_number(name: &str) -> bool {
 
 /// Threads of the kernel have the number of their CPU behind a slash, and that of a worker behind it: `kworker/3:1H`. A number that
 /// belongs to a word, as in `kworker/u8:1`, is its name.
-fn without_numbers_of_cpus(name: &str) -> String {
+fn remove_cpu_numbers(name: &str) -> String {
     let Some(slash) = name.find('/') else {
         return name.to_owned();
     };

@@ -134,7 +134,7 @@ impl<'a> Priced<'a> {
 }
 
 /// The observed together.
-pub(super) fn all(priced: &Priced<'_>) -> ProcessFinding {
+pub(super) fn sum_all(priced: &Priced<'_>) -> ProcessFinding {
     let tasks: Vec<&Tasks> = observed(priced.observation).collect();
     finding(priced, None, String::new(), &tasks)
 }
@@ -157,22 +157,22 @@ pub(super) fn find(priced: &Priced<'_>) -> Vec<ProcessFinding> {
 }
 
 /// One finding for each name of processes, and for each kind of numbered names.
-pub(super) fn by_name(priced: &Priced<'_>) -> Vec<ProcessFinding> {
-    by_label(priced, |tasks| priced.names.process_label(tasks))
+pub(super) fn group_by_name(priced: &Priced<'_>) -> Vec<ProcessFinding> {
+    group_by_label(priced, |tasks| priced.names.process_label(tasks))
 }
 
 /// One finding for each name of threads, and for each pool of numbered names; none where all have the names of their processes.
-pub(super) fn by_thread(priced: &Priced<'_>) -> Vec<ProcessFinding> {
+pub(super) fn group_by_thread(priced: &Priced<'_>) -> Vec<ProcessFinding> {
     let names = priced.names;
     let has_own = |tasks: &Tasks| names.label(tasks) != names.process_label(tasks);
     if observed(priced.observation).any(has_own) {
-        by_label(priced, |tasks| names.label(tasks))
+        group_by_label(priced, |tasks| names.label(tasks))
     } else {
         Vec::new()
     }
 }
 
-fn by_label<'a>(
+fn group_by_label<'a>(
     priced: &'a Priced<'_>,
     label: impl Fn(&'a Tasks) -> &'a str,
 ) -> Vec<ProcessFinding> {

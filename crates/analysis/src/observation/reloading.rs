@@ -23,10 +23,10 @@ impl Reloaded {
         injected: Option<&KnownReload>,
     ) -> Option<Reloaded> {
         let room = (tasks.run_ns.0 as f64 - direct.low).max(0.0);
-        let of_matched = matched.and_then(|matched| by_matched(tasks, matched));
+        let of_matched = matched.and_then(|matched| reload_by_calls(tasks, matched));
         let (cost, by) = match (of_matched, injected) {
             (Some(cost), _) => (cost, KnownBy::Matched),
-            (None, Some(known)) => (by_inject(tasks, direct, known), KnownBy::Inject),
+            (None, Some(known)) => (reload_by_inject(tasks, direct, known), KnownBy::Inject),
             (None, None) => return None,
         };
         Some(Reloaded {
@@ -36,16 +36,16 @@ impl Reloaded {
     }
 }
 
-fn by_matched(tasks: &Tasks, matched: &MatchedIntervals) -> Option<Range> {
+fn reload_by_calls(tasks: &Tasks, matched: &MatchedIntervals) -> Option<Range> {
     let waits = matched.wait_ns?.times(tasks.voluntary as f64);
     Some(waits.plus(matched.preemption_ns?.times(tasks.involuntary as f64)))
 }
 
 /// The interval that `inject` found, where others touched what its preemptor did in the time that they had.
-fn by_inject(tasks: &Tasks, direct: Range, known: &KnownReload) -> Range {
-    let likely = after_all(tasks, direct, known, Usual, |cost| cost.ns);
-    let low = after_all(tasks, direct, known, Least, |cost| cost.low_ns.max(0.0));
-    let high = after_all(tasks, direct, known, Most, |cost| cost.high_ns.max(0.0));
+fn reload_by_inject(tasks: &Tasks, direct: Range, known: &KnownReload) -> Range {
+    let likely = sum_reloads(tasks, direct, known, Usual, |cost| cost.ns);
+    let low = sum_reloads(tasks, direct, known, Least, |cost| cost.low_ns.max(0.0));
+    let high = sum_reloads(tasks, direct, known, Most, |cost| cost.high_ns.max(0.0));
     Range {
         low: low.min(likely),
         likely: Some(likely),
@@ -63,7 +63,7 @@ enum End {
 
 /// The sum over all returns of a cost by how long others ran. At most the time until the next switch takes nothing from it. Another core has
 /// nothing of a task cached.
-fn after_all(
+fn sum_reloads(
     tasks: &Tasks,
     direct: Range,
     known: &KnownReload,

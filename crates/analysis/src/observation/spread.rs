@@ -25,8 +25,8 @@ pub struct Bin {
 
 /// The times of all observed tasks; none where none were counted.
 pub fn spread(observation: &Observation) -> Option<Spread> {
-    let off = Counts::of(observed(observation).map(|tasks: &Tasks| &tasks.off));
-    let wait = Counts::of(observed(observation).map(|tasks| &tasks.wait));
+    let off = Counts::sum(observed(observation).map(|tasks: &Tasks| &tasks.off));
+    let wait = Counts::sum(observed(observation).map(|tasks| &tasks.wait));
     let is_used = |at: &usize| off.by_power[*at] > 0 || wait.by_power[*at] > 0;
     let first = (0..POWERS).find(is_used)?;
     let last = (first..POWERS).rfind(is_used)?;
@@ -59,7 +59,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn of<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Counts {
+    fn sum<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Counts {
         let mut sum = Histogram::default();
         histograms.for_each(|histogram| sum.add(histogram));
         let mut counts = Counts {

@@ -16,7 +16,7 @@ pub struct LabelSum {
 }
 
 /// Sums of findings whose names get the same label, in the order in which labels first come.
-pub fn by_label(
+pub fn sum_by_label(
     findings: &[ProcessFinding],
     mut label: impl FnMut(&str) -> String,
 ) -> Vec<LabelSum> {

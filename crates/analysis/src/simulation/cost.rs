@@ -69,7 +69,7 @@ pub(crate) fn cost(
 ) -> Cost {
     let segments = sums.first().map_or(0, |sum| sum.segments);
     if segments == 0 || cut.instructions == 0 {
-        return Cost::none("found no segment, need one at least; trace for longer");
+        return Cost::none("there is no segment; trace for longer");
     }
     let Some(estimate) = integral(cycles, sums, length, cut.instructions) else {
         return Cost::none(
@@ -135,7 +135,7 @@ pub(crate) fn with_interval<T>(
             FEWEST_SEGMENTS,
         );
         return why(format!(
-            "no interval: found {found}, need {needed} in {MIN_BATCHES}; trace for longer"
+            "no interval: {found}, and {needed} are needed in {MIN_BATCHES}; trace for longer"
         ));
     }
     let Some(values) = used.iter().map(without).collect::<Option<Vec<f64>>>() else {

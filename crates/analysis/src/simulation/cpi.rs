@@ -14,7 +14,7 @@ pub(crate) fn cpi(context: &Context<'_>, sums: &DesignSums, cycles: u64, is_full
         (instructions > 0).then(|| cycles as f64 / instructions as f64)
     };
     let Some(estimate) = ratio(cycles, instructions) else {
-        return Cost::none("found no instruction in the record, need one");
+        return Cost::none("there is no instruction in the record");
     };
     if !is_full || sums.is_disordered {
         return Cost {
@@ -65,7 +65,7 @@ mod tests {
             .map(|batch| 2.0 + (excess(2 * batch) + excess(2 * batch + 1)) / 2.0)
             .collect();
         let mean = batches.iter().sum::<f64>() / 40.0;
-        let (low, high) = super::super::interval::of_mean(&batches, 0.9).expect("forty");
+        let (low, high) = super::super::interval::mean_interval(&batches, 0.9).expect("forty");
         let is_near = |found: Option<f64>, wanted: f64| {
             found.is_some_and(|found| (found - wanted).abs() < 1e-3)
         };

@@ -147,9 +147,9 @@ fn groups_with_reason(
 /// Why nothing can be said about the cost of a switch, if that is so.
 fn missing_cost_reason(sums: &DesignSums, switches: f64) -> Option<&'static str> {
     if sums.is_disordered {
-        return Some("found intervals out of order, need those of a segment together and in order");
+        return Some("the intervals of a segment are not together or not in order");
     }
-    (switches == 0.0).then_some("found no switch in the trace, need two processes that take turns")
+    (switches == 0.0).then_some("the trace has no switch; trace two processes that take turns")
 }
 
 fn flags(

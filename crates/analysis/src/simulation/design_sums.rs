@@ -125,7 +125,7 @@ impl DesignSums {
         self.are_others_known &= interval.of_others.is_some();
         let (slot, length) = (self.slot(interval), self.length);
         self.cell(interval.cause)[slot].add_interval(interval, length);
-        self.add_to_program(names.program(interval.process), slot, &Sum::of(interval));
+        self.add_to_program(names.program(interval.process), slot, &Sum::new(interval));
     }
 
     fn cell(&mut self, cause: u32) -> &mut [Cell] {
@@ -157,7 +157,7 @@ impl DesignSums {
             let begins_turn = before.is_none_or(|(process, _)| process != interval.process);
             let begins_interval = before != Some((interval.process, slot));
             before = Some((interval.process, slot));
-            let sum = Sum::of(interval);
+            let sum = Sum::new(interval);
             self.add_to_program(
                 program,
                 slot,
@@ -200,7 +200,7 @@ impl DesignSums {
         let place = first.cause as usize * BATCHES + batch;
         let mut whole = Sum::default();
         for interval in &intervals {
-            let (slot, sum) = (self.slot(interval), Sum::of(interval));
+            let (slot, sum) = (self.slot(interval), Sum::new(interval));
             self.cell(interval.cause)[slot].add_interval(interval, length);
             let sums =
                 self.batches[place].get_or_insert_with(|| vec![Sum::default(); count + 1].into());

@@ -29,7 +29,7 @@ pub fn jackknife(estimate: f64, without_one: &[f64], confidence: f64) -> Option<
 }
 
 /// Student's interval around the mean of independent values.
-pub fn of_mean(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
+pub fn mean_interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
     let (mean, sd) = crate::statistics::estimate::mean_and_sd(values);
     around(
         mean,
@@ -61,7 +61,7 @@ mod tests {
             .map(|batch| (mean * 20.0 - batch) / 19.0)
             .collect();
         let jackknife = jackknife(mean, &without, 0.9).expect("twenty");
-        let direct = of_mean(&batches, 0.9).expect("twenty");
+        let direct = mean_interval(&batches, 0.9).expect("twenty");
         assert!((jackknife.0 - direct.0).abs() < 1e-12 && (jackknife.1 - direct.1).abs() < 1e-12);
         // scipy.stats.t.interval(0.9, 19, numpy.mean(x), scipy.stats.sem(x)), SciPy 1.17.1.
         assert!(
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn one_value_has_no_interval() {
-        assert_eq!(of_mean(&[], 0.9), None);
-        assert_eq!(of_mean(&[1.0], 0.9), None);
+        assert_eq!(mean_interval(&[], 0.9), None);
+        assert_eq!(mean_interval(&[1.0], 0.9), None);
     }
 }

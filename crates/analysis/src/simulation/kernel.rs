@@ -110,7 +110,7 @@ fn ratio(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::interval::of_mean;
+    use crate::simulation::interval::mean_interval;
 
     /// Of batches of as many switches each, it is Student's interval of the mean of the batches.
     #[test]
@@ -131,7 +131,7 @@ mod tests {
             .iter()
             .map(|batch| batch.instructions as f64 / 10.0)
             .collect();
-        let (low, high) = of_mean(&means, 0.9).expect("forty");
+        let (low, high) = mean_interval(&means, 0.9).expect("forty");
         assert!(
             (found.low.expect("an end") - low).abs() < 1e-9
                 && (found.high.expect("an end") - high).abs() < 1e-9

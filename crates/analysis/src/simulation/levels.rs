@@ -35,9 +35,9 @@ pub(crate) fn levels(
     let tlbs =
         tlbs.map(|(tlb, counts)| (tlb.name.as_str(), tlb.entries.into(), brought_in(counts)));
     let mpki = |counts: &LevelCounts| counts.misses() as f64 * 1000.0 / instructions as f64;
-    let views = all_levels(&counts.shared)
-        .zip(all_levels(&counts.private))
-        .zip(all_levels(&counts.flushed));
+    let views = level_counts(&counts.shared)
+        .zip(level_counts(&counts.private))
+        .zip(level_counts(&counts.flushed));
     let finding = |(place, found): (usize, (Room<'_>, Views<'_>))| {
         let ((level, lines, brought_in), ((shared, private), flushed)) = found;
         let most_held = detail
@@ -85,7 +85,7 @@ fn gained(lookups: &MissDifference) -> u64 {
     lookups.gained.saturating_sub(lookups.first_touches)
 }
 
-fn all_levels(hierarchy: &HierarchyCounts) -> impl Iterator<Item = &LevelCounts> {
+fn level_counts(hierarchy: &HierarchyCounts) -> impl Iterator<Item = &LevelCounts> {
     hierarchy.levels.iter().chain(&hierarchy.tlbs)
 }
 

@@ -61,7 +61,7 @@ fn share(
         return Cost::none(
             cost.why
                 .clone()
-                .unwrap_or_else(|| "found no cycle in the record, need one".to_owned()),
+                .unwrap_or_else(|| "there is no cycle in the record".to_owned()),
         );
     };
     if cost.low.is_none() {

@@ -125,7 +125,7 @@ fn turns(context: &Context<'_>, program: usize, sums: &[Sum]) -> u64 {
 fn excess(all: &Sum, batches: Option<&[Sum]>, confidence: f64) -> Cost {
     let a_switch = |sum: &Sum| (sum.segments > 0).then(|| sum.excess() / sum.segments as f64);
     let Some(estimate) = a_switch(all) else {
-        return Cost::none("found no segment that the program begins, need one");
+        return Cost::none("the program begins no segment");
     };
     let Some(batches) = batches else {
         return Cost {

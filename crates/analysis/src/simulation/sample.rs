@@ -258,7 +258,7 @@ impl Seen {
         let freedom = fit.freedom.max(1.0) as usize + 1;
         let Some((low, high)) = around(fit.total, error, freedom, confidence) else {
             return Cost {
-                why: Some("found one part, need two or more for an interval".to_owned()),
+                why: Some("one part gives no interval, two are needed".to_owned()),
                 ..cost
             };
         };

@@ -18,7 +18,7 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    pub(crate) fn of(interval: &Interval) -> Self {
+    pub(crate) fn new(interval: &Interval) -> Self {
         Sum {
             segments: interval.segments.into(),
             instructions: interval.instructions,
@@ -117,7 +117,7 @@ impl Default for Largest {
 impl Cell {
     /// Adds an interval; a whole one has `length` instructions.
     pub(crate) fn add_interval(&mut self, interval: &Interval, length: u64) {
-        let sum = Sum::of(interval);
+        let sum = Sum::new(interval);
         self.sum.add(&sum);
         self.is_mixed |= interval.segments != 1;
         if interval.instructions == 0 {

@@ -534,7 +534,7 @@ fn causes_have_curves_of_their_own() {
     let why = system_calls.cost_cycles.why.as_deref();
     assert_eq!(
         why,
-        Some("no interval: found 25 segments in 25 batches, need 40 in 20; trace for longer")
+        Some("no interval: 25 segments in 25 batches, and 40 are needed in 20; trace for longer")
     );
     assert_eq!(
         group(&design.groups, &Group::Class("involuntary"))
@@ -582,13 +582,13 @@ fn too_few_segments_have_no_interval() {
     let why = cost.why.expect("a reason");
     assert_eq!(
         why,
-        "no interval: found 39 segments in 39 batches, need 40 in 20; trace for longer"
+        "no interval: 39 segments in 39 batches, and 40 are needed in 20; trace for longer"
     );
     let none = Run::new().design();
     assert_eq!(none.average_cost_cycles.estimate, None);
     assert_eq!(
         none.average_cost_cycles.why.as_deref(),
-        Some("found no segment, need one at least; trace for longer")
+        Some("there is no segment; trace for longer")
     );
     assert_eq!(
         (
@@ -736,7 +736,7 @@ fn intervals_out_of_order_have_no_cost() {
     run.intervals.swap(0, last);
     let design = run.design();
     assert_eq!(design.average_cost_cycles.estimate, None);
-    let why = "found intervals out of order, need those of a segment together and in order";
+    let why = "the intervals of a segment are not together or not in order";
     assert_eq!(design.average_cost_cycles.why.as_deref(), Some(why));
     assert!(
         design
@@ -755,7 +755,7 @@ fn without_a_switch_there_is_no_cost() {
     ) = (0, 0);
     let design = run.design();
     let cost = &design.average_cost_cycles;
-    let why = "found no switch in the trace, need two processes that take turns";
+    let why = "the trace has no switch; trace two processes that take turns";
     assert_eq!((cost.estimate, cost.why.as_deref()), (None, Some(why)));
     assert_eq!(
         (design.overhead, design.excess_cycles_per_switch),
@@ -817,7 +817,7 @@ fn trials_are_reported_by_their_spread() {
     assert_eq!((alone.estimate, alone.low), (Some(10_000.0), None));
     assert_eq!(
         alone.why.as_deref(),
-        Some("no interval: found 1 trial, need 2; trace once more")
+        Some("one trial gives no interval; trace once more")
     );
 }
 

@@ -203,7 +203,7 @@ mod tests {
         .map(|(l, k, s)| cache(l, k, s));
         Prices {
             caches: caches.into(),
-            ..Prices::of(lines.concat())
+            ..Prices::new(lines.concat())
         }
     }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::findings::{Cost, DesignFinding, Findings};
-use super::interval::of_mean;
+use super::interval::mean_interval;
 
 const METHOD: &str = "Student's t over trials";
 
@@ -77,9 +77,9 @@ fn mean(values: &[f64], confidence: f64) -> Cost {
         estimate,
         ..Cost::default()
     };
-    match of_mean(values, confidence) {
+    match mean_interval(values, confidence) {
         None => Cost {
-            why: Some("no interval: found 1 trial, need 2; trace once more".to_owned()),
+            why: Some("one trial gives no interval; trace once more".to_owned()),
             ..cost
         },
         Some((low, high)) => Cost {

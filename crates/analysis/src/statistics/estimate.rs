@@ -104,8 +104,8 @@ impl fmt::Display for TooFew {
         );
         write!(
             f,
-            "found {found} usable repetition{plural}, need at least {needed} for an interval of {percent} % confidence; \
-             give the run more time"
+            "only {found} usable repetition{plural} of the {needed} needed for an interval of {percent} % confidence; give the \
+             run more time"
         )
     }
 }

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn in_what_is_no_json_nothing_is_found() {
+    fn nothing_is_found_in_a_text_that_is_no_json() {
         assert_eq!(values(b"{\"a\":"), []);
     }
 }

@@ -373,9 +373,11 @@ impl LevelPlan {
     /// Bits of the ways that a process may fill.
     pub(super) fn open_ways(&self, program: &str, process: u32) -> Option<u64> {
         let all = u64::MAX >> (u64::BITS as usize).saturating_sub(self.ways);
-        self.partition
-            .as_ref()
-            .map(|partition| partition.of(program, process).map_or(all, |mask| mask.0))
+        self.partition.as_ref().map(|partition| {
+            partition
+                .bitmask(program, process)
+                .map_or(all, |mask| mask.0)
+        })
     }
 
     /// Whether to look up once more the line of a set that was looked up last changes nothing; `was_found` is what that one came to.

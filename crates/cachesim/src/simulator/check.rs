@@ -4,27 +4,25 @@ use std::collections::HashSet;
 
 use switchcost_trace::{Chunk, Mark, ProcessId};
 
-/// Why a simulation cannot continue. Follows "failed to simulate: " in a message.
+/// Why a simulation cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SimulationError {
     /// A design that cannot be built.
     #[error("{0}")]
     Unrealisable(#[from] switchcost_design::UnrealisableDesign),
     /// Intervals without length.
-    #[error("found intervals of 0 instructions, need 1 or more; choose another length")]
+    #[error("an interval of 0 instructions is empty; choose 1 or more")]
     EmptyInterval,
     /// More designs than an interval can number.
-    #[error("found {0} designs, need at most 65536; simulate them in several runs")]
+    #[error(
+        "{0} designs are too many for one run, the most is 65536; simulate them in several runs"
+    )]
     TooManyDesigns(usize),
     /// A thread that cannot be started.
-    #[error(
-        "found no more threads ({0}), need one for each design; raise the limit, or take --threads 1"
-    )]
+    #[error("no thread can be started for each design ({0}); raise the limit, or use --threads 1")]
     NoThread(String),
     /// A chunk that contradicts itself.
-    #[error(
-        "found {found} in a chunk, need {needed}; the source of the trace is damaged, check it"
-    )]
+    #[error("the trace is damaged: a chunk has {found} instead of {needed}; check its source")]
     UnfitChunk {
         /// What was found.
         found: String,
@@ -33,7 +31,7 @@ pub enum SimulationError {
     },
     /// More address spaces than the tags can distinguish.
     #[error(
-        "found {found} processes in the trace, need at most {most}; cut the trace or take longer lines"
+        "the trace has {found} processes, more than the {most} that can be simulated; cut the trace, or use longer lines"
     )]
     TooManyProcesses {
         /// Number of address spaces so far.
@@ -145,12 +143,12 @@ mod tests {
         };
         assert_eq!(
             said(&chunk),
-            "found 0 references in a chunk, need 2, as its blocks claim; the source of the trace is damaged, check it"
+            "the trace is damaged: a chunk has 0 references instead of 2, as its blocks claim; check its source"
         );
         chunk.references = vec![Reference(0); 3];
         assert_eq!(
             said(&chunk),
-            "found 3 references in a chunk, need 2, as its blocks claim; the source of the trace is damaged, check it"
+            "the trace is damaged: a chunk has 3 references instead of 2, as its blocks claim; check its source"
         );
         chunk.marks.push(Placed {
             before_block: 2,
@@ -158,8 +156,7 @@ mod tests {
         });
         assert_eq!(
             said(&chunk),
-            "found a mark before block 2 in a chunk, need one between 0 and 1; the source of the trace is damaged, \
-             check it"
+            "the trace is damaged: a chunk has a mark before block 2 instead of one between 0 and 1; check its source"
         );
     }
 
@@ -190,11 +187,11 @@ mod tests {
     fn says_what_is_wrong_with_the_rest() {
         assert_eq!(
             SimulationError::EmptyInterval.to_string(),
-            "found intervals of 0 instructions, need 1 or more; choose another length"
+            "an interval of 0 instructions is empty; choose 1 or more"
         );
         assert_eq!(
             SimulationError::TooManyDesigns(65537).to_string(),
-            "found 65537 designs, need at most 65536; simulate them in several runs"
+            "65537 designs are too many for one run, the most is 65536; simulate them in several runs"
         );
         assert_eq!(
             SimulationError::TooManyProcesses {
@@ -202,7 +199,7 @@ mod tests {
                 most: 131072
             }
             .to_string(),
-            "found 131073 processes in the trace, need at most 131072; cut the trace or take longer lines"
+            "the trace has 131073 processes, more than the 131072 that can be simulated; cut the trace, or use longer lines"
         );
     }
 }

@@ -87,7 +87,7 @@ fn sums(result: &DesignResult) -> Vec<u64> {
     }));
     let (lost, gained) = (detail.lost_cycles, detail.gained_cycles);
     all.extend([
-        lost.all(),
+        lost.total(),
         lost.to_others(),
         gained.others,
         gained.first_touches(),

@@ -48,51 +48,50 @@ fn a_program_gives_rights_that_its_caller_has_not() {
 fn each_unfit_program_is_named_with_the_reason() {
     assert_eq!(
         message(&Command::default()),
-        "found no command, need at least one; put it behind `--`"
+        "no command is given; put it after `--`"
     );
     assert_eq!(
         message(&Command::new(["no-such-program", "-x"])),
-        "found no program 'no-such-program' in PATH in the command 'no-such-program -x', need one that is there, or \
-         its whole path"
+        "the command 'no-such-program -x' cannot be traced: no-such-program is not in PATH; check PATH, or give the full path"
     );
     assert_eq!(
         message(&Command::new(["/no/such/program"])),
-        "found no usable file /no/such/program (No such file or directory (os error 2)) in the command \
-         '/no/such/program', need a program that is there"
+        "the command '/no/such/program' cannot be traced: /no/such/program: No such file or directory (os error 2); name a \
+         program that is there"
     );
     assert_eq!(
         message(&Command::new(["/"])),
-        "found /, which is no file in the command '/', need a program"
+        "the command '/' cannot be traced: / is no file; name a program"
     );
     assert_eq!(
         with_file(b"#!/bin/sh\n", 0o644),
-        "found FOLDER/program, which may not be executed in the command 'FOLDER/program', need execute permission on \
-         it (chmod +x)"
+        "the command 'FOLDER/program' cannot be traced: FOLDER/program may not be executed; give it execute permission (chmod \
+         +x)"
     );
     assert_eq!(
         with_file(b"#!\n", 0o755),
-        "found the script FOLDER/program without an interpreter in the command 'FOLDER/program', need one behind its #!"
+        "the command 'FOLDER/program' cannot be traced: the script FOLDER/program has no interpreter; name one after its #!"
     );
     assert_eq!(
         with_file(b"#!/no/such/shell -e\n", 0o755),
-        "found no usable file /no/such/shell (No such file or directory (os error 2)) in the command \
-         'FOLDER/program', need a program that is there"
+        "the command 'FOLDER/program' cannot be traced: /no/such/shell: No such file or directory (os error 2); name a program \
+         that is there"
     );
     assert_eq!(
         with_file(b"\x7fELF\x01\x01\x01", 0o755),
-        "found FOLDER/program, a program of 32 bits in the command 'FOLDER/program', need a 64-bit x86 program"
+        "the command 'FOLDER/program' cannot be traced: FOLDER/program is a program of 32 bits; name a 64-bit x86 program"
     );
     let mut arm = [0; 20];
     arm[..6].copy_from_slice(b"\x7fELF\x02\x01");
     arm[18] = 183;
     assert_eq!(
         with_file(&arm, 0o755),
-        "found FOLDER/program, a program for another kind of processor in the command 'FOLDER/program', need a \
-         64-bit x86 program"
+        "the command 'FOLDER/program' cannot be traced: FOLDER/program is for another kind of processor; name a 64-bit x86 \
+         program"
     );
     assert_eq!(
         with_file(b"hello", 0o755),
-        "found FOLDER/program, which is neither an ELF file nor a script with #! in the command 'FOLDER/program', \
-         need a program"
+        "the command 'FOLDER/program' cannot be traced: FOLDER/program is neither an ELF file nor a script with #!; name a \
+         program"
     );
 }

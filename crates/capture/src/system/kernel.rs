@@ -251,9 +251,7 @@ mod tests {
             };
             let error =
                 fetch(&package, Path::new("/nowhere")).expect_err("no package is called so");
-            let found = format!(
-                "found no file '{name}', need a kernel image or the name of a package of Debian's"
-            );
+            let found = format!("no file '{name}'; name a kernel image or a package of Debian's");
             assert!(error.to_string().starts_with(&found), "{error}");
         }
         assert!(

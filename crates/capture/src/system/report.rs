@@ -273,8 +273,8 @@ mod tests {
             .expect_err("it says so");
         assert_eq!(
             error.to_string(),
-            "found a program that ended before it had stopped itself, need each to do so when it is ready (kill -STOP $$), or as \
-             long as it takes (--seconds); what they wrote: no such."
+            "a program ended before it had stopped itself; what they wrote: no such.; let each stop itself when it is ready \
+             (kill -STOP $$), or use --seconds"
         );
     }
 }

@@ -385,7 +385,8 @@ fn a_task_that_leaves_the_cpu_of_the_others_is_refused() {
     };
     let refused = refusal(&[program.to_str().expect("text")], options);
     assert!(
-        refused.starts_with("found a task on CPU 0, need all on CPU 1 for the order as-run"),
+        refused
+            .starts_with("a task runs on CPU 0, but with the order as-run all must stay on CPU 1"),
         "{refused}"
     );
 }
@@ -432,7 +433,8 @@ fn without_a_way_to_see_preemptions_nothing_is_traced() {
     ]);
     let output = denied.output().expect("it was compiled");
     let said = String::from_utf8_lossy(&output.stdout);
-    let expected = "found no way to see preemptions (rseq: Function not implemented (os error 38)), need the kernel's";
+    let expected = "preemptions cannot be seen here (rseq: Function not implemented (os error 38)), which the order as-run \
+                    needs";
     assert!(
         said.contains(expected),
         "{said}{}",

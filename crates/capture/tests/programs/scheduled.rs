@@ -128,10 +128,7 @@ fn what_no_one_reads_is_as_much() {
         "{words} words, {summary:?}"
     );
     let error = run_unread(&[], options(), &stop).expect_err("nothing to run");
-    assert_eq!(
-        error.to_string(),
-        "found no command, need at least one; put it behind `--`"
-    );
+    assert_eq!(error.to_string(), "no command is given; put it after `--`");
 }
 
 #[test]
@@ -590,7 +587,7 @@ fn a_program_that_valgrind_refuses_is_an_error_that_names_it() {
     assert!(
         failure
             .to_string()
-            .contains("in the command '/no/such/program'"),
+            .contains("the command '/no/such/program'"),
         "{failure}"
     );
 }

@@ -72,8 +72,8 @@ fn names_line_column_and_field_of_a_mistake() {
     );
     assert_eq!(
         error(&SMALL.replace("\"4KiB\"", "\"4kb\"")),
-        "a.toml:6:8 (size = \"4kb\"): found '4kb', need a size with its unit such as 0, 512B, 64KiB or 4MiB (1 KiB = \
-         1024 bytes); docs/formats/design.md lists the fields"
+        "a.toml:6:8 (size = \"4kb\"): '4kb' is not a size; write it with its unit: 0, 512B, 64KiB or 4MiB (1 KiB = 1024 \
+         bytes); docs/formats/design.md lists the fields"
     );
     assert_eq!(
         error(&SMALL.replace("line = 64", "line = 6.4")),
@@ -137,7 +137,7 @@ fn refuses_a_file_that_is_too_long() {
     let text = "#".repeat((1 << 20) + 1);
     assert_eq!(
         error(&text),
-        "a.toml: found 1048577 B, need at most 1 MiB; is this a design file?"
+        "a.toml has 1048577 B, more than the 1 MiB of a design file; check its name"
     );
 }
 

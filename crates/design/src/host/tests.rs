@@ -184,9 +184,8 @@ fn a_level_of_which_a_file_is_missing_is_refused_by_the_name_of_the_file() {
     ];
     assert_eq!(
         host_design(&host).expect_err("no guess").to_string(),
-        "/sys/devices/system/cpu/cpu0/cache/index2/size: No such file or directory (os error 2): need the level, type, size and line \
-         of each cache, or the design would be of another machine; write a design file (docs/formats/design.md), or take a shipped \
-         design of a similar machine"
+        "this machine does not report each cache's level, type, size and line (/sys/devices/system/cpu/cpu0/cache/index2/size: No such \
+         file or directory (os error 2)); write a design file (docs/formats/design.md), or use a built-in design of a similar machine"
     );
 }
 
@@ -198,15 +197,15 @@ fn missing_facts_are_named() {
         host_design(&bare)
             .expect_err("nothing to build")
             .to_string(),
-        "found no caches in what this machine reports, need their sizes, lines and ways; write a design file \
-         (docs/formats/design.md), or take a shipped design of a similar machine"
+        "this machine reports no caches; write a design file (docs/formats/design.md), or use a built-in design of a similar \
+         machine"
     );
     let mut vague = host();
     vague.caches[2].ways = None;
     assert_eq!(
         host_design(&vague).expect_err("no guess").to_string(),
-        "L2: ways: found none in what this machine reports, need the associativity; write a design file \
-         (docs/formats/design.md), or take a shipped design of a similar machine"
+        "this machine does not report the associativity of L2; write a design file (docs/formats/design.md), or use a built-in \
+         design of a similar machine"
     );
     let mut split = host();
     split.caches.retain(|cache| cache.kind == CacheKind::Data);

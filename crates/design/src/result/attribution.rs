@@ -24,7 +24,7 @@ pub struct LostTo {
 
 impl LostTo {
     /// Sum of all reasons.
-    pub fn all(&self) -> u64 {
+    pub fn total(&self) -> u64 {
         [self.to_others(), self.state, self.other]
             .into_iter()
             .fold(0, u64::saturating_add)
@@ -49,8 +49,8 @@ pub struct LostCycles {
 
 impl LostCycles {
     /// Sum of programs and kernel.
-    pub fn all(&self) -> u64 {
-        self.programs.all().saturating_add(self.kernel.all())
+    pub fn total(&self) -> u64 {
+        self.programs.total().saturating_add(self.kernel.total())
     }
 
     /// Cycles that others, or a flush at a switch, caused.
@@ -62,7 +62,7 @@ impl LostCycles {
 
     /// Whether the kernel caused or lost any of these cycles.
     pub fn has_kernel(&self) -> bool {
-        self.programs.kernel > 0 || self.kernel.all() > 0
+        self.programs.kernel > 0 || self.kernel.total() > 0
     }
 }
 

@@ -265,7 +265,7 @@ fn index_tag_and_ways_of_programs() {
         .partition
         .as_ref()
         .expect("a partition");
-    assert_eq!(partition.of("server", 1).map(|mask| mask.0), Some(12));
+    assert_eq!(partition.bitmask("server", 1).map(|mask| mask.0), Some(12));
     assert_eq!(
         error(&["L2.partition=server:1f"]),
         "mogul-2a[L2.partition=server:1f]: level \"L2\": partition: found 1f for \"server\", need a capacity bitmask of one or \
@@ -346,7 +346,7 @@ fn names_the_level_or_field_that_is_not_there() {
 fn names_the_value_that_is_none() {
     assert_eq!(
         error(&["L1D.size=4kb"]),
-        "L1D.size=4kb: found '4kb', need a size with its unit such as 0, 512B, 64KiB or 4MiB (1 KiB = 1024 bytes)"
+        "L1D.size=4kb: '4kb' is not a size; write it with its unit: 0, 512B, 64KiB or 4MiB (1 KiB = 1024 bytes)"
     );
     assert_eq!(
         error(&["L1D.ways=1,,2"]),

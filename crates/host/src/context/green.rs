@@ -73,9 +73,11 @@ impl Green {
             let machine = Machine::new(run, address.cast_const(), index)?;
             scheduler.machines.push(machine);
         }
-        RUNNING.compare_exchange(std::ptr::null_mut(), address, SeqCst, SeqCst).map_err(|_| {
-            io::Error::other("found another set of user-level threads in this process, need it to be the only one")
-        })?;
+        RUNNING
+            .compare_exchange(std::ptr::null_mut(), address, SeqCst, SeqCst)
+            .map_err(|_| {
+                io::Error::other("another set of user-level threads is already in this process")
+            })?;
         Ok(Green { scheduler })
     }
 

@@ -22,7 +22,7 @@ impl UcontextRing {
     pub fn new(contexts: usize, turn: Box<dyn Fn(usize)>) -> io::Result<UcontextRing> {
         if contexts < 2 {
             return Err(io::Error::other(format!(
-                "found a ring of {contexts}, need two contexts to switch between"
+                "{contexts} contexts make no ring, which needs two or more"
             )));
         }
         let mut inner = Box::new(Inner {
@@ -104,7 +104,7 @@ mod tests {
         };
         assert_eq!(
             refused(1).as_deref(),
-            Some("found a ring of 1, need two contexts to switch between")
+            Some("1 contexts make no ring, which needs two or more")
         );
         assert!(refused(0).is_some());
         assert!(refused(2).is_none());

@@ -23,7 +23,7 @@ pub(super) fn is_of_a_timer(information: &libc::siginfo_t) -> bool {
 pub(super) fn require_deliverable() -> io::Result<()> {
     if SignalSet::blocked()?.contains(TICK) {
         return Err(io::Error::other(
-            "found SIGUSR2 blocked, need it deliverable; unblock it in this thread",
+            "SIGUSR2 is blocked in this thread; unblock it",
         ));
     }
     Ok(())
@@ -40,9 +40,7 @@ impl SignalTimer {
     pub(super) fn start(period: Nanos, handler: Handler) -> io::Result<SignalTimer> {
         if period == Nanos(0) {
             // To the kernel that is a timer that never fires.
-            return Err(io::Error::other(
-                "found a period of 0 ns, need one that passes",
-            ));
+            return Err(io::Error::other("a period of 0 ns never passes"));
         }
         require_deliverable()?;
         // Without SA_NODEFER the signal stays blocked while its handler runs; SA_RESTART, because calls of the
@@ -151,7 +149,7 @@ mod tests {
         };
         assert_eq!(
             refused(Nanos(0)).as_deref(),
-            Some("found a period of 0 ns, need one that passes")
+            Some("a period of 0 ns never passes")
         );
         let tick = SignalSet::new(&[TICK]);
         tick.block().expect("a signal mask");
@@ -159,7 +157,7 @@ mod tests {
         tick.unblock().expect("a signal mask");
         assert_eq!(
             found.as_deref(),
-            Some("found SIGUSR2 blocked, need it deliverable; unblock it in this thread")
+            Some("SIGUSR2 is blocked in this thread; unblock it")
         );
     }
 }

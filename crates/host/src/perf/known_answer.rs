@@ -75,7 +75,7 @@ fn ask(
 ) -> Result<SelfTestOutcome, String> {
     // Whoever counts moves between CPUs has to be free to move.
     let cpu = cpu.filter(|_| event.is_hardware());
-    let not_ours = |error| format!("found no right to run on the measured CPU: {error}");
+    let not_ours = |error| format!("this process may not run on the measured CPU: {error}");
     let _pin = cpu.map(|cpu| pin(&[cpu])).transpose().map_err(not_ours)?;
     let mut counters =
         CounterSet::open(source, &[event], &Scope::own(cpu)).map_err(|error| error.to_string())?;
@@ -86,7 +86,9 @@ fn ask(
         ));
     }
     if event == Event::CpuMigrations && run::allowed_cpus().len() < 2 {
-        return Err("found one CPU to run on, need two to be moved between".to_owned());
+        return Err(
+            "there is one CPU to run on, and two are needed to be moved between".to_owned(),
+        );
     }
     // Once to warm it up, and then as often as its count has to be looked at.
     (answer.run)(bench);
@@ -310,7 +312,7 @@ mod tests {
             let source = Scripted::new([(event, Script::CountsUserOnly(0))]);
             match outcome(&source, event) {
                 SelfTestOutcome::Unavailable { why } => {
-                    assert!(why.contains("need 1 or less"), "{why}")
+                    assert!(why.contains("must be 1 or less"), "{why}")
                 }
                 other => panic!("{event} gave {other:?}"),
             }

@@ -90,7 +90,8 @@ fn probes() -> Result<u32, Unavailable> {
         std::fs::read_to_string("/sys/bus/event_source/devices/uprobe/type").unwrap_or_default();
     let none = || {
         Unavailable(
-            "found no probes of functions, need a kernel with CONFIG_UPROBE_EVENTS=y".to_owned(),
+            "this kernel has no probes of functions; use one with CONFIG_UPROBE_EVENTS=y"
+                .to_owned(),
         )
     };
     text.trim().parse().map_err(|_| none())
@@ -103,8 +104,8 @@ fn tracepoint(name: &str) -> Result<u64, Unavailable> {
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let unknown = || {
         Unavailable(format!(
-            "found no system call '{}' among the kernel's tracepoints, need one as ls /sys/kernel/tracing/events/syscalls has it \
-             behind sys_enter_",
+            "'{}' is not a system call of the kernel's tracepoints; use one that ls /sys/kernel/tracing/events/syscalls has \
+             after sys_enter_",
             switchcost_record::printable(name)
         ))
     };
@@ -116,9 +117,8 @@ fn tracepoint(name: &str) -> Result<u64, Unavailable> {
         .find(|folder| std::fs::metadata(format!("{folder}/syscalls")).is_ok());
     let folder = folder.ok_or_else(|| {
         Unavailable(
-            "found no tracepoints of system calls in /sys/kernel/tracing, need them to be readable, and a kernel with \
-             CONFIG_FTRACE_SYSCALLS=y; run it as root (sudo mount -t tracefs tracefs /sys/kernel/tracing mounts them), or count by a \
-             command"
+            "the tracepoints of system calls in /sys/kernel/tracing cannot be read; run it as root (sudo mount -t tracefs \
+             tracefs /sys/kernel/tracing mounts them) on a kernel with CONFIG_FTRACE_SYSCALLS=y, or count by a command"
                 .to_owned(),
         )
     })?;
@@ -131,10 +131,10 @@ fn tracepoint(name: &str) -> Result<u64, Unavailable> {
 fn refused(error: &io::Error) -> Unavailable {
     match error.raw_os_error() {
         Some(libc::EACCES | libc::EPERM) => Unavailable(
-            "found no right to count calls in the kernel, need root or cap_perfmon; run it with sudo, or count by a command".to_owned(),
+            "counting calls in the kernel needs root or cap_perfmon; run it with sudo, or count by a command".to_owned(),
         ),
-        Some(libc::ESRCH) => Unavailable("found a thread that has ended, need one that goes on".to_owned()),
-        _ => Unavailable(format!("found the kernel refuse to count calls ({error}), need one that does; count by a command")),
+        Some(libc::ESRCH) => Unavailable("the thread has ended".to_owned()),
+        _ => Unavailable(format!("the kernel does not count calls here ({error}); count by a command")),
     }
 }
 
@@ -162,11 +162,14 @@ mod tests {
         for name in ["", "../../sched/sched_switch", "wrote\u{1b}"] {
             let why = tracepoint(name).expect_err("no system call").to_string();
             assert!(
-                why.starts_with("found no system call '") && !why.contains('\u{1b}'),
+                why.contains("is not a system call") && !why.contains('\u{1b}'),
                 "{why}"
             );
         }
         let unknown = tracepoint("wrote").expect_err("no system call").to_string();
-        assert!(unknown.starts_with("found no "), "{unknown}");
+        assert!(
+            unknown.starts_with("'wrote' is not a system call"),
+            "{unknown}"
+        );
     }
 }

@@ -100,7 +100,7 @@ fn undone(undo: &OsStr) -> Result<(), String> {
         Err(why) => why.to_string(),
     };
     Err(format!(
-        "failed to undo with '{}': {why}",
+        "cannot undo with '{}': {why}",
         undo.to_string_lossy()
     ))
 }

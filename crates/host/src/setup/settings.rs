@@ -29,7 +29,5 @@ impl Settings {
 fn put_back(name: &str, value: &str) -> Option<String> {
     let (file, text) = assignment(name, value);
     let refused = std::fs::write(&file, text).err()?;
-    Some(format!(
-        "failed to write {value} back to {file} ({refused})"
-    ))
+    Some(format!("cannot write {value} back to {file} ({refused})"))
 }

@@ -14,7 +14,7 @@ pub(super) struct Area;
 impl Area {
     pub(super) fn new(state: VectorState) -> Result<Area, String> {
         Err(format!(
-            "found no XSAVE for --vector-state {state}, need x86-64; measure there"
+            "--vector-state {state} works on x86-64 only; measure there"
         ))
     }
 

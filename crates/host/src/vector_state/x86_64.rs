@@ -99,14 +99,14 @@ impl Area {
     pub(super) fn new(state: VectorState) -> Result<Area, String> {
         let missing = || {
             format!(
-                "found a processor or kernel without --vector-state {state}, need one with it (lscpu)"
+                "this processor or kernel has no --vector-state {state}; lscpu lists what it has"
             )
         };
         xsave_bytes(state).ok_or_else(missing)?;
         let (wanted, places) = (components(state), places().ok_or_else(missing)?);
         if wanted & AMX != 0 {
             allow_tiles().map_err(|error| {
-                format!("found no tiles for --vector-state {state} ({error}), need the kernel's permission")
+                format!("the kernel does not allow tiles for --vector-state {state} ({error})")
             })?;
         }
         let end = places

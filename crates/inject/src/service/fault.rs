@@ -9,20 +9,20 @@ pub(crate) const LOOK: Nanos = Nanos::seconds(1);
 /// Who has less of a CPU is hardly ever preempted.
 pub(crate) const LEAST_SHARE: f64 = 0.02;
 
-/// Why a service cannot be measured. Follows "failed to inject: " in a message.
+/// Why a service cannot be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceFault {
     /// There is no process or thread with this ID.
-    #[error("found no process {0}, need one that runs; see ps -e")]
+    #[error("no process with PID {0}; list processes with ps -e")]
     NoProcess(u32),
     /// The kernel does not count CPU time of tasks.
     #[error(
-        "found no CPU time of threads in /proc/PID/schedstat, need it; it is there with CONFIG_SCHED_INFO, as distributions build it"
+        "/proc/PID/schedstat has no CPU time of threads; use a kernel with CONFIG_SCHED_INFO, as distributions build it"
     )]
     NoAccount,
     /// It belongs to another user.
     #[error(
-        "found that process {process} ({}) belongs to another user, need one of your own, or the right to place it; run it as root", printable(.name)
+        "process {process} ({}) belongs to another user; run it as root", printable(.name)
     )]
     NotOurs {
         /// Its number.
@@ -32,19 +32,19 @@ pub enum ServiceFault {
     },
     /// The thread may not run on the wanted CPU.
     #[error(
-        "found a thread that cannot be placed on a CPU ({0}), need one that can; kernel threads of a CPU stay where they are"
+        "a thread cannot be placed on a CPU: {0}; name another process, since kernel threads of a CPU stay where they are"
     )]
     NotPlaced(io::Error),
     /// No task of ours can take the CPU from the thread.
     #[error(
-        "found thread {0} with the highest real-time priority, or with deadlines, need one whose CPU can be taken; give it a priority below \
-         98: chrt -r -p 50 {0}"
+        "thread {0} has the highest real-time priority, or deadlines, so its CPU cannot be taken; give it a priority below 98: \
+         chrt -r -p 50 {0}"
     )]
     Unyielding(u32),
     /// It does nothing.
     #[error(
-        "found process {process} ({}) with the CPU for {share:.1} % of {LOOK}, need {least:.0} % or more, since who waits is not \
-         preempted; put it under load, or name the process that does the work", printable(.name), least = LEAST_SHARE * 100.0
+        "process {process} ({}) was on the CPU for {share:.1} % of {LOOK} and must be for {least:.0} % or more, since only \
+         running code can be preempted; put it under load, or name the process that does the work", printable(.name), least = LEAST_SHARE * 100.0
     )]
     AtRest {
         /// Its number.
@@ -56,8 +56,8 @@ pub enum ServiceFault {
     },
     /// What is counted does not happen.
     #[error(
-        "found no {} in {LOOK} of thread {thread} ({}), need what the service does for each piece of its work; choose another with \
-         --work: strace -c -p {thread} shows its system calls", printable(.work), printable(.name)
+        "no {} in {LOOK} of thread {thread} ({}), so its work cannot be counted; choose another with --work: strace -c -p \
+         {thread} shows its system calls", printable(.work), printable(.name)
     )]
     NoWork {
         /// What.
@@ -72,8 +72,8 @@ pub enum ServiceFault {
     NotCounted(#[from] switchcost_host::perf::Unavailable),
     /// A command that prints something else.
     #[error(
-        "found {} from the command '{}' of --work, need a number alone: how much work was done so far; or syscall:NAME, or \
-         uprobe:LIBRARY:FUNCTION", printable(.found), printable(.command)
+        "{} is not a number, as the command '{}' of --work must print; let it print how much work was done so far, or use \
+         syscall:NAME or uprobe:LIBRARY:FUNCTION", printable(.found), printable(.command)
     )]
     Command {
         /// The command.
@@ -82,7 +82,7 @@ pub enum ServiceFault {
         found: String,
     },
     /// The service ended.
-    #[error("found that process {0} has ended after {1}, need one that goes on")]
+    #[error("process {0} ended after {1}; name one that goes on")]
     Ended(u32, Nanos),
     /// No preemptor could be started.
     #[error("{0}")]

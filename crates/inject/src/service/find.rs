@@ -213,15 +213,15 @@ mod tests {
         assert_eq!(
             said(found(3_000_000, 10)).as_deref(),
             Some(
-                "found process 7 (ser\\u{1b}ver) with the CPU for 0.3 % of 1.00 s, need 2 % or more, since who waits is not preempted; put it \
-                 under load, or name the process that does the work"
+                "process 7 (ser\\u{1b}ver) was on the CPU for 0.3 % of 1.00 s and must be for 2 % or more, since only running \
+                 code can be preempted; put it under load, or name the process that does the work"
             )
         );
         assert_eq!(
             said(found(500_000_000, 0)).as_deref(),
             Some(
-                "found no syscall:write in 1.00 s of thread 8 (ser\\u{1b}ver), need what the service does for each piece of its work; choose \
-                 another with --work: strace -c -p 8 shows its system calls"
+                "no syscall:write in 1.00 s of thread 8 (ser\\u{1b}ver), so its work cannot be counted; choose another with \
+                 --work: strace -c -p 8 shows its system calls"
             )
         );
     }
@@ -247,7 +247,7 @@ mod tests {
             .expect_err("no process has that number");
         assert_eq!(
             fault.to_string(),
-            "found no process 4294967295, need one that runs; see ps -e"
+            "no process with PID 4294967295; list processes with ps -e"
         );
     }
 }

@@ -93,9 +93,8 @@ impl ProcessFollower {
             process.tell(&serde_json::to_vec(&Request::Service(order))?)?;
             Ok(process)
         };
-        let process = tell().map_err(|error| {
-            ServiceFault::Refused(format!("found no process ({error}), need one"))
-        })?;
+        let process = tell()
+            .map_err(|error| ServiceFault::Refused(format!("the process is gone ({error})")))?;
         Ok(ProcessFollower {
             process,
             latest,
@@ -112,7 +111,7 @@ impl ProcessFollower {
         let mut buffer = [0; 4096];
         match self.process.wait_for_output(&mut buffer, GLANCE)? {
             Waited::TimedOut if monotonic() >= self.latest => {
-                let hangs = "found a preemptor that does not answer, need one that does".to_owned();
+                let hangs = "the preemptor does not answer".to_owned();
                 return Ok(Some(Reply::Refused(hangs)));
             }
             Waited::TimedOut => (),
@@ -146,5 +145,5 @@ impl Follower for ProcessFollower {
 }
 
 fn lost(error: &io::Error) -> Reply {
-    Reply::Refused(format!("found no preemptor ({error}), need one"))
+    Reply::Refused(format!("the preemptor cannot be started ({error})"))
 }

@@ -50,7 +50,7 @@ struct Compared {
 }
 
 /// Goes through all that is compared in random order, again and again, until the time is over or no more is wanted.
-pub(crate) fn all(
+pub(crate) fn run_phases(
     service: &mut impl ServiceControl,
     order: &ServiceOrder,
     sink: &mut dyn FnMut(Group) -> Result<(), ServiceFault>,
@@ -199,7 +199,7 @@ fn take_cpu(service: &mut impl ServiceControl, arm: Arm, footprint: usize) -> Ti
 }
 
 fn refused(error: io::Error) -> ServiceFault {
-    ServiceFault::Refused(format!("found no timer ({error}), need one"))
+    ServiceFault::Refused(format!("no timer can be had ({error})"))
 }
 
 #[cfg(test)]

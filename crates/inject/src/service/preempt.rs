@@ -9,7 +9,7 @@ use switchcost_record::injection::Group;
 use switchcost_record::{KernelSwitches, Policy};
 use switchcost_units::{Bytes, Nanos, Ticks};
 
-use super::phases::{ServiceControl, all};
+use super::phases::{ServiceControl, run_phases};
 use super::work::Counter;
 use super::{Reply, ServiceFault, ServiceOrder};
 use crate::preemptor::Preemptor;
@@ -43,7 +43,9 @@ fn perform(
     say: &mut dyn FnMut(Group) -> io::Result<()>,
 ) -> Result<(), ServiceFault> {
     let refused = |error: io::Error| {
-        ServiceFault::Refused(format!("found {error}, need a task of real-time priority"))
+        ServiceFault::Refused(format!(
+            "the task may not have real-time priority ({error})"
+        ))
     };
     // Before this becomes a task that others wait for.
     let counter = Counter::start(&order.work, order.id.thread, &order.other_cpus)?;
@@ -66,14 +68,12 @@ fn perform(
         service.took = order
             .footprints
             .iter()
-            .map(|size| Took::of(service.preemptor.touch(*size)))
+            .map(|size| Took::new(service.preemptor.touch(*size)))
             .collect()
     });
-    all(&mut service, order, &mut |group| {
+    run_phases(&mut service, order, &mut |group| {
         say(group).map_err(|error| {
-            ServiceFault::Refused(format!(
-                "found that the results are no longer read ({error}), need a reader"
-            ))
+            ServiceFault::Refused(format!("the results are no longer read ({error})"))
         })
     })
 }
@@ -141,7 +141,7 @@ struct Took {
 }
 
 impl Took {
-    fn of(first: Ticks) -> Took {
+    fn new(first: Ticks) -> Took {
         Took {
             mean: first.0 as f64,
             times: 1.0,
@@ -165,7 +165,7 @@ mod tests {
     /// Of 40 touches in each phase the first ten take twice as long.
     #[test]
     fn who_spins_does_so_for_as_long_as_all_touches_of_a_phase_take_in_the_mean() {
-        let mut took = Took::of(Ticks(1_000));
+        let mut took = Took::new(Ticks(1_000));
         let phase = (0..40).map(|number| if number < 10 { 2_000 } else { 1_000 });
         (0..50)
             .flat_map(|_| phase.clone())

@@ -50,7 +50,7 @@ impl Counter {
                 };
                 let spawned = std::thread::Builder::new().spawn(serve);
                 spawned.map_err(|error| {
-                    ServiceFault::Refused(format!("found no thread ({error}), need one"))
+                    ServiceFault::Refused(format!("no thread can be started ({error})"))
                 })?;
                 Ok(Counter::Command {
                     ask,
@@ -91,7 +91,7 @@ impl Counter {
 }
 
 fn gone(error: &io::Error) -> String {
-    format!("found no count of calls ({error}), need one")
+    format!("calls cannot be counted ({error})")
 }
 
 #[cfg(test)]
@@ -113,7 +113,7 @@ mod tests {
         let why = counter.read(&|| false).expect_err("no number").to_string();
         assert!(
             why.starts_with(
-                "found '\\u{1b}' from the command 'echo \\u{1b}' of --work, need a number"
+                "'\\u{1b}' is not a number, as the command 'echo \\u{1b}' of --work must print"
             ),
             "{why}"
         );

@@ -30,7 +30,7 @@ impl Links {
             block_token_signal()?;
         }
         if mechanism == Mechanism::MutexCondvarHeld {
-            return Links::of_turns(tasks);
+            return Links::new_for_turns(tasks);
         }
         // A preemption needs no channel: the preemptor takes the CPU. Nor do tasks that hand nothing on.
         let is_ring = mechanism.traits().family == Family::Ring;
@@ -47,7 +47,7 @@ impl Links {
     }
 
     /// All over one lock, which the plan allows two tasks.
-    fn of_turns(tasks: usize) -> io::Result<Links> {
+    fn new_for_turns(tasks: usize) -> io::Result<Links> {
         let turns = Turns::new()?;
         let channel = |sender, receiver| Box::new(turns.channel(sender, receiver)) as AnyChannel;
         let to = (0..tasks)

@@ -73,7 +73,7 @@ impl Shared {
         let cannot = |error: io::Error| {
             let remedy = switchcost_remedies::channel_remedy(&error, &case.mechanism.to_string());
             format!(
-                "found no way to make the channels of {tasks} tasks over {} ({error}), {remedy}",
+                "the channels of {tasks} tasks over {} cannot be made ({error}); {remedy}",
                 case.mechanism
             )
         };

@@ -76,7 +76,7 @@ impl Turn<'_> {
         match self.vectors.filter(|vectors| !vectors.are_in_use()) {
             None => Ok(()),
             Some(_) => Err(io::Error::other(
-                "found vector registers not in use behind a hand-off, need those that were loaded",
+                "vector registers that were loaded are not in use after a hand-off",
             )),
         }
     }

@@ -19,17 +19,17 @@ const WALKED_PER_NS: u64 = 100;
 /// Walks of a repetition, at the very least: two arms, two batches of each, a round to warm up and a timed one.
 const WALKS: u64 = 8;
 
-/// Why a plan cannot be run. Follows "failed to plan the measurement: " in a message.
+/// Why a plan cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// A working set that cannot be walked.
     #[error(transparent)]
     WorkingSet(#[from] UnfitWorkingSet),
     /// Too few or too many tasks.
-    #[error("found {0} task{s}, need 2 to 64 (--tasks)", s = if *.0 == 1 { "" } else { "s" })]
+    #[error("{0} task{s} cannot hand off in a ring; choose 2 to 64 with --tasks", s = if *.0 == 1 { "" } else { "s" })]
     Tasks(u32),
     /// A mechanism between two, and only two.
-    #[error("found {tasks} tasks for {mechanism}, need 2: {who} (--tasks 2)")]
+    #[error("{tasks} tasks are too many for {mechanism}, which takes 2: {who}; use --tasks 2")]
     TwoOnly {
         /// The mechanism.
         mechanism: Mechanism,
@@ -40,8 +40,8 @@ pub enum PlanError {
     },
     /// A CPU that is not online.
     #[error(
-        "found no CPU {cpu} online, need one of {online}; choose it with --cpu, or bring it online: echo 1 | sudo \
-             tee /sys/devices/system/cpu/cpu{cpu}/online"
+        "no CPU {cpu} is online, only {online}; choose one with --cpu, or bring it online: echo 1 | sudo tee \
+         /sys/devices/system/cpu/cpu{cpu}/online"
     )]
     Offline {
         /// The CPU asked for.
@@ -51,8 +51,8 @@ pub enum PlanError {
     },
     /// A CPU that this process may not use.
     #[error(
-        "found CPU {cpu} online but not allowed to this process, need one of {allowed}; choose it with --cpu, or \
-             widen the cpuset: taskset -pc shows it, AllowedCPUs= of the systemd unit makes it last"
+        "CPU {cpu} is not allowed to this process, only {allowed}; choose one with --cpu, or widen the cpuset: taskset -pc \
+         shows it, AllowedCPUs= of the systemd unit makes it last"
     )]
     NotAllowed {
         /// The CPU asked for.
@@ -62,7 +62,7 @@ pub enum PlanError {
     },
     /// A preemption was asked for across CPUs, but a task can take the CPU only from a task on the same CPU.
     #[error(
-        "found {mechanism} across CPUs, need one CPU to take from its victim (--cpu with one number)"
+        "{mechanism} cannot be measured across CPUs, since it takes the CPU from its victim; give --cpu one number"
     )]
     OneCpuOnly {
         /// The mechanism.
@@ -70,7 +70,8 @@ pub enum PlanError {
     },
     /// What was asked for does not suit tasks that run at once.
     #[error(
-        "found {found} for tasks that run at once, need {needed}; lscpu -e shows which CPUs share a cache (--cpu with two of them)"
+        "--concurrent cannot run with {found}: it takes {needed}; lscpu -e shows which CPUs share a cache (--cpu with two of \
+         them)"
     )]
     NotAtOnce {
         /// What was asked for, or what the machine says.
@@ -79,13 +80,12 @@ pub enum PlanError {
         needed: &'static str,
     },
     /// A reload without data.
-    #[error(
-        "found a --size of 0 for the reload of a working set, need some, such as --size 64KiB,1MiB"
-    )]
+    #[error("--size 0 leaves no working set to reload; give some, such as --size 64KiB,1MiB")]
     NothingToReload,
     /// A reload if no task can keep the token without a switch.
     #[error(
-        "found {what} for the reload of a working set, need a token that a task can hand to itself on one CPU, over memory of its          own: --mechanism pipe, eventfd, futex and the like, --sharing private, one CPU"
+        "the reload of a working set cannot be measured with {what}; use --mechanism pipe, eventfd, futex and the like, \
+         --sharing private, and one CPU"
     )]
     NoReload {
         /// What the reload was to be measured over, for the message.
@@ -93,7 +93,8 @@ pub enum PlanError {
     },
     /// Vector registers were asked for, but no task of ours hands a token on right after loading them.
     #[error(
-        "found {mechanism} with --vector-state, need a token that tasks of the kernel hand on: --mechanism pipe, eventfd, futex and the like"
+        "--vector-state cannot be measured with {mechanism}, which does not switch in the kernel; use --mechanism pipe, \
+         eventfd, futex and the like"
     )]
     Vectors {
         /// The mechanism.
@@ -101,8 +102,7 @@ pub enum PlanError {
     },
     /// Too few repetitions for the confidence.
     #[error(
-        "found at most {most} repetitions, need {needed} or more for an interval of {percent}; raise \
-             --max-repetitions or lower --confidence"
+        "--max-repetitions {most} is too low: an interval of {percent} takes {needed} or more; raise it, or lower --confidence"
     )]
     Repetitions {
         /// The number of repetitions allowed.
@@ -114,8 +114,7 @@ pub enum PlanError {
     },
     /// Arrays that do not fit.
     #[error(
-        "found {available} of free memory, need {needed} for {arrays}; use a smaller --size or \
-             fewer --tasks"
+        "{available} of memory is free, too little for the {needed} of {arrays}; use a smaller --size or fewer --tasks"
     )]
     Memory {
         /// The memory that is free.
@@ -127,8 +126,8 @@ pub enum PlanError {
     },
     /// Pauses that are longer than the run.
     #[error(
-        "found a budget of {budget}, need {needed} or more for pauses of {pause} alone, before {batches} batches; raise --budget or \
-         use a shorter --pause"
+        "--budget {budget} is too short: {needed} go into pauses of {pause} alone, before {batches} batches; raise --budget, \
+         or use a shorter --pause"
     )]
     Pauses {
         /// Time for the whole run.
@@ -142,9 +141,9 @@ pub enum PlanError {
     },
     /// Arrays that cannot be prepared and walked in time.
     #[error(
-        "found a budget of {budget}, need more than {needed} for {tasks} tasks to prepare and walk {size} each, \
-             {repetitions} times over{and_others}, on the fastest of machines; raise --budget, or use fewer --tasks or a \
-             smaller --size ({fits} of all these tasks together would fit)"
+        "--budget {budget} is too short: it takes more than {needed} for {tasks} tasks to prepare and walk {size} each, \
+         {repetitions} times over{and_others}, on the fastest machine; raise --budget, or lower --tasks or --size ({fits} in \
+         total would fit)"
     )]
     Time {
         /// Time for the whole run.

@@ -166,15 +166,15 @@ fn bad_wishes_are_refused_with_advice() {
     };
     assert_eq!(
         with(&|s| s.tasks = vec![65]),
-        "found 65 tasks, need 2 to 64 (--tasks)"
+        "65 tasks cannot hand off in a ring; choose 2 to 64 with --tasks"
     );
     assert_eq!(
         with(&|s| s.tasks = vec![1]),
-        "found 1 task, need 2 to 64 (--tasks)"
+        "1 task cannot hand off in a ring; choose 2 to 64 with --tasks"
     );
     assert_eq!(
         with(&|s| s.placement = PlacementChoice::One(CpuId(7))),
-        "found no CPU 7 online, need one of 0-1; choose it with --cpu, or bring it online: echo 1 | sudo tee \
+        "no CPU 7 is online, only 0-1; choose one with --cpu, or bring it online: echo 1 | sudo tee \
          /sys/devices/system/cpu/cpu7/online"
     );
     assert_eq!(
@@ -182,43 +182,39 @@ fn bad_wishes_are_refused_with_advice() {
             s.mechanisms = vec![Mechanism::Preempt];
             s.placement = PlacementChoice::Pair(CpuId(0), CpuId(1));
         }),
-        "found preempt across CPUs, need one CPU to take from its victim (--cpu with one number)"
+        "preempt cannot be measured across CPUs, since it takes the CPU from its victim; give --cpu one number"
     );
     assert_eq!(
         with(&|s| s.sizes = vec![Bytes(64 << 30)]),
-        "found 22 GiB of free memory, need 128 GiB for 2 arrays of 64 GiB; use a smaller --size or fewer --tasks"
+        "22 GiB of memory is free, too little for the 128 GiB of 2 arrays of 64 GiB; use a smaller --size or fewer --tasks"
     );
     assert_eq!(
         with(&|s| {
             s.mechanisms = vec![Mechanism::Preempt];
             s.tasks = vec![3];
         }),
-        "found 3 tasks for preempt, need 2: a victim and its preemptor (--tasks 2)"
+        "3 tasks are too many for preempt, which takes 2: a victim and its preemptor; use --tasks 2"
     );
     assert_eq!(
         with(&|s| {
             s.mechanisms = vec![Mechanism::MutexCondvarHeld];
             s.tasks = vec![3];
         }),
-        "found 3 tasks for mutex-condvar-held, need 2: whoever is notified is the other one (--tasks 2)"
+        "3 tasks are too many for mutex-condvar-held, which takes 2: whoever is notified is the other one; use --tasks 2"
     );
     assert_eq!(
         with(&|s| {
             s.max_repetitions = Some(7);
             s.confidence_per_mille = 990;
         }),
-        "found at most 7 repetitions, need 8 or more for an interval of 99 %; raise --max-repetitions or lower \
-         --confidence"
+        "--max-repetitions 7 is too low: an interval of 99 % takes 8 or more; raise it, or lower --confidence"
     );
     assert_eq!(
         with(&|s| (s.sizes, s.away) = (vec![Bytes(1 << 30)], vec![Bytes(64 << 30)])),
-        "found 22 GiB of free memory, need 65 GiB for an array of 1 GiB and 1 of 64 GiB (--away); use a smaller --size or \
-         fewer --tasks"
+        "22 GiB of memory is free, too little for the 65 GiB of an array of 1 GiB and 1 of 64 GiB (--away); use a smaller \
+         --size or fewer --tasks"
     );
-    assert!(
-        with(&|s| s.sizes = vec![Bytes(4)])
-            .starts_with("found a size of 4 B, need 0 or a multiple")
-    );
+    assert!(with(&|s| s.sizes = vec![Bytes(4)]).starts_with("a size of 4 B is not a multiple"));
 }
 
 #[test]
@@ -279,8 +275,10 @@ fn a_reload_that_cannot_be_measured_is_refused() {
         change(&mut wanted);
         message(&wanted)
     };
-    assert!(with(&|s| s.sizes = vec![Bytes(0)]).starts_with("found a --size of 0 for the reload"));
-    assert!(with(&|s| s.away = vec![Bytes(12)]).starts_with("found a size of 12 B"));
+    assert!(
+        with(&|s| s.sizes = vec![Bytes(0)]).starts_with("--size 0 leaves no working set to reload")
+    );
+    assert!(with(&|s| s.away = vec![Bytes(12)]).starts_with("a size of 12 B"));
     for mechanism in [
         Mechanism::Yield,
         Mechanism::Preempt,
@@ -289,18 +287,21 @@ fn a_reload_that_cannot_be_measured_is_refused() {
     ] {
         let refused = with(&|s| s.mechanisms = vec![mechanism]);
         assert!(
-            refused.starts_with(&format!("found {mechanism} for the reload")),
+            refused.starts_with(&format!(
+                "the reload of a working set cannot be measured with {mechanism}"
+            )),
             "{refused}"
         );
     }
     assert!(
         with(&|s| s.sharing = Sharing::Shared)
-            .starts_with("found one array for all for the reload")
+            .starts_with("the reload of a working set cannot be measured with one array for all")
     );
     let pair = PlacementChoice::Pair(CpuId(0), CpuId(1));
-    assert!(
-        with(&|s| s.placement = pair.clone()).starts_with("found more than one CPU for the reload")
-    );
+    assert!(with(&|s| s.placement = pair.clone()).starts_with(
+        "the reload of a working set cannot be measured with more than one \
+                                                           CPU"
+    ));
 }
 
 /// A plan of 64 tasks with 256 MiB each: 16 GiB fit into this machine's memory, but not into five seconds.
@@ -317,9 +318,8 @@ fn large(budget: Nanos) -> Selection {
 fn a_plan_that_no_machine_can_do_in_time_is_refused() {
     assert_eq!(
         message(&large(Nanos::seconds(5))),
-        "found a budget of 5.00 s, need more than 8.93 s for 64 tasks to prepare and walk 256 MiB each, 5 times over, on \
-         the fastest of machines; raise --budget, or use fewer --tasks or a smaller --size (8 GiB of all these tasks \
-         together would fit)"
+        "--budget 5.00 s is too short: it takes more than 8.93 s for 64 tasks to prepare and walk 256 MiB each, 5 times over, \
+         on the fastest machine; raise --budget, or lower --tasks or --size (8 GiB in total would fit)"
     );
     let several = Selection {
         mechanisms: vec![Mechanism::Pipe, Mechanism::Futex],
@@ -327,9 +327,9 @@ fn a_plan_that_no_machine_can_do_in_time_is_refused() {
     };
     assert_eq!(
         message(&several),
-        "found a budget of 5.00 s, need more than 20.10 s for 64 tasks to prepare and walk 256 MiB each, 5 times over, \
-         and another case as often, on the fastest of machines; raise --budget, or use fewer --tasks or a smaller --size \
-         (4075 MiB of all these tasks together would fit)"
+        "--budget 5.00 s is too short: it takes more than 20.10 s for 64 tasks to prepare and walk 256 MiB each, 5 times over, \
+         and another case as often, on the fastest machine; raise --budget, or lower --tasks or --size (4075 MiB in total \
+         would fit)"
     );
     let surer = Selection {
         confidence_per_mille: 990,
@@ -391,7 +391,7 @@ fn pauses_that_take_longer_than_the_budget_are_refused() {
     };
     assert_eq!(
         message(&paused(Nanos::seconds(10), Nanos::seconds(5))),
-        "found a budget of 5.00 s, need 80.00 s or more for pauses of 10.00 s alone, before 8 batches; raise --budget or use a \
+        "--budget 5.00 s is too short: 80.00 s go into pauses of 10.00 s alone, before 8 batches; raise --budget, or use a \
          shorter --pause"
     );
     assert!(make(&paused(Nanos::millis(500), Nanos::seconds(5))).is_ok());
@@ -539,7 +539,7 @@ fn a_cpu_outside_the_cpuset_is_named_as_such() {
     assert!(
         error
             .to_string()
-            .starts_with("found CPU 1 online but not allowed to this process, need one of 0;")
+            .starts_with("CPU 1 is not allowed to this process, only 0;")
     );
 }
 
@@ -663,7 +663,7 @@ fn who_shares_no_cache_has_none_to_compare() {
         assert_eq!(
             reported(&wanted, relation),
             format!(
-                "found CPUs 1 and 0 ({name}) for tasks that run at once, need two cores of which the machine says that they \
+                "--concurrent cannot run with CPUs 1 and 0 ({name}): it takes two cores of which the machine says that they \
                  share a cache; lscpu -e shows which CPUs share a cache (--cpu with two of them)"
             )
         );
@@ -675,13 +675,16 @@ fn who_shares_no_cache_has_none_to_compare() {
     };
     assert!(
         with(&|s| s.sizes = vec![Bytes(0)])
-            .starts_with("found a --size of 0 for tasks that run at once")
+            .starts_with("--concurrent cannot run with a --size of 0")
     );
     assert!(
         with(&|s| s.tasks = vec![4])
-            .starts_with("found 4 tasks for tasks that run at once, need 2")
+            .starts_with("--concurrent cannot run with 4 tasks: it takes 2")
     );
-    assert!(with(&|s| s.placement = PlacementChoice::One(CpuId(1))).contains("found 1 CPUs"));
+    assert!(
+        with(&|s| s.placement = PlacementChoice::One(CpuId(1)))
+            .contains("--concurrent cannot run with 1 CPUs")
+    );
 }
 
 fn runtime(handoff: &str, is_usual: bool) -> RuntimeSelection {
@@ -791,8 +794,8 @@ fn each_state_of_the_vector_registers_is_a_case_of_its_own() {
                 ..wanted.clone()
             }),
             format!(
-                "found {mechanism} with --vector-state, need a token that tasks of the kernel hand on: --mechanism pipe, eventfd, futex and the \
-                 like"
+                "--vector-state cannot be measured with {mechanism}, which does not switch in the kernel; use --mechanism \
+                 pipe, eventfd, futex and the like"
             )
         );
     }

@@ -124,11 +124,11 @@ fn what_is_no_runtime_is_refused_by_name_with_its_last_lines() {
     for (script, why) in [
         (
             "echo no such module >&2; exit 3".to_owned(),
-            "found it ended early (exit status: 3), need an answer of made-up as switchcost.runtime/1 has it; it printed: no such module",
+            "made-up ended early (exit status: 3); it printed: no such module; see switchcost.runtime/1",
         ),
         (
             "kill -KILL $$".to_owned(),
-            "found it ended early (signal: 9 (SIGKILL)",
+            "ended early (signal: 9 (SIGKILL)",
         ),
         (
             "kill -SYS $$".to_owned(),
@@ -141,16 +141,13 @@ fn what_is_no_runtime_is_refused_by_name_with_its_last_lines() {
         ),
         (
             "(sleep 60 &) ; exit 0".to_owned(),
-            "found it ended early (exit status: 0)",
+            "ended early (exit status: 0)",
         ),
-        ("exec sleep 60".to_owned(), "found no answer within 2.00 s"),
-        (
-            "exec >&-; exec sleep 60".to_owned(),
-            "found its output closed",
-        ),
+        ("exec sleep 60".to_owned(), "did not answer within 2.00 s"),
+        ("exec >&-; exec sleep 60".to_owned(), "closed its output"),
         (
             "read plan; echo rubbish".to_owned(),
-            "found 'rubbish' in place of an answer",
+            "said 'rubbish' in place of an answer",
         ),
         (
             "read plan; printf '%s\\n' '{\"refused\":\"no \\u001b[2J heap\"}'".to_owned(),
@@ -158,31 +155,31 @@ fn what_is_no_runtime_is_refused_by_name_with_its_last_lines() {
         ),
         (
             "read plan; echo '{}'".to_owned(),
-            "found neither ready nor refused",
+            "said neither ready nor refused",
         ),
         (
             "read plan; echo '{\"ready\":\"2.9\"}'".to_owned(),
-            "found 2.9 in a program of version 2.10, need one version of both",
+            "2.9 is reported by a program of version 2.10",
         ),
         (
             "read plan; head -c 200000 /dev/zero | tr '\\0' x; sleep 60".to_owned(),
-            "found a line of more than 64 KiB",
+            "wrote a line of more than 64 KiB",
         ),
         (
             format!("{ready} exec sleep 60"),
-            "found no answer within 500.00 ms",
+            "did not answer within 500.00 ms",
         ),
         (
             format!("{ready} echo '{{\"ns\":5,\"handoffs\":9}}'; sleep 60"),
-            "found 9 hand-offs, need 2",
+            "said 9 hand-offs instead of 2",
         ),
         (
             ring(0).replace("each=100", "each=0"),
-            "found a window of 0 ns, need a clock that advances",
+            "said that a window took 0 ns",
         ),
         (
             format!("{ready} echo '{{\"ns\":5,\"walk_ns\":6,\"handoffs\":2}}'; sleep 60"),
-            "found walks of 6 ns in a window of 5 ns",
+            "said that walks took 6 ns of a window of 5 ns",
         ),
         (
             format!("{ready} echo '{{\"ns\":-5,\"handoffs\":2}}'; sleep 60"),
@@ -201,7 +198,7 @@ fn what_is_no_runtime_is_refused_by_name_with_its_last_lines() {
         Runtimes::start(&none)
             .err()
             .expect("no program")
-            .contains("found no way to start made-up (No such file")
+            .contains("made-up cannot be started (No such file")
     );
 }
 

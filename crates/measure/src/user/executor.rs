@@ -52,10 +52,10 @@ impl Tasks {
                     }
                 };
                 pass(batch.warm_up).await;
-                let start = Mark::of(&bodies, turns.get());
+                let start = Mark::new(&bodies, turns.get());
                 pass(batch.rounds).await;
                 if task == 0 {
-                    marks.set([start, Mark::of(&bodies, turns.get())]);
+                    marks.set([start, Mark::new(&bodies, turns.get())]);
                 }
             });
         }
@@ -80,7 +80,7 @@ struct Mark {
 }
 
 impl Mark {
-    fn of(bodies: &Bodies, turns: u64) -> Mark {
+    fn new(bodies: &Bodies, turns: u64) -> Mark {
         Mark {
             at: bodies.clock.now(),
             walked: bodies.walked.get(),

@@ -215,7 +215,7 @@ mod tests {
     }
 
     fn slice(kept: &mut Kept, began: u64, calls: usize) -> bool {
-        let root = Root::at("/nowhere");
+        let root = Root::new("/nowhere");
         kept.begin(Nanos(began), SLICE);
         for at in 0..calls as u64 {
             kept.add(

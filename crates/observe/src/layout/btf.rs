@@ -101,7 +101,7 @@ impl Btf {
         Btf { types: found }
     }
 
-    fn of(&self, kind: u32, name: &str) -> &Type {
+    fn find(&self, kind: u32, name: &str) -> &Type {
         let mut found = self
             .types
             .iter()
@@ -113,7 +113,7 @@ impl Btf {
 
     /// The size of a structure, and its fields; those of a structure or union without a name within it are its own.
     pub(super) fn structure(&self, name: &str) -> (usize, Vec<Field>) {
-        let of = self.of(STRUCT, name);
+        let of = self.find(STRUCT, name);
         (of.size_or_type as usize, self.fields(of))
     }
 
@@ -144,7 +144,7 @@ impl Btf {
 
     /// Enumerators by name.
     pub(super) fn enumeration(&self, name: &str) -> BTreeMap<String, u32> {
-        self.of(ENUM, name)
+        self.find(ENUM, name)
             .parts
             .iter()
             .map(|(name, value, _)| (name.clone(), *value))
@@ -153,7 +153,7 @@ impl Btf {
 
     /// How many entries a map has: as the header of BPF writes it down, a pointer to an array of so many.
     pub(super) fn entries_of(&self, map: &str) -> usize {
-        let variable = self.of(14, map);
+        let variable = self.find(14, map);
         let map = &self.types[variable.size_or_type as usize];
         let (_, entries, _) = map
             .parts

@@ -79,7 +79,7 @@ fn enumerators_are_the_same() {
     };
     assert_eq!(
         program.enumeration("reason"),
-        Why::all().map(|why| (in_c(why), why as u32)).collect()
+        Why::variants().map(|why| (in_c(why), why as u32)).collect()
     );
     let all = [
         ("entry", "ENTRY_", entry::ALL),

@@ -36,7 +36,7 @@ impl Script {
     }
 
     fn root(&self) -> Root {
-        Root::at(self.folder.path())
+        Root::new(self.folder.path())
     }
 
     fn file(&self, path: &str, text: &str) {
@@ -138,12 +138,12 @@ impl Backend for &mut Script {
         }
     }
 
-    fn so_far(&mut self) -> Result<Observation, NoBpf> {
+    fn snapshot(&mut self) -> Result<Observation, NoBpf> {
         Ok(Observation::empty(manifest(&self.root()), String::new()))
     }
 
     fn finish(mut self) -> Result<Observation, NoBpf> {
-        self.so_far()
+        self.snapshot()
     }
 }
 
@@ -269,16 +269,16 @@ fn a_number_of_a_thread_is_refused_with_that_of_its_process() {
     };
     assert_eq!(
         refused(&[7, 9]),
-        "found that 9 is a thread of process 7 (server), need a process; observe that: -p 7"
+        "9 is a thread of process 7 (server), not a process; use -p 7"
     );
     assert_eq!(
         refused(&[10]),
-        "found no process 10, need one that runs; see ps -e"
+        "no process with PID 10; list processes with ps -e"
     );
     script.file("/proc/7/stat", "7 (server) Z 1");
     assert_eq!(
         refused(&[7]),
-        "found no process 7, need one that runs; see ps -e"
+        "no process with PID 7; list processes with ps -e"
     );
 }
 

@@ -30,14 +30,14 @@ struct Mapping {
 
 impl Mappings {
     /// Of the text of `/proc/PID/maps`.
-    pub(crate) fn of(text: &str) -> Mappings {
+    pub(crate) fn parse(text: &str) -> Mappings {
         Mappings {
             by_end: text.lines().filter_map(line).collect(),
         }
     }
 
     /// What is at an address; none where nothing is mapped that may be executed.
-    pub(crate) fn at(&self, address: u64) -> Option<Place> {
+    pub(crate) fn find(&self, address: u64) -> Option<Place> {
         let (_, mapping) = self.by_end.range(address.saturating_add(1)..).next()?;
         let from = address.checked_sub(mapping.start)?;
         // An offset into memory that is in no file says nothing.
@@ -114,10 +114,10 @@ mod tests {
 
     #[test]
     fn an_address_is_of_the_file_that_is_mapped_there() {
-        let mappings = Mappings::of(TEXT);
+        let mappings = Mappings::parse(TEXT);
         let at = |address| {
             mappings
-                .at(address)
+                .find(address)
                 .map(|place| (place.module.0, place.module.1, place.offset))
         };
         assert_eq!(
@@ -138,16 +138,16 @@ mod tests {
 7f0000001000-7f0000002000 r-xp 00000000 fe:00 12 /home/a/jit-77.dump
 7f0000003000-7f0000004000 r-xs 00000000 00:01 34 /memfd:doublemapper (deleted)
 ";
-        let mappings = Mappings::of(&(TEXT.to_owned() + text));
+        let mappings = Mappings::parse(&(TEXT.to_owned() + text));
         assert_eq!(mappings.compiler_log(), Some("/home/a/jit-77.dump"));
         let is_made = |address| {
-            let place = mappings.at(address).expect("it is mapped");
+            let place = mappings.find(address).expect("it is mapped");
             is_for_runtime_code(&place.module)
         };
         assert!(is_made(0x7f00_0000_3000));
         assert!(!is_made(0x55d0_c000_2010) && !is_made(0x7ffd_0000_0a10));
-        let anonymous = Mappings::of("7f0000000000-7f0000001000 rwxp 00000000 00:00 0 \n");
-        let place = anonymous.at(0x7f00_0000_0010).expect("it is mapped");
+        let anonymous = Mappings::parse("7f0000000000-7f0000001000 rwxp 00000000 00:00 0 \n");
+        let place = anonymous.find(0x7f00_0000_0010).expect("it is mapped");
         assert!(is_for_runtime_code(&place.module));
     }
 }

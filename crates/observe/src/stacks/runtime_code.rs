@@ -45,7 +45,7 @@ impl RuntimeCode {
             self.read_on(process, mappings);
             self.read = Some(Instant::now());
         }
-        self.functions.at(address)
+        self.functions.find(address)
     }
 
     fn read_on(&mut self, process: u32, mappings: &Mappings) {
@@ -89,7 +89,7 @@ struct Functions {
 }
 
 impl Functions {
-    fn at(&self, address: u64) -> Option<&str> {
+    fn find(&self, address: u64) -> Option<&str> {
         let (_, (end, name)) = self.by_start.range(..=address).next_back()?;
         (address < *end).then_some(name)
     }
@@ -269,7 +269,7 @@ mod tests {
         let text = "1000 100 LazyCompile:~a b.js:1\n0x2000 0x80 py::f:/x.py\nbad\n3000 0 empty\n4000 10 cu";
         file.write_all(text.as_bytes()).expect("room");
         map.read_on(&mut functions);
-        let at = |functions: &Functions, address| functions.at(address).map(str::to_owned);
+        let at = |functions: &Functions, address| functions.find(address).map(str::to_owned);
         assert_eq!(
             at(&functions, 0x10ff).as_deref(),
             Some("LazyCompile:~a b.js:1")
@@ -321,11 +321,11 @@ mod tests {
         let mut log = CompilerLog::new(file.try_clone().expect("ours"));
         let mut functions = Functions::default();
         log.read_on(&mut functions);
-        assert_eq!(functions.at(0x103f), Some("f(int)"));
+        assert_eq!(functions.find(0x103f), Some("f(int)"));
         file.write_all(&moved[20..]).expect("room");
         log.read_on(&mut functions);
         assert_eq!(
-            (functions.at(0x1000), functions.at(0x5000)),
+            (functions.find(0x1000), functions.find(0x5000)),
             (None, Some("f(int)"))
         );
         // A record without a length would be read for ever.

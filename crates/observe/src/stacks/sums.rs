@@ -69,8 +69,8 @@ impl Sums {
         });
         let places: Vec<Place> = places.collect();
         let number = |place: Place| {
-            let module = self.modules.of(place.module);
-            self.frames.of((module, place.offset, place.function))
+            let module = self.modules.number(place.module);
+            self.frames.number((module, place.offset, place.function))
         };
         places.into_iter().map(number).collect()
     }
@@ -93,7 +93,7 @@ impl Sums {
 
     fn place_in_file(&mut self, process: u32, address: u64) -> Place {
         let known =
-            |mappings: &HashMap<u32, (Mappings, Instant)>| mappings.get(&process)?.0.at(address);
+            |mappings: &HashMap<u32, (Mappings, Instant)>| mappings.get(&process)?.0.find(address);
         if let Some(place) = known(&self.mappings) {
             return place;
         }
@@ -106,7 +106,7 @@ impl Sums {
             && !text.is_empty()
         {
             self.mappings
-                .insert(process, (Mappings::of(&text), Instant::now()));
+                .insert(process, (Mappings::parse(&text), Instant::now()));
         }
         known(&self.mappings).unwrap_or_else(|| Place {
             module: (UNKNOWN.to_owned(), 0),
@@ -168,7 +168,7 @@ impl<T> Default for Numbers<T> {
 }
 
 impl<T: Ord + Clone> Numbers<T> {
-    fn of(&mut self, value: T) -> u32 {
+    fn number(&mut self, value: T) -> u32 {
         if let Some(&number) = self.numbers.get(&value) {
             return number;
         }

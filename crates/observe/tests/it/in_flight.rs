@@ -298,7 +298,7 @@ fn who_was_woken_and_waits_when_it_ends_has_waited_since() {
     let spinner = computes(&["chrt", "-f", "1"], 3.0);
     let other = of_perl(&spinner).expect("it runs");
     std::thread::sleep(Duration::from_millis(50));
-    let before = sum(&observer.so_far().expect("it counts"), |tasks| {
+    let before = sum(&observer.snapshot().expect("it counts"), |tasks| {
         tasks.wait_ns.0
     });
     let woken = Instant::now();

@@ -86,7 +86,7 @@ fn program_traced(
         let lives = |tasks: &Tasks| tasks.process.is_some();
         options.without_bpf
             || observer
-                .so_far()
+                .snapshot()
                 .is_ok_and(|counted| !counted.tasks.iter().any(lives))
     };
     while !output.is_finished() || !is_over(&mut observer) {

@@ -258,7 +258,7 @@ mod tests {
         let found = read(&path, &text[..200]).expect_err("no whole line");
         assert!(
             found.ends_with(
-                "is not a file of switchcost inject (its only line is cut off), need one"
+                "is not a file of switchcost inject (its only line is cut off); name one that is"
             ),
             "{found}"
         );
@@ -320,7 +320,8 @@ mod tests {
             (Some(service.clone()), 1)
         );
         assert!(
-            record.groups[0].is_against_idle() && record.groups[0].of(Arm::Spinning).count() == 2
+            record.groups[0].is_against_idle()
+                && record.groups[0].phases(Arm::Spinning).count() == 2
         );
         for (service, line) in [
             (None, group(1, in_turns)),
@@ -419,7 +420,7 @@ mod tests {
         let older = sealed_anew(|line| line.replacen("injection/2", "injection/1", 1))
             .expect_err("another version");
         assert!(
-            older.contains("is of format switchcost.record.injection/1, need "),
+            older.contains("is of format switchcost.record.injection/1, and this version reads "),
             "{older}"
         );
         for (field, without) in [
@@ -453,6 +454,6 @@ mod tests {
         let taken = SealedLog::<Line>::create(Readers::Owner, &path, header())
             .expect_err("taken")
             .to_string();
-        assert!(taken.starts_with("found a file at"), "{taken}");
+        assert!(taken.contains("already exists"), "{taken}");
     }
 }

@@ -72,7 +72,7 @@ impl Group {
     }
 
     /// Both phases of an arm.
-    pub fn of(&self, arm: Arm) -> impl Iterator<Item = &Phase> {
+    pub fn phases(&self, arm: Arm) -> impl Iterator<Item = &Phase> {
         self.phases.iter().filter(move |phase| phase.arm == arm)
     }
 }

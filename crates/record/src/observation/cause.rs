@@ -61,7 +61,7 @@ pub enum Why {
 
 impl Why {
     /// The reason in words, for a row of a table or a frame of a stack.
-    pub fn in_words(self) -> &'static str {
+    pub fn describe(self) -> &'static str {
         match self {
             Why::Blocked => "waits",
             Why::Yielded => "yields",
@@ -77,7 +77,7 @@ impl Why {
     }
 
     /// All reasons, in the order of their numbers.
-    pub fn all() -> impl Iterator<Item = Why> {
+    pub fn variants() -> impl Iterator<Item = Why> {
         (Why::Blocked as u32..).map_while(Why::from_repr)
     }
 

@@ -184,7 +184,7 @@ mod tests {
             let error = read(&written(&other)).expect_err("another version");
             assert!(
                 error.contains(&format!(
-                    "is of format switchcost.record.observation/{version}, need "
+                    "is of format switchcost.record.observation/{version}, and this version reads "
                 )),
                 "{error}"
             );

@@ -123,10 +123,10 @@ mod tests {
     #[test]
     fn what_is_no_profile_is_refused() {
         let read = |path: &Path| read_profile(path).map(|_| ());
-        let foreign =
-            |why| format!("PATH is not a file of switchcost trace --profile ({why}), need one");
-        let damaged =
-            |why| format!("PATH is damaged at line 1 ({why}), need a line as switchcost wrote it");
+        let foreign = |why| {
+            format!("PATH is not a file of switchcost trace --profile ({why}); name one that is")
+        };
+        let damaged = |why| format!("PATH is damaged at line 1 ({why}); name another file");
         let short = Profile {
             new_lines: vec![1.0],
             ..profile()
@@ -157,7 +157,8 @@ mod tests {
             .to_string();
         assert_eq!(
             missing,
-            "/none/p.json cannot be read (No such file or directory (os error 2)), need a file written by switchcost trace --profile"
+            "cannot read /none/p.json: No such file or directory (os error 2); name a file written by switchcost trace \
+             --profile"
         );
     }
 
@@ -176,7 +177,7 @@ mod tests {
         let outcome =
             |prices: &Prices| outcome(&serde_json::to_string(prices).expect("data"), read);
         assert_eq!(
-            outcome(&Prices::of(vec![Price {
+            outcome(&Prices::new(vec![Price {
                 own_bytes: Bytes::kib(8),
                 ..price
             }])),
@@ -184,14 +185,14 @@ mod tests {
         );
         let damaged = |why| {
             Err(format!(
-                "PATH is damaged at line 1 ({why}), need a line as switchcost wrote it"
+                "PATH is damaged at line 1 ({why}); name another file"
             ))
         };
         assert_eq!(
-            outcome(&Prices::of(vec![price])),
+            outcome(&Prices::new(vec![price])),
             damaged("a price of no size, or that is no number")
         );
-        assert_eq!(outcome(&Prices::of(Vec::new())), damaged("no price"));
+        assert_eq!(outcome(&Prices::new(Vec::new())), damaged("no price"));
     }
 
     /// Those that the fuzzers begin with.

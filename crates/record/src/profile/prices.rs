@@ -65,7 +65,7 @@ pub struct SwitchPath {
 
 impl Prices {
     /// Prices of a machine of which nothing else is known.
-    pub fn of(lines: Vec<Price>) -> Prices {
+    pub fn new(lines: Vec<Price>) -> Prices {
         Prices {
             schema: PRICES_SCHEMA.to_owned(),
             program_version: String::new(),

@@ -32,7 +32,7 @@ pub enum BrokenChain {
 
 impl BrokenChain {
     /// What may have happened to a line, by its number.
-    pub(super) fn in_words(self, number: u64) -> String {
+    pub(super) fn describe(self, number: u64) -> String {
         match self {
             BrokenChain::NoCheck => self.to_string(),
             BrokenChain::Changed { .. } if number > 1 => format!(

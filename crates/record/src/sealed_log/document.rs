@@ -8,7 +8,7 @@ use switchcost_units::Bytes;
 
 use super::Form;
 use super::chain::Chain;
-use super::error::{Origin, ReadRecordError, in_words, too_long};
+use super::error::{Origin, ReadRecordError, describe_json, too_long};
 use crate::Source;
 
 /// A longer file is none of ours: an observation of ten thousand tasks takes less.
@@ -31,7 +31,7 @@ pub(crate) fn read_sealed_document<D: Form + DeserializeOwned>(
     text.pop_if(|last| *last == b'\n');
     Chain::default()
         .open(&mut text)
-        .map_err(|broken| origin.damaged(1, broken.in_words(1)))?;
+        .map_err(|broken| origin.damaged(1, broken.describe(1)))?;
     parse(&origin, &text, flaw)
 }
 
@@ -64,7 +64,7 @@ fn parse<D: DeserializeOwned>(
     flaw: impl FnOnce(&D) -> Option<String>,
 ) -> Result<D, ReadRecordError> {
     let document = serde_json::from_slice(text)
-        .map_err(|error| origin.damaged(error.line() as u64, in_words(&error)))?;
+        .map_err(|error| origin.damaged(error.line() as u64, describe_json(&error)))?;
     match flaw(&document) {
         Some(why) => Err(origin.damaged(1, why)),
         None => Ok(document),

@@ -14,18 +14,17 @@ use crate::{as_argument, printable};
 /// What to choose if a record cannot be written.
 const ANOTHER_PLACE: &str = "another place with --record";
 
-/// Why a record could not be written. Follows "failed to write the record: " in a message.
+/// Why a record could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteRecordError {
     /// The file exists already.
     #[error(
-        "found a file at {0}, need a name that is free (records are never overwritten); choose another name \
-             with --record or move the file away"
+        "{0} already exists, and records are never overwritten; choose another name with --record, or move the file away"
     )]
     Exists(PathBuf),
     /// The file cannot be created.
     #[error(
-        "{path} cannot be created ({source}), {}",
+        "cannot create {path}: {source}; {}",
         write_remedy(.source, ANOTHER_PLACE)
     )]
     Create {
@@ -36,8 +35,8 @@ pub enum WriteRecordError {
     },
     /// A line could not be appended; the lines before it are whole and on disk.
     #[error(
-        "{path} took {lines} lines and then no more ({source}), {}. What was written is whole: switchcost report {}",
-        write_remedy(.source, ANOTHER_PLACE), as_argument(.path)
+        "{path} took {lines} lines, which are whole, and no more: {source}; {}",
+        write_remedy(.source, ANOTHER_PLACE)
     )]
     Append {
         /// Where.
@@ -60,11 +59,11 @@ impl WriteRecordError {
     }
 }
 
-/// Why a file is not a readable record. Follows "failed to read the record: " in a message.
+/// Why a file is not a readable record.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadRecordError {
     /// The file cannot be read.
-    #[error("{path} cannot be read ({source}), {}", read_remedy(.source, &format!("a file written by {writer}")))]
+    #[error("cannot read {path}: {source}; {}", read_remedy(.source, &format!("a file written by {writer}")))]
     Open {
         /// Where.
         path: PathBuf,
@@ -74,7 +73,7 @@ pub enum ReadRecordError {
         writer: &'static str,
     },
     /// The file does not begin as such files do.
-    #[error("{path} is not a file of {writer} ({why}), need one")]
+    #[error("{path} is not a file of {writer} ({why}); name one that is")]
     Foreign {
         /// Where.
         path: PathBuf,
@@ -85,7 +84,8 @@ pub enum ReadRecordError {
     },
     /// The file is of a version this program does not know.
     #[error(
-        "{path} is of format {found}, need {form}; read it with a version of switchcost that writes that format"
+        "{path} is of format {found}, and this version reads {form}; read it with a version of switchcost that writes that \
+         format"
     )]
     Version {
         /// Where.
@@ -96,7 +96,7 @@ pub enum ReadRecordError {
         form: &'static str,
     },
     /// A line is not one that was written there.
-    #[error("{path} is damaged at line {line} ({why}), need a line as switchcost wrote it{}", rescue(.path, *.line))]
+    #[error("{path} is damaged at line {line} ({why}){}", rescue(.path, *.line))]
     Damaged {
         /// Where.
         path: PathBuf,
@@ -109,9 +109,9 @@ pub enum ReadRecordError {
 
 fn rescue(path: &Path, line: u64) -> String {
     match line.saturating_sub(1) {
-        0 => String::new(),
+        0 => "; name another file".to_owned(),
         whole => format!(
-            "; the {whole} lines before it are whole: head -n {whole} {} > rescued.jsonl",
+            "; keep the {whole} lines before it: head -n {whole} {} > rescued.jsonl",
             as_argument(path)
         ),
     }
@@ -170,7 +170,7 @@ impl<'a> Origin<'a> {
             Ok(head) => head.schema,
             Err(_) if serde_json::from_slice::<IgnoredAny>(text).is_ok() => String::new(),
             Err(error) if text.starts_with(format!("{{\"schema\":\"{name}/").as_bytes()) => {
-                return Err(self.damaged(error.line() as u64, in_words(&error)));
+                return Err(self.damaged(error.line() as u64, describe_json(&error)));
             }
             Err(_) => return Err(self.foreign("it does not begin with JSON")),
         };
@@ -191,7 +191,7 @@ pub(super) fn too_long(limit: Bytes) -> String {
 }
 
 /// The parser was given one line and calls it line 1; the number that helps is the one in the record.
-pub(super) fn in_words(error: &serde_json::Error) -> String {
+pub(super) fn describe_json(error: &serde_json::Error) -> String {
     let place = format!(" at line {} column ", error.line());
     printable(&error.to_string().replace(&place, " at column "))
 }

@@ -51,8 +51,7 @@ fn a_line_above_the_limit_is_refused_without_being_read_to_its_end() {
     assert_eq!(
         error.to_string(),
         format!(
-            "{path} is damaged at line 2 (a line of more than {}), need a line as switchcost wrote it; the 1 lines \
-             before it are whole: head -n 1 {path} > rescued.jsonl",
+            "{path} is damaged at line 2 (a line of more than {}); keep the 1 lines before it: head -n 1 {path} > rescued.jsonl",
             Bytes(limit)
         )
     );
@@ -63,7 +62,7 @@ fn a_first_line_above_the_limit_is_no_header() {
     let error = MeasureRecord::read(Path::new("/dev/zero")).expect_err("no end of it");
     assert_eq!(
         error.to_string(),
-        "/dev/zero is not a file of switchcost measure (a line of more than 64 MiB), need one"
+        "/dev/zero is not a file of switchcost measure (a line of more than 64 MiB); name one that is"
     );
 }
 
@@ -97,13 +96,13 @@ fn says_how_many_lines_a_full_disk_took() {
     let error = writer.append(&line).expect_err("full");
     assert_eq!(
         error.to_string(),
-        "run.jsonl took 41 lines and then no more (No space left on device (os error 28)), need room for the rest; \
-         free some space or choose another place with --record. What was written is whole: switchcost report run.jsonl"
+        "run.jsonl took 41 lines, which are whole, and no more: No space left on device (os error 28); free some space, or \
+         choose another place with --record"
     );
     writer.path = PathBuf::from("my run.jsonl");
     let error = writer.append(&line).expect_err("full").to_string();
     assert!(
-        error.ends_with("What was written is whole: switchcost report 'my run.jsonl'"),
+        error.starts_with("my run.jsonl took 41 lines, which are whole"),
         "{error}"
     );
     assert_eq!(

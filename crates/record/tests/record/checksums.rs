@@ -83,8 +83,7 @@ fn a_clock_made_faster_is_refused() {
     assert_eq!(
         error,
         format!(
-            "{} is damaged at line 1 (its checksum is {found}, not {right}: it was changed), need a line as switchcost \
-             wrote it",
+            "{} is damaged at line 1 (its checksum is {found}, not {right}: it was changed); name another file",
             folder.file().display()
         )
     );
@@ -137,8 +136,8 @@ fn says_which_line_was_changed_and_how_to_rescue_the_rest() {
         "{error}"
     );
     let rescue = format!(
-        ": it was changed, or a line before it is missing, doubled or out of place), need a line as switchcost wrote \
-         it; the {whole} lines before it are whole: head -n {whole} {path} > rescued.jsonl",
+        ": it was changed, or a line before it is missing, doubled or out of place); keep the {whole} lines before it: head -n \
+         {whole} {path} > rescued.jsonl",
         whole = number - 1
     );
     assert!(error.ends_with(&rescue), "{error}");

@@ -168,9 +168,7 @@ fn says_where_the_damage_is_and_how_to_rescue_the_rest() {
         )),
         "{text}"
     );
-    let rescue = format!(
-        "), need a line as switchcost wrote it; the 2 lines before it are whole: head -n 2 {path} > rescued.jsonl"
-    );
+    let rescue = format!("); keep the 2 lines before it: head -n 2 {path} > rescued.jsonl");
     assert!(text.ends_with(&rescue), "{text}");
 }
 
@@ -206,7 +204,7 @@ fn what_is_no_file_cannot_be_read() {
     assert_eq!(
         missing.to_string(),
         format!(
-            "{} is not a file of switchcost measure (it is empty), need one",
+            "{} is not a file of switchcost measure (it is empty); name one that is",
             path.display()
         )
     );
@@ -214,7 +212,7 @@ fn what_is_no_file_cannot_be_read() {
     assert_eq!(
         MeasureRecord::read(&path).expect_err("gone").to_string(),
         format!(
-            "{} cannot be read (No such file or directory (os error 2)), need a file written by switchcost measure",
+            "cannot read {}: No such file or directory (os error 2); name a file written by switchcost measure",
             path.display()
         )
     );
@@ -224,7 +222,7 @@ fn what_is_no_file_cannot_be_read() {
             .expect_err("a folder")
             .to_string(),
         format!(
-            "{} cannot be read (Is a directory (os error 21)), need a file written by switchcost measure",
+            "cannot read {}: Is a directory (os error 21); name a file written by switchcost measure",
             folder.display()
         )
     );

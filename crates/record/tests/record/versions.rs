@@ -65,8 +65,8 @@ fn says_which_versions_it_reads() {
     assert_eq!(
         error.to_string(),
         format!(
-            "{} is of format switchcost.record.measure/\\u{{1b}}[2J3, need switchcost.record.measure/2; read it with a \
-             version of switchcost that writes that format",
+            "{} is of format switchcost.record.measure/\\u{{1b}}[2J3, and this version reads switchcost.record.measure/2; read \
+             it with a version of switchcost that writes that format",
             folder.file().display()
         )
     );

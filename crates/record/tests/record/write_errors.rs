@@ -26,8 +26,7 @@ fn a_record_is_never_overwritten() {
     assert_eq!(
         error.to_string(),
         format!(
-            "found a file at {}, need a name that is free (records are never overwritten); choose another name with \
-             --record or move the file away",
+            "{} already exists, and records are never overwritten; choose another name with --record, or move the file away",
             folder.file().display()
         )
     );
@@ -42,7 +41,7 @@ fn a_link_that_leads_nowhere_is_taken_too() {
     let folder = Folder::new();
     let target = folder.file().with_file_name("target");
     std::os::unix::fs::symlink(&target, folder.file()).expect("a link");
-    assert!(message(&folder.file()).starts_with("found a file at "));
+    assert!(message(&folder.file()).contains(" already exists, "));
     assert!(!target.exists());
 }
 
@@ -55,8 +54,8 @@ fn a_folder_that_is_missing_is_not_made() {
     assert_eq!(
         message(&path),
         format!(
-            "{} cannot be created (No such file or directory (os error 2)), need a folder that exists and may be \
-             written; choose another place with --record",
+            "cannot create {}: No such file or directory (os error 2); choose another place with --record, in a folder that \
+             exists and may be written",
             path.display()
         )
     );
@@ -64,8 +63,5 @@ fn a_folder_that_is_missing_is_not_made() {
 
 #[test]
 fn a_device_is_no_place_for_a_record() {
-    assert!(
-        message(Path::new("/dev/full"))
-            .starts_with("found a file at /dev/full, need a name that is free")
-    );
+    assert!(message(Path::new("/dev/full")).starts_with("/dev/full already exists"));
 }

@@ -6,7 +6,7 @@ use switchcost_analysis::compare::{
 };
 
 use super::pairs::{changed, costs, count, nothing};
-use super::words::{design, in_percent, judged, label, quantity};
+use super::words::{design, judged, label, percent, quantity};
 use super::{calls, observed};
 use crate::measure::conditions;
 use crate::quantity::number;
@@ -227,7 +227,7 @@ fn spread_words(spread: RunSpread) -> (String, &'static str) {
         Origin::Assumed => "which is assumed",
     };
     // Two digits of it are more than is known.
-    (in_percent((spread.share * 1000.0).round() / 1000.0), origin)
+    (percent((spread.share * 1000.0).round() / 1000.0), origin)
 }
 
 /// What `--fail-above` found, with so many costs by name.
@@ -241,7 +241,7 @@ pub(super) fn limit(comparison: &Comparison, share: f64, most_named: usize) -> S
     if more > 0 {
         over.push(format!("and {more} more"));
     }
-    let percent = in_percent(share);
+    let percent = percent(share);
     if !over.is_empty() {
         return format!("Grown by more than {percent}: {}.", over.join("; "));
     }

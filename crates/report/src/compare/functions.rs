@@ -27,7 +27,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, most: usize) {
     rows.truncate(most);
     let designs: Vec<&String> = rows.iter().map(|(_, design, _)| design).collect();
     let has_several = designs.windows(2).any(|two| two[0] != two[1]);
-    let mut grid = Grid::with_one_line_a_row(1)
+    let mut grid = Grid::single_line_rows(1)
         .left(["function"])
         .right(["base", "new", "change", "new/base", "interval", "misses"])
         .left(["difference"]);

@@ -7,7 +7,7 @@ use switchcost_record::Case;
 
 use super::figures::point;
 use super::pairs::{changed, costs};
-use super::words::{in_percent, quantity, tone, value, verdict};
+use super::words::{percent, quantity, tone, value, verdict};
 use crate::entry::{Entry, Tone};
 use crate::figure::{Axis, Chart, Figure, Look, Scale, Series};
 use crate::for_programs::{Document, OutputFormat, Table};
@@ -106,7 +106,7 @@ fn answer(history: &History) -> String {
     let [first, .., before, newest] = history.states.as_slice() else {
         return match history.states.as_slice() {
             [first, newest] => against(history, newest, first, |step| &step.to_before),
-            _ => "There is nothing to compare: need two states.".to_owned(),
+            _ => "There is nothing to compare: two states are needed.".to_owned(),
         } + &limit(history);
     };
     let to_before = against(history, newest, before, |step| &step.to_before);
@@ -147,17 +147,14 @@ fn limit(history: &History) -> String {
         return String::new();
     };
     match grown {
-        0 => format!(" No cost has grown by more than {}.", in_percent(share)),
-        1 => format!(" 1 cost has grown by more than {}.", in_percent(share)),
-        many => format!(
-            " {many} costs have grown by more than {}.",
-            in_percent(share)
-        ),
+        0 => format!(" No cost has grown by more than {}.", percent(share)),
+        1 => format!(" 1 cost has grown by more than {}.", percent(share)),
+        many => format!(" {many} costs have grown by more than {}.", percent(share)),
     }
 }
 
 fn grid(history: &History, trend: &Trend, most: usize) -> Grid {
-    let mut grid = Grid::with_one_line_a_row(1)
+    let mut grid = Grid::single_line_rows(1)
         .left(["state"])
         .right(["records", "cost", "to the one before", "to the first"])
         .left(["difference"]);
@@ -280,6 +277,6 @@ fn figure(history: &History) -> Option<Figure> {
              the ratios below.",
             confidence(history.confidence)
         ))
-        .without_numbers()
+        .hide_numbers()
         .figure()
 }

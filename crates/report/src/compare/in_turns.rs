@@ -48,7 +48,7 @@ impl InEveryFormat for InTurns {
         }
         if !self.left.is_empty() {
             page.heading("Left behind", "what is not as it was before the first run");
-            page.grid(&environment(Grid::with_one_line_a_row(1), &self.left));
+            page.grid(&environment(Grid::single_line_rows(1), &self.left));
         }
         if let Some(rest) = rest {
             page.gap();

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use switchcost_analysis::compare::{Comparison, Outcome, Pair};
 
 use super::answer;
-use super::words::{in_percent, judged, label, quantity, side};
+use super::words::{judged, label, percent, quantity, side};
 use crate::plain::plain;
 
 /// Renders a comparison as a JUnit file.
@@ -71,7 +71,7 @@ fn test(comparison: &Comparison, pair: &Pair) -> String {
     let said = format!("      <system-out>{}</system-out>\n", escaped(&said(pair)));
     let outcome = match &pair.outcome {
         _ if is_grown(comparison, pair) => {
-            let limit = in_percent(comparison.fail_above.unwrap_or_default());
+            let limit = percent(comparison.fail_above.unwrap_or_default());
             let message = escaped(&format!("grown by more than {limit}: {}", self::said(pair)));
             format!("      <failure type=\"grown\" message=\"{message}\"/>\n")
         }

@@ -4,7 +4,7 @@
 use switchcost_analysis::compare::{Change, Comparison, Outcome, Pair, Pricing, Quantity, Unit};
 
 use super::pairs::{count, nothing};
-use super::words::{in_percent, judged, value};
+use super::words::{judged, percent, value};
 
 /// What the reader wants to know first.
 pub(super) fn answer(comparison: &Comparison) -> String {
@@ -101,7 +101,7 @@ pub(super) fn basis(comparison: &Comparison) -> String {
     match comparison.run_spread {
         Some(spread) => format!(
             "Intervals are from a spread of {} between runs (standard deviation), as given with --run-spread.",
-            in_percent(spread.share)
+            percent(spread.share)
         ),
         None => "Intervals are from the spread between the records of each side.".to_owned(),
     }

@@ -6,7 +6,8 @@ use switchcost_analysis::compare::{
 use switchcost_record::Case;
 
 use super::words::{
-    across, design, interval, is_of_all, part_of, quantity, tone, touching, value, verdict, who,
+    across, describe_who, design, interval, is_of_all, part_of, quantity, tone, touching, value,
+    verdict,
 };
 use crate::entry::{Entry, Tone};
 use crate::grid::Grid;
@@ -26,7 +27,7 @@ pub(super) const NUMBERS: [&str; 5] = ["base", "new", "new/base", "interval", "d
 /// A table of pairs; with one line a row if it is for a screen.
 pub(super) fn grid(pairs: &[&Pair], is_short: bool) -> Grid {
     let grid = if is_short {
-        Grid::with_one_line_a_row(2)
+        Grid::single_line_rows(2)
     } else {
         Grid::new(2)
     };
@@ -100,7 +101,7 @@ fn subjects(pairs: &[&Pair]) -> Vec<String> {
         Subject::Simulated(place) => {
             format!("{}, {}", design(place), part_of(place, pair.quantity))
         }
-        Subject::Observed(of) => who(of),
+        Subject::Observed(of) => describe_who(of),
         Subject::Injected {
             footprint_bytes,
             period_ns,

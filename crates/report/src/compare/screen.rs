@@ -81,7 +81,7 @@ fn add_facts(page: &mut Page, title: &str, facts: &[Difference]) {
     };
     page.heading(title, &rest);
     page.grid(&environment(
-        Grid::with_one_line_a_row(1),
+        Grid::single_line_rows(1),
         &facts[..facts.len().min(MOST_FACTS)],
     ));
 }

@@ -77,7 +77,7 @@ fn comparison_with(fail_above: Option<f64>) -> Comparison {
             new: vec!["Linux 6.18\u{1b}[31m".to_owned()],
         }],
         hertz: Some(3e9),
-        ..Comparison::of(Basis::Runs, (pairs, 2), Some(spread), request)
+        ..Comparison::new(Basis::Runs, (pairs, 2), Some(spread), request)
     }
 }
 
@@ -241,7 +241,7 @@ fn in_turns(ended: Ended, detectable: Option<f64>) -> InTurns {
             base: vec!["powersave".to_owned()],
             new: vec!["performance".to_owned()],
         }],
-        complaints: vec!["failed to undo with 'true'".to_owned()],
+        complaints: vec!["cannot undo with 'true'".to_owned()],
         comparison: comparison(),
     }
 }
@@ -256,7 +256,7 @@ fn runs_in_turns_say_how_they_were_set_up_why_they_ended_and_what_they_left() {
     for words in [
         "New is slower in 1 of 2 costs",
         "Stopped by the budget of 60.0 s before a change of 2.00 % could be detected",
-        "failed to undo with 'true'",
+        "cannot undo with 'true'",
         "Set-ups: 2 runs of each in turns, in 12.0 s",
         "perf stat --",
         "frequency governor  powersave  performance",
@@ -445,7 +445,7 @@ fn a_share_is_said_as_it_was_given() {
         (1.5, "150 %"),
         (0.0, "0 %"),
     ] {
-        assert_eq!(words::in_percent(share), text);
+        assert_eq!(words::percent(share), text);
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) fn label(pair: &Pair) -> String {
         Subject::Simulated(place) => {
             format!("{}, {}", design(place), part_of(place, pair.quantity))
         }
-        Subject::Observed(of) => who(of),
+        Subject::Observed(of) => describe_who(of),
         Subject::Injected {
             footprint_bytes,
             period_ns,
@@ -56,7 +56,7 @@ pub(super) fn touching(size: Bytes, period: Option<Nanos>) -> String {
 }
 
 /// Live tasks, or who preempted them.
-pub(super) fn who(who: &Who) -> String {
+pub(super) fn describe_who(who: &Who) -> String {
     match who {
         Who::All => "all".to_owned(),
         Who::Name(name) => named(name),
@@ -162,7 +162,7 @@ pub(super) fn with_interval(cost: &Cost, unit: Unit) -> String {
     };
     match unit {
         Unit::Ns => {
-            let scale = Scale::of(cost.value);
+            let scale = Scale::choose(cost.value);
             format!(
                 "{} {} ({} to {})",
                 scale.number(cost.value),
@@ -243,7 +243,7 @@ pub(super) fn tone(change: Change) -> Tone {
 }
 
 /// A share that the user has given, as it was given: without the dust of binary fractions.
-pub(super) fn in_percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     const DUST: f64 = 1e9;
     format!("{} %", (share * 100.0 * DUST).round() / DUST)
 }

@@ -82,7 +82,7 @@ impl Axis {
         Axis::new(Scale::Names(names), title)
     }
 
-    pub(crate) fn until(mut self, end: f64) -> Self {
+    pub(crate) fn end_at(mut self, end: f64) -> Self {
         self.end = Some(end);
         self
     }
@@ -159,7 +159,7 @@ impl Point {
     }
 
     /// From here on, without an upper end; drawn up to `beyond`.
-    pub(crate) fn at_least(mut self, low: f64, beyond: f64) -> Self {
+    pub(crate) fn open_above(mut self, low: f64, beyond: f64) -> Self {
         self.kind = Kind::AtLeast;
         self.between(low, beyond)
     }
@@ -352,7 +352,7 @@ impl Chart {
     }
 
     /// The table that follows in the section has the numbers.
-    pub(crate) fn without_numbers(mut self) -> Self {
+    pub(crate) fn hide_numbers(mut self) -> Self {
         self.numbers = Numbers::Elsewhere;
         self
     }

@@ -60,7 +60,7 @@ impl Ruler {
             }
             Scale::Linear | Scale::Zero => ruler.ticks = ruler.steps(1.0, short),
             Scale::Span => {
-                let unit = quantity::Scale::of(ruler.to);
+                let unit = quantity::Scale::choose(ruler.to);
                 ruler.title = format!("{}, {}", ruler.title, unit.unit);
                 ruler.ticks = ruler.steps(1.0 / unit.value(1.0), |ns| short(unit.value(ns)));
             }
@@ -205,7 +205,7 @@ fn trimmed(value: f64) -> String {
 }
 
 fn time_name(ns: f64) -> String {
-    let scale = quantity::Scale::of(ns);
+    let scale = quantity::Scale::choose(ns);
     format!("{} {}", trimmed(scale.value(ns)), scale.unit)
 }
 
@@ -286,7 +286,7 @@ mod tests {
     fn a_value_lies_between_its_neighbours() {
         let log = Ruler::new(&Axis::new(Scale::Time, "x"), &[1.0, 100.0], false);
         assert!((log.share(10.0) - 0.5).abs() < 1e-9);
-        let end = Ruler::new(&Axis::new(Scale::Linear, "x").until(10.0), &[90.0], false);
+        let end = Ruler::new(&Axis::new(Scale::Linear, "x").end_at(10.0), &[90.0], false);
         assert_eq!((end.share(0.0), end.share(5.0)), (0.0, 0.5));
         let bars = Ruler::new(&Axis::new(Scale::Linear, "x"), &[4.0], true);
         assert_eq!(bars.share(0.0), 0.0);

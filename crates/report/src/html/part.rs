@@ -87,7 +87,7 @@ pub(super) struct Content {
 
 impl Content {
     /// About the record at this place of all, counted from 0. Orders of the same work are called by what they differ in.
-    pub(super) fn of(place: usize, parts: &[Part<'_>]) -> Self {
+    pub(super) fn from_place(place: usize, parts: &[Part<'_>]) -> Self {
         let part = &parts[place];
         let id = format!("r{}", place + 1);
         match part {
@@ -145,7 +145,7 @@ impl Content {
     }
 
     /// What only several simulations together say; nothing if there are none.
-    pub(super) fn of_all(parts: &[Part<'_>]) -> Option<Self> {
+    pub(super) fn from_parts(parts: &[Part<'_>]) -> Option<Self> {
         let simulations: Vec<_> = parts
             .iter()
             .filter_map(|part| match part {

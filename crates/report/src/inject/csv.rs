@@ -11,22 +11,22 @@ fn columns<'a>() -> [Column<Row<'a>>; 13] {
             row.found.footprint_bytes.0.to_string()
         }),
         ("cost_low_ns", |row| {
-            of(row.found.cost_ns.as_ref(), |cost| cost.low)
+            format_number(row.found.cost_ns.as_ref(), |cost| cost.low)
         }),
         ("cost_ns", |row| {
-            of(row.found.cost_ns.as_ref(), |cost| cost.estimate)
+            format_number(row.found.cost_ns.as_ref(), |cost| cost.estimate)
         }),
         ("cost_high_ns", |row| {
-            of(row.found.cost_ns.as_ref(), |cost| cost.high)
+            format_number(row.found.cost_ns.as_ref(), |cost| cost.high)
         }),
         ("reload_low_ns", |row| {
-            of(row.found.reload(), |cost| cost.low)
+            format_number(row.found.reload(), |cost| cost.low)
         }),
         ("reload_ns", |row| {
-            of(row.found.reload(), |cost| cost.estimate)
+            format_number(row.found.reload(), |cost| cost.estimate)
         }),
         ("reload_high_ns", |row| {
-            of(row.found.reload(), |cost| cost.high)
+            format_number(row.found.reload(), |cost| cost.high)
         }),
         ("away_ns", |row| {
             row.found
@@ -53,7 +53,7 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    fn of(found: &FootprintFinding, period: Nanos) -> Row<'_> {
+    fn new(found: &FootprintFinding, period: Nanos) -> Row<'_> {
         Row {
             found,
             period,
@@ -68,23 +68,23 @@ pub(super) fn table(record: &Injection, findings: &Findings) -> Table {
     let mut rows: Vec<Row<'_>> = findings
         .footprints
         .iter()
-        .map(|found| Row::of(found, first))
+        .map(|found| Row::new(found, first))
         .collect();
     for period in findings.periods.iter().skip(1) {
         rows.extend(
             period
                 .footprints
                 .iter()
-                .map(|found| Row::of(found, period.period_ns)),
+                .map(|found| Row::new(found, period.period_ns)),
         );
     }
     rows.extend(findings.moved.iter().map(|moved| Row {
         moved_to: Some(moved.cpu),
-        ..Row::of(&moved.found, first)
+        ..Row::new(&moved.found, first)
     }));
     for_programs::table(&columns(), &rows)
 }
 
-fn of(cost: Option<&Estimate>, number: fn(&Estimate) -> f64) -> String {
+fn format_number(cost: Option<&Estimate>, number: fn(&Estimate) -> f64) -> String {
     cost.map_or(String::new(), |cost| number(cost).to_string())
 }

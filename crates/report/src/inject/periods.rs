@@ -21,8 +21,8 @@ pub(super) fn answer(findings: &Findings) -> Option<String> {
     let more = other.more_than_first_ns.as_ref()?.as_ref().ok()?;
     let instead = format!(
         "Preempted every {} instead of every {}",
-        of(other),
-        of(first)
+        describe_period(other),
+        describe_period(first)
     );
     Some(format!(
         "{instead}, {}.",
@@ -30,7 +30,7 @@ pub(super) fn answer(findings: &Findings) -> Option<String> {
     ))
 }
 
-fn of(period: &PeriodFinding) -> String {
+fn describe_period(period: &PeriodFinding) -> String {
     time(period.period_ns.0 as f64)
 }
 
@@ -109,7 +109,10 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 
 pub(super) fn table(findings: &Findings) -> Grid {
     let is_service = findings.service.is_some();
-    let first = findings.periods.first().map_or(String::new(), of);
+    let first = findings
+        .periods
+        .first()
+        .map_or(String::new(), describe_period);
     let more = format!("more than every {first} (interval)");
     let of_all = ["a preemption (interval)", "of its time"];
     let mut columns = vec!["preempted every", "a second"];
@@ -129,7 +132,7 @@ pub(super) fn table(findings: &Findings) -> Grid {
 
 fn row(findings: &Findings, period: &PeriodFinding, is_service: bool) -> Vec<Entry> {
     let mut row: Vec<Entry> = vec![
-        of(period).into(),
+        describe_period(period).into(),
         rounded(period.preemptions_per_second).into(),
     ];
     let Some(found) = period.headline(findings) else {

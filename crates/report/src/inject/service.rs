@@ -213,7 +213,7 @@ fn row(record: &Injection, group: &Group) -> Vec<String> {
 }
 
 fn arm_cell(group: &Group, arm: Arm) -> String {
-    let (cpu, work) = group.of(arm).fold((0, 0), |(cpu, work), phase| {
+    let (cpu, work) = group.phases(arm).fold((0, 0), |(cpu, work), phase| {
         (cpu + phase.cpu_ns.0, work + phase.work)
     });
     if work == 0 {

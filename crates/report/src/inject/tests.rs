@@ -69,7 +69,7 @@ fn what_was_not_measured_is_reported_with_its_reason() {
     let found = reported(&record);
     assert!(
         found.starts_with(
-            "What a preemption costs gzip is not known: found 1 usable repetition, need at least 5"
+            "What a preemption costs gzip is not known: only 1 usable repetition of the 5 needed"
         ),
         "{found}"
     );
@@ -308,7 +308,7 @@ fn what_a_service_may_not_pay_is_not_called_a_cost() {
         "Nothing was touched at any preemption of server, and found what cold caches cost"
     ));
     record.groups.truncate(3);
-    assert!(reported(&record).starts_with("What a preemption costs server is not known: found"));
+    assert!(reported(&record).starts_with("What a preemption costs server is not known: "));
 }
 
 #[test]

@@ -18,10 +18,10 @@ const ONE_SWITCH: f64 = 1.02;
 
 /// The answer to the user's question in a few sentences.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
-    super::shared_cache::in_words(findings)
+    super::shared_cache::describe_sharing(findings)
         .into_iter()
         .for_each(|words| page.paragraph(&words));
-    let reload = super::reload::in_words(findings);
+    let reload = super::reload::describe_reload(findings);
     if reload.is_none()
         || headline(&findings.results).is_some_and(|(finding, _)| finding.case.away.is_none())
     {

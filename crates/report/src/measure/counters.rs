@@ -85,7 +85,7 @@ fn reason(test: &SelfTest) -> Option<String> {
             expected_high,
             found,
         } => Some(format!(
-            "not used: found {found}, need {expected_low} to {expected_high} from {}",
+            "not used: it counted {found}, expected {expected_low} to {expected_high} from {}",
             test.known_answer
         )),
     }

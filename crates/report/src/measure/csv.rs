@@ -8,7 +8,7 @@ type Quantity = (&'static str, fn(&CaseFinding) -> Option<&Estimate>);
 
 const OUTCOME: [Column<CaseFinding>; 2] = [
     ("status", |f| f.verdict.name().to_owned()),
-    ("why", |f| f.verdict.why().unwrap_or_default().to_owned()),
+    ("why", |f| f.verdict.reason().unwrap_or_default().to_owned()),
 ];
 
 const QUANTITIES: [Quantity; 15] = [

@@ -348,7 +348,7 @@ fn add_self_tests(page: &mut Page, record: &MeasureRecord) {
                 expected_high,
                 found,
             } => Entry::new(
-                format!("refused: found {found}, need {expected_low} to {expected_high}"),
+                format!("refused: it counted {found}, expected {expected_low} to {expected_high}"),
                 Tone::Bad,
             ),
         };

@@ -9,7 +9,7 @@ use crate::quantity::number;
 const REASONS: usize = 2;
 
 /// `None` if no earlier records were named.
-pub(super) fn in_words(header: &Header, findings: &Findings) -> Option<String> {
+pub(super) fn describe_earlier(header: &Header, findings: &Findings) -> Option<String> {
     let earlier = header.earlier.as_ref()?;
     let costs: Vec<(&CaseFinding, &BetweenRuns)> = findings
         .results

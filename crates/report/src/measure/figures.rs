@@ -119,7 +119,7 @@ pub(super) fn ladder(class: &str, rows: &[(&CaseFinding, String)]) -> Option<Fig
             Series::new(Look::Dots, "without a runtime", points(false)).coloured(1),
         ])
         .caption("Each with its interval, cheapest first.")
-        .without_numbers()
+        .hide_numbers()
         .figure()
 }
 
@@ -193,7 +193,7 @@ pub(super) fn pairs(
     .caption(
         "From the CPU of the row to that of the column; on the diagonal both tasks share a CPU.",
     )
-    .without_numbers();
+    .hide_numbers();
     if cpus.len() > MOST_CPUS {
         None
     } else {
@@ -319,6 +319,6 @@ pub(super) fn warm_up(runs: &[(String, &RuntimeRun)]) -> Option<Figure> {
     Chart::new("warm-up", "Hand-offs while their runtimes warm up", x, y)
         .with(curves)
         .caption("Each window of one run of each, from when its program was ready; none of them is in a cost.")
-        .without_numbers()
+        .hide_numbers()
         .figure()
 }

@@ -41,7 +41,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
     add_answer(page, record, findings);
     page.gap();
     page.prose(&screen::machine(&record.header, findings));
-    earlier::in_words(&record.header, findings)
+    earlier::describe_earlier(&record.header, findings)
         .into_iter()
         .for_each(|words| page.prose(&words));
     add_tables(page, findings);
@@ -52,7 +52,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
 }
 
 pub(super) fn add_answer(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
-    page.paragraph(&answer::in_words(record, findings));
+    page.paragraph(&answer::describe_answer(record, findings));
 }
 
 /// The ladder in its two classes, what data cost, and what was not measured.

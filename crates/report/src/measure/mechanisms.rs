@@ -149,7 +149,7 @@ fn tail(tail: &Tail) -> String {
     if !quantiles.iter().all(|ns| ns.is_finite()) {
         return NO_NUMBER.to_owned();
     }
-    let scale = Scale::of(tail.p50);
+    let scale = Scale::choose(tail.p50);
     let digits = quantiles.map(|ns| scale.own_digits(ns));
     format!("{} {}", digits.join("/"), scale.unit)
 }

@@ -76,7 +76,7 @@ fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings, points: &[P
     }
     if page.has_figures() {
         page.prose(&screen::machine(&record.header, findings));
-        earlier::in_words(&record.header, findings)
+        earlier::describe_earlier(&record.header, findings)
             .into_iter()
             .for_each(|words| page.prose(&words));
         curves::add_first_figure(page, record, findings);
@@ -84,7 +84,7 @@ fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings, points: &[P
     }
     machine::add(page, &record.header, findings);
     if !page.has_figures() {
-        earlier::in_words(&record.header, findings)
+        earlier::describe_earlier(&record.header, findings)
             .into_iter()
             .for_each(|words| page.prose(&words));
     }

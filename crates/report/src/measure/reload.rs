@@ -176,7 +176,7 @@ fn row(
 }
 
 /// A sentence on the largest of them.
-pub(super) fn in_words(findings: &Findings) -> Option<String> {
+pub(super) fn describe_reload(findings: &Findings) -> Option<String> {
     let largest = members(findings)
         .into_iter()
         .filter(|finding| has_numbers(finding) && finding.total_ns.is_some())

@@ -26,7 +26,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
     answer::add(page, findings);
     page.gap();
     page.prose(&machine(&record.header, findings));
-    earlier::in_words(&record.header, findings)
+    earlier::describe_earlier(&record.header, findings)
         .into_iter()
         .for_each(|words| page.prose(&words));
     let is_missing = |result: &CaseFinding| matches!(result.verdict, Verdict::NotMeasured { .. });
@@ -38,7 +38,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
         shared_cache::add_short(page, findings);
         sizes::add(page, findings, MOST_LINES.saturating_sub(OF_NOTES));
     }
-    let notes = remarks::all(&record.header, findings);
+    let notes = remarks::list_remarks(&record.header, findings);
     page.gap();
     page.prose(&remarks::fitness(findings, notes.is_empty()));
     page.items_up_to(MOST_LINES, &notes[..notes.len().min(MOST_NOTES)]);
@@ -69,7 +69,7 @@ pub(super) fn machine(header: &Header, findings: &Findings) -> String {
 
 /// What to know, worst first.
 pub(super) fn notes(header: &Header, findings: &Findings) -> Vec<String> {
-    remarks::all(header, findings)
+    remarks::list_remarks(header, findings)
 }
 
 /// How fit the machine was.

@@ -12,7 +12,7 @@ use crate::page::Page;
 use crate::quantity::{centre, number, time, with_bound, with_interval};
 
 /// The sentences that come first: which loses more, at which sizes; and by how much if it is most.
-pub(super) fn in_words(findings: &Findings) -> Option<String> {
+pub(super) fn describe_sharing(findings: &Findings) -> Option<String> {
     let all = &findings.shared_cache;
     if all.is_empty() {
         return None;

@@ -46,7 +46,7 @@ fn answer(observation: &Observation, findings: &Findings) -> String {
         text += " No request was counted meanwhile: what each cost is not known.";
     }
     if let Some(no_advice) = &findings.no_advice {
-        text += &format!(" {}", no_advice_sentence(no_advice));
+        text += &format!(" {}", missing_advice_sentence(no_advice));
     }
     // Of what costs too little to matter that was said already.
     let advice = findings
@@ -123,7 +123,7 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
                 range_words(both),
                 cpu_share(cpus, observation),
                 share(Some(direct.likely.unwrap_or(direct.high))),
-                of_caches(indirect),
+                describe_caches(indirect),
                 known_by(findings, observation)
             )
         }
@@ -190,7 +190,7 @@ fn is_plain_word(word: &str) -> bool {
 }
 
 /// `2.2 % cold caches`, `0.4 to 2.2 % cold caches`, `at most 2.2 % cold caches` or `1.2 % or more cold caches`.
-fn of_caches(indirect: Range) -> String {
+fn describe_caches(indirect: Range) -> String {
     let much = match indirect.likely {
         Some(likely) => share(Some(likely)),
         None if indirect.is_bounded() && indirect.low <= LITTLE * indirect.high => {
@@ -392,7 +392,7 @@ fn advised(advice: &Advice) -> String {
     format!("Try: {}. {wins}", change_sentence(&advice.change))
 }
 
-fn no_advice_sentence(why: &NoAdvice) -> String {
+fn missing_advice_sentence(why: &NoAdvice) -> String {
     match why {
         NoAdvice::NoFreeCpu { observed, other } => format!(
             "No advice: {} takes the CPU from {}, and no CPU is free for either.",

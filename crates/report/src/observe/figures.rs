@@ -72,17 +72,21 @@ fn costs(all: &[Payer<'_>]) -> Option<Figure> {
             Some(Point::new(
                 row as f64,
                 part.cost.likely?,
-                in_words(part.cost),
+                describe_cost(part.cost),
             ))
         });
         Series::new(Look::Bars, name(of), points)
     });
     let ranges = payers.iter().enumerate().map(|(row, payer)| {
         let cost = payer.cost;
-        let point = Point::new(row as f64, cost.likely.unwrap_or(f64::NAN), in_words(cost));
+        let point = Point::new(
+            row as f64,
+            cost.likely.unwrap_or(f64::NAN),
+            describe_cost(cost),
+        );
         match cost.high {
             Some(high) => point.between(cost.low, high),
-            None => point.at_least(cost.low, BEYOND * farthest),
+            None => point.open_above(cost.low, BEYOND * farthest),
         }
     });
     let mut caption =
@@ -129,13 +133,13 @@ fn parts(payers: &[Payer<'_>]) -> Vec<Of> {
 
 fn name(of: Of) -> &'static str {
     match of {
-        Of::Cause(why) => why.in_words(),
+        Of::Cause(why) => why.describe(),
         Of::AnyCause => "directly, whatever the cause",
         Of::Reloading => "cold caches",
     }
 }
 
-fn in_words(cost: Bounds) -> String {
+fn describe_cost(cost: Bounds) -> String {
     format!("{} ({}) a second", centre(cost), range(cost))
 }
 

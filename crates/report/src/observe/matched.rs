@@ -134,7 +134,7 @@ fn found(check: &Check) -> String {
     if check.name == CheckName::RandomLabels {
         return format!(", {} of 20 intervals do not hold 0", found.estimate);
     }
-    format!(", {}", of_times(found))
+    format!(", {}", format_times(found))
 }
 
 fn cells(label: String, effect: &Effect) -> Vec<Entry> {
@@ -145,7 +145,7 @@ fn cells(label: String, effect: &Effect) -> Vec<Entry> {
         share(Some(matched)).into(),
         time(effect.user_ns).into(),
         time(effect.kernel_ns).into(),
-        of_times(effect.ns).into(),
+        format_times(effect.ns).into(),
     ]
 }
 
@@ -160,7 +160,7 @@ fn range(from_ns: u32, to_ns: Option<u32>) -> String {
 }
 
 /// `0.82 us (0.79 to 0.86 us)`.
-fn of_times(ns: Interval) -> String {
+fn format_times(ns: Interval) -> String {
     format!(
         "{} ({} to {})",
         time(ns.estimate),

@@ -27,7 +27,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings, most: usize) {
         .neighbours
         .iter()
         .any(|neighbour| neighbour.woke > 0);
-    let grid = Grid::with_one_line_a_row(2)
+    let grid = Grid::single_line_rows(2)
         .left(["", "observed"])
         .right(["waited", "of waits", "ran", "times", "preempted it"])
         .right(has_wakers.then_some("woke it"))
@@ -54,7 +54,7 @@ fn rows(findings: &Findings) -> Vec<Row<'_>> {
         row.kept_waiting = Some(found);
         (row.observed, row.other) = (
             observed(&found.observed, found.is_kernel),
-            other(&found.behind, found.is_own),
+            describe_other(&found.behind, found.is_own),
         );
     }
     for found in &findings.neighbours {
@@ -63,7 +63,7 @@ fn rows(findings: &Findings) -> Vec<Row<'_>> {
         } else {
             Behind::Process(found.other.clone())
         };
-        let text = other(&behind, found.is_own);
+        let text = describe_other(&behind, found.is_own);
         let row = rows.entry((&found.observed, behind)).or_default();
         row.neighbour = Some(found);
         (row.observed, row.other) = (observed(&found.observed, found.is_kernel), text);
@@ -121,7 +121,7 @@ pub(super) fn observed(observed: &str, is_kernel: bool) -> String {
     }
 }
 
-fn other(behind: &Behind, is_own: bool) -> String {
+fn describe_other(behind: &Behind, is_own: bool) -> String {
     let text = text(behind);
     if is_own {
         format!("{text} (observed itself)")

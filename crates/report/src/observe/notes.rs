@@ -74,10 +74,10 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
             time(ns)
         )
     }));
-    notes.extend(observation.stacks.as_ref().map(of_stacks));
+    notes.extend(observation.stacks.as_ref().map(describe_stacks));
     if is_all {
         notes.extend(caches::notes(observation));
-        notes.extend(of_the_kernel(observation));
+        notes.extend(describe_kernel(observation));
     }
     if let Some(own) = findings.own_share {
         let each = findings
@@ -159,7 +159,7 @@ fn speculation_note(observation: &Observation) -> Option<String> {
     })
 }
 
-fn of_stacks(stacks: &SampledStacks) -> String {
+fn describe_stacks(stacks: &SampledStacks) -> String {
     let lost = match stacks.lost_switches {
         0 => String::new(),
         lost => format!("; there was no room for those of {}", count(lost)),
@@ -222,7 +222,7 @@ fn interrupts_note(findings: &Findings) -> Option<String> {
 }
 
 /// Who may take the CPU from a task inside the kernel, and when; and what else its scheduler brings.
-fn of_the_kernel(observation: &Observation) -> Vec<String> {
+fn describe_kernel(observation: &Observation) -> Vec<String> {
     let host = &observation.host;
     let mut notes = Vec::new();
     let models = host

@@ -151,7 +151,7 @@ fn grid(rows: &[ProcessFinding], label: fn(&ProcessFinding) -> String, most: usi
             .map(Entry::from)
             .collect()
     };
-    Grid::with_one_line_a_row(1)
+    Grid::single_line_rows(1)
         .left([""])
         .right(columns.clone().map(|(head, _)| *head))
         .with_rows(rows.iter().map(row))
@@ -267,7 +267,7 @@ fn add_causes(page: &mut Page, findings: &Findings, most: usize) {
             findings.causes.len(),
         ),
     );
-    let grid = Grid::with_one_line_a_row(1)
+    let grid = Grid::single_line_rows(1)
         .left([""])
         .right(["switches", "share", "off CPU", "wait for CPU"])
         .left(["mostly"])
@@ -302,7 +302,7 @@ pub(in crate::observe) fn reason(why: Why, entry: &KernelEntry) -> String {
         KernelEntry::Kernel => "in the kernel".to_owned(),
         KernelEntry::Other => "elsewhere".to_owned(),
     };
-    let what = why.in_words();
+    let what = why.describe();
     match (why, entry) {
         // Nothing but an interrupt lets a task wait outside of a system call or a fault: on its way out it did what was left to do.
         (Why::Blocked, KernelEntry::Interrupt) => format!("{what} on its way back to its own code"),
@@ -324,7 +324,7 @@ fn add_latencies(page: &mut Page, findings: &Findings) {
         return;
     }
     page.heading("For how long", "each time; upper bounds of histogram bins");
-    let mut grid = Grid::with_one_line_a_row(1)
+    let mut grid = Grid::single_line_rows(1)
         .left([""])
         .right(["times", "p50", "p99", "max"]);
     for (label, latency) in rows {

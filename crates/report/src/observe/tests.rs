@@ -640,7 +640,7 @@ fn every_cause_has_words() {
         Entry::Futex(FutexWait::Lock),
         Entry::Futex(FutexWait::Timed),
     ];
-    for why in Why::all() {
+    for why in Why::variants() {
         for entry in &entries {
             let words = super::tables::reason(why, entry);
             assert!(!words.is_empty() && words.is_ascii(), "{words}");

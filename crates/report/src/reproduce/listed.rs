@@ -28,7 +28,7 @@ struct Report {
 
 impl Listed {
     /// A paper of this run.
-    pub fn of(reproduction: &Reproduction<'_>) -> Listed {
+    pub fn new(reproduction: &Reproduction<'_>) -> Listed {
         let named = |exhibit: &switchcost_reproduce::Exhibit| Named {
             name: exhibit.name.clone(),
             title: exhibit.title.clone(),

@@ -217,7 +217,7 @@ fn a_quick_run_prints_no_verdict() {
         }
     }
     let listed = Listed::read(&render(&[reproduction], Format::Json, Style::default()));
-    assert_eq!(listed, Some(Listed::of(&reproduction)));
+    assert_eq!(listed, Some(Listed::new(&reproduction)));
     assert_eq!(Listed::read("{}"), None);
 }
 

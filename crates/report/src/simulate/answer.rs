@@ -103,8 +103,8 @@ fn too_few(head: &Simulation, design: &DesignFinding) -> Option<(String, String)
         return None;
     }
     let text = format!(
-        "Too few switches for an interval: found {} turns, need {FEWEST_SEGMENTS}. The numbers below are of these turns alone. Trace for \
-         longer, or have shorter turns of the same trace:",
+        "Too few switches for an interval: {} time slices, {FEWEST_SEGMENTS} are needed. The numbers below are of these alone. \
+         Trace for longer, or have shorter time slices of the same trace:",
         count(segments)
     );
     let source = head.trace.source.as_str();

@@ -46,7 +46,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
          process first asks for what others have loaded, in no other number; overhead: excess cycles (shared less private, \
          no cut-off) over all cycles; flushed: each switch empties everything; reload bound: every line once",
     );
-    if let Some(words) = time_note(findings.designs.iter().map(as_if_in_order)) {
+    if let Some(words) = time_note(findings.designs.iter().map(scale_to_order)) {
         page.prose(words);
     }
 }
@@ -84,7 +84,7 @@ fn row(design: &DesignFinding) -> Vec<Entry> {
 }
 
 /// The time of a cycle, if nothing else says what reloads take in time.
-pub(super) fn as_if_in_order(design: &DesignFinding) -> Option<[f64; 2]> {
+pub(super) fn scale_to_order(design: &DesignFinding) -> Option<[f64; 2]> {
     design.cycle_ns.filter(|_| design.time_lost.is_none())
 }
 

@@ -305,7 +305,7 @@ fn evictions(design: &DesignFinding, table: &EvictionTable, number: usize) -> Op
     )
     .cells(rows.collect(), false)
     .caption("Simulated lines driven out of the shared hierarchy, by program.")
-    .without_numbers()
+    .hide_numbers()
     .figure()
 }
 
@@ -349,7 +349,7 @@ fn code(design: &DesignFinding, number: usize) -> Option<Figure> {
         .across()
         .with([Series::new(Look::Bars, "excess", points)])
         .caption("Simulated excess cycles by place in the code. Below 0: another process had brought the lines in.")
-        .numbers(programs::with_place_columns(Grid::new(2)).with_rows(design.code.iter().map(programs::place)))
+        .numbers(programs::add_place_columns(Grid::new(2)).with_rows(design.code.iter().map(programs::place)))
         .figure()
 }
 
@@ -408,5 +408,5 @@ fn quanta(orders: &[OrderFinding], height: Height, y: Axis, name: &str) -> Chart
     });
     Chart::new(name, "", Axis::new(Scale::Log, "quantum, instructions"), y)
         .with(series)
-        .without_numbers()
+        .hide_numbers()
 }

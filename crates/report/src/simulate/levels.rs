@@ -65,7 +65,7 @@ impl<'a> Levels<'a> {
                 names.push(&level.level);
             }
         }
-        let grid = Grid::with_one_line_a_row(keys.len())
+        let grid = Grid::single_line_rows(keys.len())
             .left(keys.iter().copied())
             .right(names.iter().copied());
         Levels { names, grid }

@@ -10,7 +10,7 @@ use crate::quantity::{count, number, rounded, share};
 
 /// What to know about the numbers.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
-    let mut notes = all_notes(findings);
+    let mut notes = list_notes(findings);
     if findings.designs.len() > DETAILED {
         let all = findings.designs.len();
         notes.push(format!(
@@ -26,7 +26,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 }
 
 /// Flags, what has no interval and why, and where short segments bend a curve.
-fn all_notes(findings: &Findings) -> Vec<String> {
+fn list_notes(findings: &Findings) -> Vec<String> {
     let mut notes = record_notes(findings);
     notes.extend(notes_by_design(findings, |design| flags(design, |_| true)));
     notes.extend(notes_by_design(findings, missing_intervals));
@@ -40,7 +40,7 @@ fn all_notes(findings: &Findings) -> Vec<String> {
 }
 
 /// What changes how a cost is to be read: what the first lines and the table of costs do not say themselves.
-pub(super) fn in_short(findings: &Findings) -> Vec<String> {
+pub(super) fn short_notes(findings: &Findings) -> Vec<String> {
     let mut notes = record_notes(findings);
     notes.extend(notes_by_design(findings, |design| {
         // The answer and the table of costs say it themselves.

@@ -71,8 +71,8 @@ fn add_lost_to(page: &mut Page, design: &DesignFinding) {
     else {
         return;
     };
-    let all = lost.all();
-    let mut grid = Grid::with_one_line_a_row(1).left(["lines"]).right([
+    let all = lost.total();
+    let mut grid = Grid::single_line_rows(1).left(["lines"]).right([
         "cycles lost",
         "to other processes",
         "to the kernel",
@@ -85,7 +85,7 @@ fn add_lost_to(page: &mut Page, design: &DesignFinding) {
         cycles => share(Some(cycles as f64 / all as f64)).into(),
     };
     for (whose, lost) in [("of the programs", programs), ("of the kernel", kernel)] {
-        let mut row: Vec<Entry> = vec![whose.into(), rounded(lost.all() as f64).into()];
+        let mut row: Vec<Entry> = vec![whose.into(), rounded(lost.total() as f64).into()];
         row.extend(
             [
                 lost.processes,
@@ -188,7 +188,7 @@ pub(super) fn add_evictions(
 ) {
     // Two programs may have the same name on paper once it is made harmless.
     let victims = table.programs.iter().map(|name| crate::plain::plain(name));
-    let mut grid = Grid::with_one_line_a_row(1)
+    let mut grid = Grid::single_line_rows(1)
         .left(["evictor \\ victim"])
         .right(victims);
     let all = table.programs.len();
@@ -214,7 +214,7 @@ pub(super) fn add_evictions(
 
 /// What it was whose lines came in for those of others.
 fn add_evictors(page: &mut Page, design: &DesignFinding, level: &str) {
-    let mut grid = Grid::with_one_line_a_row(2)
+    let mut grid = Grid::single_line_rows(2)
         .left(["whose", "", "function or variable"])
         .right(["lines of others", "share"]);
     let row = |evictor: &EvictorFinding| {

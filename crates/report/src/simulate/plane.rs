@@ -20,7 +20,7 @@ impl Number {
         }
     }
 
-    pub(super) fn of(&self, design: &DesignFinding) -> Option<f64> {
+    pub(super) fn value(&self, design: &DesignFinding) -> Option<f64> {
         match self {
             Number::Cpi => cpi(design),
             Number::Mpki(level) => {
@@ -42,7 +42,7 @@ pub(super) struct Plane<'a> {
 }
 
 impl Plane<'_> {
-    pub(super) fn at(&self, row: usize, column: usize) -> Option<&DesignFinding> {
+    pub(super) fn finding(&self, row: usize, column: usize) -> Option<&DesignFinding> {
         self.cells
             .iter()
             .find(|(r, c, _)| (*r, *c) == (row, column))

@@ -73,7 +73,7 @@ fn add_places(
     what: &str,
     places: fn(&DesignFinding) -> &[PlaceFinding],
 ) {
-    let mut grid = with_place_columns(Grid::new(2).left(["design"]));
+    let mut grid = add_place_columns(Grid::new(2).left(["design"]));
     for design in detailed(findings) {
         let row = |found| [vec![design.name.as_str().into()], place(found)].concat();
         places(design)
@@ -88,7 +88,7 @@ fn add_places(
 }
 
 /// The columns of a table of places.
-pub(super) fn with_place_columns(grid: Grid) -> Grid {
+pub(super) fn add_place_columns(grid: Grid) -> Grid {
     grid.left(["program", "place", "line", "after"])
         .right(["excess cycles", "share"])
 }

@@ -143,7 +143,7 @@ fn add(page: &mut Page, sample: &Sample, most_designs: usize) {
 }
 
 fn quantities(design: &SampleFinding) -> Grid {
-    let mut grid = Grid::with_one_line_a_row(1).left([""]).right([
+    let mut grid = Grid::single_line_rows(1).left([""]).right([
         "total",
         "interval",
         "+-",

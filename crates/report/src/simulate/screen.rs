@@ -5,7 +5,7 @@ use switchcost_analysis::simulation::{DesignFinding, Findings};
 use switchcost_design::result::Simulation;
 
 use super::amount::{as_time, ends, perhaps, time_note, with_bound};
-use super::designs::{as_if_in_order, cpi};
+use super::designs::{cpi, scale_to_order};
 use super::{answer, notes, sweep, trace};
 use crate::entry::Entry;
 use crate::grid::Grid;
@@ -31,7 +31,7 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     if !(is_many && sweep::add(page, findings, Some(MOST_LINES))) {
         add_designs(page, findings);
     }
-    let notes = notes::in_short(findings);
+    let notes = notes::short_notes(findings);
     if !notes.is_empty() {
         page.gap();
     }
@@ -54,7 +54,7 @@ fn add_designs(page: &mut Page, findings: &Findings) {
         &format!("cycles{}", interval.unwrap_or_default()),
     );
     let (head, labels) = sweep::labels(findings);
-    let grid = Grid::with_one_line_a_row(1)
+    let grid = Grid::single_line_rows(1)
         .left([head])
         .right(["cycles", "interval", "time", "of all cycles", "CPI"])
         .with_rows(
@@ -69,7 +69,7 @@ fn add_designs(page: &mut Page, findings: &Findings) {
     if more > 0 {
         page.prose(&format!("and {more} more: --details"));
     }
-    if time_note(findings.designs.iter().take(DESIGNS).map(as_if_in_order)).is_some() {
+    if time_note(findings.designs.iter().take(DESIGNS).map(scale_to_order)).is_some() {
         page.prose(
             "time: as if no two misses overlapped; measured reloads took 1/120 of it to all of it",
         );

@@ -113,7 +113,7 @@ fn line_numbers(members: &[(&str, &DesignFinding)]) -> Vec<Number> {
     let differs = |number: &Number| {
         members
             .iter()
-            .any(|(_, design)| number.of(design) != number.of(members[0].1))
+            .any(|(_, design)| number.value(design) != number.value(members[0].1))
     };
     std::iter::once(Number::Cpi)
         .chain(mpki.filter(differs))
@@ -143,7 +143,7 @@ fn add_planes(
             plane
                 .cells
                 .iter()
-                .any(|(_, _, design)| of.of(design).is_some())
+                .any(|(_, _, design)| of.value(design).is_some())
         }) {
             let room = room(page, most_lines).min(most_lines.map_or(usize::MAX, |_| MOST_ROWS));
             if room < plane.rows.values.len().min(MOST_ROWS) {
@@ -202,7 +202,7 @@ fn matrix(plane: &Plane<'_>, of: &Number, most_rows: usize, most_columns: usize)
     let columns = &plane.columns.values[..plane.columns.values.len().min(most_columns)];
     let mut grid = Grid::new(1).right([&plane.rows.field]).right(columns);
     for (row, value) in plane.rows.values.iter().enumerate().take(most_rows) {
-        let cells = (0..columns.len()).map(|column| plane.at(row, column));
+        let cells = (0..columns.len()).map(|column| plane.finding(row, column));
         let cells =
             cells.map(|design| design.map_or_else(Entry::default, |design| cell(of, design)));
         grid.row(std::iter::once(Entry::from(value)).chain(cells).collect());
@@ -211,5 +211,5 @@ fn matrix(plane: &Plane<'_>, of: &Number, most_rows: usize, most_columns: usize)
 }
 
 fn cell(of: &Number, design: &DesignFinding) -> Entry {
-    of.of(design).map(number).unwrap_or_default().into()
+    of.value(design).map(number).unwrap_or_default().into()
 }

@@ -6,4 +6,4 @@ mod pages;
 mod report;
 mod simulate;
 
-use switchcost_report::schema::all as schemas;
+use switchcost_report::schema::schemas;

@@ -56,8 +56,8 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         let found = cost(records, mechanism);
         table.row(vec![
             kind.into(),
-            Cell::of(&found, 3, |(cost, _)| cost.estimate / 1e3),
-            Cell::of(&found, 1, |(_, share)| share * 100.0),
+            Cell::new(&found, 3, |(cost, _)| cost.estimate / 1e3),
+            Cell::new(&found, 1, |(_, share)| share * 100.0),
         ]);
     }
     exhibit.table = table;

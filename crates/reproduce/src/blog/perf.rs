@@ -27,7 +27,7 @@ impl Counts {
         Counts(words.lines().filter_map(count).collect())
     }
 
-    pub(super) fn of(&self, event: &str) -> Result<f64, String> {
+    pub(super) fn count(&self, event: &str) -> Result<f64, String> {
         self.0
             .get(event)
             .copied()
@@ -48,12 +48,12 @@ mod tests {
     fn counts_are_read_and_what_was_not_counted_is_not_there() {
         let counts = Counts::read(WORDS);
         assert_eq!(
-            (counts.of("context-switches"), counts.of("task-clock")),
+            (counts.count("context-switches"), counts.count("task-clock")),
             (Ok(1.0), Ok(0.85))
         );
-        assert_eq!(counts.of("page-faults"), Ok(77.0));
+        assert_eq!(counts.count("page-faults"), Ok(77.0));
         assert_eq!(
-            counts.of("cycles"),
+            counts.count("cycles"),
             Err("perf counted no cycles here".to_owned())
         );
         assert_eq!(

@@ -4,16 +4,16 @@ use super::*;
 #[test]
 fn the_interval_is_that_of_students_t() {
     let values = [10.0, 11.0, 12.0, 13.0, 14.0, 15.0];
-    let (mean, low, high) = of_mean(&values).expect("six values");
+    let (mean, low, high) = mean_interval(&values).expect("six values");
     assert!(
         (low - 10.960_981).abs() < 1e-5 && (high - 14.039_019).abs() < 1e-5,
         "{low} {high}"
     );
     // Of a mean, the jackknife is the same.
     let without: Vec<f64> = values.iter().map(|value| (75.0 - value) / 5.0).collect();
-    let (_, jackknifed, _) = of_batches(mean, &without).expect("six values");
+    let (_, jackknifed, _) = batch_interval(mean, &without).expect("six values");
     assert!((jackknifed - low).abs() < 1e-9, "{jackknifed} {low}");
-    assert_eq!((of_mean(&[1.0]), of_mean(&[])), (None, None));
+    assert_eq!((mean_interval(&[1.0]), mean_interval(&[])), (None, None));
 }
 
 /// scipy.stats.linregress of these five: slope 0.46059, stderr 0.13481; Student's factor with three degrees of freedom is 2.35336.

@@ -12,7 +12,7 @@ use switchcost_units::Bytes;
 use super::steps::{RUNS, SETTINGS, Setting};
 use crate::claims::{Found, Quantities, Term};
 use crate::exhibit::Cell;
-use crate::interval::{of_mean, run_interval};
+use crate::interval::{mean_interval, run_interval};
 use crate::published::{LiRow, li_tables};
 use crate::text::percent;
 use crate::{Exhibit, Records, Table};
@@ -129,7 +129,7 @@ fn blocks(records: &Records, wanted: &[usize]) -> Result<(Vec<Block>, [u64; SIZE
     }
 }
 
-fn of(blocks: &[Block], setting: usize, size: usize) -> Vec<f64> {
+fn select(blocks: &[Block], setting: usize, size: usize) -> Vec<f64> {
     blocks.iter().map(|block| block[setting][size]).collect()
 }
 
@@ -147,7 +147,7 @@ fn over_sizes(of_size: impl Fn(usize) -> f64) -> f64 {
 /// The logarithm of how far runs of a setting vary, relative to their median, over the sizes.
 fn spread(blocks: &[Block], setting: usize) -> f64 {
     over_sizes(|size| {
-        let runs = of(blocks, setting, size);
+        let runs = select(blocks, setting, size);
         let middle = median(&runs);
         (runs.iter().map(|run| (run - middle).abs()).sum::<f64>() / runs.len() as f64 / middle).ln()
     })
@@ -155,7 +155,9 @@ fn spread(blocks: &[Block], setting: usize) -> f64 {
 
 /// By how much the runs of one setting lie above those of another, as a share, over the sizes.
 fn shift(blocks: &[Block], before: usize, after: usize) -> f64 {
-    over_sizes(|size| median(&of(blocks, after, size)) / median(&of(blocks, before, size)) - 1.0)
+    over_sizes(|size| {
+        median(&select(blocks, after, size)) / median(&select(blocks, before, size)) - 1.0
+    })
 }
 
 fn finite(value: f64) -> Option<f64> {
@@ -317,7 +319,7 @@ fn found_cells(
         Ok(found) => found,
         Err(why) => return vec![Cell::Missing { why: why.clone() }; 5],
     };
-    let interval = of_mean(&of(blocks, setting, size));
+    let interval = mean_interval(&select(blocks, setting, size));
     let of = |of: fn((f64, f64, f64)) -> f64| {
         Cell::or_missing(interval.map(of), 2, "one run has no interval")
     };

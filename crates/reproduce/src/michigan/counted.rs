@@ -50,7 +50,7 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
                         |c: &CounterFinding| c.baseline,
                         |c: &CounterFinding| c.switching,
                     ]
-                    .map(|of| Cell::of(&found, 2, of)),
+                    .map(|of| Cell::new(&found, 2, of)),
                 );
             }
             table.row(row);

@@ -6,7 +6,7 @@ use switchcost_units::Bytes;
 use crate::arm::{ARMS, Arm};
 use crate::claims::{Found, Quantities, Term, ranged};
 use crate::exhibit::Cell;
-use crate::interval::{of_mean, slope_interval};
+use crate::interval::{mean_interval, slope_interval};
 use crate::text::number;
 use crate::{Axis, Chart, Effort, Exhibit, Records, Series, Step, Style, Table};
 
@@ -195,7 +195,7 @@ fn mean_gap(records: &Records, place: MissCounter) -> Result<f64, String> {
 /// The mean over the sizes, with Student's interval over them.
 fn over_sizes(name: &str, points: &[(u64, f64)]) -> Result<Term, String> {
     let values: Vec<f64> = points.iter().map(|(_, value)| *value).collect();
-    let (mean, low, high) = of_mean(&values).ok_or("too few sizes for an interval")?;
+    let (mean, low, high) = mean_interval(&values).ok_or("too few sizes for an interval")?;
     Ok(Term::new(name, mean, low, high))
 }
 
@@ -513,7 +513,7 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
         for kib in sizes(records) {
             let found = at(kib);
             let why = found.as_ref().err().map_or("", String::as_str);
-            let of = |of: fn(&[f64; 2]) -> f64, decimals| Cell::of(&found, decimals, of);
+            let of = |of: fn(&[f64; 2]) -> f64, decimals| Cell::new(&found, decimals, of);
             let misses = gap(
                 records,
                 MissCounter {
@@ -603,7 +603,7 @@ fn row(
                 arm,
                 kib,
             );
-            Cell::of(&found, 2, |misses| *misses)
+            Cell::new(&found, 2, |misses| *misses)
         }));
     }
     row

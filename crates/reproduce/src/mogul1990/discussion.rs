@@ -25,9 +25,9 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         table.row(vec![
             format!("caches, {}", set.published).into(),
             Cell::number(there, 1),
-            Cell::of(&here, 1, |term| term.value),
-            Cell::of(&here, 1, |term| term.low),
-            Cell::of(&here, 1, |term| term.high),
+            Cell::new(&here, 1, |term| term.value),
+            Cell::new(&here, 1, |term| term.low),
+            Cell::new(&here, 1, |term| term.high),
         ]);
     }
     for (what, us) in KERNEL_US {

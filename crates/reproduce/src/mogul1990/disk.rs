@@ -97,7 +97,7 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
 }
 
 /// The private CPI over the first tenth of the curve, after page faults over after the scheduler, with either disk.
-pub(super) fn after_faults(records: &Records) -> Outcome {
+pub(super) fn fault_outcome(records: &Records) -> Outcome {
     let ratio = |disk: usize| {
         let (_, design) = found(records, disk)?;
         let early =

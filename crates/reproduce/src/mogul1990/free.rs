@@ -152,7 +152,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
                             .and_then(|found| found.average_cost_cycles.estimate)
                             .ok_or_else(|| "the record has no cost".to_owned())
                     });
-                Cell::of(&cost, 0, |cycles| *cycles)
+                Cell::new(&cost, 0, |cycles| *cycles)
             };
             let first = [set.published.into(), setting.into(), turns.words().into()];
             table.row(first.into_iter().chain(DESIGNS.map(cost)).collect());

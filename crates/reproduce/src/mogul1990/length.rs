@@ -3,7 +3,7 @@
 use super::sample::{Sample, costs_of};
 use super::{SETS, Set, trials};
 use crate::exhibit::Cell;
-use crate::interval::{Interval, of_mean};
+use crate::interval::{Interval, mean_interval};
 use crate::{Exhibit, Records, Table};
 
 /// Parts of a trace, of as many batches of segments each.
@@ -38,7 +38,7 @@ fn lengths_by_part(records: &Records, set: &Set) -> Result<ByPart, String> {
     let parts = (length >= 2).then(|| {
         batches
             .chunks_exact(length)
-            .map(of_mean)
+            .map(mean_interval)
             .collect::<Option<Vec<Interval>>>()
     });
     let mut parts = parts.flatten().ok_or("the trial is too short for parts")?;
@@ -127,7 +127,7 @@ mod tests {
     fn a_batch_is_reported_by_what_is_missing_without_it() {
         let own = [1.0, 2.0, 6.0];
         let without_one = own.map(|one| (9.0 - one) / 2.0).to_vec();
-        let found = batches(&Sample::of_batches(3.0, without_one));
+        let found = batches(&Sample::from_batches(3.0, without_one));
         assert!(
             found
                 .iter()

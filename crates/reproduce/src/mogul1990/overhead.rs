@@ -62,7 +62,7 @@ fn exhibit(records: &Records, name: &str, title: &str, moves: [Move; 2]) -> Exhi
             series.push(Series::new(
                 format!("{label}, trials"),
                 Style::Trials,
-                of_trials(records, number, [from, to]),
+                pair_trials(records, number, [from, to]),
             ));
             let cell = |share: &Result<f64, String>| match share {
                 Ok(share) => Cell::number(share * 100.0, 2),
@@ -92,7 +92,7 @@ fn exhibit(records: &Records, name: &str, title: &str, moves: [Move; 2]) -> Exhi
 }
 
 /// The overhead of each trial on both designs.
-fn of_trials(records: &Records, set: usize, designs: [&str; 2]) -> Vec<(f64, f64)> {
+fn pair_trials(records: &Records, set: usize, designs: [&str; 2]) -> Vec<(f64, f64)> {
     let mut points = Vec::new();
     for (place, design) in designs.into_iter().enumerate() {
         for found in design_of_trials(records, set, design).unwrap_or_default() {

@@ -31,7 +31,7 @@ fn involuntary(trial: &Trial<'_>) -> u64 {
     trial.head.trace.involuntary_switches
 }
 
-fn others(trial: &Trial<'_>) -> u64 {
+fn other_switches(trial: &Trial<'_>) -> u64 {
     trial.switches() - involuntary(trial)
 }
 
@@ -462,7 +462,7 @@ pub(crate) fn quantities() -> Quantities {
 fn design_quantities() -> Quantities {
     vec![
         ("compute-bound-is-involuntary", |r| {
-            share(r, COMPUTE, others)
+            share(r, COMPUTE, other_switches)
         }),
         ("client-server-is-voluntary", |r| {
             share(r, CLIENT, involuntary)
@@ -663,7 +663,7 @@ fn magnitudes() -> Quantities {
             )
         }),
         ("page-faults-raise-cpi", cost_after_faults),
-        ("disk-faults-raise-cpi", super::disk::after_faults),
+        ("disk-faults-raise-cpi", super::disk::fault_outcome),
         ("not-by-single-programs", super::single::saved_otherwise),
         (
             "larger-caches-for-switching",

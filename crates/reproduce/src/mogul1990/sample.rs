@@ -9,7 +9,7 @@ use switchcost_analysis::simulation::{Cost, DesignFinding, Group, GroupFinding, 
 use super::{SETS, Trial, trials};
 use crate::Records;
 use crate::claims::{Found, NONE_REACHES, Term, exact};
-use crate::interval::{error_of_batches, group_interval, of_batches};
+use crate::interval::{batch_interval, error_of_batches, group_interval};
 use crate::text::number;
 
 pub(super) const TIMESHARING: usize = 0;
@@ -41,7 +41,7 @@ impl Sample {
     }
 
     #[cfg(test)]
-    pub(super) fn of_batches(value: f64, without_one: Vec<f64>) -> Sample {
+    pub(super) fn from_batches(value: f64, without_one: Vec<f64>) -> Sample {
         Sample {
             trial: 1,
             value,
@@ -156,7 +156,7 @@ pub(super) fn geometric(name: impl Into<String>, samples: &[Sample]) -> Result<T
             let alone = one.value.ln();
             Some((alone, alone, alone))
         }
-        [one] => of_batches(
+        [one] => batch_interval(
             one.value.ln(),
             &logarithms(&mut one.without_one.iter().copied()),
         ),

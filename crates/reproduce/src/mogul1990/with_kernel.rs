@@ -280,6 +280,6 @@ fn threads_share(design: &DesignFinding) -> Option<f64> {
 /// Of all cycles that are lost: those in lines of the kernel, in percent.
 fn kernels_share(design: &DesignFinding) -> Option<f64> {
     let lost = design.lost_to?;
-    let (programs, kernel) = (lost.programs.all() as f64, lost.kernel.all() as f64);
+    let (programs, kernel) = (lost.programs.total() as f64, lost.kernel.total() as f64);
     (programs + kernel > 0.0).then(|| 100.0 * kernel / (programs + kernel))
 }

@@ -114,7 +114,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     for (place, penalty) in PENALTIES.iter().enumerate() {
         let mut row = vec![Cell::number(f64::from(*penalty), 0)];
         row.extend(settings().map(|(kib, kind)| {
-            Cell::of(&kernels_part(records, kib, kind, place), 0, |part| *part)
+            Cell::new(&kernels_part(records, kib, kind, place), 0, |part| *part)
         }));
         table.row(row);
     }

@@ -5,7 +5,7 @@ use switchcost_units::Bytes;
 use super::{MACHINES, Machine};
 use crate::claims::{Found, Quantities, Term};
 use crate::exhibit::Cell;
-use crate::interval::of_mean;
+use crate::interval::mean_interval;
 use crate::{Effort, Exhibit, Records, Site, Step, Table};
 
 /// What a request touches in all, in KiB, however many processes it goes through.
@@ -87,8 +87,9 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     ]);
     for machine in &MACHINES {
         for kib in TOTALS_KIB {
-            let of =
-                |found: Result<f64, String>, decimals| Cell::of(&found, decimals, |number| *number);
+            let of = |found: Result<f64, String>, decimals| {
+                Cell::new(&found, decimals, |number| *number)
+            };
             table.row(vec![
                 machine.name.into(),
                 Bytes::kib(kib).to_string().into(),
@@ -121,7 +122,7 @@ fn relative(records: &Records) -> Result<Found, String> {
             .iter()
             .map(of)
             .collect::<Result<Vec<f64>, String>>()?;
-        let (mean, low, high) = of_mean(&logarithms).ok_or("one size has no interval")?;
+        let (mean, low, high) = mean_interval(&logarithms).ok_or("one size has no interval")?;
         Ok(Term::new(machine.name, mean.exp(), low.exp(), high.exp()))
     };
     Ok(Found::new(

@@ -53,8 +53,8 @@ fn a_file_that_is_cut_is_no_record() {
     }
     assert_eq!(
         error_of(&whole[..whole.len() - 1]),
-        "FILE is no record of a simulation (it does not end as a Parquet file does: it is cut off), need a file \
-         written by switchcost simulate"
+        "FILE is no record of a simulation (it does not end as a Parquet file does: it is cut off); name a file written by \
+         switchcost simulate"
     );
 }
 
@@ -64,20 +64,20 @@ fn says_what_is_wrong() {
     bytes[1000] ^= 1;
     assert_eq!(
         error_of(&bytes),
-        "FILE is damaged at some byte (the checksum of the file is another), need the file as switchcost wrote it; \
-         take a copy that is whole, or simulate again from the trace"
+        "FILE is damaged at some byte (the checksum of the file is another); take a copy that is whole, or simulate again from \
+         the trace"
     );
     assert_eq!(
         error_of(b""),
-        "FILE is no record of a simulation (it has 0 bytes), need a file written by switchcost simulate"
+        "FILE is no record of a simulation (it has 0 bytes); name a file written by switchcost simulate"
     );
     let mut bytes = whole();
     let length = bytes.len();
     bytes[length - 8..length - 4].copy_from_slice(&u32::MAX.to_le_bytes());
     assert_eq!(
         error_of(&bytes),
-        "FILE is no record of a simulation (it says that its footer has 4294967295 bytes), need a file written by \
-         switchcost simulate"
+        "FILE is no record of a simulation (it says that its footer has 4294967295 bytes); name a file written by switchcost \
+         simulate"
     );
 }
 
@@ -89,7 +89,7 @@ fn what_is_no_file_cannot_be_read() {
     assert_eq!(
         error,
         format!(
-            "{} cannot be read (No such file or directory (os error 2)), need a file written by switchcost simulate",
+            "cannot read {}: No such file or directory (os error 2); name a file written by switchcost simulate",
             path.display()
         )
     );

@@ -84,8 +84,8 @@ fn other_versions_are_refused_by_name() {
     let error = read_bytes(&whole(&Simulation { schema, ..head() }))
         .expect_err("newer")
         .to_string();
-    let need = " is of format switchcost.record.simulation/2, need switchcost.record.simulation/1; read it with a \
-                version of switchcost that writes that format";
+    let need = " is of format switchcost.record.simulation/2, and this version reads switchcost.record.simulation/1; read it \
+                with a version of switchcost that writes that format";
     assert!(error.ends_with(need), "{error}");
     let other = read_bytes(&whole(&Simulation {
         schema: "else\u{1b}".into(),
@@ -195,8 +195,7 @@ fn refusal(bytes: &[u8]) -> String {
 
 fn damaged_footer(why: &str) -> String {
     format!(
-        " is damaged at its footer ({why}), need the file as switchcost wrote it; take a copy that is whole, or simulate \
-         again from the trace"
+        " is damaged at its footer ({why}); take a copy that is whole, or simulate again from the trace"
     )
 }
 

@@ -20,8 +20,7 @@ fn a_file_is_never_overwritten() {
     std::fs::write(folder.file(), "mine").expect("room");
     let path = folder.file();
     let expected = format!(
-        "found a file at {}, need a name that is free (records are never overwritten); choose another name with \
-         --record or move the file away",
+        "{} already exists, and records are never overwritten; choose another name with --record, or move the file away",
         path.display()
     );
     assert_eq!(
@@ -53,11 +52,11 @@ fn a_folder_that_is_not_there_is_named() {
         .expect("no folder")
         .to_string();
     let start = format!(
-        "{} cannot be created (No such file or directory",
+        "cannot create {}: No such file or directory",
         path.display()
     );
     assert!(error.starts_with(&start), "{error}");
-    let end = "need a folder that exists and may be written; choose another place with --record";
+    let end = "choose another place with --record, in a folder that exists and may be written";
     assert!(error.ends_with(end), "{error}");
 }
 
@@ -79,33 +78,33 @@ fn an_interval_beyond_the_head_is_refused() {
                 design: 2,
                 ..interval
             },
-            "design 2, need one of the 2",
+            "design 2 is not one of the 2",
         ),
         (
             Interval {
                 process: 3,
                 ..interval
             },
-            "process 3, need one of the 3",
+            "process 3 is not one of the 3",
         ),
         (
             Interval {
                 cause: 4,
                 ..interval
             },
-            "cause 4, need one of the 4",
+            "cause 4 is not one of the 4",
         ),
         (
             Interval {
                 end: u32::MAX,
                 ..interval
             },
-            "cause 4294967295, need one of the 4",
+            "cause 4294967295 is not one of the 4",
         ),
     ] {
         let (folder, outcome) = finished(wrong);
         let expected = format!(
-            "found an interval of {what} in the head; this is a bug of switchcost. The record was not kept"
+            "the record was not kept: an interval of {what} in the head; this is a bug of switchcost, report it"
         );
         assert_eq!(outcome.expect_err("beyond the head").to_string(), expected);
         assert_eq!(folder.names(), [""; 0]);

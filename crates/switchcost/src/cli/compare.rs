@@ -97,7 +97,7 @@ pub(super) fn parse_share(text: &str) -> Result<f64, String> {
     share
         .filter(|share| share.is_finite() && *share >= 0.0)
         .map(f64::abs)
-        .ok_or_else(|| "need a percentage of 0% or more, such as 5%".to_owned())
+        .ok_or_else(|| format!("'{text}' is not a percentage of 0% or more; write it as 5%"))
 }
 
 /// Finer than that of one measurement: many comparisons share the error allowed to all of them.
@@ -105,7 +105,9 @@ pub(super) fn parse_confidence(text: &str) -> Result<f64, String> {
     let share = parse_share(text)
         .ok()
         .filter(|share| (0.5..=0.999_999).contains(share));
-    share.ok_or_else(|| "need a percentage from 50% to 99.9999%, such as 90%".to_owned())
+    share.ok_or_else(|| {
+        format!("'{text}' is not a percentage from 50% to 99.9999%; write it as 90%")
+    })
 }
 
 #[cfg(test)]
@@ -127,7 +129,9 @@ mod tests {
         for text in ["5", "-1%", "nan%", "inf%", "1e999%", "%", ""] {
             assert_eq!(
                 parse_share(text),
-                Err("need a percentage of 0% or more, such as 5%".to_owned()),
+                Err(format!(
+                    "'{text}' is not a percentage of 0% or more; write it as 5%"
+                )),
                 "{text}"
             );
         }
@@ -146,7 +150,9 @@ mod tests {
         for text in ["49%", "99.99999%", "100%", "90", "nan%"] {
             assert_eq!(
                 parse_confidence(text),
-                Err("need a percentage from 50% to 99.9999%, such as 90%".to_owned()),
+                Err(format!(
+                    "'{text}' is not a percentage from 50% to 99.9999%; write it as 90%"
+                )),
                 "{text}"
             );
         }

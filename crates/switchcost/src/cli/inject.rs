@@ -60,7 +60,7 @@ impl FromStr for Footprint {
         level
             .map(Footprint::Level)
             .or_else(size)
-            .ok_or_else(|| "need a size such as 256KiB, or a level such as L2".to_owned())
+            .ok_or_else(|| format!("'{text}' is neither a size nor a level; write 256KiB, or L2"))
     }
 }
 
@@ -74,7 +74,7 @@ fn parse_period(text: &str) -> Result<Nanos, String> {
         .filter(|period| (PERIODS[0]..=PERIODS[1]).contains(period));
     period.ok_or_else(|| {
         format!(
-            "need a time from {} to {}, such as 250us",
+            "'{text}' is not a time from {} to {}; write it as 250us",
             PERIODS[0], PERIODS[1]
         )
     })
@@ -231,7 +231,9 @@ mod tests {
         for text in ["49us", "101ms", "0", "often"] {
             assert_eq!(
                 parse_period(text),
-                Err("need a time from 50.00 us to 100.00 ms, such as 250us".to_owned()),
+                Err(format!(
+                    "'{text}' is not a time from 50.00 us to 100.00 ms; write it as 250us"
+                )),
                 "{text}"
             );
         }

@@ -413,7 +413,10 @@ impl std::str::FromStr for VectorStateFlag {
             state.map_err(|_| {
                 let names: Vec<String> =
                     VectorState::iter().map(|state| state.to_string()).collect();
-                format!("need one of {}, all", names.join(", "))
+                format!(
+                    "'{text}' is not a state; use one of {}, all",
+                    names.join(", ")
+                )
             })
         }
     }
@@ -426,12 +429,14 @@ fn per_mille(text: &str) -> Option<u32> {
 
 fn parse_precision(text: &str) -> Result<u32, String> {
     let precision = per_mille(text).filter(|precision| *precision >= 1);
-    precision.ok_or_else(|| "need a percentage from 0.1% to 99.9%, such as 1%".to_owned())
+    precision
+        .ok_or_else(|| format!("'{text}' is not a percentage from 0.1% to 99.9%; write it as 1%"))
 }
 
 fn parse_confidence(text: &str) -> Result<u32, String> {
     let confidence = per_mille(text).filter(|confidence| (500..=999).contains(confidence));
-    confidence.ok_or_else(|| "need a percentage from 50% to 99.9%, such as 90%".to_owned())
+    confidence
+        .ok_or_else(|| format!("'{text}' is not a percentage from 50% to 99.9%; write it as 90%"))
 }
 
 #[cfg(test)]

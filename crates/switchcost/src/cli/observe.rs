@@ -38,9 +38,8 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
         .parse()
         .ok()
         .map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
-    port.or_else(|| text.parse().ok()).ok_or_else(|| {
-        format!("found '{text}', need a port or an address and a port, such as 9435")
-    })
+    port.or_else(|| text.parse().ok())
+        .ok_or_else(|| format!("'{text}' is not a port; write 9435, or an address and a port"))
 }
 
 /// A shorter interval ends between two looks at the sums.
@@ -66,15 +65,12 @@ fn parse_processes(text: &str) -> Result<Processes, String> {
         .filter(|word| !word.is_empty());
     let number = |word: &str| {
         let number = word.parse::<u32>().ok().filter(|number| *number > 0);
-        number.ok_or_else(|| format!("found '{word}', need the number of a process"))
+        number.ok_or_else(|| {
+            format!("'{word}' is not the number of a process; list processes with ps -e")
+        })
     };
     let numbers = words.map(number).collect::<Result<Vec<u32>, String>>()?;
-    let none = || {
-        Err(
-            "found no number, need that of a process: there may be none that pgrep finds"
-                .to_owned(),
-        )
-    };
+    let none = || Err("no number of a process is given; pgrep may have found none".to_owned());
     if numbers.is_empty() {
         none()
     } else {

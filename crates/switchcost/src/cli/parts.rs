@@ -18,7 +18,7 @@ impl FromStr for Stretch {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let error = || {
             format!(
-                "found '{text}', need two numbers of instructions such as 0..50000000, or 50000000.. for all from there on"
+                "'{text}' is not a range of instructions; write 0..50000000, or 50000000.. for all from there on"
             )
         };
         let (from, to) = text.split_once("..").ok_or_else(error)?;
@@ -58,7 +58,7 @@ impl FromStr for Share {
         match share {
             Ok(share) if share > 0.0 && share <= 1.0 => Ok(Share(share)),
             _ => Err(format!(
-                "found '{text}', need a share of the trace such as 5% or 0.05, above 0 and up to 1"
+                "'{text}' is not a share of the trace; write 5% or 0.05, above 0 and up to 1"
             )),
         }
     }
@@ -164,8 +164,8 @@ mod tests {
         for wrong in [
             "", "%", "0", "0%", "-5%", "101%", "1.5", "nan", "inf", "five",
         ] {
-            let needed = "need a share of the trace such as 5% or 0.05, above 0 and up to 1";
-            assert_eq!(share(wrong), Err(format!("found '{wrong}', {needed}")));
+            let needed = "is not a share of the trace; write 5% or 0.05, above 0 and up to 1";
+            assert_eq!(share(wrong), Err(format!("'{wrong}' {needed}")));
         }
     }
 
@@ -206,8 +206,8 @@ mod tests {
             "", "5", "5-70", "70..5", "5..5", "a..b", "-1..5", "1e3..2e3",
         ] {
             let said = stretch(wrong).expect_err("is no stretch");
-            let needed = "need two numbers of instructions such as 0..50000000, or 50000000.. for all from there on";
-            assert_eq!(said, format!("found '{wrong}', {needed}"));
+            let needed = "is not a range of instructions; write 0..50000000, or 50000000.. for all from there on";
+            assert_eq!(said, format!("'{wrong}' {needed}"));
         }
         let part = Stretch {
             from: 90,

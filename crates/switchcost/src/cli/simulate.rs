@@ -11,7 +11,7 @@ use switchcost_trace::reorder::Schedule;
 use switchcost_units::Nanos;
 
 use super::parts::{IntervalFlag, PartArguments};
-use super::system::{GuestArguments, once};
+use super::system::{GuestArguments, allow_once};
 use super::trace::{CaptureArguments, OrderFlag, QUANTUM_INSTRUCTIONS};
 use super::{HELP_TEMPLATE, Named, OutputArguments, Redaction, Verbosity, first_paragraph};
 
@@ -165,8 +165,7 @@ impl FromStr for Quantum {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let error = || {
             format!(
-                "found '{text}', need a number of instructions from {FEWEST_INSTRUCTIONS} on, such as 400000, or a time with its \
-                 unit, such as 4ms"
+                "'{text}' is neither {FEWEST_INSTRUCTIONS} instructions or more, nor a time; write 400000, or 4ms"
             )
         };
         match text.parse() {
@@ -265,7 +264,7 @@ client-server gcc.";
 
 /// Runs, traces and simulates current counterparts of a set of programs of Mogul and Borg 1990 (Table 2).
 #[derive(Clone, Debug, Args)]
-#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(WORKLOAD_EXAMPLES), after_long_help = WORKLOAD_EXAMPLES, mut_arg("kernel", once), mut_arg("append", once))]
+#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(WORKLOAD_EXAMPLES), after_long_help = WORKLOAD_EXAMPLES, mut_arg("kernel", allow_once), mut_arg("append", allow_once))]
 pub(crate) struct WorkloadArguments {
     /// The set: timesharing, compute-bound, client-server
     #[arg(value_parser = Named::<switchcost_programs::Set>::new())]

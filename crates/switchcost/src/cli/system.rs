@@ -110,7 +110,7 @@ pub(crate) struct GuestArguments {
 }
 
 /// Of an argument that another verb takes several times.
-pub(crate) fn once(argument: Arg) -> Arg {
+pub(crate) fn allow_once(argument: Arg) -> Arg {
     argument.action(ArgAction::Set)
 }
 
@@ -122,7 +122,10 @@ pub(crate) struct IcountShift(pub(crate) u32);
 fn parse_mips(text: &str) -> Result<IcountShift, String> {
     let need = || {
         let known: Vec<String> = (0..=10).map(mips_text).collect();
-        format!("found {text}, need one of {}", known.join(", "))
+        format!(
+            "'{text}' is not one of these; use one of {}",
+            known.join(", ")
+        )
     };
     (0..=10)
         .find(|&icount_shift| mips_text(icount_shift) == text)
@@ -146,7 +149,9 @@ fn parse_slice(text: &str) -> Result<Nanos, String> {
     if (100_000..=1_000_000_000).contains(&slice.0) {
         Ok(slice)
     } else {
-        Err(format!("found {text}, need 100us to 1s"))
+        Err(format!(
+            "'{text}' is not a time from 100us to 1s; write it as 4ms"
+        ))
     }
 }
 
@@ -162,7 +167,7 @@ mod tests {
         assert_eq!(
             parse_mips("20"),
             Err(
-                "found 20, need one of 1000, 500, 250, 125, 62.5, 31.2, 15.6, 7.8, 3.9, 2.0, 1.0"
+                "'20' is not one of these; use one of 1000, 500, 250, 125, 62.5, 31.2, 15.6, 7.8, 3.9, 2.0, 1.0"
                     .to_owned()
             )
         );
@@ -173,7 +178,7 @@ mod tests {
         assert_eq!(parse_slice("3ms"), Ok(Nanos(3_000_000)));
         assert_eq!(
             parse_slice("5s"),
-            Err("found 5s, need 100us to 1s".to_owned())
+            Err("'5s' is not a time from 100us to 1s; write it as 4ms".to_owned())
         );
     }
 }

@@ -9,7 +9,7 @@ use switchcost_record::Mechanism;
 use switchcost_units::{Bytes, CpuId};
 use switchcost_workload::{Access, Pattern};
 
-use super::system::{GuestArguments, SystemArguments, once};
+use super::system::{GuestArguments, SystemArguments, allow_once};
 use super::{HELP_TEMPLATE, Named, OutputArguments, Redaction, first_paragraph};
 
 /// Length of a scheduled turn: that of Mogul and Borg 1990.
@@ -219,7 +219,7 @@ Examples:
 /// the same addresses in the same order, without the kernel's; or with --system the tasks of measure themselves in a guest,
 /// with the hand-off between their walks.
 #[derive(Clone, Debug, Args)]
-#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(WALKS_EXAMPLES), after_long_help = WALKS_EXAMPLES, mut_arg("kernel", once), mut_arg("append", once))]
+#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(WALKS_EXAMPLES), after_long_help = WALKS_EXAMPLES, mut_arg("kernel", allow_once), mut_arg("append", allow_once))]
 pub(crate) struct WalksArguments {
     /// Size of each process's array
     #[arg(long, value_name = "SIZE")]

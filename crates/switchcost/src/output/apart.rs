@@ -13,13 +13,12 @@ use crate::exit::Failure;
 pub(crate) fn check(outputs: &[Named<'_>]) -> Result<(), Failure> {
     let mut seen: Vec<(&'static str, File)> = Vec::new();
     for Named { option, path } in outputs {
-        let Some(file) = File::behind(path) else {
+        let Some(file) = File::resolve(path) else {
             continue;
         };
         if let Some((first, _)) = seen.iter().find(|(_, other)| other.is(&file)) {
             return Err(Failure::usage(format!(
-                "failed to start: found {} as the place of both {first} and {option}, need a file for each, since one would replace \
-                 the other; name another with {option}",
+                "{} is named by both {first} and {option}, and one would replace the other; name another file with {option}",
                 path.display()
             )));
         }
@@ -37,10 +36,10 @@ struct File {
 
 impl File {
     /// None of what is no file, nor of what cannot be reached: whoever opens it will say why.
-    fn behind(name: &Path) -> Option<File> {
+    fn resolve(name: &Path) -> Option<File> {
         // A folder is a place of outputs, too.
         let folder = || name.canonicalize().ok().filter(|path| path.is_dir());
-        let path = match Destination::behind(name) {
+        let path = match Destination::resolve(name) {
             Ok(Destination::File(path)) => folder_of(&path)
                 .canonicalize()
                 .ok()?

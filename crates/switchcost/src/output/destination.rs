@@ -20,7 +20,7 @@ pub(super) enum Destination {
 }
 
 impl Destination {
-    pub(super) fn behind(name: &Path) -> io::Result<Destination> {
+    pub(super) fn resolve(name: &Path) -> io::Result<Destination> {
         // The kernel's own word on what cannot be reached, and on links that lead in a circle. Links to nothing do not.
         let found = fs::metadata(name);
         match &found {
@@ -92,7 +92,7 @@ mod tests {
     fn links_lead_to_what_is_written() {
         let folder = tempfile::tempdir().expect("room");
         let at = |name: &str| folder.path().join(name);
-        let place = |name: &str| Destination::behind(&at(name)).map_err(|error| error.kind());
+        let place = |name: &str| Destination::resolve(&at(name)).map_err(|error| error.kind());
         fs::create_dir(at("folder")).expect("room");
         fs::write(at("file"), "").expect("room");
         for (from, to) in [
@@ -125,8 +125,8 @@ mod tests {
         for name in ["new/", "file/", "file/below"] {
             assert!(place(name).is_err(), "{name}");
         }
-        assert!(Destination::behind(Path::new("")).is_err());
-        let circle = Destination::behind(&at("self"))
+        assert!(Destination::resolve(Path::new("")).is_err());
+        let circle = Destination::resolve(&at("self"))
             .expect_err("a circle")
             .to_string();
         assert_eq!(circle, "Too many levels of symbolic links (os error 40)");
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn what_a_process_has_open_is_written_where_it_is() {
         assert_eq!(
-            Destination::behind(Path::new("/dev/stdout")).expect("ours"),
+            Destination::resolve(Path::new("/dev/stdout")).expect("ours"),
             Destination::Stdout
         );
         let file = tempfile::NamedTempFile::new().expect("room");
@@ -143,7 +143,7 @@ mod tests {
         for open in [format!("/dev/fd/{number}"), "/dev/null".to_owned()] {
             assert!(
                 matches!(
-                    Destination::behind(Path::new(&open)),
+                    Destination::resolve(Path::new(&open)),
                     Ok(Destination::Stream(_))
                 ),
                 "{open}"

@@ -49,7 +49,7 @@ struct Core {
 }
 
 impl Core {
-    fn of(host: &HostManifest, clock: &CoreClock) -> Core {
+    fn new(host: &HostManifest, clock: &CoreClock) -> Core {
         let model = host.cpu_model.known().cloned();
         let (chain_length, additions) = (clock.chain_length, clock.additions);
         Core {
@@ -71,7 +71,7 @@ pub(crate) fn recall(host: &HostManifest, clock: &mut CoreClock) {
         );
         History::default()
     });
-    history.recall(&Core::of(host, clock), clock);
+    history.recall(&Core::new(host, clock), clock);
 }
 
 /// Keeps what a run has shown. That it cannot be kept takes nothing from the run.
@@ -84,7 +84,7 @@ pub(crate) fn keep(record: &MeasureRecord, sharing: CoreSharing) {
         least_per_mille,
         shared_costs,
     } = sharing;
-    let core = Core::of(&record.header.host, clock);
+    let core = Core::new(&record.header.host, clock);
     let started_at = record.header.started_at.clone();
     history.add(Run {
         started_at,

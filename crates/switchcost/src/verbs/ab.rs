@@ -96,7 +96,7 @@ fn turns(
         least_runs: arguments.runs,
         budget: arguments.budget,
     };
-    let ended = sides::in_turns(&mut session, limits, seed)?;
+    let ended = sides::interleave(&mut session, limits, seed)?;
     let done = session.finish();
     let [base, new] = arms;
     Ok(InTurns {

@@ -80,8 +80,7 @@ fn records_in(folder: &Path) -> Result<Vec<Source>, Failure> {
         .collect();
     if records.is_empty() {
         Err(Failure::record(format!(
-            "failed to find records: found no file in {} that ends in .jsonl or .parquet and no .json of observe, need one or more \
-             records of measure, simulate or observe",
+            "no record is in {}: no file ends in .jsonl or .parquet, and no .json is of observe; name another folder",
             folder.display()
         )))
     } else {

@@ -143,11 +143,10 @@ fn timings(named: &[Nanos], usual: Nanos, turn: impl Fn(Nanos) -> Nanos) -> (Tim
 }
 
 fn missing_groups(why: &io::Error) -> Failure {
-    refused(
-        format!("no control groups of version 2 for the copies ({why})"),
-        "them to move all threads of a copy",
-        "run it as root, where /sys/fs/cgroup may be written to, or leave out --move-to",
-    )
+    Failure::broken(format!(
+        "--move-to moves each copy by a control group of version 2, which cannot be made: {why}; run it as root, where \
+         /sys/fs/cgroup may be written to, or leave it out"
+    ))
 }
 
 /// The one named, or the quietest on which no one measures; not the only one, unasked.
@@ -169,18 +168,12 @@ fn cpu(
         }
         Some(cpu) => {
             let allowed = switchcost_units::format_cpu_list(&host.cpus_allowed);
-            Err(refused(
-                format!("--cpu {cpu}"),
-                &format!("one of the CPUs allowed ({allowed})"),
-                "name one of them",
-            ))
+            Err(Failure::broken(format!(
+                "--cpu {cpu} is not allowed to this process, only {allowed}; name one of them"
+            )))
         }
         None => claims.first_free(&candidates).ok_or_else(|| {
-            refused(
-                "no CPU allowed to this process in /proc/self/status".to_owned(),
-                "one",
-                "mount /proc if it is not there",
-            )
+            Failure::broken("no CPU is allowed to this process in /proc/self/status; mount /proc if it is not there")
         }),
     }
 }
@@ -194,18 +187,9 @@ fn check_move(arguments: &InjectArguments, host: &HostManifest) -> Result<(), Fa
         return Ok(());
     }
     let allowed = switchcost_units::format_cpu_list(&host.cpus_allowed);
-    let needed = format!("one of the CPUs allowed ({allowed}) beside that of the twins");
-    Err(refused(
-        format!("--move-to {other}"),
-        &needed,
-        "name another",
-    ))
-}
-
-fn refused(found: impl std::fmt::Display, needed: &str, fix: &str) -> Failure {
-    Failure::broken(format!(
-        "failed to inject: found {found}, need {needed}; {fix}"
-    ))
+    Err(Failure::broken(format!(
+        "--move-to {other} is the CPU of the copies, or not allowed to this process; name another of {allowed}"
+    )))
 }
 
 /// Whether there is a CPU for all else, or it is to wait.
@@ -215,11 +199,10 @@ fn check_others(
     taken: &str,
 ) -> Result<(), Failure> {
     match host.cpus_allowed.as_slice() {
-        [only] if !arguments.only_cpu => Err(refused(
-            format!("CPU {only} alone"),
-            &format!("two or more, since all else waits for {taken}"),
-            "allow more (taskset -pc $$ shows them), or let all else wait with --only-cpu",
-        )),
+        [only] if !arguments.only_cpu => Err(Failure::broken(format!(
+            "CPU {only} is the only one allowed, and all else would wait for {taken}; allow more (taskset -pc $$ shows them), or \
+             use --only-cpu to let it wait"
+        ))),
         _ => Ok(()),
     }
 }
@@ -236,11 +219,9 @@ fn footprints(named: &[Footprint], host: &HostManifest) -> Result<Vec<Bytes>, Fa
                 .map(|cache| cache.size_bytes)
                 .max();
             holds.ok_or_else(|| {
-                refused(
-                    format!("no cache of level {level} on this machine"),
-                    "a level that it has, or a size",
-                    "name a size: --footprint 0,256KiB,4MiB",
-                )
+                Failure::broken(format!(
+                    "this machine has no cache of level {level}; name a size: --footprint 0,256KiB,4MiB"
+                ))
             })
         }
     };
@@ -256,11 +237,9 @@ fn footprints(named: &[Footprint], host: &HostManifest) -> Result<Vec<Bytes>, Fa
         .last()
         .filter(|largest| largest.0 > available.0 / 8 * 7)
     {
-        return Err(refused(
-            format!("{available} of free memory"),
-            &format!("{largest} for the largest footprint, and some for the command"),
-            "use a smaller --footprint",
-        ));
+        return Err(Failure::broken(format!(
+            "{available} of memory is free, too little for --footprint {largest} and the command; use a smaller --footprint"
+        )));
     }
     sizes.dedup();
     Ok(sizes)
@@ -282,11 +261,9 @@ fn check_rights(cpu: CpuId) -> Result<(), Failure> {
                     needed,
                     fix,
                     lasting_fix,
-                } if control.name != "locked-memory" => Some(self::refused(
-                    &found,
-                    &needed,
-                    &format!("{fix}; to make it last: {lasting_fix}"),
-                )),
+                } if control.name != "locked-memory" => Some(Failure::broken(format!(
+                    "{found}, which needs {needed}; {fix}, and to make it last {lasting_fix}"
+                ))),
                 _ => None,
             });
     refused.map_or(Ok(()), Err)
@@ -318,7 +295,7 @@ fn record(
         .iter()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    let (build_id, script) = ProgramId::of_command(&arguments.command)
+    let (build_id, script) = ProgramId::identify_command(&arguments.command)
         .map(ProgramId::into_parts)
         .unzip();
     let header = Header {
@@ -356,7 +333,7 @@ fn record(
         is_interrupted,
         elapsed_ns,
         has_service_ended: false,
-        others: watcher.others(),
+        others: watcher.other_tasks(),
     };
     writer.append(&Line::End(end))?;
     writer.sync()?;

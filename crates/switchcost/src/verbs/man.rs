@@ -25,14 +25,11 @@ fn described(verb: Option<&str>) -> Result<Command, Failure> {
     command.build();
     match verb {
         None => Ok(command),
-        Some(verb) => command
-            .find_subcommand(verb)
-            .cloned()
-            .ok_or_else(|| {
-                Failure::usage(format!(
-                    "failed to print the manual: found no verb '{verb}', need one that switchcost --help lists"
-                ))
-            }),
+        Some(verb) => command.find_subcommand(verb).cloned().ok_or_else(|| {
+            Failure::usage(format!(
+                "there is no verb '{verb}'; switchcost --help lists them"
+            ))
+        }),
     }
 }
 

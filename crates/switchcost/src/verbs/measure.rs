@@ -84,7 +84,7 @@ fn record(
     let seed = arguments.seed.unwrap_or_else(super::seed_of_now);
     let mut controls = wanted_controls(&selection::requested_controls(arguments, &placement));
     controls.extend(claims.refused());
-    let runtimes = Chosen::by(arguments)?;
+    let runtimes = Chosen::new(arguments)?;
     let policy = granted_policy(arguments, &controls);
     let selection =
         selection::selection(arguments, preset, placement, policy, runtimes.selected())?;
@@ -145,8 +145,8 @@ fn granted_policy(arguments: &MeasureArguments, controls: &[Control]) -> Policy 
 /// The noise asked for, and what the record says of it.
 fn make_noise(cpu: CpuId, seed: u64) -> Result<(NetworkNoise, Control), Failure> {
     let noise = NetworkNoise::start(cpu, seed).map_err(|error| {
-        Failure::selection(format!(
-            "found no way to make noise on CPU {cpu} ({error}), need a CPU that may be used"
+        Failure::usage(format!(
+            "no noise can be made on CPU {cpu} ({error}); name a CPU that may be used"
         ))
     })?;
     let wanted = format!("bursts of messages over loopback on CPU {cpu}, pauses up to 200 ms");

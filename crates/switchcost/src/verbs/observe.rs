@@ -283,14 +283,14 @@ fn call_tracing(arguments: &ObserveArguments) -> CallTracing {
 fn report_missing_bpf(arguments: &ObserveArguments, reason: &str) -> Result<(), Failure> {
     if arguments.events.is_some() {
         return Err(Failure::broken(format!(
-            "failed to trace switches one by one: {reason}"
+            "switches cannot be traced one by one: {reason}"
         )));
     }
     if arguments.stacks_per_second.is_some()
         || arguments.stacks.folded.is_some()
         || arguments.stacks.pprof.is_some()
     {
-        return Err(Failure::no_stacks(reason));
+        return Err(Failure::usage(reason));
     }
     say!("switches are counted without causes and neighbours: {reason}");
     Ok(())
@@ -305,7 +305,7 @@ fn show(
     if arguments.verbosity.details || arguments.form.is_elsewhere() {
         say!("record: {}", path.display());
     }
-    let loaded = Loaded::read(path)?.by(arguments.rows.by);
+    let loaded = Loaded::read(path)?.group_by(arguments.rows.by);
     if arguments.every.is_some() {
         stacks.write(&loaded)?;
         return Ok(loaded.exit());
@@ -322,7 +322,7 @@ fn show_unrecorded(
     output: Output,
     stacks: StackFiles,
 ) -> Result<(), Failure> {
-    let loaded = Loaded::observed(observation).by(arguments.rows.by);
+    let loaded = Loaded::observed(observation).group_by(arguments.rows.by);
     show_text(&loaded, &arguments.form, arguments.verbosity, output)?;
     stacks.write(&loaded)
 }

@@ -39,8 +39,8 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
     let earlier = arguments.history.as_deref().map(Folder::open).transpose()?;
     let read = |record: &Source| -> Result<Loaded, Failure> {
         Loaded::read(record)?
-            .by(arguments.rows.by)
-            .beside(earlier.as_ref())
+            .group_by(arguments.rows.by)
+            .add_history(earlier.as_ref())
     };
     let loaded: Vec<Loaded> = records.iter().map(read).collect::<Result<_, _>>()?;
     if let [one] = loaded.as_slice() {
@@ -151,8 +151,7 @@ pub(super) fn claim(records: &[Source], name: Option<&Path>) -> Result<Output, F
         })
     {
         return Err(Failure::usage(format!(
-            "failed to write the result to {}: found one of the records under that name, need another, since a record is never \
-             overwritten; choose another with -o",
+            "{} is one of the records, and a record is never overwritten; choose another name with -o",
             name.display()
         )));
     }
@@ -161,7 +160,6 @@ pub(super) fn claim(records: &[Source], name: Option<&Path>) -> Result<Output, F
 
 fn one_record(found: usize) -> Failure {
     Failure::usage(format!(
-        "failed to print the result: found {found} records, need one for --format json or csv, --folded and --pprof; name one, or leave \
-         them out"
+        "{found} records cannot be printed as one result; name one, or leave out --format json or csv, --folded and --pprof"
     ))
 }

@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> Result<Exit, Failure> {
     let runner = Runner::new(&folder, &interrupt);
     let mut done = Vec::new();
     for paper in papers {
-        let (records, commands) = runner.all(&paper.steps(&site))?;
+        let (records, commands) = runner.run_all(&paper.steps(&site))?;
         done.push(Done {
             paper,
             records,
@@ -87,8 +87,8 @@ fn site<'a>(
         .or_else(|| quietest_cpu(host))
         .ok_or_else(Failure::cpu_refusal)?;
     if !host.cpus_allowed.contains(&quiet_cpu) {
-        return Err(Failure::selection(format!(
-            "found --cpu {quiet_cpu}, need one of the CPUs allowed to this process"
+        return Err(Failure::usage(format!(
+            "--cpu {quiet_cpu} is not allowed to this process; taskset -pc $$ shows those that are"
         )));
     }
     let noisy_cpu = host

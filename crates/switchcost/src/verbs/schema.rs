@@ -20,8 +20,8 @@ pub(crate) fn run(arguments: &SchemaArguments) -> Result<Exit, Failure> {
 
 /// All schemas by name and version, their descriptions with links as the pages have them.
 fn schemas() -> Map<String, Value> {
-    let flags = switchcost_report::schema::of::<flags::Description>(flags::SCHEMA);
-    switchcost_report::schema::all()
+    let flags = switchcost_report::schema::schema_of::<flags::Description>(flags::SCHEMA);
+    switchcost_report::schema::schemas()
         .into_iter()
         .chain([flags])
         .map(|(name, schema)| (name.to_owned(), schema.to_value()))

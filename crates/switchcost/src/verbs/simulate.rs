@@ -50,14 +50,14 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
     }
     if arguments.part.warm_up.is_some() && !arguments.part.is_of_parts() {
         return Err(Failure::usage(
-            "failed to simulate: found --warm-up without a part, need --range or --sample with it; leave it out for all of the trace",
+            "--warm-up is of a part, and all of the trace is simulated; add --range or --sample, or leave it out",
         ));
     }
     let source = match &arguments.traces[..] {
         // The word live ends the list.
         [] if arguments.capture.command.is_empty() => {
             return Err(Failure::usage(
-                "failed to simulate: found no trace, need a file written by switchcost trace, or live and a command after --",
+                "no trace is given; name a file written by switchcost trace, or write live and a command after --",
             ));
         }
         [] => None,
@@ -67,8 +67,8 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
     let Some(source) = source else {
         if arguments.part.is_given() {
             return Err(Failure::usage(
-                "failed to simulate a part: found a part (--range, --sample or --warm-up) with live, need a trace, \
-                 which is read by its index; write one with switchcost trace",
+                "--range, --sample and --warm-up need a trace with its index, and live keeps none; write one with switchcost \
+                 trace",
             ));
         }
         let session = Session::prepare(
@@ -106,8 +106,8 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
 fn refuse_capture_flags(capture: &CaptureArguments) -> Result<(), Failure> {
     if capture.is_given() {
         Err(Failure::usage(
-            "failed to simulate: found a command or a flag for capturing beside a trace, need one or the other; write live in place of \
-             the trace to capture and simulate at once",
+            "a command or a flag for tracing cannot be combined with a trace; write live in place of the trace to trace and \
+             simulate at once",
         ))
     } else {
         Ok(())
@@ -207,7 +207,7 @@ pub(crate) fn live(
     let mut skip = Skip::new(skipped_switches);
     // A pass for many designs goes through all of it.
     let in_full = if skip.is_any() {
-        &part::in_full(arguments)
+        &part::drop_part(arguments)
     } else {
         arguments
     };
@@ -232,7 +232,7 @@ pub(crate) fn live(
         counted.map_or(Ok(()), |mut counted| simulate(&mut counted))
     });
     if let Some(part) = skip.part() {
-        run = run.of_part(part, None);
+        run = run.set_part(part, None);
     }
     if let Ok(ended) = &outcome {
         run.name_symbols(ended.symbols.clone());

@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
         Some(TraceAction::Info(file)) => look::info(file),
         Some(TraceAction::Check(file)) => look::check(file),
         Some(TraceAction::Head(head)) => look::head(head),
-        Some(TraceAction::Profile(arguments)) => profile::of_trace(arguments),
+        Some(TraceAction::Profile(arguments)) => profile::profile_trace(arguments),
         Some(TraceAction::Walks(arguments)) => walks::run(arguments),
         Some(TraceAction::Import(import)) => import::import(import),
         Some(TraceAction::Export(export)) => export::export(export),

@@ -71,7 +71,7 @@ fn a_set_up_that_fails_starts_nothing_and_is_undone() {
         ("7", false, "done".to_owned())
     );
     assert!(
-        complaint.starts_with("failed to undo with 'echo done > undone; exit 3': exit status: 3"),
+        complaint.starts_with("cannot undo with 'echo done > undone; exit 3': exit status: 3"),
         "{complaint}"
     );
     assert_eq!(
@@ -162,8 +162,8 @@ fn flags_of_a_run_and_a_set_up_that_fails_are_refused_in_words() {
     ]);
     assert_eq!(fails.code, 1, "{}", fails.stderr);
     for words in [
-        "found exit code 9 of its set-up or run",
-        ".log: no such thing",
+        "its set-up or run ended with exit code 9",
+        ".log): no such thing",
     ] {
         assert!(fails.stderr.contains(words), "{}", fails.stderr);
     }

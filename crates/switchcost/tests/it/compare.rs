@@ -30,21 +30,21 @@ fn what_is_no_record_is_refused() {
     std::fs::create_dir(&empty).expect("room");
     let none = place.run(&["compare", text(&empty), text(&empty)]);
     assert_eq!(
-        (none.code, none.stderr.contains("found no file in")),
+        (none.code, none.stderr.contains("no record is in ")),
         (5, true),
         "{}",
         none.stderr
     );
     let missing = place.run(&["compare", "/nonexistent/a.jsonl", "/nonexistent/b.jsonl"]);
     assert_eq!(
-        (missing.code, missing.stderr.contains("cannot be read")),
+        (missing.code, missing.stderr.contains("cannot read")),
         (5, true),
         "{}",
         missing.stderr
     );
     let share = place.run(&["compare", "a", "b", "--fail-above", "5"]);
     assert_eq!(
-        (share.code, share.stderr.contains("such as 5%")),
+        (share.code, share.stderr.contains("write it as 5%")),
         (2, true),
         "{}",
         share.stderr
@@ -66,8 +66,7 @@ fn a_copy_of_a_run_is_no_second_run() {
     std::fs::copy(&once, &copy).expect("room");
     let error = |place: &str, first: &Path, second: &Path| {
         format!(
-            "switchcost: failed to compare: found the same run {place}, as {} and {}, need different runs, since a copy \
-             shows neither a difference nor the spread between runs; leave one of them out\n",
+            "error: the same run is given {place}, as {} and {}\nhint: leave one out\n",
             first.display(),
             second.display()
         )
@@ -154,7 +153,7 @@ fn simulations_are_compared_design_by_design_and_the_design_is_said_first() {
     assert_eq!(
         (
             again.code,
-            again.stderr.contains("found the same run on both sides")
+            again.stderr.contains("the same run is given on both sides")
         ),
         (2, true),
         "{}",
@@ -171,8 +170,7 @@ fn records_of_two_kinds_are_refused() {
     );
     let ran = place.run(&["compare", &measured, &simulated]);
     let error = format!(
-        "switchcost: failed to compare: found {measured} of a measurement and {simulated} of a simulation, need records of \
-         one kind; name those\n"
+        "error: {measured} is a record of a measurement, and {simulated} of a simulation\nhint: compare records of one kind\n"
     );
     assert_eq!((ran.code, ran.stderr), (2, error));
 }

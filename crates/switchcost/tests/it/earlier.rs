@@ -310,7 +310,7 @@ fn a_folder_that_is_not_there_and_a_record_without_runs_are_refused() {
     );
     assert!(
         ran.stderr
-            .contains("need a folder of records that can be read"),
+            .contains("name a folder of records that can be read"),
         "{}",
         ran.stderr
     );
@@ -322,7 +322,6 @@ fn a_folder_that_is_not_there_and_a_record_without_runs_are_refused() {
         "--history",
         text(place.folder()),
     ]);
-    let why = "switchcost: failed to report simulation-1.parquet: found a record of another kind, need one of measure for --history; \
-               leave out --history\n";
+    let why = "error: simulation-1.parquet is not a record of measure, which --history needs\nhint: leave out --history\n";
     assert_eq!((ran.code, ran.stderr.as_str()), (2, why));
 }

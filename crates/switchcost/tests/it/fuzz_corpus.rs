@@ -185,17 +185,17 @@ fn mutants_of_a_system_trace_are_what_they_are_called() {
         (
             "symbols-out-of-order",
             5,
-            "symbols of the kernel that cannot be read (it has a line that names nothing, or is out of order)",
+            "symbols of the kernel cannot be read (it has a line that names nothing, or is out of order)",
         ),
         (
             "symbols-with-escape-codes",
             5,
-            "symbols of the kernel that cannot be read (it has a line that names nothing, or is",
+            "symbols of the kernel cannot be read (it has a line that names nothing, or is",
         ),
         (
             "symbols-without-end",
             5,
-            "symbols of the kernel that cannot be read (it is no zstd frame, or too long)",
+            "symbols of the kernel cannot be read (it is no zstd frame, or too long)",
         ),
         ("page-of-odd-size", 5, "found a page of 3 bytes at 0x400000"),
     ] {
@@ -228,18 +228,18 @@ fn mutants_of_drmemtrace_are_what_they_are_called() {
         ("small.zip", 0, "7 instructions in "),
         ("small.sz", 0, "7 instructions in "),
         ("small-core", 0, "5 instructions in "),
-        ("cut.zip", 5, "found a file that cannot be unpacked ("),
+        ("cut.zip", 5, "cannot be unpacked ("),
         ("code-alone", 0, "the trace has no data references"),
         ("idle-core", 5, "this core ran nothing"),
         (
             "other-architecture",
             5,
-            "found a trace of aarch64, need one of x86_64",
+            "the trace is of aarch64, and only x86_64",
         ),
         (
             "two-threads",
             5,
-            "need the end of the file behind a footer (type 26)",
+            "expected the end of the file behind a footer (type 26)",
         ),
     ] {
         let (file, out) = (

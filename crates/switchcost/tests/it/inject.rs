@@ -49,13 +49,14 @@ fn a_footprint_that_does_not_fit_into_memory_is_refused_before_anything_runs() {
         text(&mark),
     ]);
     assert!(
-        ran.code == 1 && ran.stderr.ends_with("; use a smaller --footprint\n"),
+        ran.code == 1 && ran.stderr.ends_with("hint: use a smaller --footprint\n"),
         "{} {}",
         ran.code,
         ran.stderr
     );
-    let is_named = ran.stderr.contains(" of free memory, need ")
-        && ran.stderr.contains(" for the largest footprint");
+    let is_named = ran
+        .stderr
+        .contains(" of memory is free, too little for --footprint ");
     assert!(is_named, "{}", ran.stderr);
     assert!(!mark.exists(), "the command was started");
 }
@@ -138,33 +139,24 @@ fn what_cannot_be_measured_is_refused_and_said_why() {
             ran.stderr
         );
     };
-    refused(
-        &["no-such-program"],
-        "found no-such-program that cannot be run",
-    );
-    refused(
-        &["true"],
-        "need 20.00 ms or more to preempt it often enough",
-    );
-    refused(
-        &["sleep", "0.3"],
-        "of its turns and waits for the rest, need one that computes",
-    );
+    refused(&["no-such-program"], "no-such-program cannot be run");
+    refused(&["true"], "the command runs too briefly");
+    refused(&["sleep", "0.3"], "the command mostly waits");
     refused(
         &["ls", "/no/such/file"],
-        "found a command that failed (exit status: 2): ls: ",
+        "the command failed (exit status: 2): ls: ",
     );
     refused(
         &["sh", "-c", &format!("{BUSY}; echo $$")],
-        "whose outputs differ from byte 0 on",
+        "the outputs of two copies differ from byte 0 on",
     );
     refused(
         &["sh", "-c", &format!("sleep 60 & {BUSY}")],
-        "need one that waits for all of them",
+        "the command ended before processes",
     );
     refused(
         &["sh", "-c", "while :; do :; done"],
-        "found a command that had not ended after 3.00 s",
+        "the command had not ended after 3.00 s",
     );
 }
 
@@ -342,7 +334,7 @@ fn the_only_cpu_is_not_taken_unasked() {
     let out = command.output().expect("taskset");
     let said = String::from_utf8_lossy(&out.stderr).into_owned();
     let reported = format!(
-        "found CPU {cpu} alone, need two or more, since all else waits for the one that the twins run on"
+        "CPU {cpu} is the only one allowed, and all else would wait for the one that the twins run on"
     );
     assert!(said.contains(&reported), "{said}");
     assert!(!Path::new(&place.path("r.jsonl")).exists());
@@ -461,36 +453,28 @@ fn a_service_that_cannot_be_measured_is_refused_and_said_why() {
             ran.stderr
         );
     };
-    refused(
-        "4194305",
-        "syscall:write",
-        "found no process 4194305, need one that runs",
-    );
-    refused(
-        &number,
-        "syscall:wrote",
-        "found no system call 'wrote' among the kernel's tracepoints",
-    );
+    refused("4194305", "syscall:write", "no process with PID 4194305");
+    refused(&number, "syscall:wrote", "'wrote' is not a system call");
     refused(
         &number,
         "syscall:sendfile64",
-        "found no syscall:sendfile64 in 1.00 s of thread",
+        "no syscall:sendfile64 in 1.00 s of thread",
     );
     refused(
         &number,
         "echo many",
-        "found 'many' from the command 'echo many' of --work, need a number alone",
+        "'many' is not a number, as the command 'echo many' of --work must print",
     );
     refused(
         &number,
         "uprobe:libc.so.6:no_such",
-        "found no function no_such in /",
+        "has no function no_such",
     );
     let mut sleeper = Command::new("sleep").arg("60").spawn().expect("it starts");
     refused(
         &sleeper.id().to_string(),
         "syscall:write",
-        "need 2 % or more, since who waits is not preempted",
+        "must be for 2 % or more",
     );
     sleeper.kill().and_then(|()| sleeper.wait()).expect("ours");
 }

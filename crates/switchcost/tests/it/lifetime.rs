@@ -159,7 +159,7 @@ fn a_full_disk_ends_the_run_and_costs_no_sample_already_written() {
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     assert!(
         ran.stderr
-            .contains("need room for the rest; free some space or choose another place"),
+            .contains("free some space, or choose another place"),
         "{}",
         ran.stderr
     );
@@ -215,7 +215,7 @@ fn what_was_observed_is_shown_though_there_is_no_room_for_its_record() {
     };
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("failed to write the record"),
+        ran.stderr.contains("No space left on device"),
         "{}",
         ran.stderr
     );
@@ -269,7 +269,8 @@ fn what_was_simulated_is_shown_though_there_is_no_room_for_its_record() {
         };
         assert_eq!(ran.code, 1, "{left}: {}", ran.stderr);
         assert!(
-            ran.stderr.contains("took no more (No space left on device"),
+            ran.stderr
+                .contains("so the record was not kept: No space left on device"),
             "{left}: {}",
             ran.stderr
         );

@@ -208,8 +208,7 @@ fn noise_is_made_on_request_and_stands_in_the_record() {
     let ran = place.measure(&["--mechanism", "pipe", "--noise", "1000"]);
     assert_eq!(ran.code, 2);
     assert!(
-        ran.stderr
-            .contains("found no way to make noise on CPU 1000"),
+        ran.stderr.contains("no noise can be made on CPU 1000"),
         "{}",
         ran.stderr
     );
@@ -305,7 +304,7 @@ fn a_cache_is_shared_in_turn_and_at_once() {
     if probe.code != 0 && probe.code != 3 {
         assert!(
             probe.stderr.contains("share a cache")
-                || probe.stderr.contains("need two for --placement"),
+                || probe.stderr.contains("takes two; allow another (taskset)"),
             "{}",
             probe.stderr
         );

@@ -85,26 +85,26 @@ fn a_limit_that_bites_is_named() {
             "-v 100000",
             &walks("10")[..],
             1,
-            "with the address space limited to 100000 KiB (ulimit -v), need more",
+            "with the address space limited to 100000 KiB (ulimit -v)",
         ),
         (
             "-d 60000",
             &walks("10"),
             1,
-            "with memory for data limited to 60000 KiB (ulimit -d), need more",
+            "with memory for data limited to 60000 KiB (ulimit -d)",
         ),
-        ("-s 128", &["man"], 1, "found a stack of 128 KiB"),
+        ("-s 128", &["man"], 1, "a stack of 128 KiB"),
         (
             "-t 1",
             &walks("1000000"),
             152,
-            "found the limit on CPU time reached (ulimit -t), need more",
+            "the limit on CPU time is reached (ulimit -t)",
         ),
         (
             "-n 8",
             &["observe", "-d", "1s", "--no-calibration", "--", "true"],
             2,
-            "true\": Too many open files (os error 24), need one more open file than this process may have; raise the limit: ulimit -n",
+            "true\": Too many open files\nhint: raise the limit on this process's open files: ulimit -n",
         ),
         ("-n 40", &["doctor", "--details"], 3, "open files of 40"),
         (
@@ -149,7 +149,7 @@ fn a_proc_in_which_processes_have_other_numbers_is_refused() {
         let ran = ran(command.output().expect("unshare is part of util-linux"));
         let is_reported = ran
             .stderr
-            .contains("found a /proc of another PID namespace")
+            .contains("/proc belongs to another PID namespace")
             && ran.stderr.contains("--mount-proc");
         assert!(
             ran.code == 1 && is_reported,
@@ -173,7 +173,7 @@ fn without_proc_it_is_said_to_be_mounted() {
         eprintln!("skipped: no right to hide /proc");
         return;
     }
-    let remedy = "found no CPU allowed to this process in /proc/self/status, need one; mount /proc if it is not there";
+    let remedy = "no CPU is allowed to this process in /proc/self/status\nhint: mount /proc if it is not there";
     assert!(
         ran.code == 2 && ran.stderr.contains(remedy),
         "{} {}",
@@ -328,7 +328,8 @@ fn a_terminal_that_goes_away_costs_no_result_where_its_signal_is_ignored() {
 
 /// A name that clears the screen, colours, turns text around, forges a line, and is no text.
 fn hostile(ending: &str) -> OsString {
-    let mut name = b"\x1b[2J\xc2\x9b31m\xe2\x80\xae\nswitchcost: all is well\r\x07\xff".to_vec();
+    let mut name =
+        b"\x1b[2J\xc2\x9b31m\xe2\x80\xae\nerror: all is well; all is well\r\x07\xff".to_vec();
     name.extend_from_slice(ending.as_bytes());
     OsString::from_vec(name)
 }
@@ -346,12 +347,18 @@ fn lines(place: &Place, words: &[&OsStr]) -> Vec<String> {
     let is_bare = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
     assert!(!said.contains(is_bare), "{words:?}: {said:?}");
     assert!(
-        !said.contains("\nswitchcost: all is well"),
+        !said.contains("\nerror: all is well") && !said.contains("\nhint: all is well"),
         "{words:?}: {said:?}"
     );
     let shown = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(!shown.contains(is_bare), "{words:?}: {shown:?}");
     said.lines().map(str::to_owned).collect()
+}
+
+/// How many of the lines are an error or its hint.
+fn error_lines(place: &Place, words: &[&OsStr]) -> usize {
+    let is_of_error = |line: &&String| line.starts_with("error: ") || line.starts_with("hint: ");
+    lines(place, words).iter().filter(is_of_error).count()
 }
 
 fn generate_walks(place: &Place) -> PathBuf {
@@ -434,7 +441,7 @@ fn names_command_no_terminal_and_forge_no_line() {
         ],
         &[word("reproduce"), word("lmbench"), word("-o"), &taken],
     ] {
-        assert_eq!(lines(&place, words).len(), 1, "{words:?}");
+        assert_eq!(error_lines(&place, words), 2, "{words:?}");
     }
     for words in [
         &[
@@ -454,7 +461,7 @@ fn names_command_no_terminal_and_forge_no_line() {
 fn arguments_command_no_terminal_and_forge_no_line() {
     let place = Place::new();
     let walks = generate_walks(&place);
-    for name in ["\x1b[2J\nswitchcost: all is well", "\u{202e}\r\u{9b}31m"] {
+    for name in ["\x1b[2J\nerror: all is well", "\u{202e}\r\u{9b}31m"] {
         for words in [
             &["man", name][..],
             &["measure", "--cpu", name],
@@ -465,9 +472,8 @@ fn arguments_command_no_terminal_and_forge_no_line() {
             &["trace", "-o", "no.sct", "--", name],
         ] {
             let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
-            assert_eq!(lines(&place, &words).len(), 1, "{words:?}");
+            assert_eq!(error_lines(&place, &words), 2, "{words:?}");
         }
-        // The parser of the command line says more than one line, all its own.
         for words in [
             &[name][..],
             &["report", "--format", name],
@@ -475,7 +481,7 @@ fn arguments_command_no_terminal_and_forge_no_line() {
             &[&format!("--{name}")],
         ] {
             let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
-            assert!(lines(&place, &words).len() > 1, "{words:?}");
+            assert_eq!(error_lines(&place, &words), 2, "{words:?}");
         }
     }
 }
@@ -486,9 +492,69 @@ fn an_escaped_name_is_still_reported() {
     let path = place.path("a\u{1b}b\n.jsonl");
     let ran = place.run(&["report", text(&path)]);
     let expected = format!(
-        "switchcost: failed to read the record: {}/a\\u{{1b}}b\\n.jsonl cannot be read (No such file or directory (os error 2)), \
-         need a file written by switchcost measure\n",
+        "error: cannot read {}/a\\u{{1b}}b\\n.jsonl: No such file or directory\nhint: name a file written by switchcost \
+         measure\n",
         place.folder().display()
     );
     assert_eq!((ran.code, ran.stderr), (5, expected));
+}
+
+/// A record that was kept.
+const SAMPLE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../record/tests/samples/observation-2.json"
+);
+
+#[test]
+fn a_quiet_run_prints_only_its_result() {
+    let place = Place::new();
+    let walks = generate_walks(&place);
+    let run = |flags: &[&str], record: &str| {
+        let record = place.path(record);
+        let words = ["simulate", text(&walks), "--record", text(&record)];
+        place.run(&[&words[..], flags].concat())
+    };
+    let (loud, quiet) = (
+        run(&["--redact"], "a.parquet"),
+        run(&["--redact", "-q"], "b.parquet"),
+    );
+    assert!(loud.stderr.starts_with("switchcost: "), "{}", loud.stderr);
+    assert_eq!(quiet.stderr, "");
+    assert!(!quiet.stdout.is_empty());
+    let mistake = place.run(&["report", "none.jsonl", "--quiet"]);
+    assert!(mistake.stderr.starts_with("error: "), "{}", mistake.stderr);
+}
+
+#[test]
+fn colour_is_used_as_asked() {
+    let place = Place::new();
+    for (flag, is_coloured) in [("always", true), ("never", false), ("auto", false)] {
+        for words in [&["report", SAMPLE][..], &["report", "none.jsonl"]] {
+            let ran = place.run(&[words, &["--color", flag]].concat());
+            let has_colour = [&ran.stdout, &ran.stderr]
+                .iter()
+                .any(|said| said.contains('\x1b'));
+            assert_eq!(
+                has_colour, is_coloured,
+                "{words:?} {flag}: {}{}",
+                ran.stdout, ran.stderr
+            );
+        }
+    }
+}
+
+#[test]
+fn a_page_to_be_opened_is_named_without_a_display() {
+    let place = Place::new();
+    let mut command = place.command(&["report", SAMPLE, "--open"]);
+    command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
+    let ran = ran(command
+        .env("TMPDIR", place.folder())
+        .output()
+        .expect("it starts"));
+    let page = ran.stderr.trim_end().strip_prefix("switchcost: page: ");
+    let page = fs::read_to_string(page.expect("where it is")).expect("a page");
+    assert!(page.starts_with("<!DOCTYPE html>"), "{page:.80}");
+    let refused = place.run(&["doctor", "--open"]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
 }

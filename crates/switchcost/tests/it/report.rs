@@ -61,8 +61,8 @@ fn several_records_go_on_one_page_and_behind_each_other_in_the_terminal() {
         ran.stderr
     );
     let ran = place.run(&["report", &records[0], &records[1], "--format", "json"]);
-    let why = "switchcost: failed to print the result: found 2 records, need one for --format json or csv, --folded and --pprof; \
-               name one, or leave them out\n";
+    let why = "error: 2 records cannot be printed as one result\nhint: name one, or leave out --format json or csv, --folded \
+               and --pprof\n";
     assert_eq!((ran.code, ran.stderr.as_str()), (2, why));
 }
 
@@ -141,8 +141,7 @@ fn a_record_is_never_overwritten() {
     fs::copy(sample("simulation-1.parquet"), &record).expect("copied");
     let ran = place.run(&["report", text(&record), "-o", text(&record)]);
     let why = format!(
-        "switchcost: failed to write the result to {}: found one of the records under that name, need another, since a \
-         record is never overwritten; choose another with -o\n",
+        "error: {} is one of the records, and a record is never overwritten\nhint: choose another name with -o\n",
         record.display()
     );
     assert_eq!((ran.code, ran.stderr), (2, why));

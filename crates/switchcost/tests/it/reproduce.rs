@@ -218,7 +218,7 @@ fn a_folder_that_cannot_be_is_named() {
     );
     assert_eq!(code, 1);
     assert!(
-        why.contains("failed to make the site in") && why.contains("choose another with -o"),
+        why.contains("cannot make the site in") && why.contains("choose another with -o"),
         "{why}"
     );
     fs::write(&file, "{}").expect("written");
@@ -233,10 +233,10 @@ fn a_folder_that_cannot_be_is_named() {
             text(&place.path("site")),
         ],
     );
-    let found = "found no JSON of reproduce (missing field `papers` at line 1 column 2)";
-    let needed = "need a PAPER.json that it wrote; give its path";
+    let found = "this is no JSON of reproduce (missing field `papers` at line 1 column 2)";
+    let needed = "name a PAPER.json that it wrote";
     let expected = format!(
-        "switchcost: failed to read another result, {}: {found}, {needed}\n",
+        "error: cannot read another result, {}: {found}\nhint: {needed}\n",
         file.display()
     );
     assert_eq!((code, why), (1, expected));
@@ -244,7 +244,7 @@ fn a_folder_that_cannot_be_is_named() {
     let (code, _, why) = words(&place, &["reproduce", "knuth1968"]);
     assert_eq!(code, 2);
     assert!(
-        why.contains("[possible values: li2007, michigan, blog, lmbench, mogul1990, today, all]"),
+        why.contains("use one of li2007, michigan, blog, lmbench, mogul1990, today, all"),
         "{why}"
     );
 }

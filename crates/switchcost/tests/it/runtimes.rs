@@ -247,20 +247,21 @@ fn a_runtime_that_fails_is_reported_by_name_and_the_others_go_on() {
     assert_eq!(ran.code, 3, "{}", ran.stderr);
     let printed = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        printed.contains("go/channel, go/cond, go/gosched not measured: found no /nonexistent/go, need Go 1.22 or newer: sudo apt install"),
+        printed.contains("go/channel, go/cond, go/gosched not measured: /nonexistent/go is not there, and Go 1.22 or newer is \
+                          needed; sudo apt install"),
         "{printed}"
     );
     assert!(
-        printed.contains("sh/hand-off not measured: found it ended early (exit status: 3)")
+        printed.contains("sh/hand-off not measured: sh ended early (exit status: 3)")
             && printed.contains("it printed: the reason"),
         "{printed}"
     );
     assert!(printed.contains("good/token"), "{printed}");
     for (list, why) in [
-        ("cobol", "found runtime 'cobol', need one of go, java"),
+        ("cobol", "no runtime 'cobol'\nhint: use one of go, java"),
         (
             "go/pipe",
-            "found hand-off of go 'pipe', need one of channel",
+            "no hand-off of go 'pipe'\nhint: use one of channel",
         ),
     ] {
         let ran = place.run(&["measure", "--runtime", list]);

@@ -130,8 +130,7 @@ fn programs_see_all_processes_where_that_is_wanted() {
     );
 }
 
-const NO_PID_NAMESPACE: &str =
-    "found no way to give the traced programs process numbers of their own";
+const NO_PID_NAMESPACE: &str = "the traced programs have no process numbers of their own";
 
 #[test]
 fn without_a_pid_namespace_programs_are_traced_all_the_same_and_that_is_said() {
@@ -418,9 +417,7 @@ fn a_cut_trace_is_used_up_to_its_last_whole_chunk_and_said_to_be_cut() {
     let check = place.run(&["trace", "check", text(&cut)]);
     assert_eq!(check.code, 5, "{}", check.stdout);
     assert!(
-        check
-            .stdout
-            .contains("not whole: found the end of the file at byte"),
+        check.stdout.contains("not whole: the file ends at byte"),
         "{}",
         check.stdout
     );
@@ -437,7 +434,7 @@ fn a_cut_trace_is_used_up_to_its_last_whole_chunk_and_said_to_be_cut() {
     assert!(ran.stderr.contains("not all of"), "{}", ran.stderr);
     for stdout in [ran.stdout, place.run(&["report", text(&record)]).stdout] {
         assert!(
-            stdout.starts_with("Not all of the trace was simulated (found the end of the file"),
+            stdout.starts_with("Not all of the trace was simulated (the file ends at byte"),
             "{stdout}"
         );
     }
@@ -484,58 +481,58 @@ fn what_cannot_be_is_refused_with_a_reason() {
     assert!(bad.contains("100B"), "the design has another size");
     fs::write(&design, bad).expect("room");
     let cases: [(&[&str], i32, &str); 18] = [
-        (&["trace", "info", text(&empty)], 5, "found no trace"),
+        (&["trace", "info", text(&empty)], 5, "not a trace"),
         (
             &["trace", "info", "/nonexistent"],
             5,
-            "failed to open /nonexistent",
+            "cannot open /nonexistent",
         ),
-        (&["simulate", text(&empty)], 5, "found no trace"),
+        (&["simulate", text(&empty)], 5, "not a trace"),
         (&["simulate"], 2, ""),
         (
             &["simulate", text(&empty), "--order", "as-run"],
             2,
-            "a flag for capturing beside a trace",
+            "a command or a flag for tracing cannot be combined with a trace",
         ),
         (
             &["simulate", text(&empty), "--quantum", "5000"],
             5,
-            "found no trace",
+            "not a trace",
         ),
         (
             &["simulate", text(&empty), "--quantum", "500"],
             2,
-            "need a number of instructions from 1000 on",
+            "neither 1000 instructions or more",
         ),
         (
             &["simulate", "live", "--quantum", "4ms", "--", "true"],
             2,
-            "found a quantum of 4.00 ms with live",
+            "a quantum of 4.00 ms cannot be combined with live",
         ),
         (
             &["simulate", "live", "--quantum", "5000,6000", "--", "true"],
             2,
-            "found 2 quanta with live",
+            "2 quanta cannot be combined with live",
         ),
         (
             &["simulate", "live", "--schedule", "batch:2", "--", "true"],
             2,
-            "found --schedule or --at-once with live",
+            "--schedule and --at-once play a trace again",
         ),
         (
             &["simulate", text(&empty), "--processes", "all"],
             2,
-            "a flag for capturing beside a trace",
+            "a command or a flag for tracing cannot be combined with a trace",
         ),
         (
             &["simulate", text(&empty), "--cpu", "0"],
             2,
-            "a flag for capturing beside a trace",
+            "a command or a flag for tracing cannot be combined with a trace",
         ),
         (
             &["simulate", text(&empty), "--design", "nothing"],
             5,
-            "found no trace",
+            "not a trace",
         ),
         (
             &["simulate", "live", "--design", text(&design), "--", "true"],
@@ -550,14 +547,14 @@ fn what_cannot_be_is_refused_with_a_reason() {
         (
             &["trace", "--with", "'open", "--", "true"],
             2,
-            "quotes closed",
+            "is not a command as typed in a shell",
         ),
         (
             &["trace", "--cpu", "4095", "--", "true"],
             2,
-            "found --cpu 4095, need one of the CPUs allowed",
+            "--cpu 4095 is not allowed to this process, only",
         ),
-        (&["man", "nothing"], 2, "found no verb 'nothing'"),
+        (&["man", "nothing"], 2, "there is no verb 'nothing'"),
     ];
     for (arguments, code, words) in cases {
         let ran = place.run(arguments);
@@ -583,12 +580,7 @@ fn a_capture_that_does_not_begin_leaves_no_file_and_takes_no_others_name() {
     fs::write(&path, "somebody's").expect("written");
     let ran = place.run(&["trace", "-o", text(&path), "--", "true"]);
     assert_eq!(ran.code, 2);
-    assert!(
-        ran.stderr
-            .contains("found a file of that name, need a name that is free"),
-        "{}",
-        ran.stderr
-    );
+    assert!(ran.stderr.contains("already exists"), "{}", ran.stderr);
     assert_eq!(fs::read(&path).expect("a file"), b"somebody's");
     let foreign = place.path("foreign.sct");
     let ran = place.run(&[
@@ -613,7 +605,7 @@ fn a_trace_cut_before_its_first_chunk_is_said_to_be_cut() {
     let ran = place.run(&["simulate", text(&cut)]);
     assert_eq!(ran.code, 5);
     assert!(
-        ran.stderr.contains("found the end of the file at byte"),
+        ran.stderr.contains("the file ends at byte"),
         "{}",
         ran.stderr
     );

@@ -10,7 +10,7 @@ use crate::UnfitShape;
 pub(crate) enum BadBody {
     #[error("it ends inside its head")]
     Head,
-    #[error("found {found} {what}, need at most {most}")]
+    #[error("{found} {what}, more than {most}")]
     Large {
         what: &'static str,
         found: u64,
@@ -22,17 +22,17 @@ pub(crate) enum BadBody {
     Long { column: &'static str, bytes: usize },
     #[error("column {0} cannot be unpacked")]
     Packed(&'static str),
-    #[error("found columns of {found} bytes, need {need}")]
+    #[error("the columns have {found} bytes instead of {need}")]
     Lengths { found: u64, need: u64 },
-    #[error("found column {found} where column {need} belongs")]
+    #[error("column {found} stands where column {need} belongs")]
     Order { found: u8, need: u8 },
     #[error("shape {shape}: {why}")]
     Unfit { shape: usize, why: UnfitShape },
-    #[error("found shape {found} of {shapes} in the sequence")]
+    #[error("there is no shape {found} of {shapes} in the sequence")]
     Shape { found: u64, shapes: usize },
-    #[error("found a misprediction at number {found} of what ran, need one before number {need}")]
+    #[error("a misprediction is at number {found} of what ran, not before number {need}")]
     Misprediction { found: u64, need: u64 },
-    #[error("found {found} {what}, need {need}")]
+    #[error("{found} {what} instead of {need}")]
     Count {
         what: &'static str,
         found: u64,

@@ -18,9 +18,7 @@ const WORD: u64 = 4;
 
 /// Why a piece size is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "found pieces of {0} bytes, need a power of two from 4 to 4096, such as the cache's line size"
-)]
+#[error("pieces of {0} bytes are no size of a cache line; use a power of two from 4 to 4096")]
 pub struct UnfitPiece(pub u64);
 
 /// Amount of memory that a line of `din` text stands for, in bytes: a power of two from 4 to 4096.
@@ -247,7 +245,7 @@ mod tests {
             assert_eq!(
                 error.to_string(),
                 format!(
-                    "found pieces of {bytes} bytes, need a power of two from 4 to 4096, such as the cache's line size"
+                    "pieces of {bytes} bytes are no size of a cache line; use a power of two from 4 to 4096"
                 )
             );
         }

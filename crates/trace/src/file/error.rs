@@ -5,13 +5,13 @@ use switchcost_remedies::{read_remedy, start_remedy, write_remedy};
 use super::{TRACE_SCHEMA, TRACE_VERSION};
 use crate::UnfitBlock;
 
-/// Why a trace could not be written. Follows "failed to write the trace: " in a message.
+/// Why a trace could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteTraceError {
     /// A record could not be appended; the chunks before it are whole.
     #[error(
-        "found no way to append after {chunks} chunks of {instructions} instructions ({source}), {}. What was written is whole up \
-         to byte {bytes}",
+        "the trace cannot be continued after {chunks} chunks of {instructions} instructions, and is whole up to byte {bytes}: \
+         {source}; {}",
         write_remedy(.source, "another place")
     )]
     Append {
@@ -25,9 +25,7 @@ pub enum WriteTraceError {
         source: io::Error,
     },
     /// A block of the chunk is none.
-    #[error(
-        "found a chunk whose block {block} is none ({why}), need blocks that can be executed; mend its source"
-    )]
+    #[error("block {block} of a chunk cannot be executed ({why}); check the source of the trace")]
     Unfit {
         /// Index in the chunk.
         block: u64,
@@ -35,7 +33,7 @@ pub enum WriteTraceError {
         why: UnfitBlock,
     },
     /// The chunk's parts do not belong together.
-    #[error("found a chunk with {found} {what}, need {need}; mend its source")]
+    #[error("a chunk has {found} {what} instead of {need}; check the source of the trace")]
     Parts {
         /// What was counted.
         what: &'static str,
@@ -46,7 +44,7 @@ pub enum WriteTraceError {
     },
     /// A mark stands before the mark in front of it, or after the last block.
     #[error(
-        "found mark {mark} before block {found}, need one between {least} and {most}; mend its source"
+        "mark {mark} stands before block {found}, not between {least} and {most}; check the source of the trace"
     )]
     Place {
         /// Index in the chunk.
@@ -60,7 +58,7 @@ pub enum WriteTraceError {
     },
     /// A name, path or build ID is too long.
     #[error(
-        "found a name or path of {found} bytes in mark {mark}, need at most {most}; mend its source"
+        "a name or path in mark {mark} has {found} bytes, more than {most}; check the source of the trace"
     )]
     Text {
         /// Index in the chunk.
@@ -71,34 +69,34 @@ pub enum WriteTraceError {
         most: usize,
     },
     /// A thread could not be started.
-    #[error("found no thread or memory to write with ({error}), {remedy}", error = .0, remedy = start_remedy(.0, "need both; close other programs"))]
+    #[error("there is no thread or memory to write with: {error}; {remedy}", error = .0, remedy = start_remedy(.0, "close other \
+                                                                                                                  programs"))]
     Resources(io::Error),
     /// The header is too long, or cannot be written as JSON.
     #[error(
-        "found a header that cannot be written ({0}), need at most 1 MiB of commands; trace fewer of them"
+        "the commands are too long for the header of a trace, which has 1 MiB ({0}); trace fewer of them"
     )]
     Header(String),
 }
 
-/// Why a trace could not be read further. Follows "failed to read the trace: " in a message.
+/// Why a trace could not be read further.
 ///
 /// [`is_loss`](Self::is_loss) tells the errors before which everything that was read is whole and right.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadTraceError {
     /// The file is not a trace.
-    #[error(
-        "found no trace ({0}), need a file written by switchcost trace; name another file, or import this one"
-    )]
+    #[error("not a trace ({0}); name a file written by switchcost trace, or import this one")]
     NoTrace(String),
     /// The trace is of a version that this program does not know.
     #[error(
-        "found format {0}, need {TRACE_SCHEMA}/{TRACE_VERSION}; read it with the version of switchcost that wrote it"
+        "it is of format {0}, and this version reads {TRACE_SCHEMA}/{TRACE_VERSION}; read it with the version of switchcost \
+         that wrote it"
     )]
     Version(String),
     /// The file ends inside a record.
     #[error(
-        "found the end of the file at byte {end}, inside the record that begins at byte {offset}, need the whole \
-         record; {before} before it can be used, what followed is lost: trace again for the rest"
+        "the file ends at byte {end}, inside the record that begins at byte {offset}, and {before} before it can be used; \
+         trace again for the rest"
     )]
     Cut {
         /// Where the record that is not whole begins, in bytes.
@@ -110,8 +108,8 @@ pub enum ReadTraceError {
     },
     /// The file ends between two records, before its index.
     #[error(
-        "found the end of the file at byte {offset} and no index, need both: the tracing program was stopped; \
-         {before} before it can be used, what followed was never written: trace again for the rest"
+        "the tracing program was stopped: the file ends at byte {offset} without an index, and {before} before it can be used; \
+         trace again for the rest"
     )]
     Unfinished {
         /// Where the file ends, in bytes.
@@ -121,8 +119,8 @@ pub enum ReadTraceError {
     },
     /// A record is not what was written.
     #[error(
-        "found damage in the record that begins at byte {offset} ({what}), need what was written; {before} before \
-         it can be used, what follows is lost: copy the file again from its source, or trace again"
+        "the record that begins at byte {offset} is damaged ({what}), and {before} before it can be used; copy the file again \
+         from its source, or trace again"
     )]
     Damaged {
         /// Where the record begins, in bytes.
@@ -134,18 +132,17 @@ pub enum ReadTraceError {
     },
     /// The trace has no index, so it cannot be read from the middle.
     #[error(
-        "found no index that can be used ({0}), need one to begin in the middle; read the trace from its start"
+        "it has no usable index ({0}), without which only all of it can be read; leave out --range, --sample and --warm-up"
     )]
     NoIndex(String),
     /// The names after the index are damaged.
     #[error(
-        "found symbols of the kernel that cannot be read ({0}), need them as switchcost trace --system writes them; trace again to have \
-         them, all else can be used without"
+        "symbols of the kernel cannot be read ({0}), all else can; trace again with --system to have them"
     )]
     Symbols(String),
     /// The trace has no such instruction.
     #[error(
-        "found {instructions} instructions, need more than {wanted} to begin there; choose an earlier one"
+        "it has {instructions} instructions, too few to begin at {wanted}; choose an earlier one"
     )]
     Beyond {
         /// The instruction that was asked for, from 0.
@@ -155,7 +152,7 @@ pub enum ReadTraceError {
     },
     /// The file cannot be read at all.
     #[error(
-        "found a file that cannot be read at byte {offset} ({source}), {}; {before} before it can be used",
+        "it cannot be read at byte {offset} ({source}), and {before} before it can be used; {}",
         read_remedy(.source, "one that can")
     )]
     Io {
@@ -167,7 +164,8 @@ pub enum ReadTraceError {
         before: Before,
     },
     /// A thread or memory could not be had.
-    #[error("found no thread or memory to decode with ({error}), {remedy}", error = .0, remedy = start_remedy(.0, "need both; close other programs"))]
+    #[error("there is no thread or memory to decode with: {error}; {remedy}", error = .0, remedy = start_remedy(.0, "close other \
+                                                                                                                   programs"))]
     Resources(io::Error),
 }
 

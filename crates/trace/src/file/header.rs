@@ -129,7 +129,8 @@ mod tests {
             assert_eq!(
                 refusal,
                 format!(
-                    "found format {other}, need switchcost.trace/3; read it with the version of switchcost that wrote it"
+                    "it is of format {other}, and this version reads switchcost.trace/3; read it with the version of \
+                     switchcost that wrote it"
                 )
             );
         }

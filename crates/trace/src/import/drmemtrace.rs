@@ -223,8 +223,8 @@ impl<R: BufRead> Drmemtrace<R> {
             marker::FILE_TYPE => return self.file_type(FileType::new(value, place)?, place),
             marker::TIMESTAMP => self.stamp(value, into),
             marker::CPU => self.cpu(value, into),
-            marker::SYSCALL_TRACE_BEGINS => self.threads.in_kernel(true),
-            marker::SYSCALL_TRACE_ENDS => self.threads.in_kernel(false),
+            marker::SYSCALL_TRACE_BEGINS => self.threads.set_in_kernel(true),
+            marker::SYSCALL_TRACE_ENDS => self.threads.set_in_kernel(false),
             marker::SWITCH_TRACE_BEGINS => self.threads.switching(true),
             marker::SWITCH_TRACE_ENDS => self.threads.switching(false),
             marker::FILTER_ENDS => {
@@ -254,7 +254,7 @@ impl<R: BufRead> Drmemtrace<R> {
     fn file_type(&mut self, found: FileType, place: Location) -> Result<(), ImportError> {
         let core = |needed| Err(ImportError::Core { place, needed });
         if found.is_core() && self.files.len() > 1 {
-            return core("it alone");
+            return core("the trace of this core alone");
         }
         if found.is_core() && self.cpu.is_some() {
             return core("no --cpu");

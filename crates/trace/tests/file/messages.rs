@@ -12,17 +12,16 @@ fn what_is_no_trace_is_distinguished() {
     let what = |file: &[u8]| {
         TraceReader::new(file)
             .err()
-            .expect("is no trace")
+            .expect("not a trace")
             .to_string()
     };
     assert_eq!(
         what(b""),
-        "found no trace (it is empty), need a file written by switchcost trace; name another file, or import this one"
+        "not a trace (it is empty); name a file written by switchcost trace, or import this one"
     );
     assert_eq!(
         what(b"I  04001000,3\n"),
-        "found no trace (it does not begin like one), need a file written by switchcost trace; name another file, or \
-         import this one"
+        "not a trace (it does not begin like one); name a file written by switchcost trace, or import this one"
     );
 }
 
@@ -39,18 +38,16 @@ fn losses_say_what_was_lost_and_where() {
     assert_eq!(
         refusal(&file[..third + 40]),
         format!(
-            "found the end of the file at byte {}, inside the record that begins at byte {third}, need the whole \
-             record; the 2 chunks with {instructions} instructions before it can be used, what followed is lost: \
-             trace again for the rest",
+            "the file ends at byte {}, inside the record that begins at byte {third}, and the 2 chunks with {instructions} \
+             instructions before it can be used; trace again for the rest",
             third + 40
         )
     );
     assert_eq!(
         refusal(&file[..third]),
         format!(
-            "found the end of the file at byte {third} and no index, need both: the tracing program was stopped; the \
-             2 chunks with {instructions} instructions before it can be used, what followed was never written: trace \
-             again for the rest"
+            "the tracing program was stopped: the file ends at byte {third} without an index, and the 2 chunks with \
+             {instructions} instructions before it can be used; trace again for the rest"
         )
     );
     let mut damaged = file.clone();
@@ -58,9 +55,8 @@ fn losses_say_what_was_lost_and_where() {
     assert_eq!(
         refusal(&damaged),
         format!(
-            "found damage in the record that begins at byte {third} (its checksum differs), need what was written; \
-             the 2 chunks with {instructions} instructions before it can be used, what follows is lost: copy the \
-             file again from its source, or trace again"
+            "the record that begins at byte {third} is damaged (its checksum differs), and the 2 chunks with {instructions} \
+             instructions before it can be used; copy the file again from its source, or trace again"
         )
     );
     damaged = file.clone();
@@ -84,7 +80,7 @@ fn a_reader_that_fails_is_named() {
     assert!(matches!(error, ReadTraceError::Io { offset: 0, .. }));
     assert_eq!(
         error.to_string(),
-        "found a file that cannot be read at byte 0 (no such device), need one that can; the 0 chunks with 0 \
-         instructions before it can be used"
+        "it cannot be read at byte 0 (no such device), and the 0 chunks with 0 instructions before it can be used; name one \
+         that can"
     );
 }

@@ -84,7 +84,7 @@ fn what_cannot_be_reached_is_said() {
             .expect_err("is behind the end")
             .to_string(),
         format!(
-            "found {instructions} instructions, need more than {instructions} to begin there; choose an earlier one"
+            "it has {instructions} instructions, too few to begin at {instructions}; choose an earlier one"
         )
     );
     let cut = TraceFile::open(Cursor::new(&whole[..whole.len() - 1]))
@@ -92,8 +92,8 @@ fn what_cannot_be_reached_is_said() {
         .expect("has no footer");
     assert_eq!(
         cut.to_string(),
-        "found no index that can be used (the file does not end with a footer), need one to begin in the middle; \
-         read the trace from its start"
+        "it has no usable index (the file does not end with a footer), without which only all of it can be read; leave out \
+         --range, --sample and --warm-up"
     );
 }
 

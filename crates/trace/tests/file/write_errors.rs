@@ -79,12 +79,12 @@ fn a_full_disk_says_what_is_whole() {
     assert_eq!(
         error.to_string(),
         format!(
-            "found no way to append after {} chunks of {} instructions ({}), need room for the rest; free some space \
-             or choose another place. What was written is whole up to byte {}",
+            "the trace cannot be continued after {} chunks of {} instructions, and is whole up to byte {}: {}; free some \
+             space, or choose another place",
             done.chunks,
             done.instructions,
-            io::Error::from(io::ErrorKind::StorageFull),
-            done.bytes
+            done.bytes,
+            io::Error::from(io::ErrorKind::StorageFull)
         )
     );
 }
@@ -109,7 +109,10 @@ fn nothing_follows_a_part_of_a_record() {
         .write(&chunks[0])
         .expect_err("stays broken")
         .to_string();
-    assert!(error.contains("(an earlier chunk did not fit)"), "{error}");
+    assert!(
+        error.contains(": an earlier chunk did not fit; "),
+        "{error}"
+    );
     assert_eq!(writer.get_ref().bytes.len(), bytes);
     assert!(writer.finish().is_err());
 }
@@ -148,14 +151,14 @@ fn chunks_that_cannot_be_are_refused() {
     chunk.references.clear();
     assert_eq!(
         refusal(&chunk).to_string(),
-        "found a chunk with 0 references, need 1; mend its source"
+        "a chunk has 0 references instead of 1; check the source of the trace"
     );
 
     let chunk = block_of(0);
     assert_eq!(
         refusal(&chunk).to_string(),
-        "found a chunk whose block 0 is none (found 0 instructions in 4 bytes, the first of 4, need 1 to 1024 bytes), \
-         need blocks that can be executed; mend its source"
+        "block 0 of a chunk cannot be executed (found 0 instructions in 4 bytes, the first of 4, need 1 to 1024 bytes); check \
+         the source of the trace"
     );
 
     let mut chunk = one_block();
@@ -165,7 +168,7 @@ fn chunks_that_cannot_be_are_refused() {
     });
     assert_eq!(
         refusal(&chunk).to_string(),
-        "found mark 0 before block 2, need one between 0 and 1; mend its source"
+        "mark 0 stands before block 2, not between 0 and 1; check the source of the trace"
     );
 
     let mut chunk = one_block();
@@ -176,7 +179,7 @@ fn chunks_that_cannot_be_are_refused() {
     });
     assert_eq!(
         refusal(&chunk).to_string(),
-        "found a name or path of 70000 bytes in mark 0, need at most 65536; mend its source"
+        "a name or path in mark 0 has 70000 bytes, more than 65536; check the source of the trace"
     );
 }
 
@@ -189,13 +192,10 @@ fn a_header_of_megabytes_is_refused() {
         .expect("is refused")
         .to_string();
     assert!(
-        error.starts_with("found a header that cannot be written ("),
+        error.starts_with("the commands are too long for the header of a trace"),
         "{error}"
     );
-    assert!(
-        error.ends_with("need at most 1 MiB of commands; trace fewer of them"),
-        "{error}"
-    );
+    assert!(error.ends_with("trace fewer of them"), "{error}");
 }
 
 /// More than may wait to be written.
@@ -267,7 +267,7 @@ fn what_is_written_behind_is_whole_where_the_disk_is_full() {
         .expect_err("is full")
         .to_string();
     assert!(
-        error.starts_with("found no way to append after 1 chunks of 1 instructions ("),
+        error.starts_with("the trace cannot be continued after 1 chunks of 1 instructions"),
         "{error}"
     );
     assert!(

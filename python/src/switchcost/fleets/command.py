@@ -58,7 +58,7 @@ def _do(given: argparse.Namespace) -> int:
     if given.plan == "gather":
         return _gathered(given)
     if given.folder is not None or not (given.ray or given.local or given.list):
-        raise PlanError("found no --ray, --local or --list, need one of them; or gather and a folder of records")
+        raise PlanError("none of --ray, --local and --list is given; give one, or gather and a folder of records")
     plan = Plan.read(given.plan)
     if given.list:
         print("\n".join(commands(plan.measure, Path(plan.records))))
@@ -72,7 +72,7 @@ def _do(given: argparse.Namespace) -> int:
 
 def _gathered(given: argparse.Namespace) -> int:
     if given.folder is None or given.ray or given.local or given.list:
-        raise PlanError("found gather without a folder alone, need the folder of records: switchcost-fleet gather FOLDER")
+        raise PlanError("gather takes one folder of records; write switchcost-fleet gather FOLDER")
     return _told(gather(given.folder, confidence=confidence(given.confidence or "90%")), given.output)
 
 

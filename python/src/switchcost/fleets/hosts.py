@@ -74,7 +74,9 @@ def hosts_in(folder: Path) -> tuple[list[Host], list[Lost]]:
     """All hosts of a folder, by name."""
     files = _files(folder)
     if not files:
-        raise PlanError(f"found no {_RECORD} in {folder}, need a record of measure for each host, such as {folder}/HOST{_RECORD}")
+        raise PlanError(
+            f"there is no {_RECORD} in {folder}; put a record of measure there for each host, such as {folder}/HOST{_RECORD}"
+        )
     with ThreadPoolExecutor() as pool:
         found = list(pool.map(lambda one: _host(folder, *one), sorted(files.items())))
     hosts = [one for one in found if isinstance(one, Host)]

@@ -51,7 +51,7 @@ class Plan:
 def _checked(value: object, word: str, origin: str) -> object:
     form = MEASURED.get(word.replace("-", "_"))
     if form is not None and (form == "flag") != isinstance(value, bool):
-        raise PlanError(f"found {value!r} for {word} in {origin}, need {'true or false' if form == 'flag' else 'a value'}")
+        raise PlanError(f"{value!r} for {word} in {origin} is not {'true or false' if form == 'flag' else 'a value'}")
     return value
 
 
@@ -62,5 +62,5 @@ def confidence(said: object) -> float:
     except ValueError:
         share = 0.0
     if not 0.5 <= share <= 0.999:
-        raise PlanError(f"found {said!r} for confidence, need a percentage from 50% to 99.9%, such as 90%")
+        raise PlanError(f"{said!r} for confidence is not a percentage from 50% to 99.9%; write it as 90%")
     return share

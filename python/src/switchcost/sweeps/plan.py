@@ -72,20 +72,20 @@ class Plan:
 
 def _needed(values: list[str], word: str, origin: str) -> None:
     if not values:
-        raise PlanError(f"found no {word} in {origin}, need at least one")
+        raise PlanError(f"there is no {word} in {origin}; name one or more")
 
 
 def _texts(table: Mapping[str, Any], word: str, origin: str) -> list[str]:
     value = table.get(word, [])
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list) or not all(isinstance(one, str) and one for one in values):
-        raise PlanError(f"found {value!r} for {word} in {origin}, need a text or a list of texts")
+        raise PlanError(f"{value!r} for {word} in {origin} is not a text or a list of texts")
     return list(values)
 
 
 def _positive(value: object, word: str, origin: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise PlanError(f"found {value!r} for {word} in {origin}, need a whole number from 1 on")
+        raise PlanError(f"{value!r} for {word} in {origin} is not a whole number from 1 on")
     return value
 
 
@@ -105,7 +105,7 @@ def _options(table: Mapping[str, Any], origin: str) -> dict[str, object]:
 
 def _flag(value: object, word: str, origin: str) -> bool:
     if not isinstance(value, bool):
-        raise PlanError(f"found {value!r} for {word} in {origin}, need true or false")
+        raise PlanError(f"{value!r} for {word} in {origin} is not true or false")
     return value
 
 
@@ -115,7 +115,7 @@ def _files(pattern: str, folder: Path | None, origin: str) -> list[str]:
         return _remote_files(path, origin) if glob.has_magic(path) else [path]
     found = sorted(glob.glob(path)) if glob.has_magic(path) else [path]  # noqa: PTH207
     if not found or not Path(found[0]).is_file():
-        raise PlanError(f"found no file for the trace {pattern} of {origin}")
+        raise PlanError(f"no file for the trace {pattern} of {origin}")
     return [str(Path(one).resolve()) for one in found]
 
 
@@ -123,7 +123,7 @@ def _remote_files(pattern: str, origin: str) -> list[str]:
     file_system = open_file_system(pattern)
     found = sorted(file_system.unstrip_protocol(path) for path in file_system.glob(pattern))
     if not found:
-        raise PlanError(f"found no file for the trace {pattern} of {origin}")
+        raise PlanError(f"no file for the trace {pattern} of {origin}")
     return found
 
 

@@ -82,7 +82,7 @@ def _batched(values: tuple[str, ...], length: int) -> Iterator[tuple[str, ...]]:
 def _axis(text: str) -> Axis:
     name, _, values = text.partition("=")
     if not name or not values:
-        raise PlanError(f"found {text!r} for vary, need LEVEL.FIELD=LIST, such as L1D.size=8KiB,16KiB")
+        raise PlanError(f"{text!r} for vary is not LEVEL.FIELD=LIST; write L1D.size=8KiB,16KiB")
     return name, tuple(value.strip() for value in values.split(","))
 
 

@@ -130,7 +130,7 @@ fn missing(key: &Key, side: &Side, name: &str) -> Option<String> {
     match (known.len(), zeros) {
         (0, _) => Some(describe_missing(key, name)),
         (count, _) if count < side.len() => Some(format!(
-            "{count} of {} {name} records have a number, need all of them",
+            "only {count} of {} {name} records have a number, and all of them are needed",
             side.len()
         )),
         (_, 0) => None,

@@ -67,7 +67,7 @@ pub(super) struct Record {
 
 impl Record {
     /// Findings of an observation, with another calibration of the same machine.
-    pub(super) fn of(observation: &Observation, calibration: Option<&Calibration>) -> Record {
+    pub(super) fn new(observation: &Observation, calibration: Option<&Calibration>) -> Record {
         let findings = match calibration {
             None => analyse(observation),
             Some(_) => analyse(&Observation {

@@ -91,7 +91,7 @@ impl<'a> Matched<'a> {
                 .collect::<Vec<_>>()
         };
         (are_there && self.mixed_side().is_none())
-            .then(|| Relation::of(&traces(&self.base), &traces(&self.new)))
+            .then(|| Relation::new(&traces(&self.base), &traces(&self.new)))
     }
 
     pub(super) fn unavailable_because(&self) -> String {

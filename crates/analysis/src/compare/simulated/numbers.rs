@@ -363,12 +363,12 @@ fn paired_ratio<'a>(
     match &both[..] {
         [] => Err("no trace has it on both sides".to_owned()),
         [_] if partners.len() > 1 => Err(format!(
-            "only 1 of {} traces has it on both sides, need 2",
+            "only 1 of {} traces has it on both sides, 2 are needed",
             partners.len()
         )),
         [((base, _), (new, _))] => {
             let (base, new) = (batches(base, "base")?, batches(new, "new")?);
-            LogRatio::of_batches(base, new).ok_or_else(|| NOT_IN_EACH_BATCH.to_owned())
+            LogRatio::from_batches(base, new).ok_or_else(|| NOT_IN_EACH_BATCH.to_owned())
         }
         several => {
             let values: Vec<(f64, f64)> = several
@@ -391,7 +391,7 @@ fn side_cost(numbers: &Numbers<'_>, name: &str) -> Result<LogCost, String> {
         [_] if numbers.len() > 1 => Err(only_one_of(numbers.len(), name)),
         [one] => {
             let (value, left) = batches(one, name)?;
-            LogCost::of_batches(value, left).ok_or_else(|| NOT_IN_EACH_BATCH.to_owned())
+            LogCost::from_batches(value, left).ok_or_else(|| NOT_IN_EACH_BATCH.to_owned())
         }
         _ => Ok(LogCost::cost_of_values(
             &known

@@ -329,10 +329,13 @@ fn what_cannot_be_compared_says_why() {
     for (_, findings) in &mut lacking[1..] {
         findings.designs[0].average_cost_cycles.estimate = None;
     }
-    let alone = "only 1 of 3 new records has a number, need 2 to see how much they differ";
+    let alone = "only 1 of 3 new records has a number, so their spread is unknown";
     assert_eq!(why(main(&judged(&several(1..4, 1.0), &lacking))), alone);
     let paired = why(main(&judged(&several(4..7, 2.0), &lacking))).to_owned();
-    assert_eq!(paired, "only 1 of 3 traces has it on both sides, need 2");
+    assert_eq!(
+        paired,
+        "only 1 of 3 traces has it on both sides, 2 are needed"
+    );
     let overlapping = judged(&several(1..4, 1.0), &several(3..6, 1.0));
     assert!(
         why(main(&overlapping)).starts_with("some traces are on both sides"),

@@ -48,7 +48,7 @@ pub(super) enum Relation {
 }
 
 impl Relation {
-    pub(super) fn of(base: &[TraceKey<'_>], new: &[TraceKey<'_>]) -> Self {
+    pub(super) fn new(base: &[TraceKey<'_>], new: &[TraceKey<'_>]) -> Self {
         let partners: Vec<Option<usize>> = base
             .iter()
             .map(|key| new.iter().position(|other| other == key))

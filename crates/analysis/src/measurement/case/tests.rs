@@ -183,7 +183,7 @@ fn tasks_that_do_not_switch_are_refused() {
     let still = found_after(FakeCase::fiber(), |window| window.user_switches = 0);
     assert_eq!(
         why(&still),
-        "fiber counted no switches itself, need one per hand-off or more; report this as a bug"
+        "fiber counted none of its own switches, which is a bug of switchcost; report it"
     );
     let disturbed = found_after(FakeCase::fiber(), |window| {
         window.kernel_switches.voluntary = window.switching_handoffs / 2;
@@ -309,7 +309,7 @@ fn a_refusal_is_reported_beside_another_reason() {
 #[test]
 fn too_few_repetitions_make_no_number() {
     let found = found_in(&fake_record(vec![FakeCase::pipe()], 4));
-    let text = "found 4 usable repetitions, need at least 5 for an interval of 90 % confidence; give the run more time";
+    let text = "only 4 usable repetitions of the 5 needed for an interval of 90 % confidence; give the run more time";
     assert_eq!(
         (why(&found), names(&found)),
         (text, vec!["too-few-repetitions"])

@@ -156,7 +156,7 @@ fn observe(call: &Call, run: &mut Run, position: usize) -> Observed {
 }
 
 fn go_on(calls: &Calls<'_>, run: &mut Run) -> bool {
-    let next = calls.after(run.at);
+    let next = calls.following(run.at);
     let next = next.filter(|&next| !calls.get(next).in_call.is_any());
     run.at = next.unwrap_or(run.at);
     next.is_some()

@@ -114,13 +114,13 @@ impl<'a> Calls<'a> {
     }
 
     /// The call before one, of the same thread.
-    pub(super) fn before(&self, at: usize) -> Option<usize> {
+    pub(super) fn preceding(&self, at: usize) -> Option<usize> {
         let before = at.checked_sub(1)?;
         (self.all[before].thread == self.all[at].thread).then_some(before)
     }
 
     /// The call after one, of the same thread.
-    pub(super) fn after(&self, at: usize) -> Option<usize> {
+    pub(super) fn following(&self, at: usize) -> Option<usize> {
         let next = self.all.get(at + 1)?;
         (next.thread == self.all[at].thread).then_some(at + 1)
     }

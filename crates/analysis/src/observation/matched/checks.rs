@@ -66,7 +66,7 @@ pub enum Outcome {
 }
 
 /// All but the intercept, of a comparison that gave such a sum.
-pub(super) fn all(calls: &Calls<'_>, arms: &Anchors, sum: f64) -> Vec<Check> {
+pub(super) fn run_checks(calls: &Calls<'_>, arms: &Anchors, sum: f64) -> Vec<Check> {
     let is_small = |found: Interval| found.holds(0.0) || found.estimate.abs() <= PART * sum.abs();
     let ns = |effect: Option<Effect>| effect.map(|effect| effect.ns);
     vec![
@@ -83,7 +83,7 @@ pub(super) fn all(calls: &Calls<'_>, arms: &Anchors, sum: f64) -> Vec<Check> {
         random_labels(calls, arms),
         Check::new(
             CheckName::Time,
-            ns(compare(calls, &by_time(calls, arms), false)),
+            ns(compare(calls, &sort_by_time(calls, arms), false)),
             is_small,
         ),
     ]
@@ -127,8 +127,8 @@ fn interval_before(calls: &Calls<'_>, arms: &Anchors) -> Option<Effect> {
     const LONG_AGO: u32 = 8;
     let blocks = Blocks::new(arms.all.iter().map(|(at, _)| calls.get(*at)));
     let observed = arms.all.iter().filter_map(|&(at, is_treated)| {
-        let before = calls.before(at)?;
-        let (call, earlier) = (calls.get(before), calls.get(calls.before(before)?));
+        let before = calls.preceding(at)?;
+        let (call, earlier) = (calls.get(before), calls.get(calls.preceding(before)?));
         let is_switched = call.in_call.is_any() || call.in_user.is_any();
         let path = mixed(mixed(u64::from(call.role), earlier.site), call.site);
         (!is_switched).then(|| Observed {
@@ -203,7 +203,7 @@ fn random_labels(calls: &Calls<'_>, arms: &Anchors) -> Check {
     Check::new(name, count, |count| count.estimate as usize <= MOST_OUTSIDE)
 }
 
-fn by_time(calls: &Calls<'_>, arms: &Anchors) -> Anchors {
+fn sort_by_time(calls: &Calls<'_>, arms: &Anchors) -> Anchors {
     let label = |at: usize| (at, (calls.get(at).at_us / HALF_US) % 2 == 1);
     Anchors::of(arms.controls().map(label).collect())
 }

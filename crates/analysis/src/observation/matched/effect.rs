@@ -252,7 +252,7 @@ impl Sums<'_> {
     }
 
     fn effect(&self, is_in: &dyn Fn(usize) -> bool, has_trend: bool) -> f64 {
-        let cells = self.without_largest(is_in);
+        let cells = self.drop_largest(is_in);
         let blocks: Vec<usize> = (0..self.blocks.len()).filter(|at| is_in(*at)).collect();
         let mut controls = vec![Cell::default(); self.keys];
         for row in blocks.iter().map(|block| self.row(&cells, *block)) {
@@ -300,7 +300,7 @@ impl Sums<'_> {
     }
 
     /// What is left when the largest are cut of those that are in: of the last one perhaps a part, so that it is the same part of each arm.
-    fn without_largest(&self, is_in: &dyn Fn(usize) -> bool) -> Vec<[Cell; 2]> {
+    fn drop_largest(&self, is_in: &dyn Fn(usize) -> bool) -> Vec<[Cell; 2]> {
         let mut cells = self.cells.clone();
         for arm in &self.arms {
             let out = (0..self.blocks.len()).filter(|block| !is_in(*block));

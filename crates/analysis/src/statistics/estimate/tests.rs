@@ -215,12 +215,12 @@ fn too_few_values_are_said_to_be_too_few() {
     let error = estimate(&[1.0, 2.0, 3.0, 4.0], 0.9).expect_err("four");
     assert_eq!(
         error.to_string(),
-        "found 4 usable repetitions, need at least 5 for an interval of 90 % confidence; give the run more time"
+        "only 4 usable repetitions of the 5 needed for an interval of 90 % confidence; give the run more time"
     );
     let error = estimate(&[1.0], 0.95).expect_err("one");
     assert_eq!(
         error.to_string(),
-        "found 1 usable repetition, need at least 6 for an interval of 95 % confidence; give the run more time"
+        "only 1 usable repetition of the 6 needed for an interval of 95 % confidence; give the run more time"
     );
 }
 

@@ -334,9 +334,9 @@ proptest! {
             prop_assert_eq!((gained.others, gained.first_touches()), (0, 0), "{:?}", policy);
             let lost = result.found.lost_to;
             let excess = result.hierarchies.shared.cycles as i64 - result.hierarchies.private.cycles as i64;
-            prop_assert_eq!(lost.all() as i64 - gained.state as i64, excess);
+            prop_assert_eq!(lost.total() as i64 - gained.state as i64, excess);
             if policy == Replacement::Lru {
-                prop_assert_eq!((gained.state, lost.all()), (0, lost.to_others()));
+                prop_assert_eq!((gained.state, lost.total()), (0, lost.to_others()));
             }
         }
     }
@@ -349,7 +349,7 @@ proptest! {
             let (lost, gained) = (result.found.lost_to, result.found.gained);
             let excess = result.hierarchies.shared.cycles as i64 - result.hierarchies.private.cycles as i64;
             let all = gained.others + gained.first_touches() + gained.state;
-            prop_assert_eq!(lost.all() as i64 - all as i64, excess, "{:?}", policy);
+            prop_assert_eq!(lost.total() as i64 - all as i64, excess, "{:?}", policy);
         }
     }
 }

@@ -159,7 +159,7 @@ impl Cache {
             .shape
             .partition
             .as_ref()
-            .and_then(|partition| partition.of(program, process));
+            .and_then(|partition| partition.bitmask(program, process));
         self.open = mask
             .filter(|_| self.fault != Some(Fault::PartitionIsForgotten))
             .map_or(u64::MAX, |mask| mask.0);

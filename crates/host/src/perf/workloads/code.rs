@@ -87,6 +87,6 @@ impl Drop for JumpChain {
 }
 
 #[test]
-fn the_chain_of_jumps_comes_to_its_end() {
+fn a_chain_of_jumps_comes_to_its_end() {
     JumpChain::new(512 << 10).expect("executable memory").run();
 }

@@ -93,7 +93,7 @@ fn order(until: Nanos) -> ServiceOrder {
 
 fn groups(service: &mut Scripted, order: &ServiceOrder) -> (Vec<Group>, Result<(), ServiceFault>) {
     let mut groups = Vec::new();
-    let outcome = all(service, order, &mut |group| {
+    let outcome = run_phases(service, order, &mut |group| {
         groups.push(group);
         Ok(())
     });
@@ -167,7 +167,7 @@ fn both_arms_are_away_for_as_long_and_what_comes_out_is_the_cost() {
         .iter()
         .find(|group| !group.is_against_idle())
         .expect("one of three");
-    let sum = |arm, of: fn(&Phase) -> u64| group.of(arm).map(of).sum::<u64>() as f64;
+    let sum = |arm, of: fn(&Phase) -> u64| group.phases(arm).map(of).sum::<u64>() as f64;
     let (touching, spinning) = (Arm::Touching, Arm::Spinning);
     assert_eq!(
         sum(touching, |phase| phase.away_ns.0),
@@ -192,7 +192,7 @@ fn who_is_not_preempted_has_its_cpu_for_as_long_as_the_other_phase_lasts() {
         .expect("one of three");
     let walls: Vec<u64> = group.phases.iter().map(|phase| phase.wall_ns.0).collect();
     assert!(walls.iter().all(|wall| *wall == walls[0]), "{walls:?}");
-    let idle = group.of(Arm::Idle).next().expect("two of four");
+    let idle = group.phases(Arm::Idle).next().expect("two of four");
     assert_eq!((idle.turns, idle.away_ns.0), (1, 0));
     // Who is away for longer than a period leaves the service as long.
     assert_eq!(

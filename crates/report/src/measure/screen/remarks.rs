@@ -117,7 +117,7 @@ fn count_valid(numbers: usize) -> String {
 }
 
 /// Worst first.
-pub(super) fn all(header: &Header, findings: &Findings) -> Vec<String> {
+pub(super) fn list_remarks(header: &Header, findings: &Findings) -> Vec<String> {
     let mut notes: Vec<String> = findings
         .flags
         .iter()

@@ -35,7 +35,7 @@ pub(super) fn add(page: &mut Page, exhibits: &[Exhibit]) {
 fn grid(chart: &Chart) -> Grid {
     let shown = series(chart);
     let names = shown.iter().map(|series| &series.name);
-    let mut grid = Grid::with_one_line_a_row(1)
+    let mut grid = Grid::single_line_rows(1)
         .left([&chart.x_title])
         .right(names);
     for x in rows(&shown) {

@@ -107,7 +107,7 @@ impl Curves<'_> {
                 .max()
         };
         let end = reached(FEW).or_else(|| reached(1)).unwrap_or(self.interval);
-        let x = Axis::new(Scale::Linear, "instructions since the switch").until(end as f64);
+        let x = Axis::new(Scale::Linear, "instructions since the switch").end_at(end as f64);
         let series = drawn.map(|(hue, group)| {
             Series::new(Look::Line, super::name(&group.group), points(group)).coloured(hue)
         });

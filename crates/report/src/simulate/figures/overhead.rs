@@ -85,7 +85,7 @@ fn add_designs(page: &mut Page, designs: &[Design<'_>]) {
         "average cost times switches over all simulated cycles",
     );
     for chart in [chart_by_technology(designs), chart_by_size(designs)] {
-        page.figure(|| chart.without_numbers().figure());
+        page.figure(|| chart.hide_numbers().figure());
     }
     page.grid(&table(designs));
     page.method(&["simulated-cost"]);

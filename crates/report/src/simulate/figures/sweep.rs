@@ -22,7 +22,7 @@ pub(in crate::simulate) fn curves(
     let place = |at: usize| sizes.as_ref().map_or(at as f64, |sizes| sizes[at].0 as f64);
     let series = numbers.iter().filter(|of| **of != Number::Cpi).map(|of| {
         let points = members.iter().enumerate().filter_map(|(at, (_, design))| {
-            let misses = of.of(design)?;
+            let misses = of.value(design)?;
             Some(Point::new(place(at), misses, quantity::number(misses)))
         });
         Series::new(Look::Line, of.name(), points)
@@ -43,7 +43,7 @@ pub(in crate::simulate) fn curves(
     )
     .with(series)
     .caption(CAPTION)
-    .without_numbers()
+    .hide_numbers()
     .figure()
 }
 
@@ -56,7 +56,9 @@ pub(in crate::simulate) fn heat(
 ) -> Option<Figure> {
     let (rows, columns) = (&plane.rows.values, &plane.columns.values);
     let cell = |row, column| {
-        let number = plane.at(row, column).and_then(|design| of.of(design));
+        let number = plane
+            .finding(row, column)
+            .and_then(|design| of.value(design));
         (
             number,
             number.map_or("not simulated".to_owned(), quantity::number),
@@ -77,6 +79,6 @@ pub(in crate::simulate) fn heat(
     Chart::new(name, format!("{base}: {}{rest}", of.name()), x, y)
         .cells(cells.collect(), false)
         .caption(CAPTION)
-        .without_numbers()
+        .hide_numbers()
         .figure()
 }

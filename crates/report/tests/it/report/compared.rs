@@ -83,6 +83,6 @@ pub(crate) fn comparison(base: &str, new: &str, request: Request<'_>) -> Compari
             base: vec![base.to_owned()],
             new: vec![new.to_owned()],
         }],
-        ..Comparison::of(Basis::Runs, (pairs, 6), None, request)
+        ..Comparison::new(Basis::Runs, (pairs, 6), None, request)
     }
 }

@@ -178,8 +178,9 @@ fn with_too_few_switches_the_answer_begins_with_what_to_type() {
         design.average_cost_cycles.high,
     ) = (None, None);
     for style in [Style::default(), DETAILED] {
-        let says = "Too few switches for an interval: found 23 turns, need 40. The numbers below are of these turns alone. Trace for \
-                    longer, or have shorter turns of the same trace:   switchcost simulate two.trace --quantum 46000 ";
+        let says = "Too few switches for an interval: 23 time slices, 40 are needed. The numbers below are of these alone. \
+                    Trace for longer, or have shorter time slices of the same trace:   switchcost simulate two.trace \
+                    --quantum 46000 ";
         let text = simulate::render(&head, &findings, Format::Table, style).replace('\n', " ");
         assert!(text.starts_with(says), "{text}");
     }

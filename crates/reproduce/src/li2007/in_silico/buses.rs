@@ -3,7 +3,7 @@
 use switchcost_workload::Access;
 
 use super::super::steps::{BUS_CYCLES, SIZES_KIB, STRIDE_SIZES_KIB};
-use super::walks::{ByBus, by_bus, mean, most, points, within};
+use super::walks::{ByBus, collect_by_bus, mean, most, points, within};
 use crate::exhibit::Cell;
 use crate::text::number;
 use crate::{Exhibit, Records, Table};
@@ -26,7 +26,7 @@ pub(super) fn name(bus: usize) -> String {
 
 /// How many times as much as reading it costs to write or to read and write, mean costs from 384 to 512 KB.
 fn over_reading(records: &Records, access: Access) -> Result<ByBus<f64>, String> {
-    by_bus(|bus| {
+    collect_by_bus(|bus| {
         let of = |access| {
             Ok::<_, String>(mean(&within(
                 &points(records, bus, access, 8, &SIZES_KIB)?,
@@ -49,7 +49,7 @@ fn strides(records: &Records) -> Result<ByBus<(f64, f64)>, String> {
             &STRIDE_SIZES_KIB[3..],
         )?))
     };
-    by_bus(|bus| Ok((mean_at(bus, 8)?, mean_at(bus, 128)?)))
+    collect_by_bus(|bus| Ok((mean_at(bus, 8)?, mean_at(bus, 128)?)))
 }
 
 /// The bus that Figure 1 leads to: writing, and reading and writing, come nearest to twice reading.
@@ -58,7 +58,10 @@ fn fit_figure_1(records: &Records) -> Fitted {
         over_reading(records, Access::Write)?,
         over_reading(records, Access::Rmw)?,
     );
-    nearest(by_bus(|bus| Ok((write[bus] * rmw[bus]).sqrt()))?, TWICE)
+    nearest(
+        collect_by_bus(|bus| Ok((write[bus] * rmw[bus]).sqrt()))?,
+        TWICE,
+    )
 }
 
 /// The bus that Figure 2 leads to: a stride of 128 B comes nearest to seven times one of 8 B.
@@ -106,7 +109,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         "led to by",
     ]);
     let [write, rmw] = [Access::Write, Access::Rmw].map(|access| over_reading(records, access));
-    let highest = by_bus(|bus| {
+    let highest = collect_by_bus(|bus| {
         Ok(most(&within(
             &points(records, bus, Access::Rmw, 8, &SIZES_KIB)?,
             256,
@@ -117,7 +120,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     let led = [fit_figure_1(records), fit_figure_2(records)];
     for (bus, cycles) in BUS_CYCLES.into_iter().enumerate() {
         let cell =
-            |of: &Result<ByBus<f64>, String>, scale: f64| Cell::of(of, 2, |all| all[bus] / scale);
+            |of: &Result<ByBus<f64>, String>, scale: f64| Cell::new(of, 2, |all| all[bus] / scale);
         let times = strides
             .clone()
             .map(|all| all.map(|(short, long)| long / short));

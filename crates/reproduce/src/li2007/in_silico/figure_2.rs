@@ -49,7 +49,7 @@ fn table(records: &Records, buses: [usize; 3]) -> Table {
     for kib in STRIDE_SIZES_KIB {
         for stride in STRIDES {
             let cells = buses.map(|bus| {
-                Cell::of(&cost(records, bus, Access::Rmw, stride, kib), 2, |ns| {
+                Cell::new(&cost(records, bus, Access::Rmw, stride, kib), 2, |ns| {
                     ns / 1e3
                 })
             });

@@ -285,8 +285,8 @@ fn parts(records: &Records, kib: u64) -> Vec<Row> {
         0 => ["us lost in kernel lines", "us lost in own lines"],
         _ => ["us more in kernel lines", "us more in own lines"],
     };
-    let lost_in_kernel = lost(in_kernel, |all| all.kernel.all());
-    let lost_in_own = lost(in_own, |all| all.programs.all());
+    let lost_in_kernel = lost(in_kernel, |all| all.kernel.total());
+    let lost_in_own = lost(in_own, |all| all.programs.total());
     let to_whom = [
         lost("... to the other process", |all| all.programs.processes),
         lost("... to the kernel", |all| all.programs.kernel),

@@ -137,7 +137,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         "stride 128 over 8",
     ]);
     for setting in settings() {
-        let cell = |found: Result<f64, String>| Cell::of(&found, 2, |number| *number);
+        let cell = |found: Result<f64, String>| Cell::new(&found, 2, |number| *number);
         let mut row = vec![
             Cell::number(f64::from(setting.instructions), 0),
             Cell::number(f64::from(LATENCIES[setting.latency]), 0),

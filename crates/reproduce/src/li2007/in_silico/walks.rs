@@ -13,7 +13,9 @@ pub(super) type Points = Vec<(u64, f64)>;
 pub(super) type ByBus<T> = [T; BUS_CYCLES.len()];
 
 /// What is asked of each bus; the first reason why not, where one has no answer.
-pub(super) fn by_bus<T>(of: impl Fn(usize) -> Result<T, String>) -> Result<ByBus<T>, String> {
+pub(super) fn collect_by_bus<T>(
+    of: impl Fn(usize) -> Result<T, String>,
+) -> Result<ByBus<T>, String> {
     let all: Vec<T> = (0..BUS_CYCLES.len()).map(of).collect::<Result<_, _>>()?;
     Ok(all
         .try_into()

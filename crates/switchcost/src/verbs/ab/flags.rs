@@ -7,6 +7,7 @@ use switchcost_units::{CpuId, Nanos};
 use crate::cli::measure::{MeasureArguments, PlacementFlag, SELECTORS};
 use crate::cli::{Cli, Verb};
 use crate::exit::Failure;
+use crate::messages;
 use clap::Parser;
 
 /// What a run takes beside its budget: a process, the machine looked at, clocks proven, the record written and read.
@@ -45,28 +46,27 @@ impl Flags {
             .into_iter()
             .map(str::to_owned)
             .chain(given.iter().cloned());
-        let wrong = |why: &dyn std::fmt::Display| {
+        let wrong = |mistake: clap::Error| {
+            let (wrong, hint) = messages::explain(&mistake);
             Failure::usage(format!(
-                "failed to plan the runs: found behind -- what is no flag of measure, need its flags:\n{why}"
+                "after --, where flags of measure stand: {wrong}; {hint}"
             ))
         };
         let matches = Cli::command()
             .try_get_matches_from(command.clone())
-            .map_err(|error| wrong(&error))?;
-        let (_, matches) = matches.subcommand().ok_or_else(|| wrong(&""))?;
-        let Verb::Measure(arguments) = Cli::try_parse_from(command)
-            .map_err(|error| wrong(&error))?
-            .verb
-        else {
-            return Err(wrong(&""));
+            .map_err(wrong)?;
+        let none =
+            || Failure::usage("no flags of measure stand after --; see switchcost measure --help");
+        let (_, matches) = matches.subcommand().ok_or_else(none)?;
+        let Verb::Measure(arguments) = Cli::try_parse_from(command).map_err(wrong)?.verb else {
+            return Err(none());
         };
         if let Some(flag) = NOT_FOR_RUNS
             .into_iter()
             .find(|flag| is_given(matches, flag))
         {
             return Err(Failure::usage(format!(
-                "failed to plan the runs: found --{flag} behind --, need flags that say what to measure and how: ab keeps and prints \
-                 what runs find"
+                "--{flag} cannot stand after --, since ab keeps and prints what runs find; put it before --"
             )));
         }
         Ok(Flags::completed(given, &arguments, matches, cpu, time))
@@ -214,8 +214,7 @@ mod tests {
         );
         assert_eq!(
             refused(&["--record", "x"]),
-            "failed to plan the runs: found --record behind --, need flags that say what to measure and how: ab keeps and prints what \
-             runs find"
+            "--record cannot stand after --, since ab keeps and prints what runs find; put it before --"
         );
     }
 }

@@ -21,7 +21,7 @@ use super::POWER;
 use super::flags::Flags;
 use crate::cli::ab::AbArguments;
 use crate::exit::Failure;
-use crate::progress::over_time;
+use crate::progress::{over_time, tell};
 use crate::signals::Interrupt;
 
 /// A set-up takes no longer than this, beside what the run takes.
@@ -73,10 +73,9 @@ fn name(side: Side) -> &'static str {
 
 fn side_failed(side: Side, found: &str, log: &Path) -> Failure {
     Failure::broken(format!(
-        "failed to measure {}: found {found}, need a set-up and a run that end well; what it printed is in {}: {}",
+        "the {} side failed: {found}; {}",
         name(side),
-        log.display(),
-        quoted(log)
+        described(log)
     ))
 }
 
@@ -177,7 +176,7 @@ impl<'a> Session<'a> {
             .wait(&|| self.interrupt.is_raised(), self.longest())
             .map_err(|why| match why {
                 NotKept::Late => {
-                    let found = format!("it still under way after {} s", self.longest().as_secs());
+                    let found = format!("it did not end within {} s", self.longest().as_secs());
                     side_failed(side, &found, log)
                 }
                 NotKept::Failed(error) => Failure::own_file(error),
@@ -215,6 +214,7 @@ impl<'a> Session<'a> {
     fn show(&self) {
         self.bar.set_position(self.elapsed().0 / 1_000_000);
         self.bar.set_message(format!("{} runs", self.order.len()));
+        tell(&self.bar);
     }
 }
 
@@ -242,9 +242,9 @@ impl Runs for Session<'_> {
         if !matches!(code, 0 | 3) || !path.exists() {
             let found = match code {
                 0 | 3 => {
-                    "no record behind a set-up that has ended by itself (its shell runs what is measured: do not exit in it)".to_owned()
+                    "its set-up ended before the run (its shell runs what is measured: do not exit in it)".to_owned()
                 }
-                _ => format!("exit code {code} of its set-up or run"),
+                _ => format!("its set-up or run ended with exit code {code}"),
             };
             return Err(side_failed(side, &found, &log));
         }
@@ -277,6 +277,16 @@ impl Runs for Session<'_> {
 }
 
 /// The last lines that it printed, as one.
+/// What to look at: the log, and its end.
+fn described(log: &Path) -> String {
+    match quoted(log) {
+        said if said.is_empty() => {
+            format!("it printed nothing: run it by hand ({})", log.display())
+        }
+        said => format!("read what it printed ({}): {said}", log.display()),
+    }
+}
+
 fn quoted(log: &Path) -> String {
     let text = fs::read(log)
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())

@@ -75,8 +75,8 @@ fn states(folder: &Path) -> Result<Vec<(PathBuf, Vec<Source>)>, Failure> {
         .collect();
     if states.len() < 2 {
         Err(Failure::usage(format!(
-            "failed to compare: found {} folders of records or records in {folder}, need two or more states, each with a folder or a \
-             record of its own; measure another into {folder}/NAME",
+            "{} states are in {folder}, and a comparison needs two or more, each a folder or a record of its own; measure \
+             another into {folder}/NAME",
             states.len(),
             folder = folder.display()
         )))
@@ -101,7 +101,7 @@ fn read(source: &Source) -> Result<(MeasureRecord, Findings), Failure> {
     match kind(source) {
         Kind::Measurement => super::sides::read(source),
         other => Err(Failure::broken(format!(
-            "failed to compare: found {other} in {}, need records of measure for --history; take it out of the folder",
+            "{other} in {} cannot be compared by --history, which takes records of measure; take it out of the folder",
             source.path().display()
         ))),
     }

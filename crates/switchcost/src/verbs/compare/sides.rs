@@ -40,7 +40,7 @@ pub(super) fn compared(
             .try_for_each(|source| open(source).map(drop))?;
         let [first, second] = [first, second].map(|source| source.path().display());
         return Err(Failure::usage(format!(
-            "failed to compare: found {first} of {first_kind} and {second} of {second_kind}, need records of one kind; name those"
+            "{first} is a record of {first_kind}, and {second} of {second_kind}; compare records of one kind"
         )));
     }
     match kinds.first() {
@@ -205,8 +205,7 @@ fn within(side: &str) -> String {
 
 fn same_run(place: String, first: &Source, second: &Source) -> Failure {
     Failure::usage(format!(
-        "failed to compare: found the same run {place}, as {} and {}, need different runs, since a copy shows neither a difference nor \
-         the spread between runs; leave one of them out",
+        "the same run is given {place}, as {} and {}; leave one out",
         first.path().display(),
         second.path().display()
     ))

@@ -8,7 +8,7 @@ use switchcost_record::injection::{Group, Header, Other, Run};
 use switchcost_units::Nanos;
 
 use super::neighbours::Neighbours;
-use crate::progress::over_time;
+use crate::progress::{over_time, tell};
 use crate::signals::Interrupt;
 
 /// How often the precision of a service's groups is reported.
@@ -44,13 +44,14 @@ impl<'a> Watcher<'a> {
     fn advance(&mut self, elapsed: Nanos, each: Nanos) -> bool {
         self.neighbours.look();
         self.bar.set_position(elapsed.0 / 1_000_000);
-        let is_time = !self.bar.is_hidden() && elapsed.saturating_sub(self.reported_at) >= each;
+        tell(&self.bar);
+        let is_time = elapsed.saturating_sub(self.reported_at) >= each;
         self.reported_at = if is_time { elapsed } else { self.reported_at };
         is_time
     }
 
     /// Who else has had much of the CPU.
-    pub(super) fn others(&self) -> Vec<Other> {
+    pub(super) fn other_tasks(&self) -> Vec<Other> {
         self.neighbours.heavy()
     }
 

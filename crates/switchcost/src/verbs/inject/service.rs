@@ -19,8 +19,8 @@ use time::OffsetDateTime;
 
 use super::progress::Watcher;
 use super::{
-    Claims, Interrupt, check_others, check_rights, footprints, instruments, refused,
-    remaining_cpus, show, timings, work,
+    Claims, Interrupt, check_others, check_rights, footprints, instruments, remaining_cpus, show,
+    timings, work,
 };
 use crate::cli::inject::InjectArguments;
 use crate::exit::{Exit, Failure};
@@ -124,15 +124,10 @@ fn cpu(
         None if !both.is_empty() => both[0],
         wanted => {
             let wanted = wanted.map_or("no CPU".to_owned(), |cpu| format!("--cpu {cpu}"));
-            let needed = format!(
-                "one that both the service and this process may use ({})",
+            return Err(Failure::broken(format!(
+                "{wanted} is allowed to both the service and this process, as these are: {}; taskset -pc PID shows those of a process",
                 switchcost_units::format_cpu_list(&both)
-            );
-            return Err(refused(
-                wanted,
-                &needed,
-                "taskset -pc PID shows those of a process",
-            ));
+            )));
         }
     };
     claims.named(&PlacementChoice::One(cpu));
@@ -155,7 +150,7 @@ fn record(
     let allowed =
         allowed_cpus(run.found.id.thread).map_err(|error| placement_failure(&run.found, error))?;
     let process = run.found.id.process;
-    let (build_id, script) = ProgramId::of_process(process)
+    let (build_id, script) = ProgramId::identify_process(process)
         .map(ProgramId::into_parts)
         .unzip();
     let header = Header {
@@ -195,7 +190,7 @@ fn record(
         is_interrupted,
         elapsed_ns,
         has_service_ended,
-        others: watcher.others(),
+        others: watcher.other_tasks(),
     }))?;
     writer.sync()?;
     Ok(())
@@ -302,15 +297,11 @@ fn check_time(plan: &Plan) -> Result<(), Failure> {
     if plan.budget_ns.0 >= pass(plan).0 * LEAST_GROUPS {
         return Ok(());
     }
-    Err(refused(
-        format!(
-            "phases of {}, for which {} is time for fewer than {LEAST_GROUPS} groups each",
-            plan.turn_ns, plan.budget_ns
-        ),
-        "as many or more for an interval",
-        &format!(
-            "name fewer footprints, put the service under more load, or give it more time: --budget {}",
-            Nanos::seconds(needed.0.div_ceil(1_000_000_000))
-        ),
-    ))
+    Err(Failure::broken(format!(
+        "{} is not enough: each footprint needs {LEAST_GROUPS} groups of phases of {}; name fewer footprints, put the service \
+         under more load, or use --budget {}",
+        plan.budget_ns,
+        plan.turn_ns,
+        Nanos::seconds(needed.0.div_ceil(1_000_000_000))
+    )))
 }

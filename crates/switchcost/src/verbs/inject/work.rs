@@ -8,7 +8,6 @@ use switchcost_inject::service::Work;
 use switchcost_record::printable;
 use switchcost_symbols::offset_of_function;
 
-use super::refused;
 use crate::exit::Failure;
 
 /// `syscall:NAME`, `uprobe:LIBRARY:FUNCTION`, or a command.
@@ -23,37 +22,30 @@ pub(super) fn parse(text: &str, process: u32) -> Result<Work, Failure> {
 }
 
 fn function(text: &str, process: u32) -> Result<Called, Failure> {
-    let fix = "name it as uprobe:libc.so.6:malloc";
     let (library, function) = text
         .rsplit_once(':')
         .filter(|(library, function)| !library.is_empty() && !function.is_empty())
         .ok_or_else(|| {
-            refused(
-                format!("'{}' behind uprobe:", printable(text)),
-                "a library or program, and a function of it",
-                fix,
-            )
+            Failure::broken(format!(
+                "uprobe:{} does not name a library or program and its function; write uprobe:libc.so.6:malloc",
+                printable(text)
+            ))
         })?;
     let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
     let path = mapped(&maps, library).ok_or_else(|| {
-        refused(
-            format!("no file {} mapped by process {process}", printable(library)),
-            "one of those in /proc/PID/maps, by its path or name",
-            fix,
-        )
+        Failure::broken(format!(
+            "process {process} has not mapped {}; /proc/{process}/maps lists what it has",
+            printable(library)
+        ))
     })?;
     // As the process sees it.
     let file = PathBuf::from(format!("/proc/{process}/root{}", path.display()));
     let offset = offset_of_function(&file, function).ok_or_else(|| {
-        refused(
-            format!(
-                "no function {} in {}",
-                printable(function),
-                printable(&path.to_string_lossy())
-            ),
-            "one of its symbols; a stripped file has those alone that it exports",
-            "nm -D --defined-only lists those",
-        )
+        Failure::broken(format!(
+            "{} has no function {}; nm -D --defined-only lists what a stripped file has",
+            printable(&path.to_string_lossy()),
+            printable(function)
+        ))
     })?;
     Ok(Called::Function { file, offset })
 }
@@ -140,13 +132,13 @@ mod tests {
         for (text, why) in [
             (
                 "uprobe:malloc",
-                "found 'malloc' behind uprobe:, need a library or program",
+                "uprobe:malloc does not name a library or program",
             ),
             (
                 "uprobe:libx\u{1b}.so:malloc",
-                "found no file libx\\u{1b}.so mapped by process",
+                "has not mapped libx\\u{1b}.so",
             ),
-            ("uprobe:libc.so.6:no_such", "found no function no_such in /"),
+            ("uprobe:libc.so.6:no_such", "has no function no_such"),
         ] {
             let said = parsed(text).expect_err("refused");
             assert!(said.contains(why), "{said}");

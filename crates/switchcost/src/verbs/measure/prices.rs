@@ -77,13 +77,13 @@ fn cpu(arguments: &MeasureArguments, host: &HostManifest) -> Result<CpuId, Failu
         .map(switchcost_units::parse_cpu_list)
         .transpose();
     let named = named
-        .map_err(|error| Failure::selection(error.to_string()))?
+        .map_err(|error| Failure::usage(error.to_string()))?
         .unwrap_or_default();
     named
         .first()
         .copied()
         .or_else(|| cpus_by_quiet(host).first().copied())
-        .ok_or_else(Failure::no_cpu)
+        .ok_or_else(Failure::missing_cpu)
 }
 
 /// None if it was stopped.
@@ -102,8 +102,8 @@ fn lines(
         interrupt.is_raised()
     });
     let rounds = rounds.map_err(|error| {
-        Failure::selection(format!(
-            "found no room for an array ({error}), need 50 MiB of free memory"
+        Failure::usage(format!(
+            "there is no room for an array ({error}); free 50 MiB of memory"
         ))
     })?;
     if interrupt.is_raised() {
@@ -122,8 +122,8 @@ fn lines(
     // A kind that this processor has no price of was not tried.
     let is_tried = |point: &&Point| rounds.keys().any(|(kind, ..)| *kind == point.0);
     if rounds.is_empty() || !first.iter().filter(is_tried).all(has_price) {
-        return Err(Failure::selection(format!(
-            "found time for {} of {all} prices, need {} or more; raise --budget, or try it on an idle machine",
+        return Err(Failure::usage(format!(
+            "only {} of {all} prices were measured in time, and {} are needed; raise --budget, or try it on an idle machine",
             priced.len(),
             first.len()
         )));

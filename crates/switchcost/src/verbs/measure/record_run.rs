@@ -145,7 +145,7 @@ impl RunToRecord {
             earlier: None,
             plan: self.plan,
         };
-        header.earlier = self.history.map(|folder| folder.before(&header));
+        header.earlier = self.history.map(|folder| folder.runs_before(&header));
         Header {
             host: redact::host(header.host, self.redaction.redact),
             ..header

@@ -39,10 +39,11 @@ pub(super) struct Runtimes {
 }
 
 impl Chosen {
-    pub(super) fn by(arguments: &MeasureArguments) -> Result<Chosen, Failure> {
+    pub(super) fn new(arguments: &MeasureArguments) -> Result<Chosen, Failure> {
         if arguments.mechanism.contains(&Mechanism::Runtime) {
-            return Err(Failure::selection(
-                "found --mechanism runtime, need --runtime and its name, such as go".to_owned(),
+            return Err(Failure::usage(
+                "--mechanism runtime has no name of a runtime; name it with --runtime, such as go"
+                    .to_owned(),
             ));
         }
         let mut rows: Vec<Row> = Vec::new();
@@ -52,12 +53,12 @@ impl Chosen {
         if let Some(command) = &arguments.runtime_command {
             let words = shlex::split(command).filter(|words| !words.is_empty());
             let words = words.ok_or_else(|| {
-                Failure::selection(format!(
-                    "found --runtime-command '{}', need a command",
+                Failure::usage(format!(
+                    "--runtime-command '{}' is no command; give one",
                     printable(command)
                 ))
             })?;
-            add(&mut rows, Row::of_command(words));
+            add(&mut rows, Row::from_command(words));
         }
         Ok(Chosen(rows))
     }
@@ -100,7 +101,7 @@ impl Chosen {
             return Ok(runtimes);
         }
         let cache = home::cache().map_err(|why| {
-            Failure::selection(format!("{why}, need a folder for what is compiled"))
+            Failure::usage(format!("{why}, so there is no folder for what is compiled"))
         })?;
         self.name_left_out();
         let limit = Nanos(budget.0.saturating_mul(2));
@@ -172,7 +173,7 @@ fn named(word: &str) -> Result<Vec<Row>, Failure> {
     if word.ends_with(".toml") {
         return Row::read(Path::new(word))
             .map(|row| vec![row])
-            .map_err(|error| Failure::selection(error.to_string()));
+            .map_err(|error| Failure::usage(error.to_string()));
     }
     let (word, program) = word
         .split_once('=')
@@ -184,7 +185,7 @@ fn named(word: &str) -> Result<Vec<Row>, Failure> {
         .into_iter()
         .find(|row| row.name == name)
         .ok_or_else(|| unknown("runtime", name, switchcost_runtimes::names()))?;
-    let row = program.map_or(row.clone(), |program| row.at(program));
+    let row = program.map_or(row.clone(), |program| row.set_program(program));
     let Some(wanted) = handoff else {
         return Ok(vec![row]);
     };
@@ -214,8 +215,8 @@ fn usual_handoffs(mut row: Row) -> Row {
 }
 
 fn unknown(what: &str, name: &str, known: Vec<String>) -> Failure {
-    Failure::selection(format!(
-        "found {what} '{}', need one of {}",
+    Failure::usage(format!(
+        "no {what} '{}'; use one of {}",
         printable(name),
         known.join(", ")
     ))

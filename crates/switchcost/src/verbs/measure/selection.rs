@@ -16,14 +16,14 @@ pub(super) fn placement(
     claims: &mut Claims,
 ) -> Result<PlacementChoice, Failure> {
     let named = arguments.cpu.as_deref().map(parse_cpu_list).transpose();
-    let named = named.map_err(|error| Failure::selection(error.to_string()))?;
+    let named = named.map_err(|error| Failure::usage(error.to_string()))?;
     if arguments.no_pin {
         return Ok(PlacementChoice::Unpinned);
     }
     let needs_two = || {
         let count = host.cpus_allowed.len();
-        Failure::selection(format!(
-            "found {count} CPUs allowed, need two for --placement {}",
+        Failure::usage(format!(
+            "{count} CPU is allowed, and --placement {} takes two; allow another (taskset), or leave --placement out",
             arguments.placement
         ))
     };
@@ -38,8 +38,8 @@ pub(super) fn placement(
             two().map(|(a, b)| PlacementChoice::Pair(a, b))
         }
         (PlacementFlag::Matrix | PlacementFlag::Both, _) if arguments.concurrent => {
-            Err(Failure::selection(format!(
-                "found --placement {} with --concurrent, need --placement pair",
+            Err(Failure::usage(format!(
+                "--placement {} cannot be combined with --concurrent; use --placement pair",
                 arguments.placement
             )))
         }
@@ -75,8 +75,8 @@ fn pair(host: &HostManifest, claims: &mut Claims) -> Option<(CpuId, CpuId)> {
 }
 
 fn wrong_number(placement: PlacementFlag, cpus: &[CpuId]) -> Failure {
-    Failure::selection(format!(
-        "found {} CPU{} in --cpu for --placement {placement}, need {}",
+    Failure::usage(format!(
+        "{} CPU{} in --cpu cannot be combined with --placement {placement}, which takes {}; give --cpu that many",
         cpus.len(),
         if cpus.len() == 1 { "" } else { "s" },
         match placement {
@@ -156,7 +156,7 @@ fn vectors(arguments: &MeasureArguments) -> Result<Vec<VectorCase>, Failure> {
     if named.is_empty() {
         return Ok(Vec::new());
     }
-    chosen(named, &switchcost_host::vector_state::available()).map_err(Failure::selection)
+    chosen(named, &switchcost_host::vector_state::available()).map_err(Failure::usage)
 }
 
 fn chosen(named: &[VectorStateFlag], there: &[VectorCase]) -> Result<Vec<VectorCase>, String> {
@@ -168,7 +168,7 @@ fn chosen(named: &[VectorStateFlag], there: &[VectorCase]) -> Result<Vec<VectorC
             has.join(", ")
         };
         format!(
-            "found --vector-state {wanted} on a machine with {has}, need one that it has; choose another, or all"
+            "--vector-state {wanted} is not of this machine, which has {has}; choose one of these, or all"
         )
     };
     let mut all: Vec<VectorCase> = Vec::new();
@@ -218,13 +218,13 @@ mod tests {
             chosen(&[one(VectorState::Sse)], &there),
             Ok(there[1..2].to_vec())
         );
-        let why = "found --vector-state amx on a machine with init, sse, avx, need one that it has; choose another, or all";
+        let why = "--vector-state amx is not of this machine, which has init, sse, avx; choose one of these, or all";
         assert_eq!(
             chosen(&[one(VectorState::Amx)], &there),
             Err(why.to_owned())
         );
-        let why = "found --vector-state all on a machine with none (it has no XSAVE that tells what is in use), need one that it has; \
-                   choose another, or all";
+        let why = "--vector-state all is not of this machine, which has none (it has no XSAVE that tells what is in use); \
+                   choose one of these, or all";
         assert_eq!(chosen(&[VectorStateFlag::All], &[]), Err(why.to_owned()));
     }
 }

@@ -87,7 +87,7 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 
 fn refused(address: SocketAddr, error: &io::Error) -> Failure {
     Failure::usage(format!(
-        "failed to listen on {address}: {error}, need an address of this machine and a port that is free; choose another with --listen"
+        "cannot listen on {address}: {error}; choose a free port on this machine with --listen"
     ))
 }
 

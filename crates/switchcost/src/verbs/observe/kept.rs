@@ -30,7 +30,7 @@ impl Kept {
         if path.symlink_metadata().is_ok() {
             return Err(Failure::from(WriteRecordError::Exists(path.clone())));
         }
-        let draft = Draft::for_readers(*readers, path).map_err(Failure::output(path))?;
+        let draft = Draft::new_for_readers(*readers, path).map_err(Failure::output(path))?;
         Ok(Kept {
             place,
             draft: Some(draft),
@@ -62,7 +62,7 @@ impl Kept {
 
     fn put(&mut self, observation: &Observation) -> io::Result<()> {
         let draft = self.draft.take().map_or_else(
-            || Draft::for_readers(self.place.readers, &self.place.path),
+            || Draft::new_for_readers(self.place.readers, &self.place.path),
             Ok,
         )?;
         let mut buffered = BufWriter::new(draft);

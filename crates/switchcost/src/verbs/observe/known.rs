@@ -11,5 +11,5 @@ pub(super) fn find(observation: &Observation) -> Vec<KnownReload> {
     if observation.calibration.is_none() || observation.source != Source::Bpf {
         return Vec::new();
     }
-    injected::find(Programs::of(observation), &observation.host)
+    injected::find(Programs::new(observation), &observation.host)
 }

@@ -58,22 +58,22 @@ impl Order {
     }
 }
 
-fn no_terminal(why: &str) -> Failure {
+fn missing_terminal(why: &str) -> Failure {
     Failure::usage(format!(
-        "--live needs a terminal, and {why}; for a line of JSON each second use --every 1s, for one report leave out --live"
+        "--live needs a terminal, and {why}; use --every 1s for a line of JSON each second, or leave out --live for one report"
     ))
 }
 
 /// Refuses what cannot be drawn on, or has no keys.
 pub(super) fn check_terminal() -> Result<(), Failure> {
-    let refused = |why: &str| Err(no_terminal(why));
+    let refused = |why: &str| Err(missing_terminal(why));
     if !io::stdout().is_terminal() {
         return refused("standard output is none");
     }
     if !io::stdin().is_terminal() {
         return refused("standard input is none");
     }
-    match terminal::without_cursor() {
+    match terminal::cursorless() {
         Some(name) => refused(&format!("this one (TERM={name}) has no cursor")),
         None => Ok(()),
     }
@@ -101,7 +101,7 @@ impl Live {
         // Where there is none, a kill leaves the terminal as it is then.
         let helper = CleanupHelper::start(&Step::Terminal).ok();
         let terminal = ratatui::try_init()
-            .map_err(|error| no_terminal(&format!("this one refuses ({error})")))?;
+            .map_err(|error| missing_terminal(&format!("this one refuses ({error})")))?;
         Ok(Live {
             terminal,
             _helper: helper,
@@ -125,7 +125,7 @@ impl Live {
         &mut self,
         so_far: impl FnOnce() -> Result<Observation, NoBpf>,
     ) -> Result<(), Failure> {
-        let lost = |error: io::Error| no_terminal(&format!("this one is gone ({error})"));
+        let lost = |error: io::Error| missing_terminal(&format!("this one is gone ({error})"));
         let mut is_changed = self.take_keys().map_err(lost)?;
         is_changed |= self.drawn.is_none();
         let drawn = *self.drawn.get_or_insert_with(Instant::now);
@@ -212,7 +212,10 @@ impl Live {
         self.terminal.draw(|frame| {
             let area = frame.area();
             let is_small = area.width < LEAST.0 || area.height < LEAST.1;
-            let small = format!("need {} columns and {} lines; q leaves", LEAST.0, LEAST.1);
+            let small = format!(
+                "it must have {} columns and {} lines (q leaves)",
+                LEAST.0, LEAST.1
+            );
             frame.render_widget(Paragraph::new(if is_small { small } else { text }), area);
         })?;
         Ok(())

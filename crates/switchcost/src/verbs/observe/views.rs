@@ -102,7 +102,7 @@ impl Listener for Views<'_, '_> {
 
     fn notice(&mut self, notice: Notice) {
         match &notice {
-            Notice::CommandFailed { status, .. } => self.failed = Exit::of_command(*status),
+            Notice::CommandFailed { status, .. } => self.failed = Exit::command_failure(*status),
             Notice::Ended { .. } | Notice::Gone { .. } => self.failed = Some(Exit::Partial),
             Notice::Back { .. } => self.failed = None,
             _ => {}

@@ -80,7 +80,7 @@ impl Loaded {
     }
 
     /// The same with what earlier runs of the machine differ by, if a folder of their records is named.
-    pub(super) fn beside(mut self, earlier: Option<&Folder>) -> Result<Self, Failure> {
+    pub(super) fn add_history(mut self, earlier: Option<&Folder>) -> Result<Self, Failure> {
         let Some(earlier) = earlier else {
             return Ok(self);
         };
@@ -88,19 +88,19 @@ impl Loaded {
             Content::Measured {
                 record, findings, ..
             } => {
-                record.header.earlier = Some(earlier.before(&record.header));
+                record.header.earlier = Some(earlier.runs_before(&record.header));
                 *findings = switchcost_analysis::analyse(record);
                 Ok(self)
             }
             _ => Err(Failure::usage(format!(
-                "failed to report {}: found a record of another kind, need one of measure for --history; leave out --history",
+                "{} is not a record of measure, which --history needs; leave out --history",
                 self.name
             ))),
         }
     }
 
     /// The same, if it is of an observation with a first table by that.
-    pub(crate) fn by(mut self, wanted: By) -> Self {
+    pub(crate) fn group_by(mut self, wanted: By) -> Self {
         if let Content::Observed { by, .. } = &mut self.content {
             *by = wanted;
         }

@@ -15,7 +15,7 @@ pub(in crate::verbs) fn write(html: &Html, folder: &Path) -> Result<(), Failure>
     let figures = html.figures.iter().map(|(name, svg)| (name, "svg", svg));
     for (name, ending, text) in tables.chain(figures) {
         let file = folder.join(format!("{name}.{ending}"));
-        Output::in_folder(&file)?.write_bytes(text.as_bytes())?;
+        Output::create_in_folder(&file)?.write_bytes(text.as_bytes())?;
     }
     Ok(())
 }

@@ -58,7 +58,7 @@ impl StackFiles {
 }
 
 fn missing_causes(found: &str) -> Failure {
-    Failure::no_stacks(&format!(
-        "found {found}, need a record of observe whose switches were counted by BPF programs"
+    Failure::usage(format!(
+        "stacks need a record of observe with causes, and this is {found}; run observe as root"
     ))
 }

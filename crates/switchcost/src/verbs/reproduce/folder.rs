@@ -31,7 +31,7 @@ impl Folder {
         let folder = Folder { path };
         make(&folder.records()).map_err(|error| {
             Failure::broken(format!(
-                "failed to make the site in {}: {error}, {}",
+                "cannot make the site in {}: {error}; {}",
                 folder.path.display(),
                 write_remedy(&error, "another with -o")
             ))

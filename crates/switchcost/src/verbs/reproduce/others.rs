@@ -30,13 +30,13 @@ impl Others {
 fn one(file: &Path, papers: &[Paper]) -> Result<(Paper, Earlier), Failure> {
     let failure = |why: String| {
         Failure::broken(format!(
-            "failed to read another result, {}: {why}",
+            "cannot read another result, {}: {why}",
             file.display()
         ))
     };
     let text = std::fs::read_to_string(file)
-        .map_err(|error| failure(format!("found no way to read it ({error})")))?;
-    let mut why = "need a paper".to_owned();
+        .map_err(|error| failure(format!("it cannot be read ({error})")))?;
+    let mut why = "it has no paper".to_owned();
     for paper in papers {
         match Earlier::read(&file.display().to_string(), &text, *paper) {
             Ok(earlier) => return Ok((*paper, earlier)),

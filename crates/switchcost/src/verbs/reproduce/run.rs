@@ -79,7 +79,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Runs all steps of which no record is there yet, or one of another command, and reads what they left.
-    pub(super) fn all(&self, steps: &[Step]) -> Result<(Records, Vec<Command>), Failure> {
+    pub(super) fn run_all(&self, steps: &[Step]) -> Result<(Records, Vec<Command>), Failure> {
         let mut records = Records::default();
         let mut commands = Vec::new();
         for (number, step) in steps.iter().enumerate() {
@@ -141,7 +141,7 @@ impl<'a> Runner<'a> {
         }
         let status = self
             .status(step, &draft)
-            .map_err(|why| format!("found no way to run it ({why})"))?;
+            .map_err(|why| format!("it cannot be run ({why})"))?;
         let (steps, time) = self.ran.get();
         self.ran.set((steps + 1, time + begun.elapsed()));
         // 3 is done, with reservations: what could not be measured is said in the record.

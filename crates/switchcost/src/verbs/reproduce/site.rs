@@ -19,23 +19,23 @@ pub(super) fn write(
     for reproduction in reproductions {
         let name = reproduction.paper.to_string();
         let html = html::render_reproduction(reproduction);
-        Output::in_folder(&folder.file(&format!("{name}.html")))?.write(&html.page)?;
+        Output::create_in_folder(&folder.file(&format!("{name}.html")))?.write(&html.page)?;
         if wants_figures {
             pictures::write(&html, &folder.file("figures").join(&name))?;
         }
         let markdown = render_markdown(reproduction);
-        Output::in_folder(&folder.file(&format!("{name}.md")))?.write(&markdown)?;
+        Output::create_in_folder(&folder.file(&format!("{name}.md")))?.write(&markdown)?;
         let json = render(
             std::slice::from_ref(reproduction),
             Format::Json,
             Style::default(),
         );
-        Output::in_folder(&folder.file(&format!("{name}.json")))?.write(&json)?;
+        Output::create_in_folder(&folder.file(&format!("{name}.json")))?.write(&json)?;
     }
     let papers: Vec<Listed> = Paper::iter()
         .filter_map(|paper| listed(paper, reproductions, folder))
         .collect();
-    Output::in_folder(&folder.index())?.write(&html::index(&papers))
+    Output::create_in_folder(&folder.index())?.write(&html::index(&papers))
 }
 
 /// What the folder has of a paper: from this run, or from an earlier one.
@@ -44,7 +44,7 @@ fn listed(paper: Paper, reproductions: &[Reproduction<'_>], folder: &Folder) -> 
         .iter()
         .find(|reproduction| reproduction.paper == paper)
     {
-        Some(reproduction) => Some(Listed::of(reproduction)),
+        Some(reproduction) => Some(Listed::new(reproduction)),
         None => {
             let file = open_listed(&folder.file(&format!("{paper}.json"))).ok()?;
             Listed::read(&std::io::read_to_string(file).ok()?)

@@ -31,7 +31,8 @@ pub(super) fn run(
             SideBySide::new(design, arguments.designs.private_by)
                 .map_err(|why| {
                     Failure::usage(format!(
-                        "failed to share the last level of {name}: {why}; choose a design such as mogul-2a, or plain-lru"
+                        "--at-once needs a design with a shared last level, unlike {name}: {why}; choose a design such as \
+                         mogul-2a, or plain-lru"
                     ))
                 })
         };

@@ -36,7 +36,7 @@ pub(super) fn selected(arguments: &DesignArguments) -> Result<Vec<Design>, Failu
     names.sort_unstable();
     if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(Failure::usage(format!(
-            "failed to choose designs: found two named '{}', need names that differ; rename one",
+            "two designs are named '{}'; rename one",
             twice[0]
         )));
     }
@@ -64,7 +64,7 @@ fn find(name: &str) -> Result<Design, Failure> {
     let is_name = !name.contains('/') && !name.ends_with(".toml") && !path.exists();
     if is_name {
         return Err(Failure::usage(format!(
-            "failed to find the design '{name}': found no shipped one and no file of that name, need one of {}, host, or a TOML file",
+            "there is no design '{name}', built in or as a file; use one of {}, host, or a TOML file",
             shipped::names().collect::<Vec<_>>().join(", ")
         )));
     }
@@ -78,8 +78,7 @@ fn find(name: &str) -> Result<Design, Failure> {
         .map_err(failed)?;
     let no_text = |error: FromUtf8Error| {
         Failure::usage(format!(
-            "failed to read the design: {}: found no UTF-8 at byte {}, need a TOML file, which is UTF-8 from the first byte to the last; \
-             save it as UTF-8 (from Latin-1: iconv -f latin1 -t utf-8), or name another file",
+            "{}: invalid UTF-8 at byte {}; save it as UTF-8 (from Latin-1: iconv -f latin1 -t utf-8), or name another file",
             path.display(),
             error.utf8_error().valid_up_to() + 1
         ))

@@ -65,13 +65,13 @@ pub(super) fn live_quantum(arguments: &SimulateArguments) -> Result<u64, Failure
         || arguments.preempt_every.is_some()
     {
         return Err(Failure::usage(
-            "failed to simulate: found --schedule or --at-once with live, need a trace to play again; write one with switchcost trace, \
-             or leave it out",
+            "--schedule and --at-once play a trace again, and live keeps none; write one with switchcost trace, or leave them \
+             out",
         ));
     }
     let refused = |found: String| {
         Err(Failure::usage(format!(
-            "failed to simulate: found {found} with live, need one number of instructions; write a trace to try several"
+            "{found} cannot be combined with live, which takes one number of instructions; write a trace to try several"
         )))
     };
     match arguments.quantum[..] {
@@ -142,8 +142,7 @@ fn convert_quantum(quantum: Quantum, arguments: &SimulateArguments) -> Result<u6
 fn one_cycle_ns(designs: &[Design], time: Nanos) -> Result<f64, Failure> {
     let refused = |found: &str| {
         Failure::usage(format!(
-            "failed to convert a quantum of {time}: found {found}, need designs with one cycle to know its instructions; name a number \
-             of instructions, or one design"
+            "a quantum of {time} is no number of instructions here: {found}; give a number of instructions, or one design"
         ))
     };
     let cycle = |design: &Design| design.cycle_ns.map(|[short, long]| (short * long).sqrt());
@@ -225,8 +224,7 @@ pub(super) fn open(path: &Path) -> Result<TraceFile<'static>, Failure> {
 /// Why records have no name that was given.
 pub(super) fn record_of_several(simulations: usize) -> Failure {
     Failure::usage(format!(
-        "failed to choose a place for the records: found --record with {simulations} simulations, need one; leave it out: they are kept \
-         in the usual folder"
+        "--record names one file, and these are {simulations} simulations; leave it out: they are kept in the usual folder"
     ))
 }
 
@@ -251,7 +249,7 @@ fn simulate(
         file.header(),
         record,
     )?
-    .in_order(order.name(), order.quantum());
+    .set_order(order.name(), order.quantum());
     let turns = Reordered::new(
         file,
         Arc::clone(streams),

@@ -24,7 +24,7 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.designs.form.output.as_deref())?;
     let interrupt = Interrupt::watch()?;
-    let designs = in_full(&arguments.designs);
+    let designs = drop_part(&arguments.designs);
     let file = orders::open(path)?;
     let header = file.header().clone();
     let instructions = file.index().instructions;
@@ -32,8 +32,8 @@ pub(super) fn run(
         .within(instructions)
         .ok_or_else(|| {
             Failure::usage(format!(
-                "failed to simulate a part of {}: found {}..{}, need a part of its {instructions} instructions, the first of which is 0; \
-                 choose one that ends there or before",
+                "{} has no such part: of its {instructions} instructions, numbered from 0, {}..{} is asked for; choose one \
+                 that ends there or before",
                 path.display(),
                 stretch.from,
                 stretch.to.map(|to| to.to_string()).unwrap_or_default()
@@ -79,13 +79,13 @@ pub(super) fn run(
         without_warm_up: Vec::new(),
     };
     let ended = run
-        .of_part(part, check.map(WithoutWarmUps::finish))
+        .set_part(part, check.map(WithoutWarmUps::finish))
         .finish(incomplete)?;
     ended.show(&arguments.designs, output)
 }
 
 /// A pass for many designs goes through a whole trace.
-pub(super) fn in_full(arguments: &DesignArguments) -> DesignArguments {
+pub(super) fn drop_part(arguments: &DesignArguments) -> DesignArguments {
     DesignArguments {
         in_full: usize::MAX,
         ..arguments.clone()

@@ -30,7 +30,7 @@ impl Names {
     }
 
     /// Of data, or of what lines of others were evicted for: a symbol or section.
-    pub(super) fn of_data(&mut self, object: Option<&Object>, offset: u64) -> Option<String> {
+    pub(super) fn name_data(&mut self, object: Option<&Object>, offset: u64) -> Option<String> {
         match object {
             Some(Object { path, build_id }) => {
                 self.of_files

@@ -20,7 +20,7 @@ use time::OffsetDateTime;
 use super::designs::HOST;
 use super::ended::Ended;
 use super::places::Names;
-use super::user_only::without_kernel;
+use super::user_only::remove_kernel;
 use super::warm_up::differences;
 use super::{designs, places};
 use crate::cli::simulate::DesignArguments;
@@ -121,7 +121,7 @@ fn prices_of(
     if !are_of.contains(&true) {
         return None;
     }
-    let prices = named.or_else(|| prices::of_this_machine(host).ok())?;
+    let prices = named.or_else(|| prices::machine_prices(host).ok())?;
     Some(DesignPrices { prices, are_of })
 }
 
@@ -148,7 +148,7 @@ impl Run {
         Ok(Run {
             simulator,
             options,
-            writer: SimulationWriter::create(&path)?.for_readers(readers),
+            writer: SimulationWriter::create(&path)?.set_readers(readers),
             path,
             intervals: Vec::new(),
             started: OffsetDateTime::now_utc(),
@@ -170,7 +170,7 @@ impl Run {
     }
 
     /// The tasks take turns in another order than in the trace.
-    pub(super) fn in_order(self, order: String, quantum_instructions: Option<u64>) -> Run {
+    pub(super) fn set_order(self, order: String, quantum_instructions: Option<u64>) -> Run {
         Run {
             order: Some((order, quantum_instructions)),
             ..self
@@ -188,7 +188,7 @@ impl Run {
     /// Takes the kernel's blocks and references out of a chunk if only programs are simulated.
     pub(super) fn leave_kernel_out(&self, chunk: &mut Chunk) {
         if self.is_user_only {
-            *chunk = without_kernel(chunk);
+            *chunk = remove_kernel(chunk);
         }
     }
 
@@ -207,7 +207,7 @@ impl Run {
     }
 
     /// It is a part of the trace that was simulated; `without` is what came of its start after last uses alone.
-    pub(super) fn of_part(self, part: TracePart, without: Option<Vec<PartResult>>) -> Run {
+    pub(super) fn set_part(self, part: TracePart, without: Option<Vec<PartResult>>) -> Run {
         Run {
             part: Some((part, without.unwrap_or_default())),
             ..self
@@ -239,7 +239,7 @@ impl Run {
         let mut outcome = self
             .simulator
             .finish(&mut self.intervals, &mut |object, offset| {
-                names.of_data(object, offset)
+                names.name_data(object, offset)
             });
         names.name_code(&mut outcome.designs);
         self.writer.write(&self.intervals)?;

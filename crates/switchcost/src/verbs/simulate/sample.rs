@@ -8,7 +8,7 @@ use switchcost_design::result::PartResult;
 use switchcost_report::simulate::{Sample, render_sample};
 use switchcost_trace::{Chunk, LastUses, Parts, Purpose};
 
-use super::part::in_full;
+use super::part::drop_part;
 use super::run::options;
 use super::{DEFAULT_INTERVAL, designs, orders, print_notes};
 use crate::cli::parts::Share;
@@ -29,7 +29,7 @@ pub(super) fn run(
     let output = Output::claim(arguments.designs.form.output.as_deref())?;
     if arguments.designs.record.is_some() {
         return Err(Failure::usage(
-            "failed to simulate: found --record with --sample, which keeps no record; use -o FILE.json for its numbers",
+            "--sample keeps no record; use -o FILE.json for its numbers, and leave out --record",
         ));
     }
     let interrupt = Interrupt::watch()?;
@@ -39,8 +39,8 @@ pub(super) fn run(
     let choice = choose_parts(instructions, share.0, arguments.part.seed).map_err(
         |TooShort { found, needed }| {
             Failure::usage(format!(
-                "failed to take a sample of {}: found {found} instructions, need {needed} for enough parts that are long enough; simulate \
-                 all of it, or choose a larger share",
+                "{} has {found} instructions, and a sample with enough parts takes {needed}; simulate all of it, or choose a \
+                 larger share",
                 path.display()
             ))
         },
@@ -48,7 +48,7 @@ pub(super) fn run(
     let ranges = choice.ranges();
     let part_instructions = ranges.first().map_or(0, |part| part.end - part.start);
     let warm_up = arguments.part.warm_up.unwrap_or(part_instructions);
-    let designs = in_full(&arguments.designs);
+    let designs = drop_part(&arguments.designs);
     let line_bytes = designs::shortest_line(&designs)?;
     let simulator = || -> Result<Simulator, Failure> {
         Ok(Simulator::new(

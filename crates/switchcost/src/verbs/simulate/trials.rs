@@ -23,7 +23,7 @@ pub(super) fn run(paths: &[PathBuf], arguments: &SimulateArguments) -> Result<Ex
         || arguments.part.is_given();
     if has_orders {
         return Err(Failure::usage(format!(
-            "failed to simulate {} traces: found another order or a shared last level, need traces alone; simulate them one by one",
+            "--schedule, --at-once and live take one trace, not {}; run simulate once for each",
             paths.len()
         )));
     }

@@ -3,7 +3,7 @@
 use switchcost_trace::{Chunk, Event};
 
 /// Takes the kernel's blocks and their references out. Marks stay where they are.
-pub(super) fn without_kernel(chunk: &Chunk) -> Chunk {
+pub(super) fn remove_kernel(chunk: &Chunk) -> Chunk {
     let mut kept = Chunk::default();
     for event in chunk.events() {
         match event {
@@ -53,7 +53,7 @@ mod tests {
                 .push(Reference::new(address + 8, 0, 3, false));
         }
         chunk.mark(Mark::SyscallExit { number: 3 });
-        let kept = without_kernel(&chunk);
+        let kept = remove_kernel(&chunk);
         assert_eq!(
             kept.blocks
                 .iter()

@@ -82,14 +82,14 @@ pub(super) fn creation_failure(path: &Path, source: WriteTraceError) -> Failure 
 
 pub(super) fn failed(path: &Path, source: WriteTraceError) -> Failure {
     Failure::broken(format!(
-        "failed to write the trace {}: {source}",
+        "cannot write the trace {}: {source}",
         path.display()
     ))
 }
 
 pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     let session =
-        Session::prepare(&arguments.capture, arguments.quantum, arguments.seed)?.with_our_output();
+        Session::prepare(&arguments.capture, arguments.quantum, arguments.seed)?.share_output();
     let is_redacted = arguments.redaction.redact;
     let Place { path, readers } = Place::choose(arguments.output.as_deref(), kinds::TRACE)?;
     let interrupt = Interrupt::watch()?;
@@ -177,8 +177,8 @@ impl Ended {
                 .map(|(command, _)| redact::shown(words(command), is_redacted).join(" "))
                 .unwrap_or_default();
             say!(
-                "found that '{name}' had ended after {} switches, need it to go on with the others until the last of those that \
-                 were asked for; what was captured until then is kept",
+                "'{name}' ended after {} switches, before the others had as many as were asked for; what was traced until then \
+                 is kept",
                 summary.switches
             );
         }
@@ -197,7 +197,7 @@ impl Ended {
             .statuses
             .iter()
             .flatten()
-            .find_map(|status| Exit::of_command(*status));
+            .find_map(|status| Exit::command_failure(*status));
         let own = if self.summary.warnings.is_empty() {
             Exit::Success
         } else {
@@ -272,7 +272,7 @@ impl Session {
     }
 
     /// The programs write where we would, and we write nothing to standard output.
-    pub(super) fn with_our_output(mut self) -> Session {
+    pub(super) fn share_output(mut self) -> Session {
         self.options.output = Output::Ours;
         self
     }
@@ -384,8 +384,8 @@ pub(super) fn words(command: &Command) -> Vec<String> {
 /// What is said if the traced programs have the process numbers of the machine.
 fn seen_numbers(reason: &str) -> String {
     format!(
-        "found no way to give the traced programs process numbers of their own ({reason}), so that two traces of them may \
-         differ in a few addresses; trace outside of a container as root, or where users may make namespaces"
+        "the traced programs have no process numbers of their own ({reason}), so that two traces of them may differ in a few \
+         addresses; trace outside of a container as root, or where users may make namespaces"
     )
 }
 
@@ -402,7 +402,7 @@ pub(super) fn capture_failure<E: std::error::Error>(
 pub(super) fn commands(arguments: &CaptureArguments) -> Result<Vec<Command>, Failure> {
     if arguments.command.is_empty() {
         return Err(Failure::usage(
-            "failed to capture: found no command, need one after --, such as switchcost trace -- ls",
+            "no command is given; put it after --, such as switchcost trace -- ls",
         ));
     }
     let mut commands = vec![Command::new(arguments.command.clone())];
@@ -410,7 +410,7 @@ pub(super) fn commands(arguments: &CaptureArguments) -> Result<Vec<Command>, Fai
         let words = shlex::split(text).filter(|words| !words.is_empty());
         let words = words.ok_or_else(|| {
             Failure::usage(format!(
-                "failed to capture: found '{text}' after --with, need a command as typed in a shell, with quotes closed"
+                "'{text}' after --with is not a command as typed in a shell; close its quotes"
             ))
         })?;
         commands.push(Command::new(words.into_iter().map(OsString::from)));
@@ -421,7 +421,7 @@ pub(super) fn commands(arguments: &CaptureArguments) -> Result<Vec<Command>, Fai
 /// The CPU with the highest number that we may run on: interrupts tend to the first.
 fn last_cpu() -> Result<CpuId, Failure> {
     let allowed = switchcost_facts::allowed_cpus(&Root::system());
-    allowed.last().copied().ok_or_else(Failure::no_cpu)
+    allowed.last().copied().ok_or_else(Failure::missing_cpu)
 }
 
 /// The named one.
@@ -432,7 +432,7 @@ fn allowed(cpu: CpuId) -> Result<CpuId, Failure> {
     }
     let names: Vec<String> = allowed.iter().map(ToString::to_string).collect();
     Err(Failure::usage(format!(
-        "failed to capture: found --cpu {cpu}, need one of the CPUs allowed to this process ({}); name one of them",
+        "--cpu {cpu} is not allowed to this process, only {}; name one of them",
         names.join(", ")
     )))
 }

@@ -17,7 +17,7 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<Exit, Failure> {
     let pieces = match (arguments.to, arguments.pieces) {
         (ExportFormat::Lackey, Some(_)) => {
             return Err(Failure::usage(
-                "failed to export: found --pieces with --to lackey, need it with --to din only: lackey's lines have sizes",
+                "--pieces is for --to din only, since lackey's lines have sizes; leave it out",
             ));
         }
         (_, None) => PieceSize::default(),
@@ -32,7 +32,7 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<Exit, Failure> {
         };
         if let (Some(process), 0, None) = (only, exported.processes, &loss) {
             return Ok(Err(Failure::usage(format!(
-                "failed to export: found no block of process {process} in {}, need one of those that switchcost trace info lists",
+                "there is no block of process {process} in {}; choose one that switchcost trace info lists",
                 arguments.file.display()
             ))));
         }

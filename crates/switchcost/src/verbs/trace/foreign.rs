@@ -36,8 +36,7 @@ fn one(path: &Path) -> Result<Named, Failure> {
     let name = name(path);
     if SCHEDULES.iter().any(|schedule| name.starts_with(schedule)) {
         return Err(Failure::record(format!(
-            "failed to import {}: found when which thread ran where, need the threads themselves: the *.trace files beside it, or the \
-             folder that holds them, which say it, too",
+            "{} says only when which thread ran where; name the *.trace files beside it, or the folder that holds them",
             path.display()
         )));
     }
@@ -53,7 +52,7 @@ fn one(path: &Path) -> Result<Named, Failure> {
 fn perhaps_zipped(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
     let failed = |error: std::io::Error| {
         Failure::record(format!(
-            "failed to import {}: found a file that cannot be unpacked ({error}), need a zip file that is whole",
+            "{} cannot be unpacked ({error}); name a zip file that is whole",
             path.display()
         ))
     };
@@ -83,8 +82,7 @@ fn threads(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
             ""
         };
         return Err(Failure::record(format!(
-            "failed to import {}: found a folder without *.trace files, need those that drmemtrace writes after its \
-             post-processing{remedy}",
+            "{} is a folder without *.trace files; name one that drmemtrace has post-processed{remedy}",
             folder.display()
         )));
     }

@@ -46,7 +46,7 @@ fn importer(arguments: &ImportArguments) -> Result<Importer<Box<dyn BufRead>>, F
     } = arguments;
     if cpu.is_some() && *from != ForeignFormat::Drmemtrace {
         return Err(Failure::usage(format!(
-            "failed to import: found --cpu with --from {from}, need it with --from drmemtrace only: {from} names no CPUs"
+            "--cpu is for --from drmemtrace only, since {from} names no CPUs; leave it out"
         )));
     }
     let failed = Failure::import(file);

@@ -17,7 +17,7 @@ use crate::signals::Interrupt;
 /// Captures, and keeps nothing but the profile. The programs' own output goes where ours would.
 pub(super) fn live(arguments: &TraceArguments, path: &Path) -> Result<Exit, Failure> {
     let session =
-        Session::prepare(&arguments.capture, arguments.quantum, arguments.seed)?.with_our_output();
+        Session::prepare(&arguments.capture, arguments.quantum, arguments.seed)?.share_output();
     let output = Output::claim(Some(path))?;
     let is_redacted = arguments.redaction.redact;
     let header = redact::trace(session.header(), is_redacted);
@@ -34,7 +34,7 @@ pub(super) fn live(arguments: &TraceArguments, path: &Path) -> Result<Exit, Fail
 }
 
 /// Reads a trace to its end: of a part of a program, there is no profile.
-pub(super) fn of_trace(arguments: &ProfileArguments) -> Result<Exit, Failure> {
+pub(super) fn profile_trace(arguments: &ProfileArguments) -> Result<Exit, Failure> {
     let failed = Failure::read_trace(&arguments.file);
     let output = Output::claim(arguments.output.as_deref())?;
     let reader = look::open(&arguments.file)?;

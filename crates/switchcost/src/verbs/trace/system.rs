@@ -27,7 +27,7 @@ use trials::Trial;
 pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     let commands = commands(&arguments.capture)?;
     let place = Place::choose(arguments.output.as_deref(), kinds::TRACE)?;
-    let trials = trials::of(arguments, &place).map_err(CaptureError::from)?;
+    let trials = trials::plan_trials(arguments, &place).map_err(CaptureError::from)?;
     refuse_taken(&trials)?;
     let interrupt = Interrupt::watch()?;
     let mut exit = Exit::Success;
@@ -153,7 +153,7 @@ fn exit(summary: &GuestSummary) -> Exit {
     let failed = summary
         .statuses
         .iter()
-        .find_map(|status| Exit::of_command(*status));
+        .find_map(|status| Exit::command_failure(*status));
     let own = if summary.warnings.is_empty() {
         Exit::Success
     } else {

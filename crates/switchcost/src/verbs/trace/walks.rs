@@ -78,7 +78,7 @@ fn walk_in_guest(working_set: WorkingSet, arguments: &WalksArguments) -> Result<
     };
     turns
         .check()
-        .map_err(|why| Failure::usage(format!("failed to make a trace of walks: {why}")))?;
+        .map_err(|why| Failure::usage(why.to_string()))?;
     let json = serde_json::to_string(&turns).expect("plain data");
     let own_path = std::env::current_exe().map_err(Failure::own_file)?;
     let words = [

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::thread::CpuSet;
 use serde_json::Value;
-use switchcost_report::schema::all as schemas;
+use switchcost_report::schema::schemas;
 
 /// Held by every place: a measurement whose numbers are looked at has the machine to itself, all else may run side by side.
 static MACHINE: RwLock<()> = RwLock::new(());

@@ -40,7 +40,7 @@ impl<R: BufRead> Records<R> {
         match self.0.fill(&mut bytes)? {
             filled if is_first && filled >= 8 && RAW.contains(&bytes[7]) => Err(ImportError::Raw),
             0 => Ok(None),
-            RECORD_BYTES => Ok(Some(Record::of(bytes))),
+            RECORD_BYTES => Ok(Some(Record::decode(bytes))),
             _ => Err(ImportError::Cut {
                 place,
                 needed: "a whole record of 12 bytes",
@@ -50,7 +50,7 @@ impl<R: BufRead> Records<R> {
 }
 
 impl Record {
-    fn of([t0, t1, s0, s1, address @ ..]: [u8; RECORD_BYTES]) -> Record {
+    fn decode([t0, t1, s0, s1, address @ ..]: [u8; RECORD_BYTES]) -> Record {
         let (kind, size) = (u16::from_le_bytes([t0, t1]), u16::from_le_bytes([s0, s1]));
         Record {
             kind,

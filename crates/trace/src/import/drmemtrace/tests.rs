@@ -256,7 +256,7 @@ fn threads_of_a_core_go_on_behind_footers_and_idle_times() {
     assert_sound(&chunk);
     let other = [&PUBLISHED[..3], &[(10, 4, 0), FOOTER, (10, 4, 4), FOOTER]].concat();
     assert!(
-        message(&other).contains("need the end of the file behind a footer"),
+        message(&other).contains("expected the end of the file behind a footer"),
         "{}",
         message(&other)
     );
@@ -270,7 +270,7 @@ fn a_core_that_ran_nothing_is_called_so() {
     ] {
         assert_eq!(
             message(records),
-            "found no instruction, need one: this core ran nothing"
+            "there is no instruction: this core ran nothing; choose another"
         );
     }
 }
@@ -324,8 +324,8 @@ fn a_bundle_follows_the_instruction_before() {
     );
     assert_eq!(
         message(&whole(&[(10, 3, 0), (17, 9, 0)])),
-        "byte 48: found a record of type 17, size 9 and address 0x0, need a bundle of 1 to 8 instructions; is it the \
-         right format?"
+        "byte 48: expected a bundle of 1 to 8 instructions, found a record of type 17, size 9 and address 0x0; check that it \
+         is the right format"
     );
 }
 
@@ -469,9 +469,9 @@ fn what_a_marker_says_of_the_trace_is_said_of_all_its_numbers() {
 #[test]
 fn what_cannot_be_read_for_what_it_is_is_refused_by_name() {
     for (file_type, part) in [
-        (0x8, "found a trace of aarch64, need one of x86_64"),
-        (0x10, "found a trace of 32-bit ARM, "),
-        (0x20, "found a trace of 32-bit x86, "),
+        (0x8, "the trace is of aarch64, and only x86_64"),
+        (0x10, "the trace is of 32-bit ARM, "),
+        (0x20, "the trace is of 32-bit x86, "),
         (0x41, "filtered through a cache when it was taken"),
         (0xc0, "filtered through a cache when it was taken"),
         (0x140, "filtered through a cache when it was taken"),
@@ -479,7 +479,7 @@ fn what_cannot_be_read_for_what_it_is_is_refused_by_name() {
             0x2040,
             "filtered through a cache for the first part of the time that it was taken",
         ),
-        (0x4240, "found templates of the kernel's code"),
+        (0x4240, "these are templates of the kernel's code"),
     ] {
         let found = message(&whole(&[(28, 9, file_type), (10, 4, 0)]));
         assert!(
@@ -487,13 +487,13 @@ fn what_cannot_be_read_for_what_it_is_is_refused_by_name() {
             "{file_type:#x}: {found}"
         );
     }
-    assert!(message(&[(25, 0, 0x16_0000_0002)]).contains("found a trace of a 32-bit program"));
+    assert!(message(&[(25, 0, 0x16_0000_0002)]).contains("the trace is of a 32-bit program"));
     assert_eq!(
         message(&whole(&[(28, 9, 0x40), (10, 4, 0), (28, 9, 0x44)])),
-        "byte 60: found file type 0x44 behind 0x40, need parts of one kind; import them one by one"
+        "byte 60: file type 0x44 follows 0x40, but parts must be of one kind; import them one by one"
     );
     assert!(
-        message(&whole(&[(10, 4, 0), (28, 9, 0x44)])).contains("found file type 0x44 behind 0x0"),
+        message(&whole(&[(10, 4, 0), (28, 9, 0x44)])).contains("file type 0x44 follows 0x0"),
         "too late to be said"
     );
 }
@@ -503,16 +503,16 @@ fn other_files_are_named_with_what_makes_a_trace_of_them() {
     for (first, part) in [
         (
             &b"PK\x03\x04"[..],
-            "found a zip file on standard input or in another file, need what is in it: unzip -p FILE | ",
+            "this is a zip file on standard input or in another file, not a trace; unpack it: unzip -p FILE | ",
         ),
         (
             &[0x04, 0x22, 0x4d, 0x18],
-            "found an lz4 file, need what is in it: lz4 -dc FILE | ",
+            "this is an lz4 file, not a trace; unpack it: lz4 -dc FILE | ",
         ),
-        (&[0x28, 0xb5, 0x2f, 0xfd], "found a zstd file"),
+        (&[0x28, 0xb5, 0x2f, 0xfd], "this is a zstd file"),
         (
             &[0, 0, 0, 0, 0, 0, 5, 0xc4, 0, 0, 0, 0],
-            "found a raw file of drmemtrace, need one after its post-processing",
+            "this is a raw file of drmemtrace; post-process it",
         ),
     ] {
         let found = read(first).1.expect("no trace").to_string();
@@ -607,7 +607,7 @@ fn threads_with_files_of_their_own_take_turns_as_their_time_stamps_say() {
     let (_, _, error) = of_threads(Some(5));
     assert_eq!(
         error.expect("nothing ran there").to_string(),
-        "found no instruction on CPU 5, need one of the CPUs that the trace names: 3, 4"
+        "there is no instruction on CPU 5; use one that the trace names: 3, 4"
     );
 }
 
@@ -633,12 +633,13 @@ fn of_several_files_the_wrong_one_is_named() {
     };
     assert!(
         error(&[("one", &one), ("two\u{1b}", &one[..40])])
-            .starts_with("two\\u{1b}, byte 36: found the end of the file")
+            .starts_with("two\\u{1b}, byte 36: the file is cut")
     );
-    assert!(error(&[("one", &one), ("two", b"PK\x03\x04")]).starts_with("two, found a zip file"));
+    assert!(error(&[("one", &one), ("two", b"PK\x03\x04")]).starts_with("two, this is a zip file"));
     assert!(
         error(&[("one", &one), ("core", &core)])
-            .starts_with("core, byte 12: found the trace of one core, need it alone")
+            .starts_with("core, byte 12: this is the trace of one core, and cores run at once; give the trace of this core \
+                          alone")
     );
 }
 
@@ -646,40 +647,40 @@ fn of_several_files_the_wrong_one_is_named() {
 fn says_what_is_wrong_and_where() {
     assert_eq!(
         message(&[(10, 4, 0)]),
-        "byte 0: found a record of type 10, size 4 and address 0x0, need a header (type 25) of version 0 to 7 first, as \
-         drmemtrace writes after its post-processing; is it the right format?"
+        "byte 0: expected a header (type 25) of version 0 to 7 first, as drmemtrace writes after its post-processing, found a \
+         record of type 10, size 4 and address 0x0; check that it is the right format"
     );
     assert_eq!(
         message(&[(25, 0, 8)]),
-        "byte 0: found a record of type 25, size 0 and address 0x8, need a header (type 25) of version 0 to 7 first, as \
-         drmemtrace writes after its post-processing; is it the right format?"
+        "byte 0: expected a header (type 25) of version 0 to 7 first, as drmemtrace writes after its post-processing, found a \
+         record of type 25, size 0 and address 0x8; check that it is the right format"
     );
     assert_eq!(
         message(&whole(&[(30, 4, 0)])),
-        "byte 36: found a record of type 30, size 4 and address 0x0, need one that a trace of a 64-bit program holds, of \
-         type 0 to 29 or 31 to 49; is it the right format?"
+        "byte 36: expected one that a trace of a 64-bit program holds, of type 0 to 29 or 31 to 49, found a record of type 30, \
+         size 4 and address 0x0; check that it is the right format"
     );
     assert_eq!(
         message(PUBLISHED),
-        "byte 84: found the end of the file, need a footer (type 26) last; the file is cut. What came before is whole"
+        "byte 84: the file is cut: a footer (type 26) last should follow, and what came before is whole"
     );
     assert_eq!(
         read(&bytes(PUBLISHED)[..80]).1.expect("cut").to_string(),
-        "byte 72: found the end of the file, need a whole record of 12 bytes; the file is cut. What came before is whole"
+        "byte 72: the file is cut: a whole record of 12 bytes should follow, and what came before is whole"
     );
     assert_eq!(
         read(b"").1.expect("empty").to_string(),
-        "byte 0: found the end of the file, need a header (type 25) of version 0 to 7 first, as drmemtrace writes after \
-         its post-processing; the file is cut. What came before is whole"
+        "byte 0: the file is cut: a header (type 25) of version 0 to 7 first, as drmemtrace writes after its post-processing \
+         should follow, and what came before is whole"
     );
     let error = read(&[0x1f, 0x8b, 8, 0]).1.expect("no gzip").to_string();
     assert!(
-        error.starts_with("found a file that cannot be read at byte 0 ("),
+        error.starts_with("it cannot be read at byte 0: "),
         "{error}"
     );
     assert_eq!(
         message(&whole(&[(0, 4, 0)])),
-        "byte 36: found a reference before the first instruction, need the instruction that makes it first"
+        "byte 36: a reference stands before the first instruction; put the instruction that makes it first"
     );
 }
 

@@ -84,7 +84,7 @@ impl Threads {
     }
 
     /// The present thread's code is the kernel's from here on, or no longer.
-    pub(super) fn in_kernel(&mut self, is_in_kernel: bool) {
+    pub(super) fn set_in_kernel(&mut self, is_in_kernel: bool) {
         if is_in_kernel {
             self.in_kernel.insert(self.thread);
         } else {

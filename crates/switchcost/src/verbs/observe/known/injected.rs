@@ -43,7 +43,7 @@ fn served(source: &Source, programs: &Programs, host: &HostManifest) -> Option<(
         build_id: header.build_id.clone()?,
         script: header.script.clone(),
     };
-    let program = programs.find(&id, &header.command, ProgramId::of_command)?;
+    let program = programs.find(&id, &header.command, ProgramId::identify_command)?;
     Some((header, program))
 }
 

@@ -26,12 +26,12 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    pub(super) fn of(observation: &Observation) -> Programs {
+    pub(super) fn new(observation: &Observation) -> Programs {
         let mut programs = Programs::default();
         let tasks = observation.tasks.iter().filter(|tasks| !tasks.is_kernel);
         let processes: BTreeSet<u32> = tasks.clone().filter_map(|tasks| tasks.process).collect();
         for process in processes.into_iter().take(PROCESSES) {
-            if let Some(id) = ProgramId::of_process(process) {
+            if let Some(id) = ProgramId::identify_process(process) {
                 programs.living.entry(id).or_default().push(process);
             }
         }

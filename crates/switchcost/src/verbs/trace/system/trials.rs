@@ -19,7 +19,10 @@ pub(super) struct Trial {
 }
 
 /// One guest with its trace in its place; of several, each in a file named after it, beside that: `all.sct` becomes `all.pti=on.sct`.
-pub(super) fn of(arguments: &TraceArguments, place: &Place) -> Result<Vec<Trial>, GuestError> {
+pub(super) fn plan_trials(
+    arguments: &TraceArguments,
+    place: &Place,
+) -> Result<Vec<Trial>, GuestError> {
     let (given, guests) = (&arguments.system, &arguments.system.guest);
     let mut trials = Vec::new();
     for kernel in one_or_all(&guests.kernel) {

@@ -6,8 +6,8 @@ use switchcost_record::observation::{
 };
 use switchcost_units::{CpuId, Nanos};
 
-use super::tests::{cause, known, observation, read, tasks};
-use super::{Advice, Change, NoAdvice, analyse};
+use crate::observation::tests::{cause, known, observation, read, tasks};
+use crate::observation::{Advice, Change, NoAdvice, analyse};
 
 const WINDOW: u64 = 2_000_000_000;
 

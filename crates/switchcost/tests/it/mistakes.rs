@@ -1,0 +1,186 @@
+//! What the program says to mistakes: one error, one hint, and the exit code, whatever the machine.
+
+use std::fs;
+
+use crate::common::{Place, ran, text};
+
+const MISTAKES: &str = r#"mesure
+--colour
+measure --colour
+measure make
+measure --size 64kb
+measure --size -4KiB
+measure --size 1024GiB
+measure --stride 12 --size 64
+measure --size 64 --stride 128
+measure --budget 5
+measure --budget -5s
+measure --budget 100ms --size 1GiB --sharing shared
+measure --precision 2
+measure --precision NaN
+measure --mechanism pipes
+measure --tasks 1
+measure --tasks -1
+measure --tasks abc
+measure --tasks 99999999999
+measure --format xml
+measure --pattern random
+measure --policy idle
+measure --cpu 4095
+measure --cpu x
+measure --quick --full
+measure --confidence 100%
+measure --record /proc/none/a.jsonl
+measure --record kept.jsonl
+measure --output /proc/none/result
+measure --size
+runtimes cobol
+report none.jsonl
+report empty.jsonl
+report text.txt
+report folder
+report other.jsonl
+report kept.jsonl -o kept.jsonl
+report kept.jsonl --folded stacks
+report made.sct
+compare kept.jsonl
+compare kept.jsonl kept.jsonl
+compare kept.jsonl none.parquet
+compare kept.jsonl simulation.parquet
+compare --confidence 20% a b
+observe
+observe -p 4194305
+observe -p x
+observe --comm no-such-name
+observe --cgroup no/such
+observe --no-calibration -- no-such-command
+observe -a --live
+observe -a -d 5
+observe -a --every 1ms
+observe -p 1 -a
+inject -- no-such-command
+inject --footprint big -- true
+inject --period 1s -- true
+inject -p 4194305 --work syscall:read
+inject --cpu 4095 -- true
+ab
+ab --new true -- --nonsense
+ab --new true -- --record x
+ab --detect 0% --new true
+doctor extra
+doctor -o page.html
+trace --with "a 'b" -- true
+trace info empty.jsonl
+trace info kept.jsonl
+trace check none.sct
+trace import --from foo text.txt
+trace import --from lackey text.txt -o new.sct
+trace export --to din --pieces 3B made.sct
+trace head made.sct -n x
+simulate none.sct
+simulate empty.jsonl
+simulate kept.jsonl
+simulate made.sct --design no-such-design
+simulate made.sct --design text.txt
+simulate made.sct --vary L1D
+simulate made.sct --vary L1D.size=3KB
+simulate made.sct --vary L9.size=4KiB
+simulate made.sct --interval 0
+simulate made.sct --range 5..1
+simulate made.sct --range 0..99999999999
+simulate made.sct --sample 101%
+simulate made.sct --quantum 0
+simulate made.sct --schedule fair
+simulate made.sct --warm-up 5
+simulate live --schedule batch:2 -- true
+workload backgammon
+reproduce everything
+reproduce lmbench --cpu 4095
+completions tcsh
+man nothing
+schema nothing"#;
+
+const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+/// Files of each kind, and some that are of none.
+fn prepare(place: &Place) {
+    let record = fs::read_to_string(format!("{SAMPLES}/record/tests/samples/measure-2.jsonl"))
+        .expect("a sample");
+    let other = record.replace("measure/2", "measure/99");
+    assert_ne!(record, other);
+    for (name, content) in [
+        ("empty.jsonl", ""),
+        ("text.txt", "hello\n"),
+        ("other.jsonl", &other),
+        ("kept.jsonl", &record),
+    ] {
+        fs::write(place.path(name), content).expect("a file");
+    }
+    fs::create_dir(place.path("folder")).expect("a folder");
+    let sample = format!("{SAMPLES}/simulation-record/tests/samples/simulation-1.parquet");
+    fs::copy(sample, place.path("simulation.parquet")).expect("a sample");
+    let made = place.path("made.sct");
+    let made = place.run(&[
+        "trace",
+        "walks",
+        "--size",
+        "4KiB",
+        "--turns",
+        "2",
+        "-o",
+        text(&made),
+    ]);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+}
+
+/// What this machine and this place have alone, by a name.
+fn masked(line: &str) -> String {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let status = read("/proc/self/status");
+    let allowed = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
+        .unwrap_or_default();
+    let online = read("/sys/devices/system/cpu/online");
+    let mut line = line.to_owned();
+    for cpus in [online.trim(), allowed.trim()] {
+        line = line.replace(&format!("only {cpus}"), "only CPUS");
+    }
+    match line.split_once(" of memory is free") {
+        Some((_, rest)) => format!("error: SIZE of memory is free{rest}"),
+        None => line,
+    }
+}
+
+fn answer(place: &Place, mistake: &str) -> String {
+    let words = shlex::split(mistake).expect("words of a shell");
+    let mut command = place.command(&[]);
+    command.args(&words).current_dir(place.folder());
+    let ran = ran(command.output().expect("the program starts"));
+    let of = |start: &str| {
+        let mut lines = ran.stderr.lines().filter(|line| line.starts_with(start));
+        let line = lines.next();
+        assert!(
+            line.is_some() && lines.next().is_none(),
+            "{mistake}: {}",
+            ran.stderr
+        );
+        masked(line.unwrap_or_default())
+    };
+    let (error, hint) = (of("error: "), of("hint: "));
+    format!(
+        "$ switchcost {mistake}\n{error}\n{hint}\n[{}]\n\n",
+        ran.code
+    )
+}
+
+#[test]
+fn each_mistake_has_an_error_a_hint_and_an_exit_code() {
+    let place = Place::new();
+    prepare(&place);
+    let answers: String = MISTAKES
+        .lines()
+        .map(|mistake| answer(&place, mistake))
+        .collect();
+    insta::assert_snapshot!(answers);
+}

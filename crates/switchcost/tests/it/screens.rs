@@ -1,0 +1,48 @@
+//! The default screen of each verb for a kept record or a trace that is made: at most 45 lines of 100 columns.
+
+use std::fs;
+
+use crate::common::Place;
+
+const LINES: usize = 45;
+const COLUMNS: usize = 100;
+
+const SCREENS: &str = "\
+report measure-2.jsonl
+report observation-2.json
+trace walks --size 4KiB -o made.sct
+trace walks --size 8KiB -o more.sct
+trace info made.sct
+trace check made.sct
+trace head made.sct -n 8
+simulate made.sct --record made.parquet
+simulate more.sct --record more.parquet
+report made.parquet
+compare made.parquet more.parquet
+reproduce lmbench --claims";
+
+fn screen(place: &Place, line: &str) -> String {
+    let words: Vec<&str> = line.split(' ').collect();
+    let mut command = place.command(&words);
+    command.current_dir(place.folder()).env("TERM", "xterm");
+    let ran = crate::common::ran(command.output().expect("the program starts"));
+    let widest = ran.stdout.lines().map(|line| line.chars().count()).max();
+    let height = ran.stdout.lines().count();
+    assert!(
+        height <= LINES && widest.unwrap_or(0) <= COLUMNS,
+        "{line}: {height} lines, {widest:?} columns\n{}",
+        ran.stdout
+    );
+    format!("$ switchcost {line}\n{}[{}]\n\n", ran.stdout, ran.code)
+}
+
+#[test]
+fn each_default_screen_fits_and_reads_as_kept() {
+    let place = Place::new();
+    for sample in ["measure-2.jsonl", "observation-2.json"] {
+        let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../record/tests/samples");
+        fs::copy(format!("{samples}/{sample}"), place.path(sample)).expect("a sample");
+    }
+    let screens: String = SCREENS.lines().map(|line| screen(&place, line)).collect();
+    insta::assert_snapshot!(screens);
+}
