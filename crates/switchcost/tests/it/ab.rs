@@ -154,16 +154,16 @@ fn flags_of_a_run_and_a_set_up_that_fails_are_refused_in_words() {
     );
     let fails = run(&[
         "--base",
-        "echo no such thing >&2; exit 9",
+        "echo 'no such thing; run this' >&2; exit 9",
         "--new",
-        "echo no such thing >&2; exit 9",
+        "echo 'no such thing; run this' >&2; exit 9",
         "--",
         "--no-rt",
     ]);
     assert_eq!(fails.code, 1, "{}", fails.stderr);
     for words in [
         "its set-up or run ended with exit code 9",
-        ".log): no such thing",
+        "it printed: no such thing; run this\nhint: read all of it in ",
     ] {
         assert!(fails.stderr.contains(words), "{}", fails.stderr);
     }

@@ -276,17 +276,17 @@ impl Runs for Session<'_> {
     }
 }
 
-/// The last lines that it printed, as one.
-/// What to look at: the log, and its end.
+/// What it printed last, and after that what to do: what others have printed never stands in a hint.
 fn described(log: &Path) -> String {
     match quoted(log) {
         said if said.is_empty() => {
-            format!("it printed nothing: run it by hand ({})", log.display())
+            format!("it printed nothing; run it by hand ({})", log.display())
         }
-        said => format!("read what it printed ({}): {said}", log.display()),
+        said => format!("it printed: {said}; read all of it in {}", log.display()),
     }
 }
 
+/// The last lines that it printed, as one.
 fn quoted(log: &Path) -> String {
     let text = fs::read(log)
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
