@@ -280,9 +280,9 @@ fn a_line_each_interval_ends_with_the_signal_and_with_its_reader() {
     let mut line = || Some(conformity::read(lines.next()?.expect("text")));
     // Each is there when its interval has ended.
     let [first, second] = [line(), line()].map(|line| line.expect("a line"));
-    for line in [&first, &second] {
-        assert!(number(&line["window_ns"]) >= 0.09e9, "{line}");
-    }
+    // An interval that ends late is the longer, and the next one the shorter: both end by the clock.
+    let windows = [&first, &second].map(|line| number(&line["window_ns"]));
+    assert!(windows.iter().sum::<f64>() >= 0.19e9, "{first}\n{second}");
     let at = |line: &Value| line["at"].as_str().expect("a time").to_owned();
     assert!(
         at(&first) < at(&second) && at(&first).ends_with('Z'),
