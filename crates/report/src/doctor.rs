@@ -5,7 +5,7 @@ use serde::Serialize;
 use switchcost_record::{Check, Fitness, Severity};
 
 use crate::entry::{Entry, Tone};
-use crate::for_programs::{Column, Table, table};
+use crate::for_programs::{Table, table_of_names};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -35,18 +35,11 @@ impl InEveryFormat for Fitness {
     }
 
     fn tables(&self) -> Vec<Table> {
-        vec![table(&COLUMNS, &self.checks)]
+        vec![table_of_names(&COLUMNS, &self.checks)]
     }
 }
 
-const COLUMNS: [Column<Check>; 6] = [
-    ("name", |check| check.name.clone()),
-    ("severity", |check| check.severity.to_string()),
-    ("found", |check| check.found.clone()),
-    ("wanted", |check| check.wanted.clone()),
-    ("fix", |check| check.fix.clone()),
-    ("lasting_fix", |check| check.lasting_fix.clone()),
-];
+const COLUMNS: [&str; 6] = ["name", "severity", "found", "wanted", "fix", "lasting_fix"];
 
 /// Adds each check that found something, worst first, with the remedy for now, or else the lasting one; and a line with the other
 /// checks.

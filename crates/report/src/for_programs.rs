@@ -4,26 +4,71 @@ use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
+use switchcost_units::{CpuId, format_cpu_list};
 
 use crate::plain::{plain, plain_json};
 use crate::quantity::NO_NUMBER;
 
-/// A column of a table for programs: its name, and the function that gives its cells.
-pub(crate) type Column<T> = (&'static str, fn(&T) -> String);
+/// A column of a table for programs: its name, and the pointer to its value in the row as JSON (RFC 6901).
+pub(crate) type Column = (&'static str, &'static str);
 
 /// A table for programs: a row of names, then rows of as many fields.
 pub(crate) type Table = Vec<Vec<String>>;
 
 /// A table with these columns, and a row for each item.
-pub(crate) fn table<'a, T: 'a>(
-    columns: &[Column<T>],
-    rows: impl IntoIterator<Item = &'a T>,
-) -> Table {
+pub(crate) fn table(columns: &[Column], rows: impl IntoIterator<Item = impl Serialize>) -> Table {
     let names = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let rows = rows
-        .into_iter()
-        .map(|row| columns.iter().map(|(_, of)| of(row)).collect());
-    std::iter::once(names).chain(rows).collect()
+    let mut table = vec![names];
+    for row in rows {
+        let row = value(&row);
+        table.push(columns.iter().map(|(_, path)| field(&row, path)).collect());
+    }
+    table
+}
+
+/// A table whose columns are named as the values that each row has as JSON.
+pub(crate) fn table_of_names(
+    names: &[&str],
+    rows: impl IntoIterator<Item = impl Serialize>,
+) -> Table {
+    let mut table = vec![names.iter().map(|name| (*name).to_owned()).collect()];
+    table.extend(rows.into_iter().map(|row| fields(names, &value(&row))));
+    table
+}
+
+/// The fields of a row that has values of these names as JSON.
+pub(crate) fn fields(names: &[&str], row: &Value) -> Vec<String> {
+    let path = |name: &&str| field(row, &format!("/{name}"));
+    names.iter().map(path).collect()
+}
+
+/// A finding as JSON.
+pub(crate) fn value(finding: &impl Serialize) -> Value {
+    serde_json::to_value(finding).expect("every key of every map is text")
+}
+
+/// The field of a value: empty if there is none. Numbers that are not finite are none in JSON.
+pub(crate) fn field(row: &Value, path: &str) -> String {
+    match row.pointer(path) {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Number(number)) if number.is_f64() => number
+            .as_f64()
+            .map_or(String::new(), |number| number.to_string()),
+        Some(Value::Array(items)) => list(items),
+        Some(other) => other.to_string(),
+    }
+}
+
+/// CPUs as the kernel lists them, words with a space in between.
+fn list(items: &[Value]) -> String {
+    let cpus: Option<Vec<CpuId>> = items
+        .iter()
+        .map(|item| Some(CpuId(item.as_u64()?.try_into().ok()?)))
+        .collect();
+    let words = || items.iter().filter_map(Value::as_str).collect::<Vec<_>>();
+    cpus.map_or_else(|| words().join(" "), |cpus| format_cpu_list(&cpus))
 }
 
 /// A document of its own that is printed as JSON.

@@ -1,90 +1,53 @@
-use switchcost_analysis::Estimate;
+use serde::Serialize;
 use switchcost_analysis::injection::{Findings, FootprintFinding};
 use switchcost_record::injection::Injection;
 use switchcost_units::{CpuId, Nanos};
 
 use crate::for_programs::{self, Column, Table};
 
-fn columns<'a>() -> [Column<Row<'a>>; 13] {
-    [
-        ("footprint_bytes", |row| {
-            row.found.footprint_bytes.0.to_string()
-        }),
-        ("cost_low_ns", |row| {
-            format_number(row.found.cost_ns.as_ref(), |cost| cost.low)
-        }),
-        ("cost_ns", |row| {
-            format_number(row.found.cost_ns.as_ref(), |cost| cost.estimate)
-        }),
-        ("cost_high_ns", |row| {
-            format_number(row.found.cost_ns.as_ref(), |cost| cost.high)
-        }),
-        ("reload_low_ns", |row| {
-            format_number(row.found.reload(), |cost| cost.low)
-        }),
-        ("reload_ns", |row| {
-            format_number(row.found.reload(), |cost| cost.estimate)
-        }),
-        ("reload_high_ns", |row| {
-            format_number(row.found.reload(), |cost| cost.high)
-        }),
-        ("away_ns", |row| {
-            row.found
-                .away_ns
-                .map_or(String::new(), |away| away.to_string())
-        }),
-        ("hit", |row| {
-            row.found.hit.map_or(String::new(), |hit| hit.to_string())
-        }),
-        ("preemptions", |row| row.found.preemptions.to_string()),
-        ("runs", |row| row.found.runs.to_string()),
-        ("period_ns", |row| row.period.0.to_string()),
-        ("moved_to_cpu", |row| {
-            row.moved_to.map_or(String::new(), |cpu| cpu.to_string())
-        }),
-    ]
-}
+const COLUMNS: [Column; 13] = [
+    ("footprint_bytes", "/footprint_bytes"),
+    ("cost_low_ns", "/cost_ns/low"),
+    ("cost_ns", "/cost_ns/estimate"),
+    ("cost_high_ns", "/cost_ns/high"),
+    ("reload_low_ns", "/reload_ns/low"),
+    ("reload_ns", "/reload_ns/estimate"),
+    ("reload_high_ns", "/reload_ns/high"),
+    ("away_ns", "/away_ns"),
+    ("hit", "/hit"),
+    ("preemptions", "/preemptions"),
+    ("runs", "/runs"),
+    ("period_ns", "/period_ns"),
+    ("moved_to_cpu", "/moved_to_cpu"),
+];
 
 /// A footprint at a period, or a move to a CPU.
+#[derive(Serialize)]
 struct Row<'a> {
+    #[serde(flatten)]
     found: &'a FootprintFinding,
-    period: Nanos,
-    moved_to: Option<CpuId>,
-}
-
-impl Row<'_> {
-    fn new(found: &FootprintFinding, period: Nanos) -> Row<'_> {
-        Row {
-            found,
-            period,
-            moved_to: None,
-        }
-    }
+    period_ns: Nanos,
+    moved_to_cpu: Option<CpuId>,
 }
 
 /// A row for each footprint, of each period if there are several, and one for moves.
 pub(super) fn table(record: &Injection, findings: &Findings) -> Table {
+    let row = |found, period_ns, moved_to_cpu| Row {
+        found,
+        period_ns,
+        moved_to_cpu,
+    };
     let first = record.header.plan.period_ns;
     let mut rows: Vec<Row<'_>> = findings
         .footprints
         .iter()
-        .map(|found| Row::new(found, first))
+        .map(|found| row(found, first, None))
         .collect();
     for period in findings.periods.iter().skip(1) {
-        rows.extend(
-            period
-                .footprints
-                .iter()
-                .map(|found| Row::new(found, period.period_ns)),
-        );
+        let found = period.footprints.iter();
+        rows.extend(found.map(|found| row(found, period.period_ns, None)));
     }
-    rows.extend(findings.moved.iter().map(|moved| Row {
-        moved_to: Some(moved.cpu),
-        ..Row::new(&moved.found, first)
-    }));
-    for_programs::table(&columns(), &rows)
-}
-
-fn format_number(cost: Option<&Estimate>, number: fn(&Estimate) -> f64) -> String {
-    cost.map_or(String::new(), |cost| number(cost).to_string())
+    let moved = findings.moved.iter();
+    rows.extend(moved.map(|moved| row(&moved.found, first, Some(moved.cpu))));
+    for_programs::table(&COLUMNS, &rows)
 }

@@ -1,125 +1,78 @@
-use switchcost_analysis::{CaseFinding, Estimate, Findings};
+use serde_json::Value;
+use switchcost_analysis::{CaseFinding, Findings};
 
 use crate::case::CASE_COLUMNS;
-use crate::for_programs::{Column, Table};
+use crate::for_programs::{Column, Table, field, fields, value};
 
-/// A name, and the estimate of it.
-type Quantity = (&'static str, fn(&CaseFinding) -> Option<&Estimate>);
-
-const OUTCOME: [Column<CaseFinding>; 2] = [
-    ("status", |f| f.verdict.name().to_owned()),
-    ("why", |f| f.verdict.reason().unwrap_or_default().to_owned()),
+/// An estimate's name, and the pointer to it.
+const ESTIMATES: [Column; 15] = [
+    ("direct", "/direct_ns"),
+    ("total", "/total_ns"),
+    ("indirect", "/indirect_ns"),
+    ("indirect_kernel", "/indirect_kernel_ns"),
+    ("indirect_reload", "/indirect_reload_ns"),
+    ("handoff", "/handoff_ns"),
+    ("round_trip", "/round_trip_ns"),
+    ("baseline", "/baseline_ns"),
+    ("walk", "/walk_ns"),
+    ("reload_walk_1", "/reload/walks_ns/0"),
+    ("reload_walk_2", "/reload/walks_ns/1"),
+    ("reload_walk_3", "/reload/walks_ns/2"),
+    ("reload_walk_4", "/reload/walks_ns/3"),
+    ("reload_walk_5", "/reload/walks_ns/4"),
+    ("settled_walk", "/reload/settled_ns"),
 ];
 
-const QUANTITIES: [Quantity; 15] = [
-    ("direct", |f| f.direct_ns.as_ref()),
-    ("total", |f| f.total_ns.as_ref()),
-    ("indirect", |f| f.indirect_ns.as_ref()),
-    ("indirect_kernel", |f| f.indirect_kernel_ns.as_ref()),
-    ("indirect_reload", |f| f.indirect_reload_ns.as_ref()),
-    ("handoff", |f| f.handoff_ns.as_ref()),
-    ("round_trip", |f| f.round_trip_ns.as_ref()),
-    ("baseline", |f| f.baseline_ns.as_ref()),
-    ("walk", |f| f.walk_ns.as_ref()),
-    ("reload_walk_1", |f| f.reload.as_ref()?.walks_ns.first()),
-    ("reload_walk_2", |f| f.reload.as_ref()?.walks_ns.get(1)),
-    ("reload_walk_3", |f| f.reload.as_ref()?.walks_ns.get(2)),
-    ("reload_walk_4", |f| f.reload.as_ref()?.walks_ns.get(3)),
-    ("reload_walk_5", |f| f.reload.as_ref()?.walks_ns.get(4)),
-    ("settled_walk", |f| Some(&f.reload.as_ref()?.settled_ns)),
+/// What is written of each estimate, after its name.
+const PARTS: [Column; 5] = [
+    ("_ns", "/estimate"),
+    ("_low_ns", "/low"),
+    ("_high_ns", "/high"),
+    ("_n", "/n"),
+    ("_confidence", "/confidence"),
 ];
 
-/// What is written of each quantity, after the quantity's name.
-const PARTS: [Column<Estimate>; 5] = [
-    ("_ns", |e| float(Some(e.estimate))),
-    ("_low_ns", |e| float(Some(e.low))),
-    ("_high_ns", |e| float(Some(e.high))),
-    ("_n", |e| e.n.to_string()),
-    ("_confidence", |e| float(Some(e.confidence))),
-];
-
-const REST: [Column<CaseFinding>; 13] = [
-    ("switches_per_handoff", |f| float(f.switches_per_handoff)),
-    ("involuntary_share", |f| float(f.involuntary_share)),
-    ("tail_p50_ns", |f| {
-        float(f.tail_ns.as_ref().map(|tail| tail.p50))
-    }),
-    ("tail_p99_ns", |f| {
-        float(f.tail_ns.as_ref().map(|tail| tail.p99))
-    }),
-    ("tail_max_ns", |f| {
-        float(f.tail_ns.as_ref().map(|tail| tail.max))
-    }),
-    ("tail_n", |f| {
-        f.tail_ns
-            .as_ref()
-            .map(|tail| tail.n.to_string())
-            .unwrap_or_default()
-    }),
-    ("reload_bound_ns", |f| float(f.reload_bound_ns)),
-    ("sanity_low_ns", |f| {
-        float(f.sanity_band_ns.map(|band| band.low))
-    }),
-    ("sanity_high_ns", |f| {
-        float(f.sanity_band_ns.map(|band| band.high))
-    }),
-    ("sanity_source", |f| {
-        f.sanity_band_ns
-            .map(|band| band.source.to_owned())
-            .unwrap_or_default()
-    }),
-    ("excluded_samples", |f| f.excluded.total.to_string()),
-    ("total_samples", |f| f.excluded.of.to_string()),
-    ("flags", |f| {
-        f.flags
-            .iter()
-            .map(|flag| flag.name.into())
-            .collect::<Vec<&str>>()
-            .join(" ")
-    }),
+const REST: [Column; 13] = [
+    ("switches_per_handoff", "/switches_per_handoff"),
+    ("involuntary_share", "/involuntary_share"),
+    ("tail_p50_ns", "/tail_ns/p50"),
+    ("tail_p99_ns", "/tail_ns/p99"),
+    ("tail_max_ns", "/tail_ns/max"),
+    ("tail_n", "/tail_ns/n"),
+    ("reload_bound_ns", "/reload_bound_ns"),
+    ("sanity_low_ns", "/sanity_band_ns/low"),
+    ("sanity_high_ns", "/sanity_band_ns/high"),
+    ("sanity_source", "/sanity_band_ns/source"),
+    ("excluded_samples", "/excluded_samples"),
+    ("total_samples", "/total_samples"),
+    ("flags", "/flags"),
 ];
 
 /// A line of names, then a row for each result. What is not known is empty.
 pub(super) fn table(findings: &Findings) -> Table {
-    std::iter::once(names())
-        .chain(findings.results.iter().map(row))
-        .collect()
+    let mut table = vec![names()];
+    table.extend(findings.results.iter().map(row));
+    table
 }
 
 fn names() -> Vec<String> {
-    let mut names: Vec<String> = CASE_COLUMNS
-        .iter()
-        .map(|(name, _)| (*name).to_owned())
-        .collect();
-    names.extend(OUTCOME.iter().map(|(name, _)| (*name).to_owned()));
-    for (quantity, _) in QUANTITIES {
-        names.extend(PARTS.iter().map(|(part, _)| format!("{quantity}{part}")));
+    let mut names: Vec<String> = CASE_COLUMNS.map(str::to_owned).to_vec();
+    names.extend(["status", "why"].map(str::to_owned));
+    for (estimate, _) in ESTIMATES {
+        names.extend(PARTS.map(|(part, _)| format!("{estimate}{part}")));
     }
-    names.extend(REST.iter().map(|(name, _)| (*name).to_owned()));
+    names.extend(REST.map(|(name, _)| name.to_owned()));
     names
 }
 
 fn row(finding: &CaseFinding) -> Vec<String> {
-    let mut row: Vec<String> = CASE_COLUMNS
-        .iter()
-        .map(|(_, value)| value(&finding.case))
-        .collect();
-    row.extend(OUTCOME.iter().map(|(_, value)| value(finding)));
-    for (_, quantity) in QUANTITIES {
-        let estimate = quantity(finding);
-        row.extend(
-            PARTS
-                .iter()
-                .map(|(_, value)| estimate.map(value).unwrap_or_default()),
-        );
+    let finding = value(finding);
+    let mut row = fields(&CASE_COLUMNS, &finding);
+    row.extend(fields(&["status", "why"], &finding));
+    for (_, path) in ESTIMATES {
+        let estimate = finding.pointer(path).unwrap_or(&Value::Null);
+        row.extend(PARTS.map(|(_, part)| field(estimate, part)));
     }
-    row.extend(REST.iter().map(|(_, value)| value(finding)));
+    row.extend(REST.map(|(_, path)| field(&finding, path)));
     row
-}
-
-fn float(value: Option<f64>) -> String {
-    value
-        .filter(|value| value.is_finite())
-        .map(|value| value.to_string())
-        .unwrap_or_default()
 }

@@ -74,13 +74,13 @@ impl InEveryFormat for Report<'_> {
     }
 }
 
-const COLUMNS: [Column<AtOnce>; 6] = [
-    ("design", |pair| pair.in_turn.design.clone()),
-    ("level", |pair| pair.in_turn.level.clone()),
-    ("lookups", |pair| pair.in_turn.lookups.to_string()),
-    ("misses_alone", |pair| pair.in_turn.alone.to_string()),
-    ("misses_in_turn", |pair| pair.in_turn.shared.to_string()),
-    ("misses_at_once", |pair| pair.at_once.shared.to_string()),
+const COLUMNS: [Column; 6] = [
+    ("design", "/in_turn/design"),
+    ("level", "/in_turn/level"),
+    ("lookups", "/in_turn/lookups"),
+    ("misses_alone", "/in_turn/alone"),
+    ("misses_in_turn", "/in_turn/shared"),
+    ("misses_at_once", "/at_once/shared"),
 ];
 
 fn more(shared: u64, alone: u64) -> String {

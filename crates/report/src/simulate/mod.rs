@@ -68,7 +68,7 @@ impl InEveryFormat for Simulated<'_> {
     }
 
     fn tables(&self) -> Vec<Table> {
-        vec![csv::table(self.head, self.findings)]
+        vec![csv::table(self.findings)]
     }
 }
 

@@ -167,43 +167,23 @@ fn table(orders: &[OrderFinding]) -> Grid {
     grid
 }
 
-const COLUMNS: [Column<OrderFinding>; 15] = [
-    ("design", |order| order.design.clone()),
-    ("order", |order| order.order.clone()),
-    ("quantum_instructions", |order| {
-        order
-            .quantum_instructions
-            .map(|n| n.to_string())
-            .unwrap_or_default()
-    }),
-    ("switches", |order| order.switches.to_string()),
-    ("involuntary_switches", |order| {
-        order.involuntary_switches.to_string()
-    }),
-    ("average_cost_cycles", |order| {
-        perhaps(order.average_cost_cycles.estimate)
-    }),
-    ("average_cost_cycles_low", |order| {
-        perhaps(order.average_cost_cycles.low)
-    }),
-    ("average_cost_cycles_high", |order| {
-        perhaps(order.average_cost_cycles.high)
-    }),
-    ("lost_cycles", |order| perhaps(order.lost_cycles.estimate)),
-    ("lost_cycles_low", |order| perhaps(order.lost_cycles.low)),
-    ("lost_cycles_high", |order| perhaps(order.lost_cycles.high)),
-    ("overhead", |order| perhaps(order.overhead)),
-    ("excess_share", |order| perhaps(order.excess_share)),
-    ("cycles", |order| order.cycles.to_string()),
-    ("over_fewest", |order| perhaps(order.over_fewest)),
+const COLUMNS: [Column; 15] = [
+    ("design", "/design"),
+    ("order", "/order"),
+    ("quantum_instructions", "/quantum_instructions"),
+    ("switches", "/switches"),
+    ("involuntary_switches", "/involuntary_switches"),
+    ("average_cost_cycles", "/average_cost_cycles/estimate"),
+    ("average_cost_cycles_low", "/average_cost_cycles/low"),
+    ("average_cost_cycles_high", "/average_cost_cycles/high"),
+    ("lost_cycles", "/lost_cycles/estimate"),
+    ("lost_cycles_low", "/lost_cycles/low"),
+    ("lost_cycles_high", "/lost_cycles/high"),
+    ("overhead", "/overhead"),
+    ("excess_share", "/excess_share"),
+    ("cycles", "/cycles"),
+    ("over_fewest", "/over_fewest"),
 ];
-
-fn perhaps(value: Option<f64>) -> String {
-    value
-        .filter(|value| value.is_finite())
-        .map(|value| value.to_string())
-        .unwrap_or_default()
-}
 
 /// Cycles in words.
 pub(super) fn cycles_in_words(cycles: f64) -> String {

@@ -6,7 +6,6 @@ use switchcost_analysis::simulation::{SampleFinding, SampleQuantity};
 use switchcost_design::result::View;
 
 use super::amount::{ends, perhaps};
-use super::csv::float;
 use crate::entry::Entry;
 use crate::for_programs::{self, Column, Document, OutputFormat, Table};
 use crate::format::{InEveryFormat, written};
@@ -68,37 +67,26 @@ impl InEveryFormat for &Sample {
     }
 
     fn tables(&self) -> Vec<Table> {
-        let row = |design: &SampleFinding, of: &SampleQuantity| (design.name.clone(), of.clone());
-        let rows: Vec<(String, SampleQuantity)> = self
-            .designs
-            .iter()
-            .flat_map(|design| {
-                design
-                    .quantities
-                    .iter()
-                    .map(move |quantity| row(design, quantity))
-            })
-            .collect();
-        vec![for_programs::table(&COLUMNS, &rows)]
+        let designs = self.designs.iter();
+        let rows = designs.flat_map(|design| {
+            let name = design.name.as_str();
+            design.quantities.iter().map(move |of| (name, of))
+        });
+        vec![for_programs::table(&COLUMNS, rows)]
     }
 }
 
-const COLUMNS: [Column<(String, SampleQuantity)>; 9] = [
-    ("design", |(design, _)| design.clone()),
-    ("what", |(_, of)| of.what.to_owned()),
-    ("view", |(_, of)| {
-        of.view.map(|view| view.to_string()).unwrap_or_default()
-    }),
-    ("level", |(_, of)| of.level.clone().unwrap_or_default()),
-    ("total", |(_, of)| float(of.total.estimate)),
-    ("total_low", |(_, of)| float(of.total.low)),
-    ("total_high", |(_, of)| float(of.total.high)),
-    ("total_why", |(_, of)| {
-        of.total.why.clone().unwrap_or_default()
-    }),
-    ("per_thousand_instructions", |(_, of)| {
-        float(of.per_thousand_instructions)
-    }),
+/// Of a pair of a design's name and a quantity.
+const COLUMNS: [Column; 9] = [
+    ("design", "/0"),
+    ("what", "/1/what"),
+    ("view", "/1/view"),
+    ("level", "/1/level"),
+    ("total", "/1/total/estimate"),
+    ("total_low", "/1/total/low"),
+    ("total_high", "/1/total/high"),
+    ("total_why", "/1/total/why"),
+    ("per_thousand_instructions", "/1/per_thousand_instructions"),
 ];
 
 /// What a row is called: `L2 misses`, `cycles lost to others`.

@@ -63,7 +63,7 @@ impl InEveryFormat for Several<'_> {
     fn tables(&self) -> Vec<Table> {
         self.trials
             .iter()
-            .map(|(head, findings)| csv::table(head, findings))
+            .map(|(_, findings)| csv::table(findings))
             .collect()
     }
 }

@@ -4,7 +4,7 @@ use switchcost_trace::CheckReport;
 
 use super::add_notes;
 use crate::entry::Tone;
-use crate::for_programs::{self, Column, Document, OutputFormat, Table};
+use crate::for_programs::{self, Document, OutputFormat, Table};
 use crate::format::{InEveryFormat, written};
 use crate::page::Page;
 use crate::plain::plain;
@@ -67,11 +67,8 @@ impl InEveryFormat for Checked<'_> {
     }
 
     fn tables(&self) -> Vec<Table> {
-        let column: Column<String> = ("problem", String::clone);
-        vec![for_programs::table(
-            &[column],
-            self.problems.iter().chain(&self.loss),
-        )]
+        let problems = self.problems.iter().chain(&self.loss);
+        vec![for_programs::table(&[("problem", "")], problems)]
     }
 }
 

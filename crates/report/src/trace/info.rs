@@ -4,7 +4,7 @@ use switchcost_trace::TraceSummary;
 
 use super::{add_notes, cause_text};
 use crate::entry::Tone;
-use crate::for_programs::{self, Column, Document, OutputFormat, Table};
+use crate::for_programs::{Document, OutputFormat, Table, table_of_names};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -96,7 +96,7 @@ impl InEveryFormat for Info<'_> {
     }
 
     fn tables(&self) -> Vec<Table> {
-        vec![for_programs::table(&PROCESS_COLUMNS, &self.processes)]
+        vec![table_of_names(&PROCESS_COLUMNS, &self.processes)]
     }
 }
 
@@ -137,13 +137,13 @@ fn info(summary: &TraceSummary) -> Info<'_> {
     }
 }
 
-const PROCESS_COLUMNS: [Column<ProcessRow>; 6] = [
-    ("process", |row| row.process.to_string()),
-    ("name", |row| row.name.clone()),
-    ("parent_task", |row| row.parent_task.to_string()),
-    ("tasks", |row| row.tasks.to_string()),
-    ("instructions", |row| row.instructions.to_string()),
-    ("references", |row| row.references.to_string()),
+const PROCESS_COLUMNS: [&str; 6] = [
+    "process",
+    "name",
+    "parent_task",
+    "tasks",
+    "instructions",
+    "references",
 ];
 
 fn add_info(page: &mut Page, info: &Info<'_>) {
