@@ -24,7 +24,7 @@ pub(crate) const CASE_COLUMNS: [&str; 18] = [
 #[cfg(test)]
 mod tests {
     use switchcost_analysis::Conditions;
-    use switchcost_record::{Between, Mechanism, Placement, Policy};
+    use switchcost_record::{Between, Case, Mechanism, Placement, Policy};
     use switchcost_units::CpuId;
 
     use super::*;

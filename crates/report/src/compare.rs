@@ -123,13 +123,7 @@ fn add_environment(page: &mut Page, differences: &[Difference]) {
 /// Facts that differ, a row each, in an empty table.
 fn environment(grid: Grid, differences: &[Difference]) -> Grid {
     let values = |values: &[String]| Entry::from(values.join(" | "));
-    let row = |fact: &Difference| {
-        vec![
-            Entry::from(&fact.what),
-            values(&fact.base),
-            values(&fact.new),
-        ]
-    };
+    let row = |fact: &Difference| entries![&fact.what, values(&fact.base), values(&fact.new)];
     grid.left(["fact", "base", "new"])
         .with_rows(differences.iter().map(row))
 }

@@ -76,12 +76,7 @@ fn grid(checks: &[&Check]) -> Grid {
     let mut grid = Grid::new(1).left(["check", "", "found", "wanted"]);
     for check in checks {
         let severity = Entry::new(check.severity.to_string(), tone(check.severity));
-        grid.row(vec![
-            (&check.name).into(),
-            severity,
-            (&check.found).into(),
-            (&check.wanted).into(),
-        ]);
+        grid.row(entries![&check.name, severity, &check.found, &check.wanted]);
     }
     grid
 }

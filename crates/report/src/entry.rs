@@ -41,10 +41,34 @@ impl Entry {
     }
 }
 
-impl<T: AsRef<str>> From<T> for Entry {
-    fn from(text: T) -> Self {
+impl From<&str> for Entry {
+    fn from(text: &str) -> Self {
         Entry::new(text, Tone::Usual)
     }
+}
+
+impl From<&String> for Entry {
+    fn from(text: &String) -> Self {
+        Entry::new(text, Tone::Usual)
+    }
+}
+
+impl From<String> for Entry {
+    fn from(text: String) -> Self {
+        Entry::new(text, Tone::Usual)
+    }
+}
+
+/// An empty cell if there is nothing.
+impl<T: Into<Entry>> From<Option<T>> for Entry {
+    fn from(cell: Option<T>) -> Self {
+        cell.map(Into::into).unwrap_or_default()
+    }
+}
+
+/// The cells of a row: texts, entries, or what may be missing.
+macro_rules! entries {
+    ($($cell:expr),* $(,)?) => { vec![$($crate::entry::Entry::from($cell)),*] };
 }
 
 /// To which side the cells of a column are aligned.

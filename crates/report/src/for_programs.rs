@@ -152,8 +152,35 @@ fn is_number(word: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// Every path leads to something that the type has as JSON, by its schema.
+    pub(crate) fn assert_known<T: JsonSchema>(paths: impl IntoIterator<Item = &'static str>) {
+        let schemas = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
+        let root = schemas.into_generator().into_root_schema_for::<T>();
+        let root = root.as_value();
+        for path in paths {
+            let names: Vec<&str> = path.split('/').skip(1).collect();
+            assert!(has(root, root, &names), "no {path} in {root:#}");
+        }
+    }
+
+    fn has(root: &Value, schema: &Value, names: &[&str]) -> bool {
+        let Some((name, rest)) = names.split_first() else {
+            return true;
+        };
+        let referred = schema["$ref"].as_str();
+        let referred = referred.and_then(|name| root.pointer(name.strip_prefix('#')?));
+        let alternatives = ["anyOf", "oneOf", "allOf"]
+            .into_iter()
+            .filter_map(|key| schema[key].as_array());
+        let mut same = referred.into_iter().chain(alternatives.flatten());
+        let place = name.parse::<usize>().ok();
+        let items = place.and_then(|at| schema["prefixItems"].get(at).or(schema.get("items")));
+        let mut inside = schema["properties"].get(name).into_iter().chain(items);
+        same.any(|schema| has(root, schema, names)) || inside.any(|schema| has(root, schema, rest))
+    }
 
     fn as_field(text: &str) -> String {
         let text = csv([vec!["name".to_owned(), text.to_owned()]].into_iter());

@@ -68,13 +68,17 @@ impl Grid {
     }
 
     /// Adds a row; what it lacks on the right is empty.
-    pub(crate) fn row(&mut self, mut row: Vec<Entry>) {
+    pub(crate) fn row(&mut self, row: impl IntoIterator<Item = impl Into<Entry>>) {
+        let mut row: Vec<Entry> = row.into_iter().map(Into::into).collect();
         row.resize(self.columns.len(), Entry::default());
         self.rows.push(row);
     }
 
     /// With these rows below those that it has.
-    pub(crate) fn with_rows(mut self, rows: impl IntoIterator<Item = Vec<Entry>>) -> Self {
+    pub(crate) fn with_rows<R>(mut self, rows: impl IntoIterator<Item = R>) -> Self
+    where
+        R: IntoIterator<Item: Into<Entry>>,
+    {
         rows.into_iter().for_each(|row| self.row(row));
         self
     }
@@ -267,12 +271,8 @@ mod tests {
 
     fn grid() -> Grid {
         let mut grid = Grid::new(1).left(["name"]).right(["empty", "cost"]);
-        grid.row(vec![
-            "pipe".into(),
-            "".into(),
-            Entry::new("1.74 us", Tone::Suspect),
-        ]);
-        grid.row(vec!["\u{1b}[2Jtcp".into()]);
+        grid.row(entries!["pipe", "", Entry::new("1.74 us", Tone::Suspect)]);
+        grid.row(entries!["\u{1b}[2Jtcp"]);
         grid
     }
 
@@ -288,7 +288,7 @@ mod tests {
     fn a_table_too_wide_is_cut_and_its_keys_repeated() {
         let mut grid = Grid::new(1).right(["name", "first", "second"]);
         let long = "x".repeat(28);
-        grid.row(vec!["a".into(), (&long).into(), (&long).into()]);
+        grid.row(entries!["a", &long, &long]);
         let style = Style {
             is_coloured: false,
             width: Some(60),
@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn a_number_stays_with_its_unit_and_a_sentence_is_wrapped_between_words() {
         let mut grid = Grid::new(1).left(["name"]).right(["cost"]);
-        grid.row(vec!["word ".repeat(20).into(), "1.74 us".into()]);
+        grid.row(entries!["word ".repeat(20), "1.74 us"]);
         let text = grid.render(Style {
             is_coloured: false,
             width: Some(60),

@@ -5,11 +5,13 @@
 //! and what could not be measured is said in words. Names and reasons from a record are hostile text: no control
 //! character of theirs reaches a terminal.
 
+#[macro_use]
+mod entry;
+
 mod ascii;
 mod case;
 pub mod compare;
 pub mod doctor;
-mod entry;
 mod figure;
 mod for_programs;
 mod format;

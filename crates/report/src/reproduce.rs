@@ -290,12 +290,12 @@ fn verdicts(exhibits: &[Exhibit]) -> Grid {
     for exhibit in exhibits {
         for claim in &exhibit.claims {
             let (word, tone) = word(claim);
-            grid.row(vec![
-                Entry::from(&exhibit.name),
-                Entry::from(&claim.entry.statement),
+            grid.row(entries![
+                &exhibit.name,
+                &claim.entry.statement,
                 Entry::new(word, tone),
-                Entry::from(&claim.found),
-                Entry::from(reason(claim)),
+                &claim.found,
+                reason(claim)
             ]);
         }
     }
@@ -389,7 +389,7 @@ fn grid(exhibit: &Exhibit) -> Grid {
             false => grid.left([name]),
         }
     });
-    empty.with_rows(rows.iter().map(|row| row.iter().map(entry).collect()))
+    empty.with_rows(rows.iter().map(|row| row.iter().map(entry)))
 }
 
 fn entry(cell: &Cell) -> Entry {

@@ -63,3 +63,14 @@ fn verdict(pair: &Pair) -> String {
         Outcome::NotComparable { .. } => "not comparable".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::for_programs::tests::assert_known;
+
+    #[test]
+    fn columns_are_fields_of_findings() {
+        assert_known::<Pair>(COLUMNS.map(|(_, path)| path));
+    }
+}

@@ -82,17 +82,8 @@ fn row(name: String, pair: &Pair, misses: String) -> Vec<Entry> {
         (_, Some(_), None) => "in base alone".into(),
         _ => difference,
     };
-    let change = signed(change(pair)).into();
-    vec![
-        name.into(),
-        base,
-        new,
-        change,
-        ratio,
-        interval,
-        misses.into(),
-        difference,
-    ]
+    let change = signed(change(pair));
+    entries![name, base, new, change, ratio, interval, misses, difference,]
 }
 
 /// Less is no change of misses a switch.

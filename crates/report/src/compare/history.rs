@@ -163,13 +163,13 @@ fn grid(history: &History, trend: &Trend, most: usize) -> Grid {
         let cost = step.cost.as_ref().map_or(NO_NUMBER.to_owned(), |cost| {
             value(cost, trend.quantity.unit())
         });
-        grid.row(vec![
-            Entry::from(&state.name),
-            state.records.to_string().into(),
-            cost.into(),
-            ratio(&step.to_before).into(),
-            ratio(&step.to_first).into(),
-            difference(step, trend),
+        grid.row(entries![
+            &state.name,
+            state.records.to_string(),
+            cost,
+            ratio(&step.to_before),
+            ratio(&step.to_first),
+            difference(step, trend)
         ]);
     }
     grid

@@ -39,7 +39,7 @@ pub(super) fn grid(pairs: &[&Pair], is_short: bool) -> Grid {
         .with_rows(pairs.iter().zip(names).map(|(pair, name)| {
             let star = if pair.is_suspect { " *" } else { "" };
             let about = [format!("{name}{star}"), unit_of(pair)].map(Entry::from);
-            about.into_iter().chain(numbers(pair)).collect()
+            about.into_iter().chain(numbers(pair))
         }))
 }
 

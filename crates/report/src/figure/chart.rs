@@ -419,7 +419,7 @@ impl Chart {
                 let cells = rows.iter().enumerate().map(|(row, cells)| {
                     let name = Entry::from(self.y.scale.words(row as f64));
                     let cells = cells.iter().map(|(_, text)| Entry::from(text));
-                    std::iter::once(name).chain(cells).collect()
+                    std::iter::once(name).chain(cells)
                 });
                 Grid::new(1).left([title]).right(columns).with_rows(cells)
             }
@@ -440,7 +440,7 @@ impl Chart {
         };
         let grid = grid.right(distinct(series));
         grid.with_rows(places.into_iter().map(|x| {
-            let cells = series.iter().map(|series| {
+            let cells = series.iter().map(move |series| {
                 let at = series.points.iter().find(|point| point.x == x);
                 at.map_or_else(Entry::default, |point| {
                     let is_suspect = point.kind == Kind::Suspect;
@@ -452,9 +452,7 @@ impl Chart {
                     Entry::new(or_none(&point.text), tone)
                 })
             });
-            std::iter::once(Entry::from(self.x.scale.words(x)))
-                .chain(cells)
-                .collect()
+            std::iter::once(Entry::from(self.x.scale.words(x))).chain(cells)
         }))
     }
 }

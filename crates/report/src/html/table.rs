@@ -74,9 +74,9 @@ mod tests {
 
     fn grid() -> Grid {
         let mut grid = Grid::new(1).left(["<i>name</i>"]).right(["cost"]);
-        grid.row(vec![
-            "<script>alert(1)</script>".into(),
-            Entry::stacked("1", "us", Tone::Suspect),
+        grid.row(entries![
+            "<script>alert(1)</script>",
+            Entry::stacked("1", "us", Tone::Suspect)
         ]);
         grid
     }

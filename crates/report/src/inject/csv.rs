@@ -51,3 +51,17 @@ pub(super) fn table(record: &Injection, findings: &Findings) -> Table {
     rows.extend(moved.map(|moved| row(&moved.found, first, Some(moved.cpu))));
     for_programs::table(&COLUMNS, &rows)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::for_programs::tests::assert_known;
+
+    #[test]
+    fn columns_are_fields_of_findings() {
+        let of_footprint = COLUMNS.into_iter().map(|(_, path)| path);
+        assert_known::<FootprintFinding>(
+            of_footprint.filter(|path| !["/period_ns", "/moved_to_cpu"].contains(path)),
+        );
+    }
+}

@@ -131,9 +131,9 @@ pub(super) fn table(findings: &Findings) -> Grid {
 }
 
 fn row(findings: &Findings, period: &PeriodFinding, is_service: bool) -> Vec<Entry> {
-    let mut row: Vec<Entry> = vec![
-        describe_period(period).into(),
-        rounded(period.preemptions_per_second).into(),
+    let mut row: Vec<Entry> = entries![
+        describe_period(period),
+        rounded(period.preemptions_per_second)
     ];
     let Some(found) = period.headline(findings) else {
         return row;
@@ -143,12 +143,12 @@ fn row(findings: &Findings, period: &PeriodFinding, is_service: bool) -> Vec<Ent
             .cost_ns
             .as_ref()
             .map(|cost| cost.estimate * period.preemptions_per_second / 1e9);
-        row.extend([cost_text(found.cost_ns.as_ref()).into(), share(loss).into()]);
+        row.extend(entries![cost_text(found.cost_ns.as_ref()), share(loss)]);
     }
-    row.extend([
-        cell(&found.reload_ns).into(),
-        cell(&period.more_than_first_ns).into(),
+    row.extend(entries![
+        cell(&found.reload_ns),
+        cell(&period.more_than_first_ns),
+        found.runs.to_string(),
     ]);
-    row.push(found.runs.to_string().into());
     row
 }

@@ -176,12 +176,7 @@ pub(super) fn add_groups(page: &mut Page, record: &Injection) {
             "turns",
             "preemptions",
         ])
-        .with_rows(
-            record
-                .groups
-                .iter()
-                .map(|group| row(record, group).into_iter().map(Into::into).collect()),
-        );
+        .with_rows(record.groups.iter().map(|group| row(record, group)));
     page.grid(&grid);
 }
 

@@ -49,13 +49,13 @@ fn costs_of_service(findings: &Findings) -> Grid {
         "groups",
     ]);
     findings.footprints.iter().for_each(|found| {
-        grid.row(vec![
-            touches(found).into(),
-            cell(&found.reload_ns).into(),
-            found.away_ns.map_or(NO_NUMBER.to_owned(), time).into(),
-            share(found.hit).into(),
-            count(found.preemptions).into(),
-            found.runs.to_string().into(),
+        grid.row(entries![
+            touches(found),
+            cell(&found.reload_ns),
+            found.away_ns.map_or(NO_NUMBER.to_owned(), time),
+            share(found.hit),
+            count(found.preemptions),
+            found.runs.to_string()
         ]);
     });
     grid
@@ -70,13 +70,13 @@ pub(super) fn touches(found: &FootprintFinding) -> String {
 }
 
 fn row(name: String, found: &FootprintFinding) -> Vec<Entry> {
-    vec![
-        name.into(),
-        cost_text(found.cost_ns.as_ref()).into(),
-        cell(&found.reload_ns).into(),
-        found.away_ns.map_or(NO_NUMBER.to_owned(), time).into(),
-        count(found.preemptions).into(),
-        found.runs.to_string().into(),
+    entries![
+        name,
+        cost_text(found.cost_ns.as_ref()),
+        cell(&found.reload_ns),
+        found.away_ns.map_or(NO_NUMBER.to_owned(), time),
+        count(found.preemptions),
+        found.runs.to_string()
     ]
 }
 
@@ -122,29 +122,25 @@ fn run_row(record: &Injection, run: &Run) -> Vec<Entry> {
     let timing = timings.get(run.timing as usize);
     let chain = |ps: u64| format!("{:.1} ns", ps as f64 / 1e3);
     let (its, others) = (run.preempted(), run.undisturbed());
-    vec![
-        (run.block + 1).to_string().into(),
-        timing
-            .map_or(NO_NUMBER.to_owned(), |timing| {
-                time(timing.period_ns.0 as f64)
-            })
-            .into(),
+    entries![
+        (run.block + 1).to_string(),
+        timing.map_or(NO_NUMBER.to_owned(), |timing| {
+            time(timing.period_ns.0 as f64)
+        }),
         if run.is_moved {
             "moved".to_owned()
         } else {
             footprint.map_or(NO_NUMBER.to_owned(), ToString::to_string)
-        }
-        .into(),
+        },
         if run.preempted == 0 {
             "first"
         } else {
             "second"
-        }
-        .into(),
-        time(its.cpu_ns.0 as f64).into(),
-        time(others.cpu_ns.0 as f64).into(),
-        chain(its.chain_ps).into(),
-        chain(others.chain_ps).into(),
-        count(its.preemptions).into(),
+        },
+        time(its.cpu_ns.0 as f64),
+        time(others.cpu_ns.0 as f64),
+        chain(its.chain_ps),
+        chain(others.chain_ps),
+        count(its.preemptions)
     ]
 }

@@ -107,12 +107,12 @@ fn grid(findings: &[CaseFinding]) -> Grid {
 }
 
 fn row(finding: &CaseFinding, counter: &CounterFinding) -> Vec<Entry> {
-    vec![
-        label(&finding.case).into(),
-        counter.name.as_str().into(),
-        number(counter.baseline).into(),
-        number(counter.switching).into(),
-        number(counter.switching - counter.baseline).into(),
-        counter.n.to_string().into(),
+    entries![
+        label(&finding.case),
+        &counter.name,
+        number(counter.baseline),
+        number(counter.switching),
+        number(counter.switching - counter.baseline),
+        counter.n.to_string()
     ]
 }

@@ -76,3 +76,16 @@ fn row(finding: &CaseFinding) -> Vec<String> {
     row.extend(REST.map(|(_, path)| field(&finding, path)));
     row
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::for_programs::tests::assert_known;
+
+    #[test]
+    fn columns_are_fields_of_findings() {
+        assert_known::<CaseFinding>(ESTIMATES.map(|(_, path)| path));
+        assert_known::<CaseFinding>(REST.map(|(_, path)| path));
+        assert_known::<switchcost_analysis::Estimate>(PARTS.map(|(_, path)| path));
+    }
+}

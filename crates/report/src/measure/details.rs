@@ -85,19 +85,13 @@ fn add_excluded(page: &mut Page, findings: &Findings) {
             .as_ref()
             .or(finding.direct_ns.as_ref())
             .or(finding.handoff_ns.as_ref());
-        grid.row(vec![
-            label(&finding.case).into(),
-            excluded.total.to_string().into(),
-            excluded.of.to_string().into(),
-            reasons.join(", ").into(),
-            estimate
-                .map(|estimate| estimate.n.to_string())
-                .unwrap_or_default()
-                .into(),
-            estimate
-                .map(|estimate| estimate.method)
-                .unwrap_or_default()
-                .into(),
+        grid.row(entries![
+            label(&finding.case),
+            excluded.total.to_string(),
+            excluded.of.to_string(),
+            reasons.join(", "),
+            estimate.map(|estimate| estimate.n.to_string()),
+            estimate.map(|estimate| estimate.method)
         ]);
     }
     page.heading("Samples left out, and how intervals were found", "");
@@ -116,8 +110,7 @@ fn add_controls(page: &mut Page, controls: &[Control]) {
         "permanent fix",
     ]);
     for control in controls {
-        let mut row: Vec<Entry> =
-            vec![control.name.as_str().into(), control.wanted.as_str().into()];
+        let mut row: Vec<Entry> = entries![&control.name, &control.wanted];
         match &control.outcome {
             ControlOutcome::Applied => row.push(Entry::new("in force", Tone::Good)),
             ControlOutcome::TurnedOff => row.push("turned off".into()),
@@ -143,7 +136,7 @@ fn add_machine(page: &mut Page, host: &HostManifest) {
     let grid = Grid::new(1).left(["fact", ""]).with_rows(
         facts(host)
             .into_iter()
-            .map(|(name, value)| vec![name.into(), value.into()]),
+            .map(|(name, value)| entries![name, value]),
     );
     page.heading("The machine", "as the run found it");
     page.grid(&grid);
@@ -326,10 +319,9 @@ fn add_plan(page: &mut Page, record: &MeasureRecord) {
         ("other samples", record.samples.len().to_string()),
         ("refused repetitions", record.refusals.len().to_string()),
     ];
-    let grid = Grid::new(1).left(["plan", ""]).with_rows(
-        rows.into_iter()
-            .map(|(name, value)| vec![name.into(), value.into()]),
-    );
+    let grid = Grid::new(1)
+        .left(["plan", ""])
+        .with_rows(rows.into_iter().map(|(name, value)| entries![name, value]));
     page.heading("The plan, its seed and order", "");
     page.grid(&grid);
     page.method(&["statistics", "clock"]);
@@ -352,11 +344,7 @@ fn add_self_tests(page: &mut Page, record: &MeasureRecord) {
                 Tone::Bad,
             ),
         };
-        grid.row(vec![
-            test.instrument.as_str().into(),
-            test.known_answer.as_str().into(),
-            outcome,
-        ]);
+        grid.row(entries![&test.instrument, &test.known_answer, outcome]);
     }
     if !grid.is_empty() {
         page.heading("Known answers", "each instrument before it was used");

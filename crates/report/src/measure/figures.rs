@@ -237,20 +237,10 @@ fn reload_table(findings: &[&CaseFinding]) -> crate::grid::Grid {
         .right((0..most).map(|place| format!("{} walk (interval)", ordinal(place))))
         .right(["settled walk"]);
     grid.with_rows(reloads.map(|(finding, reload)| {
-        let walk = |place| {
-            reload
-                .walks_ns
-                .get(place)
-                .map(with_interval)
-                .unwrap_or_default()
-        };
         let name = crate::entry::Entry::new(label(&finding.case), super::row::tone(finding));
-        let walks = (0..most).map(|place| walk(place).into());
+        let walks = (0..most).map(|place| reload.walks_ns.get(place).map(with_interval).into());
         let settled = time(reload.settled_ns.estimate).into();
-        std::iter::once(name)
-            .chain(walks)
-            .chain([settled])
-            .collect()
+        std::iter::once(name).chain(walks).chain([settled])
     }))
 }
 

@@ -187,12 +187,7 @@ fn grid(rows: &[&CaseFinding], findings: &Findings) -> Grid {
             kernel_switches(found),
             rung(cost.estimate),
         ];
-        grid.row(
-            cells
-                .into_iter()
-                .map(|cell| Entry::new(cell, tone(found)))
-                .collect(),
-        );
+        grid.row(cells.into_iter().map(|cell| Entry::new(cell, tone(found))));
     }
     grid
 }
@@ -266,12 +261,7 @@ fn add_data(page: &mut Page, findings: &Findings) {
             part(&found.indirect_reload_ns).unwrap_or_default(),
             part(&found.indirect_kernel_ns).unwrap_or_default(),
         ];
-        grid.row(
-            cells
-                .into_iter()
-                .map(|cell| Entry::new(cell, tone(found)))
-                .collect(),
-        );
+        grid.row(cells.into_iter().map(|cell| Entry::new(cell, tone(found))));
     }
     page.heading(
         "With data",

@@ -75,7 +75,7 @@ fn grid(seven: &[&CaseFinding]) -> Grid {
             .iter()
             .map(|(tasks, kib)| format!("{tasks}p/{kib}K")),
     );
-    grid.row(seven.iter().map(|finding| entry(finding)).collect());
+    grid.row(seven.iter().map(|finding| entry(finding)));
     grid
 }
 

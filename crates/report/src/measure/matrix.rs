@@ -101,8 +101,7 @@ impl Matrix<'_> {
             grid.row(
                 [name]
                     .into_iter()
-                    .chain(cells.map(Option::unwrap_or_default))
-                    .collect(),
+                    .chain(cells.map(Option::unwrap_or_default)),
             );
         }
         grid

@@ -83,7 +83,7 @@ fn grid(findings: &[&CaseFinding], varying: &[Condition], notes: &Numbering) -> 
             .filter(|finding| self::group(finding) == group)
             .collect();
         if !members.is_empty() {
-            grid.row(vec![Entry::new(group.to_string(), Tone::Strong)]);
+            grid.row(entries![Entry::new(group.to_string(), Tone::Strong)]);
         }
         for finding in members {
             grid.row(row(finding, varying, notes));
@@ -98,7 +98,7 @@ fn row(finding: &CaseFinding, varying: &[Condition], notes: &Numbering) -> Vec<E
         starred(finding, &format!("  {}", case.name())),
         tone(finding),
     );
-    let mut row: Vec<Entry> = vec![name, case.between.to_string().into()];
+    let mut row: Vec<Entry> = entries![name, case.between.to_string()];
     row.extend(
         varying
             .iter()

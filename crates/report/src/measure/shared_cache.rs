@@ -150,10 +150,7 @@ fn short(all: &[SharedCache]) -> Grid {
         };
         let mut row = head(one);
         row.extend([bound(&one.in_turn_ns), bound(&one.at_once_ns)]);
-        row.extend([
-            even_at(one).unwrap_or_default().into(),
-            loses_more(one).into(),
-        ]);
+        row.extend(entries![even_at(one), loses_more(one)]);
         grid.row(row);
     }
     grid
@@ -162,10 +159,10 @@ fn short(all: &[SharedCache]) -> Grid {
 /// Size, how it is walked, and a walk alone.
 fn head(one: &SharedCache) -> Vec<Entry> {
     let alone = one.alone_ns.as_ref().map(centre).unwrap_or_default();
-    vec![
-        one.working_set.size_bytes.to_string().into(),
-        walk(&one.working_set).into(),
-        alone.into(),
+    entries![
+        one.working_set.size_bytes.to_string(),
+        walk(&one.working_set),
+        alone
     ]
 }
 
@@ -194,16 +191,8 @@ fn grid(all: &[SharedCache]) -> Grid {
         };
         let mut row = head(one);
         row.extend([estimate(&one.in_turn_ns), estimate(&one.at_once_ns)]);
-        row.push(
-            one.in_turn_less_at_once_ns
-                .map(signed)
-                .unwrap_or_default()
-                .into(),
-        );
-        row.extend([
-            even_at(one).unwrap_or_default().into(),
-            loses_more(one).into(),
-        ]);
+        let difference = one.in_turn_less_at_once_ns.map(signed);
+        row.extend(entries![difference, even_at(one), loses_more(one)]);
         grid.row(row);
     }
     grid

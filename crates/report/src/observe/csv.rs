@@ -33,3 +33,15 @@ const COLUMNS: [Column; 24] = [
 pub(super) fn table(findings: &Findings) -> Table {
     for_programs::table(&COLUMNS, &findings.processes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::for_programs::tests::assert_known;
+    use switchcost_analysis::observation::ProcessFinding;
+
+    #[test]
+    fn columns_are_fields_of_findings() {
+        assert_known::<ProcessFinding>(COLUMNS.map(|(_, path)| path));
+    }
+}

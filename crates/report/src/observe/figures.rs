@@ -8,7 +8,6 @@ use switchcost_units::Nanos;
 
 use super::neighbours::{observed, text};
 use super::tables::label;
-use crate::entry::Entry;
 use crate::figure::{Axis, Chart, Figure, Look, Point, REST, Scale, Series};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -169,7 +168,7 @@ fn table_of_costs(payers: &[Payer<'_>]) -> Grid {
                 centre(cost),
                 range(cost),
             ];
-            grid.row(cells.into_iter().map(Entry::from).collect());
+            grid.row(cells);
         };
         row("all", payer.found.switches, payer.cost);
         for Part { of, switches, cost } in &payer.parts {
@@ -210,15 +209,14 @@ fn waits(findings: &Findings) -> Option<Figure> {
         Grid::new(2)
             .left(["observed", "behind"])
             .right(["waited", "of all waits", "times"]);
-    let rows = found.iter().map(|each| -> Vec<Entry> {
-        let cells = [
+    let rows = found.iter().map(|each| {
+        [
             observed(&each.observed, each.is_kernel),
             text(&each.behind),
             time(each.wait_ns),
             share(Some(each.share)),
             each.waits.map_or(NO_NUMBER.to_owned(), count),
-        ];
-        cells.into_iter().map(Entry::from).collect()
+        ]
     });
     let title = "What kept tasks waiting";
     Chart::new("kept-waiting", title, Axis::names("observed", names), Axis::new(Scale::Span, "waited"))

@@ -139,13 +139,13 @@ fn found(check: &Check) -> String {
 
 fn cells(label: String, effect: &Effect) -> Vec<Entry> {
     let matched = effect.treated as f64 / effect.anchors.max(1) as f64;
-    vec![
-        label.into(),
-        count(effect.anchors as u64).into(),
-        share(Some(matched)).into(),
-        time(effect.user_ns).into(),
-        time(effect.kernel_ns).into(),
-        format_times(effect.ns).into(),
+    entries![
+        label,
+        count(effect.anchors as u64),
+        share(Some(matched)),
+        time(effect.user_ns),
+        time(effect.kernel_ns),
+        format_times(effect.ns)
     ]
 }
 

@@ -3,7 +3,6 @@ use switchcost_record::observation::{Entry as KernelEntry, FutexWait, RESUMED_CA
 
 use super::answer::{cpus, name};
 use super::{By, matched, neighbours, title};
-use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, count, rounded, share, time};
@@ -141,15 +140,11 @@ fn grid(rows: &[ProcessFinding], label: fn(&ProcessFinding) -> String, most: usi
     };
     let is_shown = |of: &Of| sum(&|found| of(found).is_some()) >= 0.1 * sum(&|_| true);
     let columns = COLUMNS.iter().filter(|(_, of)| is_shown(of)).take(most);
-    let row = |found: &ProcessFinding| {
+    let row = |found| {
         let cells = columns
             .clone()
-            .map(|(_, of)| of(found).unwrap_or_else(|| NO_NUMBER.to_owned()));
-        [label(found)]
-            .into_iter()
-            .chain(cells)
-            .map(Entry::from)
-            .collect()
+            .map(move |(_, of)| of(found).unwrap_or_else(|| NO_NUMBER.to_owned()));
+        [label(found)].into_iter().chain(cells)
     };
     Grid::single_line_rows(1)
         .left([""])
@@ -275,17 +270,16 @@ fn add_causes(page: &mut Page, findings: &Findings, most: usize) {
     page.grid(&grid);
 }
 
-fn cause_row(cause: &CauseFinding) -> Vec<Entry> {
+fn cause_row(cause: &CauseFinding) -> [String; 6] {
     let times = |ns: Option<f64>| ns.map_or(NO_NUMBER.to_owned(), time);
-    let cells = [
+    [
         reason(cause.why, &cause.entry),
         count(cause.switches),
         share(Some(cause.share)),
         times(cause.off_ns),
         times(cause.wait_ns),
         name(&cause.mostly),
-    ];
-    cells.into_iter().map(Entry::from).collect()
+    ]
 }
 
 /// A cause in words: `preempted by a woken task, in write`.
@@ -337,7 +331,7 @@ fn add_latencies(page: &mut Page, findings: &Findings) {
         let cells = [label.to_owned(), counted]
             .into_iter()
             .chain(quantiles.map(|of| quantile(latency, of)));
-        grid.row(cells.map(Entry::from).collect());
+        grid.row(cells);
     }
     page.grid(&grid);
 }

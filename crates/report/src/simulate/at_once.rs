@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_design::result::LastLevelCounts;
 
-use crate::entry::Entry;
 use crate::for_programs::{self, Column, Document, OutputFormat, Table};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
@@ -128,18 +127,27 @@ fn add(page: &mut Page, report: &Report<'_>) {
         .right(["lookups", "alone", "in turn", "more", "at once", "more"]);
     for pair in report.designs {
         let (one, other) = (&pair.in_turn, &pair.at_once);
-        let cells: [Entry; 8] = [
-            one.design.as_str().into(),
-            one.level.as_str().into(),
-            count(one.lookups).into(),
-            count(one.alone).into(),
-            count(one.shared).into(),
-            more(one.shared, one.alone).into(),
-            count(other.shared).into(),
-            more(other.shared, other.alone).into(),
-        ];
-        grid.row(cells.into());
+        grid.row(entries![
+            &one.design,
+            &one.level,
+            count(one.lookups),
+            count(one.alone),
+            count(one.shared),
+            more(one.shared, one.alone),
+            count(other.shared),
+            more(other.shared, other.alone),
+        ]);
     }
     page.grid(&grid);
     page.method(&["reordering"]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_fields_of_findings() {
+        crate::for_programs::tests::assert_known::<AtOnce>(COLUMNS.map(|(_, path)| path));
+    }
 }

@@ -58,13 +58,13 @@ fn add_design(page: &mut Page, design: &DesignFinding) {
 }
 
 fn row(call: &CallFinding, caches: usize) -> Vec<Entry> {
-    let mut row: Vec<Entry> = vec![
-        call.syscall.as_str().into(),
-        count(call.calls).into(),
-        rounded(call.instructions).into(),
-        rounded(call.cycles).into(),
-        number(call.cycles / call.instructions).into(),
-        share(call.share).into(),
+    let mut row: Vec<Entry> = entries![
+        &call.syscall,
+        count(call.calls),
+        rounded(call.instructions),
+        rounded(call.cycles),
+        number(call.cycles / call.instructions),
+        share(call.share)
     ];
     let of_caches = |levels: &[OfLevel]| {
         levels

@@ -60,21 +60,20 @@ fn row(design: &DesignFinding, group: &GroupFinding) -> Vec<Entry> {
         Group::Cause(cause) => format!("  {cause}"),
         Group::EndClass(class) => format!("before {class}"),
     };
-    vec![
-        design.name.as_str().into(),
-        name.into(),
-        count(group.segments).into(),
+    entries![
+        &design.name,
+        name,
+        count(group.segments),
         group
             .median_instructions
-            .map_or(NO_NUMBER.to_owned(), count)
-            .into(),
-        with_bound(&group.cost_cycles).into(),
-        ends(&group.cost_cycles).into(),
-        known(&group.lost_cycles).into(),
-        ends(&group.lost_cycles).into(),
-        known(&group.gained_cycles).into(),
-        known(&group.state_cycles).into(),
-        count(group.cut.instructions).into(),
-        share(design.share_of_excess(group)).into(),
+            .map_or(NO_NUMBER.to_owned(), count),
+        with_bound(&group.cost_cycles),
+        ends(&group.cost_cycles),
+        known(&group.lost_cycles),
+        ends(&group.lost_cycles),
+        known(&group.gained_cycles),
+        known(&group.state_cycles),
+        count(group.cut.instructions),
+        share(design.share_of_excess(group))
     ]
 }

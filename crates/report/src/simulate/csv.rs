@@ -126,3 +126,21 @@ fn row(design: &Value, group: &Value, interval: Option<&Value>) -> Vec<String> {
     }));
     row
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::for_programs::tests::assert_known;
+    use switchcost_analysis::simulation::{DesignFinding, GroupFinding, Point};
+
+    #[test]
+    fn columns_are_fields_of_findings() {
+        let paths = |rows: Of| {
+            let columns = COLUMNS.into_iter();
+            columns.filter_map(move |(_, of, path)| (of == rows).then_some(path))
+        };
+        assert_known::<DesignFinding>(paths(Design));
+        assert_known::<GroupFinding>(paths(Group));
+        assert_known::<Point>(paths(Interval));
+    }
+}

@@ -55,31 +55,24 @@ fn row(design: &DesignFinding) -> Vec<Entry> {
     let cost = &design.average_cost_cycles;
     let cycles = design.hierarchies.shared.cycles;
     let is_claimed = cost.estimate.filter(|_| !cost.is_covering_zero());
-    vec![
-        design.name.as_str().into(),
-        with_bound(cost).into(),
-        ends(cost).into(),
-        is_claimed
-            .map(|cost| as_time(cost, design.cycle_ns))
-            .unwrap_or_default()
-            .into(),
-        known(&design.lost_cycles).into(),
-        ends(&design.lost_cycles).into(),
-        known(&design.gained_cycles).into(),
-        ends(&design.gained_cycles).into(),
-        known(&design.state_cycles).into(),
-        ends(&design.state_cycles).into(),
-        design
-            .first_touch_cycles
-            .map(rounded)
-            .unwrap_or_default()
-            .into(),
-        rounded(cycles as f64).into(),
-        perhaps(cpi(design)).into(),
-        share(design.overhead).into(),
-        perhaps(design.flushed_cycles_per_switch).into(),
-        rounded(design.reload_bound_cycles as f64).into(),
-        agarwal(design).into(),
+    entries![
+        &design.name,
+        with_bound(cost),
+        ends(cost),
+        is_claimed.map(|cost| as_time(cost, design.cycle_ns)),
+        known(&design.lost_cycles),
+        ends(&design.lost_cycles),
+        known(&design.gained_cycles),
+        ends(&design.gained_cycles),
+        known(&design.state_cycles),
+        ends(&design.state_cycles),
+        design.first_touch_cycles.map(rounded),
+        rounded(cycles as f64),
+        perhaps(cpi(design)),
+        share(design.overhead),
+        perhaps(design.flushed_cycles_per_switch),
+        rounded(design.reload_bound_cycles as f64),
+        agarwal(design)
     ]
 }
 
@@ -192,11 +185,7 @@ fn rates(level: &LevelFinding) -> [String; 6] {
 }
 
 fn level(design: &str, views: [&LevelCounts; 3]) -> Vec<Entry> {
-    let mut row: Vec<Entry> = vec![
-        design.into(),
-        views[0].name.as_str().into(),
-        count(views[0].accesses()).into(),
-    ];
+    let mut row: Vec<Entry> = entries![design, &views[0].name, count(views[0].accesses())];
     row.extend(
         views
             .iter()

@@ -74,7 +74,7 @@ fn facts(head: &Simulation) -> Grid {
         rows.push(("its CPUs", format_cpu_list(&host.cpus_online)));
     }
     rows.into_iter()
-        .for_each(|(name, value)| grid.row(vec![name.into(), value.into()]));
+        .for_each(|(name, value)| grid.row(entries![name, value]));
     grid
 }
 
@@ -94,13 +94,13 @@ fn designs(head: &Simulation) -> Grid {
             .right(["size", "line", "hit cycles", "miss cycles"]);
     for result in &head.designs {
         for level in &result.design.levels {
-            grid.row(vec![
-                result.design.name.as_str().into(),
-                level.name.as_str().into(),
-                level.size.to_string().into(),
-                level.line.to_string().into(),
-                level.hit_cycles.to_string().into(),
-                level.miss_cycles.to_string().into(),
+            grid.row(entries![
+                &result.design.name,
+                &level.name,
+                level.size.to_string(),
+                level.line.to_string(),
+                level.hit_cycles.to_string(),
+                level.miss_cycles.to_string()
             ]);
         }
     }

@@ -116,7 +116,7 @@ pub(super) fn costs(findings: &Findings) -> Option<Figure> {
     let grid = Grid::new(1)
         .left(["design"])
         .right(["net", "interval", "lost", "gained", "state"]);
-    let row = |design: &&DesignFinding| -> Vec<Entry> {
+    let row = |design: &&DesignFinding| {
         let cost = &design.average_cost_cycles;
         let parts = [
             &design.lost_cycles,
@@ -124,10 +124,9 @@ pub(super) fn costs(findings: &Findings) -> Option<Figure> {
             &design.state_cycles,
         ]
         .map(known);
-        let cells = [design.name.clone(), with_bound(cost), ends(cost)]
+        [design.name.clone(), with_bound(cost), ends(cost)]
             .into_iter()
-            .chain(parts);
-        cells.map(Entry::from).collect()
+            .chain(parts)
     };
     let y = Axis::new(Scale::Linear, "simulated cycles a switch");
     let chart = Chart::new("costs", "Cost of a switch by design", design_names(&designs), y)
@@ -232,24 +231,19 @@ fn table_of_lengths(lengths: &[&LengthDistribution]) -> Grid {
         let none = Entry::default;
         let [median, longest] = [lengths.median_instructions, lengths.max_instructions].map(count);
         let mean = rounded(lengths.mean_instructions);
-        let segments = count(lengths.segments).into();
-        grid.row(vec![
+        let segments = count(lengths.segments);
+        grid.row(entries![
             name(),
             segments,
             none(),
             none(),
-            median.into(),
-            mean.into(),
-            longest.into(),
+            median,
+            mean,
+            longest
         ]);
         for point in &lengths.points {
-            let length = count(point.instructions).into();
-            grid.row(vec![
-                name(),
-                none(),
-                length,
-                share(Some(point.share)).into(),
-            ]);
+            let length = count(point.instructions);
+            grid.row(entries![name(), none(), length, share(Some(point.share))]);
         }
     }
     grid

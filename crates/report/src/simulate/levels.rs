@@ -75,15 +75,9 @@ impl<'a> Levels<'a> {
     fn keyed(&mut self, keys: &[&str], of_level: impl Fn(&str) -> Option<String>) {
         let cells: Vec<Option<String>> = self.names.iter().map(|level| of_level(level)).collect();
         if cells.iter().any(Option::is_some) {
-            let keys = keys.iter().map(Entry::from);
-            self.grid.row(
-                keys.chain(
-                    cells
-                        .into_iter()
-                        .map(|cell| cell.unwrap_or_default().into()),
-                )
-                .collect(),
-            );
+            let keys = keys.iter().map(|key| Entry::from(*key));
+            self.grid
+                .row(keys.chain(cells.into_iter().map(Entry::from)));
         }
     }
 }

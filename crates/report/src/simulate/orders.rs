@@ -6,7 +6,6 @@ use switchcost_analysis::simulation::OrderFinding;
 use switchcost_design::result::Simulation;
 
 use super::amount::{as_time, ends, known, time_note, with_bound};
-use crate::entry::Entry;
 use crate::for_programs::{self, Column, Document, OutputFormat, Table};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
@@ -143,26 +142,18 @@ fn table(orders: &[OrderFinding]) -> Grid {
         let reported = cost
             .estimate
             .filter(|cycles| *cycles != 0.0 && !cost.is_covering_zero());
-        let cells: [Entry; 10] = [
-            order.design.as_str().into(),
-            order.order.as_str().into(),
-            order
-                .quantum_instructions
-                .map(count)
-                .unwrap_or_default()
-                .into(),
-            count(order.switches).into(),
-            with_bound(cost).into(),
-            ends(cost).into(),
-            reported
-                .map(|cycles| as_time(cycles, order.cycle_ns))
-                .unwrap_or_default()
-                .into(),
-            share(order.excess_share).into(),
-            known(&order.lost_cycles).into(),
-            share(order.over_fewest).into(),
-        ];
-        grid.row(cells.into());
+        grid.row(entries![
+            &order.design,
+            &order.order,
+            order.quantum_instructions.map(count),
+            count(order.switches),
+            with_bound(cost),
+            ends(cost),
+            reported.map(|cycles| as_time(cycles, order.cycle_ns)),
+            share(order.excess_share),
+            known(&order.lost_cycles),
+            share(order.over_fewest),
+        ]);
     }
     grid
 }
@@ -191,5 +182,15 @@ pub(super) fn cycles_in_words(cycles: f64) -> String {
         format!("{} cycles a switch", number(cycles))
     } else {
         format!("{} cycles a switch", rounded(cycles))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_fields_of_findings() {
+        crate::for_programs::tests::assert_known::<OrderFinding>(COLUMNS.map(|(_, path)| path));
     }
 }

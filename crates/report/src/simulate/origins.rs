@@ -48,10 +48,7 @@ fn add_parts(page: &mut Page, findings: &Findings) {
                     .map_or(String::new(), |part| share(part.share)),
             )
         };
-        let mut row: Vec<Entry> = vec![
-            design.name.as_str().into(),
-            rounded(design.excess_cycles).into(),
-        ];
+        let mut row: Vec<Entry> = entries![&design.name, rounded(design.excess_cycles)];
         row.extend([Part::Instructions, Part::Data, Part::Tlb, Part::WriteStalls].map(of));
         grid.row(row);
     }
@@ -85,7 +82,7 @@ fn add_lost_to(page: &mut Page, design: &DesignFinding) {
         cycles => share(Some(cycles as f64 / all as f64)).into(),
     };
     for (whose, lost) in [("of the programs", programs), ("of the kernel", kernel)] {
-        let mut row: Vec<Entry> = vec![whose.into(), rounded(lost.total() as f64).into()];
+        let mut row: Vec<Entry> = entries![whose, rounded(lost.total() as f64)];
         row.extend(
             [
                 lost.processes,
@@ -128,11 +125,7 @@ fn add_origins(page: &mut Page, findings: &Findings) {
 
 fn origin_row(design: &str, origin: &OriginFinding) -> Vec<Entry> {
     let of_all = |lines: u64| Entry::from(share(Some(lines as f64 / origin.misses as f64)));
-    let mut row: Vec<Entry> = vec![
-        design.into(),
-        origin.level.as_str().into(),
-        count(origin.misses).into(),
-    ];
+    let mut row: Vec<Entry> = entries![design, &origin.level, count(origin.misses)];
     row.extend([origin.intrinsic, origin.evicted_by_others].map(of_all));
     row.push(if origin.evicted_by_kernel > 0 {
         of_all(origin.evicted_by_kernel)
@@ -168,14 +161,14 @@ fn add_losses(page: &mut Page, findings: &Findings) {
 
 fn loss_row(design: &str, loss: &LossFinding) -> Vec<Entry> {
     let of = |part: f64, all: f64| share((all > 0.0).then(|| part / all));
-    vec![
-        design.into(),
-        loss.level.as_str().into(),
-        rounded(loss.resident).into(),
-        rounded(loss.lost).into(),
-        of(loss.lost, loss.resident).into(),
-        rounded(loss.restored).into(),
-        of(loss.restored, loss.lost).into(),
+    entries![
+        design,
+        &loss.level,
+        rounded(loss.resident),
+        rounded(loss.lost),
+        of(loss.lost, loss.resident),
+        rounded(loss.restored),
+        of(loss.restored, loss.lost)
     ]
 }
 
@@ -198,7 +191,7 @@ pub(super) fn add_evictions(
         room.saturating_sub(1)
     };
     for (evictor, lines) in table.programs.iter().zip(&table.lines).take(shown) {
-        let mut row: Vec<Entry> = vec![evictor.as_str().into()];
+        let mut row: Vec<Entry> = entries![evictor];
         row.extend(lines.iter().map(|lines| Entry::from(count(*lines))));
         grid.row(row);
     }
@@ -218,12 +211,12 @@ fn add_evictors(page: &mut Page, design: &DesignFinding, level: &str) {
         .left(["whose", "", "function or variable"])
         .right(["lines of others", "share"]);
     let row = |evictor: &EvictorFinding| {
-        vec![
-            evictor.whose.as_str().into(),
-            if evictor.is_code { "code" } else { "data" }.into(),
-            evictor.place.as_str().into(),
-            count(evictor.lines).into(),
-            share(evictor.share).into(),
+        entries![
+            &evictor.whose,
+            if evictor.is_code { "code" } else { "data" },
+            &evictor.place,
+            count(evictor.lines),
+            share(evictor.share)
         ]
     };
     let evictors = design

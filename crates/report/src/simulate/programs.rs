@@ -54,15 +54,15 @@ fn add_programs(page: &mut Page, findings: &Findings) {
 }
 
 fn program(design: &str, process: &ProcessFinding) -> Vec<Entry> {
-    vec![
-        design.into(),
-        process.name.as_str().into(),
-        count(process.processes).into(),
-        count(process.segments).into(),
-        count(process.instructions).into(),
-        number(process.shared_cpi).into(),
-        number(process.private_cpi).into(),
-        rounded(process.excess_cycles_per_switch).into(),
+    entries![
+        design,
+        &process.name,
+        count(process.processes),
+        count(process.segments),
+        count(process.instructions),
+        number(process.shared_cpi),
+        number(process.private_cpi),
+        rounded(process.excess_cycles_per_switch)
     ]
 }
 
@@ -75,7 +75,7 @@ fn add_places(
 ) {
     let mut grid = add_place_columns(Grid::new(2).left(["design"]));
     for design in detailed(findings) {
-        let row = |found| [vec![design.name.as_str().into()], place(found)].concat();
+        let row = |found| [entries![&design.name], place(found)].concat();
         places(design)
             .iter()
             .take(SHOWN)
@@ -95,12 +95,12 @@ pub(super) fn add_place_columns(grid: Grid) -> Grid {
 
 /// The row of one place.
 pub(super) fn place(code: &PlaceFinding) -> Vec<Entry> {
-    vec![
-        code.program.as_str().into(),
-        code.place.as_str().into(),
-        code.line.as_deref().unwrap_or_default().into(),
-        code.cause.as_str().into(),
-        rounded(code.excess_cycles as f64).into(),
-        share(code.share).into(),
+    entries![
+        &code.program,
+        &code.place,
+        code.line.as_deref(),
+        &code.cause,
+        rounded(code.excess_cycles as f64),
+        share(code.share)
     ]
 }

@@ -6,7 +6,6 @@ use switchcost_analysis::simulation::{SampleFinding, SampleQuantity};
 use switchcost_design::result::View;
 
 use super::amount::{ends, perhaps};
-use crate::entry::Entry;
 use crate::for_programs::{self, Column, Document, OutputFormat, Table};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
@@ -141,19 +140,25 @@ fn quantities(design: &SampleFinding) -> Grid {
         let Some(title) = title(quantity) else {
             continue;
         };
-        let cells: [Entry; 5] = [
-            title.into(),
-            perhaps(quantity.total.estimate).into(),
-            ends(&quantity.total).into(),
-            quantity
-                .total
-                .precision()
-                .map(|half| share(Some(half)))
-                .unwrap_or_default()
-                .into(),
-            perhaps(quantity.per_thousand_instructions).into(),
-        ];
-        grid.row(cells.into());
+        grid.row(entries![
+            title,
+            perhaps(quantity.total.estimate),
+            ends(&quantity.total),
+            quantity.total.precision().map(|half| share(Some(half))),
+            perhaps(quantity.per_thousand_instructions),
+        ]);
     }
     grid
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_fields_of_findings() {
+        crate::for_programs::tests::assert_known::<(String, SampleQuantity)>(
+            COLUMNS.map(|(_, path)| path),
+        );
+    }
 }

@@ -79,18 +79,12 @@ fn add_designs(page: &mut Page, findings: &Findings) {
 fn design_row(name: &str, design: &DesignFinding) -> Vec<Entry> {
     let net = &design.average_cost_cycles;
     let reported = net.estimate.filter(|_| !net.is_covering_zero());
-    vec![
-        name.into(),
-        with_bound(net).into(),
-        ends(net).into(),
-        reported
-            .map(|cycles| as_time(cycles, design.cycle_ns))
-            .unwrap_or_default()
-            .into(),
-        reported
-            .map(|_| share(design.excess_share))
-            .unwrap_or_default()
-            .into(),
-        perhaps(cpi(design)).into(),
+    entries![
+        name,
+        with_bound(net),
+        ends(net),
+        reported.map(|cycles| as_time(cycles, design.cycle_ns)),
+        reported.map(|_| share(design.excess_share)),
+        perhaps(cpi(design))
     ]
 }

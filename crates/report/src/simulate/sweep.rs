@@ -90,8 +90,7 @@ fn add_line(
         grid.row(
             std::iter::once(Entry::from(*value))
                 .chain(cells)
-                .chain([net])
-                .collect(),
+                .chain([net]),
         );
     }
     page.heading(
@@ -205,7 +204,7 @@ fn matrix(plane: &Plane<'_>, of: &Number, most_rows: usize, most_columns: usize)
         let cells = (0..columns.len()).map(|column| plane.finding(row, column));
         let cells =
             cells.map(|design| design.map_or_else(Entry::default, |design| cell(of, design)));
-        grid.row(std::iter::once(Entry::from(value)).chain(cells).collect());
+        grid.row(std::iter::once(Entry::from(value)).chain(cells));
     }
     grid
 }

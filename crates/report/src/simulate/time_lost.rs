@@ -3,7 +3,6 @@
 use switchcost_analysis::simulation::{DesignFinding, Findings, PricedLines};
 
 use super::detailed;
-use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::plain::plain;
@@ -54,7 +53,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     }
 }
 
-fn row(design: &str, lines: &PricedLines) -> Vec<Entry> {
+fn row(design: &str, lines: &PricedLines) -> [String; 8] {
     let PricedLines {
         found_alone,
         missed,
@@ -66,7 +65,7 @@ fn row(design: &str, lines: &PricedLines) -> Vec<Entry> {
         Some(ns) => ns.map(time),
         None => Default::default(),
     };
-    let cells = [
+    [
         design.to_owned(),
         found_alone.clone(),
         missed.clone(),
@@ -75,6 +74,5 @@ fn row(design: &str, lines: &PricedLines) -> Vec<Entry> {
         likely,
         low,
         high,
-    ];
-    cells.into_iter().map(Entry::from).collect()
+    ]
 }

@@ -22,12 +22,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     for design in detailed(findings) {
         for level in &design.traffic {
             let cells = [design.name.as_str(), level.level.as_str()].map(Entry::from);
-            grid.row(
-                cells
-                    .into_iter()
-                    .chain(row(level).map(Entry::from))
-                    .collect(),
-            );
+            grid.row(cells.into_iter().chain(row(level).map(Entry::from)));
         }
     }
     if !grid.is_empty() {

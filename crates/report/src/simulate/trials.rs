@@ -137,18 +137,18 @@ fn rows<'a>(
         .voluntary_switches
         .saturating_add(head.trace.involuntary_switches);
     findings.designs.iter().map(move |design| {
-        vec![
-            number.to_string().into(),
-            design.name.as_str().into(),
-            count(design.instructions).into(),
-            count(design.data_refs).into(),
-            count(switches).into(),
-            with_bound(&design.average_cost_cycles).into(),
-            ends(&design.average_cost_cycles).into(),
-            known(&design.lost_cycles).into(),
-            known(&design.gained_cycles).into(),
-            rounded(design.hierarchies.shared.cycles as f64).into(),
-            share(design.overhead).into(),
+        entries![
+            number.to_string(),
+            &design.name,
+            count(design.instructions),
+            count(design.data_refs),
+            count(switches),
+            with_bound(&design.average_cost_cycles),
+            ends(&design.average_cost_cycles),
+            known(&design.lost_cycles),
+            known(&design.gained_cycles),
+            rounded(design.hierarchies.shared.cycles as f64),
+            share(design.overhead)
         ]
     })
 }

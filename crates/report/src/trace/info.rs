@@ -233,11 +233,7 @@ fn switches(info: &Info<'_>) -> Grid {
         } else {
             "involuntary"
         };
-        grid.row(vec![
-            (&count.cause).into(),
-            will.into(),
-            count.switches.to_string().into(),
-        ]);
+        grid.row(entries![&count.cause, will, count.switches.to_string()]);
     }
     grid
 }
@@ -251,7 +247,7 @@ fn processes(info: &Info<'_>) -> Grid {
     for row in &info.processes {
         let numbers =
             [row.tasks, row.instructions, row.references].map(|number| number.to_string().into());
-        let mut entries = vec![row.process.to_string().into(), (&row.name).into()];
+        let mut entries = entries![row.process.to_string(), &row.name];
         entries.extend(numbers);
         grid.row(entries);
     }

@@ -131,11 +131,11 @@ fn table(record: &MeasureRecord, drawn: &[&Sample]) -> Grid {
             .iter()
             .map(|(reason, count)| format!("{reason} {count}"))
             .collect();
-        grid.row(vec![
-            name.into(),
-            arm.to_string().into(),
-            all.to_string().into(),
-            reasons.join(", ").into(),
+        grid.row(entries![
+            name,
+            arm.to_string(),
+            all.to_string(),
+            reasons.join(", ")
         ]);
     }
     grid

@@ -2,7 +2,6 @@
 
 use switchcost_record::{MeasureRecord, RuntimeRun, WarmUp};
 
-use crate::entry::Entry;
 use crate::grid::Grid;
 use crate::measure::figures;
 use crate::page::Page;
@@ -41,19 +40,16 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord) {
             drawn.push((case.name(), *first));
         }
         let collections: Option<u64> = runs.iter().map(|run| run.collections).sum();
-        grid.row(vec![
-            Entry::from(format!("{}{data}", case.name())),
-            Entry::from(first.version.clone()),
+        grid.row(entries![
+            format!("{}{data}", case.name()),
+            first.version.clone(),
             cell(median(
                 runs.iter().map(|run| run.start_ns.0 as f64).collect(),
-            ))
-            .into(),
-            cell(warm(|windows| windows.first().and_then(ns_per_handoff))).into(),
-            cell(warm(settled)).into(),
-            cell(warm(settled_after)).into(),
-            collections
-                .map_or_else(|| "not counted".to_owned(), |count| count.to_string())
-                .into(),
+            )),
+            cell(warm(|windows| windows.first().and_then(ns_per_handoff))),
+            cell(warm(settled)),
+            cell(warm(settled_after)),
+            collections.map_or_else(|| "not counted".to_owned(), |count| count.to_string())
         ]);
     }
     if !grid.is_empty() {

@@ -130,8 +130,7 @@ fn grid(rows: &[Row<'_>]) -> Grid {
         grid.row(
             std::iter::once(Entry::from(row.name.as_str()))
                 .chain(cells)
-                .chain([published.unwrap_or_default().into()])
-                .collect(),
+                .chain([published.unwrap_or_default().into()]),
         );
     }
     grid

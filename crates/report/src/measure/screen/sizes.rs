@@ -144,23 +144,13 @@ fn grid(members: &[&CaseFinding], varying: &[Condition]) -> Grid {
                     starred(finding, &with_bound(total)),
                     tone(finding),
                 ));
-                row.push(plus_minus(total).into());
-                row.push(
-                    finding
-                        .switch_part_ns()
-                        .map(time)
-                        .unwrap_or_default()
-                        .into(),
-                );
-                row.push(
-                    finding
-                        .indirect_reload_ns
-                        .as_ref()
-                        .map(with_bound)
-                        .unwrap_or_default()
-                        .into(),
-                );
-                row.push(bar(total, low, high).into());
+                let reload = finding.indirect_reload_ns.as_ref();
+                row.extend(entries![
+                    plus_minus(total),
+                    finding.switch_part_ns().map(time),
+                    reload.map(with_bound),
+                    bar(total, low, high),
+                ]);
             }
         }
         grid.row(row);

@@ -40,7 +40,7 @@ fn grid(chart: &Chart) -> Grid {
         .right(names);
     for x in rows(&shown) {
         let (place, height) = (scale(chart, chart.x_axis), scale(chart, chart.y_axis));
-        let mut row = vec![place.words(x).into()];
+        let mut row = entries![place.words(x)];
         row.extend(shown.iter().map(|series| {
             value(series, x)
                 .map(|y| height.words(y))

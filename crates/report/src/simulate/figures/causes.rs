@@ -1,6 +1,5 @@
 use switchcost_analysis::simulation::{DesignFinding, Findings, Group, GroupFinding};
 
-use crate::entry::Entry;
 use crate::figure::{Axis, Chart, Look, Point, Scale, Series};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -34,10 +33,10 @@ fn draw(design: &DesignFinding) -> Chart {
         Grid::new(1)
             .left(["cause"])
             .right(["segments", "excess cycles", "share of excess"]);
-    let rows = causes(design).map(|(cause, group)| -> Vec<Entry> {
-        let cycles = rounded(group.excess_cycles).into();
-        let part = share(design.share_of_excess(group)).into();
-        vec![cause.into(), count(group.segments).into(), cycles, part]
+    let rows = causes(design).map(|(cause, group)| {
+        let cycles = rounded(group.excess_cycles);
+        let part = share(design.share_of_excess(group));
+        entries![cause, count(group.segments), cycles, part]
     });
     let bars = causes(design).enumerate().map(|(place, (_, group))| {
         let text = format!("{} segments", count(group.segments));

@@ -3,7 +3,6 @@ use switchcost_analysis::simulation::{
 };
 
 use super::{cycles, is_class, name};
-use crate::entry::Entry;
 use crate::figure::{Axis, Chart, Figure, Look, Mark, Point, Scale, Series};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -219,12 +218,7 @@ impl Curves<'_> {
                     count(point.segments),
                     share(Some(point.survivors)),
                 ];
-                grid.row(
-                    at.into_iter()
-                        .chain(values(point))
-                        .map(Entry::from)
-                        .collect(),
-                );
+                grid.row(at.into_iter().chain(values(point)));
             }
         }
         grid

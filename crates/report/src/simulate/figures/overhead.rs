@@ -4,7 +4,6 @@ use switchcost_analysis::simulation::{DesignFinding, Findings};
 use switchcost_design::result::{DesignResult, Simulation};
 use switchcost_units::Bytes;
 
-use crate::entry::Entry;
 use crate::figure::{Axis, Chart, Look, Point, Scale, Series};
 use crate::grid::Grid;
 use crate::page::Page;
@@ -181,7 +180,7 @@ fn table(designs: &[Design<'_>]) -> Grid {
                 format!("{short} to {long} ns")
             }
         });
-        let cells = [
+        [
             design.workload.to_owned(),
             design.finding.name.clone(),
             Bytes(design.caches_bytes).to_string(),
@@ -189,7 +188,6 @@ fn table(designs: &[Design<'_>]) -> Grid {
             with_bound(cost),
             ends(cost),
             share(design.finding.overhead),
-        ];
-        cells.into_iter().map(Entry::from).collect()
+        ]
     }))
 }
