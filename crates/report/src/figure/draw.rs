@@ -1,6 +1,9 @@
 //! A chart as SVG: it needs no script, follows the colours of the page, and is a picture of its own. What a pointer on a point shows is the
 //! point's title, which readers of a screen read, too.
 
+mod cells;
+mod legend;
+
 use std::collections::HashSet;
 use std::fmt::Write;
 
@@ -10,7 +13,8 @@ use super::chart::{Body, Chart, Kind, Look, Point, Scale, Series, Stretch};
 use super::label::label;
 use super::ruler::Ruler;
 use super::{Figure, colours};
-use crate::quantity;
+use cells::Hues;
+use legend::{Entry, legend, legend_rows};
 
 /// The width of a picture and the height of a usual one, in pixels at its own size.
 const WIDTH: f64 = 960.0;
@@ -583,89 +587,6 @@ impl Plane {
             }
         }
     }
-
-    // --- cells --------------------------------------------------------------------------------------------------------
-
-    fn cells(&self, chart: &Chart, rows: &[Vec<(Option<f64>, String)>], hues: &Hues) -> Markup {
-        html! {
-            @for (row, cells) in rows.iter().enumerate() {
-                @for (column, (value, text)) in cells.iter().enumerate() {
-                    @let (row, column) = (row as f64, column as f64);
-                    @let ((x0, y1), (x1, y0)) = (self.at(column - 0.5, row - 0.5), self.at(column + 0.5, row + 0.5));
-                    @let hue = value.map_or("none".to_owned(), |value| hues.of(value));
-                    rect x=(px(x0)) y=(px(y0)) width=(px(x1 - x0)) height=(px(y1 - y0)) fill=(hue) pointer-events="all" {
-                        title {
-                            (chart.x.scale.words(column)) ", " (chart.y.title) ": " (chart.y.scale.words(row)) "\n" (crate::plain::plain(text))
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// The colours of the values of a heat map.
-struct Hues {
-    is_log: bool,
-    from: f64,
-    to: f64,
-}
-
-impl Hues {
-    fn new(rows: &[Vec<(Option<f64>, String)>], is_time: bool) -> Self {
-        let is_log = is_time;
-        let values = || rows.iter().flatten().filter_map(|(value, _)| *value);
-        let shown = values().filter(|value| value.is_finite() && (!is_log || *value > 0.0));
-        let (from, to) = shown.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
-            (low.min(value), high.max(value))
-        });
-        let (from, to) = if from < to {
-            (from, to)
-        } else {
-            (0.9 * from, 1.1 * to)
-        };
-        Hues { is_log, from, to }
-    }
-
-    fn measure(&self, value: f64) -> f64 {
-        if self.is_log {
-            value.max(f64::MIN_POSITIVE).ln()
-        } else {
-            value
-        }
-    }
-
-    fn of(&self, value: f64) -> String {
-        let (from, to) = (self.measure(self.from), self.measure(self.to));
-        colours::viridis((self.measure(value) - from) / (to - from))
-    }
-
-    /// The scale of colours with their values, beside a heat map.
-    fn scale(&self, width: f64, height: f64) -> Markup {
-        const STEPS: usize = 32;
-        const NAMED: usize = 8;
-        let value = |step: usize| {
-            let part = step as f64 / STEPS as f64;
-            let (from, to) = (self.measure(self.from), self.measure(self.to));
-            let value = from + part * (to - from);
-            if self.is_log { value.exp() } else { value }
-        };
-        let name = if self.is_log {
-            quantity::time
-        } else {
-            quantity::rounded
-        };
-        let (x, step_height) = (width + 14.0, height / (STEPS + 1) as f64);
-        html! {
-            @for step in 0..=STEPS {
-                @let y = height - step_height * (step + 1) as f64;
-                rect x=(px(x)) y=(px(y)) width="16" height=(px(step_height + 0.5)) fill=(self.of(value(step))) {}
-                @if step % NAMED == 0 {
-                    text x=(px(x + 22.0)) y=(px(y + step_height / 2.0 + 4.5)) { (name(value(step))) }
-                }
-            }
-        }
-    }
 }
 
 /// A mark whose shape is that of its series, so that series can be distinguished without colour. A ring marks a suspect number, a
@@ -731,70 +652,6 @@ fn number(drawn: &[&Series], series: &Series) -> usize {
             .position(|name| *name == series.name)
             .unwrap_or(0)
     })
-}
-
-/// A name of the legend.
-struct Entry<'a> {
-    series: &'a Series,
-    number: usize,
-}
-
-/// The entries of the legend, each name once; none if there is only one.
-fn legend(series: &[Series]) -> Vec<Entry<'_>> {
-    let drawn: Vec<&Series> = series.iter().filter(|series| series.is_drawn()).collect();
-    let mut entries: Vec<Entry<'_>> = Vec::new();
-    for series in &drawn {
-        if !entries.iter().any(|entry| entry.series.name == series.name) {
-            let number = number(&drawn, series);
-            entries.push(Entry { series, number });
-        }
-    }
-    if entries.len() < 2 {
-        Vec::new()
-    } else {
-        entries
-    }
-}
-
-/// For each name of the legend: its row, where it begins, and where it ends.
-fn legend_rows(entries: &[Entry<'_>]) -> Vec<(f64, f64, f64)> {
-    let mut rows: Vec<(f64, f64, f64)> = Vec::new();
-    for entry in entries {
-        let width = 48.0 + 1.15 * LETTER * label(&entry.series.name).chars().count() as f64;
-        let (row, x) = rows.last().map_or((0.0, 0.0), |(row, _, end)| (*row, *end));
-        let (row, x) = if x + width > WIDTH - 140.0 {
-            (row + 1.0, 0.0)
-        } else {
-            (row, x)
-        };
-        rows.push((row, x, x + width));
-    }
-    rows
-}
-
-impl Entry<'_> {
-    fn markup(&self, x: f64, y: f64) -> Markup {
-        let hue = match self.series.look {
-            Look::Range | Look::Band => "currentColor",
-            Look::Crosses => colours::LEFT_OUT,
-            _ => colours::of_series(self.number),
-        };
-        let is_dashed = self.series.look == Look::Dashed || self.number >= colours::SERIES.len();
-        html! {
-            @match self.series.look {
-                Look::Bars | Look::Area | Look::Band => {
-                    rect x=(px(x)) y=(px(y - 5.0)) width="22" height="10" fill=(hue) fill-opacity="0.8" {}
-                }
-                Look::Line | Look::Dashed | Look::Range => {
-                    path d={ "M" (px(x)) " " (px(y)) "h22" } stroke=(hue) stroke-width="1.6" stroke-dasharray=[is_dashed.then_some("6 4")] {}
-                }
-                Look::Dots | Look::Cloud | Look::Crosses => {
-                    (mark(Kind::Usual, Look::Dots, self.number, x + 11.0, y))
-                }
-            }
-            text x=(px(x + 28.0)) y=(px(y + 4.5)) { (label(&self.series.name)) }
-        }
-    }
 }
 
 /// A length for SVG, to a tenth of a pixel.
