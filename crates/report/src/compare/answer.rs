@@ -157,11 +157,12 @@ fn design_sentence(cpi: &Pair, cost: Option<&Pair>) -> Option<String> {
         let change = judged(cpi)
             .map(|words| format!(", {words}"))
             .unwrap_or_default();
-        format!(
-            "the CPI is {}, and was {}{change}",
-            number(new.value),
-            number(base.value)
-        )
+        let [new, base] = [new, base].map(|cpi| number(cpi.value));
+        if new == base {
+            format!("the CPI is {new} on both sides{change}")
+        } else {
+            format!("the CPI is {new}, and was {base}{change}")
+        }
     });
     let switch = cost
         .and_then(judged)
