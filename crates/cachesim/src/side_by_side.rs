@@ -27,19 +27,17 @@ static NOTHING_MAPPED: Mappings = Mappings::nothing();
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoLastLevel {
     /// No level comes after others.
-    #[error(
-        "the design has no shared last level, only one level on each path; use one such as mogul-2a or plain-lru"
-    )]
+    #[error("it has one level on each path; choose a design such as mogul-2a or plain-lru")]
     OneLevel,
     /// The level has a feature that a plain level does not have.
     #[error(
-        "the last level has {0}, so it cannot be shared; use a plain one: least recently used, neither inclusive nor \
-         exclusive, no prefetch, a power of two of sets, tagged by what indexes it"
+        "its last level has {0}; use a plain one: least recently used, neither inclusive nor exclusive, no prefetch, a power \
+         of two of sets, tagged by what indexes it"
     )]
     NotPlain(&'static str),
     /// Programs may fill only some ways.
     #[error(
-        "the last level has a partition of its ways, but each process has a CPU of its own here; leave the partition out"
+        "its last level has a partition of its ways, but each process has a CPU of its own here; leave the partition out"
     )]
     Partition,
 }

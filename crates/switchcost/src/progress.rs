@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 use std::fs::File;
+use std::io::{self, Read};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanCount, ProgressBar, ProgressBarIter, ProgressState, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
 use switchcost_measure::Progress;
 use switchcost_record::{Case, Plan};
 use switchcost_trace::Chunk;
@@ -17,8 +18,21 @@ use crate::terminal;
 /// A line comes so often if stderr is no terminal.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
-/// Prints how far a bar is, in its words, if it is not drawn and the last line is long ago.
+/// Prints how far a bar of milliseconds is, in its words, if it is not drawn and the last line is long ago.
 pub(crate) fn tell(bar: &ProgressBar) {
+    tell_in_words(bar, || {
+        let message = bar.message();
+        match bar.length() {
+            Some(length) => format!(
+                "{message}; {} s left",
+                length.saturating_sub(bar.position()).div_ceil(1000)
+            ),
+            None => message,
+        }
+    });
+}
+
+fn tell_in_words(bar: &ProgressBar, words: impl FnOnce() -> String) {
     static LAST: Mutex<Option<Instant>> = Mutex::new(None);
     if !bar.is_hidden() {
         return;
@@ -30,14 +44,7 @@ pub(crate) fn tell(bar: &ProgressBar) {
         return;
     }
     *last = Some(now);
-    let message = bar.message();
-    match bar.length() {
-        Some(length) => say!(
-            "{message}; {} s left",
-            length.saturating_sub(bar.position()).div_ceil(1000)
-        ),
-        None => say!("{message}"),
-    }
+    say!("{}", words());
 }
 
 /// A bar over the run's time. Drawn between repetitions by the calling thread: a thread that ticks would be foreign
@@ -88,15 +95,35 @@ pub(crate) fn over_time(budget: Nanos) -> ProgressBar {
     bar
 }
 
-/// A bar over the bytes of a file that is read.
-pub(crate) fn over_file(file: File) -> ProgressBarIter<File> {
-    let bar = drawn(ProgressBar::new(
-        file.metadata().map_or(0, |facts| facts.len()),
-    ));
-    bar.set_style(style(
-        "{bar:30} {percent} % of {total_bytes}, {elapsed}, {eta} left",
-    ));
-    bar.wrap_read(file)
+/// A file with a bar over the bytes that are read of it.
+pub(crate) struct FileWithBar {
+    file: File,
+    bar: ProgressBar,
+}
+
+impl FileWithBar {
+    pub(crate) fn new(file: File) -> FileWithBar {
+        let bar = drawn(ProgressBar::new(
+            file.metadata().map_or(0, |facts| facts.len()),
+        ));
+        bar.set_style(style(
+            "{bar:30} {percent} % of {total_bytes}, {elapsed}, {eta} left",
+        ));
+        FileWithBar { file, bar }
+    }
+}
+
+impl Read for FileWithBar {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.file.read(buffer)?;
+        self.bar.inc(bytes as u64);
+        tell_in_words(&self.bar, || {
+            let (all, done) = (self.bar.length().unwrap_or(0), self.bar.position().max(1));
+            let left = self.bar.elapsed().as_secs() * all.saturating_sub(done) / done;
+            format!("{} % of the file; {left} s left", 100 * done / all.max(1))
+        });
+        Ok(bytes)
+    }
 }
 
 /// A bar is drawn over itself: nowhere if that cannot be.
@@ -118,28 +145,37 @@ fn style(template: &str) -> ProgressStyle {
     }
 }
 
-/// How much of running programs was captured.
-pub(crate) struct Captured {
+/// How much of a stream of chunks was handled.
+pub(crate) struct StreamProgress {
     bar: ProgressBar,
     instructions: u64,
     switches: u64,
     most_switches: Option<u64>,
+    all_instructions: Option<u64>,
 }
 
-impl Captured {
-    /// Only if the programs do not print themselves: their lines and a bar would spoil each other.
-    pub(crate) fn new(is_shown: bool, most_switches: Option<u64>) -> Captured {
+impl StreamProgress {
+    /// A trace of so many instructions.
+    pub(crate) fn over_trace(instructions: u64) -> StreamProgress {
+        let mut progress = StreamProgress::new(true, None);
+        progress.all_instructions = Some(instructions);
+        progress
+    }
+
+    /// Shown only if the programs do not print themselves: their lines and a bar would spoil each other.
+    pub(crate) fn new(is_shown: bool, most_switches: Option<u64>) -> StreamProgress {
         let bar = if is_shown {
             drawn(ProgressBar::new_spinner())
         } else {
             ProgressBar::hidden()
         };
         bar.set_style(style("{spinner} {msg}"));
-        Captured {
+        StreamProgress {
             bar,
             instructions: 0,
             switches: 0,
             most_switches,
+            all_instructions: None,
         }
     }
 
@@ -150,19 +186,20 @@ impl Captured {
             .iter()
             .filter(|placed| placed.mark.is_switch())
             .count() as u64;
-        let of = self
-            .most_switches
-            .map(|most| format!(" of {}", HumanCount(most)))
-            .unwrap_or_default();
-        let (switches, instructions) = (HumanCount(self.switches), HumanCount(self.instructions));
+        let part = |done, all: Option<u64>| match all {
+            Some(all) => format!("{} of {}", HumanCount(done), HumanCount(all)),
+            None => HumanCount(done).to_string(),
+        };
         self.bar.set_message(format!(
-            "{switches}{of} switches, {instructions} instructions"
+            "{} switches, {} instructions",
+            part(self.switches, self.most_switches),
+            part(self.instructions, self.all_instructions)
         ));
         tell(&self.bar);
     }
 }
 
-impl Drop for Captured {
+impl Drop for StreamProgress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

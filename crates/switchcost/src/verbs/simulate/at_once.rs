@@ -14,6 +14,7 @@ use crate::cli::simulate::SimulateArguments;
 use crate::cli::trace::QUANTUM_INSTRUCTIONS;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::progress::StreamProgress;
 use crate::signals::Interrupt;
 
 /// Turns of `instructions` stand for processes that run at once.
@@ -28,13 +29,11 @@ pub(super) fn run(
     let machines = || -> Result<Vec<SideBySide>, Failure> {
         let one = |design: switchcost_design::Design| {
             let name = design.name.clone();
-            SideBySide::new(design, arguments.designs.private_by)
-                .map_err(|why| {
-                    Failure::usage(format!(
-                        "--at-once needs a design with a shared last level, unlike {name}: {why}; choose a design such as \
-                         mogul-2a, or plain-lru"
-                    ))
-                })
+            SideBySide::new(design, arguments.designs.private_by).map_err(|why| {
+                Failure::usage(format!(
+                    "--at-once needs a design with a shared last level, unlike {name}: {why}"
+                ))
+            })
         };
         designs::selected(&arguments.designs)?
             .into_iter()
@@ -86,12 +85,9 @@ fn simulate(
     mut machines: Vec<SideBySide>,
     interrupt: &Interrupt,
 ) -> Result<Option<Vec<LastLevelCounts>>, Failure> {
-    let mut turns = Reordered::new(
-        orders::open(path)?,
-        Arc::clone(streams),
-        Schedule::RoundRobin,
-        quantum,
-    );
+    let file = orders::open(path)?;
+    let mut progress = StreamProgress::over_trace(file.index().instructions);
+    let mut turns = Reordered::new(file, Arc::clone(streams), Schedule::RoundRobin, quantum);
     let mut chunk = Chunk::default();
     while turns
         .next_into(&mut chunk)
@@ -100,6 +96,7 @@ fn simulate(
         if interrupt.is_raised() {
             return Ok(None);
         }
+        progress.show(&chunk);
         machines
             .iter_mut()
             .try_for_each(|machine| machine.feed(&chunk))?;

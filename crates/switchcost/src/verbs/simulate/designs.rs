@@ -16,6 +16,8 @@ use crate::exit::Failure;
 
 /// Without caches there are TLBs only, and pages are longer.
 const LONGEST_LINE: u64 = 64;
+/// Width of the list of designs.
+const COLUMNS: usize = 100;
 pub(super) const HOST: &str = "host";
 /// Those of Mogul and Borg 1990.
 const DEFAULT: [&str; 4] = ["mogul-1a", "mogul-1b", "mogul-2a", "mogul-2b"];
@@ -101,10 +103,13 @@ pub(super) fn explain(arguments: &DesignArguments) -> Result<String, Failure> {
 
 /// The shipped designs, one a line.
 pub(super) fn list() -> String {
-    let mut text = String::new();
-    for design in shipped::names().filter_map(shipped::find) {
-        let _ = writeln!(text, "{:22} {}", design.name, design.title);
-    }
-    let _ = writeln!(text, "{:22} this machine's own caches", HOST);
-    text
+    let indent = " ".repeat(23);
+    let options = textwrap::Options::new(COLUMNS).subsequent_indent(&indent);
+    let line =
+        |name: &str, title: &str| textwrap::fill(&format!("{name:22} {title}"), &options) + "\n";
+    let designs = shipped::names().filter_map(shipped::find);
+    let lines: String = designs
+        .map(|design| line(&design.name, &design.title))
+        .collect();
+    lines + &line(HOST, "this machine's own caches")
 }

@@ -19,6 +19,7 @@ use crate::cli::trace::{QUANTUM_INSTRUCTIONS, TURN_SEED};
 use crate::exit::{Exit, Failure};
 use crate::kinds;
 use crate::output::Output;
+use crate::progress::StreamProgress;
 use crate::runs::Place;
 use crate::signals::Interrupt;
 use crate::verbs::trace::look;
@@ -242,6 +243,7 @@ fn simulate(
     interrupt: &Interrupt,
 ) -> Result<Option<Ended>, Failure> {
     let file = open(path)?;
+    let mut progress = StreamProgress::over_trace(file.index().instructions);
     let mut run = Run::begin(
         arguments,
         DEFAULT_INTERVAL,
@@ -264,7 +266,11 @@ fn simulate(
         Some(instructions) => turns.wait_for_page_faults(instructions),
         None => turns,
     };
-    let incomplete = feed(&mut run, path, interrupt, |chunk| turns.next_into(chunk))?;
+    let incomplete = feed(&mut run, path, interrupt, |chunk| {
+        let is_more = turns.next_into(chunk)?;
+        progress.show(chunk);
+        Ok(is_more)
+    })?;
     if run.is_empty() {
         Ok(None)
     } else {

@@ -12,6 +12,7 @@ use crate::cli::parts::Stretch;
 use crate::cli::simulate::{DesignArguments, SimulateArguments};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::progress::StreamProgress;
 use crate::signals::Interrupt;
 
 /// If the last uses before it are known, first levels are right at once, and those after them soon.
@@ -60,12 +61,18 @@ pub(super) fn run(
     let mut check = (warm_up > 0)
         .then(|| WithoutWarmUps::begin(&designs))
         .transpose()?;
-    let is_whole = feed(&mut parts, &interrupt, |chunk, purpose, since_switch| {
-        if let Some(check) = &mut check {
-            check.take(chunk, purpose)?;
-        }
-        run.part(chunk, purpose, since_switch)
-    })
+    let progress = StreamProgress::over_trace(instructions);
+    let is_whole = feed(
+        &mut parts,
+        progress,
+        &interrupt,
+        |chunk, purpose, since_switch| {
+            if let Some(check) = &mut check {
+                check.take(chunk, purpose)?;
+            }
+            run.part(chunk, purpose, since_switch)
+        },
+    )
     .map_err(|stop| stop.failure(path))?;
     let incomplete = (!is_whole).then(|| "interrupted".to_owned());
     if run.is_empty() {
@@ -124,6 +131,7 @@ impl From<Failure> for Stop {
 /// how long the running task has been running. Gives false if it was interrupted.
 pub(super) fn feed(
     parts: &mut Parts<'_>,
+    mut progress: StreamProgress,
     interrupt: &Interrupt,
     mut take: impl FnMut(&mut Chunk, Purpose, Option<u64>) -> Result<(), Failure>,
 ) -> Result<bool, Stop> {
@@ -140,6 +148,7 @@ pub(super) fn feed(
             Some(parts.since_switch()?)
         };
         is_known = !is_reduced;
+        progress.show(&chunk);
         take(&mut chunk, purpose, since_switch)?;
     }
     Ok(true)

@@ -15,6 +15,7 @@ use crate::cli::parts::Share;
 use crate::cli::simulate::SimulateArguments;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::progress::StreamProgress;
 use crate::signals::Interrupt;
 
 /// With it 18 of 20 intervals hold the truth, if parts are few and unlike each other, too.
@@ -62,6 +63,7 @@ pub(super) fn run(
         last_uses: simulator()?,
         keep: LastUses::new(line_bytes),
         choice: choice.clone(),
+        progress: StreamProgress::over_trace(instructions),
     };
     let Some([of_parts, last_uses]) = both.simulate(path, parts, &interrupt)? else {
         return Ok(Exit::Broken);
@@ -89,6 +91,7 @@ struct Both {
     last_uses: Simulator,
     keep: LastUses,
     choice: Choice,
+    progress: StreamProgress,
 }
 
 impl Both {
@@ -105,6 +108,7 @@ impl Both {
             if interrupt.is_raised() {
                 return Ok(None);
             }
+            self.progress.show(&chunk);
             self.feed(&mut chunk, purpose, parts.start())?;
         }
         let results =

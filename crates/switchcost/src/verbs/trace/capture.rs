@@ -20,7 +20,7 @@ use crate::cli::trace::{CaptureArguments, OrderFlag, ProcessesFlag, TraceArgumen
 use crate::exit::{Exit, Failure};
 use crate::kinds;
 use crate::messages::say;
-use crate::progress::Captured;
+use crate::progress::StreamProgress;
 use crate::redact;
 use crate::runs::Place;
 use crate::signals::Interrupt;
@@ -359,7 +359,7 @@ impl Live for Session {
         mut sink: impl FnMut(&mut Chunk) -> Result<(), Failure>,
     ) -> Result<Ended, Failure> {
         let is_silent = matches!(self.options.output, Output::Nowhere);
-        let mut captured = Captured::new(is_silent, self.options.stop_after_switches);
+        let mut captured = StreamProgress::new(is_silent, self.options.stop_after_switches);
         // The bar goes with the sink, and is gone before anything is said about the capture.
         let sink = move |chunk: &mut Chunk| {
             captured.show(chunk);

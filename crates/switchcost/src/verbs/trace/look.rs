@@ -11,14 +11,14 @@ use crate::cli::Verbosity;
 use crate::cli::trace::{HeadArguments, TraceFile};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::progress::over_file;
+use crate::progress::FileWithBar;
 
 /// Opens a trace and reads its header.
 pub(crate) fn open(path: &Path) -> Result<TraceReader<impl Read + Send + 'static>, Failure> {
     let failed = Failure::read_trace(path);
     let file = Source::named(path).open_once();
     let file = file.map_err(Failure::open(path))?;
-    TraceReader::new(BufReader::with_capacity(1 << 20, over_file(file))).map_err(failed)
+    TraceReader::new(BufReader::with_capacity(1 << 20, FileWithBar::new(file))).map_err(failed)
 }
 
 pub(super) fn info(arguments: &TraceFile) -> Result<Exit, Failure> {

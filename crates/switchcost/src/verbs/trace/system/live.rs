@@ -10,7 +10,7 @@ use super::header;
 use super::trials::one;
 use crate::cli::system::{GuestArguments, IcountShift};
 use crate::exit::Failure;
-use crate::progress::Captured;
+use crate::progress::StreamProgress;
 use crate::signals::Interrupt;
 use crate::verbs::trace::capture::{Ended, Live, capture_failure};
 
@@ -55,7 +55,7 @@ impl Live for LiveGuest {
         interrupt: &Interrupt,
         mut sink: impl FnMut(&mut Chunk) -> Result<(), Failure>,
     ) -> Result<Ended, Failure> {
-        let mut captured = Captured::new(true, self.system.stop_after_switches);
+        let mut captured = StreamProgress::new(true, self.system.stop_after_switches);
         let sink = move |chunk: &mut Chunk| {
             captured.show(chunk);
             sink(chunk)
