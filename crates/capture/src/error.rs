@@ -1,6 +1,8 @@
 use std::io;
 use std::process::ExitStatus;
 
+use switchcost_record::bind_semicolons;
+
 use crate::decode::{DecodeError, Stopped};
 
 /// Why programs could not be captured.
@@ -22,7 +24,8 @@ pub enum CaptureError {
     /// The frontend gave up before the program ran.
     #[error(
         "no traced program came of the command '{command}' ({status}); see its message, and try `valgrind --tool=none \
-         {command}`"
+         {}`",
+        bind_semicolons(.command)
     )]
     NotStarted {
         /// The command as it was given.
@@ -32,7 +35,8 @@ pub enum CaptureError {
     },
     /// The frontend neither ran the program nor gave up.
     #[error(
-        "the command '{command}' does not run yet after a minute; try `valgrind --tool=none {command}`"
+        "the command '{command}' does not run yet after a minute; try `valgrind --tool=none {}`",
+        bind_semicolons(.command)
     )]
     SlowStart {
         /// The command as it was given.

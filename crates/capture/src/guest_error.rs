@@ -103,7 +103,7 @@ pub enum GuestError {
     )]
     Interface(String),
     /// QEMU ended before the programs did.
-    #[error("the guest ended before its programs ({status}); {}", last_or_advice(.said))]
+    #[error("the guest ended before its programs ({status}){}; {}", last(.said), advice(.said))]
     Died {
         /// How QEMU ended.
         status: std::process::ExitStatus,
@@ -153,16 +153,11 @@ fn last(said: &str) -> String {
 }
 
 /// If nothing was said, memory was too little for its kernel to say anything, most often.
-fn last_or_advice(said: &str) -> String {
-    if said.is_empty() {
-        "it said nothing: give it more --memory, or try another --kernel or --append".to_owned()
+fn advice(said: &str) -> String {
+    if said.contains("Cannot allocate memory") {
+        switchcost_remedies::memory_remedy()
     } else {
-        let memory = if said.contains("Cannot allocate memory") {
-            format!("; {}", switchcost_remedies::memory_remedy())
-        } else {
-            String::new()
-        };
-        format!("see what it said: {}{memory}", join_lines(said))
+        "give it more --memory, or try another --kernel or --append".to_owned()
     }
 }
 

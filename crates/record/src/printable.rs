@@ -1,5 +1,6 @@
 use std::borrow::Cow;
 use std::ffi::OsStr;
+use std::fmt::Display;
 use std::os::unix::ffi::OsStrExt;
 
 /// Makes untrusted text (a name, something out of a file) safe for a terminal, on one line: control characters, and marks that reverse
@@ -56,6 +57,22 @@ fn escaped(name: &[u8]) -> String {
     format!("$'{}'", name.iter().map(of_byte).collect::<String>())
 }
 
+/// Joins each semicolon of a name to the word after it, so that it does not part an error from its hint. For a name within a hint;
+/// `split_hint` gives back the name as it is.
+pub fn bind_semicolons(name: impl Display) -> String {
+    name.to_string().replace("; ", ";\u{a0}")
+}
+
+/// Splits the text of an error into what is wrong and what to do: what follows the last semicolon, if anything does.
+pub fn split_hint(text: &str) -> (String, Option<String>) {
+    let (wrong, hint) = match text.rsplit_once("; ") {
+        Some((wrong, hint)) => (wrong, Some(hint)),
+        None => (text, None),
+    };
+    let unbind = |text: &str| text.replace(";\u{a0}", "; ");
+    (unbind(wrong), hint.map(unbind))
+}
+
 /// Whether a character is plain text: it commands no terminal, ends no line, and reverses no text.
 pub fn is_printable(c: char) -> bool {
     let turns_text = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -67,6 +84,20 @@ mod tests {
     use std::process::Command;
 
     use super::*;
+
+    #[test]
+    fn a_semicolon_of_a_name_parts_no_error_from_its_hint() {
+        let name = "a; b;  c; ";
+        let text = format!("{name} is damaged; read {}", bind_semicolons(name));
+        assert_eq!(
+            split_hint(&text),
+            (
+                "a; b;  c;  is damaged".to_owned(),
+                Some(format!("read {name}"))
+            )
+        );
+        assert_eq!(split_hint("no hint"), ("no hint".to_owned(), None));
+    }
 
     #[test]
     fn leaves_out_what_commands_a_terminal() {

@@ -29,13 +29,10 @@ impl std::fmt::Display for EarlierError {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             EarlierError::Form(why) => {
-                write!(
-                    to,
-                    "this is no JSON of reproduce ({why}); name a PAPER.json that it wrote"
-                )
+                write!(to, "this is no JSON of reproduce ({why})")
             }
             EarlierError::Paper(paper) => {
-                write!(to, "this is no result of {paper}; name its PAPER.json")
+                write!(to, "this is no result of {paper}")
             }
         }
     }

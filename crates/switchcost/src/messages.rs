@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind as MistakeKind};
 use switchcost_host::pause::Pause;
-use switchcost_record::printable;
+use switchcost_record::{printable, split_hint};
 
 use crate::exit::Failure;
 use crate::terminal;
@@ -50,13 +50,10 @@ pub(crate) fn say_text(message: impl Display) {
     ));
 }
 
-/// Prints an error. What to do stands after the last semicolon of its text.
+/// Prints an error and its hint.
 pub(crate) fn report(error: impl Display) {
-    let text = remove_numbers(&error.to_string());
-    match text.rsplit_once("; ") {
-        Some((wrong, hint)) => print_error(wrong, hint),
-        None => print_error(&text, ""),
-    }
+    let (wrong, hint) = split_hint(&remove_numbers(&error.to_string()));
+    print_error(&wrong, &hint.unwrap_or_default());
 }
 
 fn print_error(wrong: &str, hint: &str) {
@@ -109,9 +106,9 @@ pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
         );
         let value = first(ContextKind::InvalidValue).unwrap_or_default();
         let flag = flag.split(' ').next().unwrap_or_default();
-        return match source.rsplit_once("; ") {
-            Some((wrong, hint)) => (format!("{flag}: {wrong}"), hint.to_owned()),
-            None => (format!("{flag} {value}: {source}"), usage()),
+        return match split_hint(&source) {
+            (wrong, Some(hint)) => (format!("{flag}: {wrong}"), hint),
+            (wrong, None) => (format!("{flag} {value}: {wrong}"), usage()),
         };
     }
     let text = mistake.to_string();

@@ -9,7 +9,7 @@ use switchcost_remedies::{read_remedy, write_remedy};
 use switchcost_units::Bytes;
 
 use super::Form;
-use crate::{as_argument, printable};
+use crate::{as_argument, bind_semicolons, printable};
 
 /// What to choose if a record cannot be written.
 const ANOTHER_PLACE: &str = "another place with --record";
@@ -112,7 +112,7 @@ fn rescue(path: &Path, line: u64) -> String {
         0 => "; name another file".to_owned(),
         whole => format!(
             "; keep the {whole} lines before it: head -n {whole} {} > rescued.jsonl",
-            as_argument(path)
+            bind_semicolons(as_argument(path))
         ),
     }
 }

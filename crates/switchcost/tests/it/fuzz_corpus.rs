@@ -234,7 +234,7 @@ fn mutants_of_drmemtrace_are_what_they_are_called() {
         (
             "other-architecture",
             5,
-            "the trace is of aarch64, and only x86_64",
+            "the trace is of aarch64\nhint: trace a program for x86_64",
         ),
         (
             "two-threads",

@@ -37,6 +37,7 @@ measure --size
 runtimes cobol
 report none.jsonl
 report empty.jsonl
+report damaged.jsonl
 report text.txt
 report folder
 report other.jsonl
@@ -108,11 +109,14 @@ fn prepare(place: &Place) {
         .expect("a sample");
     let other = record.replace("measure/2", "measure/99");
     assert_ne!(record, other);
+    let whole: Vec<_> = record.lines().take(3).collect();
+    let damaged = format!("{}\nno JSON\n{}\n", whole.join("\n"), whole[2]);
     for (name, content) in [
         ("empty.jsonl", ""),
         ("text.txt", "hello\n"),
         ("other.jsonl", &other),
         ("kept.jsonl", &record),
+        ("damaged.jsonl", &damaged),
     ] {
         fs::write(place.path(name), content).expect("a file");
     }
@@ -152,10 +156,35 @@ fn masked(line: &str) -> String {
     }
 }
 
-fn answer(place: &Place, mistake: &str) -> String {
-    let words = shlex::split(mistake).expect("words of a shell");
+/// Names of files and other things in the mistakes.
+const NAMES: [&str; 11] = [
+    "damaged.jsonl",
+    "empty.jsonl",
+    "kept.jsonl",
+    "made.sct",
+    "none.jsonl",
+    "none.sct",
+    "no-such-command",
+    "no-such-design",
+    "other.jsonl",
+    "simulation.parquet",
+    "text.txt",
+];
+
+/// With names that hold what parts an error from its hint.
+fn with_semicolons(text: &str) -> String {
+    NAMES.iter().fold(text.to_owned(), |text, name| {
+        text.replace(name, &format!("a; {name}"))
+    })
+}
+
+fn words_of(mistake: &str) -> Vec<String> {
+    shlex::split(mistake).expect("words of a shell")
+}
+
+fn answer(place: &Place, mistake: &str, words: &[String]) -> String {
     let mut command = place.command(&[]);
-    command.args(&words).current_dir(place.folder());
+    command.args(words).current_dir(place.folder());
     let ran = ran(command.output().expect("the program starts"));
     let of = |start: &str| {
         let mut lines = ran.stderr.lines().filter(|line| line.starts_with(start));
@@ -180,7 +209,27 @@ fn each_mistake_has_an_error_a_hint_and_an_exit_code() {
     prepare(&place);
     let answers: String = MISTAKES
         .lines()
-        .map(|mistake| answer(&place, mistake))
+        .map(|mistake| answer(&place, mistake, &words_of(mistake)))
         .collect();
     insta::assert_snapshot!(answers);
+}
+
+#[test]
+fn a_semicolon_in_a_name_begins_no_hint() {
+    let (plain, odd) = (Place::new(), Place::new());
+    prepare(&plain);
+    prepare(&odd);
+    for name in NAMES {
+        let _ = fs::rename(odd.path(name), odd.path(&with_semicolons(name)));
+    }
+    let is_named = |mistake: &&str| with_semicolons(mistake) != **mistake;
+    for mistake in MISTAKES.lines().filter(is_named) {
+        let words = words_of(mistake);
+        let odd_words: Vec<_> = words.iter().map(|word| with_semicolons(word)).collect();
+        let expected = with_semicolons(&answer(&plain, "", &words));
+        // Quoted for a shell, the plain name needs no quotes.
+        let quoted = "head -n 3 a; damaged.jsonl";
+        let expected = expected.replace(quoted, "head -n 3 'a; damaged.jsonl'");
+        assert_eq!(answer(&odd, "", &odd_words), expected, "{mistake}");
+    }
 }

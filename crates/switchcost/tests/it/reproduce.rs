@@ -234,7 +234,7 @@ fn a_folder_that_cannot_be_is_named() {
         ],
     );
     let found = "this is no JSON of reproduce (missing field `papers` at line 1 column 2)";
-    let needed = "name a PAPER.json that it wrote";
+    let needed = "name a PAPER.json that reproduce wrote";
     let expected = format!(
         "error: cannot read another result, {}: {found}\nhint: {needed}\n",
         file.display()

@@ -93,8 +93,8 @@ fn a_guest_that_panics_is_an_error_with_its_last_words() {
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     assert!(
         ran.stderr.contains(
-            "the guest ended before its programs (exit status: 3)\nhint: see what it said: Kernel panic - not syncing: \
-             Attempted to kill init!"
+            "the guest ended before its programs (exit status: 3); what it said last: Kernel panic - not syncing: Attempted to \
+             kill init!\nhint: give it more --memory, or try another --kernel or --append"
         ),
         "{}",
         ran.stderr
@@ -107,7 +107,8 @@ fn a_guest_that_says_nothing_may_have_too_little_memory() {
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     assert!(
         ran.stderr.contains(
-            "it said nothing: give it more --memory, or try another --kernel or --append"
+            "the guest ended before its programs (exit status: 0)\nhint: give it more --memory, or try another --kernel or \
+             --append"
         ),
         "{}",
         ran.stderr

@@ -87,7 +87,7 @@ pub enum ImportError {
         until: &'static str,
     },
     /// A trace of other code than that of 64-bit x86.
-    #[error("{place}: the trace is of {found}, and only x86_64 is read")]
+    #[error("{place}: the trace is of {found}; trace a program for x86_64")]
     Architecture {
         /// The position of the record that says so.
         place: Location,
@@ -161,7 +161,9 @@ pub enum ImportError {
         source: Box<ImportError>,
     },
     /// A binary file that ends too early.
-    #[error("{place}: the file is cut: {needed} should follow, and what came before is whole")]
+    #[error(
+        "{place}: the file is cut: {needed} should follow, and what came before is whole; copy it again from its source, or trace again"
+    )]
     Cut {
         /// The position of the end.
         place: Location,

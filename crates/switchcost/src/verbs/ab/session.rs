@@ -14,7 +14,7 @@ use switchcost_host::setup::{Kept, NotKept, Setup};
 use switchcost_host::task::{named_own_program, own_program};
 use switchcost_measure::sides::{Runs, Side};
 use switchcost_record::trust::open_listed;
-use switchcost_record::{MeasureRecord, Readers, WriteRecordError};
+use switchcost_record::{MeasureRecord, Readers, WriteRecordError, bind_semicolons};
 use switchcost_units::Nanos;
 
 use super::POWER;
@@ -278,11 +278,12 @@ impl Runs for Session<'_> {
 
 /// What it printed last, and after that what to do: what others have printed never stands in a hint.
 fn described(log: &Path) -> String {
-    match quoted(log) {
+    let (said, log) = (quoted(log), bind_semicolons(log.display()));
+    match said {
         said if said.is_empty() => {
-            format!("it printed nothing; run it by hand ({})", log.display())
+            format!("it printed nothing; run it by hand ({log})")
         }
-        said => format!("it printed: {said}; read all of it in {}", log.display()),
+        said => format!("it printed: {said}; read all of it in {log}"),
     }
 }
 

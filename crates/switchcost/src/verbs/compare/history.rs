@@ -75,10 +75,10 @@ fn states(folder: &Path) -> Result<Vec<(PathBuf, Vec<Source>)>, Failure> {
         .collect();
     if states.len() < 2 {
         Err(Failure::usage(format!(
-            "{} states are in {folder}, and a comparison needs two or more, each a folder or a record of its own; measure \
-             another into {folder}/NAME",
+            "{} states are in {}, and a comparison needs two or more, each a folder or a record of its own; measure \
+             another into it",
             states.len(),
-            folder = folder.display()
+            folder.display()
         )))
     } else {
         Ok(states)

@@ -7,7 +7,9 @@ use std::path::Path;
 use switchcost_host::clock::monotonic;
 use switchcost_host::own_environment::left_out;
 use switchcost_measure::{Launch, RuntimeSelection};
-use switchcost_record::{Between, Mechanism, RuntimeCase, RuntimeFacts, printable};
+use switchcost_record::{
+    Between, Mechanism, RuntimeCase, RuntimeFacts, bind_semicolons, printable,
+};
 use switchcost_runtimes::{Handoff, Missing, Row, prepare, shipped};
 use switchcost_units::{Bytes, Nanos};
 
@@ -101,7 +103,9 @@ impl Chosen {
             return Ok(runtimes);
         }
         let cache = home::cache().map_err(|why| {
-            Failure::usage(format!("{why}, so there is no folder for what is compiled"))
+            Failure::usage(format!(
+                "there is no folder for what is compiled: {why}; name one with XDG_CACHE_HOME"
+            ))
         })?;
         self.name_left_out();
         let limit = Nanos(budget.0.saturating_mul(2));
@@ -218,7 +222,7 @@ fn unknown(what: &str, name: &str, known: Vec<String>) -> Failure {
     Failure::usage(format!(
         "no {what} '{}'; use one of {}",
         printable(name),
-        known.join(", ")
+        bind_semicolons(known.join(", "))
     ))
 }
 

@@ -30,7 +30,7 @@ impl Others {
 fn one(file: &Path, papers: &[Paper]) -> Result<(Paper, Earlier), Failure> {
     let failure = |why: String| {
         Failure::broken(format!(
-            "cannot read another result, {}: {why}",
+            "cannot read another result, {}: {why}; name a PAPER.json that reproduce wrote",
             file.display()
         ))
     };

@@ -469,7 +469,7 @@ fn what_a_marker_says_of_the_trace_is_said_of_all_its_numbers() {
 #[test]
 fn what_cannot_be_read_for_what_it_is_is_refused_by_name() {
     for (file_type, part) in [
-        (0x8, "the trace is of aarch64, and only x86_64"),
+        (0x8, "the trace is of aarch64; trace a program for x86_64"),
         (0x10, "the trace is of 32-bit ARM, "),
         (0x20, "the trace is of 32-bit x86, "),
         (0x41, "filtered through a cache when it was taken"),
@@ -662,16 +662,19 @@ fn says_what_is_wrong_and_where() {
     );
     assert_eq!(
         message(PUBLISHED),
-        "byte 84: the file is cut: a footer (type 26) last should follow, and what came before is whole"
+        "byte 84: the file is cut: a footer (type 26) last should follow, and what came before is whole; \
+         copy it again from its source, or trace again"
     );
     assert_eq!(
         read(&bytes(PUBLISHED)[..80]).1.expect("cut").to_string(),
-        "byte 72: the file is cut: a whole record of 12 bytes should follow, and what came before is whole"
+        "byte 72: the file is cut: a whole record of 12 bytes should follow, and what came before is whole; \
+         copy it again from its source, or trace again"
     );
     assert_eq!(
         read(b"").1.expect("empty").to_string(),
         "byte 0: the file is cut: a header (type 25) of version 0 to 7 first, as drmemtrace writes after its post-processing \
-         should follow, and what came before is whole"
+         should follow, and what came before is whole; \
+         copy it again from its source, or trace again"
     );
     let error = read(&[0x1f, 0x8b, 8, 0]).1.expect("no gzip").to_string();
     assert!(
