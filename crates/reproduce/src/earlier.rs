@@ -306,9 +306,6 @@ mod tests {
             "{}",
             why("{}")
         );
-        assert_eq!(
-            why(r#"{"papers": []}"#),
-            "this is no result of li2007; name its PAPER.json"
-        );
+        assert_eq!(why(r#"{"papers": []}"#), "this is no result of li2007");
     }
 }

@@ -470,8 +470,14 @@ fn what_a_marker_says_of_the_trace_is_said_of_all_its_numbers() {
 fn what_cannot_be_read_for_what_it_is_is_refused_by_name() {
     for (file_type, part) in [
         (0x8, "the trace is of aarch64; trace a program for x86_64"),
-        (0x10, "the trace is of 32-bit ARM, "),
-        (0x20, "the trace is of 32-bit x86, "),
+        (
+            0x10,
+            "the trace is of 32-bit ARM; trace a program for x86_64",
+        ),
+        (
+            0x20,
+            "the trace is of 32-bit x86; trace a program for x86_64",
+        ),
         (0x41, "filtered through a cache when it was taken"),
         (0xc0, "filtered through a cache when it was taken"),
         (0x140, "filtered through a cache when it was taken"),
