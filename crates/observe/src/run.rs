@@ -143,7 +143,6 @@ pub fn observe<B: Backend, L: Listener>(
             Ok(Observation {
                 subject: subject.clone(),
                 window_ns,
-                is_unfinished: true,
                 ..began.complete(counted, backend.own_cpu_time())
             })
         })?;

@@ -49,7 +49,10 @@ impl Kept {
         }
         let began = Instant::now();
         if let Ok(observation) = so_far() {
-            let _ = self.write(&observation);
+            let _ = self.write(&Observation {
+                is_unfinished: true,
+                ..observation
+            });
         }
         self.next_at = Instant::now() + EACH.max(began.elapsed() * SELDOM);
     }
