@@ -13,6 +13,9 @@ use crate::quantity::{
 /// Where the threads of a service that are not preempted have more of its CPU time, it is reported.
 const MUCH: f64 = 0.1;
 
+/// A service whose work takes so many times more or less CPU time on one CPU alone is another one than before.
+const CHANGED: f64 = 1.5;
+
 /// What a preemption costs a service in cold caches, and what its own cost it.
 pub(super) fn add(
     page: &mut Page,
@@ -109,13 +112,19 @@ fn delay_sentence(found: &ServiceFindings, held_up: &Estimate) -> String {
 /// What was preempted, and how it was counted.
 pub(super) fn notes(record: &Injection, found: &ServiceFindings) -> Vec<String> {
     let (plan, service) = (&record.header.plan, &found.preempted);
-    let work = found.cpu_per_work_ns.map_or(String::new(), |ns| {
-        format!(", {} of CPU time each", time(ns))
-    });
+    let before_ns = found.cpu_share / found.work_per_second * 1e9;
+    let before = if before_ns.is_finite() {
+        format!(": {} of CPU time each", time(before_ns))
+    } else {
+        String::new()
+    };
+    let meanwhile = found
+        .cpu_per_work_ns
+        .map_or(String::new(), |ns| pinned_sentence(ns, before_ns));
     let mut notes = vec![
         format!(
             "Thread {} of process {} ({}), the busiest, on CPU {} alone meanwhile. Before, it had the CPU for {} of the time and did {} \
-             pieces of work a second, counted by {}{work}.",
+             pieces of work a second, counted by {}{before}.{meanwhile}",
             service.thread,
             service.process,
             name(&service.name),
@@ -133,6 +142,17 @@ pub(super) fn notes(record: &Injection, found: &ServiceFindings) -> Vec<String> 
     notes.extend(add_other_tasks(service));
     notes.extend(missing_work_sentence(record, found));
     notes
+}
+
+/// What a piece of work took on one CPU alone, and whether that is still the same service.
+fn pinned_sentence(pinned_ns: f64, before_ns: f64) -> String {
+    let ratio = pinned_ns / before_ns;
+    let change = if ratio.is_finite() && !(1.0 / CHANGED..=CHANGED).contains(&ratio) {
+        ": one CPU alone changes this service, and the costs are those of the changed one"
+    } else {
+        ""
+    };
+    format!(" Meanwhile each takes {}{change}.", time(pinned_ns))
 }
 
 fn add_other_tasks(service: &Service) -> Option<String> {

@@ -259,7 +259,8 @@ fn of_a_service_it_is_reported_what_cold_caches_cost_and_what_its_own_preemption
         "A pause of 10.0 us that touches no memory saves it 20.",
         "other touches     cold caches (interval)  other runs for  it ran in between  preemptions  groups",
         "Thread 8 of process 7 (server), the busiest, on CPU ",
-        "did 50,000 pieces of work a second, counted by syscall:, 20.0 us of CPU time each.",
+        "did 50,000 pieces of work a second, counted by syscall:",
+        " Meanwhile each takes 20.0 us",
         "Other threads of the service had 38 % of its CPU time",
     ] {
         let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
