@@ -49,7 +49,8 @@ impl Processor {
         }
     }
 
-    /// Sustained and highest rate of a core's clock in kHz: by frequency scaling, else the rate now.
+    /// Sustained and highest rate of a core's clock in kHz: by frequency scaling, else the rate now,
+    /// which a guest is not shown.
     pub(crate) fn core_khz(&self, root: &Root, cpu: CpuId) -> Option<[u64; 2]> {
         let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq");
         let file = |name: &str| {
@@ -59,7 +60,11 @@ impl Processor {
                 .ok()
                 .filter(|khz| *khz > 0)
         };
-        let now = || status::field_of(&self.text, "cpu MHz").and_then(|mhz| khz_of(&mhz));
+        // A hypervisor shows its guests the rate of the time stamp counter there.
+        let now = || {
+            let mhz = status::field_of(&self.text, "cpu MHz")?;
+            khz_of(&mhz).filter(|_| self.has("hypervisor") != Some(true))
+        };
         let highest = file("cpuinfo_max_freq").or_else(now)?;
         let sustained = file("base_frequency").unwrap_or(highest).min(highest);
         Some([sustained, highest])
@@ -281,6 +286,8 @@ mod tests {
             None
         );
         assert_eq!(processor("").core_khz(&none.root(), CpuId(0)), None);
+        let guest = processor("flags : tsc hypervisor\ncpu MHz : 2596.136");
+        assert_eq!(guest.core_khz(&none.root(), CpuId(0)), None);
         let scaled = Fixture::new().file(&format!("{folder}/cpuinfo_max_freq"), "3700000\n");
         assert_eq!(
             processor("cpu MHz : 800.0").core_khz(&scaled.root(), CpuId(0)),
