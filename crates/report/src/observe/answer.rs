@@ -469,7 +469,7 @@ pub(super) fn subject(subject: &Subject) -> String {
             several => format!("{} processes", several.len()),
         },
         Subject::ControlGroup(group) => format!("control group {}", name(group)),
-        Subject::Everything => "this machine".to_owned(),
+        Subject::Everything => "this machine's processes".to_owned(),
     }
 }
 

@@ -541,7 +541,10 @@ fn a_program_is_called_what_it_is_called_at_the_beginning_of_a_sentence_too() {
             Subject::ControlGroup("a.slice".to_owned()),
             "Control group a.slice did not switch",
         ),
-        (Subject::Everything, "This machine did not switch"),
+        (
+            Subject::Everything,
+            "This machine's processes did not switch",
+        ),
     ] {
         let text = of(subject);
         assert!(text.starts_with(begins), "{text}");

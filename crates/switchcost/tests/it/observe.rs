@@ -1133,7 +1133,10 @@ fn the_last_second_is_drawn_on_a_terminal_that_is_as_before_afterwards() {
     let (drawn, to) = drawn_live(&place, "2500ms", &record);
     assert!(drawn[..to].contains("involuntary"), "{drawn}");
     // On the screen as before stands the whole of it.
-    assert!(drawn[to..].contains("This machine switched"), "{drawn}");
+    assert!(
+        drawn[to..].contains("This machine's processes switched"),
+        "{drawn}"
+    );
     assert_eq!(place.run(&["report", &record]).code, 0);
     // Without a terminal there is nothing to draw on, and nothing to calibrate for.
     let ran = place.run(&["observe", "-a", "--live"]);
