@@ -10,7 +10,8 @@ use super::{HELP_TEMPLATE, OutputArguments, Verbosity, first_paragraph};
 
 const AB_EXAMPLES: &str = "\
 Examples:
-  switchcost ab --new 'sysctl -qw kernel.sched_autogroup_enabled=0'   does a setting cost?
+  switchcost ab --new 'sysctl -qw kernel.sched_autogroup_enabled=0' -- --policy other
+                                                                      does a setting cost?
   switchcost ab --new-with 'perf stat --' --fail-above 5%             does a tool? exit code 6 if a
                                                                       switch costs over 5 % more
   switchcost ab --new 'bpftrace -e \"tracepoint:sched:sched_switch { @ = count(); }\" & sleep 3'
