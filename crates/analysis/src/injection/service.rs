@@ -29,8 +29,10 @@ pub struct ServiceFindings {
     pub held_up_ns: Option<Estimate>,
     /// Length of this preemption, in nanoseconds.
     pub held_up_for_ns: Option<f64>,
-    /// CPU time per piece of work if nothing was touched, in nanoseconds.
+    /// CPU time per piece of work if nothing was touched, on one CPU and with preemptions, in nanoseconds.
     pub cpu_per_work_ns: Option<f64>,
+    /// CPU time per piece of work before, on the CPUs that the service chose, in nanoseconds.
+    pub cpu_per_work_before_ns: Option<f64>,
     /// Pieces of work a second before the service was preempted.
     pub work_per_second: f64,
     /// Share of a CPU that the service had then.
@@ -42,6 +44,17 @@ pub struct ServiceFindings {
     pub share_of_own: Option<f64>,
     /// Groups of phases that were left out because they have too little work.
     pub without_work: usize,
+}
+
+/// Work that takes so many times more or less CPU time than before is another service's, by judgement.
+const CHANGED: f64 = 1.5;
+
+impl ServiceFindings {
+    /// Whether a piece of work took about the CPU time that it took before; `None` if one of them is not known.
+    pub fn is_as_before(&self) -> Option<bool> {
+        let ratio = self.cpu_per_work_ns? / self.cpu_per_work_before_ns?;
+        Some((1.0 / CHANGED..=CHANGED).contains(&ratio))
+    }
 }
 
 pub(super) fn analyse(record: &Injection, service: &Service) -> Findings {
@@ -136,6 +149,8 @@ fn service_findings(
         cpu_per_work_ns: chain_ns
             .filter(|_| work > 0)
             .map(|chain| chains * chain / work as f64),
+        cpu_per_work_before_ns: (service.look.work > 0)
+            .then(|| service.look.cpu_ns.0 as f64 / service.look.work as f64),
         work_per_second: service.look.work as f64 / seconds,
         cpu_share,
         preemptions_per_second,

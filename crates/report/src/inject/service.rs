@@ -13,9 +13,6 @@ use crate::quantity::{
 /// Where the threads of a service that are not preempted have more of its CPU time, it is reported.
 const MUCH: f64 = 0.1;
 
-/// A service whose work takes so many times more or less CPU time on one CPU alone is another one than before.
-const CHANGED: f64 = 1.5;
-
 /// What a preemption costs a service in cold caches, and what its own cost it.
 pub(super) fn add(
     page: &mut Page,
@@ -112,15 +109,10 @@ fn delay_sentence(found: &ServiceFindings, held_up: &Estimate) -> String {
 /// What was preempted, and how it was counted.
 pub(super) fn notes(record: &Injection, found: &ServiceFindings) -> Vec<String> {
     let (plan, service) = (&record.header.plan, &found.preempted);
-    let before_ns = found.cpu_share / found.work_per_second * 1e9;
-    let before = if before_ns.is_finite() {
-        format!(": {} of CPU time each", time(before_ns))
-    } else {
-        String::new()
-    };
-    let meanwhile = found
-        .cpu_per_work_ns
-        .map_or(String::new(), |ns| pinned_sentence(ns, before_ns));
+    let before = found.cpu_per_work_before_ns.map_or(String::new(), |ns| {
+        format!(": {} of CPU time each", time(ns))
+    });
+    let meanwhile = meanwhile_sentence(found).unwrap_or_default();
     let mut notes = vec![
         format!(
             "Thread {} of process {} ({}), the busiest, on CPU {} alone meanwhile. Before, it had the CPU for {} of the time and did {} \
@@ -144,15 +136,16 @@ pub(super) fn notes(record: &Injection, found: &ServiceFindings) -> Vec<String> 
     notes
 }
 
-/// What a piece of work took on one CPU alone, and whether that is still the same service.
-fn pinned_sentence(pinned_ns: f64, before_ns: f64) -> String {
-    let ratio = pinned_ns / before_ns;
-    let change = if ratio.is_finite() && !(1.0 / CHANGED..=CHANGED).contains(&ratio) {
-        ": one CPU alone changes this service, and the costs are those of the changed one"
-    } else {
-        ""
+/// What a piece of work took while the service was measured, and whether that is still the same service.
+fn meanwhile_sentence(found: &ServiceFindings) -> Option<String> {
+    let took = time(found.cpu_per_work_ns?);
+    let change = match found.is_as_before() {
+        Some(false) => {
+            ": measuring changed the service, and the costs above are those of the changed one"
+        }
+        _ => "",
     };
-    format!(" Meanwhile each takes {}{change}.", time(pinned_ns))
+    Some(format!(" While it was measured, each took {took}{change}."))
 }
 
 fn add_other_tasks(service: &Service) -> Option<String> {

@@ -259,8 +259,8 @@ fn of_a_service_it_is_reported_what_cold_caches_cost_and_what_its_own_preemption
         "A pause of 10.0 us that touches no memory saves it 20.",
         "other touches     cold caches (interval)  other runs for  it ran in between  preemptions  groups",
         "Thread 8 of process 7 (server), the busiest, on CPU ",
-        "did 50,000 pieces of work a second, counted by syscall:",
-        " Meanwhile each takes 20.0 us",
+        "did 50,000 pieces of work a second, counted by syscall:: 10.0 us of CPU time each. \
+         While it was measured, each took 20.0 us: measuring changed the service",
         "Other threads of the service had 38 % of its CPU time",
     ] {
         let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -272,6 +272,14 @@ fn of_a_service_it_is_reported_what_cold_caches_cost_and_what_its_own_preemption
     assert!(
         !reported.contains("The switch and its timer:") && !reported.contains("Both copies"),
         "{reported}"
+    );
+    let mut same = of_service(1);
+    let service = same.header.service.as_mut().expect("a service");
+    service.look.cpu_ns = Nanos::millis(900);
+    let same = self::reported(&same);
+    assert!(
+        same.contains("each took 20.0 us.") && !same.contains("changed"),
+        "{same}"
     );
     let detailed = text(
         &record,
