@@ -1132,6 +1132,7 @@ fn the_last_second_is_drawn_on_a_terminal_that_is_as_before_afterwards() {
     );
     let (drawn, to) = drawn_live(&place, "2500ms", &record);
     assert!(drawn[..to].contains("involuntary"), "{drawn}");
+    assert!(!drawn.contains("killed"), "{drawn}");
     // On the screen as before stands the whole of it.
     assert!(
         drawn[to..].contains("This machine's processes switched"),
