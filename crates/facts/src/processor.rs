@@ -49,8 +49,8 @@ impl Processor {
         }
     }
 
-    /// Sustained and highest rate of a core's clock in kHz: by frequency scaling, else the rate now,
-    /// which a guest is not shown.
+    /// Sustained and highest rate of a core's clock in kHz: by frequency scaling, else the rate now.
+    /// `None` in a guest without frequency scaling: its rate is not shown there.
     pub(crate) fn core_khz(&self, root: &Root, cpu: CpuId) -> Option<[u64; 2]> {
         let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq");
         let file = |name: &str| {

@@ -58,7 +58,7 @@ fn escaped(name: &[u8]) -> String {
 }
 
 /// Joins each semicolon of a name to the word after it, so that it does not part an error from its hint. For a name within a hint;
-/// `split_hint` gives back the name as it is.
+/// `split_hint` gives back the name, with a space for a no-break space that it had after a semicolon.
 pub fn bind_semicolons(name: impl Display) -> String {
     name.to_string().replace("; ", ";\u{a0}")
 }

@@ -63,12 +63,12 @@ impl Chart {
 fn draw(chart: &Chart) -> Markup {
     match &chart.body {
         Body::Points(series) => {
-            let plane = Plane::of_points(chart, series);
+            let plane = Plane::fit_points(chart, series);
             let legend = legend(series);
             plane.picture(chart, &legend, plane.points(chart, series))
         }
         Body::Cells { rows, is_time } => {
-            let plane = Plane::of_cells(chart);
+            let plane = Plane::fit_cells(chart);
             let hues = Hues::new(rows, *is_time);
             let inner = html! {
                 (plane.cells(chart, rows, &hues))
@@ -168,7 +168,7 @@ fn is_shared(chart: &Chart, series: &[Series]) -> bool {
 }
 
 impl Plane {
-    fn of_points(chart: &Chart, series: &[Series]) -> Self {
+    fn fit_points(chart: &Chart, series: &[Series]) -> Self {
         let places: Vec<f64> = series
             .iter()
             .flat_map(|series| &series.points)
@@ -192,7 +192,7 @@ impl Plane {
         plane
     }
 
-    fn of_cells(chart: &Chart) -> Self {
+    fn fit_cells(chart: &Chart) -> Self {
         let (place, height_of) = (
             Ruler::new(&chart.x, &[], false),
             Ruler::new(&chart.y, &[], false),

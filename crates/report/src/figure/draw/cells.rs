@@ -19,7 +19,7 @@ impl Plane {
                 @for (column, (value, text)) in cells.iter().enumerate() {
                     @let (row, column) = (row as f64, column as f64);
                     @let ((x0, y1), (x1, y0)) = (self.at(column - 0.5, row - 0.5), self.at(column + 0.5, row + 0.5));
-                    @let hue = value.map_or("none".to_owned(), |value| hues.of(value));
+                    @let hue = value.map_or("none".to_owned(), |value| hues.colour(value));
                     rect x=(px(x0)) y=(px(y0)) width=(px(x1 - x0)) height=(px(y1 - y0)) fill=(hue) pointer-events="all" {
                         title {
                             (chart.x.scale.words(column)) ", " (chart.y.title) ": " (chart.y.scale.words(row)) "\n" (crate::plain::plain(text))
@@ -62,7 +62,7 @@ impl Hues {
         }
     }
 
-    fn of(&self, value: f64) -> String {
+    fn colour(&self, value: f64) -> String {
         let (from, to) = (self.measure(self.from), self.measure(self.to));
         colours::viridis((self.measure(value) - from) / (to - from))
     }
@@ -86,7 +86,7 @@ impl Hues {
         html! {
             @for step in 0..=STEPS {
                 @let y = height - step_height * (step + 1) as f64;
-                rect x=(px(x)) y=(px(y)) width="16" height=(px(step_height + 0.5)) fill=(self.of(value(step))) {}
+                rect x=(px(x)) y=(px(y)) width="16" height=(px(step_height + 0.5)) fill=(self.colour(value(step))) {}
                 @if step % NAMED == 0 {
                     text x=(px(x + 22.0)) y=(px(y + step_height / 2.0 + 4.5)) { (name(value(step))) }
                 }
