@@ -4,6 +4,7 @@ mod check;
 mod presets;
 mod sizes;
 
+pub(crate) use check::fewest_repetitions;
 use strum::{Display, EnumString};
 use switchcost_record::{
     Between, Case, HostManifest, Mechanism, Placement, Plan, Policy, Relation, Rounds, RuntimeCase,

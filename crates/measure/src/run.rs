@@ -11,6 +11,7 @@ use switchcost_host::pause::Pause;
 use switchcost_record::{Case, Cycles, EndReason, Header, Line, Refusal};
 use switchcost_units::{Nanos, TickRate};
 
+use crate::plan::fewest_repetitions;
 use crate::protocol::{BatchRounds, Launch, Message, Order};
 
 /// How many repetitions every case gets before any case gets more. Fewer give no useful interval.
@@ -29,6 +30,9 @@ const OF_WARM_UP: u64 = 4;
 /// How much longer than the budget a running repetition may take, in addition to a quarter of the budget. What it has measured by then
 /// is kept.
 const OVERTIME: Nanos = Nanos::seconds(2);
+
+/// One part in this many of the budget shows what repetitions take.
+const TO_ESTIMATE: u64 = 8;
 
 /// Why a case that was ended with the budget has no result.
 const TOO_LATE: &str = "the budget was over before the first cycles were; raise --budget, or use a smaller --size, fewer --tasks or a \
@@ -223,11 +227,14 @@ impl Run<'_> {
         sink: &mut dyn FnMut(Line) -> Result<(), E>,
     ) -> Result<EndReason, E> {
         loop {
-            let pass = self.next_pass();
+            let pass = self.next_pass(stop);
             if pass.is_empty() {
                 return Ok(EndReason::Complete);
             }
             for case in pass {
+                if !self.open_cases(stop).contains(&case) {
+                    continue;
+                }
                 if self.elapsed() >= self.header.plan.budget_ns {
                     if stop.latest_end().is_none_or(|latest| monotonic() >= latest) {
                         return Ok(EndReason::Complete);
@@ -253,6 +260,38 @@ impl Run<'_> {
         }
     }
 
+    /// The unfinished cases, of which the last of the plan wait where the time left does not suffice for an interval of each: some results
+    /// are worth more than none.
+    fn open_cases(&self, stop: &dyn Stop) -> Vec<usize> {
+        let open = (0..self.cases.len()).filter(|case| !self.cases[*case].is_finished);
+        let budget = self.header.plan.budget_ns;
+        let elapsed = self.elapsed();
+        let (spent, repetitions) = self.cases.iter().fold((0, 0), |(spent, all), case| {
+            (spent + case.spent.0, all + u64::from(case.repetitions))
+        });
+        if elapsed.0 < budget.0 / TO_ESTIMATE || repetitions == 0 {
+            return open.collect();
+        }
+        let until_latest = stop
+            .latest_end()
+            .map_or(Nanos(0), |latest| latest.saturating_sub(monotonic()));
+        let mut left = budget.saturating_sub(elapsed).max(until_latest).0;
+        let fewest = fewest_repetitions(self.header.plan.confidence_per_mille);
+        let mut fitting = Vec::new();
+        for place in open {
+            let case = &self.cases[place];
+            let missing = u64::from(fewest.saturating_sub(case.repetitions));
+            let each = case.spent.0.checked_div(u64::from(case.repetitions));
+            let needed = missing.saturating_mul(each.unwrap_or(spent / repetitions));
+            // One is tried at all events.
+            if needed <= left || fitting.is_empty() {
+                fitting.push(place);
+                left = left.saturating_sub(needed);
+            }
+        }
+        fitting
+    }
+
     /// When the last repetition must end.
     fn latest_end(&self, stop: &dyn Stop) -> Nanos {
         let budget = self.header.plan.budget_ns.0;
@@ -272,10 +311,8 @@ impl Run<'_> {
 
     /// The cases to run next, in random order: all cases that lack their first repetitions; otherwise the unfinished cases that have
     /// had at most their share of the time, so that a slow case does not use up the budget of fast ones.
-    fn next_pass(&mut self) -> Vec<usize> {
-        let open: Vec<usize> = (0..self.cases.len())
-            .filter(|case| !self.cases[*case].is_finished)
-            .collect();
+    fn next_pass(&mut self, stop: &dyn Stop) -> Vec<usize> {
+        let open = self.open_cases(stop);
         let is_young = |case: &usize| self.cases[*case].repetitions < FIRST_REPETITIONS;
         let mut pass: Vec<usize> = open.iter().copied().filter(is_young).collect();
         if pass.is_empty() {

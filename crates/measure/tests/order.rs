@@ -1,6 +1,8 @@
 //! The order of repetitions, with an executor that only pretends to measure.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 use switchcost_host::clock::{Clock, monotonic};
 use switchcost_host::pause::Pause;
@@ -17,6 +19,7 @@ struct Scripted {
     latest: Vec<Nanos>,
     refuses: Option<u32>,
     pause: Pause,
+    takes: Duration,
 }
 
 impl Executor for Scripted {
@@ -36,6 +39,7 @@ impl Executor for Scripted {
         if self.refuses == Some(order.case_index) {
             return RepetitionOutcome::Refused("found nothing".to_owned());
         }
+        std::thread::sleep(self.takes);
         take(Message::Cycles(Box::new(window(order))));
         if !self.pause.is_none() {
             take(Message::Paused(self.pause));
@@ -273,6 +277,29 @@ fn a_run_may_go_on_after_its_budget_until_each_case_has_an_interval() {
     assert_eq!(lines_until(Some(monotonic())), 0);
     let long_after = monotonic() + Nanos::seconds(3600);
     assert_eq!(lines_until(Some(long_after)), 3 * 5);
+}
+
+#[test]
+fn a_budget_too_short_for_all_cases_is_spent_on_the_first() {
+    let mut header = header(40, 1);
+    header.plan.budget_ns = Nanos::millis(800);
+    let mut executor = Scripted {
+        takes: Duration::from_millis(10),
+        ..Scripted::default()
+    };
+    let (reason, _) = run(&header, &mut executor, &mut patience(5));
+    assert_eq!(reason, EndReason::Complete);
+    let mut repetitions: BTreeMap<u32, usize> = BTreeMap::new();
+    for (case, ..) in &executor.orders {
+        *repetitions.entry(*case).or_default() += 1;
+    }
+    let whole: Vec<u32> = repetitions
+        .iter()
+        .filter(|(_, of)| **of == 5)
+        .map(|(case, _)| *case)
+        .collect();
+    assert!((1..=16).contains(&whole.len()), "{repetitions:?}");
+    assert_eq!(whole, (0..whole.len() as u32).collect::<Vec<_>>());
 }
 
 #[test]

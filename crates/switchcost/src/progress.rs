@@ -72,7 +72,7 @@ impl Bar {
         self.bar.set_position(progress.elapsed.0 / 1_000_000);
         let case = &self.cases[progress.case];
         self.bar.set_message(format!(
-            "{} of {} precise enough; now {case}",
+            "{} of {} done; now {case}",
             progress.finished,
             self.cases.len()
         ));

@@ -165,7 +165,7 @@ pub enum PlanError {
 
 /// The smallest number of repetitions whose signed-rank interval reaches a confidence. With n repetitions the exact probability that
 /// not all lie on one side of the truth is 1 - 2 / 2^n.
-pub(super) fn fewest_repetitions(confidence_per_mille: u32) -> u32 {
+pub(crate) fn fewest_repetitions(confidence_per_mille: u32) -> u32 {
     let reaches = |n: &u32| 2000 <= (1000 - u64::from(confidence_per_mille.min(999))) << n;
     (1..32).find(reaches).unwrap_or(32)
 }
