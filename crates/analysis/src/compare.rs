@@ -446,6 +446,14 @@ impl Comparison {
         })
     }
 
+    /// Whether there is a limit on growth, and none of the compared numbers could have shown a growth by it.
+    pub fn is_blind_to_limit(&self) -> bool {
+        let limit = self.fail_above.filter(|limit| *limit > 0.0);
+        limit
+            .and_then(|limit| self.shown_growths(limit))
+            .is_some_and(|shown| shown.beyond_limit == shown.numbers)
+    }
+
     /// Pairs with the verdict slower and a ratio above 1 plus `share`.
     pub fn slower_by_more_than(&self, share: f64) -> impl Iterator<Item = &Pair> {
         let costs = self.pairs.iter().filter(|pair| !pair.is_of_a_function());

@@ -242,7 +242,10 @@ failures! {
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Failure {
         let exit = match fault {
-            Fault::NoCommand | Fault::NotRun { .. } | Fault::GainsRights(_) => Exit::Usage,
+            Fault::NoCommand
+            | Fault::NotRun { .. }
+            | Fault::GainsRights(_)
+            | Fault::TooLittleTime { .. } => Exit::Usage,
             _ => Exit::Broken,
         };
         Failure {

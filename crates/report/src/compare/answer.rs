@@ -26,30 +26,35 @@ pub(super) fn answer(comparison: &Comparison) -> String {
             simulations_sentence(comparison)
         }
     };
-    shown + &environment(&comparison.environment)
+    let has_change = [Change::Slower, Change::Faster]
+        .into_iter()
+        .any(|change| count(comparison, change) > 0);
+    shown + &environment(&comparison.environment, has_change)
 }
 
 /// Facts that are named in the answer, and the longest value there.
 const FACTS_NAMED: usize = 3;
 const LONGEST_VALUE: usize = 60;
 
-/// What else differs, which may be the cause.
-fn environment(facts: &[Difference]) -> String {
+/// What else differs, which may be the cause of a change.
+fn environment(facts: &[Difference], has_change: bool) -> String {
     let named: Vec<String> = facts.iter().map(fact).collect();
+    let cause = if has_change {
+        " and may be the cause"
+    } else {
+        ""
+    };
     match named.as_slice() {
         [] => String::new(),
-        [one] => format!(" One fact of the environment differs, too, and may be the cause: {one}."),
+        [one] => format!(" One fact of the environment differs{cause}: {one}."),
         few if few.len() <= FACTS_NAMED => {
             format!(
-                " {} facts of the environment differ, too, and may be the cause: {}.",
+                " {} facts of the environment differ{cause}: {}.",
                 few.len(),
                 few.join("; ")
             )
         }
-        many => format!(
-            " {} facts of the environment differ, too: they may be the cause.",
-            many.len()
-        ),
+        many => format!(" {} facts of the environment differ{cause}.", many.len()),
     }
 }
 
@@ -250,6 +255,12 @@ pub(super) fn limit(comparison: &Comparison, share: f64, most_named: usize) -> S
         Basis::Observations => "No number is shown to be higher",
         _ => "No cost is shown to be slower",
     };
+    if comparison.is_blind_to_limit() {
+        return format!(
+            "No verdict: a growth by the limit of {percent} would not have been shown.{}",
+            could_have_shown(comparison, share)
+        );
+    }
     format!(
         "{none}, with a ratio above the limit of {percent}.{}",
         could_have_shown(comparison, share)

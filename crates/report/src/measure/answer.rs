@@ -41,7 +41,7 @@ fn answer(findings: &Findings) -> String {
         Some(format!(
             "{} {}{}",
             subject(finding),
-            price(finding, estimate),
+            price(finding, estimate, findings.plan.confidence),
             cheapest(findings, finding)
         )),
         ordinary(findings, finding),
@@ -143,7 +143,8 @@ fn subject(finding: &CaseFinding) -> String {
     )
 }
 
-fn price(finding: &CaseFinding, estimate: &Estimate) -> String {
+/// `wanted` is the confidence that was asked for, which the interval of a rank test exceeds.
+fn price(finding: &CaseFinding, estimate: &Estimate, wanted: f64) -> String {
     if !is_cost(estimate) {
         return format!("has a cost that is {}", centre(estimate));
     }
@@ -157,7 +158,7 @@ fn price(finding: &CaseFinding, estimate: &Estimate) -> String {
     let (cost, interval, confidence) = (
         centre(estimate),
         interval(estimate),
-        percent(estimate.confidence),
+        percent(estimate.confidence.min(wanted)),
     );
     format!("costs {cost} here ({interval} at {confidence} confidence{cycles})")
 }
@@ -321,7 +322,7 @@ fn largest(
     };
     is_new.then(|| {
         format!(
-            "{} it is {} more, the largest of all sizes tried{suspect}",
+            "{} it costs {} more, the most of all sizes tried{suspect}",
             data(&finding.case),
             with_interval(indirect)
         )
@@ -344,11 +345,15 @@ fn share(
         .and_then(|finding| finding.total_ns.as_ref())
         .filter(|total| is_cost(total));
     let most = total.map(percent).filter(|most| *most > least * 1.05);
-    let range = most
-        .map(|most| format!(" to {}", number(most)))
+    let with_data = most
+        .zip(typical)
+        .map(|(most, finding)| {
+            let size = finding.case.working_set.size_bytes;
+            format!(", with {size} of data each {} %", number(most))
+        })
         .unwrap_or_default();
     Some(format!(
-        "10,000 switches a second take {}{range} % of one CPU",
+        "10,000 switches a second take {} % of one CPU{with_data}",
         number(least)
     ))
 }

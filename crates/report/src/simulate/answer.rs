@@ -53,7 +53,7 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
         .for_each(|design| text += &format!(" {}", sentence(design)));
     if others.len() > reported {
         text += &format!(
-            " The table has {} more.",
+            " {} more: see the table.",
             count((others.len() - reported) as u64)
         );
     }
@@ -162,7 +162,7 @@ fn too_short(findings: &Findings) -> Option<String> {
         .collect();
     (!designs.is_empty()).then(|| {
         format!(
-            "The trace is too short to fill {}: what switches cost there is not known; {}.",
+            "The trace does not fill {}: what switches evict from there is in no cost. {}.",
             designs.join("; "),
             needed_length(findings)
         )
@@ -188,23 +188,15 @@ fn needed_length(findings: &Findings) -> String {
             never.push(level.level.clone());
         }
     }
-    let longer = most.map(|most| {
-        format!(
-            "trace for longer: some {} instructions at this rate",
-            rounded(most)
-        )
-    });
+    let longer = most.map(|most| format!("Some {} instructions at this rate would", rounded(most)));
     match (longer, never.is_empty()) {
-        (None, true) => "trace for longer".to_owned(),
+        (None, true) => "Trace for longer".to_owned(),
         (None, false) => format!(
-            "a longer run of these programs would not fill {}",
+            "A longer run of these programs would not fill {}",
             listed(&never)
         ),
         (Some(longer), true) => longer,
-        (Some(longer), false) => format!(
-            "{longer}; more of the same does not fill {}",
-            listed(&never)
-        ),
+        (Some(longer), false) => format!("{longer}, but would not fill {}", listed(&never)),
     }
 }
 
@@ -242,7 +234,7 @@ fn sentence(design: &DesignFinding) -> String {
     };
     if average.is_none() && estimate < 0.0 && !cost.is_covering_zero() {
         return format!(
-            "A switch on {name} saves {}: {}.",
+            "A switch on {name} saves {}; {}.",
             cycles(&cost.as_gain()),
             share_of_all(design)
         );
@@ -257,7 +249,7 @@ fn sentence(design: &DesignFinding) -> String {
         format!(", {time}")
     };
     format!(
-        "A switch on {name} costs {}{time}{}: {}.",
+        "A switch on {name} costs {}{time}{}; {}.",
         cycles(cost),
         average.map(average_words).unwrap_or_default(),
         share_of_all(design)
@@ -273,7 +265,8 @@ fn average_words(mean: f64) -> String {
 }
 
 fn share_of_all(design: &DesignFinding) -> String {
-    format!("{} of all cycles", share(design.excess_share.map(f64::abs)))
+    let of_all = share(design.excess_share.map(f64::abs));
+    format!("all switches together: {of_all} of all cycles")
 }
 
 /// What the cost is made of, if it is known.
@@ -311,7 +304,7 @@ fn first_touches(design: &DesignFinding) -> String {
         return String::new();
     };
     format!(
-        " Sharing also saved {} cycles on {}, once: data that another process had already loaded.",
+        " Data that another process had already loaded saved {} cycles on {}, which are in no cost.",
         rounded(saved),
         design.name
     )

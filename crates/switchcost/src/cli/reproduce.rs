@@ -54,7 +54,7 @@ stopped goes on where it was, and pages are made anew from old records.";
 /// what the paper claims, whether it is reproduced here by a rule that was written down before, and which reasons the runs show
 /// if not.
 #[derive(Clone, Debug, Args)]
-#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(EXAMPLES), after_long_help = EXAMPLES, arg_required_else_help = true)]
+#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(EXAMPLES), after_long_help = EXAMPLES)]
 pub(crate) struct ReproduceArguments {
     /// The papers; today is what they conclude, on the machines since
     #[arg(required = true, value_parser = Named::<What>::new())]

@@ -180,7 +180,7 @@ impl FromStr for Quantum {
 
 /// Simulates caches on a trace, or on programs as they run: what each switch costs in cycles, and why.
 #[derive(Clone, Debug, Args)]
-#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(SIMULATE_EXAMPLES), after_long_help = SIMULATE_EXAMPLES, arg_required_else_help = true)]
+#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(SIMULATE_EXAMPLES), after_long_help = SIMULATE_EXAMPLES)]
 pub(crate) struct SimulateArguments {
     /// The trace, or live and a command; several traces are trials, with a record of each
     #[arg(value_name = "TRACE", value_terminator = LIVE)]

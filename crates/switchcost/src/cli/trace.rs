@@ -121,7 +121,7 @@ Examples:
 
 /// Traces every address that programs touch, with every switch between them marked. Needs valgrind.
 #[derive(Clone, Debug, Args)]
-#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(TRACE_EXAMPLES), after_long_help = TRACE_EXAMPLES, args_conflicts_with_subcommands = true, arg_required_else_help = true)]
+#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(TRACE_EXAMPLES), after_long_help = TRACE_EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(crate) struct TraceArguments {
     #[command(subcommand)]
     pub(crate) action: Option<TraceAction>,

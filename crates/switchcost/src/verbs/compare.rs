@@ -59,6 +59,7 @@ pub(super) fn exit(comparison: &Comparison) -> Exit {
         Some(1..) => Exit::Grown,
         // What could not be looked at has not passed.
         _ if comparison.pairs.iter().any(Pair::is_open) => Exit::Partial,
+        _ if comparison.is_blind_to_limit() => Exit::Partial,
         _ => Exit::Success,
     }
 }

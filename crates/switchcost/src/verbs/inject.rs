@@ -168,7 +168,7 @@ fn cpu(
         }
         Some(cpu) => {
             let allowed = switchcost_units::format_cpu_list(&host.cpus_allowed);
-            Err(Failure::broken(format!(
+            Err(Failure::usage(format!(
                 "--cpu {cpu} is not allowed to this process, only {allowed}; name one of them"
             )))
         }
@@ -187,7 +187,7 @@ fn check_move(arguments: &InjectArguments, host: &HostManifest) -> Result<(), Fa
         return Ok(());
     }
     let allowed = switchcost_units::format_cpu_list(&host.cpus_allowed);
-    Err(Failure::broken(format!(
+    Err(Failure::usage(format!(
         "--move-to {other} is the CPU of the copies, or not allowed to this process; name another of {allowed}"
     )))
 }
@@ -219,7 +219,7 @@ fn footprints(named: &[Footprint], host: &HostManifest) -> Result<Vec<Bytes>, Fa
                 .map(|cache| cache.size_bytes)
                 .max();
             holds.ok_or_else(|| {
-                Failure::broken(format!(
+                Failure::usage(format!(
                     "this machine has no cache of level {level}; name a size: --footprint 0,256KiB,4MiB"
                 ))
             })
@@ -237,7 +237,7 @@ fn footprints(named: &[Footprint], host: &HostManifest) -> Result<Vec<Bytes>, Fa
         .last()
         .filter(|largest| largest.0 > available.0 / 8 * 7)
     {
-        return Err(Failure::broken(format!(
+        return Err(Failure::usage(format!(
             "{available} of memory is free, too little for --footprint {largest} and the command; use a smaller --footprint"
         )));
     }

@@ -40,10 +40,10 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> Result<Exit, Failure> {
         output.write(&render_claims(&papers, arguments.format, style))?;
         return Ok(Exit::Success);
     }
+    let others = Others::read(&arguments.others, &papers)?;
     if arguments.dry_run {
         return dry_run(&papers, &site(arguments, &host, None)?);
     }
-    let others = Others::read(&arguments.others, &papers)?;
     let folder = Folder::open(arguments.output.as_deref())?;
     let site = site(arguments, &host, folder.measured_cpu())?;
     let interrupt = Interrupt::watch()?;

@@ -114,7 +114,7 @@ fn name(finding: &CaseFinding, usual: &Usual) -> String {
 fn grid(rows: &[Row<'_>]) -> Grid {
     let mut grid = Grid::new(1)
         .left([""])
-        .right(["processes", "+-", "threads", "+-", "published"]);
+        .right(["processes", "+-", "threads", "+-", "plausible"]);
     for row in rows {
         let cells = [row.process, row.thread]
             .into_iter()
@@ -122,15 +122,15 @@ fn grid(rows: &[Row<'_>]) -> Grid {
                 None => [Entry::from(""), Entry::from("")],
                 Some(finding) => cells(finding),
             });
-        let published = row
+        let plausible = row
             .process
             .or(row.thread)
             .and_then(|finding| finding.sanity_band_ns);
-        let published = published.map(|band| format!("{} to {}", time(band.low), time(band.high)));
+        let plausible = plausible.map(|band| format!("{} to {}", time(band.low), time(band.high)));
         grid.row(
             std::iter::once(Entry::from(row.name.as_str()))
                 .chain(cells)
-                .chain([published.unwrap_or_default().into()]),
+                .chain([plausible.unwrap_or_default().into()]),
         );
     }
     grid

@@ -13,7 +13,7 @@ const FLAGS: [(FlagName, &str); 10] = [
         FlagName::Negative,
         "below 0, which a cost cannot be: find what slowed the baseline, or run it again",
     ),
-    (FlagName::OutsideSanityBand, "outside the published range"),
+    (FlagName::OutsideSanityBand, "outside the plausible range"),
     (
         FlagName::AboveReloadBound,
         "more than reloading everything could cost: it includes something else",

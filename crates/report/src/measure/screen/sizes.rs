@@ -10,7 +10,7 @@ use crate::measure::answer::TYPICAL_SIZE;
 use crate::measure::conditions::{Condition, MECHANISM, RUN, WALK, split};
 use crate::measure::row::{has_numbers, starred, tone};
 use crate::page::Page;
-use crate::quantity::{is_cost, plus_minus, time, with_bound};
+use crate::quantity::{is_cost, plus_minus, with_bound};
 
 /// Sizes that are shown at the least and at most if not all fit on the screen.
 const ROWS: RangeInclusive<usize> = 4..=7;
@@ -64,7 +64,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings, last_line: usize) {
     let has_parts = members
         .iter()
         .any(|member| member.indirect_kernel_ns.is_some());
-    let conditions = conditions.chain(has_parts.then(|| "columns need not add up".to_owned()));
+    let conditions = conditions
+        .chain(has_parts.then(|| "switch, reload: how much longer than without data".to_owned()));
     page.heading(
         "Cost of a switch with data of its own",
         &conditions.collect::<Vec<_>>().join(", "),
@@ -147,7 +148,7 @@ fn grid(members: &[&CaseFinding], varying: &[Condition]) -> Grid {
                 let reload = finding.indirect_reload_ns.as_ref();
                 row.extend(entries![
                     plus_minus(total),
-                    finding.switch_part_ns().map(time),
+                    finding.indirect_kernel_ns.as_ref().map(with_bound),
                     reload.map(with_bound),
                     bar(total, low, high),
                 ]);

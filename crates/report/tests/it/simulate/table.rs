@@ -106,7 +106,7 @@ fn the_headline_is_the_net_cost_in_words_that_fit_its_sign() {
     let of = |net| answer(net, lost.clone(), gained.clone());
     let text = of(cost(-3000.0, -1000.0));
     assert!(
-        text.starts_with("A switch on mogul-1a saves 2,000 cycles (1,000 to 3,000): "),
+        text.starts_with("A switch on mogul-1a saves 2,000 cycles (1,000 to 3,000); "),
         "{text}"
     );
     let parties = " Evictions by others cost 4,000 cycles (3,000 to 5,000); lines that they brought in save 6,000 cycles \
@@ -140,7 +140,7 @@ fn what_all_turns_pay_on_average_is_said_where_it_is_much_less_than_what_long_on
     };
     assert!(
         first_line(4_780.0)
-            .contains(", 600 us where the turn is long, 4,780 on average of all turns: ")
+            .contains(", 600 us where the turn is long, 4,780 on average of all turns; ")
     );
     assert!(
         !first_line(18_900.0).contains("on average"),
@@ -164,7 +164,7 @@ fn a_cost_of_exactly_nothing_is_0() {
 #[test]
 fn what_happens_once_is_distinguished_from_what_each_switch_costs() {
     let text = table().replace('\n', " ");
-    let says = "Sharing also saved 102,000 cycles on mogul-1a, once: data that another process had already loaded.";
+    let says = "Data that another process had already loaded saved 102,000 cycles on mogul-1a, which are in no cost.";
     assert!(text.contains(says), "{text}");
 }
 
@@ -243,7 +243,7 @@ fn a_level_that_was_never_full_is_said_to_be_and_has_misses_but_nothing_lost() {
         let text = simulate::render(&head, &findings, Format::Table, style).replace('\n', " ");
         assert!(
             text.contains(
-                "The trace is too short to fill L1D (25 %) of mogul-1a: what switches cost there"
+                "The trace does not fill L1D (25 %) of mogul-1a: what switches evict from there is in no cost."
             ),
             "{text}"
         );
@@ -482,12 +482,12 @@ fn how_many_instructions_fill_a_level_is_said_where_its_growth_shows_it() {
         simulate::render(&head, findings, Format::Table, Style::default()).replace('\n', " ")
     };
     let text = of(&findings);
-    let says = "is not known; trace for longer: some 2,500,000,000 instructions at this rate.";
+    let says = "is in no cost. Some 2,500,000,000 instructions at this rate would.";
     assert!(text.contains(says), "{text}");
     let level = &mut findings.designs[0].levels[1];
     (level.full_at_instructions, level.is_never_full) = (None, true);
     assert!(
-        of(&findings).contains("is not known; a longer run of these programs would not fill L1D."),
+        of(&findings).contains("is in no cost. A longer run of these programs would not fill L1D."),
         "{}",
         of(&findings)
     );

@@ -124,7 +124,7 @@ fn cpu(
         None if !both.is_empty() => both[0],
         wanted => {
             let wanted = wanted.map_or("no CPU".to_owned(), |cpu| format!("--cpu {cpu}"));
-            return Err(Failure::broken(format!(
+            return Err(Failure::usage(format!(
                 "{wanted} is allowed to both the service and this process, as these are: {}; taskset -pc PID shows those of a process",
                 switchcost_units::format_cpu_list(&both)
             )));
@@ -297,7 +297,7 @@ fn check_time(plan: &Plan) -> Result<(), Failure> {
     if plan.budget_ns.0 >= pass(plan).0 * LEAST_GROUPS {
         return Ok(());
     }
-    Err(Failure::broken(format!(
+    Err(Failure::usage(format!(
         "{} is not enough: each footprint needs {LEAST_GROUPS} groups of phases of {}; name fewer footprints, put the service \
          under more load, or use --budget {}",
         plan.budget_ns,
