@@ -8,7 +8,7 @@ use std::time::Instant;
 use switchcost_units::CpuId;
 
 use crate::figure::{Bound, count_trials};
-use crate::observe::order::Order;
+use crate::lines::{self, cycle, follow};
 use crate::row::Row;
 use crate::shell::{Shell, interval, need};
 use crate::spread::Spread;
@@ -119,19 +119,9 @@ pub(crate) fn play(words: &[String]) -> io::Result<()> {
     if kib == TOUCH {
         return touch(number as usize);
     }
-    let chain = chain(kib.parse().map_err(|_| unfit())?);
-    black_box(follow(&chain, 0, number));
+    let kib: usize = kib.parse().map_err(|_| unfit())?;
+    black_box(follow(&cycle(kib << 10), 0, number));
     Ok(())
-}
-
-/// At least one line.
-fn chain(kib: usize) -> Vec<u64> {
-    Order::Chase.array((kib << 10).max(64))
-}
-
-/// The place after so many steps.
-fn follow(chain: &[u64], from: u64, steps: u64) -> u64 {
-    (0..steps).fold(from, |at, _| chain[at as usize])
 }
 
 /// By how much a period's steps of a chase on that CPU take longer after another process there has touched its memory than after one
@@ -139,7 +129,7 @@ fn follow(chain: &[u64], from: u64, steps: u64) -> u64 {
 fn own_reload(cpu: CpuId, kib: usize) -> io::Result<f64> {
     let _pinned = switchcost_host::control::pin(&[cpu])?;
     let mut other = Other::start()?;
-    let (chain, mut at) = (chain(kib), 0);
+    let (chain, mut at) = (cycle(kib << 10), 0);
     let mut time_ns = |steps| {
         let start = Instant::now();
         at = black_box(follow(&chain, at, steps));
@@ -199,12 +189,12 @@ impl Drop for Other {
 
 /// What the other process does: one word of each line, read and written, as the preemptor has it.
 fn touch(kib: usize) -> io::Result<()> {
-    let mut lines = Order::WordALine.array(kib << 10);
+    let mut memory = lines::zeros(kib << 10);
     let (mut questions, mut answers) = (io::stdin().lock(), io::stdout().lock());
     let mut does_touch = [0];
     while questions.read(&mut does_touch)? == 1 {
         if does_touch == [1] {
-            Order::WordALine.walk(&mut lines);
+            lines::touch(&mut memory);
         }
         answers.write_all(&does_touch)?;
         answers.flush()?;

@@ -8,6 +8,7 @@ mod ab;
 mod compare;
 mod figure;
 mod inject;
+mod lines;
 mod model;
 mod neighbour;
 mod observe;
@@ -26,7 +27,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 
-use observe::{ping_pong, turns};
+use observe::waits;
 use row::Row;
 use shell::Shell;
 
@@ -64,12 +65,8 @@ enum Part {
     Live,
     /// The ladder of runtimes: its time and its intervals; hand-offs of it over ten runs (4 minutes)
     Runtimes,
-    /// What `observe` adds to a switch, beside perf; whether the cost that it reports is true (4 minutes)
+    /// What `observe` adds to a switch, beside perf; whether what it says of cold caches is true (5 minutes)
     Observe,
-    /// Whether the range that `observe` reports holds what switches of known pairs are seen to cost (2 minutes)
-    Range,
-    /// The same of redis, nginx and PostgreSQL under load (2 minutes)
-    RangeOfServices,
     /// What a preemption costs programs that know it (7 minutes)
     Inject,
     /// What the model of a switch says of ten programs, beside what preemptions cost them (15 minutes)
@@ -110,8 +107,6 @@ impl Part {
                 rows
             }
             Part::Observe => observe::measure(shell),
-            Part::Range => observe::measure_range(shell),
-            Part::RangeOfServices => observe::measure_services(shell),
             Part::Inject => inject::measure(shell),
             Part::Model => model::measure(shell, programs),
             Part::Report => tables::report().measure(shell),
@@ -123,9 +118,9 @@ impl Part {
 type Play = fn(&[String]) -> io::Result<()>;
 
 const PLAYS: [(&str, Play); 5] = [
-    (ping_pong::ARGUMENT, ping_pong::play),
     (inject::ARGUMENT, inject::play),
-    (turns::ARGUMENT, turns::play),
+    (waits::ARGUMENT, waits::play),
+    (waits::PARTNER, waits::send),
     (neighbour::ARGUMENT, neighbour::play),
     (text::ARGUMENT, text::play),
 ];

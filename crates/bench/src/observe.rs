@@ -1,217 +1,155 @@
-//! Whether the cost that `observe` reports is true: of pairs of processes whose work is known, and of servers.
+//! What watching costs, and whether what `observe` says of cold caches is true: of programs that time their own.
 
-pub(crate) mod order;
-mod pairs;
-pub(crate) mod ping_pong;
-mod service;
-mod services;
-pub(crate) mod turns;
+pub(crate) mod waits;
+
+use std::process::Stdio;
 
 use serde_json::Value;
 
+use crate::progress::Progress;
 use crate::row::Row;
-use crate::shell::{Shell, need, number};
-use crate::spread::Spread;
+use crate::shell::{Shell, interval, need, number};
 use crate::tables;
 
-/// What is likely is near if it is off by no more.
-const NEAR: f64 = 0.3;
-
-/// The CPU of what is observed; another is left to the observer.
+/// The CPU of what is observed, and that of partners that leave it idle.
 const CPU: &str = "1";
+const OTHER_CPU: &str = "0";
 
-/// What a switch was seen to cost in one case, and what was reported of it, in nanoseconds.
-struct Case {
-    name: String,
-    seen: Spread,
-    reported: Reported,
+/// KiB of the program, and about how long its partner pauses, in microseconds.
+const PROGRAMS: [(usize, u64); 3] = [(64, 100), (256, 200), (1024, 1_500)];
+
+/// KiB that the partner touches, and its CPU.
+const PARTNERS: [(usize, &str); 4] = [(0, CPU), (256, CPU), (2048, CPU), (0, OTHER_CPU)];
+
+const ROUNDS: usize = 3;
+
+/// An estimate is near the truth if it is off by no more.
+const NEAR: f64 = 0.2;
+
+/// Of all so many estimates have to be near, and so many intervals have to hold the truth.
+const MUST_BE_NEAR: usize = 34;
+const MUST_HOLD: usize = 32;
+
+const OBSERVE: &str = "switchcost observe --no-calibration --calls 3.2s -d 4.3s --record $out/record.json --format json";
+
+pub(crate) fn measure(shell: &Shell) -> Vec<Row> {
+    let mut rows = tables::watchers().measure(shell);
+    rows.push(judge(&measure_waits(shell)));
+    rows
 }
 
-impl Case {
-    /// Whether the machine was quiet enough: the middle half of what was seen is not wider than its median.
-    fn is_seen(&self) -> bool {
-        self.seen.high - self.seen.low <= self.seen.median
+/// What a wait costs in the intervals that the program times, and what `observe` says meanwhile, in nanoseconds.
+struct Wait {
+    truth: f64,
+    estimate: f64,
+    /// Half the width of the interval, which is of all that follows a wait.
+    half: f64,
+    /// The answer, which is of all that follows a wait: a number, if there is one, and the range.
+    likely: Option<f64>,
+    range: Option<(f64, f64)>,
+}
+
+impl Wait {
+    fn new(truth: f64, json: &Value) -> Result<Wait, String> {
+        let position = |at| need(json, &format!("matched.0.all_waits.positions_ns.{at}"));
+        let [low, _, high] = interval(json, "matched.0.all_waits.ns", "estimate")?;
+        let end = |name| number(json, &format!("matched.0.wait_ns.{name}"));
+        Ok(Wait {
+            truth,
+            estimate: waits::POSITIONS
+                .map(position)
+                .sum::<Result<f64, String>>()?,
+            half: (high - low) / 2.0,
+            likely: end("likely"),
+            range: end("low").zip(end("high")),
+        })
     }
 
-    /// Whether more than the direct cost is known.
-    fn is_known(&self) -> bool {
-        self.reported.range[0].is_finite()
+    fn is_near(&self) -> bool {
+        (self.estimate / self.truth - 1.0).abs() <= NEAR
     }
 
     fn is_held(&self) -> bool {
-        let [low, _, high] = self.reported.range;
-        (low..=high).contains(&self.seen.median)
+        (self.estimate - self.truth).abs() <= self.half
     }
 
-    fn is_likely_known(&self) -> bool {
-        self.reported.range[1].is_finite()
-    }
-
-    fn is_hit(&self) -> bool {
-        (self.reported.range[1] / self.seen.median - 1.0).abs() <= NEAR
-    }
-
-    /// `chase, 1024 KiB: 71.20 us a switch (70.10 to 72.30), reported 3.10 (2.00 to 140.00), by inject`.
+    /// `9.81 us, observe 10.02 +- 0.40 (1.02 times), with all that follows 0.20 to 12.30`.
     fn text(&self) -> String {
-        let mark = match (self.is_seen(), self.is_held()) {
-            (false, _) => "not seen: ",
-            (true, false) if self.is_known() => "OUTSIDE: ",
-            (true, _) => "",
-        };
         let us = |ns: f64| format!("{:.2}", ns / 1000.0);
-        let Spread { low, median, high } = self.seen;
-        let [from, likely, to] = self.reported.range.map(us);
-        let reported = match (self.is_known(), self.is_likely_known()) {
-            (false, _) => "not known".to_owned(),
-            (true, false) => format!("{from} to {to}"),
-            (true, true) => format!("{likely} ({from} to {to})"),
+        let answer = match (self.range, self.likely) {
+            (None, _) => "unknown".to_owned(),
+            (Some((low, high)), None) => format!("{} to {}", us(low), us(high)),
+            (Some((low, high)), Some(likely)) => {
+                format!("{} ({} to {})", us(likely), us(low), us(high))
+            }
         };
         format!(
-            "{mark}{}: {} us a switch ({} to {}), reported {reported}, by {}",
-            self.name,
-            us(median),
-            us(low),
-            us(high),
-            self.reported.source
+            "{} us, observe {} +- {} ({:.2} times), with all that follows {answer}",
+            us(self.truth),
+            us(self.estimate),
+            us(self.half),
+            self.estimate / self.truth
         )
     }
 }
 
-/// The range of a switch: low, likely and high, in nanoseconds, the first two no numbers if they are not known; and how it is known.
-struct Reported {
-    range: [f64; 3],
-    source: String,
-}
+type Named = (String, Result<Wait, String>);
 
-impl Reported {
-    /// The medians of several observations.
-    fn new(observations: &[Value]) -> Result<Reported, String> {
-        let mut ends = [Vec::new(), Vec::new(), Vec::new()];
-        let mut source = "-";
-        for observation in observations {
-            let switches = need(observation, "all.switches")?;
-            let range = [
-                number(observation, "all.cost_ns.low").unwrap_or(f64::NAN),
-                number(observation, "all.cost_ns.likely").unwrap_or(f64::NAN),
-                number(observation, "all.cost_ns.high").unwrap_or(f64::INFINITY),
-            ];
-            for (ends, end) in ends.iter_mut().zip(range) {
-                ends.push(end / switches);
+fn measure_waits(shell: &Shell) -> Vec<Named> {
+    let mut progress = Progress::new("programs", ROUNDS * PROGRAMS.len() * PARTNERS.len());
+    let mut all = Vec::new();
+    for _ in 0..ROUNDS {
+        for (kib, pause_us) in PROGRAMS {
+            for (partner_kib, cpu) in PARTNERS {
+                let name = match cpu {
+                    CPU => format!("{kib} KiB beside {partner_kib} KiB"),
+                    _ => format!("{kib} KiB, idle"),
+                };
+                let words = format!("{kib} {cpu} {partner_kib} {pause_us}");
+                all.push((name, measure_wait(shell, &words)));
+                progress.advance();
             }
-            source = observation["all"]["likely_by"].as_str().unwrap_or("-");
         }
-        Ok(Reported {
-            range: ends.map(|ends| Spread::new(&ends).map_or(f64::NAN, |spread| spread.median)),
-            source: source.to_owned(),
-        })
     }
+    all
 }
 
-/// Observes a command.
-fn observe(shell: &Shell, command: &str) -> Result<Value, String> {
-    shell.json(&format!(
-        "switchcost observe --format json --record $out/observed.json -- {command}"
-    ))
-}
-
-/// A rule: how many of so many cases hold at least.
-struct AtLeast(usize, usize);
-
-impl AtLeast {
-    fn judge(
-        &self,
-        what: &str,
-        command: &str,
-        cases: &Result<Vec<Case>, String>,
-        is_judged: fn(&Case) -> bool,
-        holds: fn(&Case) -> bool,
-    ) -> Row {
-        let AtLeast(least, of) = self;
-        let found = cases.as_ref().map_err(String::clone).map(|cases| {
-            let judged: Vec<&Case> = cases
-                .iter()
-                .filter(|case| case.is_seen() && is_judged(case))
-                .collect();
-            let count = judged.iter().filter(|case| holds(case)).count();
-            let is_met = (!judged.is_empty()).then_some(count * of >= least * judged.len());
-            (format!("{count} of {}", judged.len()), is_met)
-        });
-        Row::new(what, format!(">= {least} of {of}"), command, found)
-    }
-}
-
-/// Adds all cases to what was found of them.
-fn add_cases(mut row: Row, cases: &Result<Vec<Case>, String>) -> Row {
-    for case in cases.iter().flatten() {
-        row.measured = format!("{}\n{}", row.measured, case.text());
-    }
-    row
-}
-
-/// What watching costs, and whether the reported range holds what the same work takes above itself without switches.
-pub(crate) fn measure(shell: &Shell) -> Vec<Row> {
-    let mut rows = tables::watchers().measure(shell);
-    let cases = measured(shell).and_then(|()| pairs::excess_cases(shell));
-    let held = AtLeast(17, 18).judge(
-        "cost reported of pairs that touch 0 to 16 MiB in four orders holds the CPU time that they take above the same work without switches",
-        "observe -- ping-pong, beside itself and beside the same work alone, in turn; medians",
-        &cases,
-        Case::is_known,
-        Case::is_held,
+fn measure_wait(shell: &Shell, words: &str) -> Result<Wait, String> {
+    let line = format!(
+        "exec taskset -c {CPU} switchcost-bench {} {words}",
+        waits::ARGUMENT
     );
-    rows.push(add_cases(held, &cases));
-    rows
+    let text = |error: std::io::Error| error.to_string();
+    let mut program = shell.command(&line);
+    let program = program.stdout(Stdio::piped()).spawn().map_err(text)?;
+    let json = shell.json(&format!("{OBSERVE} -p {}", program.id()));
+    let printed = program.wait_with_output().map_err(text)?.stdout;
+    let truth = String::from_utf8_lossy(&printed).trim().parse();
+    Wait::new(truth.map_err(|_| "the program printed no number")?, &json?)
 }
 
-/// The truth by cause and effect, without a model: the same work is done with more and with fewer switches, as is set from outside, and
-/// what a switch costs is the slope of the CPU time for each piece of work over the switches for each. The rules, written down before the
-/// first run: the range holds a case if the median slope lies from its lower end to its upper end; what is likely hits it within 30 % of
-/// that median; of the cases whose cost is known 9 of 10 must be held, and 7 of 10 of those with a likely one hit. If the machine was too busy to see the truth, nothing is judged, and it is said.
-fn judge_range(name: &str, command: &str, cases: &Result<Vec<Case>, String>) -> Vec<Row> {
-    let held = format!("cost reported of {name} holds what more switches cost them");
-    let held = AtLeast(9, 10).judge(&held, command, cases, Case::is_known, Case::is_held);
-    let hit = AtLeast(7, 10).judge(
-        "the same: what is reported as likely, if it is known, within 30 %",
-        command,
-        cases,
-        Case::is_likely_known,
-        Case::is_hit,
+fn judge(all: &[Named]) -> Row {
+    let count = |is: fn(&Wait) -> bool| {
+        let found = all.iter().filter_map(|(_, wait)| wait.as_ref().ok());
+        found.filter(|wait| is(wait)).count()
+    };
+    let (near, held) = (count(Wait::is_near), count(Wait::is_held));
+    let numbers = count(|wait| wait.likely.is_some());
+    let ranges = count(|wait| wait.range.is_some()) - numbers;
+    let mut measured = format!(
+        "{near} and {held} of {}; a number was given in {numbers}, a range in {ranges}",
+        all.len()
     );
-    vec![add_cases(held, cases), hit]
-}
-
-pub(crate) fn measure_range(shell: &Shell) -> Vec<Row> {
-    let cases = measured(shell).and_then(|()| pairs::more_switches(shell));
-    let command = "observe -- ping-pong, whose walks are done one and four a turn";
-    judge_range(
-        "pairs that touch 0 to 4 MiB in four orders",
-        command,
-        &cases,
+    for (name, wait) in all {
+        let text = wait.as_ref().map_or_else(String::clone, Wait::text);
+        measured += &format!("\n{name}: {text}");
+    }
+    Row::new(
+        "cold caches after a wait, of programs that time themselves: estimates within 20 % of the truth, and intervals that hold it",
+        format!(">= {MUST_BE_NEAR} and {MUST_HOLD}"),
+        format!("{OBSERVE} -p PROGRAM"),
+        Ok((measured, Some(near >= MUST_BE_NEAR && held >= MUST_HOLD))),
     )
-}
-
-pub(crate) fn measure_services(shell: &Shell) -> Vec<Row> {
-    let cases = measured(shell).and_then(|()| services::measure(shell));
-    let command = "observe -p SERVER, beside a task that takes half of its CPU in turns of 100 us and of 2 ms";
-    judge_range("redis, nginx and PostgreSQL under load", command, &cases)
-}
-
-/// Measured as users have it: once, before anything is observed.
-fn measured(shell: &Shell) -> Result<(), String> {
-    shell.run("switchcost measure").map(drop)
-}
-
-/// How steeply the second of two quantities grows with the first, by least squares; none if the first does not change.
-fn slope(points: &[(f64, f64)]) -> Option<f64> {
-    let count = points.len() as f64;
-    let mean = |part: fn(&(f64, f64)) -> f64| points.iter().map(part).sum::<f64>() / count;
-    let (x, y) = (mean(|point| point.0), mean(|point| point.1));
-    let (mut spread, mut together) = (0.0, 0.0);
-    for point in points {
-        spread += (point.0 - x).powi(2);
-        together += (point.0 - x) * (point.1 - y);
-    }
-    (spread > 0.0).then(|| together / spread)
 }
 
 #[cfg(test)]
@@ -219,38 +157,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_has_its_slope_and_a_point_has_none() {
-        assert_eq!(slope(&[(1.0, 5.0), (2.0, 8.0), (3.0, 11.0)]), Some(3.0));
-        assert_eq!((slope(&[(1.0, 5.0), (1.0, 6.0)]), slope(&[])), (None, None));
-    }
-
-    #[test]
-    fn a_case_is_judged_only_if_it_was_seen() {
-        let case = |low: f64, high: f64, range: [f64; 3]| Case {
-            name: "chase".to_owned(),
-            seen: Spread {
-                low,
-                median: 100.0,
-                high,
+    fn a_program_is_judged_by_the_intervals_that_it_times() {
+        let json = serde_json::json!({"matched": [{
+            "all_waits": {
+                "ns": {"estimate": 2_000.0, "low": 1_880.0, "high": 2_120.0},
+                "positions_ns": [700.0, 90.0, 500.0, 300.0, 100.0, 100.0, 100.0, 50.0],
             },
-            reported: Reported {
-                range,
-                source: "pages".to_owned(),
-            },
-        };
-        let cases = Ok(vec![
-            case(90.0, 110.0, [50.0, 80.0, 200.0]),
-            case(90.0, 110.0, [150.0, f64::NAN, 200.0]),
-            case(0.0, 110.0, [150.0, 180.0, 200.0]),
-        ]);
-        let row = AtLeast(9, 10).judge("", "", &cases, Case::is_known, Case::is_held);
-        assert_eq!((&row.measured[..], row.is_met), ("1 of 2", Some(false)));
-        let row = AtLeast(5, 10).judge("", "", &cases, Case::is_likely_known, Case::is_hit);
-        assert_eq!((&row.measured[..], row.is_met), ("1 of 1", Some(true)));
-        let table = add_cases(row, &cases).measured;
-        assert!(table.contains(
-            "\nOUTSIDE: chase: 0.10 us a switch (0.09 to 0.11), reported 0.15 to 0.20, by"
-        ));
-        assert!(table.contains("\nnot seen: chase"), "{table}");
+            "wait_ns": {"low": 100.0, "likely": null, "high": 2_200.0},
+        }]});
+        let wait = |truth| ("64 KiB, idle".to_owned(), Wait::new(truth, &json));
+        let row = judge(&[wait(1_000.0), wait(1_250.0), wait(1_400.0)]);
+        assert_eq!(
+            row.measured,
+            "2 and 1 of 3; a number was given in 0, a range in 3\n\
+             64 KiB, idle: 1.00 us, observe 1.10 +- 0.12 (1.10 times), with all that follows 0.10 to 2.20\n\
+             64 KiB, idle: 1.25 us, observe 1.10 +- 0.12 (0.88 times), with all that follows 0.10 to 2.20\n\
+             64 KiB, idle: 1.40 us, observe 1.10 +- 0.12 (0.79 times), with all that follows 0.10 to 2.20"
+        );
+        assert_eq!(row.is_met, Some(false));
+        assert!(Wait::new(1.0, &Value::Null).is_err());
     }
 }

@@ -24,14 +24,6 @@ impl Spread {
         })
     }
 
-    /// The median, and where the middle half of the figures begins and ends.
-    pub(crate) fn middle_half(figures: &[f64]) -> Option<Spread> {
-        let mut sorted = figures.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let cut = sorted.len() / 4;
-        Spread::new(&sorted[cut..sorted.len() - cut])
-    }
-
     /// Largest distance from the median, in percent of it.
     pub(crate) fn largest_deviation_percent(&self) -> f64 {
         (self.high - self.median).max(self.median - self.low) / self.median * 100.0
@@ -66,7 +58,5 @@ mod tests {
         );
         assert_eq!(Spread::new(&[3.0, 1.0, 2.0]), spread(1.0, 2.0, 3.0));
         assert_eq!(Spread::new(&[]), None);
-        let half = Spread::middle_half(&[100.0, 2.0, 1.0, -50.0, 3.0, 4.0, 5.0, 6.0]);
-        assert_eq!(half, spread(2.0, 3.5, 5.0));
     }
 }
