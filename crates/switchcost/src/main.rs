@@ -54,6 +54,8 @@ fn report_small_stack(found: Bytes) -> ExitCode {
 
 #[inline(never)]
 fn start() -> ExitCode {
+    // Its copies are executed through descriptors, by whose names no one would know them.
+    let _ = rustix::thread::set_name(c"switchcost");
     // A repetition is served before anything else is set up: its process shall be as bare as possible.
     if is_first(switchcost_measure::REPETITION_ARGUMENT) {
         return serve(|| {

@@ -40,8 +40,7 @@ pub enum PlanError {
     },
     /// A CPU that is not online.
     #[error(
-        "no CPU {cpu} is online, only {online}; choose one with --cpu, or bring it online: echo 1 | sudo tee \
-         /sys/devices/system/cpu/cpu{cpu}/online"
+        "no CPU {cpu} is online, only {online}; choose one with --cpu (lscpu -e lists those that are offline)"
     )]
     Offline {
         /// The CPU asked for.

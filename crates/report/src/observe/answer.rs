@@ -319,6 +319,9 @@ fn times_words(range: Range) -> String {
         .map_or(ends.clone(), |likely| format!("{} ({ends})", time(likely)))
 }
 
+/// Of fewer preemptions, shares say nothing.
+const FEW: f64 = 10.0;
+
 fn often(observation: &Observation, findings: &Findings) -> String {
     let all = &findings.all;
     let switches = if all.switches == 1 {
@@ -332,13 +335,14 @@ fn often(observation: &Observation, findings: &Findings) -> String {
         rounded(all.per_second)
     );
     let involuntary = share(Some(all.involuntary_share));
+    let preemptions = all.involuntary_share * all.switches as f64;
     let by = findings
         .neighbours
         .iter()
         .filter(|neighbour| neighbour.preempted_share >= 0.5 && !neighbour.other.is_empty());
     let by = by.max_by_key(|neighbour| neighbour.preempted);
     let by = match by {
-        Some(neighbour) if all.involuntary_share >= 0.1 => {
+        Some(neighbour) if all.involuntary_share >= 0.1 && preemptions >= FEW => {
             let whose = if neighbour.is_own { "its own " } else { "" };
             format!(
                 ", {} of the preemptions by {whose}{}",

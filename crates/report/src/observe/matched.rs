@@ -35,7 +35,7 @@ pub(super) fn unknown_because(findings: &Findings) -> String {
     match why {
         UnknownBecause::TooFew => {
             format!(
-                ", since of {} waits too few have a match",
+                ", since of {} waits traced too few can be compared",
                 count(matched.waits as u64)
             )
         }

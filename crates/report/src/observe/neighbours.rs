@@ -134,7 +134,7 @@ pub(super) fn text(behind: &Behind) -> String {
     match behind {
         Behind::Process(other) => name(other),
         Behind::Kernel => "[the kernel's threads]".to_owned(),
-        Behind::Nobody => "[idle CPU]".to_owned(),
+        Behind::Nobody => "[an idle CPU waking up]".to_owned(),
         Behind::Throttled => "[its own CPU quota]".to_owned(),
         Behind::Moved => "[queue of another CPU]".to_owned(),
         Behind::Others => "[not remembered]".to_owned(),

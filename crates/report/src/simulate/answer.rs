@@ -145,7 +145,7 @@ fn two_digits(number: u64) -> u64 {
     number / unit * unit
 }
 
-/// Levels that the trace never filled: a switch can take nothing from them that a longer trace would show.
+/// Levels that the trace never filled: there a switch evicts only where lines collide.
 fn too_short(findings: &Findings) -> Option<String> {
     let of_design = |design: &DesignFinding| {
         let levels = design.levels.iter().filter(|level| !level.was_full);
@@ -162,7 +162,7 @@ fn too_short(findings: &Findings) -> Option<String> {
         .collect();
     (!designs.is_empty()).then(|| {
         format!(
-            "The trace does not fill {}: what switches evict from there is in no cost. {}.",
+            "The trace does not fill {}, so switches evict less there than from full caches. {}.",
             designs.join("; "),
             needed_length(findings)
         )

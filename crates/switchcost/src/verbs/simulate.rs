@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
         // The word live ends the list.
         [] if arguments.capture.command.is_empty() => {
             return Err(Failure::usage(
-                "no trace is given; name a file written by switchcost trace, or write live and a command after --",
+                "no trace is given; name a file written by switchcost trace, or give a command: switchcost simulate live -- ls",
             ));
         }
         [] => None,

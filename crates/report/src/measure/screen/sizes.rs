@@ -64,8 +64,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings, last_line: usize) {
     let has_parts = members
         .iter()
         .any(|member| member.indirect_kernel_ns.is_some());
-    let conditions = conditions
-        .chain(has_parts.then(|| "switch, reload: how much longer than without data".to_owned()));
+    let conditions =
+        conditions.chain(has_parts.then(|| "total = direct + switch + reload".to_owned()));
     page.heading(
         "Cost of a switch with data of its own",
         &conditions.collect::<Vec<_>>().join(", "),

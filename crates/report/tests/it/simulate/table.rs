@@ -243,7 +243,7 @@ fn a_level_that_was_never_full_is_said_to_be_and_has_misses_but_nothing_lost() {
         let text = simulate::render(&head, &findings, Format::Table, style).replace('\n', " ");
         assert!(
             text.contains(
-                "The trace does not fill L1D (25 %) of mogul-1a: what switches evict from there is in no cost."
+                "The trace does not fill L1D (25 %) of mogul-1a, so switches evict less there than from full caches."
             ),
             "{text}"
         );
@@ -482,12 +482,13 @@ fn how_many_instructions_fill_a_level_is_said_where_its_growth_shows_it() {
         simulate::render(&head, findings, Format::Table, Style::default()).replace('\n', " ")
     };
     let text = of(&findings);
-    let says = "is in no cost. Some 2,500,000,000 instructions at this rate would.";
+    let says = "from full caches. Some 2,500,000,000 instructions at this rate would.";
     assert!(text.contains(says), "{text}");
     let level = &mut findings.designs[0].levels[1];
     (level.full_at_instructions, level.is_never_full) = (None, true);
     assert!(
-        of(&findings).contains("is in no cost. A longer run of these programs would not fill L1D."),
+        of(&findings)
+            .contains("from full caches. A longer run of these programs would not fill L1D."),
         "{}",
         of(&findings)
     );
