@@ -121,14 +121,18 @@ def test_a_plan_is_cut_into_every_combination_once() -> None:
 
 
 def test_a_task_that_fails_is_reported_with_its_command_and_the_rest_goes_on(traces: list[Path], tmp_path: Path) -> None:
-    result = sweep(traces[0], "mogul-1a", vary="L1D.ways=1,3", designs_a_task=1, store=tmp_path)
+    damaged = tmp_path / "damaged.sct"
+    damaged.write_bytes(traces[0].read_bytes()[:-50])
+    result = sweep([traces[0], damaged], "mogul-1a", store=tmp_path)
     (failed,) = result.failed
-    assert failed.command.endswith("--vary=L1D.ways=3 --threads=1")
-    assert "need a multiple of line x ways" in failed.message
+    assert failed.command == f"switchcost simulate {damaged} --design=mogul-1a --threads=1"
+    assert str(damaged) in failed.message
     assert result.to_arrow().num_rows > 0
 
 
-@pytest.mark.parametrize("words", [{"vary": "L1D.way=1"}, {"vary": "L9.ways=1"}, {"design": "no-such-design"}])
+@pytest.mark.parametrize(
+    "words", [{"vary": "L1D.way=1"}, {"vary": "L1D.ways=1,3"}, {"vary": "L9.ways=1"}, {"design": "no-such-design"}]
+)
 def test_a_mistake_in_a_design_is_said_once_before_any_task(traces: list[Path], tmp_path: Path, words: dict[str, str]) -> None:
     outcomes: list[work.Outcome] = []
     table = {"traces": str(traces[0]), "design": "mogul-1a", "store": str(tmp_path), **words}

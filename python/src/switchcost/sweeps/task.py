@@ -19,6 +19,8 @@ from .plan import SIMULATED, Plan
 from .store import Store
 
 _WRONG_USAGE = 2
+#: The program takes so many designs in one run.
+_CHECKED_AT_ONCE = 4096
 #: Name of a field, and its values.
 Axis = tuple[str, tuple[str, ...]]
 
@@ -52,11 +54,11 @@ def cut(plan: Plan, store: Store, traces: Sequence[str] | None = None) -> list[T
 
 
 def check_designs(plan: Plan) -> None:
-    """Refuses a design or an axis that the program does not know, before any task runs."""
-    firsts = [f"--vary={name}={values[0]}" for name, values in map(_axis, plan.vary)]
-    for design in plan.design:
+    """Refuses a design or a variant that the program does not take, before any task runs."""
+    axes = [_axis(one) for one in plan.vary]
+    for design, block in itertools.product(plan.design, blocks(axes, _CHECKED_AT_ONCE)):
         try:
-            _running.run(["simulate", "--explain", f"--design={design}", *firsts])
+            _running.run(["simulate", "--explain", f"--design={design}", *_varied(block)])
         except CommandError as error:
             if error.code == _WRONG_USAGE:
                 raise PlanError(str(error)) from None
@@ -87,12 +89,16 @@ def _axis(text: str) -> Axis:
 
 
 def _task(trace: str, store: Store, design: str, block: list[Axis], options: list[str]) -> Task:
-    varied = [f"--vary={name}={','.join(values)}" for name, values in block]
+    varied = _varied(block)
     digest = store.digest(trace)
     content = [VERSION, digest, _content(design), *varied, *(option for option in options if not option.startswith("--threads"))]
     key = hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
     part = f"version={VERSION}/trace={Path(trace).stem}-{digest[:8]}"
     return Task(key, trace, part, (f"--design={design}", *varied, *options), math.prod(len(values) for _, values in block))
+
+
+def _varied(block: list[Axis]) -> list[str]:
+    return [f"--vary={name}={','.join(values)}" for name, values in block]
 
 
 def _content(design: str) -> str:
