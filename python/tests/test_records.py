@@ -49,6 +49,8 @@ def test_a_measurement_prints_its_numbers(measurement: switchcost.Measurement) -
     direct = next(result.direct_ns for result in measurement.results if result.direct_ns)
     assert any(str(direct) in row for row in rows)
     assert measurement.to_arrow(columns=["direct_ns", "mechanism"]).column_names == ["direct_ns", "mechanism"]
+    with pytest.raises(OptionError, match="there is no column 'cost'; use one of mechanism, between"):
+        measurement.to_arrow(columns=["cost"])
 
 
 def test_frames_keep_what_is_not_known(measurement: switchcost.Measurement) -> None:

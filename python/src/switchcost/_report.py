@@ -50,7 +50,10 @@ class Report:
         Units are in the names of columns. A value that is not known is null.
         """
         table = _tables.from_csv(_running.run([*self._again(), "--format=csv"]).output)
-        return table if columns is None else table.select(list(columns))
+        if columns is None:
+            return table
+        _tables.assert_known(columns, table.column_names)
+        return table.select(list(columns))
 
     def to_pandas(self, columns: Sequence[str] | None = None) -> pd.DataFrame:
         """Returns the table of `to_arrow` as a frame of pandas with types of Arrow: an unknown number stays unknown."""

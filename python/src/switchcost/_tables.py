@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 import io
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .errors import FormatError, MissingPackageError
+from .errors import FormatError, MissingPackageError, OptionError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,6 +56,13 @@ def from_csv(text: bytes) -> pa.Table:
     except arrow.ArrowInvalid as error:
         raise FormatError(f"the program's CSV is not as expected ({error}); upgrade program and package together") from None
     return table
+
+
+def assert_known(columns: Sequence[str], names: Sequence[str]) -> None:
+    """Refuses a column that is not there."""
+    for column in columns:
+        if column not in names:
+            raise OptionError(f"there is no column {column!r}; use one of {', '.join(names)}", 2, ())
 
 
 def _type(arrow: Any, name: str) -> Any:

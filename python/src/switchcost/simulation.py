@@ -12,7 +12,7 @@ from . import _running, _tables
 from ._figure import Bar, svg
 from ._report import Report, number
 from ._shape import several
-from .errors import FormatError, OptionError, SwitchcostError
+from .errors import FormatError, SwitchcostError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -158,7 +158,7 @@ def _mapped(path: str, columns: Sequence[str] | None) -> pa.Table:
     place, system = str(Path(path).absolute()), files.LocalFileSystem(use_mmap=True)
     try:
         schema = dataset.ParquetFileFormat().inspect(place, system)
-        _assert_known(columns or (), schema.names)
+        _tables.assert_known(columns or (), schema.names)
         # Texts repeat: as dictionaries they take a twentieth of the time.
         texts = [column.name for column in schema if arrow.types.is_string(column.type)]
         file = dataset.dataset(place, format=dataset.ParquetFileFormat(dictionary_columns=texts), filesystem=system)
@@ -169,9 +169,3 @@ def _mapped(path: str, columns: Sequence[str] | None) -> pa.Table:
         _running.run(["report", path, "--format=json"])
         raise FormatError(f"pyarrow cannot read {path} ({error}); upgrade pyarrow") from None
     return table
-
-
-def _assert_known(columns: Sequence[str], names: Sequence[str]) -> None:
-    for column in columns:
-        if column not in names:
-            raise OptionError(f"there is no column {column!r}; use one of {', '.join(names)}", 2, ())
