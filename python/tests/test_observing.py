@@ -8,11 +8,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 import switchcost
 from switchcost.errors import CommandError, SwitchcostError
+from switchcost.observation import Observation, Range
+from switchcost.pytest_plugin import Count, Switches, _line
 
 PLUGIN = "switchcost.pytest_plugin"
 
@@ -102,6 +106,16 @@ def test_the_plugin_limits_and_reports(pytester: pytest.Pytester, measurement: s
     assert "pytest_plugin.py" not in result.stdout.str()
     result.stdout.re_match_lines([r".*test_counts: \d+ voluntary, \d+ involuntary; .*"])
     result.assert_outcomes(passed=2, failed=3)
+
+
+@pytest.mark.parametrize(
+    ("cost", "told"), [(None, "direct cost 2 us, from 1 us to 3 us"), (Range(4e3, None, 5e3), "cost from 4 us to 5 us")]
+)
+def test_the_line_of_a_test_says_which_cost_is_known(cost: Range | None, told: str) -> None:
+    direct = Range(1e3, 2e3, 3e3)
+    observation = SimpleNamespace(all=SimpleNamespace(cost_ns=cost, direct_ns=direct))
+    counted = Switches("test_a", observation=cast("Observation", observation), _whole=Count(7, 0))
+    assert _line(counted) == f"test_a: 7 voluntary, 0 involuntary; {told}"
 
 
 def test_what_parallel_processes_report_is_gathered(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,7 @@ class Observed:
     involuntary: int
     involuntary_share: float
     per_second: float
-    cpu_ns: int | None
+    cpu_ns: float | None
     direct_ns: Range | None
     indirect_ns: Range | None
     cost_ns: Range | None
@@ -84,14 +84,16 @@ class Observation(Report):
         return tuple(self.json["causes"])
 
     def _summary(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
-        names = ("name", "switches", "involuntary", "per_second", "cost_ns")
+        names = ("name", "switches", "involuntary", "per_second", "direct_ns", "cost_ns")
         title = f"Observed for {self.seconds:.1f} s ({self.source}), by {self.path.name}"
         return title, names, [_row(one) for one in self.names]
 
     def _figure(self) -> str:
-        costs = [(one.name, one.cost_ns) for one in self.names]
-        return svg("ns", [Bar(name, cost.low, cost.high, cost.likely) for name, cost in costs if cost])
+        is_whole = self.all.cost_ns is not None
+        costs = [(one.name, one.cost_ns if is_whole else one.direct_ns) for one in self.names]
+        return svg("ns" if is_whole else "ns direct", [Bar(name, cost.low, cost.high, cost.likely) for name, cost in costs if cost])
 
 
 def _row(one: Observed) -> list[str]:
-    return [one.name, str(one.switches), str(one.involuntary), number(one.per_second), str(one.cost_ns or "")]
+    costs = [str(cost or "") for cost in (one.direct_ns, one.cost_ns)]
+    return [one.name, str(one.switches), str(one.involuntary), number(one.per_second), *costs]

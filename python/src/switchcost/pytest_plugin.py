@@ -69,6 +69,11 @@ class Switches:
         return self.count.involuntary
 
     @property
+    def direct_ns(self) -> Range | None:
+        """What they cost together without what cold caches add; None as `cost_ns` is."""
+        return self.observation.all.direct_ns if self.observation else None
+
+    @property
     def cost_ns(self) -> Range | None:
         """What they cost together; None before the test has ended, and where it is not known."""
         return self.observation.all.cost_ns if self.observation else None
@@ -166,11 +171,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 def _line(counted: Switches) -> str:
     head = f"{counted.test}: {counted.voluntary} voluntary, {counted.involuntary} involuntary"
-    cost = counted.cost_ns
+    # What cold caches add is known of some programs only.
+    what, cost = ("cost", counted.cost_ns) if counted.cost_ns else ("direct cost", counted.direct_ns)
     if cost is None:
-        return f"{head}; what they cost is not known: {counted.why_no_cost or 'nothing prices them'}"
+        return f"{head}; what they cost is not known: {counted.why_no_cost or 'this machine was not measured'}"
     likely = "" if cost.likely is None else f"{_time(cost.likely)}, "
-    return f"{head}; cost {likely}from {_time(cost.low)} to {_time(cost.high)}"
+    return f"{head}; {what} {likely}from {_time(cost.low)} to {_time(cost.high)}"
 
 
 def _time(ns: float) -> str:
