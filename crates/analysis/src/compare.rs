@@ -446,12 +446,15 @@ impl Comparison {
         })
     }
 
-    /// Whether there is a limit on growth, and none of the compared numbers could have shown a growth by it.
+    /// Whether there is a limit on growth, and none of the compared numbers could have shown a growth by it, nor excludes one.
     pub fn is_blind_to_limit(&self) -> bool {
-        let limit = self.fail_above.filter(|limit| *limit > 0.0);
-        limit
-            .and_then(|limit| self.shown_growths(limit))
-            .is_some_and(|shown| shown.beyond_limit == shown.numbers)
+        let Some(limit) = self.fail_above.filter(|limit| *limit > 0.0) else {
+            return false;
+        };
+        let is_excluded = |pair: &Pair| matches!(&pair.outcome, Outcome::Compared { ratio, .. } if ratio.high <= 1.0 + limit);
+        let shown = self.shown_growths(limit);
+        shown.is_some_and(|shown| shown.beyond_limit == shown.numbers)
+            && !self.pairs.iter().any(is_excluded)
     }
 
     /// Pairs with the verdict slower and a ratio above 1 plus `share`.

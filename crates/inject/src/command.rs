@@ -259,7 +259,8 @@ fn check(program: &OsStr, path: Option<&OsStr>) -> Result<(), Fault> {
         program: shown(),
         source,
     };
-    let found = find(program, path).ok_or_else(|| not_run(io::ErrorKind::NotFound.into()))?;
+    let found = find(program, path)
+        .ok_or_else(|| not_run(io::Error::new(io::ErrorKind::NotFound, "it was not found")))?;
     let facts = fs::metadata(&found).map_err(not_run)?;
     if !facts.is_file() || facts.permissions().mode() & 0o111 == 0 {
         return Err(not_run(io::ErrorKind::PermissionDenied.into()));
@@ -354,7 +355,7 @@ mod tests {
         );
         assert_eq!(
             refused(&["no-such\u{1b}-program"]),
-            "no-such\\u{1b}-program cannot be run: entity not found; give its path, or check PATH"
+            "no-such\\u{1b}-program cannot be run: it was not found; give its path, or check PATH"
         );
         assert!(refused(&["/etc/passwd"]).contains("/etc/passwd cannot be run: permission denied"));
         let gains = folder.path().join("gains");

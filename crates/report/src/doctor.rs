@@ -116,8 +116,9 @@ fn verdict(fitness: &Fitness) -> String {
             count(Severity::Caveat)
         ),
         Severity::Unfit => format!(
-            "not fit to measure: {} of {of} checks",
-            count(Severity::Unfit)
+            "not fit to measure: {} of {of} checks failed, {} with caveats",
+            count(Severity::Unfit),
+            count(Severity::Caveat)
         ),
     }
 }

@@ -72,8 +72,8 @@ pub enum ServiceFault {
     NotCounted(#[from] switchcost_host::perf::Unavailable),
     /// A command that prints something else.
     #[error(
-        "{} is not a number, as the command '{}' of --work must print; let it print how much work was done so far, or use \
-         syscall:NAME or uprobe:LIBRARY:FUNCTION", printable(.found), printable(.command)
+        "the command '{}' of --work gave {} instead of a number; let it print how much work was done so far, or use \
+         syscall:NAME or uprobe:LIBRARY:FUNCTION", printable(.command), printable(.found)
     )]
     Command {
         /// The command.

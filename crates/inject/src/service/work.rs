@@ -113,7 +113,7 @@ mod tests {
         let why = counter.read(&|| false).expect_err("no number").to_string();
         assert!(
             why.starts_with(
-                "'\\u{1b}' is not a number, as the command 'echo \\u{1b}' of --work must print"
+                "the command 'echo \\u{1b}' of --work gave '\\u{1b}' instead of a number"
             ),
             "{why}"
         );

@@ -124,7 +124,9 @@ mod tests {
     fn what_is_no_profile_is_refused() {
         let read = |path: &Path| read_profile(path).map(|_| ());
         let foreign = |why| {
-            format!("PATH is not a file of switchcost trace --profile ({why}); name one that is")
+            format!(
+                "PATH is not a file of switchcost trace --profile ({why}); name a file written by it"
+            )
         };
         let damaged = |why| format!("PATH is damaged at line 1 ({why}); name another file");
         let short = Profile {

@@ -9,7 +9,7 @@ use super::pairs::{changed, costs, count, nothing};
 use super::words::{design, judged, label, percent, quantity};
 use super::{calls, observed};
 use crate::measure::conditions;
-use crate::quantity::number;
+use crate::quantity::{confidence, number};
 
 /// More designs or cases than this are not named in the answer.
 const DESIGNS_NAMED: usize = 4;
@@ -174,6 +174,15 @@ fn design_sentence(cpi: &Pair, cost: Option<&Pair>) -> Option<String> {
         .map(|words| format!("a switch costs {words}"));
     let both: Vec<String> = instruction.into_iter().chain(switch).collect();
     (!both.is_empty()).then(|| format!("{}: {}. ", design(place), both.join("; ")))
+}
+
+/// With which confidence the intervals hold.
+pub(super) fn intervals_hold(comparison: &Comparison) -> String {
+    let percent = confidence(comparison.confidence);
+    match comparison.compared {
+        1 => format!("The interval holds with {percent} confidence."),
+        all => format!("All {all} intervals together hold with {percent} confidence."),
+    }
 }
 
 /// Why the intervals are as wide as they are.

@@ -116,7 +116,7 @@ fn ending(turns: &InTurns) -> String {
         None => "no change of what could not be compared would be shown".to_owned(),
     };
     match turns.ended {
-        Ended::Power => format!("Enough runs for what was asked for ({asked}): {shown}."),
+        Ended::Power => format!("Stopped, because {shown} (wanted: {asked})."),
         Ended::Budget => {
             format!(
                 "Stopped by the budget of {} before a change of {asked} could be detected: {shown}.",

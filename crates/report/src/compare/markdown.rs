@@ -6,7 +6,6 @@ use super::answer;
 use super::pairs::{numbers, unit_of};
 use super::words::label;
 use crate::plain::plain;
-use crate::quantity::confidence;
 
 /// The largest number of rows. Further rows are left out, and counted.
 const MOST_ROWS: usize = 40;
@@ -72,11 +71,7 @@ fn environment(comparison: &Comparison) -> Option<String> {
 }
 
 fn method(comparison: &Comparison) -> Option<String> {
-    let percent = confidence(comparison.confidence);
-    let all = format!(
-        "All intervals ({}) together hold with {percent} confidence.",
-        comparison.compared
-    );
+    let all = answer::intervals_hold(comparison);
     let basis = answer::basis(comparison)
         .map(|basis| format!(" {basis}"))
         .unwrap_or_default();

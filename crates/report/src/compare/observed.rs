@@ -36,7 +36,7 @@ fn cost(comparison: &Comparison) -> Option<String> {
     };
     let (pair, what) = likely.or_else(direct)?;
     Some(format!(
-        "Switching costs new {} {what}, base {}: {}.",
+        "Switching takes {} {what} in new, {} in base: {}.",
         new(pair)?,
         base(pair)?,
         ratio(pair)?
@@ -46,7 +46,7 @@ fn cost(comparison: &Comparison) -> Option<String> {
 fn often(comparison: &Comparison) -> Option<String> {
     let pair = pair_of_all(comparison, Quantity::Switches)?;
     Some(format!(
-        "New switches {}, base {}: {}.",
+        "New has {} switches a second, base {}: {}.",
         new(pair)?,
         base(pair)?,
         ratio(pair)?
@@ -65,7 +65,7 @@ fn side(cost: &switchcost_analysis::compare::Cost, pair: &Pair) -> Option<String
     let unit = pair.quantity.unit();
     let text = value(cost, unit);
     Some(match text.strip_suffix("/s") {
-        Some(number) if unit == Unit::PerSecond => format!("{number} times a second"),
+        Some(number) if unit == Unit::PerSecond => number.to_owned(),
         _ => text,
     })
 }

@@ -11,7 +11,6 @@ use super::{answer, calls, environment, functions, observed, sides, title};
 use crate::entry::Tone;
 use crate::grid::Grid;
 use crate::page::Page;
-use crate::quantity::confidence;
 
 /// Lines of the screen, less that of where the rest is.
 const MOST_LINES: usize = 43;
@@ -49,11 +48,7 @@ pub(super) fn add_with(page: &mut Page, comparison: &Comparison, calls: Which, f
         .collect();
     if comparison.compared > 0 {
         notes.extend(answer::basis(comparison));
-        let percent = confidence(comparison.confidence);
-        notes.push(format!(
-            "All intervals ({}) together hold with {percent} confidence.",
-            comparison.compared
-        ));
+        notes.push(answer::intervals_hold(comparison));
     }
     notes.extend(observed::pricing(comparison).map(str::to_owned));
     notes.extend(

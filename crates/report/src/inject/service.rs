@@ -96,13 +96,17 @@ fn delay_sentence(found: &ServiceFindings, held_up: &Estimate) -> String {
                 high: -saved.low,
                 ..saved.clone()
             };
-            format!("saves it {} ({})", centre(&less), interval(&less))
+            format!(
+                "lowers its CPU time by {} ({})",
+                centre(&less),
+                interval(&less)
+            )
         }
         nothing => format!("costs it what is {}", centre(nothing)),
     };
     format!(
-        "A pause{long} that touches no memory {effect} each time: the switch and its timer, less what it saves by finding more work \
-         at once. It is no part of the above."
+        "A pause{long} that touches no memory {effect} each time, not included above: the switch and its timer, less what larger \
+         batches of work save."
     )
 }
 

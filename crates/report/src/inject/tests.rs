@@ -256,7 +256,7 @@ fn of_a_service_it_is_reported_what_cold_caches_cost_and_what_its_own_preemption
     );
     for part in [
         "). By itself it is preempted 900 times a second: at that price 0.7",
-        "A pause of 10.0 us that touches no memory saves it 20.",
+        "A pause of 10.0 us that touches no memory lowers its CPU time by 20.",
         "other touches     cold caches (interval)  other runs for  it ran in between  preemptions  groups",
         "Thread 8 of process 7 (server), the busiest, on CPU ",
         "did 50,000 pieces of work a second, counted by syscall:: 10.0 us of CPU time each. \

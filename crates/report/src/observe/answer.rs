@@ -399,7 +399,7 @@ fn advised(advice: &Advice) -> String {
 fn missing_advice_sentence(why: &NoAdvice) -> String {
     match why {
         NoAdvice::NoFreeCpu { observed, other } => format!(
-            "No advice: {} takes the CPU from {}, and no CPU is free for either.",
+            "No advice: {} and {} compete for the same CPUs, and none is idle.",
             name(other),
             name(observed)
         ),

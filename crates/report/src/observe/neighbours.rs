@@ -18,7 +18,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings, most: usize) {
         return;
     }
     let rows = &all[..all.len().min(most)];
-    let what = "time in which it could run and had no CPU";
+    let what = "time runnable but not running";
     page.heading(
         "Run-queue latency by competitor",
         &title(what, rows.len(), all.len()),

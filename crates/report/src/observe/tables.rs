@@ -317,7 +317,7 @@ fn add_latencies(page: &mut Page, findings: &Findings) {
     if rows.iter().all(|(_, latency)| latency.is_none()) {
         return;
     }
-    page.heading("For how long", "each time; upper bounds of histogram bins");
+    page.heading("For how long", "upper edges of histogram bins");
     let mut grid = Grid::single_line_rows(1)
         .left([""])
         .right(["times", "p50", "p99", "max"]);

@@ -28,7 +28,9 @@ impl FromStr for Stretch {
         };
         let (from, to) = (number(from, Some(0))?.unwrap_or(0), number(to, None)?);
         if to.is_some_and(|to| to <= from) {
-            Err(error())
+            Err(format!(
+                "the range {text} ends before it begins; write the smaller number first"
+            ))
         } else {
             Ok(Stretch { from, to })
         }
@@ -202,12 +204,14 @@ mod tests {
             })
         );
         assert_eq!(stretch("5..").map(|all| all.within(100)), Ok(Some(5..100)));
-        for wrong in [
-            "", "5", "5-70", "70..5", "5..5", "a..b", "-1..5", "1e3..2e3",
-        ] {
+        for wrong in ["", "5", "5-70", "a..b", "-1..5", "1e3..2e3"] {
             let said = stretch(wrong).expect_err("is no stretch");
             let needed = "is not a range of instructions; write 0..50000000, or 50000000.. for all from there on";
             assert_eq!(said, format!("'{wrong}' {needed}"));
+        }
+        for wrong in ["70..5", "5..5"] {
+            let said = stretch(wrong).expect_err("is no stretch");
+            assert!(said.contains("ends before it begins"), "{said}");
         }
         let part = Stretch {
             from: 90,

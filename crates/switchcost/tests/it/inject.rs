@@ -49,7 +49,7 @@ fn a_footprint_that_does_not_fit_into_memory_is_refused_before_anything_runs() {
         text(&mark),
     ]);
     assert!(
-        ran.code == 1 && ran.stderr.ends_with("hint: use a smaller --footprint\n"),
+        ran.code == 2 && ran.stderr.ends_with("hint: use a smaller --footprint\n"),
         "{} {}",
         ran.code,
         ran.stderr
@@ -468,7 +468,7 @@ fn a_service_that_cannot_be_measured_is_refused_and_said_why() {
     refused(
         &number,
         "echo many",
-        "'many' is not a number, as the command 'echo many' of --work must print",
+        "the command 'echo many' of --work gave 'many' instead of a number",
     );
     refused(
         &number,
