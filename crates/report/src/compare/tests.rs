@@ -281,10 +281,7 @@ fn runs_in_turns_say_how_they_were_set_up_why_they_ended_and_what_they_left() {
         Format::Table,
         Style::default(),
     );
-    assert!(
-        open.contains("Enough runs for what was asked for (2.00 %)"),
-        "{open}"
-    );
+    assert!(open.contains("(wanted: 2.00 %)"), "{open}");
 }
 
 /// Three commits, of which the last is slower than the one before.
