@@ -74,7 +74,7 @@ wheels_measure() {
 
 wheels_are_small() {
     ls -l "$packages"/switchcost*.whl
-    [ -z "$(find "$packages" -name 'switchcost*.whl' -size +12000000c)" ]
+    [ -z "$(find "$packages" -name 'switchcost*.whl' -size +9000000c)" ]
 }
 
 archive_without_libc() {
@@ -142,7 +142,7 @@ export -f crates_can_be_published package_on_a_cluster wheels_measure wheels_are
 export packages scratch machine arch JOBS WITH_CAPTURE
 try 'wheels: the main jobs from a fresh environment' bash -c wheels_measure
 if [ $# -eq 2 ]; then end; fi
-try 'wheels: none is larger than 12 MB' bash -c wheels_are_small
+try 'wheels: none is larger than 9 MB' bash -c wheels_are_small
 LIMIT=1800 try 'crates: each could be published' bash -c crates_can_be_published
 LIMIT=300 try 'wheels: sweeps and a fleet on clusters of Ray, an object store, notebooks' bash -c package_on_a_cluster
 if ls "$packages"/switchcost-*-"$machine"-linux.tar.gz > /dev/null 2>&1; then
