@@ -21,6 +21,7 @@ from namespaces import environment, in_a_namespace
 
 import switchcost
 from switchcost import _running
+from switchcost._verbs import _SIMULATE
 from switchcost.errors import (
     ClusterError,
     CommandError,
@@ -30,9 +31,10 @@ from switchcost.errors import (
     StoreError,
     SwitchcostError,
 )
-from switchcost.sweeps import Plan, sweep, work
+from switchcost.sweeps import Plan, SimulateOptions, sweep, work
 from switchcost.sweeps.command import main
 from switchcost.sweeps.engine import Progress, run
+from switchcost.sweeps.plan import SIMULATED
 from switchcost.sweeps.store import Store
 from switchcost.sweeps.task import blocks, cut
 
@@ -216,6 +218,13 @@ def test_an_array_of_jobs_takes_its_lines_from_a_saved_list(
     assert len(list(tmp_path.glob("store/costs/**/*.parquet"))) == len(lines)
 
 
+def test_words_of_a_plan_are_options_of_the_program(traces: list[Path], tmp_path: Path) -> None:
+    assert SIMULATED.items() <= _SIMULATE.items()
+    assert SimulateOptions.__annotations__.keys() == SIMULATED.keys()
+    result = sweep(traces[0], "mogul-1a", store=tmp_path, interval="100x20", in_full=2)
+    assert not result.failed
+
+
 def test_a_killed_sweep_goes_on_where_it_was(traces: list[Path], tmp_path: Path) -> None:
     plan = write_plan(tmp_path, traces, designs_a_task=1)
     first = subprocess.Popen([*COMMAND, str(plan)], env=environment())
@@ -245,10 +254,11 @@ def test_how_long_it_takes_is_known_when_a_task_is_done(
     ("line", "sentence"),
     [
         ("desing = 1", "unknown 'desing' in .*plan.toml; use one of traces, design, .*; did you mean design"),
-        ("interval = '10'", "'10' for interval in .* is not a whole number from 1 on"),
+        ("interval = '10 x 5'", "'10 x 5' for interval in .* is not instructions, or instructions by intervals such as 10000x100"),
+        ("in-full = '10'", "'10' for in-full in .* is not a whole number from 1 on"),
         ("user-only = 1", "1 for user-only in .* is not true or false"),
         ("memory = '2 GB'", "'2 GB' for memory"),
-        ("intervals = ", "plan.toml is no TOML"),
+        ("interval = ", "plan.toml is no TOML"),
     ],
 )
 def test_a_plan_with_a_mistake_is_refused(traces: list[Path], tmp_path: Path, line: str, sentence: str) -> None:

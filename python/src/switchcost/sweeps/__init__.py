@@ -18,8 +18,7 @@ __all__ = ["Plan", "Sweep", "sweep"]
 class SimulateOptions(TypedDict, total=False):
     """Further options of `simulate` that say what is simulated, as `switchcost.simulate` takes them."""
 
-    interval: int
-    intervals: int
+    interval: int | str
     in_full: int
     kernel_touches: bool
     user_only: bool

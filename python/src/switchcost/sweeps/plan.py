@@ -17,7 +17,6 @@ from .store import open_file_system
 #: Options of `simulate` that say what is simulated.
 SIMULATED: dict[str, Form] = {
     "interval": "value",
-    "intervals": "value",
     "in_full": "value",
     "kernel_touches": "flag",
     "user_only": "flag",
@@ -99,8 +98,15 @@ def _options(table: Mapping[str, Any], origin: str) -> dict[str, object]:
     for name, form in SIMULATED.items():
         word = name.replace("_", "-")
         if word in table:
-            options[name] = _flag(table[word], word, origin) if form == "flag" else _positive(table[word], word, origin)
+            check = _interval if word == "interval" else _flag if form == "flag" else _positive
+            options[name] = check(table[word], word, origin)
     return options
+
+
+def _interval(value: object, word: str, origin: str) -> str:
+    if not re.fullmatch(r"[1-9][0-9]*(x[1-9][0-9]*)?", str(value)):
+        raise PlanError(f"{value!r} for {word} in {origin} is not instructions, or instructions by intervals such as 10000x100")
+    return str(value)
 
 
 def _flag(value: object, word: str, origin: str) -> bool:
