@@ -185,8 +185,8 @@ pub enum Outcome {
     },
 }
 
-/// A cost of both sides. A pair of measurements has the conditions of a case; a pair of simulations has designs, `kind` and `name`
-/// instead, a pair of observations `kind` and `name`.
+/// A cost that the base and the new side are compared in. A pair of measurements has the conditions of a case; a pair of simulations has
+/// designs, `kind` and `name` instead, a pair of observations `kind` and `name`.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Pair {
     /// The case, design or tasks that the number belongs to.
@@ -244,7 +244,7 @@ impl Pair {
         }
     }
 
-    /// The smallest change that the interval allows, as the logarithm of a ratio: 0 if the interval covers 1.
+    /// Returns the smallest change that the interval allows, as the logarithm of a ratio: 0 if the interval covers 1.
     pub fn least_change(&self) -> f64 {
         match &self.outcome {
             Outcome::Compared {
@@ -281,7 +281,7 @@ impl Pair {
         matches!(&self.subject, Subject::Simulated(place) if place.part.is_of_a_function())
     }
 
-    /// Whether the pair should have a verdict and has none. A number that is now 0 needs none: it has not grown.
+    /// Whether the pair needs a verdict and has none. A number that has fallen to 0 needs none, because it has not grown.
     pub fn is_open(&self) -> bool {
         let is_gone = matches!(self.subject, Subject::Observed(_))
             && self.new.is_some_and(|new| new.value == 0.0);
@@ -291,8 +291,7 @@ impl Pair {
             && !matches!(self.outcome, Outcome::Compared { .. })
     }
 
-    /// Whether the pair is a main number of the comparison: of a simulation one of a design as a whole, of an observation one of all
-    /// tasks together.
+    /// Whether the pair is a main number of the comparison: one of a whole design (simulation), or one of all tasks together (observation).
     pub fn is_main(&self) -> bool {
         match &self.subject {
             Subject::Case(_) | Subject::Injected { .. } => true,
@@ -345,7 +344,7 @@ pub struct Comparison {
     pub new_records: Vec<String>,
     /// Confidence of all verdicts together.
     pub confidence: f64,
-    /// Number of pairs with a verdict, for which each interval was widened.
+    /// Number of pairs with a verdict: each interval is widened for this number.
     pub compared: usize,
     /// Share of `run_spread`, if assumed.
     pub assumed_run_spread: Option<f64>,
@@ -370,8 +369,8 @@ pub struct Comparison {
     pub could_have_shown: Option<f64>,
     /// Measured cases whose hand-offs take another number of switches.
     pub switches: Vec<ChangedSwitches>,
-    /// System calls of measured hand-offs without a working set, and the hand-offs with these calls. Both arms make the calls, so no
-    /// cost includes them. Their verdicts hold together by themselves, with a tenth of the error that is allowed for the costs.
+    /// System calls of measured hand-offs without a working set, and the hand-offs with these calls. Both arms make the calls, so no cost
+    /// includes them. Their verdicts hold together with a tenth of the error that is allowed for the costs.
     pub calls: Vec<Pair>,
     /// One pair for each case of either side, in the order of the base and then of the new records; for simulations, one for each
     /// number of a pair of designs.
@@ -446,7 +445,7 @@ impl Comparison {
         })
     }
 
-    /// Whether there is a limit on growth, and none of the compared numbers could have shown a growth by it, nor excludes one.
+    /// Whether there is a limit on growth, and every compared number neither could have shown nor excludes a growth by this limit.
     pub fn is_blind_to_limit(&self) -> bool {
         let Some(limit) = self.fail_above.filter(|limit| *limit > 0.0) else {
             return false;
@@ -478,7 +477,7 @@ pub fn compare(
     compare_at(hertz, base, new, earlier, request)
 }
 
-/// Compares at this clock of the core.
+/// Compares the records at this clock of the core, in cycles per second; `None` if costs are compared as measured.
 fn compare_at(
     hertz: Option<f64>,
     base: &[Analysed<'_>],
@@ -511,8 +510,8 @@ fn compare_at(
 /// A number of a case.
 type Number<'a, 'b> = (&'b pairs::Matched<'a>, Quantity);
 
-/// Spread between runs, for cases on one CPU and for hand-offs across CPUs, which say nothing of each other. `None` if there are none
-/// of a kind.
+/// Spread between runs, for cases on one CPU and for hand-offs across CPUs: one says nothing about the other. `None` if there are no cases
+/// of that kind.
 #[derive(Clone, Copy, Debug)]
 struct RunSpreads {
     on_one_cpu: Option<RunSpread>,
@@ -523,7 +522,7 @@ impl RunSpreads {
     fn new(numbers: &[Number<'_, '_>], request: Request<'_>) -> RunSpreads {
         let (across, others): (Vec<_>, Vec<_>) = numbers.iter().copied().partition(is_across_cpus);
         let spread = |numbers: &[Number<'_, '_>], assumed| run_spread(numbers, assumed, request);
-        // Of nothing at all, what is usual.
+        // Without any numbers, the assumed spread is that of cases on one CPU.
         let is_any = !others.is_empty() || across.is_empty();
         RunSpreads {
             on_one_cpu: is_any.then(|| spread(&others, ASSUMED_RUN_SPREAD)),
@@ -590,7 +589,7 @@ fn judge_numbers(
     )
 }
 
-/// The geometric mean of the core's clocks; `None` if one is not known.
+/// Returns the geometric mean of the core's clocks; `None` if one of them is unknown.
 fn common_hertz<'a>(findings: impl Iterator<Item = &'a Findings>) -> Option<f64> {
     let logs: Option<Vec<f64>> = findings
         .map(|found| Some(found.core?.hertz?.ln()))

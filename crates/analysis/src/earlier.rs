@@ -18,7 +18,7 @@ use crate::measurement::run_spread::student;
 use crate::statistics::Estimate;
 use crate::statistics::estimate::mean_and_sd;
 
-/// Records that lie closer together are of one occasion.
+/// Records that are closer in time than this count as one occasion.
 const APART: Duration = Duration::HOUR;
 
 /// Most earlier records that count: older ones say less about the present machine, and Student's quantile is near its limit.
@@ -181,7 +181,7 @@ impl<'a> EarlierRecords<'a> {
         }
     }
 
-    /// Returns what the run's record is to keep of the collection.
+    /// Returns the part of the collection that the run's record stores.
     pub fn finish(self) -> EarlierRuns {
         let cases = self
             .cases

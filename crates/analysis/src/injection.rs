@@ -1,8 +1,8 @@
-//! What a preemption costs a program, from runs of twins or phases of a service: by what the other task touches, and what of it cold caches
-//! cost.
+//! Cost of a preemption to a program, and the part due to cold caches, by the footprint of the other task: from runs of twins or phases of
+//! a service.
 //!
-//! One run is one value: what the preempted twin used more than the other, in core cycles, over its preemptions. Core cycles are CPU
-//! time over the time that a chain of multiplications took meanwhile. What is reported in nanoseconds is at the mean clock of all runs.
+//! One run is one value: what the preempted twin used more than the other, in core cycles, over its preemptions. Core cycles are CPU time
+//! over the time that a chain of multiplications took meanwhile. What is reported in nanoseconds is at the mean clock of all runs.
 
 mod doubt;
 mod power;
@@ -349,7 +349,8 @@ fn judged(values: &[f64]) -> Result<Estimate, String> {
     estimate(values, CONFIDENCE).map_err(|few| few.to_string())
 }
 
-/// Difference to no touched memory, in each pass: slow changes, and the choice of the preempted copy, are the same in both.
+/// Returns the difference from preemptions without touched memory, in each pass: slow changes, and the choice of the preempted copy, are
+/// the same in both.
 fn reloads(runs: &[Run], way: Way, chain_ns: Option<f64>) -> Vec<f64> {
     paired(
         &costs(runs, way, chain_ns),
@@ -365,14 +366,14 @@ fn reloads(runs: &[Run], way: Way, chain_ns: Option<f64>) -> Vec<f64> {
     )
 }
 
-/// Cost of a preemption in each pass.
+/// Returns the cost of a preemption in each pass.
 fn costs(runs: &[Run], way: Way, chain_ns: Option<f64>) -> BTreeMap<u32, f64> {
     let own = runs.iter().filter(|run| run.way() == way);
     own.filter_map(|run| Some((run.block, cost_ns(run, chain_ns?)?)))
         .collect()
 }
 
-/// The difference in each pass that has both.
+/// Returns the difference in each pass that has both values.
 fn paired(of: &BTreeMap<u32, f64>, base: &BTreeMap<u32, f64>) -> Vec<f64> {
     of.iter()
         .filter_map(|(block, cost)| Some(cost - base.get(block)?))

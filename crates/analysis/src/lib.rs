@@ -1,4 +1,4 @@
-//! Internal to switchcost: records to findings: estimates with intervals, knees, bounds, verdicts.
+//! Internal to switchcost: turns records into findings: estimates with intervals, knees, bounds, verdicts.
 //!
 //! What comes in: a [`switchcost_record::MeasureRecord`]. What goes out: [`Findings`]. Pure: no clocks, no files, no printing, and
 //! no question to the machine, so that any claim can be re-analysed on a laptop years later. Floats begin here.

@@ -1,4 +1,4 @@
-//! A record of a measurement to its findings.
+//! Analysis of a measurement's record.
 
 pub(crate) mod at_once;
 pub(crate) mod bands;

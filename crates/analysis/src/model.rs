@@ -1,5 +1,5 @@
-//! What a switch costs a program by the model: lines that were lost and are used again before the next switch, each at the price that
-//! the machine asks for its kind of access (docs/method/model.md).
+//! Cost of a switch to a program, by the model: lines that were lost and are used again before the next switch, each at the machine's price
+//! for its kind of access (docs/method/model.md).
 
 mod arrays;
 mod lines;
@@ -66,7 +66,7 @@ pub(crate) struct LinePrices([Table; 3]);
 
 impl LinePrices {
     pub(crate) fn new(prices: &Prices) -> LinePrices {
-        // What is not distinguishable from 0 is 0; of arrays that drive themselves out there is no more to see.
+        // A price that is not distinguishable from 0 is 0. Arrays that evict themselves show no more.
         LinePrices([
             Table::new(prices, |price| price.low_ns.max(0.0)),
             Table::new(
@@ -99,8 +99,7 @@ fn typical(age: Bytes) -> f64 {
     age.0 as f64 * 0.75
 }
 
-/// Kinds of which the likely price is the mean. Half of the loads that come alone are taken to be waited for; which ones depends on
-/// unknown values.
+/// Kinds whose mean is the likely price. Half of the loads that come alone are assumed to be waited for; which ones is unknown.
 fn likely(kind: Kind) -> Vec<Kind> {
     if kind == Kind::Dependent {
         vec![Kind::Gathered, Kind::Dependent]

@@ -1,4 +1,4 @@
-//! Cases that are compared although they differ: in nothing but what was named.
+//! Joins cases that are compared although they differ in the named conditions.
 
 use strum::{Display, EnumIter, EnumString, IntoEnumIterator};
 use switchcost_record::Case;
@@ -54,7 +54,7 @@ impl Condition {
             }
             Condition::Between => case.between = other.between,
             Condition::Tasks => case.tasks = other.tasks,
-            // Nothing is walked in no way.
+            // Without a working set, stride, access and pattern have no meaning.
             Condition::Size if set.is_empty() || others.is_empty() => *set = *others,
             Condition::Size => set.size_bytes = others.size_bytes,
             Condition::Stride => set.stride_bytes = others.stride_bytes,
@@ -82,8 +82,8 @@ fn is_same_across(a: &Case, b: &Case, across: &[Condition]) -> bool {
     is_same(&equated, b)
 }
 
-/// Joins cases of the base alone with cases of the new records alone that differ only in these conditions. If a case has several
-/// partners, it is not joined, and says so.
+/// Joins cases of the base alone with cases of the new records alone that differ only in these conditions. A case with several partners is
+/// not joined, and its outcome gives the reason.
 pub(super) fn join<'a>(mut all: Vec<Matched<'a>>, across: &[Condition]) -> Vec<Matched<'a>> {
     if across.is_empty() {
         return all;

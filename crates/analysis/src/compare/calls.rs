@@ -1,13 +1,13 @@
-//! What the system calls of a hand-off take. Both arms make them, so that what changes them (a filter, an audit, a mitigation of each entry)
-//! cancels in the cost of a switch: it is distinguished, with the hand-off that has them.
+//! Time of the system calls of a hand-off. Both arms make these calls, so a change of the calls (a filter, an audit, a mitigation of each
+//! entry) cancels in the cost of a switch. The calls, and the hand-off with them, are therefore compared separately.
 
 use switchcost_record::{Case, Family};
 
 use super::pairs::Matched;
 use super::{Quantity, Request};
 
-/// Share of the allowed error for the verdicts on calls, in addition to that of the costs: they should not widen the costs' intervals,
-/// and seldom be wrong.
+/// Share of the allowed error for the verdicts on calls, in addition to that of the costs: these verdicts should not widen the costs'
+/// intervals, and should seldom be wrong.
 const SHARE_OF_ERROR: f64 = 0.1;
 
 /// Quantities of a case's calls that are compared.

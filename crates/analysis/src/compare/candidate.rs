@@ -1,4 +1,4 @@
-//! What may get a verdict, and how many of them there are.
+//! Selects the pairs that get a verdict, and counts them.
 
 use super::ratio::LogRatio;
 use super::{Outcome, Pair, Request};
@@ -8,7 +8,7 @@ const WIDEST: f64 = 100.0;
 const NOT_KNOWN: &str = "the records differ so much that the ratio may be anything within a factor of 100 and more; give more \
                          records of each side";
 
-/// A pair before it is known how many pairs are compared.
+/// A pair that has no verdict yet, because the number of compared pairs is still unknown.
 #[derive(Debug)]
 pub(super) struct Candidate {
     /// The pair, with the reason if it cannot be compared.

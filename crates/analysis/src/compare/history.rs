@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(found.grown, Some(1));
     }
 
-    /// The nominal 10 % of 60 and two standard deviations of chance: 10.
+    /// 10 % of 60 comparisons are 6; two standard deviations of chance make the limit 10.
     #[test]
     fn states_that_are_the_same_seldom_differ() {
         let is_alarm = |trial: &u64| {

@@ -8,9 +8,9 @@ use super::{Comparison, Difference};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
-    /// The side that is compared with.
+    /// The side compared with.
     Base,
-    /// The side that is compared.
+    /// The side under test.
     New,
 }
 

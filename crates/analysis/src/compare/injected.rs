@@ -1,4 +1,4 @@
-//! What preemptions cost a program, judged against each other: did a change make them cheaper?
+//! Compares injections: did a change make preemptions of a program cheaper?
 
 use switchcost_record::injection::{Injection, Plan};
 use switchcost_units::{Bytes, Nanos};
@@ -58,13 +58,13 @@ fn spread(request: Request<'_>, fewest: usize) -> Option<RunSpread> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key {
-    /// `None` for the first or only one.
+    /// Period of preemption; `None` for the first or only one.
     period: Option<Nanos>,
     footprint: Bytes,
     quantity: Quantity,
 }
 
-/// Period by period where all records have several, and in rising order of what the other task touches.
+/// Returns the keys to compare: period by period if all records have several, and by ascending footprint.
 fn keys(base: &[Findings], new: &[Findings]) -> Vec<Key> {
     let all: Vec<&Findings> = base.iter().chain(new).collect();
     let mut periods: Vec<Option<Nanos>> = all
@@ -170,7 +170,8 @@ fn side_of(
     Ok(log_cost(&costs, request))
 }
 
-/// Mean of costs above 0. Its variance is that of each cost's interval and, if the records do not show it, the spread between runs.
+/// Returns the mean of costs above 0. Its variance comes from each cost's interval and, if the records do not show it, from the assumed
+/// spread between runs.
 fn log_cost(costs: &[Estimate], request: Request<'_>) -> LogCost {
     let logs: Vec<f64> = costs.iter().map(|cost| cost.estimate.ln()).collect();
     let (mean, sd) = mean_and_sd(&logs);
@@ -248,7 +249,7 @@ mod tests {
     use switchcost_record::injection::{Run, Timing};
 
     fn costs(direct: f64, with_data: f64) -> Injection {
-        // 100 ns up and down, the same in each footprint.
+        // The cost varies by 100 ns in either direction, equally for every footprint.
         let wander = |block: u32| f64::from(block % 3) * 100.0 - 100.0;
         let both = |block| {
             [
@@ -292,7 +293,7 @@ mod tests {
                 (kib256, Quantity::PreemptionReload, Some(Change::Slower)),
             ]
         );
-        // The plan has one more, of which there is no run.
+        // The plan has one more footprint, without a run.
         assert_eq!(
             found[3..]
                 .iter()
@@ -331,7 +332,7 @@ mod tests {
                 .iter()
                 .all(|key| key.footprint.0 > 0 && key.quantity == Quantity::PreemptionReload)
         );
-        // Of different kinds there is what both have.
+        // Records of different kinds are compared in the numbers that both have.
         assert_eq!(keys(&[of_service(&base)], &[analyse(&new)]).len(), 5);
     }
 

@@ -1,7 +1,7 @@
-//! Observations of live tasks judged against each other: did a change lower what switching costs?
+//! Observations of live tasks judged against each other: did a change lower the cost of switching?
 //!
-//! A program never switches equally often twice, and by how much two runs of the same thing differ is the program's own. So a
-//! verdict takes several records of each side. The sides are priced alike, so that costs differ by counts and causes alone.
+//! A program never switches equally often twice, and the difference between two equal runs depends on the program. So a verdict needs
+//! several records of each side. The sides are priced alike, so that costs differ by counts and causes alone.
 
 mod intervals;
 mod numbers;
@@ -138,7 +138,7 @@ fn pricing(all: &[&Observation]) -> Pricing {
     }
 }
 
-/// Times are of one zone and sort as texts.
+/// Returns the newest calibration. All times have the same zone, so they sort as text.
 fn newest<'a>(all: &[&'a Observation]) -> Option<&'a Calibration> {
     all.iter()
         .filter_map(|record| record.calibration.as_ref())
@@ -156,7 +156,7 @@ fn differences(base: &[&Observation], new: &[&Observation]) -> Vec<Difference> {
 }
 
 fn facts(record: &Observation) -> Facts {
-    // Numbers of processes and how many there are say nothing of what they are.
+    // Process numbers and their count do not identify the programs.
     let observed = match &record.subject {
         Observed::Command(words) => words.join(" "),
         Observed::Processes(_) => "processes".to_owned(),

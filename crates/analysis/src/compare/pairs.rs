@@ -1,4 +1,4 @@
-//! Which case of one side is which of the other.
+//! Matches the cases of the two sides.
 
 use switchcost_record::{Case, CostName, Mechanism};
 
@@ -10,7 +10,7 @@ use crate::measurement::findings::{CaseFinding, Findings, FlagName, Shared, Verd
 use crate::measurement::run_spread::assumed_spread;
 use crate::statistics::Estimate;
 
-/// A case with what each record of both sides found.
+/// A case with its finding in each record of both sides.
 #[derive(Debug)]
 pub(super) struct Matched<'a> {
     case: &'a Case,
@@ -18,9 +18,9 @@ pub(super) struct Matched<'a> {
     new: Vec<Found<'a>>,
     /// Findings of earlier records of the machine, which show the spread between its runs.
     earlier: Vec<Found<'a>>,
-    /// The new records' case, if that is another.
+    /// The new records' case, if it differs from the base's.
     new_case: Option<&'a Case>,
-    /// Number of equal cases on the other side, if several.
+    /// Number of equal cases on the other side, if there are several.
     alike: usize,
 }
 
@@ -79,7 +79,7 @@ fn place<'a, 'b>(
     of_its_record: &[CaseFinding],
 ) -> &'b mut Matched<'a> {
     let alike = |other: &CaseFinding| is_same(&finding.case, &other.case);
-    // A record with the same case on several CPUs means them, and not any.
+    // A record that has the same case on several CPUs distinguishes these CPUs.
     let names_its_cpus = of_its_record.iter().filter(|other| alike(other)).count() > 1;
     let fits = |matched: &Matched<'_>| {
         is_same(matched.case, &finding.case)
@@ -115,7 +115,7 @@ pub(crate) fn is_same(a: &Case, b: &Case) -> bool {
 }
 
 impl<'a> Found<'a> {
-    /// A made-up switch is made of time, and not of work that follows the core's clock.
+    /// Returns the factor for this case. A synthetic switch consists of time, and does not follow the core's clock.
     fn factor(&self) -> f64 {
         if self.finding.case.mechanism == Mechanism::Synthetic {
             1.0
@@ -147,7 +147,7 @@ impl<'a> Found<'a> {
         Some((handoff - reload) * self.factor() + reload)
     }
 
-    /// Whether the number is suspect; other tasks beside it are no property of the compared thing.
+    /// Whether the number is suspect. Other tasks that ran beside it are no property of the compared subject.
     fn is_suspect(&self) -> bool {
         let is_beside_others = self
             .finding
@@ -183,7 +183,7 @@ impl<'a> Found<'a> {
 enum Side {
     /// Numbers above 0, one or several.
     Runs(Vec<Run>),
-    /// Why there is none.
+    /// Why there is no number.
     None(String),
 }
 
@@ -200,7 +200,7 @@ impl<'a> Matched<'a> {
         self.base.is_empty() && !self.new.is_empty()
     }
 
-    /// Takes the new side out.
+    /// Takes the findings of the new side out of the case.
     pub(super) fn take_new(&mut self) -> Matched<'a> {
         let new = std::mem::take(&mut self.new);
         Matched {

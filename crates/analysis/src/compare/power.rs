@@ -1,4 +1,4 @@
-//! What a comparison would show if it were there.
+//! Changes that a comparison would have shown if they existed.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 

@@ -1,8 +1,8 @@
-//! The ratio of two costs, from the logarithms of what is known of each.
+//! The ratio of two costs, from the logarithms of their values.
 //!
-//! Costs spread in proportion to their size, so their logarithms are what is averaged, and the interval is that of Welch
-//! ("The generalization of Student's problem when several different population variances are involved", Biometrika 34,
-//! 1947) with Satterthwaite's degrees of freedom.
+//! Costs spread in proportion to their size, so logarithms are averaged, and the interval is that of Welch ("The generalization of
+//! Student's problem when several different population variances are involved", Biometrika 34, 1947) with Satterthwaite's degrees of
+//! freedom.
 
 use super::{Change, Cost, Ratio};
 use crate::measurement::run_spread::student;
@@ -170,7 +170,7 @@ impl LogRatio {
     }
 }
 
-/// None of none, and none if a value is not above 0.
+/// Returns the logarithms of the values; `None` if there are none, or if one is not above 0.
 fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
     let are_positive = values.len() > 1 && values.iter().all(|value| *value > 0.0);
     are_positive.then(|| values.iter().map(|value| value.ln()).collect())

@@ -27,7 +27,7 @@ pub type Simulated<'a> = (&'a Simulation, &'a Findings);
 pub struct Curve {
     /// The base's design.
     pub base_design: String,
-    /// The new side's.
+    /// Name of the new side's design.
     pub new_design: String,
     /// Instructions since the switch, and the excess cycles up to there, by record.
     pub base: Vec<Vec<(u64, f64)>>,
@@ -48,7 +48,7 @@ pub fn compare_simulations(
         .iter()
         .flat_map(|pair| candidates(pair, request))
         .collect();
-    // Their verdicts hold together by themselves: many functions must not widen the intervals of the costs.
+    // The verdicts on functions hold together separately: many functions must not widen the intervals of the costs.
     let (functions, others) = candidates
         .into_iter()
         .partition(|candidate| candidate.pair.is_of_a_function());
@@ -66,7 +66,7 @@ pub fn compare_simulations(
     }
 }
 
-/// Every number of a pair of designs; one without a verdict if they cannot be paired at all.
+/// Returns every number of a pair of designs, or one number without a verdict if the designs cannot be paired at all.
 fn candidates(matched: &Matched<'_>, request: Request<'_>) -> Vec<Candidate> {
     match matched.relation() {
         Some(relation) => numbers::candidates(matched, relation, request),

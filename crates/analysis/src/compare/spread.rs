@@ -1,8 +1,8 @@
-//! How much runs of one machine differ beyond what their own intervals say, and the costs that this makes comparable.
+//! Spread between runs of one machine beyond their own intervals, and comparison of costs that accounts for it.
 //!
-//! The interval of a record holds for the half minute in which it was taken. What pages, boot, placement and neighbours add
-//! from run to run is a variance of its own, relative to the cost. It is learned from all cases of repeated records together;
-//! if no side repeats, it comes from elsewhere ([`RunSpread`]). It is never 0.
+//! The interval of a record holds for the half minute in which it was taken. What pages, boot, placement and neighbours add from run to run
+//! is a variance of its own, relative to the cost. It is learned from all cases of repeated records together; if no side repeats, it comes
+//! from elsewhere ([`RunSpread`]). It is never 0.
 
 use super::ratio::{LogCost, LogRatio, Part};
 use super::{Origin, RunSpread};
@@ -10,10 +10,10 @@ use crate::measurement::run_spread::{FREEDOM, student};
 use crate::statistics::Estimate;
 use crate::statistics::estimate::mean_and_sd;
 
-/// Learned or not, no less is believed.
+/// Least spread, whether learned or not.
 const LEAST: f64 = 0.005;
 
-/// The interval that the spread is looked for in is halved so often: to beyond what a float holds.
+/// Number of times that the interval of the spread is halved: beyond the precision of a float.
 const HALVINGS: usize = 60;
 
 /// Number of one record for a case, above 0.
@@ -149,7 +149,7 @@ pub(super) fn compared(
     (base, new, ratio)
 }
 
-/// Cost of a side without a partner.
+/// Returns the cost of a side without a partner.
 pub(super) fn alone(side: &[Run], earlier: &[Run], spread: RunSpread) -> Option<LogCost> {
     (!side.is_empty()).then(|| cost(side, single_part(&[side], earlier, spread)))
 }

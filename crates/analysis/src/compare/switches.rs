@@ -25,7 +25,7 @@ pub struct ChangedSwitches {
     pub new: f64,
 }
 
-/// A change that is larger than chance, and than the records of a side differ.
+/// Returns the change if it exceeds both chance and the differences between the records of a side.
 pub(super) fn changed(case: &Case, base: &[f64], new: &[f64]) -> Option<ChangedSwitches> {
     let (base_mean, new_mean) = (mean(base)?, mean(new)?);
     let is_apart = most(base) < least(new) || most(new) < least(base);

@@ -10,7 +10,7 @@ use crate::testing::{FakeCase, fake_record_with_seed, normal};
 
 const HOUR: i64 = 3_600;
 
-/// A record begun so many seconds after midnight, of a run that differs from others by so much.
+/// Creates a record that starts this many seconds after midnight, of a run that differs from others by the factor `differs`.
 fn record(seconds: i64, cases: &[FakeCase], seed: u64, differs: f64) -> MeasureRecord {
     let scaled = |case: &FakeCase| {
         let mut case = case.clone();
@@ -86,7 +86,7 @@ fn records_minutes_apart_are_one_occasion() {
     assert_eq!((case.repetitions, case.spreads.len()), (8, 4), "{case:?}");
 }
 
-/// What another record's header has otherwise.
+/// A change to another record's header.
 type Change<'a> = &'a dyn Fn(&mut Header);
 
 #[test]
@@ -191,7 +191,7 @@ fn what_is_not_of_this_machine_setting_and_case_does_not_count() {
     );
 }
 
-/// A core that was shared throughout, no number, and a cost below 0.
+/// Neither a core that was shared throughout, nor a missing number, nor a cost below 0 counts.
 #[test]
 fn what_says_nothing_does_not_count() {
     let this = this(100 * HOUR);

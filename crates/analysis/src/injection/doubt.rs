@@ -1,4 +1,4 @@
-//! Results that no preemption can have: then the twins did not do the same work.
+//! Results that are impossible for a preemption: the twins did not do the same work.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! How precise a run is so far, and how much longer it takes to be as precise as is wanted.
+//! Precision of a run so far, and the additional time that it needs for the wanted precision.
 
 use switchcost_record::injection::{Group, Header, Injection, Run};
 
@@ -32,7 +32,7 @@ pub fn power(header: &Header, runs: &[Run]) -> Option<Power> {
         .collect::<Option<Vec<f64>>>()?
         .into_iter()
         .reduce(f64::max)?;
-    // An interval is half as long after four times as many runs.
+    // An interval becomes half as long with four times as many runs.
     Some(Power {
         half_width,
         times_as_many: (half_width / WANTED).powi(2),

@@ -1,7 +1,8 @@
-//! What cold caches cost a service that is preempted where it runs.
+//! Cost of cold caches to a service that is preempted on its own CPU.
 //!
-//! Four phases are one value: what the thread used for its work in the phases in which memory was touched, less what it would have used at
-//! the price of the phases in which the preemptor span for as long, in core cycles, over the turns in which it ran.
+//! Four phases give one value: the core cycles that the thread used for its work in the phases in which memory was touched, minus the
+//! cycles for the same work at the rate of the phases in which the preemptor only spun for as long, divided by the turns in which the
+//! thread ran.
 
 use std::collections::BTreeMap;
 
@@ -46,11 +47,11 @@ pub struct ServiceFindings {
     pub without_work: usize,
 }
 
-/// Work that takes so many times more or less CPU time than before is another service's, by judgement.
+/// Factor by which the CPU time per piece of work may change: beyond it another service did the work. Chosen by judgement.
 const CHANGED: f64 = 1.5;
 
 impl ServiceFindings {
-    /// Whether a piece of work took about the CPU time that it took before; `None` if one of them is not known.
+    /// Whether a piece of work took about the CPU time that it took before; `None` if one of the two times is unknown.
     pub fn is_as_before(&self) -> Option<bool> {
         let ratio = self.cpu_per_work_ns? / self.cpu_per_work_before_ns?;
         Some((1.0 / CHANGED..=CHANGED).contains(&ratio))
@@ -234,7 +235,7 @@ fn chains(phase: &Phase) -> Option<f64> {
     (phase.chain_ps > 0).then(|| phase.cpu_ns.0 as f64 * 1e3 / phase.chain_ps as f64)
 }
 
-/// The harmonic mean over CPU time.
+/// Returns the harmonic mean, weighted by CPU time.
 fn mean_chain_ns(groups: &[Group]) -> Option<f64> {
     let phases = || groups.iter().flat_map(|group| &group.phases);
     let chains: f64 = phases().filter_map(chains).sum();

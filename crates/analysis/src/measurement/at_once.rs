@@ -1,7 +1,8 @@
-//! A cache that two tasks share in turn, on one CPU, beside one that they share at once, on two: which loses them more?
+//! A cache that two tasks time-share on one CPU, compared with one that they use concurrently on two CPUs.
 //!
-//! The same walks of the same arrays either way, each less a walk alone: in turn the other task evicts lines between two walks; at once
-//! it does so during each. One turn is one walk here: with n walks a turn, taking turns loses the n-th part of it a walk.
+//! The same arrays are walked either way, and each time is compared with a walk alone. With time-sharing, the other task evicts lines
+//! between two walks; with concurrent use, during each walk. One turn is one walk here: with n walks a turn, time-sharing loses the n-th
+//! part of this time per walk.
 
 use switchcost_record::{Case, HostManifest};
 

@@ -1,4 +1,4 @@
-//! The most that the reloading of everything lost could cost.
+//! Upper bound of the cost of reloading all lost lines.
 
 use switchcost_record::{Between, Cache, CacheKind, Case, HostManifest};
 use switchcost_workload::{Access, Pattern, Sharing, WorkingSet};

@@ -1,4 +1,4 @@
-//! Everything about one case, put together.
+//! Analysis of one case.
 
 use switchcost_record::{CostName, Header, Mechanism, Refusal, SelfTest};
 
@@ -25,7 +25,7 @@ pub(crate) struct Run<'a> {
     pub(crate) self_tests: &'a [SelfTest],
     pub(crate) latencies_ns: &'a [(u64, f64)],
     pub(crate) speed: Option<&'a Speed>,
-    /// The most that sharing the core makes of a cost.
+    /// Largest ratio of a cost on a shared core to the cost on an unshared one.
     pub(crate) most_of_sharing: f64,
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn find(
     let mut found = empty_finding(run, judged);
     if let Some(none) = missing_number(judged, refusals, decisive) {
         found.flags.extend(none.flag);
-        // Another reason may come first; that repetitions are missing is said all the same.
+        // If another reason comes first, the missing repetitions are reported all the same.
         found.flags.extend(refused(refusals).filter(|_| {
             refusals
                 .iter()
@@ -60,7 +60,7 @@ pub(crate) fn find(
         .as_ref()
         .filter(|shared| shared.is_in_costs());
     let shared = shared.map(|shared| 1.0 + shared.share * (run.most_of_sharing - 1.0));
-    // What neighbours do to a core that was shared throughout, runs on unshared cores do not show.
+    // Runs on unshared cores do not show the effect of neighbours on a core that was shared throughout.
     let runs_differ = |cost| match shared {
         None => RunsDiffer::known(run.header, case, cost),
         Some(_) => RunsDiffer::assumed(judged.case, cost),
@@ -108,7 +108,7 @@ impl Measured {
         let unshared = of(Choice::Unshared);
         let is_enough = unshared_share >= LEAST_UNSHARED
             && estimate(unshared.decisive(case), confidence).is_ok();
-        // A made-up switch is made of time, which no neighbour lengthens.
+        // A synthetic switch consists of time, which no neighbour lengthens.
         if case.mechanism == Mechanism::Synthetic {
             let cycles = paired::cycles_seen(case, windows, speed, switches, Choice::Every);
             return Measured {

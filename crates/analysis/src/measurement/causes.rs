@@ -40,7 +40,7 @@ fn distance(candidate: &Capacity, after_bytes: u64, before_bytes: u64) -> f64 {
     match candidate.size_bytes {
         size if size < after => (after / size).log2(),
         size if size < before => 0.0,
-        // What fits exactly fits badly, so that the knee may come one step early: next best to 0.
+        // A size that fits exactly fits badly, so the knee may come one step earlier: the smallest distance above 0.
         size => f64::EPSILON + (size / before).log2(),
     }
 }

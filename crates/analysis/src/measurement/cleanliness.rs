@@ -1,16 +1,17 @@
 //! Which windows of cycles are clean: one small rule for each way in which a window is disturbed.
 //!
-//! What comes in: a window and its case. What goes out: the names of reasons, or none. A reason leaves the window out of the
-//! estimates and is counted; the window stays in the record.
+//! The input is a window with its case; the output is the list of reasons, which is empty for a clean window. A reason leaves the window
+//! out of the estimates and is counted; the window stays in the record.
 
 use switchcost_record::{Between, Case, Cycles, Evidence};
 use switchcost_units::Nanos;
 
-/// One in so many of the time may go to other tasks: the trimmed mean leaves out single slices of others, not a tenth of the time.
+/// One part in this many of the time may go to other tasks: the trimmed mean leaves out single slices of other tasks, but not a tenth of
+/// the time.
 const FOREIGN_SHARE: u64 = 10;
 /// USER_HZ is 100 on every Linux.
 const STEAL_STEP: Nanos = Nanos::millis(10);
-/// A shorter gap may be what the accounts are late by.
+/// Shortest pause that is recognised: the kernel's accounts may be late by less.
 const LEAST_PAUSE: Nanos = Nanos::millis(20);
 /// Minor faults of a warm process: none but for a stack page or a copied page a task now and then.
 const FAULTS_PER_TASK: u64 = 4;
@@ -23,7 +24,7 @@ const STRAY_SHARE: f64 = 0.005;
 /// Switches more or less that each task may have at the two ends of a window.
 const EDGE_PER_TASK: f64 = 2.0;
 const EDGE_SLACK: f64 = 4.0;
-/// A single thread that hands over in user space has no reason to switch at all.
+/// Switches that a single thread which hands over in user space may have: it has no reason to switch.
 const USER_SLACK: f64 = 8.0;
 
 /// Across CPUs a wait of more than a fifth of the window is more than wake-ups.
@@ -126,7 +127,7 @@ pub(crate) fn reasons_of_window(window: &Cycles, case: &Case) -> Vec<&'static st
             FAULTS,
         ),
         (has_migrated(evidence, case), MIGRATION),
-        // Somebody else who runs in between makes switches of his own.
+        // Another task that runs in between adds its own switches.
         (
             !is_foreign && pause.0 == 0 && has_other_switch_count(window, case),
             SWITCH_COUNT,

@@ -1,5 +1,5 @@
-//! What a run knows of its core's sharing, for later runs of the machine: one whose core is shared throughout cannot recognize it by
-//! itself, nor what it costs.
+//! Evidence of core sharing in a run, for later runs of the machine: a run whose core is shared throughout can neither recognise the
+//! sharing nor measure its cost.
 
 use switchcost_record::{MeasureRecord, SharedCost};
 

@@ -1,4 +1,4 @@
-//! Counted switches repetition by repetition, for an interval of them.
+//! Counted switches of each repetition, for their interval.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Counters of the batches that were run for them.
+//! Hardware and kernel counters, from the batches that were run with counters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::measurement::findings::CounterFinding;
 use crate::measurement::judged::Judged;
 use crate::statistics::estimate::mean_and_sd;
 
-/// Others may have less than one in so many parts of a batch's time: interrupts take a hundredth, an equal competitor a half.
+/// Other tasks may have less than one part in this many of a batch's time: interrupts take a hundredth, an equal competitor a half.
 const OTHERS_SHARE: u64 = 10;
 
 /// Events per hand-off in both arms, by counter; in the arms that walk if the case has a working set.
@@ -81,7 +81,7 @@ fn rates<'a>(judged: &Judged<'a>, arm: Arm) -> BTreeMap<&'a str, Rate> {
     rates
 }
 
-/// Whether others had too much of a batch's time. Stolen time counts too: in so short a batch it cannot be told from it.
+/// Whether other tasks had too much of a batch's time. Stolen time counts too, because so short a batch cannot distinguish the two.
 fn is_shared_with_others(sample: &Sample, case: &Case) -> bool {
     let others = time_of_others(case, &sample.evidence).unwrap_or_default();
     others.0 > sample.evidence.wall_ns.0 / OTHERS_SHARE

@@ -10,7 +10,7 @@ use crate::measurement::findings::{CaseFinding, Curve, CurvePoint, Knee, Region}
 use crate::measurement::knees::{KneePosition, Measured, places};
 use crate::measurement::repetition::Quantities;
 
-/// Fewer sizes make no curve.
+/// Least number of sizes of a curve.
 const FEWEST_SIZES: usize = 4;
 
 /// One curve for each set of results that differ only in size, in the order of the plan.

@@ -1,4 +1,4 @@
-//! The cost that a case is about.
+//! The deciding cost of a case.
 
 use switchcost_record::{Between, Case, CostName};
 

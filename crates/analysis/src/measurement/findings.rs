@@ -197,7 +197,7 @@ struct FlagsByName {
     flag_details: BTreeMap<&'static str, String>,
 }
 
-/// The sentences of a name that is there twice stand one after the other.
+/// Joins the sentences of flags that have the same name.
 fn flags_by_name<S: Serializer>(flags: &[Flag], serializer: S) -> Result<S::Ok, S::Error> {
     let mut flag_details: BTreeMap<&str, String> = BTreeMap::new();
     for flag in flags {

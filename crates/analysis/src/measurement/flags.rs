@@ -1,4 +1,4 @@
-//! What to know about the numbers of a case.
+//! Flags on the numbers of a case.
 
 use switchcost_record::{Band, Case, Plan, Refusal};
 
@@ -198,7 +198,7 @@ fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
         ),
         _ => "give the run more time".to_owned(),
     };
-    // What is printed holds for other runs, too, and may be wider.
+    // The printed interval holds for other runs, too, and may be wider.
     let of = if own.is_some() {
         ""
     } else {

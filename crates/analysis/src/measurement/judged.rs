@@ -1,4 +1,4 @@
-//! The windows of one case, distinguished: clean or left out; and its batches for another purpose.
+//! Windows of one case, clean or left out, and batches that were run for another purpose.
 
 use switchcost_record::{
     Between, Case, Control, ControlOutcome, CountedHandoffs, CpuQuota, Cycles, Sample,
@@ -14,10 +14,10 @@ const LEFT_OUT_LIMIT: f64 = 1.0 / 3.0;
 /// Largest share of foreign time: interrupts and the like take a hundredth, an equal competitor a half.
 const FOREIGN_LIMIT: f64 = 0.1;
 
-/// Least reported share: less is interrupts and the kernel's own work.
+/// Least reported share: smaller ones come from interrupts and the kernel's own work.
 const SHARE_REPORTED: f64 = 0.05;
 
-/// Advice that is still open to the reader; what the command line or the case excludes is no advice.
+/// Advice that still applies to the user's command: what the command line or the case excludes is left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Remedies {
     /// Real-time priority was wanted and could not be had.
@@ -76,7 +76,7 @@ pub(crate) struct Judged<'a> {
 }
 
 impl<'a> Judged<'a> {
-    /// Windows are judged as a whole; what is shorter is judged by the probes of each cycle.
+    /// Judges whole windows; shorter disturbances are judged by the probes of each cycle.
     pub(crate) fn new(
         case: &'a Case,
         rate: TickRate,

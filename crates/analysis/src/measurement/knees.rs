@@ -1,4 +1,4 @@
-//! Where a curve of costs changes its course, how sure that is, and at which cache or TLB it sits.
+//! Places where a curve of costs changes its slope, with their confidence and likely cache or TLB.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -8,7 +8,7 @@ use crate::statistics::order_statistics::median;
 
 /// Resamples behind the confidence of a knee: a standard error of 3.5 in 100 at worst.
 const RESAMPLES: usize = 200;
-/// A machine's curve is no straight line within a region: pages lie now so, now so. Smaller steps are not knees.
+/// Smallest step that counts as a knee: within a region the placement of pages makes a real curve uneven.
 const ROUGHNESS: f64 = 0.05;
 
 /// One size of a curve, with its measurements.
@@ -57,7 +57,7 @@ pub(crate) fn places(curve: &[Measured<'_>], seed: u64) -> Vec<KneePosition> {
 fn share_near(resamples: &[Vec<usize>], after: usize) -> f64 {
     let is_near = |cuts: &&Vec<usize>| cuts.iter().any(|cut| cut.abs_diff(after) <= 1);
     let near = resamples.iter().filter(is_near).count();
-    // Laplace: what all of so many resamples show is not certain.
+    // Laplace's rule of succession: agreement of all resamples is not certainty.
     (near + 1) as f64 / (resamples.len() + 2) as f64
 }
 

@@ -1,5 +1,4 @@
-//! One value of each quantity from each repetition's cycles: in a cycle the difference of its arms, and of all cycles of a
-//! repetition a trimmed mean.
+//! One value of each quantity per repetition: the trimmed mean, over the repetition's cycles, of the difference of the two arms.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +32,7 @@ impl Cycle {
         let level = |arms| level(batches, speed, case, arms);
         let total = level([Arm::BaselineTotal, Arm::SwitchTotal]);
         if !case.mechanism.hands_over() {
-            // Nothing is handed on.
+            // Here no token is handed on.
             return Some(Cycle::Arms {
                 direct: Level::default(),
                 total: Some(total?),
@@ -231,7 +230,7 @@ fn level(
             .then(|| sum / handoffs)
             .filter(|mean| mean.is_finite())
     };
-    // A made-up switch is made of time, and not of work that follows the core's clock.
+    // A synthetic switch consists of time, and does not follow the core's clock.
     let handoff: fn(&Speed, &Batch) -> f64 = match case.mechanism {
         Mechanism::Synthetic => |speed, batch| speed.ns(batch.handoff_ticks),
         _ => |speed, batch| speed.scaled_ns(batch.handoff_ticks, batch),

@@ -1,4 +1,4 @@
-//! Every time that was taken, over the time of the run, with what became of it: to be drawn, not to be estimated from.
+//! All measured times over the time of the run, with their fate: for drawing, not for estimates.
 
 use std::collections::BTreeMap;
 

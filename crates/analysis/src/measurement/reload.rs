@@ -1,4 +1,4 @@
-//! How a working set comes back after a switch: what each of the first walks costs above settled ones.
+//! Reload of a working set after a switch: the cost of each of the first walks above settled ones.
 
 use switchcost_record::{Arm, Batch};
 
@@ -11,13 +11,13 @@ use crate::statistics::order_statistics::trimmed_mean;
 /// The last walks of a visit, which are taken for settled.
 const SETTLED: usize = 3;
 
-/// Least share of the sum in the last walk that shows that more comes after.
+/// Least share of the sum in the last counted walk that shows that the reload continues after it.
 const NOT_SETTLED: f64 = 0.05;
 
 /// One switch away and back, and the walks after it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Visit {
-    /// The hand-off from the other task, above settled ones to oneself, in nanoseconds at the speed of reference.
+    /// Time of the hand-off from the other task above that of a settled hand-off to oneself, in nanoseconds at the reference speed.
     pub(crate) handoff: f64,
     /// A settled hand-off to oneself.
     pub(crate) settled_handoff: f64,
@@ -59,7 +59,7 @@ impl Visit {
         self.walks.iter().sum()
     }
 
-    /// The whole cost of having been away.
+    /// Returns the whole cost of one absence.
     pub(crate) fn total(&self) -> f64 {
         self.handoff + self.reload()
     }
@@ -92,7 +92,7 @@ impl Reloads {
         ));
     }
 
-    /// `None` if there are none, or too few.
+    /// Returns the reload; `None` if there are no values, or too few.
     pub(crate) fn finding(&self, confidence: f64) -> Option<Reload> {
         let walks: Option<Vec<_>> = self
             .walks
@@ -107,7 +107,7 @@ impl Reloads {
     }
 }
 
-/// Says where the working set had not come back by the last walk but the settled ones.
+/// Flag for a working set that is not reloaded by the last walk before the settled ones.
 pub(crate) fn unsettled_flag(reload: &Reload) -> Option<Flag> {
     let last = reload.walks_ns.last()?;
     let sum: f64 = reload

@@ -136,7 +136,7 @@ fn paused(record: &MeasureRecord) -> Option<Flag> {
     })
 }
 
-/// Caches that were emptied, and cores that slept, make other costs.
+/// Flag for emptied caches and cores that slept before a batch, which change the costs.
 fn unusual_rounds(rounds: &Rounds) -> Option<Flag> {
     let is_unusual = rounds.flush_bytes.is_some() || rounds.pause_ns.is_some();
     is_unusual.then(|| Flag {

@@ -1,4 +1,4 @@
-//! What an interval needs to hold for the machine, and not for the half minute alone in which it was taken.
+//! Widening of an interval so that it holds for the machine, not only for the half minute of the run.
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use switchcost_record::{Case, CostName, EarlierCase, Header};
@@ -35,8 +35,8 @@ pub(crate) const FREEDOM: f64 = 6.0;
 const INDEPENDENT: f64 = 8.0;
 
 impl Estimate {
-    /// The deciding cost with an interval for ratios to other cases of the same run that have the same mechanism and number of tasks:
-    /// differences between runs cancel in these (`docs/method/statistics.md`).
+    /// The deciding cost with an interval for ratios to other cases of the same run. The other cases must have the same mechanism and
+    /// number of tasks, because then differences between runs cancel (`docs/method/statistics.md`).
     pub fn estimate_within_run(&self) -> Estimate {
         let widened = |end: f64| self.estimate + (end - self.estimate) * self.repetitions_shared();
         Estimate {
@@ -73,10 +73,10 @@ impl Estimate {
     }
 }
 
-/// Spread between runs in one cost: assumed for every machine, or from the host's own records.
+/// Spread between runs in one cost: the assumed one, or that of the host's own records.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RunsDiffer {
-    /// Own runs that count.
+    /// Number of own runs that count.
     runs: f64,
     /// Repetitions of one earlier run.
     repetitions: f64,
@@ -123,12 +123,12 @@ impl RunsDiffer {
         }
     }
 
-    /// Whether own records show as much as is known without any.
+    /// Whether own records are enough to replace the assumed spread.
     pub(crate) fn is_own(&self) -> bool {
         self.runs - 1.0 >= FREEDOM
     }
 
-    /// Half an interval that runs differ by, relative to the cost: what no longer run makes smaller.
+    /// Returns the half-width that differences between runs cause, relative to the cost: a longer run does not reduce it.
     pub(crate) fn least_half_width(&self, confidence: f64) -> f64 {
         if !self.is_own() {
             return student(FREEDOM, confidence).unwrap_or(0.0) * self.assumed_ratio();
@@ -191,12 +191,12 @@ pub(crate) fn earlier_of(header: &Header, case: usize) -> Option<&EarlierCase> {
         .find(|earlier| earlier.case as usize == case)
 }
 
-/// The normal two-sided quantile.
+/// Returns the two-sided quantile of the normal distribution.
 fn normal(confidence: f64) -> f64 {
     Normal::standard().inverse_cdf(0.5 + confidence / 2.0)
 }
 
-/// Student's two-sided quantile.
+/// Returns the two-sided quantile of Student's distribution; `None` if it cannot be computed.
 pub(crate) fn student(freedom: f64, confidence: f64) -> Option<f64> {
     StudentsT::new(0.0, 1.0, freedom)
         .ok()

@@ -1,10 +1,10 @@
-//! A row of points cut into straight pieces, as few as the points allow.
+//! Cuts a row of points into as few straight pieces as the points allow.
 
-/// Regions of a curve: small, rising, large, and one more for a machine with a third cache.
+/// Most pieces: the regions small, rising and large, and one more for a machine with a third cache.
 const MOST_PIECES: usize = 4;
-/// Least points of a line: two always lie on one, so a third is needed.
+/// Least points of a piece: two points always lie on a line, so a third is needed.
 const FEWEST_POINTS: usize = 3;
-/// Largest distance of a point from a line on which it lies, in standard errors.
+/// Largest distance of a point that counts as on the line, in standard errors.
 const ON_THE_LINE: f64 = 2.0;
 
 /// A point and the standard error of its height.

@@ -1,4 +1,4 @@
-//! Findings whose JSON has another shape than they have: one level of fields, or a number without the reason why there is none.
+//! Serialisation of findings whose JSON differs from their types: flattened fields, or a number without the reason for its absence.
 
 mod conditions;
 
@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 pub use conditions::Conditions;
 pub(crate) use conditions::{conditions, conditions_if_any};
 
-/// A number, or null if there is none, whatever the reason.
+/// Serialises the number; null if there is none, whatever the reason.
 pub(crate) fn or_null<T: Serialize, S: Serializer>(
     found: &Option<Result<T, String>>,
     serializer: S,

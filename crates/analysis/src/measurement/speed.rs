@@ -1,28 +1,29 @@
-//! The core's speed over a run, from the probes beside every batch: what makes costs taken at different speeds comparable, and
-//! distinguishes cycles on an unshared core from those on a shared one.
+//! The core's speed over a run, from the probes beside every batch. It makes costs at different speeds comparable, and distinguishes cycles
+//! on an unshared core from those on a shared one.
 
 use switchcost_record::{Batch, Batches, CoreClock, Cycles, MeasureRecord};
 use switchcost_units::{TickRate, Ticks};
 
 use crate::statistics::order_statistics::{nearest_rank, trimmed_mean};
 
-/// Speeds that are distinguished from the fastest: fewer than one in fifty are luck or a probe cut short.
+/// Share of the fastest speeds that is ignored: fewer than one in fifty are luck or a probe cut short.
 const FASTEST: f64 = 0.02;
 
-/// Probes on both sides of a batch that differ by more mean that the speed changed within, or that a probe was disturbed.
+/// Largest relative difference of the probes before and after a batch: a larger one means that the speed changed meanwhile, or that a probe
+/// was disturbed.
 const STEADY_WITHIN: f64 = 0.04;
 
 /// Probes per moment of the run. One probe is no finer than the clock, which on some machines advances by ten nanoseconds at a time,
 /// two hundredths of a chain. Together they take less than a millisecond.
 const MOMENT: usize = 32;
 
-/// Moments that show what a core can do: a few seconds of measuring.
+/// Number of moments that show the core's best speed: a few seconds of measuring.
 const MOMENTS_TO_KNOW: usize = 200;
 
 /// Relative difference within which sharing counts as by the same kind of load.
 const ALIKE_WITHIN: f64 = 0.1;
 
-/// Least costs on a shared core that make a curve.
+/// Least number of costs on a shared core that make a curve.
 const POINTS_TO_KNOW: usize = 8;
 
 /// Largest ratio of a time on half of a core to that on a whole one.
@@ -33,20 +34,20 @@ const TWICE: f64 = 2.0;
 pub(crate) struct Speed {
     rate: TickRate,
     overhead: f64,
-    /// Step of the clock in ticks, as the probes show it: equal probes may differ by that much.
+    /// Step of the clock in ticks, derived from the probes: equal probes may differ by one step.
     step: f64,
-    /// Ticks of the chain at the usual speed, the median of all moments; what costs are scaled to.
+    /// Median ticks of the chain over all moments, at the core's usual speed: the reference speed of all costs.
     reference_chain: f64,
     /// Least and usual ratio of the additions' time to the chain's.
     least_ratio: f64,
     usual_ratio: f64,
-    /// Moments that both are of.
+    /// Number of moments from which the two ratios come.
     moments: usize,
-    /// The most that additions take over the chain on an unshared core.
+    /// Largest ratio of the additions' time to the chain's on an unshared core.
     unshared_below: f64,
     /// Core cycles of the chain; `None` if they are not known.
     chain_cycles: Option<f64>,
-    /// Core cycles a second at that speed; `None` if the cycles of a multiplication are not known.
+    /// Core cycles a second at the usual speed; `None` if the cycles of a multiplication are not known.
     hertz: Option<f64>,
     fastest_hertz: Option<f64>,
 }
@@ -63,7 +64,7 @@ pub(crate) enum Sharing {
 }
 
 impl Speed {
-    /// Speed by all cycles of a record; `None` if it has none.
+    /// Derives the speed from all cycles of a record; `None` if it has none.
     pub(crate) fn new(record: &MeasureRecord) -> Option<Speed> {
         Speed::speed_of_cycles(
             &record.header.core_clock,
@@ -72,7 +73,7 @@ impl Speed {
         )
     }
 
-    /// Speed by some cycles.
+    /// Derives the speed from some cycles.
     pub(crate) fn speed_of_cycles(
         clock: &CoreClock,
         rate: TickRate,
@@ -112,7 +113,7 @@ impl Speed {
         })
     }
 
-    /// Core cycles a second at the speed that costs are scaled to.
+    /// Core cycles a second at the reference speed.
     pub(crate) fn hertz(&self) -> Option<f64> {
         self.hertz
     }
@@ -122,13 +123,13 @@ impl Speed {
         self.fastest_hertz
     }
 
-    /// The least time of the additions over that of the chain; `None` of too few probes to say what the core can do.
+    /// Least ratio of the additions' time to the chain's; `None` if there are too few probes to know the core's best.
     pub(crate) fn least_ratio(&self) -> Option<f64> {
         (self.moments >= MOMENTS_TO_KNOW).then_some(self.least_ratio)
     }
 
-    /// The most that a cost on a shared core is in costs on an unshared one: what earlier runs paid that were shared as much as
-    /// this one, if there are enough; else twice, since two hardware threads have half of a core each.
+    /// Returns the largest ratio of a cost on a shared core to one on an unshared core. It comes from earlier runs that were shared as much
+    /// as this one, if there are enough; otherwise it is 2, since two hardware threads have half of a core each.
     pub(crate) fn most_of_sharing(&self, clock: &CoreClock) -> f64 {
         let is_alike = |ratio: f64| (ratio / self.usual_ratio - 1.0).abs() < ALIKE_WITHIN;
         let alike = clock
@@ -161,20 +162,22 @@ impl Speed {
         signed(ticks) * 1e9 / self.rate.0 as f64
     }
 
-    /// Ticks of a batch in nanoseconds, had the core run at the speed of reference.
+    /// Converts ticks of a batch to nanoseconds at the reference speed.
     pub(crate) fn scaled_ns(&self, ticks: Ticks, batch: &Batch) -> f64 {
         let (before, after) = batch.chain_ticks;
         let probed = (net(before, self.overhead) + net(after, self.overhead)) / 2.0;
         self.ns(ticks) * self.reference_chain / self.counted_chain(batch).unwrap_or(probed)
     }
 
-    /// Time of the chain at the clock that the CPU itself counted over a batch, which probes can only interpolate.
+    /// Returns the chain's time at the clock that the CPU itself counted over a batch; probes can only interpolate this clock. `None`
+    /// without such a count.
     fn counted_chain(&self, batch: &Batch) -> Option<f64> {
         let (cycles, ticks) = batch.counted.filter(|(cycles, _)| *cycles > 0)?;
         Some(self.chain_cycles? * ticks.0 as f64 / cycles as f64)
     }
 
-    /// State of the core in some batches, by their probes alone: a choice by the times would favour short ones.
+    /// Whether the core was shared during these batches, judged by their probes only: judging by the batches' times would favour short
+    /// ones.
     pub(crate) fn sharing(&self, batches: &[Batch]) -> Sharing {
         let net = |(before, after): (Ticks, Ticks)| {
             (net(before, self.overhead), net(after, self.overhead))
@@ -183,8 +186,8 @@ impl Speed {
             let (before, after) = net(batch.chain_ticks);
             before.min(after) * (1.0 + STEADY_WITHIN) + self.step >= before.max(after)
         };
-        // Each probe to the clock's resolution, so that no neighbour is missed that was there for a part of the cycle; and all of them
-        // together, which is more precise.
+        // Each probe is compared within the clock's resolution, so that a neighbour during a part of the cycle is noticed; all probes
+        // together are more precise.
         let is_unshared = |batch: &Batch| {
             let ((chain, other_chain), (additions, other_additions)) =
                 (net(batch.chain_ticks), net(batch.addition_ticks));
@@ -204,7 +207,7 @@ impl Speed {
     }
 }
 
-/// Sums of hand-offs wrap; see `switchcost_record::Batches`.
+/// Converts ticks as a signed number: sums of hand-offs wrap (see `switchcost_record::Batches`).
 fn signed(ticks: Ticks) -> f64 {
     ticks.0 as i64 as f64
 }

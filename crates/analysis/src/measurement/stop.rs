@@ -1,4 +1,4 @@
-//! When a case has been repeated often enough.
+//! Decides when a case has been repeated often enough.
 
 use switchcost_record::{Case, Cycles, Header, Plan};
 
@@ -57,7 +57,7 @@ fn decisive<'a>(
 
 fn is_precise(values: &[f64], confidence: f64, precision: f64, runs_differ: &RunsDiffer) -> bool {
     let is_narrow = |found: Estimate| {
-        // By the confidence that is wanted: that of an interval from few values is higher, and comes down with more.
+        // The wanted confidence decides: an interval from few values has a higher one, which falls as values are added.
         let can_be_reached =
             runs_differ.is_own() && runs_differ.least_half_width(confidence) < precision;
         let found = if can_be_reached {
@@ -75,7 +75,7 @@ pub(crate) fn confidence(plan: &Plan) -> f64 {
     f64::from(plan.confidence_per_mille.min(999)) / 1000.0
 }
 
-/// The half-width over the estimate that a plan wants.
+/// Returns the relative half-width that a plan asks for.
 pub(crate) fn precision(plan: &Plan) -> f64 {
     f64::from(plan.precision_per_mille) / 1000.0
 }

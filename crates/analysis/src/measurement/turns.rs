@@ -1,12 +1,12 @@
-//! The turns that others have on the CPU between two steps of ordinary tasks: a batch in which another task has one takes longer by that,
-//! and is none of a hand-off's cost.
+//! Time slices that other tasks get on the CPU between two steps of ordinary tasks: such a batch takes longer, which is no part of a
+//! hand-off's cost.
 
 use switchcost_record::{Arm, Batch, Case, Cycles};
 
 use crate::measurement::speed::Speed;
 use crate::statistics::order_statistics::median;
 
-/// The scheduler's shortest time slices are longer (Linux 6.18: 0.7 ms, more with every doubling of CPUs), and no switch takes as long.
+/// Shortest time slice of the scheduler (Linux 6.18: 0.7 ms, longer with each doubling of CPUs); no switch takes as long.
 const SHORTEST_NS: f64 = 500_000.0;
 
 /// Factor by which a long batch may differ from others through memory and interrupts.
@@ -41,7 +41,7 @@ impl Turns {
         })
     }
 
-    /// Whether another task had one within a cycle.
+    /// Whether another task had a time slice within a cycle.
     pub(crate) fn are_within(&self, batches: &[Batch], speed: &Speed) -> bool {
         batches.iter().any(|batch| {
             let usual = self.usual[batch.arm as usize].unwrap_or(f64::INFINITY) * handoffs(batch);

@@ -1,4 +1,4 @@
-//! Whether a case has a number at all, and if not, why, and what helps.
+//! Decides whether a case has a number at all, and if not, gives the reason and the remedy.
 
 use switchcost_record::{Between, Case, Refusal};
 
@@ -10,7 +10,7 @@ use crate::statistics::estimate::TooFew;
 /// Share of windows that is left out even on a quiet machine, because of timer ticks.
 pub(crate) const LEFT_OUT_USUAL: f64 = 0.05;
 
-/// Stray switches that are within the limits of a sample.
+/// Share of stray switches that is within the limits of a sample.
 const COUNT_TOLERANCE: f64 = 0.01;
 
 /// Why there is no number and what to do, in one sentence, with the flag.
@@ -19,7 +19,7 @@ pub(crate) struct NoNumber {
     pub(crate) flag: Option<Flag>,
 }
 
-/// `None` if the decisive quantity has an estimate that may stand.
+/// Returns why there is no number; `None` if the decisive quantity has a valid estimate.
 pub(crate) fn missing_number(
     judged: &Judged<'_>,
     refusals: &[&Refusal],
@@ -48,7 +48,7 @@ pub(crate) fn missing_number(
     })
 }
 
-/// The reason that most samples were left out for; with equals, the one to be looked at first.
+/// Returns the reason for which most samples were left out; among equals, the one to be looked at first.
 fn main_reason(judged: &Judged<'_>) -> Option<(&'static str, usize)> {
     let order = |reason: &str| {
         (
@@ -67,7 +67,7 @@ fn main_reason(judged: &Judged<'_>) -> Option<(&'static str, usize)> {
 fn too_disturbed(judged: &Judged<'_>) -> NoNumber {
     let (name, why) = match main_reason(judged) {
         _ if lacks_switches(judged) => (FlagName::SwitchCount, wrong_count(judged)),
-        // A competitor makes switches of its own.
+        // A competitor adds its own switches.
         Some((reason::SWITCH_COUNT, _)) if !judged.has_competitor() => {
             (FlagName::SwitchCount, wrong_count(judged))
         }
@@ -142,7 +142,7 @@ pub(crate) fn other_tasks(judged: &Judged<'_>) -> (String, String) {
     )
 }
 
-/// Meaning of a reason, and what to do.
+/// Explains a reason, and what to do about it.
 fn explain(reason: &str, remedies: Remedies) -> (&'static str, String) {
     let (what, remedy) = match reason {
         reason::FOREIGN_TIME => {
@@ -178,7 +178,7 @@ fn explain(reason: &str, remedies: Remedies) -> (&'static str, String) {
     (what, remedy.to_owned())
 }
 
-/// X where Y were planned.
+/// States the counted and the planned number of switches.
 fn wrong_count(judged: &Judged<'_>) -> String {
     let case = judged.case;
     if case.between == Between::User {

@@ -1,4 +1,4 @@
-//! One price from several arrays.
+//! Estimates one price from several arrays.
 
 use crate::statistics::Estimate;
 use crate::statistics::estimate::estimate;

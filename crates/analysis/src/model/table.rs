@@ -1,4 +1,4 @@
-//! Prices between those that were measured.
+//! Interpolates prices between measured ones.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,8 @@ impl Table {
         table
     }
 
-    /// A line of an array of that size. A kind that was not measured costs what a load does that waits for the one before.
+    /// Returns the price of a line in an array of this size. A kind that was not measured costs as much as a load that waits for the one
+    /// before.
     pub(super) fn ns(&self, kind: Kind, own: f64, away: Bytes) -> f64 {
         let rows = self.0.get(&kind).or_else(|| self.0.get(&Kind::Dependent));
         let by_own: Vec<(f64, f64)> = rows

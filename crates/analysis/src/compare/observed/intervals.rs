@@ -1,4 +1,4 @@
-//! How far a ratio of two sides may be by chance: by the spread that the records of each show.
+//! Interval of the ratio of two sides, from the spread of the records on each side.
 
 use super::numbers::{Key, Number};
 use crate::compare::ratio::{LogCost, LogRatio, Part};
@@ -6,11 +6,11 @@ use crate::compare::{Cost, Outcome, Quantity, Request, Who};
 use crate::measurement::run_spread::FREEDOM;
 use crate::statistics::estimate::mean_and_sd;
 
-/// Two records agree or not; from three on there is a spread to speak of.
+/// Least number of records that show a spread: two may agree by chance.
 const FEWEST: usize = 3;
 const NO_SPREAD: &str = "no spread known; run each at least 3 times";
 
-/// Records that agree better did so by chance.
+/// Least spread of records: closer agreement is taken as chance.
 const LEAST: f64 = 0.005;
 
 /// Largest ratio of a bucket's ends.
@@ -92,7 +92,7 @@ fn logs(side: &Side) -> Vec<f64> {
         .collect()
 }
 
-/// Mean of numbers above 0 with its variance; `None` if nothing shows the variance.
+/// Returns the mean of numbers above 0 with its variance; `None` if nothing shows the variance.
 fn logarithm(side: &Side, given: Option<f64>) -> Option<LogCost> {
     let logs = logs(side);
     let records = logs.len();
@@ -123,7 +123,7 @@ fn chance_variance(side: &Side) -> f64 {
     (of_events / side.len().max(1) as f64).max(LEAST * LEAST)
 }
 
-/// Why a side lacks a number above 0 in some record.
+/// Returns why a side has no number above 0 in some record.
 fn missing(key: &Key, side: &Side, name: &str) -> Option<String> {
     let known: Vec<f64> = side.iter().flatten().map(|number| number.value).collect();
     let zeros = known.iter().filter(|value| **value <= 0.0).count();

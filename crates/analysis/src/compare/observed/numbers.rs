@@ -1,4 +1,4 @@
-//! The numbers of one record, and which of them are compared.
+//! The numbers of one record, and the choice of those that are compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,11 +27,11 @@ const OF_NAME: [Quantity; 4] = [
     Quantity::WaitP99,
 ];
 
-/// Most names, and most other tasks, that are compared: each widens all intervals of its half.
+/// Largest number of names, and of other tasks, that are compared: each one widens all intervals of its half.
 const MOST_NAMES: usize = 10;
 const MOST_NEIGHBOURS: usize = 5;
 
-/// Least share of the switches: less explains nothing.
+/// Least share of the switches: a smaller part explains nothing.
 const LEAST_SHARE: f64 = 0.01;
 
 /// Identity of a compared number.
@@ -129,7 +129,7 @@ impl Record {
     }
 }
 
-/// Whether so much was lost for lack of room that it shows: an unknown task, or a share of the switches.
+/// Whether so many events were lost for lack of room that it matters: an unknown task, or a notable share of the switches.
 fn has_lost(lost: &Lost, switches: u64) -> bool {
     lost.tasks > 0
         || lost.causes.max(lost.pairs).max(lost.records) as f64 > LEAST_SHARE * switches as f64
@@ -196,7 +196,7 @@ pub(super) fn keys(base: &[Record], new: &[Record]) -> Vec<Key> {
         })
         .to_vec();
     for (name, is_on_both) in names(base, new) {
-        // A name on one side alone is reported once.
+        // A name that only one side has is reported once.
         let quantities = if is_on_both {
             &OF_NAME[..]
         } else {
@@ -222,7 +222,7 @@ pub(super) fn keys(base: &[Record], new: &[Record]) -> Vec<Key> {
     keys
 }
 
-/// Names with most switches first, and whether every record has them.
+/// Returns the names, those with most switches first, and whether every record has them.
 fn names(base: &[Record], new: &[Record]) -> Vec<(String, bool)> {
     let mut names: BTreeMap<&str, (f64, usize)> = BTreeMap::new();
     for side in [base, new] {
@@ -249,7 +249,7 @@ fn names(base: &[Record], new: &[Record]) -> Vec<(String, bool)> {
         .collect()
 }
 
-/// Names of the tasks that preempted most.
+/// Returns the names of the tasks that preempted most.
 fn neighbours(base: &[Record], new: &[Record]) -> Vec<String> {
     let mut names: BTreeMap<&str, f64> = BTreeMap::new();
     for record in base.iter().chain(new) {

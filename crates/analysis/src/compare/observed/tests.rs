@@ -12,7 +12,7 @@ use super::*;
 use crate::compare::{Change, Quantity, Ratio, Who};
 use crate::testing::{self, normal};
 
-/// Of one record; times are by the number of switches.
+/// A synthetic record; its times follow from the number of switches.
 #[derive(Clone, Copy)]
 struct Made {
     voluntary: f64,
@@ -235,7 +235,7 @@ fn fewer_than_three_records_have_a_ratio_and_no_verdict() {
         assert_eq!(why, "no spread known; run each at least 3 times");
         assert!(pair.is_open(), "what was not judged has not passed");
     }
-    // Who knows the spread may say it.
+    // A known spread can be given with `--run-spread`.
     let (base, new) = (
         runs(&mut random, 1, 0.0, &[("server", USUAL)]),
         runs(&mut random, 1, 0.0, &[("server", twice)]),
@@ -449,7 +449,7 @@ fn neighbours_are_compared_by_name_and_not_where_they_were_not_counted() {
     assert_eq!(comparison.environment[0].what, "counted by");
 }
 
-/// Counting takes its own time of each switch.
+/// Each way of counting adds its own time to a switch.
 #[test]
 fn what_was_counted_in_different_ways_is_not_compared() {
     let mut random = ChaCha8Rng::seed_from_u64(8);
@@ -476,7 +476,7 @@ fn what_was_counted_in_different_ways_is_not_compared() {
     }
 }
 
-/// As after `inject` had been run again on one side.
+/// The situation after `inject` has been run again on one side.
 #[test]
 fn caches_that_are_priced_in_different_ways_are_not_compared() {
     let mut random = ChaCha8Rng::seed_from_u64(10);
@@ -537,7 +537,7 @@ fn a_record_that_lost_many_of_the_kernels_records_is_suspect() {
     assert!(pair(&comparison, &Who::All, Quantity::Switches).is_suspect);
 }
 
-/// Many names share the half of the error that is theirs.
+/// Many names share their half of the allowed error.
 #[test]
 fn names_do_not_widen_the_intervals_of_the_whole() {
     let width = |names: usize| {

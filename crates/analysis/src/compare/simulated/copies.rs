@@ -1,4 +1,4 @@
-//! Which records are copies of others.
+//! Finds records that are copies of others.
 
 use switchcost_design::result::Simulation;
 
@@ -8,11 +8,11 @@ use super::traces::TraceKey;
 /// Two records of which one is a copy of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copied {
-    /// Both are base records, at these places.
+    /// Both are base records, at these indices.
     InBase(usize, usize),
-    /// Both are new records, at these places.
+    /// Both are new records, at these indices.
     InNew(usize, usize),
-    /// One is a base record, the other a new one, at these places.
+    /// One is a base record, the other a new one, at these indices.
     OnBothSides(usize, usize),
 }
 

@@ -1,4 +1,4 @@
-//! Which design of one side is which of the other, and what differs between them and around them.
+//! Matches the designs of the two sides, and finds what differs between them and around them.
 
 use serde_json::Value;
 use switchcost_design::Design;
@@ -102,7 +102,7 @@ impl<'a> Matched<'a> {
         format!("the {side} side has no such design")
     }
 
-    /// Designs that differ under one name are no repetition of each other.
+    /// Returns the side whose records have different designs under one name: these are no repetitions of each other.
     fn mixed_side(&self) -> Option<&'static str> {
         let is_mixed = |side: &[Record<'a>]| {
             side.iter()
@@ -140,7 +140,7 @@ impl<'a> Matched<'a> {
         different(&of(&self.base, base_name), &of(&self.new, new_name))
     }
 
-    /// Whether what happens once is in the costs of one side alone.
+    /// Reports whether first touches are included in the costs of one side alone.
     pub(super) fn first_touches(&self) -> Vec<Difference> {
         let (Some(name), Some(_)) = (self.base_name, self.new_name) else {
             return Vec::new();

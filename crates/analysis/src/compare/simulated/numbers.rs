@@ -1,4 +1,4 @@
-//! Each number of two designs beside its counterpart.
+//! Matches the numbers of two designs.
 
 use std::collections::HashSet;
 
@@ -41,7 +41,7 @@ type Number = (Part, Quantity, simulation::Cost);
 /// Numbers of one side, by record.
 type Numbers<'a> = Vec<Option<&'a simulation::Cost>>;
 
-/// Everything that either side has a number for, in the order of the base and then of the new.
+/// Returns every number that either side has, in the order of the base and then of the new side.
 pub(super) fn candidates(
     matched: &Matched<'_>,
     relation: Relation,
@@ -261,7 +261,7 @@ fn select<'a>(side: &'a [Vec<Number>], part: &Part, quantity: Quantity) -> Numbe
     side.iter().map(of_record).collect()
 }
 
-/// Why there is nothing to compare, if a side has no number above 0.
+/// Returns why there is nothing to compare, if a side has no number above 0.
 fn missing(sides: &[(&str, &Numbers<'_>); 2], part: &Part) -> Option<String> {
     let what = match part {
         Part::All => "number",
@@ -312,7 +312,7 @@ fn exactness_reason(quantity: Quantity) -> Option<&'static str> {
     }
 }
 
-/// The ratio of what was counted on the same traces; none if a side counted nothing.
+/// The ratio of what was counted on the same traces; `None` if a side counted nothing.
 fn counted(base: &Numbers<'_>, new: &Numbers<'_>, relation: &Relation) -> Option<f64> {
     let Relation::Same(partners) = relation else {
         return None;

@@ -1,4 +1,4 @@
-//! Which records simulate the same trace.
+//! Finds records that simulate the same trace.
 
 use switchcost_design::result::{ProcessFacts, Simulation};
 
@@ -36,14 +36,14 @@ impl<'a> TraceKey<'a> {
 /// Relation between the traces of two sides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Relation {
-    /// Both sides have the same traces; for each base record the place of its partner.
+    /// Both sides have the same traces; for each base record the index of its partner.
     Same(Vec<usize>),
     /// No trace is on both sides.
     Others {
-        /// Whether a side has but one.
+        /// Whether a side has only one trace.
         has_single: bool,
     },
-    /// Some traces are on both sides, and some are not.
+    /// Some traces are on both sides, others on only one.
     Overlapping,
 }
 

@@ -13,7 +13,7 @@ pub struct Conditions<'a> {
     between: Between,
     /// Tasks in the ring.
     tasks: u32,
-    /// Size of each task's array; 0: nothing is touched.
+    /// Size of each task's array; 0 without a working set.
     size_bytes: Bytes,
     /// Stride of the walk.
     stride_bytes: Bytes,
@@ -21,17 +21,17 @@ pub struct Conditions<'a> {
     access: Access,
     /// Order of the walk.
     pattern: Pattern,
-    /// One array for each task, or one for all.
+    /// Whether each task has its own array, or all share one.
     sharing: Sharing,
     /// Pages under the arrays.
     pages: Pages,
     /// Language runtime of the tasks; null for other mechanisms.
     runtime: Option<&'a str>,
-    /// How the runtime's tasks hand on the token.
+    /// Way in which the runtime's tasks hand on the token.
     runtime_handoff: Option<&'a str>,
-    /// How the next task is chosen: `swap`, a named task; `hand-off`, by a scheduler.
+    /// Way of choosing the next task: `swap` for a named task, `hand-off` for a choice by a scheduler.
     runtime_class: Option<Class>,
-    /// CPUs of the tasks; empty: not pinned.
+    /// CPUs of the tasks; empty if they are not pinned.
     cpus: &'a [CpuId],
     /// Relation of these CPUs.
     relation: Relation,
