@@ -1,8 +1,8 @@
-//! What the switches of live tasks cost: counts times what a switch costs on this machine, by process and by cause.
+//! Cost of the switches of live tasks: their counts times the cost of a switch on this machine, by process and by cause.
 //!
-//! The direct cost is that of `measure`: a switch that blocks, one at sched_yield, and between the two for a preemption, which
-//! does less than a switch that blocks and no less than a yield; with the interrupt, where one preempts. The indirect cost is
-//! known if calls of the program were traced (`matched.rs`), or if `inject` has measured it.
+//! The direct cost is that of `measure`: a switch that blocks, one at sched_yield, and between the two for a preemption, which does less
+//! than a switch that blocks and no less than a yield; with the interrupt, where one preempts. The indirect cost is known if calls of the
+//! program were traced (`matched.rs`), or if `inject` has measured it.
 
 mod advice;
 mod calibration;
@@ -54,73 +54,74 @@ pub use sums::{LabelSum, Times, off_times, sum_by_label, wait_times};
 pub use waiting::{Waiting, waiting};
 pub use waits::KeptWaitingFinding;
 
-/// Everything found in an observation.
+/// All findings of an observation.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Findings {
     /// Length of the window in seconds.
     pub seconds: f64,
-    /// The observed tasks together, without the threads of the kernel.
+    /// Findings of the observed tasks together, without kernel threads.
     pub all: ProcessFinding,
-    /// Switches for each request; none where requests are not known.
+    /// Switches per request; `None` if requests are not known.
     pub switches_a_request: Option<f64>,
-    /// Cost of switching for each request, in nanoseconds of CPU time.
+    /// Cost of switching per request, in nanoseconds of CPU time; `None` if requests or costs are not known.
     pub cost_a_request_ns: Option<Range>,
-    /// By name of processes, numbered names as one; the costliest first.
+    /// Findings by process name, the costliest first; numbered names count as one.
     pub names: Vec<ProcessFinding>,
-    /// By name of threads, pools of numbered names as one; the costliest first. Empty if all have the names of their processes.
+    /// Findings by thread name, the costliest first; pools of numbered names count as one. Empty if all threads have the names of their
+    /// processes.
     pub threads: Vec<ProcessFinding>,
-    /// Threads that runtimes of languages are known to have; those that switch most first.
+    /// Threads that language runtimes are known to have, those with most switches first.
     pub runtimes: Vec<RuntimeThreads>,
-    /// By control group of those alive at the end; the costliest first.
+    /// Findings by control group of the processes alive at the end, the costliest first.
     pub groups: Vec<ProcessFinding>,
-    /// By process, and by name those that ended; the costliest first.
+    /// Findings by process, the costliest first; ended processes are grouped by name.
     pub processes: Vec<ProcessFinding>,
-    /// By cause, the most frequent first.
+    /// Findings by cause, the most frequent first.
     pub causes: Vec<CauseFinding>,
-    /// Who ran in between, who preempted, who woke; who ran longest first.
+    /// Other programs that ran in between, preempted or woke the observed, the one that ran longest first.
     pub neighbours: Vec<NeighbourFinding>,
-    /// Who kept the observed waiting for a CPU while they could run; for the longest first.
+    /// Tasks that the observed waited behind while they could run, the longest waits first.
     pub kept_waiting: Vec<KeptWaitingFinding>,
-    /// Time off the CPU, of each switch; none where it was not counted.
+    /// Time off the CPU per switch; `None` if it was not counted.
     pub off: Option<Latency>,
-    /// Wait for a CPU; none where it was not counted.
+    /// Wait for a CPU; `None` if it was not counted.
     pub wait: Option<Latency>,
-    /// What is most likely to help, in this order.
+    /// Advice, the most helpful first.
     pub advice: Vec<Advice>,
-    /// Why there is none; null if there is one, and where switching costs too little to need any.
+    /// Why there is no advice; null if there is advice, or if switching costs too little to need any.
     pub no_advice: Option<NoAdvice>,
-    /// What hardware counters counted in the turns of the observed; none if they were not read.
+    /// Hardware counters over the time slices of the observed tasks; `None` if they were not read.
     pub counted: Option<CountedTurns>,
-    /// What cold caches cost each program, by matched intervals; empty if no call was traced.
+    /// Cost of cold caches to each program, by matched intervals; empty if no call was traced.
     pub matched: Vec<MatchedIntervals>,
-    /// What tracing these calls took of the CPU time, by an estimate for each; none if no call was traced.
+    /// Estimated share of the CPU time that tracing these calls took; `None` if no call was traced.
     pub calls_share: Option<f64>,
-    /// How long the scheduler took at switches of the observed; none where it was not asked for or is not known.
+    /// Time in the scheduler per switch of the observed; `None` if it was not requested or is not known.
     pub in_scheduler: Option<Latency>,
-    /// The mean of it.
+    /// Mean time in the scheduler per switch, in nanoseconds.
     pub in_scheduler_ns: Option<f64>,
-    /// What observing took of all CPUs, as a share of the time of one; none where it is not known.
+    /// CPU time that observing took on all CPUs, as a share of one CPU; `None` if it is not known.
     pub own_share: Option<f64>,
-    /// The same for each switch on any CPU, in nanoseconds, the accounts themselves included.
+    /// CPU time that observing took per switch on any CPU, in nanoseconds, its accounting included.
     pub own_ns_a_switch: Option<f64>,
 }
 
-/// Why and where tasks left their CPUs, over all observed.
+/// Switches of all observed tasks for one reason and one kernel entry.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CauseFinding {
-    /// Why.
+    /// Reason for which the tasks left their CPUs.
     pub why: Why,
-    /// Where in the kernel.
+    /// Kernel entry in which the tasks left their CPUs.
     pub entry: Entry,
-    /// How often.
+    /// Number of switches.
     pub switches: u64,
     /// Share of all switches.
     pub share: f64,
-    /// Mean time off the CPU, in nanoseconds; none where it is not counted.
+    /// Mean time off the CPU, in nanoseconds; `None` if it is not counted.
     pub off_ns: Option<f64>,
-    /// Of it, mean wait for a CPU.
+    /// Part of `off_ns` that is the mean wait for a CPU.
     pub wait_ns: Option<f64>,
-    /// Who has it most often.
+    /// Program with most of these switches.
     pub mostly: String,
 }
 
@@ -190,7 +191,7 @@ fn calls_share(observation: &Observation, all: &ProcessFinding) -> Option<f64> {
     Some(traced * CALL_COST.0 as f64 / all.cpu_ns?)
 }
 
-/// The tasks whose cost is asked for: the kernel's own threads work for all.
+/// Tasks whose cost is reported: all observed ones but the kernel's own threads, which work for all.
 fn observed(observation: &Observation) -> impl Iterator<Item = &Tasks> {
     observation.tasks.iter().filter(|tasks| !tasks.is_kernel)
 }
@@ -239,7 +240,7 @@ fn causes<'a>(observation: &'a Observation, names: &'a pools::Names<'_>) -> Vec<
     for cause in &mut causes {
         let count = cause.switches.max(1) as f64;
         cause.share = cause.switches as f64 / all.max(1) as f64;
-        // Who ended does not come back, nor has one that was off for no time at all yet.
+        // A task that has ended does not return, and one without any time off the CPU has not returned yet.
         cause.off_ns = cause
             .off_ns
             .filter(|sum| *sum > 0.0 && has_times)

@@ -10,24 +10,24 @@ use switchcost_units::Nanos;
 use super::cost::{self, Range};
 use super::{CauseFinding, NeighbourFinding, ProcessFinding, known, observed, runtimes};
 
-/// Below this share of a workload's CPU time nothing about its switches is worth a change.
+/// Least share of a workload's CPU time that makes a change of its switches worthwhile.
 const WORTH: f64 = 0.01;
 
-/// From this share on, something is what there is to talk about.
+/// Least share that makes something the main cause.
 const MOSTLY: f64 = 0.5;
 
-/// So many CPUs' worth of idle time are a CPU that a program could be given: on less each takes what it is given from another.
+/// Least idle CPU time, in CPUs, that counts as a free CPU: with less, a program would take the time from another.
 const FREE_CPUS: f64 = 0.5;
 
-/// Calls in which a task waits for input, or for room for its output: more of it at a time makes fewer waits. Who waits for another
-/// process to end, say, has nothing to do more of.
+/// Calls in which a task waits for input, or for room for its output: larger transfers make fewer waits. A task that waits for the end of
+/// another process, for instance, cannot transfer more at a time.
 const TRANSFERS: [&str; 18] = [
     "read", "readv", "pread64", "preadv", "preadv2", "write", "writev", "pwrite64", "pwritev",
     "pwritev2", "recvfrom", "recvmsg", "recvmmsg", "sendto", "sendmsg", "sendmmsg", "accept",
     "accept4",
 ];
 
-/// Calls in which a task waits for these or for a time, whichever is first: which of the two ended a wait is not recorded.
+/// Calls in which a task waits for a transfer or for a time, whichever comes first: which of the two ended a wait is not recorded.
 const TRANSFERS_OR_TIMES: [&str; 9] = [
     "epoll_wait",
     "epoll_pwait",
@@ -40,86 +40,86 @@ const TRANSFERS_OR_TIMES: [&str; 9] = [
     "io_uring_enter",
 ];
 
-/// Calls in which a task waits for a time alone.
+/// Calls in which a task waits only for a time.
 const SLEEPS: [&str; 2] = ["nanosleep", "clock_nanosleep"];
 
-/// What is likely to make a workload lose less to its switches, and what that can win.
+/// A change that is likely to reduce the cost of a workload's switches, with its largest gain.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Advice {
-    /// What to change.
+    /// The recommended change.
     #[serde(flatten)]
     pub change: Change,
-    /// The most that it can win.
+    /// Largest gain of the change.
     pub at_most: AtMost,
 }
 
-/// What to change.
+/// A recommended change.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "what")]
 pub enum Change {
-    /// Nothing: switching costs less than one part in a hundred, even at the upper end.
+    /// None: switching costs less than one part in a hundred, even at the upper end.
     Nothing,
-    /// A control group used up its CPU time: its quota costs more than its switches.
+    /// A larger quota: a control group used up its CPU time, which costs more than its switches.
     RaiseQuota {
-        /// Its name; hostile text until escaped.
+        /// Name of the group; hostile text until escaped.
         group: String,
-        /// For how long it kept tasks of the group from running, observed or not.
+        /// Time for which the quota kept tasks of the group from running, observed or not.
         throttled_ns: Nanos,
-        /// Whether all of the group was observed: else what it wins them is the time that the observed themselves waited for quotas.
+        /// Whether the whole group was observed. Otherwise the gain is the time that the observed tasks themselves waited for quotas.
         is_whole: bool,
     },
-    /// Another program takes the CPU while others idle: give one of the two another.
+    /// Separate CPUs: another program takes the CPU while other CPUs are idle.
     Separate {
-        /// The observed; hostile text until escaped.
+        /// Name of the observed program; hostile text until escaped.
         observed: String,
-        /// The other; hostile text until escaped.
+        /// Name of the other program; hostile text until escaped.
         other: String,
     },
-    /// More of the observed can run than there are CPUs for, and they take the CPU from one another: run fewer at a time.
+    /// Fewer concurrent tasks: more of the observed can run than there are CPUs, and they preempt one another.
     FewerAtATime,
-    /// Time slices end: let them be longer.
+    /// Longer time slices: most switches come from slices that end.
     LongerSlices,
-    /// They wait for locks: hold them for shorter, or have fewer threads want them.
+    /// Less lock contention: hold locks for a shorter time, or let fewer threads compete for them.
     FewerLocks,
-    /// They wait for input or for room for output: do more for each wake-up.
+    /// More work per wake-up: the tasks wait for input or for room for output.
     MoreForEachWakeUp {
-        /// The system call that they wait in.
+        /// System call in which the tasks wait.
         call: String,
     },
-    /// They wait for input, for room for output or for a time, and which of these ended the waits is not recorded: be woken less often.
+    /// Fewer wake-ups: the tasks wait for input, for room for output or for a time, and which of these ended the waits is not recorded.
     FewerWakeUps {
-        /// The system call that they wait in.
+        /// System call in which the tasks wait.
         call: String,
     },
-    /// They sleep for a time: do so less often.
+    /// Fewer sleeps: the tasks sleep for a time.
     SleepLonger {
-        /// The system call that they sleep in.
+        /// System call in which the tasks sleep.
         call: String,
     },
 }
 
-/// Why there is no advice, though switching costs something.
+/// Reason for no advice, although switching has a cost.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "why")]
 pub enum NoAdvice {
-    /// Another program takes the CPU, and no CPU is free that one of the two could be given.
+    /// Another program takes the CPU, and no CPU is free for one of the two.
     NoFreeCpu {
-        /// The observed; hostile text until escaped.
+        /// Name of the observed program; hostile text until escaped.
         observed: String,
-        /// The other; hostile text until escaped.
+        /// Name of the other program; hostile text until escaped.
         other: String,
     },
     /// No cause has half of the switches.
     NoMainCause,
 }
 
-/// The most that a change can win.
+/// Largest gain of a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct AtMost {
-    /// CPU time that the switches concerned cost at their upper end, without the system calls that are saved with them, as a share of all of
-    /// the observed; none where it is none of that which is won, or not known.
+    /// CPU time that the affected switches cost at their upper end, without the system calls that are saved with them, as a share of all
+    /// CPU time of the observed. `None` if the gain is not CPU time, or is not known.
     pub cpu_share: Option<f64>,
-    /// Time for which they could not go on, of all tasks together, in nanoseconds; none where that is not what is won.
+    /// Time for which the tasks could not continue, over all tasks, in nanoseconds; `None` if the gain is not waiting time.
     pub waits_ns: Option<u64>,
 }
 
@@ -161,7 +161,7 @@ pub(super) fn find(
     (advice, no_advice)
 }
 
-/// What switching costs of the CPU time: at most, where that has an end, else what is likely, or directly where no more is known.
+/// Share of the CPU time that switching costs: the upper end if there is one, else the likely value, else the direct cost.
 fn cost_share(all: &ProcessFinding) -> Option<f64> {
     match all.share.filter(Range::is_bounded) {
         Some(share) => Some(share.high),
@@ -169,11 +169,11 @@ fn cost_share(all: &ProcessFinding) -> Option<f64> {
     }
 }
 
-/// An advice, and what the switches that it is about cost of the CPU time, as in [`cost_share`].
+/// An advice, and the share of CPU time that its switches cost, as in [`cost_share`].
 type Candidate = (Advice, f64);
 
-/// The time of a group is that of all its tasks. Where others than the observed may be among them, these win at most what they waited for
-/// quotas themselves, of whichever group, where that was counted.
+/// Advice to raise a quota. The time of a group is that of all its tasks. If other tasks than the observed may be among them, the observed
+/// gain at most the time that they waited for quotas themselves, of whichever group, if it was counted.
 fn raise(observation: &Observation, group: &Throttled) -> Advice {
     let is_whole = match &observation.subject {
         Subject::Everything => true,
@@ -205,12 +205,12 @@ fn raise(observation: &Observation, group: &Throttled) -> Advice {
     }
 }
 
-/// Whether a control group is this one, or below it.
+/// Whether a control group is `above`, or a descendant of it.
 fn is_within(group: &str, above: &str) -> bool {
     Path::new(group.trim_matches('/')).starts_with(above.trim_matches('/'))
 }
 
-/// What the premises of an advice are looked up in: it is given where each of them was counted.
+/// Counts in which the premises of an advice are looked up: an advice is given only if each of them was counted.
 struct Counted<'a> {
     observation: &'a Observation,
     all: &'a ProcessFinding,
@@ -223,8 +223,7 @@ impl Counted<'_> {
         if self.share(|why, _| why.is_preemption()) < MOSTLY {
             return None;
         }
-        // Who is let in by a system call of the observed was woken by it: they work together, and what one CPU is too few for is not
-        // what takes it.
+        // A task that a system call of the observed wakes works together with the observed, so it is no competitor for the CPU.
         let are_apart =
             self.share(is_by_its_own_call) < MOSTLY * self.share(|why, _| why.is_preemption());
         let separate = self.separate().filter(|_| are_apart);
@@ -267,7 +266,8 @@ impl Counted<'_> {
         }
     }
 
-    /// Threads of a language's runtime sleep by themselves, such as Go's monitor: nothing in the program makes them sleep longer.
+    /// Advice about sleeps. Threads of a language runtime, such as Go's monitor, sleep on their own account: nothing in the program makes
+    /// them sleep longer.
     fn about_sleeps(&self, call: &str, is_it: impl Fn(&Cause) -> bool) -> Option<Candidate> {
         let is_of_the_program = |tasks: &&Tasks| runtimes::kind(tasks).is_none();
         let own = observed(self.observation)
@@ -290,7 +290,7 @@ impl Counted<'_> {
         )
     }
 
-    /// Another program that takes the CPU from the observed, where its own work has room on CPUs that idle.
+    /// Advice to separate another program that takes the CPU, if the work of the observed has room on idle CPUs.
     fn separate(&self) -> Option<Change> {
         let first = self.foreign().filter(|first| self.has_room(first))?;
         Some(Change::Separate {
@@ -299,7 +299,7 @@ impl Counted<'_> {
         })
     }
 
-    /// The program that takes the CPU most, if it is another one.
+    /// The program that takes the CPU most often, if it is another one.
     fn foreign(&self) -> Option<&NeighbourFinding> {
         self.mostly_preempted_by()
             .filter(|first| !self.is_own(first))
@@ -326,7 +326,7 @@ impl Counted<'_> {
         }
     }
 
-    /// Whether the observed mostly take the CPU from one another, and more of them could run than got CPUs.
+    /// Whether the observed mostly preempt one another, and more of them could run than got CPUs.
     fn are_too_many(&self) -> bool {
         let sum = |of: fn(&Tasks) -> u64| {
             observed(self.observation)
@@ -338,7 +338,7 @@ impl Counted<'_> {
             sum(|tasks| tasks.run_ns.0) / window,
             sum(|tasks| tasks.wait_ns.0) / window,
         );
-        // A little above a whole number of CPUs is no CPU more.
+        // A little more than a whole number of CPUs needs no additional CPU.
         let cpus = (running - 0.1).ceil().max(1.0);
         let is_own = self
             .mostly_preempted_by()
@@ -356,7 +356,7 @@ impl Counted<'_> {
             .filter(|first| first.preempted_share >= MOSTLY)
     }
 
-    /// Where all tasks are observed, another program is not of one's own.
+    /// Whether the other program is one of the observed. If all tasks are observed, only the same program counts as observed.
     fn is_own(&self, neighbour: &NeighbourFinding) -> bool {
         let is_one = self.observation.subject != Subject::Everything
             || neighbour.observed == neighbour.other;
@@ -380,7 +380,7 @@ impl Counted<'_> {
         self.advice_to(change, |_| true, is, waits)
     }
 
-    /// With what the switches of some tasks and causes cost; none where that is not known.
+    /// The advice with the cost of the switches of some tasks and causes; `None` if the cost is not known.
     fn advice_to(
         &self,
         change: Change,
@@ -398,7 +398,8 @@ impl Counted<'_> {
         }
         let cpu = self.all.cpu_ns?;
         let likely = direct.likely.unwrap_or(direct.low);
-        // What caches cost belongs to no cause: all of it may be of these. Where nothing but the CPU time bounds it, nothing bounds that.
+        // The cost of caches belongs to no cause, so all of it may be due to these switches. If only the CPU time limits it, there is no
+        // upper end.
         let (share, at_most) = match (self.all.cost_ns, self.all.indirect_ns) {
             (Some(cost), Some(indirect)) if cost.over(cpu).is_bounded() => {
                 let most = cost.high.min(direct.high + indirect.high) / cpu;
@@ -418,7 +419,7 @@ impl Counted<'_> {
     }
 }
 
-/// A preemption by a task that was woken while the observed was in a system call of its own.
+/// Whether a task that was woken preempted the observed during a system call of the observed itself.
 fn is_by_its_own_call(why: Why, entry: &Entry) -> bool {
     why == Why::PreemptedByWoken && matches!(entry, Entry::SystemCall(_) | Entry::Futex(_))
 }

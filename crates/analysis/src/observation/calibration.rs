@@ -4,19 +4,19 @@ use switchcost_record::{Arm, Between, Case, Latency, MeasureRecord, Mechanism, P
 use crate::statistics::order_statistics::median;
 use crate::{CaseFinding, Estimate, Findings};
 
-/// What a measurement says about the cost of switches in general; none where it did not measure a switch that blocks, or emptied the
-/// caches or paused before its batches.
+/// Returns the costs of switches that a measurement shows for programs in general; `None` if it has no switch that blocks, or if it emptied
+/// the caches or paused before its batches.
 ///
-/// A switch that blocks is that over a pipe between processes. Under a real-time policy each of its hand-offs is one wait; under
-/// the ordinary scheduler the woken task often preempts the writer, so that a part of the switches are preemptions, which are
-/// taken out again. The reload is the indirect cost between processes with arrays that they read and write throughout.
+/// The cost of a switch that blocks is that of a pipe between processes. Under a real-time policy each hand-off is one wait. Under the
+/// ordinary scheduler the woken task often preempts the writer, so a part of the switches are preemptions, which are subtracted. The reload
+/// is the indirect cost between processes with arrays that they read and write throughout.
 ///
-/// `measure` reports costs at the best of the core: unshared, at the fastest steady speed. Programs have it as it comes. So
-/// the lower end is of the best core; the upper end is of a shared one, at the usual speed; and between them the centre is of the
-/// core as it was while it was measured, shared for a part of the time.
+/// `measure` reports costs on the best core: unshared, at the fastest steady speed. Programs run on the core as it is. So the lower end is
+/// the cost on the best core, the upper end the cost on a shared core at the usual speed, and the centre the cost on the core as it was
+/// during the measurement, shared for a part of the time.
 ///
-/// Loads are for bounds: those that depend on one another take their median time on a shared core, what other tasks left cold the slowest of
-/// its walks, and those in order the fastest.
+/// Load times are for bounds: dependent loads have their median time on a shared core, loads of lines that other tasks left cold the time
+/// of the slowest walk, and loads in order that of the fastest.
 pub fn calibration(record: &MeasureRecord, findings: &Findings) -> Option<Calibration> {
     if !record.header.plan.rounds.is_usual() {
         return None;
@@ -86,7 +86,7 @@ pub fn calibration(record: &MeasureRecord, findings: &Findings) -> Option<Calibr
     })
 }
 
-/// What loads take by size, smallest first.
+/// Returns the time of a load by size, the smallest size first.
 fn loads(record: &MeasureRecord, core: &Core) -> Vec<Load> {
     let rate = record.header.clock.ticks_per_second.0 as f64;
     let each = |ticks: f64, loads: u64| {
@@ -121,7 +121,7 @@ fn loads(record: &MeasureRecord, core: &Core) -> Vec<Load> {
     loads
 }
 
-/// The cost of a wait, from that of switches of which a share are preemptions, which cost what a yield does.
+/// Returns the cost of a wait, from the cost of switches of which `share` are preemptions, which cost as much as a yield.
 fn remove_preemptions(of_both: Cost, share: f64, yielded: Option<Cost>) -> Cost {
     let Some(yielded) = yielded.filter(|yielded| share < 1.0 && yielded.ns < of_both.ns) else {
         return of_both;
@@ -134,7 +134,7 @@ fn remove_preemptions(of_both: Cost, share: f64, yielded: Option<Cost>) -> Cost 
     }
 }
 
-/// A walk without a switch before it: the median of those of a case.
+/// Returns the time of a walk without a switch before it: the median over the case.
 fn walk_ns(record: &MeasureRecord, case: usize) -> Option<f64> {
     let rate = record.header.clock.ticks_per_second.0 as f64;
     let batches = record
@@ -154,9 +154,9 @@ fn is_of_two_processes(case: &Case) -> bool {
     case.between == Between::Process && case.tasks == 2 && case.placement.is_one_cpu()
 }
 
-/// How much longer things take on the core as programs have it.
+/// Slowdown of the core as programs find it, compared with its best.
 struct Core {
-    /// On a shared core at most, as earlier runs and this one have seen it.
+    /// Largest slowdown on a shared core, as earlier runs and this one have seen it.
     most_shared: f64,
 }
 
@@ -174,7 +174,7 @@ impl Core {
         }
     }
 
-    /// As long as it may take: on a shared core.
+    /// Returns the longest time: that on a shared core.
     fn slowed(&self, ns: f64) -> f64 {
         ns * self.most_shared
     }
@@ -182,7 +182,7 @@ impl Core {
     fn cost(&self, result: &CaseFinding, estimate: &Estimate) -> Cost {
         let (share, ratio) = shared_fraction(result).unwrap_or((0.0, 1.0));
         let as_it_was = 1.0 + share * (ratio - 1.0);
-        // The ends of what may be below nothing are not to come nearer to it.
+        // An end below 0 must not move closer to 0.
         let high = self.slowed(estimate.high).max(estimate.high);
         Cost {
             ns: estimate.estimate * as_it_was,
@@ -192,8 +192,8 @@ impl Core {
     }
 }
 
-/// The share of the time in which the core was shared while a case was measured whose costs leave that out, and how many times
-/// as much it cost then.
+/// Returns the share of the time in which the core was shared during a case, and the ratio of the cost on the shared core to the reported
+/// cost; `None` if the reported cost includes shared time.
 fn shared_fraction(result: &CaseFinding) -> Option<(f64, f64)> {
     let shared = result.shared.as_ref().filter(|shared| shared.is_left_out)?;
     let (beside, alone) = (shared.cost_ns.as_ref()?, result.deciding()?);

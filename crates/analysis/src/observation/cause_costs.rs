@@ -7,14 +7,14 @@ use switchcost_record::observation::{Observation, Tasks, Why};
 use super::Range;
 use super::{cost, known};
 
-/// Switches for one reason, and what they cost directly.
+/// Switches for one reason, with their direct cost.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CauseCost {
-    /// Why; none where that was not counted.
+    /// Reason of the switches; `None` if reasons were not counted.
     pub why: Option<Why>,
-    /// How often.
+    /// Number of switches.
     pub switches: u64,
-    /// Direct cost; none where the machine's is not known.
+    /// Direct cost; `None` if the machine's cost of a switch is not known.
     pub direct_ns: Option<Range>,
 }
 
@@ -25,7 +25,7 @@ impl CauseCost {
     }
 }
 
-/// The switches of some tasks together, the most frequent cause first.
+/// Returns the switches of some tasks together, the most frequent cause first.
 pub(super) fn find(tasks: &[&Tasks], observation: &Observation) -> Vec<CauseCost> {
     let mut sums: BTreeMap<Option<Why>, CauseCost> = BTreeMap::new();
     for cost in tasks

@@ -2,14 +2,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_record::observation::{Calibration, Cause, Cost, Entry, Tasks, Why};
 
-/// A cost between two ends, in nanoseconds.
+/// A cost in nanoseconds, as a likely value between two ends.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Range {
-    /// Lower end.
+    /// Lower end of the cost.
     pub low: f64,
-    /// What is likely; none where it is not known.
+    /// Likely cost; `None` if it is not known.
     pub likely: Option<f64>,
-    /// Upper end.
+    /// Upper end of the cost.
     pub high: f64,
 }
 
@@ -28,7 +28,7 @@ impl Range {
         }
     }
 
-    /// The same, so many times.
+    /// Returns the range times `count`.
     pub(super) fn times(self, count: f64) -> Range {
         if count > 0.0 {
             self.over(1.0 / count)
@@ -37,7 +37,7 @@ impl Range {
         }
     }
 
-    /// The same, and no more than a time.
+    /// Returns the range, limited to `most`.
     pub(super) fn up_to(self, most: f64) -> Range {
         Range {
             low: self.low.min(most),
@@ -46,7 +46,7 @@ impl Range {
         }
     }
 
-    /// The same, or nothing.
+    /// Returns the range with a lower end of 0.
     fn perhaps(self) -> Range {
         Range {
             low: 0.0,
@@ -55,7 +55,7 @@ impl Range {
         }
     }
 
-    /// The same as a share of a time, or for each of so many.
+    /// Returns the range divided by `whole`, a time or a number.
     pub fn over(self, whole: f64) -> Range {
         Range {
             low: self.low / whole,
@@ -66,7 +66,7 @@ impl Range {
 }
 
 fn times(cost: &Cost, count: f64) -> Range {
-    // An interval below 0 is of the measurement: a switch costs no less than nothing.
+    // A negative end comes from the measurement: a switch costs no less than nothing.
     Range {
         low: cost.low_ns.max(0.0) * count,
         likely: Some(cost.ns.max(0.0) * count),
@@ -74,17 +74,17 @@ fn times(cost: &Cost, count: f64) -> Range {
     }
 }
 
-/// What a switch costs directly that a trace of events has no more of.
+/// Direct costs of a switch, for a trace of events that distinguishes no causes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DirectCosts {
-    /// One at which the task waits, in nanoseconds.
+    /// Cost of a switch at which the task waits, in nanoseconds.
     pub voluntary_ns: f64,
-    /// One at which it could have run on, in nanoseconds.
+    /// Cost of a switch at which the task could have run on, in nanoseconds.
     pub involuntary_ns: f64,
 }
 
 impl DirectCosts {
-    /// None where the machine's costs are not known.
+    /// Returns the direct costs; `None` if the machine's costs are not known.
     pub fn new(calibration: &Calibration) -> Option<DirectCosts> {
         let (blocked, between) = (calibration.blocked?, preempted(calibration)?);
         Some(DirectCosts {
@@ -94,15 +94,15 @@ impl DirectCosts {
     }
 }
 
-/// What a switch costs on a machine, and a preemption of one program.
+/// Costs of a switch on a machine, and of a preemption of one program.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Costs<'a> {
     pub(super) calibration: &'a Calibration,
-    /// One with an interrupt, as it was measured on the program itself.
+    /// Cost of a preemption with its interrupt, measured on the program itself.
     pub(super) preemption: Option<Cost>,
 }
 
-/// What the switches of tasks cost directly; none where the machine's costs are not known.
+/// Returns the direct cost of the switches of `tasks`; `None` if the machine's costs are not known.
 pub(super) fn direct(tasks: &Tasks, costs: Costs<'_>) -> Option<Range> {
     if tasks.causes.is_empty() {
         let calibration = costs.calibration;
@@ -118,7 +118,7 @@ pub(super) fn direct(tasks: &Tasks, costs: Costs<'_>) -> Option<Range> {
     sum(tasks, |cause| cost_of_cause(cause, costs))
 }
 
-/// Of the direct cost, that of the interrupts out of which the tasks were preempted; none where causes are not known.
+/// Returns the part of the direct cost due to the interrupts that preempted the tasks; `None` if causes are not known.
 pub(super) fn interrupts(tasks: &Tasks, costs: Costs<'_>) -> Option<Range> {
     if tasks.causes.is_empty() && tasks.involuntary > 0 {
         return None;
@@ -133,7 +133,7 @@ fn sum(tasks: &Tasks, of: impl Fn(&Cause) -> Option<Range>) -> Option<Range> {
         .try_fold(Range::NOTHING, |sum, cause| Some(sum.plus(of(cause)?)))
 }
 
-/// What the switches of one cause cost directly; none where the machine's costs are not known.
+/// Returns the direct cost of the switches of one cause; `None` if the machine's costs are not known.
 pub(super) fn cost_of_cause(cause: &Cause, costs: Costs<'_>) -> Option<Range> {
     let calibration = costs.calibration;
     let (blocked, between) = (calibration.blocked?, preempted(calibration)?);
@@ -145,8 +145,8 @@ pub(super) fn cost_of_cause(cause: &Cause, costs: Costs<'_>) -> Option<Range> {
     Some(times(&each, cause.switches as f64).plus(cost_of_interrupt(cause, costs)?))
 }
 
-/// The interrupts of the switches of one cause. A time slice ends at a tick, which comes without a switch as well: it costs something
-/// only where the kernel sets a timer for it. A task that is woken by a system call needs none.
+/// Returns the cost of the interrupts of one cause's switches. A time slice ends at a tick, which also comes without a switch: it costs
+/// something only if the kernel sets a timer for it. A task that is woken by a system call needs no interrupt.
 fn cost_of_interrupt(cause: &Cause, costs: Costs<'_>) -> Option<Range> {
     let interrupts = Interrupt::new(costs)?.times(cause.switches as f64);
     Some(match (cause.why, &cause.entry) {
@@ -156,13 +156,13 @@ fn cost_of_interrupt(cause: &Cause, costs: Costs<'_>) -> Option<Range> {
     })
 }
 
-/// What a timer interrupt costs the task that it preempts, beside the switch.
+/// Cost of a timer interrupt to the task that it preempts, in addition to the switch.
 struct Interrupt(Range);
 
 impl Interrupt {
-    /// `measure` reports both switches of a preemption together with the interrupt, halved. Likely the one away has its half; at most it
-    /// has all but the least that the other takes, which waits. `inject` has measured the part of the program itself. Without an upper end
-    /// where preemption was not measured.
+    /// Derives the cost of the interrupt. `measure` reports half of a whole preemption: two switches and the interrupt. The likely cost
+    /// assumes that the switch away takes half; the upper end, that the other switch, at which a task waits, takes its least. `inject` has
+    /// measured the part of the program itself. Without a measured preemption there is no upper end.
     fn new(costs: Costs<'_>) -> Option<Interrupt> {
         let calibration = costs.calibration;
         let (blocked, between) = (calibration.blocked?, preempted(calibration)?);
@@ -190,7 +190,8 @@ impl Interrupt {
     }
 }
 
-/// A preemption wakes no task and takes none off the queue, and so costs what a yield does; up to what a switch that blocks takes.
+/// Returns the direct cost of a preemption: it wakes no task and takes none off the queue, so it costs as much as a yield, and at most as
+/// much as a switch that blocks.
 fn preempted(calibration: &Calibration) -> Option<Cost> {
     let blocked = calibration.blocked?;
     let yielded = calibration.yielded.unwrap_or(Cost {

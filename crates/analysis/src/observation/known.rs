@@ -1,10 +1,10 @@
-//! What is known from `inject` of a program.
+//! Costs of a program that are known from `inject`.
 
 use switchcost_record::observation::{Cost, KnownBy, KnownPoint, KnownReload, Observation, Tasks};
 
 use super::cost::Costs;
 
-/// What `inject` has found of some tasks, for how long others ran.
+/// Returns the result of `inject` for some tasks, by the time that others ran.
 pub(super) fn injected<'a>(observation: &'a Observation, tasks: &Tasks) -> Option<&'a KnownReload> {
     let is_timed = |known: &KnownReload| known.points.iter().all(|point| point.away_ns.is_some());
     observation.known.iter().find(|known| {
@@ -15,7 +15,7 @@ pub(super) fn injected<'a>(observation: &'a Observation, tasks: &Tasks) -> Optio
     })
 }
 
-/// What switches cost these tasks directly; none where that of the machine is not known.
+/// Returns the direct costs of these tasks' switches; `None` if the machine's costs are not known.
 pub(super) fn costs<'a>(observation: &'a Observation, tasks: &Tasks) -> Option<Costs<'a>> {
     Some(Costs {
         calibration: observation.calibration.as_ref()?,
@@ -23,8 +23,8 @@ pub(super) fn costs<'a>(observation: &'a Observation, tasks: &Tasks) -> Option<C
     })
 }
 
-/// What a switch costs, by how long others ran and how long the program then ran: in straight lines between what is known, from nothing on.
-/// Who runs for shorter than any that is known has lost as much less; beyond the last it is as there.
+/// Returns the cost of a switch, by the time that others ran and the time that the program then ran. The cost is interpolated linearly
+/// between known times, from 0 on. A time below the shortest known one costs proportionally less; beyond the longest the cost is constant.
 pub(super) fn cost(
     points: &[KnownPoint],
     others_ns: f64,

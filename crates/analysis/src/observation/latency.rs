@@ -2,19 +2,19 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_record::observation::Histogram;
 
-/// Quantiles of a time, in nanoseconds. Each is the upper end of its bucket, so no less than the time itself, and less than half
-/// as much again; none where it lies in the last bucket, which has no end.
+/// Quantiles of a time, in nanoseconds. Each is the upper end of its bucket, so at least the quantile itself and less than 1.5 times as
+/// long; `None` if the quantile lies in the last bucket, which has no end.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Latency {
-    /// How many times.
+    /// Number of times.
     pub count: u64,
-    /// Half of them took less.
+    /// Median.
     pub p50_ns: Option<f64>,
-    /// 99 of 100 took less.
+    /// 99th percentile.
     pub p99_ns: Option<f64>,
-    /// All took less.
+    /// Longest time.
     pub max_ns: Option<f64>,
-    /// Where the last bucket begins: a quantile that is none is no less.
+    /// Lower end of the last bucket: a quantile that is `None` is at least this long.
     pub last_ns: f64,
 }
 

@@ -1,5 +1,5 @@
-//! What cold caches cost the observed by itself: what follows calls that switched, compared with what follows the same calls when they did
-//! not (docs/method/matched-intervals.md, whose rules these are).
+//! Cost of cold caches to an observed program, from its own calls: the code after calls that switched, compared with the code after the
+//! same calls that did not (docs/method/matched-intervals.md, whose rules these are).
 
 mod arms;
 mod blocks;
@@ -22,62 +22,62 @@ use super::Range;
 use arms::{Anchors, compare, only};
 use calls::Calls;
 
-/// A preemption in which others ran for at most so long is short.
+/// Longest time that others run in a short preemption, in nanoseconds.
 const SHORT_NS: u32 = 30_000;
-/// Fewer treated than this are no estimate.
+/// Least number of treated calls for an estimate.
 const FEWEST: usize = 100;
-/// Less than this of the switches is not all of them.
+/// Least share of the switches that must be compared for a result on all of them.
 const LEAST_COVERED: f64 = 0.5;
-/// What is found where nothing should be, is no more than this part of the sum.
+/// Largest effect, as a part of the sum, that a check may find where there should be none.
 const PART: f64 = 0.1;
-/// Ends of the ranges of how long others ran, in nanoseconds.
+/// Upper ends of the ranges of the time that others ran, in nanoseconds.
 const RANGES: [u32; 5] = [3_000, 30_000, 150_000, 1_000_000, u32::MAX];
-/// Calls by which waits are shown.
+/// Most calls by which waits are listed.
 const MOST_CALLS: usize = 5;
 
-/// What the traced calls of a program say about cold caches.
+/// Cost of cold caches to a program, from its traced calls.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct MatchedIntervals {
-    /// Its name; hostile text until escaped.
+    /// Name of the program; hostile text until escaped.
     pub program: String,
-    /// Calls that were compared.
+    /// Number of compared calls.
     pub calls: usize,
-    /// Waits among them.
+    /// Number of compared calls that waited.
     pub waits: usize,
-    /// Calls and times in user code in which a thread was preempted.
+    /// Number of calls and times in user code in which a thread was preempted.
     pub preemptions: usize,
-    /// Others ran for at most so long in a short wait, in nanoseconds.
+    /// Longest time that others ran in a short wait, in nanoseconds.
     pub short_wait_ns: u32,
-    /// Calls that blocked, compared with those that did not; none if there are too few of either.
+    /// Calls that blocked, compared with those that did not; null if there are too few of either.
     pub all_waits: Option<Effect>,
-    /// Long waits, compared with short ones of the same call: a lower end.
+    /// Long waits, compared with short ones of the same call: a lower end of the cost.
     pub dose: Option<Effect>,
-    /// Long preemptions in user code (others ran for more than 30 us), compared with short ones: a lower end.
+    /// Long preemptions in user code (others ran for more than 30 us), compared with short ones: a lower end of the cost.
     pub long_preemptions: Option<Effect>,
-    /// All waits, by how long others ran.
+    /// Cost of all waits, by the time that others ran.
     pub by_others: Vec<EffectOfRange>,
-    /// All waits, by the call in which the thread waited, the most frequent first.
+    /// Cost of all waits, by the call in which the thread waited, the most frequent first.
     pub by_call: Vec<EffectOfCall>,
-    /// The checks.
+    /// Checks of the comparison.
     pub checks: Vec<Check>,
     /// Share of the switches that were compared.
     pub covered: f64,
-    /// What a wait costs in cold caches, in nanoseconds; null if that is not known.
+    /// Cost of a wait in cold caches, in nanoseconds; null if it is not known.
     pub wait_ns: Option<Range>,
-    /// What a preemption costs in cold caches, in nanoseconds; null if that is not known.
+    /// Cost of a preemption in cold caches, in nanoseconds; null if it is not known.
     pub preemption_ns: Option<Range>,
-    /// Why both are not known; null where they are.
+    /// Why both costs are not known; null if they are known.
     pub unknown_because: Option<UnknownBecause>,
 }
 
-/// A number and its interval at 90 %.
+/// A number with its interval at 90 %.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Interval {
-    /// The number.
+    /// Centre of the interval.
     pub estimate: f64,
-    /// Lower end.
+    /// Lower end of the interval.
     pub low: f64,
-    /// Upper end.
+    /// Upper end of the interval.
     pub high: f64,
 }
 
@@ -87,41 +87,41 @@ impl Interval {
     }
 }
 
-/// What waits cost in which others ran for some time.
+/// Cost of the waits in which others ran for a time within one range.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct EffectOfRange {
-    /// They ran for longer than this.
+    /// Time that others ran for is longer than this.
     pub from_ns: u32,
-    /// They ran for at most this; null if for any longer time.
+    /// Time that others ran for is at most this; null without a limit.
     pub to_ns: Option<u32>,
-    /// The cost.
+    /// Cost of these waits.
     pub effect: Effect,
 }
 
-/// What waits in a system call cost.
+/// Cost of the waits in one system call.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct EffectOfCall {
-    /// The system call.
+    /// Name of the system call.
     pub call: String,
-    /// The cost.
+    /// Cost of these waits.
     pub effect: Effect,
 }
 
-/// Why it is not known what cold caches cost.
+/// Why the cost of cold caches is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnknownBecause {
-    /// There were too few waits, or too few calls to compare them with.
+    /// Too few waits, or too few calls to compare them with.
     TooFew,
     /// Fewer than half of the switches have a match.
     NotCovered,
     /// A check failed.
     CheckFailed,
-    /// What comes with a wait is less work.
+    /// After a wait there is less work than otherwise.
     LessWork,
 }
 
-/// Compares what was traced of each program; `program` names that of a thread, if it was observed.
+/// Compares the traced calls of each program; `program` returns the program of a thread, if it was observed.
 pub(super) fn find<'a>(
     traced: &TracedCalls,
     program: impl Fn(&ThreadCalls) -> Option<&'a str>,
@@ -188,7 +188,7 @@ impl MatchedIntervals {
         all.or(self.dose.as_ref().filter(|dose| is_enough(Some(dose))))
     }
 
-    /// What a wait costs: a number, or a range.
+    /// Returns the cost of a wait: a number, or a range.
     fn judge(&self) -> Result<Range, UnknownBecause> {
         let sum = self.sum().ok_or(UnknownBecause::TooFew)?;
         if self.covered < LEAST_COVERED {
@@ -237,7 +237,8 @@ impl MatchedIntervals {
         })
     }
 
-    /// Switches that were compared: of waits with one another, and of preemptions, the controls are switches, too.
+    /// Returns the number of switches that were compared. If waits are compared with waits, or preemptions with preemptions, the controls
+    /// are switches, too.
     fn compared(&self) -> usize {
         let both = |effect: &Effect| effect.treated + effect.controls;
         let waits = match self.sum() {
@@ -251,7 +252,7 @@ impl MatchedIntervals {
         self.checks.iter().find(|check| check.name == name)
     }
 
-    /// What a preemption costs, short ones included.
+    /// Returns the cost of a preemption, short ones included.
     fn preemption(&self) -> Range {
         let long = self.long_preemptions.as_ref();
         long.filter(|long| is_enough(Some(long)))
@@ -270,7 +271,7 @@ fn is_enough(effect: Option<&Effect>) -> bool {
     effect.is_some_and(|effect| effect.treated >= FEWEST)
 }
 
-/// The shortest of the ranges up to whose end there are enough waits.
+/// Returns the end of the shortest range with enough waits up to it.
 fn short_wait(calls: &Calls<'_>, waits: &Anchors) -> u32 {
     let others: Vec<u32> = waits.treated().filter_map(|at| calls.waited(at)).collect();
     let is_enough = |end: &u32| others.iter().filter(|others| *others <= end).count() >= FEWEST;

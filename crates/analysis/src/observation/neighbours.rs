@@ -4,32 +4,32 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_record::observation::Observation;
 
-/// What another program did to an observed one. Processes of one name are together.
+/// Effect of another program on an observed one. Processes of one name count as one program.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct NeighbourFinding {
-    /// The observed; hostile text until escaped.
+    /// Name of the observed program; hostile text until escaped.
     pub observed: String,
-    /// Whether the observed are threads of the kernel.
+    /// Whether the observed tasks are kernel threads.
     pub is_kernel: bool,
-    /// The other; hostile text until escaped. Empty for the threads of the kernel.
+    /// Name of the other program; hostile text until escaped, empty for kernel threads.
     pub other: String,
-    /// Whether the other is of the observed processes themselves.
+    /// Whether the other program is one of the observed processes.
     pub is_own: bool,
-    /// Time that it ran between two turns of the observed on the same CPU, in nanoseconds.
+    /// Time that the other program ran between two time slices of the observed on the same CPU, in nanoseconds.
     pub ran_ns: f64,
-    /// How often it did.
+    /// Number of times that the other program ran in between.
     pub runs: u64,
-    /// Mean of one run, in nanoseconds; none where there was none.
+    /// Mean length of one such run, in nanoseconds; `None` if there was no run.
     pub run_ns: Option<f64>,
-    /// How often it took the CPU from the observed.
+    /// Number of times that the other program took the CPU from the observed.
     pub preempted: u64,
     /// Share of all preemptions of the observed.
     pub preempted_share: f64,
-    /// How often it ran as the observed was woken.
+    /// Number of times that the other program was running when the observed was woken.
     pub woke: u64,
 }
 
-/// Names that only threads of the kernel have.
+/// Returns the names that only kernel threads have.
 pub(super) fn threads_of_the_kernel(observation: &Observation) -> BTreeSet<&str> {
     let names = |is_kernel: bool| {
         observation
@@ -71,7 +71,7 @@ pub(super) fn find(observation: &Observation) -> Vec<NeighbourFinding> {
         sum.woke = sum.woke.saturating_add(pair.woke);
     }
     let mut found: Vec<NeighbourFinding> = sums.into_values().collect();
-    // All that there were, of known tasks or not.
+    // All causes, of known tasks or not.
     let causes = observation.tasks.iter().flat_map(|tasks| &tasks.causes);
     let preemptions = causes.filter(|cause| cause.why.is_preemption());
     let counted = preemptions.fold(0u64, |all, cause| all.saturating_add(cause.switches));

@@ -3,51 +3,51 @@ use switchcost_record::observation::Why;
 use super::processes::NO_BOUND;
 use super::{Findings, ProcessFinding, Range};
 
-/// What switching costs a program, part by part: as CPU time a second, in nanoseconds.
+/// Cost of switching to a program, part by part, in nanoseconds of CPU time per second.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Payer<'a> {
-    /// The program.
+    /// Findings of the program.
     pub found: &'a ProcessFinding,
-    /// The direct cost of each cause, the most frequent first, and then what reloading caches costs, where that is known.
+    /// Direct cost of each cause, the most frequent first, then the cost of reloading caches, if it is known.
     pub parts: Vec<Part>,
-    /// All of it.
+    /// Sum of all parts.
     pub cost: Bounds,
 }
 
-/// A part of what switching costs a program.
+/// A part of the cost of switching to a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
-    /// What it is for.
+    /// Kind of the part.
     pub of: Of,
-    /// How many switches it is of.
+    /// Number of switches in the part.
     pub switches: u64,
-    /// How much it is.
+    /// Cost of the part.
     pub cost: Bounds,
 }
 
-/// What a part of a cost is for.
+/// Kind of a part of a cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Of {
-    /// Switches for a reason, directly.
+    /// Direct cost of the switches for one reason.
     Cause(Why),
-    /// Switches for whatever reason, directly.
+    /// Direct cost of the switches for any reason.
     AnyCause,
-    /// Reloading caches, which belongs to no cause.
+    /// Cost of reloading caches, which belongs to no cause.
     Reloading,
 }
 
-/// A cost whose upper end may not be known.
+/// A cost whose upper end may be unknown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// Lower end.
+    /// Lower end of the cost.
     pub low: f64,
-    /// What is likely; none where it is not known, or there is no upper end.
+    /// Likely cost; `None` if it is not known, or if there is no upper end.
     pub likely: Option<f64>,
-    /// Upper end; none where no bound is known but the CPU time itself.
+    /// Upper end of the cost; `None` if nothing but the CPU time bounds it.
     pub high: Option<f64>,
 }
 
-/// Every program whose switches have a price, in the order of [`Findings::names`].
+/// Returns every program whose switches have a price, in the order of [`Findings::names`].
 pub fn payers(findings: &Findings) -> Vec<Payer<'_>> {
     findings
         .names

@@ -1,22 +1,22 @@
-//! Threads of a pool, whose names are numbered: `pool-1-thread-7` is one of `pool-1-thread-*`.
+//! Pools of threads with numbered names: `pool-1-thread-7` is one of `pool-1-thread-*`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchcost_record::observation::{Observation, Tasks};
 
-/// The kernel keeps so many bytes of a name: a longer one is cut, in the middle of its number or before it.
+/// Bytes of a name that the kernel stores: a longer name is cut, in or before its number.
 const KEPT: usize = 15;
 
-/// So much of what follows a number is left where that has up to four digits.
+/// Bytes of the text after a number that remain if the number has up to four digits.
 const COMMON: usize = 11;
 
-/// Names of tasks as they are reported: of a pool as one, of all others as they are.
+/// Names under which tasks are reported: one for each pool, and the tasks' own for all others.
 pub(super) struct Names<'a> {
     labels: BTreeMap<(&'a str, bool), String>,
 }
 
 impl<'a> Names<'a> {
-    /// A pool is of two names at least that differ in their numbers alone.
+    /// Finds the pools: at least two names that differ only in their numbers.
     pub(super) fn new(observation: &'a Observation) -> Names<'a> {
         let of_both = |tasks: &'a Tasks| [key(tasks), key_of_process(tasks)];
         let names: BTreeSet<(&str, bool)> = observation.tasks.iter().flat_map(of_both).collect();
@@ -37,12 +37,12 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// What tasks of the same observation are reported as.
+    /// Returns the name under which tasks of the same observation are reported.
     pub(super) fn label<'b>(&'b self, tasks: &'b Tasks) -> &'b str {
         self.labels.get(&key(tasks)).map_or("", String::as_str)
     }
 
-    /// What their process is reported as, among others of its name.
+    /// Returns the name under which the tasks' process is reported, among others of its name.
     pub(super) fn process_label<'b>(&'b self, tasks: &'b Tasks) -> &'b str {
         self.labels
             .get(&key_of_process(tasks))
@@ -58,7 +58,7 @@ fn key_of_process(tasks: &Tasks) -> (&str, bool) {
     (tasks.process_name(), tasks.is_kernel)
 }
 
-/// A name without its number.
+/// Returns the name without its number.
 fn pool(name: &str, is_kernel: bool) -> String {
     if is_kernel {
         return remove_cpu_numbers(name);
@@ -69,7 +69,7 @@ fn pool(name: &str, is_kernel: bool) -> String {
     if let Some(pool) = pool_numbered_inside(name) {
         return pool;
     }
-    // The virtual CPUs of QEMU are numbered before their end: CPU 3/KVM.
+    // QEMU's virtual CPUs have their number before the end of the name: CPU 3/KVM.
     let (body, end) = match name.strip_suffix("/KVM") {
         Some(body) => (body, "/KVM"),
         None => (name, ""),
@@ -82,8 +82,8 @@ fn pool(name: &str, is_kernel: bool) -> String {
     }
 }
 
-/// Erlang's threads have their numbers before their names (`12_scheduler`), Python's inside them (`Thread-12 (work)`): what follows is cut
-/// the earlier, the longer the number is.
+/// Returns the pool of a name with the number at its beginning (Erlang's `12_scheduler`) or inside it (Python's `Thread-12 (work)`): the
+/// longer the number, the earlier the text after it is cut.
 fn pool_numbered_inside(name: &str) -> Option<String> {
     let (begin, rest) = match name.split_once('-') {
         Some((begin, rest)) if rest.contains(" (") => (&name[..=begin.len()], rest),
@@ -106,8 +106,8 @@ fn is_cut_before_its_number(name: &str) -> bool {
     name.len() >= KEPT && name.ends_with(['-', '_', '#', ':', '/', ' '])
 }
 
-/// Threads of the kernel have the number of their CPU behind a slash, and that of a worker behind it: `kworker/3:1H`. A number that
-/// belongs to a word, as in `kworker/u8:1`, is its name.
+/// Removes the CPU number after a slash from the name of a kernel thread, and the worker's number after that: `kworker/3:1H`. A number that
+/// belongs to a word, as in `kworker/u8:1`, is part of the name.
 fn remove_cpu_numbers(name: &str) -> String {
     let Some(slash) = name.find('/') else {
         return name.to_owned();
@@ -123,7 +123,7 @@ fn remove_cpu_numbers(name: &str) -> String {
         }
         before = match letter {
             _ if is_number => '*',
-            // The digits that follow are of the same word.
+            // The following digits belong to the same word.
             digit if digit.is_ascii_digit() => before,
             other => other,
         };

@@ -10,73 +10,73 @@ use super::reloading::Reloaded;
 use super::runtimes::{self, Kind};
 use super::{CauseCost, Latency, MatchedIntervals, cause_costs, known, latency, matched, observed};
 
-/// The switches of a process, or of several together, and what they cost.
+/// Switches of a process, or of several together, with their cost.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ProcessFinding {
-    /// Its name; hostile text until escaped.
+    /// Name of the process; hostile text until escaped.
     pub name: String,
-    /// Its number; none where several are together.
+    /// Process number; null if several processes are together.
     pub process: Option<u32>,
-    /// What its own PID namespace calls it, where that is another than the observer's.
+    /// Process number in its own PID namespace, if that is not the observer's.
     pub process_inside: Option<u32>,
-    /// Its control group, where that is not the root; hostile text until escaped.
+    /// Control group of the process, if it is not the root; hostile text until escaped.
     pub control_group: Option<String>,
-    /// Whether it is of the kernel's own threads.
+    /// Whether these are the kernel's own threads.
     pub is_kernel: bool,
-    /// Tasks in it.
+    /// Number of tasks.
     pub tasks: u64,
-    /// Switches, as the kernel counts them.
+    /// Number of switches, by the kernel's count.
     pub switches: u64,
-    /// Of them, those that it did not ask for, and calls of sched_yield.
+    /// Part of the switches that the task did not ask for, plus calls of sched_yield.
     pub involuntary: u64,
-    /// The same as a share of its switches.
+    /// Involuntary switches as a share of all switches.
     pub involuntary_share: f64,
-    /// Switches a second.
+    /// Switches per second.
     pub per_second: f64,
-    /// CPU time in nanoseconds; none where it is not counted.
+    /// CPU time in nanoseconds; null if it is not counted.
     pub cpu_ns: Option<f64>,
-    /// The same as a share of one CPU over the window.
+    /// CPU time as a share of one CPU over the window.
     pub cpus: Option<f64>,
-    /// Direct cost; none where the machine's is not known.
+    /// Direct cost; null if the machine's cost of a switch is not known.
     pub direct_ns: Option<Range>,
-    /// Of it, that of the interrupts out of which it was preempted; none where causes are not known, too.
+    /// Part of the direct cost due to the interrupts that preempted the tasks; null also if causes are not known.
     pub interrupts_ns: Option<Range>,
-    /// Indirect cost; none where it is not known.
+    /// Indirect cost; null if it is not known.
     pub indirect_ns: Option<Range>,
-    /// What the indirect cost is known by, where most of it comes from; none where it is not known.
+    /// Source of most of the indirect cost; null if the cost is not known.
     pub likely_by: Option<KnownBy>,
-    /// Both.
+    /// Direct and indirect cost together.
     pub cost_ns: Option<Range>,
-    /// The direct cost as a share of its CPU time.
+    /// Direct cost as a share of the CPU time.
     pub direct_share: Option<Range>,
-    /// The indirect cost as a share of its CPU time.
+    /// Indirect cost as a share of the CPU time.
     pub indirect_share: Option<Range>,
-    /// Both, as a share of its CPU time.
+    /// Direct and indirect cost together as a share of the CPU time.
     pub share: Option<Range>,
-    /// Both, in CPUs: seconds of CPU time a second.
+    /// Direct and indirect cost together in CPUs: seconds of CPU time per second.
     pub cost_cpus: Option<Range>,
     /// Wait for a CPU.
     pub wait: Option<Latency>,
-    /// Moves to another thread of the core, to another core below the same last-level cache, and further.
+    /// Moves to another thread of the core, to another core under the same last-level cache, and further away.
     pub moved: [u64; 3],
-    /// Its switches by cause, the most frequent first.
+    /// Switches by cause, the most frequent first.
     pub causes: Vec<CauseCost>,
 }
 
-/// Below so much of one CPU nothing about switches matters, whatever share of a small CPU time it is.
+/// CPU use, in CPUs, below which switches do not matter, however large their share of it is.
 const NEGLIGIBLE_CPUS: f64 = 0.01;
 
-/// From this share of a CPU time on a bound says no more than that it is all of it.
+/// Share of the CPU time from which on an upper end says no more than that the cost is at most all of it.
 pub const NO_BOUND: f64 = 0.995;
 
 impl ProcessFinding {
-    /// Whether switching costs it less than a hundredth of a CPU, even at most.
+    /// Whether switching costs less than a hundredth of a CPU, even at most.
     pub fn is_negligible(&self) -> bool {
         let most = self.cost_cpus.map(|cost| cost.high).or(self.cpus);
         most.is_some_and(|most| most < NEGLIGIBLE_CPUS)
     }
 
-    /// What switching likely costs, or what it likely costs directly if no more is known; none where the machine's costs are not known.
+    /// Returns the likely cost of switching, or the likely direct cost if no more is known; `None` if the machine's costs are not known.
     pub fn likely_ns(&self) -> Option<f64> {
         let both = self.cost_ns.and_then(|cost| cost.likely);
         both.or_else(|| {
@@ -87,13 +87,13 @@ impl ProcessFinding {
 }
 
 impl Range {
-    /// Whether a share of a CPU time has an upper end that says more than that it is no more than all of it.
+    /// Whether the upper end of a share of CPU time says more than that the share is at most 1.
     pub fn is_bounded(&self) -> bool {
         self.high < NO_BOUND
     }
 }
 
-/// An observation with what is known of costs in it.
+/// An observation with the known costs of its tasks.
 pub(super) struct Priced<'a> {
     observation: &'a Observation,
     names: &'a Names<'a>,
@@ -103,7 +103,7 @@ pub(super) struct Priced<'a> {
 impl<'a> Priced<'a> {
     pub(super) fn new(observation: &'a Observation, names: &'a Names<'a>) -> Priced<'a> {
         let traced = observation.calls.as_ref();
-        // Of who has ended only the name is left.
+        // Of an ended process only the name is known.
         let program = |thread: &ThreadCalls| {
             let is_its = |tasks: &&Tasks| match tasks.process {
                 Some(process) => process == thread.process,
@@ -133,16 +133,16 @@ impl<'a> Priced<'a> {
     }
 }
 
-/// The observed together.
+/// Returns the finding of all observed tasks together.
 pub(super) fn sum_all(priced: &Priced<'_>) -> ProcessFinding {
     let tasks: Vec<&Tasks> = observed(priced.observation).collect();
     finding(priced, None, String::new(), &tasks)
 }
 
-/// One finding for each process, and for each name of those that ended.
+/// Returns one finding for each process, and one for each name of ended processes.
 pub(super) fn find(priced: &Priced<'_>) -> Vec<ProcessFinding> {
     let names = priced.names;
-    // The threads of a process have names of their own.
+    // Threads of one process may have different names.
     let key = |tasks: &Tasks| match tasks.process {
         Some(process) if !tasks.is_kernel => (Some(process), String::new()),
         process => (process, names.process_label(tasks).to_owned()),
@@ -156,12 +156,13 @@ pub(super) fn find(priced: &Priced<'_>) -> Vec<ProcessFinding> {
     })
 }
 
-/// One finding for each name of processes, and for each kind of numbered names.
+/// Returns one finding for each process name; names that differ only in a number count as one.
 pub(super) fn group_by_name(priced: &Priced<'_>) -> Vec<ProcessFinding> {
     group_by_label(priced, |tasks| priced.names.process_label(tasks))
 }
 
-/// One finding for each name of threads, and for each pool of numbered names; none where all have the names of their processes.
+/// Returns one finding for each thread name, with each pool of numbered names as one; empty if all threads have the names of their
+/// processes.
 pub(super) fn group_by_thread(priced: &Priced<'_>) -> Vec<ProcessFinding> {
     let names = priced.names;
     let has_own = |tasks: &Tasks| names.label(tasks) != names.process_label(tasks);
@@ -182,19 +183,19 @@ fn group_by_label<'a>(
     })
 }
 
-/// Threads of a runtime, of all observed processes together.
+/// Threads of one kind in a language runtime, over all observed processes.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct RuntimeThreads {
-    /// Whose, such as `tokio`.
+    /// Name of the runtime, such as `tokio`.
     pub runtime: &'static str,
-    /// What they are in it, such as `workers`.
+    /// Role of the threads, such as `workers`.
     pub role: &'static str,
-    /// Their switches, and what these cost.
+    /// Switches of the threads, with their cost.
     #[serde(flatten)]
     pub found: ProcessFinding,
 }
 
-/// One finding for each kind of threads that a runtime of a language is known to have.
+/// Returns one finding for each known kind of threads of a language runtime.
 pub(super) fn threads_by_runtime(priced: &Priced<'_>) -> Vec<RuntimeThreads> {
     let known: Vec<(Kind, &Tasks)> = observed(priced.observation)
         .filter_map(|tasks| Some((runtimes::kind(tasks)?, tasks)))
@@ -222,7 +223,7 @@ pub(super) fn threads_by_runtime(priced: &Priced<'_>) -> Vec<RuntimeThreads> {
     found
 }
 
-/// One finding for each control group. Of processes that have ended it is not known.
+/// Returns one finding for each control group. The group of ended processes is not known.
 pub(super) fn findings_by_group(priced: &Priced<'_>) -> Vec<ProcessFinding> {
     let key = |tasks: &Tasks| (None, group_of(tasks).to_owned());
     together(priced, key, |_, tasks| {
@@ -238,7 +239,7 @@ fn group_of(tasks: &Tasks) -> &str {
     }
 }
 
-/// What tasks are reported as that are in none, or had ended when it was looked for.
+/// Label of tasks without a control group, or that ended before it was looked up.
 const OF_THE_KERNEL: &str = "(threads of the kernel)";
 const NOT_KNOWN: &str = "(not known: ended)";
 
@@ -280,7 +281,7 @@ fn finding(
             .map(|tasks| of(tasks))
             .try_fold(Range::NOTHING, |sum, each| Some(sum.plus(each?)))
     };
-    // Bounds may be more than all that they ran.
+    // Upper ends may exceed the whole CPU time.
     let no_more = |cost: Range| if cpu > 0.0 { cost.up_to(cpu) } else { cost };
     let costs = |tasks: &Tasks| known::costs(priced.observation, tasks);
     let direct = together(&|tasks| cost::direct(tasks, costs(tasks)?)).map(no_more);
@@ -330,10 +331,10 @@ fn finding(
     }
 }
 
-/// Tasks of which nothing is known leave the sum known if they have no more of the switches.
+/// Largest share of the switches by tasks of unknown cost for which the sum still counts as known.
 const FEW: f64 = 0.1;
 
-/// What reloading costs tasks together.
+/// Returns the cost of reloading for the tasks together.
 fn sum_of_reloads(reloaded: &[(&Tasks, Option<Reloaded>)]) -> Option<Range> {
     let switches = |is_counted: &dyn Fn(&Option<Reloaded>) -> bool| -> f64 {
         let counted = reloaded.iter().filter(|(_, each)| is_counted(each));
@@ -347,13 +348,13 @@ fn sum_of_reloads(reloaded: &[(&Tasks, Option<Reloaded>)]) -> Option<Range> {
     known.map(|each| each.cost).reduce(Range::plus)
 }
 
-/// What most of the cost is known by.
+/// Returns the source of most of the cost.
 fn most_of(reloaded: &[(&Tasks, Option<Reloaded>)]) -> Option<KnownBy> {
     let mut sums: BTreeMap<KnownBy, f64> = BTreeMap::new();
     for each in reloaded.iter().filter_map(|(_, each)| each.as_ref()) {
         *sums.entry(each.by).or_default() += each.cost.likely.unwrap_or(each.cost.low);
     }
-    // Of equal ones the first.
+    // Among equals the first is chosen.
     let most = sums.into_iter().rev().max_by(|a, b| a.1.total_cmp(&b.1));
     most.map(|(by, _)| by)
 }

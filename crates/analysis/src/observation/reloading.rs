@@ -1,4 +1,4 @@
-//! What cold caches cost tasks: by matched intervals of this observation, or by `inject` of their program.
+//! Cost of cold caches to tasks: by matched intervals of this observation, or by `inject` of their program.
 
 use switchcost_record::observation::{Cost, KnownBy, KnownReload, Tasks};
 use switchcost_units::Nanos;
@@ -8,14 +8,14 @@ use super::known;
 use super::matched::MatchedIntervals;
 use End::{Least, Most, Usual};
 
-/// What reloading costs tasks, and how that is known.
+/// Cost of reloading to tasks, with its source.
 pub(super) struct Reloaded {
     pub(super) cost: Range,
     pub(super) by: KnownBy,
 }
 
 impl Reloaded {
-    /// None if nothing is known of these tasks. What they did not run for, they did not reload in.
+    /// Returns the cost; `None` if nothing is known of these tasks. Reloading takes no longer than the tasks ran.
     pub(super) fn new(
         tasks: &Tasks,
         direct: Range,
@@ -41,7 +41,7 @@ fn reload_by_calls(tasks: &Tasks, matched: &MatchedIntervals) -> Option<Range> {
     Some(waits.plus(matched.preemption_ns?.times(tasks.involuntary as f64)))
 }
 
-/// The interval that `inject` found, where others touched what its preemptor did in the time that they had.
+/// Returns the interval that `inject` found, assuming that others touched as much in their time as its preemptor did.
 fn reload_by_inject(tasks: &Tasks, direct: Range, known: &KnownReload) -> Range {
     let likely = sum_reloads(tasks, direct, known, Usual, |cost| cost.ns);
     let low = sum_reloads(tasks, direct, known, Least, |cost| cost.low_ns.max(0.0));
@@ -53,7 +53,7 @@ fn reload_by_inject(tasks: &Tasks, direct: Range, known: &KnownReload) -> Range 
     }
 }
 
-/// Which end of a bucket.
+/// End of a histogram's bucket.
 #[derive(Clone, Copy)]
 enum End {
     Least,
@@ -61,8 +61,8 @@ enum End {
     Most,
 }
 
-/// The sum over all returns of a cost by how long others ran. At most the time until the next switch takes nothing from it. Another core has
-/// nothing of a task cached.
+/// Returns the sum over all returns to the CPU of a cost that depends on the time that others ran. For the upper end, the time until the
+/// next switch does not limit the cost. A task that moves to another core has nothing cached there.
 fn sum_reloads(
     tasks: &Tasks,
     direct: Range,

@@ -1,15 +1,15 @@
-//! Threads that runtimes of languages have, known by their names.
+//! Threads of language runtimes, recognised by their names.
 
 use switchcost_record::observation::Tasks;
 
-/// What threads are that have such names.
+/// Kind of threads with certain names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Kind {
     pub(super) runtime: &'static str,
     pub(super) role: &'static str,
 }
 
-/// How names begin, `#` being the digits that some begin with; the kernel keeps 15 bytes of each.
+/// Runtime, role and beginnings of the names; `#` stands for leading digits. The kernel stores 15 bytes of each name.
 const KNOWN: [(&str, &str, &[&str]); 13] = [
     (
         "Java",

@@ -2,28 +2,28 @@ use switchcost_record::observation::{Histogram, Observation, Tasks};
 
 use super::observed;
 
-/// How long times were, by powers of two.
+/// Distribution of times in bins of powers of two.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spread {
-    /// From when to when, in nanoseconds: each bin twice as long as the one before. The first begins at 0 if that holds something; one
-    /// without an end is for whatever is longer.
+    /// Begin and end of each bin, in nanoseconds: each bin is twice as long as the one before. The first begins at 0 if its bucket does;
+    /// the last has no end if longer times occurred.
     pub bins: Vec<(f64, Option<f64>)>,
-    /// Times off the CPU in each bin; none where they were not counted.
+    /// Times off the CPU in each bin; null if they were not counted.
     pub off: Option<Vec<Bin>>,
-    /// Waits for a CPU in each bin; none where they were not counted.
+    /// Waits for a CPU in each bin; null if they were not counted.
     pub wait: Option<Vec<Bin>>,
 }
 
-/// What lies in a bin.
+/// Times in one bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bin {
-    /// How many times.
+    /// Number of times.
     pub count: u64,
-    /// Share of all of their kind.
+    /// Share of all times of the same kind.
     pub share: f64,
 }
 
-/// The times of all observed tasks; none where none were counted.
+/// Returns the distribution over all observed tasks; `None` if nothing was counted.
 pub fn spread(observation: &Observation) -> Option<Spread> {
     let off = Counts::sum(observed(observation).map(|tasks: &Tasks| &tasks.off));
     let wait = Counts::sum(observed(observation).map(|tasks| &tasks.wait));
@@ -39,7 +39,7 @@ pub fn spread(observation: &Observation) -> Option<Spread> {
     })
 }
 
-/// The first bucket of a histogram, and all powers of two from its end on.
+/// Number of bins: the first bucket of a histogram, then one for each power of two above it.
 const POWERS: usize = 58;
 const FIRST_LOG: usize = 8;
 
@@ -51,10 +51,10 @@ fn start(at: usize) -> f64 {
     }
 }
 
-/// Counts by power of two: the two buckets of each are of unequal length, so that their counts go up and down by themselves.
+/// Counts by power of two: each has two buckets of unequal length, so their counts alternate by themselves.
 struct Counts {
     by_power: [u64; POWERS],
-    /// Which has no end.
+    /// Count of the last bucket, which has no end.
     open: Option<usize>,
 }
 

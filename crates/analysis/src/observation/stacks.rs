@@ -2,29 +2,28 @@ use switchcost_record::observation::{Entry, Observation, Why};
 
 use super::{cost, known, observed};
 
-/// The switches of tasks for one cause: who, why, where; for tools that show stacks.
+/// Switches of tasks for one cause, with task, reason and kernel entry, for tools that show stacks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stack<'a> {
-    /// The process; none for processes that ended.
+    /// Process number; `None` for ended processes.
     pub process: Option<u32>,
-    /// The name of its threads; hostile text until escaped.
+    /// Name of the threads; hostile text until escaped.
     pub name: &'a str,
-    /// Why they left their CPUs.
+    /// Reason for which the tasks left their CPUs.
     pub why: Why,
-    /// Where in the kernel.
+    /// Kernel entry in which the tasks left their CPUs.
     pub entry: &'a Entry,
-    /// How often.
+    /// Number of switches.
     pub switches: u64,
     /// Time off the CPU, in nanoseconds.
     pub off_ns: u64,
-    /// Of it, time ready to run and waiting for a CPU.
+    /// Part of `off_ns` for which the tasks were runnable and waited for a CPU.
     pub wait_ns: u64,
-    /// The centre of the direct cost, in nanoseconds; none where the machine's costs are not known. What reloading caches costs belongs
-    /// to no cause.
+    /// Likely direct cost, in nanoseconds; `None` if the machine's costs are not known. The cost of reloading caches belongs to no cause.
     pub direct_ns: Option<f64>,
 }
 
-/// All causes of the observed, without the kernel's threads.
+/// Returns all causes of the observed tasks, without kernel threads.
 pub fn stacks(observation: &Observation) -> Vec<Stack<'_>> {
     let causes = observed(observation)
         .flat_map(|tasks| tasks.causes.iter().map(move |cause| (tasks, cause)));

@@ -1,25 +1,25 @@
 use switchcost_record::observation::{Moment, Observation, Source};
 use switchcost_units::Nanos;
 
-/// A stretch of the window, and what the observed did in it together.
+/// A stretch of the window, with the activity of the observed tasks in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
-    /// When it begins, in seconds from the start of the window on.
+    /// Begin of the stretch, in seconds since the start of the window.
     pub from_seconds: f64,
-    /// When it ends.
+    /// End of the stretch, in seconds since the start of the window.
     pub to_seconds: f64,
-    /// Switches a second that they asked for by waiting.
+    /// Voluntary switches per second.
     pub voluntary: f64,
-    /// Switches a second that they did not ask for, and calls of sched_yield.
+    /// Involuntary switches per second, and calls of sched_yield.
     pub involuntary: f64,
-    /// How many waited for a CPU in the mean; none where that was not counted.
+    /// Mean number of tasks that waited for a CPU; `None` if it was not counted.
     pub waiting: Option<f64>,
 }
 
-/// The window in its order; nothing of an older record, which does not have it.
+/// Returns the stretches in order; none for an older record, which does not have them.
 pub fn stretches(observation: &Observation) -> Vec<Stretch> {
     let moments = long_enough(&observation.moments);
-    // A kernel that does not count waits does not count running either.
+    // A kernel that does not count waits does not count running time either.
     let has_waits =
         observation.source != Source::Perf && moments.iter().any(|moment| moment.run_ns.0 > 0);
     let begins = std::iter::once(Nanos(0)).chain(moments.iter().map(|moment| moment.end_ns));
@@ -44,8 +44,8 @@ fn length(begin: Nanos, moment: &Moment) -> f64 {
     moment.end_ns.0.saturating_sub(begin.0) as f64
 }
 
-/// A stretch of less than half the length of the one before, as the last one may be, belongs to that: what comes to an end in it may
-/// have lasted for long.
+/// Merges a stretch that is shorter than half of the one before, such as the last one may be, with that one: an event that ends in it may
+/// have lasted longer.
 fn long_enough(moments: &[Moment]) -> Vec<Moment> {
     let mut all: Vec<Moment> = Vec::new();
     for moment in moments {
@@ -127,7 +127,7 @@ mod tests {
             (found[1].voluntary - 20.0 / 0.101).abs() < 1e-9,
             "{found:?}"
         );
-        // Nothing is said to be earlier than the one before.
+        // No moment is earlier than the one before.
         let backwards = of(vec![moment(100, 10), moment(50, 10)], Source::Bpf);
         assert_eq!((backwards.len(), backwards[0].voluntary), (1, 200.0));
         assert_eq!(of(vec![moment(0, 10)], Source::Bpf), []);

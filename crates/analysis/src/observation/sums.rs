@@ -2,20 +2,20 @@ use switchcost_record::observation::{Histogram, Observation, Tasks};
 
 use super::{ProcessFinding, observed};
 
-/// Switches and CPU time of all tasks under one label.
+/// Switches and CPU time of all tasks with one label.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LabelSum {
-    /// The label.
+    /// Label of the tasks.
     pub label: String,
-    /// Switches that they asked for by waiting.
+    /// Voluntary switches.
     pub voluntary: u64,
-    /// Switches that they did not ask for, and calls of sched_yield.
+    /// Involuntary switches, and calls of sched_yield.
     pub involuntary: u64,
     /// CPU time in nanoseconds.
     pub cpu_ns: f64,
 }
 
-/// Sums of findings whose names get the same label, in the order in which labels first come.
+/// Returns the sums of findings whose names get the same label, in the order of the labels' first occurrence.
 pub fn sum_by_label(
     findings: &[ProcessFinding],
     mut label: impl FnMut(&str) -> String,
@@ -45,21 +45,21 @@ pub fn sum_by_label(
     sums
 }
 
-/// Times of all observed tasks.
+/// Times of all observed tasks as a histogram.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Times {
-    /// Together, in nanoseconds.
+    /// Sum of all times, in nanoseconds.
     pub sum_ns: f64,
-    /// How many lie between one of the ends asked for and the next; the first from 0 on, the last without an end.
+    /// Number of times between two successive ends; the first interval begins at 0, the last has no end.
     pub counts: Vec<u64>,
 }
 
-/// Times off the CPU that are over, by ends in nanoseconds, the shortest first.
+/// Returns completed times off the CPU. `ends_ns` are the ends of the histogram's intervals in ascending order.
 pub fn off_times(observation: &Observation, ends_ns: &[f64]) -> Times {
     times(observation, ends_ns, |tasks| (&tasks.off, tasks.off_ns.0))
 }
 
-/// Waits for a CPU that are over.
+/// Returns completed waits for a CPU.
 pub fn wait_times(observation: &Observation, ends_ns: &[f64]) -> Times {
     times(observation, ends_ns, |tasks| (&tasks.wait, tasks.wait_ns.0))
 }
@@ -76,7 +76,7 @@ fn times(
     for (histogram, ns) in observed(observation).map(of) {
         times.sum_ns += ns as f64;
         for (_, to, count) in histogram.buckets() {
-            // A bucket that reaches beyond an end belongs behind it.
+            // A bucket that extends beyond an end belongs to the next interval.
             let at = to.map_or(ends_ns.len(), |to| {
                 ends_ns.partition_point(|end| *end < to.0 as f64)
             });

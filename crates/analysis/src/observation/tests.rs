@@ -1,4 +1,4 @@
-//! On an observation made by hand, whose costs can be worked out on paper.
+//! Tests on synthetic observations whose costs can be computed by hand.
 
 use switchcost_record::observation::{
     Behind, Calibration, Cause, Cost, Entry, Histogram, KnownBy, KnownPoint, KnownReload, Load,
@@ -17,7 +17,7 @@ pub(super) fn cost(ns: f64, half: f64) -> Cost {
     }
 }
 
-/// With a fourth of its cost to both sides.
+/// Creates a reload with an interval of a quarter of its cost on both sides.
 fn reload(size_bytes: Bytes, walk_ns: f64, ns: f64) -> Reload {
     Reload {
         size_bytes,
@@ -26,7 +26,7 @@ fn reload(size_bytes: Bytes, walk_ns: f64, ns: f64) -> Reload {
     }
 }
 
-/// A line comes for 100 ns with empty caches, one of each page for 300.
+/// Creates load times with empty caches: 100 ns for a line, and 300 ns for the one of each page.
 fn load(size_bytes: Bytes, chase_ns: f64, in_order_ns: f64) -> Load {
     let (emptied_ns, emptied_by_page_ns) = (Some(100.0), Some(300.0));
     Load {
@@ -71,7 +71,7 @@ pub(super) fn cause(why: Why, entry: Entry, switches: u64) -> Cause {
     }
 }
 
-/// Of this name, with nothing counted.
+/// Creates tasks of this name, without any counts.
 pub(super) fn tasks_named(name: &str) -> Tasks {
     Tasks {
         name: name.to_owned(),
@@ -79,7 +79,7 @@ pub(super) fn tasks_named(name: &str) -> Tasks {
     }
 }
 
-/// Others ran for 512 to 768 ns each time.
+/// Creates tasks; others ran for 512 to 768 ns each time.
 pub(super) fn tasks(causes: Vec<Cause>) -> Tasks {
     let of = |is: bool| {
         causes
@@ -121,7 +121,7 @@ fn blocked() -> Tasks {
     tasks(vec![cause(Why::Blocked, read(), 100)])
 }
 
-/// With so much CPU time that this bounds nothing.
+/// Adds so much CPU time that it limits no cost.
 fn busy(tasks: Tasks) -> Tasks {
     Tasks {
         run_ns: Nanos(1_000_000_000),
@@ -185,7 +185,7 @@ fn a_preemption_out_of_an_interrupt_costs_the_interrupt_too_and_one_by_a_wake_up
             high: 101_000.0
         })
     );
-    // The tick comes without a switch as well.
+    // The tick also comes without a switch.
     let ended = of(Why::SliceEnded, Entry::Interrupt);
     assert_eq!(
         ended,
@@ -226,7 +226,7 @@ fn without_a_measured_preemption_the_cost_of_one_has_no_upper_end_but_all_of_the
     assert!(found.direct_share.is_some_and(|share| !share.is_bounded()));
 }
 
-/// A preemptor of 64 KiB that has the CPU for 640 ns costs so much, and one of 1 MiB twice.
+/// Creates known costs: a preemptor of 64 KiB that has the CPU for 640 ns costs `ns`, and one of 1 MiB twice as much.
 pub(super) fn known(by: KnownBy, process: u32, ns: f64) -> KnownReload {
     let point = |away_bytes, away_ns, ns| KnownPoint {
         away_bytes,
@@ -266,7 +266,7 @@ fn what_cold_caches_cost_is_known_of_the_program_itself_or_not_at_all() {
     observed.known.push(known(KnownBy::Inject, 7, 700.0));
     let expected = (Some(KnownBy::Inject), Some(70_000.0), true);
     assert_eq!(found(&observed), expected);
-    // Of a process that lives it is known by its number.
+    // A live process is identified by its number.
     observed.known[2].processes = vec![8];
     assert_eq!(found(&observed), (None, None, false));
 }
@@ -505,7 +505,7 @@ fn threads_of_a_pool_are_one_row_and_who_has_most_of_a_cause() {
         .collect();
     assert_eq!(rows, [("pool-1-thread-*", 9, 90), ("main", 1, 50)]);
     assert_eq!(found.causes[0].mostly, "pool-1-thread-*");
-    // One alone is no pool.
+    // A single name is no pool.
     pool.tasks.truncate(2);
     assert!(
         analyse(&pool)

@@ -4,19 +4,19 @@ use switchcost_record::observation::Behind;
 
 use super::KeptWaitingFinding;
 
-/// For how long each observed program waited behind which other.
+/// Waiting times of each observed program behind each other program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waiting<'a> {
-    /// The observed, who waited longest first; hostile text until escaped.
+    /// Names of the observed programs, the longest waits first; hostile text until escaped.
     pub observed: Vec<&'a str>,
-    /// What they waited behind, the longest first. None, at the end: all that have no place of their own.
+    /// Tasks that the observed waited behind, the longest waits first. The last entry, `None`, stands for all that are not listed.
     pub behind: Vec<Option<&'a Behind>>,
-    /// For each of the observed and of those that they waited behind: how long, in nanoseconds.
+    /// Waiting time in nanoseconds, by observed program, then by the entries of `behind`.
     pub wait_ns: Vec<Vec<f64>>,
 }
 
 impl Waiting<'_> {
-    /// The longest of all waits of a program.
+    /// Returns the longest waiting time of a program behind another.
     pub fn longest_ns(&self) -> Option<f64> {
         self.wait_ns
             .iter()
@@ -25,7 +25,7 @@ impl Waiting<'_> {
     }
 }
 
-/// Of the longest `most` programs on each side; of those that are waited behind the rest are together.
+/// Returns the matrix for the longest `most` entries of each side; other entries of `behind` are summed up.
 pub fn waiting(
     found: &[KeptWaitingFinding],
     most_observed: usize,
@@ -69,7 +69,7 @@ pub fn waiting(
     }
 }
 
-/// Those with the largest sums.
+/// Returns the entries with the largest sums.
 fn longest<T: Ord + Copy>(each: impl Iterator<Item = (T, f64)>, most: usize) -> Vec<T> {
     let mut sums: BTreeMap<T, f64> = BTreeMap::new();
     each.for_each(|(of, ns)| *sums.entry(of).or_default() += ns);

@@ -7,22 +7,22 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_units::Nanos;
 
-/// What the tasks of an observed program waited behind while they could run. Processes of one name are together.
+/// Waits of an observed program's runnable tasks behind another program. Processes of one name count as one program.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct KeptWaitingFinding {
-    /// The observed; hostile text until escaped.
+    /// Name of the observed program; hostile text until escaped.
     pub observed: String,
-    /// Whether they are threads of the kernel.
+    /// Whether the observed tasks are kernel threads.
     pub is_kernel: bool,
-    /// What they waited behind.
+    /// Tasks that the observed waited behind.
     pub behind: Behind,
-    /// Whether that is of the observed processes themselves.
+    /// Whether those tasks are observed, too.
     pub is_own: bool,
-    /// For how long, in nanoseconds.
+    /// Waiting time, in nanoseconds.
     pub wait_ns: f64,
     /// Share of all time that the observed waited for CPUs.
     pub share: f64,
-    /// In how many waits; none where that is no process.
+    /// Number of waits; null if the observed waited behind something other than a process.
     pub waits: Option<u64>,
 }
 
@@ -57,7 +57,7 @@ pub(super) fn find(observation: &Observation) -> Vec<KeptWaitingFinding> {
     found
 }
 
-/// A part of the waits of a process.
+/// Part of the waits of a process.
 struct Part<'a> {
     observed: &'a str,
     behind: Behind,

@@ -1,4 +1,4 @@
-//! Each advice on an observation where it is right, and on one where its premise does not hold.
+//! Tests each advice on an observation where it is right, and on one where its premise does not hold.
 
 use switchcost_record::observation::{
     CpuTime, Entry, FutexWait, KnownBy, Observation, Pair, Source, Subject, Tasks, Throttled,
@@ -11,7 +11,7 @@ use crate::observation::{Advice, Change, NoAdvice, analyse};
 
 const WINDOW: u64 = 2_000_000_000;
 
-/// Two CPUs, of whose time so much together went to the idle task.
+/// Sets two CPUs whose idle tasks ran for this time together.
 fn idle(of: Observation, ns: u64) -> Observation {
     let cpu = |cpu| CpuTime {
         cpu: CpuId(cpu),
@@ -81,7 +81,7 @@ fn who_takes_the_cpu_is_to_be_given_another_where_one_idles() {
     );
     assert_eq!(changes(&idle(by_wrk.clone(), WINDOW)), [separate()]);
     assert_eq!(analyse(&idle(by_wrk.clone(), WINDOW)).no_advice, None);
-    // All CPUs are taken; or what idles has no room for the other; or what the CPUs did is not known.
+    // No CPU is free: all are busy, the idle time is too short for the other program, or the CPUs' use is not known.
     let no_cpu = NoAdvice::NoFreeCpu {
         observed: "worker".to_owned(),
         other: "wrk".to_owned(),
@@ -115,7 +115,7 @@ fn who_is_let_in_by_a_call_of_the_observed_works_with_it() {
 #[test]
 fn they_preempt_one_another_where_more_can_run_than_there_are_cpus() {
     let with = |change: fn(&mut Tasks)| {
-        // Often enough to be worth a change.
+        // The switches are frequent enough to be worth a change.
         let mut own = observation(tasks(vec![cause(
             Why::SliceEnded,
             Entry::Interrupt,
@@ -162,7 +162,7 @@ fn of_everybody_no_other_program_is_of_ones_own() {
 fn slices_that_end_are_to_be_longer_and_no_others() {
     let by_wrk = |why| {
         let mut observed = preempted(why, Entry::Interrupt, vec![pair("wrk", Some(9), 1000)]);
-        // Often enough to be worth a change.
+        // The switches are frequent enough to be worth a change.
         observed.tasks[0].run_ns = Nanos(30_000_000);
         observed
     };

@@ -1,27 +1,27 @@
-//! Who is compared with whom: the treated and the controls, followed from call to call.
+//! Treated calls and their controls, followed from call to call.
 
 use super::SHORT_NS;
 use super::blocks::Blocks;
 use super::calls::{Away, Call, Calls};
 use super::effect::{Effect, Observed, Positions};
 
-/// A control has made so many calls since its thread's last switch.
+/// Least number of calls since the thread's last switch for a control.
 const WARM: u32 = 4;
-/// Positions that are followed.
+/// Number of positions that are followed.
 const POSITIONS: usize = 40;
-/// A position has so many treated with a match, and so large a part of those that got so far.
+/// Least number of matched treated calls at a position; they must also be a large part of those that reach it.
 const LEAST_TREATED: usize = 30;
 const LEAST_PART: f64 = 0.5;
-/// Of more controls for each treated, and of more at all, some are left out by chance.
+/// Most controls, for each treated call and in all: beyond this number some are left out at random.
 const CONTROLS: usize = 20_000;
 const CONTROLS_EACH: usize = 5;
 
-/// Calls from which on both arms are followed.
+/// Calls from which both arms are followed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Anchors {
-    /// Index of the call, and whether it is treated.
+    /// Index of each call, and whether it is treated.
     pub(super) all: Vec<(usize, bool)>,
-    /// Whether the first interval is one in which the thread was preempted.
+    /// Whether the thread was preempted in the first interval.
     are_preempted: bool,
 }
 
@@ -33,7 +33,7 @@ impl Anchors {
         }
     }
 
-    /// Calls that blocked, and calls that could have and did not.
+    /// Returns calls that blocked, and calls that could have blocked and did not.
     pub(super) fn waits(calls: &Calls<'_>) -> Anchors {
         let arm = |at: usize| match calls.get(at).in_call {
             Away::Waited(_) => Some((at, true)),
@@ -43,13 +43,13 @@ impl Anchors {
         Anchors::of((0..calls.len()).filter_map(arm).collect())
     }
 
-    /// Long and short waits.
+    /// Returns long and short waits.
     pub(super) fn dose(calls: &Calls<'_>, short_ns: u32) -> Anchors {
         let arm = |at: usize| Some((at, calls.waited(at)? > short_ns));
         Anchors::of((0..calls.len()).filter_map(arm).collect())
     }
 
-    /// Long and short preemptions in user code.
+    /// Returns long and short preemptions in user code.
     pub(super) fn long_preemptions(calls: &Calls<'_>) -> Anchors {
         let arm = |at: usize| match calls.get(at).in_user {
             Away::Preempted(others) => Some((at, others > SHORT_NS)),
@@ -80,7 +80,7 @@ fn is_warm(calls: &Calls<'_>, at: usize) -> bool {
     calls.can_block(at) && calls.get(at).since >= WARM
 }
 
-/// The same, of the treated only some.
+/// Returns the same anchors, with only those treated calls that `is_in` accepts.
 pub(super) fn only(anchors: &Anchors, is_in: impl Fn(usize) -> bool) -> Anchors {
     let mut all = anchors.all.clone();
     all.retain(|(at, treated)| !treated || is_in(*at));
@@ -90,7 +90,7 @@ pub(super) fn only(anchors: &Anchors, is_in: impl Fn(usize) -> bool) -> Anchors 
     }
 }
 
-/// One that is followed.
+/// One followed call of either arm.
 struct Run {
     at: usize,
     path: u64,
@@ -98,7 +98,7 @@ struct Run {
     block: usize,
 }
 
-/// The sum of the differences at all positions; none if there are too few of an arm.
+/// Returns the sum of the differences at all positions; `None` if there are too few calls of an arm.
 pub(super) fn compare(calls: &Calls<'_>, anchors: &Anchors, has_trend: bool) -> Option<Effect> {
     let treated = anchors.treated().count();
     if treated < LEAST_TREATED {
@@ -133,7 +133,7 @@ pub(super) fn compare(calls: &Calls<'_>, anchors: &Anchors, has_trend: bool) -> 
             positions.drop_last();
             break;
         }
-        // Who was preempted in the first interval is followed as any other.
+        // A thread that was preempted in the first interval is followed like any other.
         runs.retain_mut(|run| go_on(calls, run));
     }
     positions.effect()
@@ -146,7 +146,7 @@ fn observe(call: &Call, run: &mut Run, position: usize) -> Observed {
         is_treated: run.is_treated,
         block: run.block,
         user_ns: f64::from(call.user_ns),
-        // What the call itself took that blocked, or did not, is no part of it.
+        // The time of the call itself, which blocked or did not, is not included.
         call_ns: if position == 0 {
             0.0
         } else {
@@ -162,14 +162,14 @@ fn go_on(calls: &Calls<'_>, run: &mut Run) -> bool {
     next.is_some()
 }
 
-/// A number of more.
+/// Mixes another number into a hash of the path.
 pub(super) fn mixed(path: u64, more: u32) -> u64 {
     let mut mixed = (path ^ u64::from(more).wrapping_add(1)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed ^ (mixed >> 27)
 }
 
-/// A number from 0 to 1 that looks drawn by chance and is the same each time.
+/// Returns a number from 0 to 1 that looks random and is the same each time.
 pub(super) fn chance(of: u64) -> f64 {
     let upper = mixed(of, 0x5eed) >> 11;
     upper as f64 / (1u64 << 53) as f64

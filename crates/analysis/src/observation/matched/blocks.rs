@@ -1,27 +1,27 @@
-//! Blocks of time, and the groups of them that are left out one by one for an interval.
+//! Blocks of time, and groups of blocks that are left out one by one for an interval.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::calls::Call;
 
-/// The shortest blocks, in microseconds.
+/// Length of the shortest blocks, in microseconds.
 const BASE: u64 = 125_000;
-/// How long groups are, in blocks.
+/// Lengths of groups, in blocks.
 const LENGTHS: [u64; 4] = [1, 2, 4, 8];
-/// Groups of a length count if there are so many, of the shortest if there are a few.
+/// Least number of groups of a length; groups of one block count with fewer.
 const ENOUGH: usize = 10;
 const LEAST: usize = 5;
-/// Within so many blocks the speed of all is taken as one.
+/// Number of adjacent blocks within which all calls are taken to run at one speed.
 const NEAR: u64 = 2;
 
-/// Blocks in which there is something, in the order of time.
+/// Non-empty blocks, in order of time.
 #[derive(Debug)]
 pub(super) struct Blocks {
-    /// The slice of each, and its number in it.
+    /// Slice of each block, and the block's number in the slice.
     all: Vec<(u32, u64)>,
     groups: Vec<Range<usize>>,
-    /// Groups of each length.
+    /// Range of the groups of each length.
     lengths: Vec<Range<usize>>,
 }
 
@@ -67,12 +67,12 @@ impl Blocks {
         self.all.partition_point(|block| *block < block_of(call))
     }
 
-    /// Of all lengths, one behind the other.
+    /// Groups of all lengths, one length after the other.
     pub(super) fn groups(&self) -> &[Range<usize>] {
         &self.groups
     }
 
-    /// Where in [`Blocks::groups`] those of each length are.
+    /// Ranges in [`Blocks::groups`], one for each length.
     pub(super) fn lengths(&self) -> impl Iterator<Item = Range<usize>> {
         self.lengths.iter().cloned()
     }

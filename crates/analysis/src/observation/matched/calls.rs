@@ -1,4 +1,4 @@
-//! Traced calls of all threads, one behind the other.
+//! Traced calls of all threads, one thread after the other.
 
 use std::collections::BTreeSet;
 
@@ -8,22 +8,22 @@ use switchcost_record::observation::{CallSite, ThreadCalls, TracedCalls};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Call {
     pub(super) site: u32,
-    /// Threads of a slice have numbers of their own.
+    /// Number of the thread, distinct in each slice.
     pub(super) thread: u32,
-    /// A number for the name of the thread.
+    /// Hash of the thread's name.
     pub(super) role: u32,
     pub(super) slice: u32,
-    /// From the begin of the slice.
+    /// Microseconds since the begin of the slice.
     pub(super) at_us: u64,
     pub(super) call_ns: u32,
     pub(super) user_ns: u32,
     pub(super) in_call: Away,
     pub(super) in_user: Away,
-    /// Calls since the last switch before it; 0 if that was just before, or the thread's first call.
+    /// Calls since the thread's last switch; 0 if the switch was just before, or if this is the thread's first call.
     pub(super) since: u32,
 }
 
-/// What a thread did in a phase besides to run.
+/// Time off the CPU of a thread in one phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Away {
     #[default]
@@ -41,12 +41,12 @@ impl Away {
 pub(super) struct Calls<'a> {
     sites: &'a [CallSite],
     all: Vec<Call>,
-    /// Of each site, whether a call there blocked.
+    /// Whether a call blocked at each site.
     can_block: Vec<bool>,
 }
 
 impl<'a> Calls<'a> {
-    /// Those of some threads.
+    /// Collects the calls of the threads that `is_in` accepts.
     pub(super) fn new(traced: &'a TracedCalls, is_in: impl Fn(&ThreadCalls) -> bool) -> Calls<'a> {
         let mut all = Vec::new();
         let (mut roles, mut threads) = (Vec::<&str>::new(), 0);
@@ -81,12 +81,12 @@ impl<'a> Calls<'a> {
         &self.all[at]
     }
 
-    /// The name of the system call.
+    /// Returns the name of the system call.
     pub(super) fn name(&self, at: usize) -> &'a str {
         &self.sites[self.all[at].site as usize].call
     }
 
-    /// How long others ran while it waited in the call; none if it did not.
+    /// Returns the time that others ran while the thread waited in the call; `None` if it did not wait.
     pub(super) fn waited(&self, at: usize) -> Option<u32> {
         match self.all[at].in_call {
             Away::Waited(others) => Some(others),
@@ -94,7 +94,7 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// Whether a call is at a place where one blocked.
+    /// Whether some call from the same place blocked.
     pub(super) fn can_block(&self, at: usize) -> bool {
         self.can_block[self.all[at].site as usize]
     }
@@ -113,13 +113,13 @@ impl<'a> Calls<'a> {
         self.all.iter().map(count).sum()
     }
 
-    /// The call before one, of the same thread.
+    /// Returns the previous call of the same thread.
     pub(super) fn preceding(&self, at: usize) -> Option<usize> {
         let before = at.checked_sub(1)?;
         (self.all[before].thread == self.all[at].thread).then_some(before)
     }
 
-    /// The call after one, of the same thread.
+    /// Returns the next call of the same thread.
     pub(super) fn following(&self, at: usize) -> Option<usize> {
         let next = self.all.get(at + 1)?;
         (next.thread == self.all[at].thread).then_some(at + 1)
@@ -170,7 +170,8 @@ fn add(all: &mut Vec<Call>, thread: &ThreadCalls, slice: u32, number: u32, role:
     }
 }
 
-/// A place is a call and an address: it has a site for each result and each next call.
+/// Returns for each site whether a call there blocked. Sites with the same call and address are one place, whatever the result and the next
+/// call.
 fn can_block(sites: &[CallSite], all: &[Call]) -> Vec<bool> {
     let blocked = |call: &&Call| matches!(call.in_call, Away::Waited(_));
     let place = |site: &'_ CallSite| (site.call.clone(), site.address);

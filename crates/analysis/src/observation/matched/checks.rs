@@ -1,4 +1,4 @@
-//! What must hold if the comparison is to mean anything.
+//! Checks of the assumptions behind the comparison.
 
 use std::collections::BTreeSet;
 
@@ -11,61 +11,62 @@ use super::calls::{Away, Calls};
 use super::effect::{Effect, Observed, Positions};
 use super::{FEWEST, Interval, PART};
 
-/// Short waits cost no more than this, or less than half of what all do.
+/// Largest cost of short waits, in nanoseconds, unless it is less than half of the cost of all waits.
 const INTERCEPT_NS: f64 = 2_000.0;
 const INTERCEPT_PART: f64 = 0.5;
-/// Random labels are drawn so often, and so many intervals may not hold 0: of 20 at 90 % more do so in 1 of 90 cases.
+/// Number of random labellings, and how many of their intervals may miss 0: of 20 intervals at 90 %, more than this miss it in 1 of 90
+/// cases.
 const DRAWS: u64 = 20;
 const MOST_OUTSIDE: usize = 5;
-/// Calls that get random labels.
+/// Number of calls that get random labels.
 const LABELLED: f64 = 20_000.0;
 const HALF_US: u64 = 50_000;
 
 /// A check and its outcome.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Check {
-    /// Which.
+    /// Name of the check.
     pub name: CheckName,
-    /// How it ended.
+    /// Outcome of the check.
     pub outcome: Outcome,
-    /// What was found, in nanoseconds; of random labels the number of intervals that do not hold 0. Null if it could not be made.
+    /// Effect found, in nanoseconds; for random labels the number of intervals that do not hold 0. Null if the check could not be made.
     pub found: Option<Interval>,
 }
 
-/// The checks.
+/// Checks of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckName {
     /// The interval before a call that blocks, compared with that before one that does not.
     #[strum(serialize = "interval before")]
     IntervalBefore,
-    /// The same of the interval after the previous call that could have blocked.
+    /// The interval after the previous call that could have blocked, compared in the same way.
     #[strum(serialize = "work before")]
     WorkBefore,
-    /// Waits in which hardly anybody ran, compared with calls that did not block.
+    /// Waits in which others hardly ran, compared with calls that did not block.
     #[strum(serialize = "intercept")]
     Intercept,
-    /// Calls that did not block, with labels by chance.
+    /// Calls that did not block, with random labels.
     #[strum(serialize = "random labels")]
     RandomLabels,
-    /// The same, by odd and even times.
+    /// Calls that did not block, labelled by odd and even times.
     #[strum(serialize = "time")]
     Time,
 }
 
-/// How a check ended.
+/// Outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// As it should.
+    /// The result is as expected.
     Passed,
-    /// Something was found that must not be there.
+    /// An effect was found where there must be none.
     Failed,
-    /// There was too little to compare.
+    /// There was too little data for the check.
     NotMade,
 }
 
-/// All but the intercept, of a comparison that gave such a sum.
+/// Runs all checks but the intercept, for a comparison whose result is `sum`.
 pub(super) fn run_checks(calls: &Calls<'_>, arms: &Anchors, sum: f64) -> Vec<Check> {
     let is_small = |found: Interval| found.holds(0.0) || found.estimate.abs() <= PART * sum.abs();
     let ns = |effect: Option<Effect>| effect.map(|effect| effect.ns);
@@ -89,7 +90,7 @@ pub(super) fn run_checks(calls: &Calls<'_>, arms: &Anchors, sum: f64) -> Vec<Che
     ]
 }
 
-/// Short waits against none.
+/// Checks short waits against calls that did not block.
 pub(super) fn intercept(found: Option<Effect>, sum: f64) -> Check {
     let found = found.filter(|found| found.treated >= FEWEST);
     let is_near =
@@ -112,7 +113,7 @@ impl Check {
     }
 }
 
-/// One comparison of what already was, which no wait can have changed.
+/// Compares what happened before the wait, which no wait can have changed.
 fn placebo(observed: &[Observed], blocks: &Blocks) -> Option<Effect> {
     let treated = observed.iter().filter(|it| it.is_treated).count();
     if treated == 0 {
@@ -142,7 +143,8 @@ fn interval_before(calls: &Calls<'_>, arms: &Anchors) -> Option<Effect> {
     placebo(&observed.collect::<Vec<_>>(), &blocks)
 }
 
-/// Of all that did not block, and not only of those long after a switch: what is compared was before.
+/// Compares the work before calls. All calls that did not block are controls, not only those long after a switch, because the compared work
+/// was earlier.
 fn work_before(calls: &Calls<'_>, arms: &Anchors) -> Option<Effect> {
     let treated: BTreeSet<usize> = arms.treated().collect();
     let has_controls_that_blocked = arms.controls().any(|at| calls.waited(at).is_some());
@@ -169,7 +171,7 @@ fn work_before(calls: &Calls<'_>, arms: &Anchors) -> Option<Effect> {
         }
         let ran = match before.in_call {
             Away::Never => 0,
-            // A factor of 4 each.
+            // Each class spans a factor of 4.
             Away::Waited(others) | Away::Preempted(others) => 1 + others.max(1).ilog2() / 2,
         };
         observed.push(Observed {

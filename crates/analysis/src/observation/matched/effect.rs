@@ -1,4 +1,4 @@
-//! The mean difference of the treated from what is expected of controls on the same path, with an interval from blocks of time.
+//! Mean difference between the treated and the controls on the same path, with an interval from blocks of time.
 
 use std::collections::HashMap;
 
@@ -9,44 +9,44 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use super::Interval;
 use super::blocks::Blocks;
 
-/// A key has so many controls.
+/// Least number of controls of a key.
 const LEAST_CONTROLS: usize = 5;
-/// Of the values of an arm in a key the largest are cut, so large a part of their number.
+/// Share of the largest values of an arm in a key that are cut off.
 const CUT: f64 = 0.01;
 
-/// What a switch costs in what follows it.
+/// Cost of a switch in the code after it.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Effect {
-    /// The sum over all positions, in nanoseconds each.
+    /// Sum over all positions, in nanoseconds per switch.
     pub ns: Interval,
-    /// Of it, in user code.
+    /// Part of the sum in user code.
     pub user_ns: f64,
-    /// Of it, in the kernel.
+    /// Part of the sum in the kernel.
     pub kernel_ns: f64,
-    /// In user code at each position.
+    /// Cost in user code at each position.
     pub positions_ns: Vec<f64>,
-    /// Switches of which it is.
+    /// Number of switches considered.
     pub anchors: usize,
-    /// Of them, those with a match.
+    /// Number of these switches that have a match.
     pub treated: usize,
-    /// Those with which they were compared.
+    /// Number of controls.
     pub controls: usize,
-    /// Blocks of time.
+    /// Number of blocks of time.
     pub blocks: usize,
 }
 
-/// A call at a position, of a switch or of a control.
+/// A call at a position, after a switch or a control.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Observed {
     pub(super) key: u64,
     pub(super) is_treated: bool,
-    /// The number of its block.
+    /// Index of the call's block.
     pub(super) block: usize,
     pub(super) user_ns: f64,
     pub(super) call_ns: f64,
 }
 
-/// What was found at each position.
+/// Effects at each position.
 pub(super) struct Positions<'a> {
     anchors: usize,
     blocks: &'a Blocks,
@@ -54,7 +54,7 @@ pub(super) struct Positions<'a> {
 }
 
 struct Position {
-    /// Of all blocks, and then without each group of them.
+    /// Estimate over all blocks, and then without each group of blocks in turn.
     user: Vec<f64>,
     call: Vec<f64>,
     treated: usize,
@@ -70,7 +70,7 @@ impl<'a> Positions<'a> {
         }
     }
 
-    /// Adds a position that so many treated got to, and says how many of them have a match.
+    /// Adds a position that `followed` treated calls reached, and returns the number of those with a match.
     pub(super) fn add(&mut self, observed: &[Observed], followed: usize, has_trend: bool) -> usize {
         let keys = Keys::of(observed);
         let share = followed as f64 / self.anchors as f64;
@@ -119,7 +119,8 @@ impl<'a> Positions<'a> {
     }
 }
 
-/// Half the interval at 90 %, from the estimates without one group of blocks each: the widest over the lengths of groups.
+/// Returns the half-width of the interval at 90 %, from the estimates without one group of blocks each: the widest over the lengths of
+/// groups.
 fn half_width(without: &[f64], blocks: &Blocks) -> Option<f64> {
     let of_length = |numbers: std::ops::Range<usize>| {
         let without = &without[numbers];
@@ -132,9 +133,9 @@ fn half_width(without: &[f64], blocks: &Blocks) -> Option<f64> {
     blocks.lengths().filter_map(of_length).reduce(f64::max)
 }
 
-/// Keys that have enough of both arms.
+/// Keys that have enough calls of both arms.
 struct Keys {
-    /// Values of which one has which key: the controls and the treated of each, as indices.
+    /// Indices of the controls and of the treated of each key.
     arms: Vec<[Vec<usize>; 2]>,
     treated: usize,
     controls: usize,
@@ -195,7 +196,8 @@ impl Keys {
     }
 }
 
-/// The largest values with their blocks, the largest first: more than are cut, since a block may be left out that has many of them.
+/// Returns the largest values with their blocks, in descending order: more than are cut off, since a block with many of them may be left
+/// out.
 fn largest(values: &mut [(f64, usize)]) -> Vec<(f64, usize)> {
     const PART: usize = 8;
     const LEAST: usize = 16;
@@ -209,7 +211,7 @@ fn largest(values: &mut [(f64, usize)]) -> Vec<(f64, usize)> {
     largest
 }
 
-/// The values of one arm in a key.
+/// Values of one arm in a key.
 struct Arm {
     key: usize,
     arm: usize,
@@ -217,7 +219,7 @@ struct Arm {
     largest: Vec<(f64, usize)>,
 }
 
-/// The number and the sum of values.
+/// Number and sum of values.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
     count: f64,
@@ -240,7 +242,7 @@ struct Sums<'a> {
 }
 
 impl Sums<'_> {
-    /// The mean difference of the treated, of all blocks and then without each group of them.
+    /// Returns the mean difference of the treated, over all blocks and then without each group of them.
     fn effects(&self, has_trend: bool) -> Vec<f64> {
         let all = std::iter::once(self.effect(&|_| true, has_trend));
         let without = self
@@ -261,7 +263,7 @@ impl Sums<'_> {
                 sum.sum += cell[0].sum;
             }
         }
-        // Counts are whole but for what is cut, and what is left of a sum is not exactly 0.
+        // Counts are whole except for the cut-off values, and a difference of sums is not exactly 0.
         let mean = |key: usize| {
             let Cell { count, sum } = controls[key];
             (count > 0.5).then(|| sum / count)
@@ -299,7 +301,8 @@ impl Sums<'_> {
         &cells[block * self.keys..][..self.keys]
     }
 
-    /// What is left when the largest are cut of those that are in: of the last one perhaps a part, so that it is the same part of each arm.
+    /// Drops the largest of the values that `is_in` accepts; of the last value perhaps a part, so that the same part is dropped from each
+    /// arm.
     fn drop_largest(&self, is_in: &dyn Fn(usize) -> bool) -> Vec<[Cell; 2]> {
         let mut cells = self.cells.clone();
         for arm in &self.arms {

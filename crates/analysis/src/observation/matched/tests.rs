@@ -1,4 +1,4 @@
-//! Streams of calls whose answer is known.
+//! Streams of calls with known answers.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -7,19 +7,19 @@ use switchcost_units::Nanos;
 
 use super::*;
 
-/// A server: it waits for a request, reads it, answers it. Of several that come at once it waits for the first alone.
+/// A server that waits for a request, reads it and answers it. Of several requests that come together it waits for the first only.
 #[derive(Clone, Copy)]
 struct Server {
     seconds: f64,
-    /// How often a wait blocks.
+    /// Share of the waits that block.
     blocks: f64,
-    /// What a long wait costs in the code after it, half as much in that after the next call, and so on.
+    /// Cost of a long wait in the code after it; half as much after the next call, and so on.
     cold_ns: f64,
-    /// Work that comes with the first request of several, without a call that tells it.
+    /// Work that comes with the first request of several, and that no call reveals.
     first_ns: f64,
-    /// How much its speed changes from call to call.
+    /// Change of the server's speed from call to call.
     drift: f64,
-    /// Whether how often it waits and what a request takes change together, each 50 ms.
+    /// Whether the frequency of waits and the time of a request change together, every 50 ms.
     has_phases: bool,
 }
 
@@ -52,7 +52,7 @@ fn sites() -> Vec<CallSite> {
 }
 
 impl Server {
-    /// Its calls, at a speed that changes slowly.
+    /// Returns the server's calls, at a slowly changing speed.
     fn calls(self, seed: u64) -> TracedCalls {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut thread = ThreadCalls::default();
@@ -204,7 +204,7 @@ fn where_every_call_blocks_there_is_only_the_dose() {
     };
     let found = server.found(1);
     assert_eq!((&found.all_waits, found.unknown_because), (&None, None));
-    // Each long wait, of which half are, costs more than a short one; what that costs is not known.
+    // Half of the waits are long, and each costs more than a short one; the cost of a short one is not known.
     let wait = found.wait_ns.expect("at least");
     let is_half = (7_000.0..10_000.0).contains(&wait.low);
     assert!(is_half && wait.high == f64::INFINITY, "{wait:?}");
