@@ -1,9 +1,9 @@
-//! The same text for terminals that show ASCII alone.
+//! Text for terminals that show only ASCII.
 
 /// Replaces lines and bars by ASCII letters of the same width, so that columns stay aligned, and all other characters by question
 /// marks.
 pub fn ascii(text: &str) -> String {
-    // The one sign that takes two letters has blanks before it.
+    // `±` becomes two letters, so the blank before it is dropped.
     text.replace(" ±", "+-").chars().map(letter).collect()
 }
 

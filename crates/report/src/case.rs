@@ -1,4 +1,4 @@
-//! The conditions of a case as columns: the names that they have as JSON.
+//! Conditions of a case as columns, with their names in JSON.
 
 pub(crate) const CASE_COLUMNS: [&str; 18] = [
     "mechanism",

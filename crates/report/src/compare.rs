@@ -59,7 +59,7 @@ impl InEveryFormat for Comparison {
     }
 }
 
-/// A comparison for a reader of figures.
+/// Returns a comparison as blocks of a page with figures.
 pub(crate) fn blocks(comparison: &Comparison) -> Vec<Block> {
     let mut page = Page::with_figures();
     add(&mut page, comparison);
@@ -120,7 +120,7 @@ fn add_environment(page: &mut Page, differences: &[Difference]) {
     }
 }
 
-/// Facts that differ, a row each, in an empty table.
+/// Adds one row for each differing fact to an empty table.
 fn environment(grid: Grid, differences: &[Difference]) -> Grid {
     let values = |values: &[String]| Entry::from(values.join(" | "));
     let row = |fact: &Difference| entries![&fact.what, values(&fact.base), values(&fact.new)];

@@ -1,18 +1,18 @@
 use crate::plain::plain;
 
-/// How a cell is emphasised.
+/// Emphasis of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tone {
     /// No emphasis.
     #[default]
     Usual,
-    /// As a heading.
+    /// Emphasis of a heading.
     Strong,
-    /// All is well.
+    /// A good result.
     Good,
-    /// A number to be careful with.
+    /// A number to be read with care.
     Suspect,
-    /// No number, or a machine that cannot give one.
+    /// A missing number, or a machine that cannot give one.
     Bad,
 }
 
@@ -59,19 +59,19 @@ impl From<String> for Entry {
     }
 }
 
-/// An empty cell if there is nothing.
+/// `None` becomes an empty cell.
 impl<T: Into<Entry>> From<Option<T>> for Entry {
     fn from(cell: Option<T>) -> Self {
         cell.map(Into::into).unwrap_or_default()
     }
 }
 
-/// The cells of a row: texts, entries, or what may be missing.
+/// Collects the cells of a row from texts, entries and options.
 macro_rules! entries {
     ($($cell:expr),* $(,)?) => { vec![$($crate::entry::Entry::from($cell)),*] };
 }
 
-/// To which side the cells of a column are aligned.
+/// Alignment of the cells of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     /// Left-aligned, for words.

@@ -1,4 +1,4 @@
-//! Figures: a chart as data, the picture of it as SVG, and the table that says the same in numbers.
+//! Figures: a chart as data, its picture as SVG, and a table of its numbers.
 
 mod chart;
 mod colours;
@@ -16,14 +16,14 @@ use crate::grid::Grid;
 /// A figure with its caption and numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Figure {
-    /// Its unique name on a page, of letters, digits and dashes.
+    /// Name that is unique on the page, of letters, digits and dashes.
     pub(crate) name: String,
-    /// What it shows, in a few words.
+    /// Title of a few words.
     pub(crate) title: String,
-    /// How to read it, and what it leaves out.
+    /// How to read the figure, and what it leaves out.
     pub(crate) caption: String,
-    /// The picture: an `svg` element that stands alone or in a page.
+    /// The picture: an `svg` element that works alone or in a page.
     pub(crate) svg: Markup,
-    /// Its numbers; `None` if the table that follows has them.
+    /// Table of the numbers; `None` if the table that follows has them.
     pub(crate) table: Option<Grid>,
 }

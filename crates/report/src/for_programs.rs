@@ -1,4 +1,4 @@
-//! What the reports for programs share: how findings become a JSON document, and how rows become CSV.
+//! Common parts of the reports for programs: findings as a JSON document, and rows as CSV.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ pub(crate) type Column = (&'static str, &'static str);
 /// A table for programs: a row of names, then rows of as many fields.
 pub(crate) type Table = Vec<Vec<String>>;
 
-/// A table with these columns, and a row for each item.
+/// Creates a table with these columns, and a row for each item.
 pub(crate) fn table(columns: &[Column], rows: impl IntoIterator<Item = impl Serialize>) -> Table {
     let names = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
     let mut table = vec![names];
@@ -27,7 +27,7 @@ pub(crate) fn table(columns: &[Column], rows: impl IntoIterator<Item = impl Seri
     table
 }
 
-/// A table whose columns are named as the values that each row has as JSON.
+/// Creates a table whose columns have the names of the JSON fields of its rows.
 pub(crate) fn table_of_names(
     names: &[&str],
     rows: impl IntoIterator<Item = impl Serialize>,
@@ -37,7 +37,7 @@ pub(crate) fn table_of_names(
     table
 }
 
-/// The fields of a row that has values of these names as JSON.
+/// Fields of a row, by their JSON names.
 pub(crate) fn fields(names: &[&str], row: &Value) -> Vec<String> {
     let path = |name: &&str| field(row, &format!("/{name}"));
     names.iter().map(path).collect()
@@ -48,7 +48,7 @@ pub(crate) fn value(finding: &impl Serialize) -> Value {
     serde_json::to_value(finding).expect("every key of every map is text")
 }
 
-/// The field of a value: empty if there is none. Numbers that are not finite are none in JSON.
+/// Formats a value as a field: empty if there is none. In JSON, numbers that are not finite are null.
 pub(crate) fn field(row: &Value, path: &str) -> String {
     match row.pointer(path) {
         None | Some(Value::Null) => String::new(),
@@ -61,7 +61,7 @@ pub(crate) fn field(row: &Value, path: &str) -> String {
     }
 }
 
-/// CPUs as the kernel lists them, words with a space in between.
+/// Formats CPUs as the kernel lists them, and words separated by spaces.
 fn list(items: &[Value]) -> String {
     let cpus: Option<Vec<CpuId>> = items
         .iter()
@@ -71,17 +71,17 @@ fn list(items: &[Value]) -> String {
     cpus.map_or_else(|| words().join(" "), |cpus| format_cpu_list(&cpus))
 }
 
-/// A document of its own that is printed as JSON.
+/// A document that is printed as JSON.
 pub(crate) trait OutputFormat: JsonSchema + Serialize {
-    /// The schema's name and version. A change of the fields makes a new version.
+    /// Name and version of the schema. A change of the fields makes a new version.
     const NAME: &'static str;
 }
 
-// The envelope of a document; what is said of its form is said of its content, and both are called the same.
+// Envelope of a document; its schema takes the description and name of the content.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "{T}")]
 pub(crate) struct Document<T> {
-    /// Name and version of this form.
+    /// Name and version of this document's format.
     schema: &'static str,
     #[serde(flatten)]
     content: T,
@@ -103,7 +103,7 @@ pub(crate) fn json(value: &(impl Serialize + JsonSchema)) -> String {
     plain_json(&json) + "\n"
 }
 
-/// A value as JSON on one line, as safe as by [`json`].
+/// Formats a value as JSON on one line, as safe to print as by [`json`].
 pub(crate) fn json_line(value: &(impl Serialize + JsonSchema)) -> String {
     let json = serde_json::to_string(value).expect("every key of every map is text");
     plain_json(&json) + "\n"
@@ -122,8 +122,8 @@ pub(crate) fn csv(rows: impl Iterator<Item = Vec<String>>) -> String {
     String::from_utf8(bytes).expect("fields are text")
 }
 
-/// A field that no spreadsheet takes for a formula: a name that begins like one gets an apostrophe before it (OWASP, CSV injection).
-/// Tabs and line breaks, which can also begin one, were turned into spaces before.
+/// Prefixes an apostrophe to a field that a spreadsheet would take for a formula (OWASP, CSV injection). Tabs and line breaks, which can
+/// also begin a formula, have been replaced by spaces before.
 fn inert(field: Cow<'_, str>) -> Cow<'_, str> {
     let begins_formula = field.starts_with([
         '=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
@@ -135,7 +135,7 @@ fn inert(field: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// Whether a field is a number, perhaps with words after it (`-2.0 %`, `-312 to 402 ns`), or the sign for none.
+/// Whether a field is a number, possibly with words after it (`-2.0 %`, `-312 to 402 ns`), or the sign for a missing number.
 fn is_quantity(field: &str) -> bool {
     let mut words = field.split(' ');
     let is_word = |word: &str| word == "%" || word.bytes().all(|byte| byte.is_ascii_alphabetic());
@@ -144,7 +144,7 @@ fn is_quantity(field: &str) -> bool {
             && words.all(|word| is_number(word) || is_word(word)))
 }
 
-/// `-12.5`, `-1e-7`, `-10,300`, `-<0.01`.
+/// Whether a word is a number, such as `-12.5`, `-1e-7`, `-10,300`, `-<0.01`.
 fn is_number(word: &str) -> bool {
     let digits = word.strip_prefix(['-', '+']).unwrap_or(word);
     let digits = digits.strip_prefix('<').unwrap_or(digits).replace(',', "");
@@ -155,7 +155,7 @@ fn is_number(word: &str) -> bool {
 pub(crate) mod tests {
     use super::*;
 
-    /// Every path leads to something that the type has as JSON, by its schema.
+    /// Asserts that every path leads to a field in the schema of the type.
     pub(crate) fn assert_known<T: JsonSchema>(paths: impl IntoIterator<Item = &'static str>) {
         let schemas = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
         let root = schemas.into_generator().into_root_schema_for::<T>();

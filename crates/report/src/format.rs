@@ -23,17 +23,17 @@ pub enum Format {
 
 /// A report that has every output format.
 pub(crate) trait InEveryFormat {
-    /// Sentences and tables for people.
+    /// Adds sentences and tables for people to a page.
     fn add_to(&self, page: &mut Page, style: Style);
 
-    /// The report as one object with a schema's name.
+    /// Returns the report as one object with a schema's name.
     fn document(&self) -> impl Serialize + JsonSchema;
 
-    /// Rows for spreadsheets; in most reports one table.
+    /// Returns rows for spreadsheets; in most reports one table.
     fn tables(&self) -> Vec<Table>;
 }
 
-/// A report as text that ends in a newline.
+/// Renders a report as text that ends in a newline.
 pub(crate) fn written(report: &impl InEveryFormat, format: Format, style: Style) -> String {
     match format {
         Format::Table => {

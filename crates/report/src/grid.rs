@@ -7,22 +7,22 @@ use textwrap::core::display_width;
 use crate::Style;
 use crate::entry::{Entry, Side, Tone};
 
-/// Between two columns.
+/// Gap between two columns.
 const WIDE_GAP: u16 = 2;
 
-/// Between two columns of a table that would not fit otherwise.
+/// Gap between two columns of a table that would not fit otherwise.
 const NARROW_GAP: u16 = 1;
 
-/// A longer word is broken after all: it would push everything else aside.
+/// Longest word that is never broken: a longer one would displace everything else.
 const LONGEST_WORD: usize = 32;
 
-/// The longest text that counts as a number with its unit: one with its interval.
+/// Longest text that counts as a number with its unit and interval.
 const LONGEST_NUMBER: usize = 25;
 
-/// A space at which no line is broken, while the table is laid out.
+/// A space at which no line is broken during layout.
 const FIXED_SPACE: &str = "\u{a0}";
 
-/// A table with the one look that all our tables share: no borders, a line under the header, no word ever broken.
+/// A table in the style of all reports: no borders, a line under the header, no word ever broken.
 ///
 /// A table too wide for the page is cut into several, one below the other, each with the key columns at its left.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +34,7 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// A table whose first `keys` columns say what a row is about.
+    /// Creates a table whose first `keys` columns identify a row.
     pub(crate) fn new(keys: usize) -> Self {
         Grid {
             keys,
@@ -42,7 +42,7 @@ impl Grid {
         }
     }
 
-    /// A table in which a text too long for its column is cut with a sign, and not wrapped.
+    /// Creates a table in which a text too long for its column is cut with a sign instead of being wrapped.
     pub(crate) fn single_line_rows(keys: usize) -> Self {
         Grid {
             keys,
@@ -51,12 +51,12 @@ impl Grid {
         }
     }
 
-    /// With columns of text to the right of those that it has.
+    /// Adds columns of text on the right.
     pub(crate) fn left<T: Into<String>>(self, names: impl IntoIterator<Item = T>) -> Self {
         self.columns(names, Side::Left)
     }
 
-    /// With columns of numbers there.
+    /// Adds columns of numbers on the right.
     pub(crate) fn right<T: Into<String>>(self, names: impl IntoIterator<Item = T>) -> Self {
         self.columns(names, Side::Right)
     }
@@ -67,14 +67,14 @@ impl Grid {
         self
     }
 
-    /// Adds a row; what it lacks on the right is empty.
+    /// Adds a row; missing cells on the right are empty.
     pub(crate) fn row(&mut self, row: impl IntoIterator<Item = impl Into<Entry>>) {
         let mut row: Vec<Entry> = row.into_iter().map(Into::into).collect();
         row.resize(self.columns.len(), Entry::default());
         self.rows.push(row);
     }
 
-    /// With these rows below those that it has.
+    /// Adds rows at the end.
     pub(crate) fn with_rows<R>(mut self, rows: impl IntoIterator<Item = R>) -> Self
     where
         R: IntoIterator<Item: Into<Entry>>,
@@ -87,7 +87,7 @@ impl Grid {
         self.rows.is_empty()
     }
 
-    /// Names and sides of the columns that hold something, with their numbers.
+    /// Index, name and alignment of the columns that have content.
     pub(crate) fn shown_columns(&self) -> Vec<(usize, &str, Side)> {
         let columns = self
             .columns
@@ -104,12 +104,12 @@ impl Grid {
         &self.rows
     }
 
-    /// How many columns at the left say what a row is about.
+    /// Number of columns at the left that identify a row.
     pub(crate) fn keys(&self) -> usize {
         self.keys
     }
 
-    /// The table without the columns that hold nothing.
+    /// Renders the table without empty columns.
     pub(crate) fn render(&self, style: Style) -> String {
         let shown: Vec<usize> = (0..self.columns.len())
             .filter(|c| self.has_content(*c))
@@ -138,7 +138,7 @@ impl Grid {
         self.rows.iter().any(|row| !row[column].text.is_empty())
     }
 
-    /// Whether a cell says more than what its row is about: a row without such a cell is not repeated.
+    /// Whether a cell says more than the keys of its row: a row without such a cell is not repeated.
     fn is_news(&self, row: &[Entry], column: usize) -> bool {
         column >= self.keys && !row[column].text.is_empty()
     }
@@ -165,7 +165,7 @@ impl Grid {
             .iter()
             .map(|column| self.longest_word(*column))
             .sum();
-        // The last column has its part of a gap behind it, too.
+        // The last column has its part of a gap after it, too.
         (words + usize::from(gap) * columns.len()).saturating_sub(1)
     }
 
@@ -217,7 +217,7 @@ impl Grid {
             table.add_row(cells);
         }
         for (column, shape) in columns.iter().zip(table.column_iter_mut()) {
-            // The table itself puts one column between two of ours.
+            // The table library puts one space between two columns.
             shape.set_padding((0, gap - 1));
             let least = u16::try_from(self.longest_word(*column)).unwrap_or(u16::MAX);
             shape.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(
@@ -244,7 +244,7 @@ impl Grid {
         }
     }
 
-    /// A number is not parted from its unit, nor a name from its indentation.
+    /// Keeps a number with its unit, and a name with its indentation, on one line.
     fn unbreakable(&self, column: usize, text: &str) -> String {
         let is_number = self.columns[column].1 == Side::Right && text.len() <= LONGEST_NUMBER;
         if is_number {

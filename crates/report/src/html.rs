@@ -1,8 +1,8 @@
 //! One page of HTML that holds everything: the answer, figures, a table beside each, and how it was measured.
 //!
-//! What comes in: records with their findings, or a comparison of them. What goes out: the page as text, the names of its figures, and its tables
-//! as CSV. The page asks for nothing from outside, has no script, and is the same for the same records.
-//! All text from a record is hostile: maud escapes it.
+//! The input is records with their findings, or a comparison of records; the output is the page as text, the names of its figures, and its
+//! tables as CSV. The page asks for nothing from outside, has no script, and is the same for the same records. All text from a record is
+//! hostile: maud escapes it.
 
 mod head;
 mod index;
@@ -19,7 +19,7 @@ use head::head;
 use part::Content;
 pub use part::Part;
 
-/// What a page is called, and which verb writes it.
+/// Title of a page, and the verb that writes it.
 struct Frame {
     title: &'static str,
     verb: &'static str,
@@ -44,14 +44,14 @@ const REPRODUCTION: Frame = Frame {
 pub struct Html {
     /// Text of the page.
     pub page: String,
-    /// The figures as SVG, each by the `id` of the element that it stands in, in the order of the page.
+    /// Figures as SVG, each by the `id` of its element, in the order of the page.
     pub figures: Vec<(String, String)>,
     /// The tables as CSV, by name.
     pub tables: Vec<(String, String)>,
 }
 
 impl Html {
-    /// The names of its figures.
+    /// Names of the page's figures.
     pub fn figure_ids(&self) -> Vec<&str> {
         self.figures.iter().map(|(id, _)| id.as_str()).collect()
     }
@@ -76,7 +76,7 @@ pub fn render_history(history: &History) -> Html {
     framed(&[Content::history_head(history)], &COMPARISON)
 }
 
-/// Renders one page about a repeated paper.
+/// Renders one page about a reproduced paper.
 pub fn render_reproduction(reproduction: &Reproduction<'_>) -> Html {
     framed(&[Content::reproduction_head(reproduction)], &REPRODUCTION)
 }
@@ -96,7 +96,7 @@ fn framed(contents: &[Content], frame: &Frame) -> Html {
     }
 }
 
-/// Renders the page that links to the pages of repeated papers, each named after its paper.
+/// Renders the page that links to the pages of reproduced papers, each named after its paper.
 pub fn index(papers: &[Listed]) -> String {
     index::page(papers).into_string()
 }
@@ -123,7 +123,7 @@ fn page(contents: &[Content], frame: &Frame) -> Markup {
     }
 }
 
-/// First of all, what the reader wants to know: of each record, with its name if there are several.
+/// Returns the answers at the top of the page: one for each record, with its name if there are several.
 fn answers(contents: &[Content]) -> Markup {
     html! {
         div id="content" {
@@ -146,7 +146,7 @@ fn navigation(contents: &[Content]) -> Markup {
                 summary { "Contents" }
                 @for content in contents {
                     @if contents.len() > 1 { p { a href={ "#" (content.id) } { (content.title) } } }
-                    // Sections of one name that follow each other are reached by the first.
+                    // A link to the first of several adjacent sections with the same name is enough.
                     ul {
                         @for run in content.sections.chunk_by(|a, b| a.title == b.title) {
                             li {

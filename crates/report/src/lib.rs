@@ -1,10 +1,8 @@
-//! Internal to switchcost: findings to text: tables for people, JSON and CSV for programs, and a page of HTML with figures.
+//! Internal to switchcost: turns findings into text: tables for people, JSON and CSV for programs, and a page of HTML with figures.
 //!
-//! What comes in: a record, the findings drawn from it, a [`Format`] and a [`Style`]. What goes out: a `String` that
-//! ends in a newline. No files, no machine, no statistics: a number that is not in the findings is not in the report,
-//! and what could not be measured is said in words. Names and reasons from a record are hostile text: no control
-//! character of theirs reaches a terminal.
-
+//! The input is a record, its findings, a [`Format`] and a [`Style`]; the output is a `String` that ends in a newline. This crate uses no
+//! files, no machine and no statistics: the report has only numbers from the findings, and words for what could not be measured. Names and
+//! reasons from a record are hostile text: no control character of theirs reaches a terminal.
 #[macro_use]
 mod entry;
 

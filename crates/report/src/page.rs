@@ -6,18 +6,18 @@ use crate::figure::Figure;
 use crate::grid::Grid;
 use crate::plain::plain;
 
-/// A piece of a report.
+/// A block of a report.
 #[derive(Clone, Debug)]
 pub(crate) enum Block {
     /// An empty line.
     Gap,
-    /// A title and the text after it; a new part of the report begins.
+    /// Title with the text after it; a new section begins.
     Heading { title: String, rest: String },
-    /// Sentences, wrapped.
+    /// Wrapped sentences.
     Paragraph(String),
-    /// Sentences with an emphasized beginning.
+    /// Wrapped sentences with an emphasized beginning.
     Prose(String),
-    /// An entry of a list.
+    /// Item of a list.
     Item(String),
 
     /// A line that is never wrapped, so that a command in it can be copied.
@@ -30,7 +30,7 @@ pub(crate) enum Block {
     Method(Vec<&'static str>),
 }
 
-/// A report under construction, to be rendered as text by [`Page::finish`] or as HTML by `html`.
+/// A report under construction, which becomes text by [`Page::finish`] or HTML by `html`.
 pub(crate) struct Page {
     style: Style,
     has_figures: bool,
@@ -38,7 +38,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// A report for the terminal.
+    /// Creates a report for the terminal.
     pub(crate) fn new(style: Style) -> Self {
         Page {
             style,
@@ -47,7 +47,7 @@ impl Page {
         }
     }
 
-    /// A report for a reader of figures.
+    /// Creates a report with figures.
     pub(crate) fn with_figures() -> Self {
         Page {
             style: Style::default(),
@@ -56,17 +56,17 @@ impl Page {
         }
     }
 
-    /// Whether the page shows figures, and with them content that is too long for a terminal.
+    /// Whether the page shows figures, and content that is too long for a terminal.
     pub(crate) fn has_figures(&self) -> bool {
         self.has_figures
     }
 
-    /// The report as text that is safe to print.
+    /// Returns the report as text that is safe to print.
     pub(crate) fn finish(self) -> String {
         self.text()
     }
 
-    /// Adds entries of a list: the first, and others as long as the report has no more lines than `most`.
+    /// Adds items of a list: the first one, and further ones while the report has at most `most` lines.
     pub(crate) fn items_up_to(&mut self, most: usize, items: &[String]) {
         for (place, item) in items.iter().enumerate() {
             self.item(item);
@@ -76,7 +76,7 @@ impl Page {
         }
     }
 
-    /// How many lines the page has so far.
+    /// Number of lines so far.
     pub(crate) fn lines(&self) -> usize {
         self.text().lines().count()
     }
@@ -90,7 +90,7 @@ impl Page {
         text.text
     }
 
-    /// The blocks of the page, in order.
+    /// Returns the blocks of the page, in order.
     pub(crate) fn into_blocks(self) -> Vec<Block> {
         self.blocks
     }
@@ -103,12 +103,12 @@ impl Page {
         });
     }
 
-    /// An empty line, except at the top.
+    /// Adds an empty line, except at the top.
     pub(crate) fn gap(&mut self) {
         self.blocks.push(Block::Gap);
     }
 
-    /// A paragraph, wrapped.
+    /// Adds a wrapped paragraph.
     pub(crate) fn paragraph(&mut self, text: &str) {
         self.blocks.push(Block::Paragraph(text.to_owned()));
     }
@@ -118,7 +118,7 @@ impl Page {
         self.blocks.push(Block::Prose(text.to_owned()));
     }
 
-    /// An entry of a list, wrapped.
+    /// Adds a wrapped item of a list.
     pub(crate) fn item(&mut self, text: &str) {
         self.blocks.push(Block::Item(text.to_owned()));
     }
@@ -132,7 +132,7 @@ impl Page {
         self.blocks.push(Block::Grid(grid.clone()));
     }
 
-    /// Adds the pages of `docs/method` that describe the method of what was just shown.
+    /// Adds the pages of `docs/method` that describe the method of the preceding content.
     pub(crate) fn method(&mut self, pages: &[&'static str]) {
         self.blocks.push(Block::Method(pages.to_vec()));
     }
@@ -146,7 +146,7 @@ impl Page {
     }
 }
 
-/// Text under construction. Whatever is added is made safe to print here.
+/// Text under construction. All added text is made safe to print.
 struct Text {
     style: Style,
     text: String,

@@ -1,21 +1,21 @@
 use switchcost_analysis::Estimate;
 
-/// Stands if there is no number.
+/// Sign for a missing number.
 pub(crate) const NO_NUMBER: &str = "-";
 
 const UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
 
-/// A unit of time and a number of decimals, for numbers that stand beside each other.
+/// A unit of time and a number of decimals, common to adjacent numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
-    /// `ns`, `us`, `ms` or `s`.
+    /// Name of the unit: `ns`, `us`, `ms` or `s`.
     pub(crate) unit: &'static str,
     unit_ns: f64,
     decimals: usize,
 }
 
 impl Scale {
-    /// The scale that shows `ns` with three significant digits.
+    /// Chooses the scale that shows `ns` with three significant digits.
     pub(crate) fn choose(ns: f64) -> Self {
         let (unit, unit_ns) = *UNITS
             .iter()
@@ -28,7 +28,7 @@ impl Scale {
         }
     }
 
-    /// The scale of an estimate: with more digits if three do not distinguish the interval's ends from its centre.
+    /// Chooses the scale of an estimate: with more digits if three do not distinguish the interval's ends from its centre.
     fn scale_of_estimate(e: &Estimate) -> Self {
         let mut scale = Scale::choose(e.estimate);
         let is_blurred = |scale: &Scale| {
@@ -43,12 +43,12 @@ impl Scale {
         scale
     }
 
-    /// The time in this unit.
+    /// Converts a time to this unit.
     pub(crate) fn value(&self, ns: f64) -> f64 {
         ns / self.unit_ns
     }
 
-    /// The bare number.
+    /// Formats a time without its unit.
     pub(crate) fn number(&self, ns: f64) -> String {
         let text = format!("{:.*}", self.decimals, ns / self.unit_ns);
         let is_zero = text.bytes().all(|b| matches!(b, b'-' | b'0' | b'.'));
@@ -59,7 +59,7 @@ impl Scale {
         }
     }
 
-    /// The number in this unit with three digits of its own.
+    /// Formats a time in this unit with three significant digits of its own.
     pub(crate) fn own_digits(&self, ns: f64) -> String {
         Scale {
             decimals: decimals(three_digits(ns / self.unit_ns)),
@@ -77,14 +77,14 @@ impl Scale {
     }
 }
 
-/// The size of a number, rounded to three significant digits.
+/// Rounds the magnitude of a number to three significant digits.
 fn three_digits(value: f64) -> f64 {
     format!("{:.2e}", value.abs())
         .parse()
         .unwrap_or(f64::INFINITY)
 }
 
-/// Decimals that show three significant digits of a number of this size, three decimals at most.
+/// Number of decimals that show three significant digits of a number of this magnitude; at most three.
 fn decimals(size: f64) -> usize {
     match size {
         size if size >= 100.0 => 0,
@@ -94,7 +94,7 @@ fn decimals(size: f64) -> usize {
     }
 }
 
-/// A span of time with three significant digits.
+/// Formats a time with three significant digits.
 pub(crate) fn time(ns: f64) -> String {
     if ns.is_finite() {
         Scale::choose(ns).with_unit(ns)
@@ -103,7 +103,7 @@ pub(crate) fn time(ns: f64) -> String {
     }
 }
 
-/// A span of time that is a cost: never negative.
+/// Formats a time that is a cost, and so never negative.
 pub(crate) fn cost(ns: f64) -> String {
     if ns < 0.0 {
         "below 0".to_owned()
@@ -112,7 +112,7 @@ pub(crate) fn cost(ns: f64) -> String {
     }
 }
 
-/// The centre if it is above or below 0 for sure, else the most that it may be.
+/// Formats the centre of an interval that does not cover 0, else the upper limit.
 pub(crate) fn with_bound(e: &Estimate) -> String {
     match (
         e.is_distinguishable_from_zero(),
@@ -120,15 +120,15 @@ pub(crate) fn with_bound(e: &Estimate) -> String {
     ) {
         (_, false) => NO_NUMBER.to_owned(),
         (true, true) => time(e.estimate),
-        // Nothing is less than a time of 0.
+        // No time is less than 0.
         (false, true) => format!("< {}", time(e.high.max(LEAST_SHOWN))),
     }
 }
 
-/// The least time that is not shown as 0, in nanoseconds.
+/// Least time that is not printed as 0, in nanoseconds.
 const LEAST_SHOWN: f64 = 0.001;
 
-/// What may be said about an estimate.
+/// Possible statement about an estimate.
 enum Claim {
     /// No number at all.
     Nothing,
@@ -136,7 +136,7 @@ enum Claim {
     NoInterval,
     /// The interval covers 0.
     NotDistinguishable,
-    /// The interval lies below 0, if no cost can be.
+    /// The interval lies below 0, which is impossible for a cost.
     BelowZero,
     /// A cost.
     Cost,
@@ -157,7 +157,7 @@ pub(crate) fn is_cost(e: &Estimate) -> bool {
     matches!(claim(e), Claim::Cost)
 }
 
-/// Whether the estimate lies below 0, if no cost can be.
+/// Whether the estimate lies below 0, which is impossible for a cost.
 pub(crate) fn is_below_zero(e: &Estimate) -> bool {
     matches!(claim(e), Claim::BelowZero)
 }
@@ -167,7 +167,7 @@ fn ends(e: &Estimate) -> String {
     format!("{} {}", scale.range(e), scale.unit)
 }
 
-/// An estimate in words if it is none, its centre if it is one.
+/// Formats the centre of an estimate that is a cost; for others a few words.
 pub(crate) fn centre(e: &Estimate) -> String {
     match claim(e) {
         Claim::Nothing => NO_NUMBER.to_owned(),
@@ -179,7 +179,7 @@ pub(crate) fn centre(e: &Estimate) -> String {
     }
 }
 
-/// An estimate with its interval.
+/// Formats an estimate with its interval.
 pub(crate) fn with_interval(e: &Estimate) -> String {
     match claim(e) {
         Claim::Cost => format!("{} ({})", centre(e), interval(e)),
@@ -187,12 +187,12 @@ pub(crate) fn with_interval(e: &Estimate) -> String {
     }
 }
 
-/// The ends of an estimate's interval, in the unit that its centre is shown in.
+/// Formats the interval's ends in the unit of the centre.
 pub(crate) fn interval(e: &Estimate) -> String {
     Scale::scale_of_estimate(e).range(e)
 }
 
-/// Half the interval's length in percent of the centre; nothing if the centre is not shown as a cost.
+/// Half the interval's length in percent of the centre; empty if the centre is not shown as a cost.
 pub(crate) fn plus_minus(e: &Estimate) -> String {
     if !is_cost(e) {
         return String::new();
@@ -204,7 +204,7 @@ pub(crate) fn plus_minus(e: &Estimate) -> String {
     }
 }
 
-/// A share as a percentage, rounded down so that no confidence is overstated.
+/// Formats a share as a percentage, rounded down so that no confidence is overstated.
 pub(crate) fn percent(share: f64) -> String {
     if share.is_finite() {
         format!("{:.0} %", (share * 100.0 + 1e-9).floor())
@@ -213,12 +213,12 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// The confidence of a comparison, which may be one of many: to as many digits as it was asked for, at most four, rounded down.
+/// Formats a confidence, which may be that of one among many comparisons: with the requested digits, at most four, rounded down.
 pub(crate) fn confidence(share: f64) -> String {
     format!("{} %", (share * 1e6 + 1e-3).floor() / 1e4)
 }
 
-/// A count or ratio with three significant digits.
+/// Formats a count or ratio with three significant digits.
 pub(crate) fn number(value: f64) -> String {
     if value.is_finite() {
         format!("{:.*}", decimals(three_digits(value)), value)
@@ -227,12 +227,12 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
-/// A count, with a comma after every three digits.
+/// Formats a count, with a comma after every three digits.
 pub(crate) fn count(value: u64) -> String {
     grouped(&value.to_string())
 }
 
-/// A quantity with three significant digits: `0.42`, `186`, `10,300`.
+/// Formats a quantity with three significant digits: `0.42`, `186`, `10,300`.
 pub(crate) fn rounded(value: f64) -> String {
     if !value.is_finite() {
         return NO_NUMBER.to_owned();
@@ -243,7 +243,7 @@ pub(crate) fn rounded(value: f64) -> String {
     if value.abs() < 1000.0 {
         return number(value);
     }
-    // The exponent form rounds to three digits; beyond 2^53 the rest is not known anyway.
+    // The exponent format rounds to three digits; above 2^53 further digits are unknown anyway.
     let value: f64 = format!("{value:.2e}").parse().unwrap_or(value);
     grouped(&format!("{value:.0}"))
 }
@@ -263,7 +263,7 @@ fn grouped(digits: &str) -> String {
     text
 }
 
-/// A share in percent with two significant digits: `7.1 %`.
+/// Formats a share in percent with two significant digits: `7.1 %`.
 pub(crate) fn share(value: Option<f64>) -> String {
     let Some(value) = value.filter(|value| value.is_finite()) else {
         return NO_NUMBER.to_owned();
@@ -278,7 +278,7 @@ pub(crate) fn share(value: Option<f64>) -> String {
     }
 }
 
-/// 1st, 2nd, 3rd, 4th, ... of a place from 0; no visit has as many as 20.
+/// Ordinal (1st, 2nd, 3rd, 4th, ...) of an index; no visit has 20 walks.
 pub(crate) fn ordinal(place: usize) -> String {
     let ending = match place {
         0 => "st",

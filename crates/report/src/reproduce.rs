@@ -1,7 +1,7 @@
-//! Exhibits to text: what each published figure and table shows, and whether it shows here.
+//! Renders exhibits as text: each published figure and table, and whether it is reproduced here.
 //!
-//! What comes in: the exhibits of one paper and the commands behind them. What goes out: the same sections for the
-//! terminal and for a page, JSON, and CSV of the claims.
+//! The input is the exhibits of one paper and the commands behind them; the output is the same sections for the terminal and for a page,
+//! JSON, and CSV of the claims.
 
 mod chart;
 pub(crate) mod claims;
@@ -30,19 +30,19 @@ pub use claims::render_claims;
 pub use listed::Listed;
 pub use markdown::render_markdown;
 
-/// A longer table of a figure is for the page and the JSON.
+/// Longest table of a figure in the terminal; longer ones are only in the page and the JSON.
 const ROWS_PRINTED: usize = 40;
 
-/// A longer reason does not go into a cell.
+/// Longest reason that fits into a cell.
 const SHORT: usize = 30;
 
-/// Different reasons below a table, at most.
+/// Most different reasons below a table.
 const MOST_REASONS: usize = 4;
 
-/// A command that was run.
+/// A command of the reproduction.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Command {
-    /// Name of the command's step and of the file that it left.
+    /// Name of the command's step and of its output file.
     pub step: String,
     /// The command line, as typed.
     #[serde(rename = "command")]
@@ -51,27 +51,27 @@ pub struct Command {
     pub missing: Option<String>,
 }
 
-/// One repeated paper.
+/// One reproduced paper.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub struct Reproduction<'a> {
     /// The paper.
     pub paper: Paper,
-    /// Authors, title, where and when.
+    /// Authors, title, and place and date of publication.
     citation: &'static str,
-    /// Where it was redone, in one line.
+    /// Machine of the reproduction, in one line.
     pub(crate) machine: &'a str,
-    /// Whether there are verdicts: not after `--quick`, which shows that it works.
+    /// Whether there are verdicts. `--quick` gives none, because it only shows that the steps work.
     is_judged: bool,
-    /// How many claims of each kind have which verdict.
+    /// Number of claims by kind and verdict.
     pub(crate) verdicts: Verdicts,
     /// One for each published figure or table.
     pub(crate) exhibits: &'a [Exhibit],
-    /// What was run.
+    /// Commands that were run.
     pub(crate) commands: &'a [Command],
 }
 
 impl<'a> Reproduction<'a> {
-    /// A reproduction from findings and commands, on a machine that is described in one line.
+    /// Creates a reproduction from findings and commands, on the described machine.
     pub fn new(
         paper: Paper,
         exhibits: &'a [Exhibit],
@@ -90,7 +90,7 @@ impl<'a> Reproduction<'a> {
         }
     }
 
-    /// Turns verdicts on or off; they are off after `--quick`.
+    /// Turns verdicts on or off.
     pub fn judged_if(self, is_judged: bool) -> Self {
         Reproduction { is_judged, ..self }
     }
@@ -128,7 +128,7 @@ pub(crate) fn blocks(reproduction: &Reproduction<'_>) -> Vec<Block> {
     page.into_blocks()
 }
 
-/// How many claims are reproduced.
+/// Adds the number of reproduced claims.
 fn add_answer(page: &mut Page, reproduction: &Reproduction<'_>) {
     page.paragraph(&format!(
         "{}: {}",
@@ -137,11 +137,11 @@ fn add_answer(page: &mut Page, reproduction: &Reproduction<'_>) {
     ));
 }
 
-/// If nothing is judged.
+/// Sentence for reproductions without verdicts.
 const ONLY_SHOWN: &str =
     "not judged; --quick shows that it works, with too few sizes and too little time for verdicts.";
 
-/// How many claims are reproduced, if any is judged.
+/// Sentence on the number of reproduced claims, if any is judged.
 pub(crate) fn answer(is_judged: bool, verdicts: &Verdicts) -> String {
     if is_judged {
         counted(verdicts)
@@ -150,7 +150,7 @@ pub(crate) fn answer(is_judged: bool, verdicts: &Verdicts) -> String {
     }
 }
 
-/// What chance alone does to so many verdicts, and what another result adds. Nothing if nothing is judged.
+/// Adds the effect of chance on this number of verdicts, and the gain by another result; nothing if nothing is judged.
 fn add_chance(page: &mut Page, reproduction: &Reproduction<'_>) {
     if !reproduction.is_judged {
         return;
@@ -172,7 +172,7 @@ fn add_chance(page: &mut Page, reproduction: &Reproduction<'_>) {
     ));
 }
 
-/// The tested claims, then those that something was fitted for; definitions are not counted.
+/// Sentence on the tested claims, then on those that something was fitted for; definitions are not counted.
 fn counted(verdicts: &Verdicts) -> String {
     let are = |number: usize| format!("{number} {}", if number == 1 { "is" } else { "are" });
     let Verdicts {
@@ -242,7 +242,7 @@ fn word(claim: &Claim) -> (&'static str, Tone) {
     }
 }
 
-/// What is missing, or what the runs say of each possible reason.
+/// The missing part, or the evidence of the runs on each possible reason.
 fn reason(claim: &Claim) -> String {
     match (&claim.missing, claim.verdict) {
         _ if claim.entry.kind == Kind::Shown => format!("No verdict: {}.", claim.entry.bounds),
@@ -334,7 +334,7 @@ fn add_exhibit(page: &mut Page, reproduction: &Reproduction<'_>, exhibit: &Exhib
     }
 }
 
-/// Why numbers of its table are missing, each reason once.
+/// Adds the reasons for missing numbers of the table, each once.
 fn add_missing(page: &mut Page, exhibit: &Exhibit) {
     let cells = exhibit.table.rows.iter().flatten();
     let reasons: BTreeSet<&str> = cells
@@ -397,7 +397,7 @@ fn entry(cell: &Cell) -> Entry {
         Cell::Text(text) => Entry::from(text),
         Cell::Number { value, decimals } => Entry::from(format!("{value:.decimals$}")),
         Cell::Missing { why } if why.len() <= SHORT => Entry::new(why, Tone::Suspect),
-        // The lines below the table say why.
+        // The lines below the table give the reason.
         Cell::Missing { .. } => Entry::new(NO_NUMBER, Tone::Suspect),
     }
 }

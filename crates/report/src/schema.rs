@@ -1,4 +1,4 @@
-//! JSON Schema of everything that is printed as JSON, made from the types that are printed: their fields, and what is said of them.
+//! JSON Schema of everything that is printed as JSON, derived from the printed types: their fields and doc comments.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
@@ -44,7 +44,7 @@ fn document_schema<T: OutputFormat>() -> (&'static str, Schema) {
     schema_of::<Document<T>>(T::NAME)
 }
 
-/// Schema of one report, whose field `schema` has its name.
+/// Schema of one report, whose field `schema` has this name.
 pub fn schema_of<T: JsonSchema>(name: &'static str) -> (&'static str, Schema) {
     let mut schema = SchemaSettings::draft2020_12()
         .for_serialize()
@@ -61,7 +61,7 @@ pub fn schema_of<T: JsonSchema>(name: &'static str) -> (&'static str, Schema) {
     (name, schema)
 }
 
-/// What is said of a type or field in our sources, as it is said to who reads JSON: there names are no links, and texts are escaped.
+/// Rewrites doc comments of the source for readers of JSON: names are no links there, and texts are escaped.
 fn rewrite_description(schema: &mut Schema) {
     let Some(Value::String(said)) = schema.get_mut("description") else {
         return;

@@ -1,6 +1,6 @@
-//! Names for elements and files.
+//! Names of elements and files.
 
-/// A name for an element or a file: letters, digits and dashes of the title.
+/// Converts a title to a name for an element or a file: its letters and digits, with dashes.
 pub(crate) fn slug(title: &str) -> String {
     let mut slug = String::new();
     for c in title.chars().take(60) {

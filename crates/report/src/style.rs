@@ -5,15 +5,15 @@ pub struct Style {
     pub is_coloured: bool,
     /// Columns of the terminal; `None` means [`Style::USUAL_WIDTH`].
     pub width: Option<u16>,
-    /// Whether everything is wanted, instead of one screen.
+    /// Whether everything is shown, instead of one screen.
     pub is_detailed: bool,
 }
 
 impl Style {
-    /// Width of a report that goes to no terminal.
+    /// Width of a report that does not go to a terminal.
     pub const USUAL_WIDTH: u16 = 100;
 
-    /// The least width. In less, the tables are not legible, and the terminal may wrap them.
+    /// Least width of tables: narrower ones are not legible, so the terminal may wrap them.
     const LEAST_WIDTH: u16 = 60;
 
     pub(crate) fn columns(self) -> u16 {

@@ -1,4 +1,4 @@
-//! What is in a trace, whether it is sound, and its first events.
+//! Content of a trace, its soundness, and its first events.
 
 mod check;
 mod events;
@@ -16,7 +16,7 @@ pub use events::render_events;
 pub(crate) use info::Info;
 pub use info::render_info;
 
-/// `syscall read (0)`.
+/// Name and number of a system call: `syscall read (0)`.
 fn syscall(number: u16) -> String {
     syscall_name(number).map_or_else(
         || format!("syscall {number}"),

@@ -1,4 +1,4 @@
-//! The answer in a few sentences, and what it stands on.
+//! The answer of a comparison in a few sentences, with its basis.
 
 use switchcost_analysis::compare::{
     Basis, Change, ChangedSwitches, Comparison, Difference, Origin, Pair, Part, Quantity,
@@ -14,7 +14,7 @@ use crate::quantity::{confidence, number};
 /// More designs or cases than this are not named in the answer.
 const DESIGNS_NAMED: usize = 4;
 
-/// What the reader wants to know first.
+/// Returns the answer that the reader wants first.
 pub(super) fn answer(comparison: &Comparison) -> String {
     let shown = match comparison.basis {
         Basis::Runs => {
@@ -36,7 +36,7 @@ pub(super) fn answer(comparison: &Comparison) -> String {
 const FACTS_NAMED: usize = 3;
 const LONGEST_VALUE: usize = 60;
 
-/// What else differs, which may be the cause of a change.
+/// Sentence on other differences, which may be the cause of a change.
 fn environment(facts: &[Difference], has_change: bool) -> String {
     let named: Vec<String> = facts.iter().map(fact).collect();
     let cause = if has_change {
@@ -91,7 +91,7 @@ fn runs_sentence(comparison: &Comparison) -> String {
     }
 }
 
-/// What a hand-off takes is another number of switches: that is found by counting, and no matter of time.
+/// Sentence on hand-offs that take another number of switches, which is counted, not timed.
 fn changed_switches(comparison: &Comparison) -> String {
     let one = |changed: &ChangedSwitches| {
         format!(
@@ -176,7 +176,7 @@ fn design_sentence(cpi: &Pair, cost: Option<&Pair>) -> Option<String> {
     (!both.is_empty()).then(|| format!("{}: {}. ", design(place), both.join("; ")))
 }
 
-/// With which confidence the intervals hold.
+/// Sentence on the confidence with which the intervals hold.
 pub(super) fn intervals_hold(comparison: &Comparison) -> String {
     let percent = confidence(comparison.confidence);
     match comparison.compared {
@@ -185,7 +185,7 @@ pub(super) fn intervals_hold(comparison: &Comparison) -> String {
     }
 }
 
-/// Why the intervals are as wide as they are.
+/// Sentence on the width of the intervals; `None` if there is nothing to explain.
 pub(super) fn basis(comparison: &Comparison) -> Option<String> {
     let text = match comparison.basis {
         Basis::Runs | Basis::Injections => return run_spread_sentence(comparison),
@@ -210,7 +210,7 @@ pub(super) fn basis(comparison: &Comparison) -> Option<String> {
 
 fn run_spread_sentence(comparison: &Comparison) -> Option<String> {
     let spread = comparison.run_spread?;
-    // Given, one holds for all.
+    // A spread from the command line holds for all cases.
     let across = comparison
         .run_spread_across_cpus
         .filter(|across| *across != spread);
@@ -233,7 +233,7 @@ fn run_spread_sentence(comparison: &Comparison) -> Option<String> {
     ))
 }
 
-/// How large it is, and where that is from.
+/// Returns the spread in words, and its source.
 fn spread_words(spread: RunSpread) -> (String, &'static str) {
     let origin = match spread.origin {
         Origin::Records => "by these records and what is usual",
@@ -241,11 +241,11 @@ fn spread_words(spread: RunSpread) -> (String, &'static str) {
         Origin::Given => "as given with --run-spread",
         Origin::Assumed => "which is assumed",
     };
-    // Two digits of it are more than is known.
+    // Two digits of the spread are known at most.
     (percent((spread.share * 1000.0).round() / 1000.0), origin)
 }
 
-/// What `--fail-above` found, with so many costs by name.
+/// Sentence on the result of `--fail-above`, with up to `most_named` costs by name.
 pub(super) fn limit(comparison: &Comparison, share: f64, most_named: usize) -> String {
     let mut over: Vec<String> = comparison
         .slower_by_more_than(share)
@@ -276,12 +276,12 @@ pub(super) fn limit(comparison: &Comparison, share: f64, most_named: usize) -> S
     )
 }
 
-/// What is shown as a growth of more than 0.0 %.
+/// Least growth that is not printed as 0.0 %.
 const SMALLEST_GROWTH: f64 = 0.0005;
 
-/// What a gate that found nothing would have found.
+/// Sentence on the growths that a gate without a finding would have found.
 fn could_have_shown(comparison: &Comparison, share: f64) -> String {
-    // Of what is counted and not sampled, any growth is shown.
+    // Numbers that are counted rather than sampled show any growth.
     let Some(shown) = comparison
         .shown_growths(share)
         .filter(|shown| shown.most >= SMALLEST_GROWTH)
@@ -298,7 +298,7 @@ fn could_have_shown(comparison: &Comparison, share: f64) -> String {
     };
     let missed = match shown.beyond_limit {
         0 => String::new(),
-        // A limit of nothing is below whatever can be shown.
+        // A limit of 0 is below every growth that can be shown.
         _ if share == 0.0 => String::new(),
         missed => {
             format!(

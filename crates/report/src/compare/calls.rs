@@ -1,4 +1,4 @@
-//! The system calls of a hand-off, which no cost of a switch has: in words, and as rows.
+//! System calls of a hand-off, which are not part of a switch's cost: in words, and as rows.
 
 use switchcost_analysis::compare::{CALLS_OF_A_CASE, Change, Comparison, Outcome, Pair, Quantity};
 
@@ -6,10 +6,10 @@ use super::pairs::{changed, grid};
 use super::words::{judged, side};
 use crate::page::Page;
 
-/// How many cases have rows for their calls on one screen.
+/// Most cases with rows for their calls on one screen.
 const MOST_CASES: usize = 4;
 
-/// Which cases have rows.
+/// Selection of the cases with rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Which {
     /// Only cases whose calls are shown to differ, as many as fit on one screen.
@@ -45,7 +45,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, which: Which) {
     }
 }
 
-/// What is shown of the calls, as a sentence; nothing if no difference is shown.
+/// Sentence on the calls; empty if no difference is shown.
 pub(super) fn sentence(comparison: &Comparison) -> String {
     let calls: Vec<&[Pair]> = comparison.calls.chunks(CALLS_OF_A_CASE).collect();
     match calls[..] {

@@ -19,7 +19,7 @@ const COLUMNS: [Column; 12] = [
     ("ratio_high", "/high"),
 ];
 
-/// What names the subject of a pair.
+/// Columns that identify the subject of a pair.
 fn subject_columns(basis: Basis) -> &'static [&'static str] {
     match basis {
         Basis::Runs => &CASE_COLUMNS,

@@ -1,4 +1,4 @@
-//! Both sides drawn beside each other.
+//! Charts of both sides of a comparison.
 
 use switchcost_analysis::compare::{
     Comparison, Cost, Curve, Pair, Part, Place, Quantity, Subject, Unit,
@@ -69,7 +69,7 @@ fn chart_by_name(name: &str, title: &str, pairs: Vec<(String, &Pair)>, y: Axis) 
     Chart::new(name, title, Axis::names("", names), y).with(sides(Look::Dots, &pairs))
 }
 
-/// Pairs that differ in the size of the working set alone.
+/// Pairs that differ only in the size of the working set.
 struct Sizes<'a> {
     like: &'a Case,
     pairs: Vec<(f64, &'a Pair)>,
@@ -160,7 +160,7 @@ fn conditions(case: &Case) -> String {
     words.join(", ")
 }
 
-/// Adds what a simulated switch costs on both sides: all designs together, then each design by cause and by program.
+/// Adds charts of the cost of a simulated switch on both sides: all designs together, then each design by cause and by program.
 fn add_designs(page: &mut Page, pairs: &[Pair], intervals: &str) {
     let drawn: Vec<(&Place, &Pair)> = pairs
         .iter()
@@ -197,7 +197,7 @@ fn add_designs(page: &mut Page, pairs: &[Pair], intervals: &str) {
     }
 }
 
-/// The place of a simulated cost of which something lies above 0.
+/// Part and designs of a simulated cost; `None` unless some number is above 0.
 fn place(pair: &Pair) -> Option<&Place> {
     let is_cost = matches!(
         pair.quantity,

@@ -1,4 +1,4 @@
-//! What the kernel's functions execute a switch, on both sides: those that changed most, first.
+//! Instructions of the kernel's functions per switch, on both sides, those with the largest change first.
 
 use switchcost_analysis::compare::{Comparison, Cost, Outcome, Pair, Part, Subject};
 
@@ -9,7 +9,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::rounded;
 
-/// So many functions, by how many instructions they changed.
+/// Adds a table of at most `most` functions, ordered by the change of their instructions.
 pub(super) fn add(page: &mut Page, comparison: &Comparison, most: usize) {
     let mut rows: Vec<(&str, String, &Pair)> =
         comparison.pairs.iter().filter_map(function_row).collect();
@@ -60,7 +60,7 @@ fn number(cost: Option<&Cost>) -> f64 {
     cost.map_or(0.0, |cost| cost.value)
 }
 
-/// What is not on a side executes nothing there.
+/// Returns the change of a function's instructions. A function that a side lacks executes nothing there.
 fn change(pair: &Pair) -> f64 {
     number(pair.new.as_ref()) - number(pair.base.as_ref())
 }
@@ -73,7 +73,7 @@ fn signed(number: f64) -> String {
     }
 }
 
-/// Of a function that one side has alone there is no ratio, and no need of one.
+/// Returns the row of a function. A function that only one side has gets no ratio.
 fn row(name: String, pair: &Pair, misses: String) -> Vec<Entry> {
     let [base, new, ratio, interval, difference] = numbers(pair);
     let difference = match (&pair.outcome, pair.base, pair.new) {
@@ -86,12 +86,12 @@ fn row(name: String, pair: &Pair, misses: String) -> Vec<Entry> {
     entries![name, base, new, change, ratio, interval, misses, difference,]
 }
 
-/// Less is no change of misses a switch.
+/// Least change of misses per switch that is shown.
 const LEAST_MISSES: f64 = 0.005;
-/// Levels that are named.
+/// Most levels that are named.
 const LEVELS_NAMED: usize = 2;
 
-/// `L1I +0.82, L1D -1.2`.
+/// Returns changes of misses, such as `L1I +0.82, L1D -1.2`.
 fn misses(comparison: &Comparison, of: &Pair, name: &str) -> String {
     let Subject::Simulated(whole) = &of.subject else {
         return String::new();

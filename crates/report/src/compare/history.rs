@@ -1,4 +1,4 @@
-//! Costs through many states: the newest first in words, then each cost from state to state, and a figure.
+//! Costs over many states: the newest state in words, then each cost from state to state, and a figure.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,7 +18,7 @@ use crate::page::{Block, Page};
 use crate::quantity::{NO_NUMBER, confidence};
 use crate::{Format, Style};
 
-/// States and costs on one screen; of more the newest, and those that changed.
+/// Most states and costs on one screen: the newest states, and the costs that changed.
 const STATES_SHOWN: usize = 12;
 const COSTS_SHOWN: usize = 2;
 
@@ -52,7 +52,7 @@ impl InEveryFormat for History {
     }
 }
 
-/// The same for a reader of figures.
+/// Returns costs over many states as blocks of a page with figures.
 pub(crate) fn blocks(history: &History) -> Vec<Block> {
     let mut page = Page::with_figures();
     add(&mut page, history, usize::MAX, usize::MAX);
@@ -86,7 +86,7 @@ fn add(page: &mut Page, history: &History, states: usize, most: usize) {
     ));
 }
 
-/// In the words that distinguish it from others.
+/// Name of a cost, in the words that distinguish it from the others.
 fn name(history: &History, trend: &Trend) -> String {
     let cases: Vec<&Case> = history.trends.iter().map(|trend| &trend.case).collect();
     format!(
@@ -101,7 +101,7 @@ fn is_changed(step: &Step) -> bool {
     is(&step.to_before) || is(&step.to_first)
 }
 
-/// What the newest state is like, beside the one before and the first.
+/// Sentences on the newest state, compared with the state before and with the first.
 fn answer(history: &History) -> String {
     let [first, .., before, newest] = history.states.as_slice() else {
         return match history.states.as_slice() {
@@ -206,7 +206,7 @@ fn difference(step: &Step, trend: &Trend) -> Entry {
         .unwrap_or_else(|| why.into())
 }
 
-/// A row for each cost in each state.
+/// Returns a row for each cost in each state.
 fn rows(history: &History) -> Table {
     let names = [
         "case",
@@ -262,7 +262,7 @@ fn row((trend, cases): (&Trend, &[&Case]), state: &Dated, step: &Step) -> Vec<St
 fn figure(history: &History) -> Option<Figure> {
     let states = history.states.iter().map(|state| &state.name);
     let series = history.trends.iter().map(|trend| {
-        // A gap if a state has no number.
+        // A state without a number leaves a gap.
         let points = trend.steps.iter().enumerate().map(|(place, step)| {
             let cost = step.cost.as_ref();
             point(place as f64, cost, trend.quantity.unit())

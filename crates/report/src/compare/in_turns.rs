@@ -1,4 +1,4 @@
-//! Two sides that were measured in turns: what their comparison says, how each was set up, and what that leaves.
+//! Two sides that were measured in alternating runs: their comparison, their configurations, and what the runs left behind.
 
 use schemars::JsonSchema;
 use serde::Serialize;

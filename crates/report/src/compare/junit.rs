@@ -1,4 +1,4 @@
-//! A comparison as JUnit's XML, which CI systems show as tests: a test for each number that was asked for.
+//! A comparison as JUnit's XML, which CI systems show as tests: a test for each requested number.
 //!
 //! A test fails if its number has grown by more than the limit, and is an error if it could not be compared.
 
@@ -44,7 +44,7 @@ pub fn junit(comparison: &Comparison) -> String {
     text + "  </testsuite>\n</testsuites>\n"
 }
 
-/// The facts that differ.
+/// Properties that list the differing facts.
 fn properties(comparison: &Comparison) -> String {
     let facts = comparison.environment.iter().map(|fact| {
         let values = format!("{}, now {}", fact.base.join(" | "), fact.new.join(" | "));
@@ -108,7 +108,7 @@ fn said(pair: &Pair) -> String {
     }
 }
 
-/// Text between tags and within quotes.
+/// Escapes text for use between tags and in attributes.
 fn escaped(text: &str) -> String {
     plain(text)
         .replace('&', "&amp;")

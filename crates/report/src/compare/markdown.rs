@@ -1,4 +1,4 @@
-//! A comparison as Markdown, for a comment on a pull request: the answer, a table, and what differs folded in.
+//! A comparison as Markdown, for a comment on a pull request: the answer, a table, and the differing facts, folded.
 
 use switchcost_analysis::compare::{Comparison, Outcome, Pair};
 
@@ -78,7 +78,7 @@ fn method(comparison: &Comparison) -> Option<String> {
     (comparison.compared > 0).then(|| inert(&format!("{all}{basis}")))
 }
 
-/// Text that is neither markup nor a cell's end.
+/// Escapes text that could be markup or end a cell.
 fn inert(text: &str) -> String {
     let mut inert = String::with_capacity(text.len());
     for c in plain(text).chars() {

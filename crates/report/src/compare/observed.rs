@@ -1,12 +1,11 @@
-//! The answer for live programs: what switching cost before and after, how often they switched, and whether that is more than
-//! chance.
+//! The answer for live programs: the cost of switching before and after, the number of switches, and whether the differences exceed chance.
 
 use switchcost_analysis::compare::{Change, Comparison, Outcome, Pair, Pricing, Quantity, Unit};
 
 use super::pairs::{count, nothing};
 use super::words::{judged, percent, value};
 
-/// What the reader wants to know first.
+/// Returns the answer that the reader wants first.
 pub(super) fn answer(comparison: &Comparison) -> String {
     let reported = [cost(comparison), often(comparison)];
     let mut text: String = reported
@@ -27,7 +26,7 @@ fn pair_of_all(comparison: &Comparison, quantity: Quantity) -> Option<&Pair> {
         .find(|pair| pair.is_main() && pair.quantity == quantity && pair.ratio().is_some())
 }
 
-/// The cost that is likely, or else the direct one.
+/// Sentence on the likely cost, or else on the direct cost.
 fn cost(comparison: &Comparison) -> Option<String> {
     let likely = pair_of_all(comparison, Quantity::CostShare).map(|pair| (pair, "of the CPU time"));
     let direct = || {
@@ -96,7 +95,7 @@ fn verdicts(comparison: &Comparison) -> String {
     }
 }
 
-/// What the intervals are from.
+/// Sentence on the basis of the intervals.
 pub(super) fn basis(comparison: &Comparison) -> String {
     match comparison.run_spread {
         Some(spread) => format!(
@@ -107,7 +106,7 @@ pub(super) fn basis(comparison: &Comparison) -> String {
     }
 }
 
-/// What ratios of costs are about; nothing if no cost is compared.
+/// Sentence on the prices behind ratios of costs; `None` if no cost is compared.
 pub(super) fn pricing(comparison: &Comparison) -> Option<&'static str> {
     let is_cost = |pair: &Pair| {
         matches!(

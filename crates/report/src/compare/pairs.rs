@@ -1,4 +1,4 @@
-//! Pairs in rows, and by what became of them.
+//! Pairs as rows, grouped by their outcome.
 
 use switchcost_analysis::compare::{
     Change, Comparison, Cost, Outcome, Pair, Quantity, Subject, Unit,
@@ -15,16 +15,16 @@ use crate::measure::conditions;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, rounded};
 
-/// Subjects of one reason that are named in a terminal.
+/// Most subjects with the same reason that are named in a terminal.
 const MOST_NAMED: usize = 4;
 
-/// Records with a suspect number that are named.
+/// Most records with a suspect number that are named.
 const SUSPECTS_NAMED: usize = 3;
 
-/// The columns of every table of pairs after those on what a pair is about.
+/// Columns of every table of pairs, after those that identify the pair.
 pub(super) const NUMBERS: [&str; 5] = ["base", "new", "new/base", "interval", "difference"];
 
-/// A table of pairs; with one line a row if it is for a screen.
+/// Returns a table of pairs, with one line per row if it is for a screen.
 pub(super) fn grid(pairs: &[&Pair], is_short: bool) -> Grid {
     let grid = if is_short {
         Grid::single_line_rows(2)
@@ -43,7 +43,7 @@ pub(super) fn grid(pairs: &[&Pair], is_short: bool) -> Grid {
         }))
 }
 
-/// Both sides, the ratio with its interval, and the verdict.
+/// Cells for both sides, the ratio with its interval, and the verdict.
 pub(super) fn numbers(pair: &Pair) -> [Entry; 5] {
     let side =
         |cost: &Option<Cost>| Entry::from(cost.map(|cost| bare(&cost, pair)).unwrap_or_default());
@@ -70,7 +70,7 @@ pub(super) fn numbers(pair: &Pair) -> [Entry; 5] {
     ]
 }
 
-/// A number without a unit that stands beside it.
+/// A number without its unit, which stands in another column.
 fn bare(cost: &Cost, pair: &Pair) -> String {
     match pair.quantity.unit() {
         Unit::Cycles | Unit::PerSecond => rounded(cost.value),
@@ -78,7 +78,7 @@ fn bare(cost: &Cost, pair: &Pair) -> String {
     }
 }
 
-/// The quantity, with its unit if the numbers have none.
+/// Name of the quantity, with its unit if the numbers have none.
 pub(super) fn unit_of(pair: &Pair) -> String {
     match pair.quantity {
         Quantity::AverageCost | Quantity::ExcessPerSwitch => "cycles".to_owned(),
@@ -90,7 +90,7 @@ pub(super) fn unit_of(pair: &Pair) -> String {
     }
 }
 
-/// What each pair is about, in the words that distinguish it from others.
+/// Names of the pairs' subjects, in the words that distinguish them.
 fn subjects(pairs: &[&Pair]) -> Vec<String> {
     let cases: Vec<&Case> = pairs.iter().filter_map(|pair| pair.case()).collect();
     let has_several_designs = has_several_designs(pairs);
@@ -110,8 +110,8 @@ fn subjects(pairs: &[&Pair]) -> Vec<String> {
     pairs.iter().map(name).collect()
 }
 
-/// All pairs but those of functions, and why some have no verdict. Of a simulation in a terminal the many parts without one are named
-/// with the reason alone.
+/// Adds all pairs except functions, and the reasons for missing verdicts. In a terminal, the parts of a simulation without a verdict are
+/// only named with their reason.
 pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     let is_simulated = |pair: &Pair| matches!(pair.subject, Subject::Simulated(_));
     let is_left_out = |pair: &Pair| {
@@ -149,7 +149,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     }
 }
 
-/// How many of these changed, in words: `slower in 2 of 5 costs`.
+/// Sentence on the number of changed costs, such as `slower in 2 of 5 costs`.
 pub(super) fn changed(slower: usize, faster: usize, all: &str) -> String {
     match (slower, faster) {
         (slower, 0) => format!("slower in {slower} of {all}"),
@@ -176,7 +176,7 @@ pub(super) fn count(comparison: &Comparison, change: Change) -> usize {
         .count()
 }
 
-/// The first reason; the others stand with the numbers.
+/// Sentence with the first reason; further reasons stand beside the numbers.
 pub(super) fn nothing(comparison: &Comparison) -> String {
     match reasons(&comparison.pairs).first() {
         Some((why, _)) => format!("Nothing could be compared: {why}."),
@@ -184,7 +184,7 @@ pub(super) fn nothing(comparison: &Comparison) -> String {
     }
 }
 
-/// The pairs that have no verdict, by reason.
+/// Groups the pairs without a verdict by reason.
 pub(super) fn reasons(pairs: &[Pair]) -> Vec<(&str, Vec<&Pair>)> {
     let mut reasons: Vec<(&str, Vec<&Pair>)> = Vec::new();
     for pair in pairs.iter().filter(|pair| !pair.is_of_a_function()) {
@@ -210,7 +210,7 @@ fn has_several_designs(pairs: &[&Pair]) -> bool {
     designs.any(|design| Some(&design) != first.as_ref())
 }
 
-/// Which records the stars are for.
+/// Names the records that the stars refer to; `None` without stars.
 pub(super) fn suspects(comparison: &Comparison) -> Option<String> {
     let is_one = |name: &&str| {
         comparison

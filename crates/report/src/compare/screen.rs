@@ -1,5 +1,5 @@
-//! One screen: the answer, what differs around the two sides, the costs that changed most, and on what that stands. Everything
-//! else is under `--details` and in the page.
+//! One screen: the answer, other differences between the sides, the costs with the largest change, and their basis. Everything else is
+//! under `--details` and in the page.
 
 use std::cmp::Ordering;
 
@@ -12,19 +12,19 @@ use crate::entry::Tone;
 use crate::grid::Grid;
 use crate::page::Page;
 
-/// Lines of the screen, less that of where the rest is.
+/// Lines of the screen, without the line that refers to the rest.
 const MOST_LINES: usize = 43;
 
-/// Costs with a row.
+/// Most costs with a row.
 const MOST_ROWS: usize = 20;
 
-/// Functions of the kernel's with a row.
+/// Most functions of the kernel with a row.
 const MOST_FUNCTIONS: usize = 8;
 
-/// Costs beyond the limit that are named.
+/// Most costs beyond the limit that are named.
 const MOST_NAMED: usize = 3;
 
-/// Facts of the environment with a row.
+/// Most facts of the environment with a row.
 const MOST_FACTS: usize = 4;
 
 pub(super) fn add(page: &mut Page, comparison: &Comparison) {
@@ -33,7 +33,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     page.line("all of it: --details; figures: -o page.html", Tone::Usual);
 }
 
-/// All but where the rest is, with further notes.
+/// Adds everything but the reference to the rest, with further notes.
 pub(super) fn add_with(page: &mut Page, comparison: &Comparison, calls: Which, further: &[String]) {
     page.paragraph(&answer::answer(comparison));
     add_facts(page, "Designs", &comparison.designs);
@@ -63,7 +63,7 @@ pub(super) fn add_with(page: &mut Page, comparison: &Comparison, calls: Which, f
     page.items_up_to(MOST_LINES, &notes);
 }
 
-/// Nothing if nothing differs.
+/// Adds a table of the facts; nothing if there are none.
 fn add_facts(page: &mut Page, title: &str, facts: &[Difference]) {
     if facts.is_empty() {
         return;
@@ -95,7 +95,7 @@ fn describe_incomparable(why: &str, pairs: &[&Pair]) -> String {
     }
 }
 
-/// What changed, by how much first; then the others in their order.
+/// Adds changed costs, the largest change first, then the others in their order.
 fn add_costs(page: &mut Page, comparison: &Comparison) {
     let is_observed = comparison.basis == Basis::Observations;
     let mut pairs: Vec<&Pair> = comparison
@@ -138,7 +138,8 @@ fn add_costs(page: &mut Page, comparison: &Comparison) {
     }
 }
 
-/// How much changed for sure, then how much it seems. All observed tasks together have few numbers, in an order of their own.
+/// Orders pairs by the change that is certain, then by the apparent one. The few numbers of all observed tasks together have their own
+/// order.
 fn order_by_change(a: &Pair, b: &Pair) -> Ordering {
     if a.is_main() && matches!(a.subject, Subject::Observed(_)) {
         return Ordering::Equal;

@@ -125,7 +125,7 @@ fn the_answer_comes_first_and_the_environment_before_the_costs() {
     );
 }
 
-/// One sentence if one spread holds for all, two if it would be untrue of hand-offs across CPUs.
+/// Expects one sentence if one spread holds for all cases, and two if hand-offs across CPUs have another one.
 #[test]
 fn the_spread_across_cpus_is_said_beside_that_on_one() {
     let text = |across: Option<(f64, Origin)>| {

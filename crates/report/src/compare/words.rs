@@ -14,7 +14,7 @@ use crate::quantity::{NO_NUMBER, Scale, number, rounded, share, time};
 /// Misses are given per this many instructions.
 const INSTRUCTIONS: f64 = 1000.0;
 
-/// What a pair is about, without its quantity.
+/// Name of a pair's subject, without its quantity.
 pub(super) fn label(pair: &Pair) -> String {
     match &pair.subject {
         Subject::Case(case) => conditions::label(case) + &across(pair),
@@ -30,7 +30,7 @@ pub(super) fn label(pair: &Pair) -> String {
     }
 }
 
-/// In what the sides of a measured case differ: `, fifo to other`.
+/// Conditions in which the sides of a measured case differ, such as `, fifo to other`.
 pub(super) fn across(pair: &Pair) -> String {
     let (Some(base), Some(new)) = (pair.case(), &pair.new_case) else {
         return String::new();
@@ -43,7 +43,7 @@ pub(super) fn across(pair: &Pair) -> String {
     differing(base, new).into_iter().map(one).collect()
 }
 
-/// What the other task of a preemption touches, and how often it comes if that differs.
+/// Footprint of the preempting task, and its period if there are several.
 pub(super) fn touching(size: Bytes, period: Option<Nanos>) -> String {
     let touched = if size.0 == 0 {
         "nothing touched".to_owned()
@@ -55,7 +55,7 @@ pub(super) fn touching(size: Bytes, period: Option<Nanos>) -> String {
     })
 }
 
-/// Live tasks, or who preempted them.
+/// Name of live tasks, or of the tasks that preempted them.
 pub(super) fn describe_who(who: &Who) -> String {
     match who {
         Who::All => "all".to_owned(),
@@ -65,7 +65,7 @@ pub(super) fn describe_who(who: &Who) -> String {
     }
 }
 
-/// The design; if the sides call it otherwise, both names.
+/// Name of the design; both names if the sides name it differently.
 pub(super) fn design(place: &Place) -> String {
     match (&place.base_design, &place.new_design) {
         (Some(base), Some(new)) if base != new => format!("{base} to {new}"),
@@ -74,7 +74,7 @@ pub(super) fn design(place: &Place) -> String {
     }
 }
 
-/// What a number of a design is of.
+/// Name of the part of a design that a number belongs to.
 pub(super) fn part_of(place: &Place, quantity: Quantity) -> String {
     if is_of_all(quantity) {
         "the whole trace".to_owned()
@@ -83,7 +83,7 @@ pub(super) fn part_of(place: &Place, quantity: Quantity) -> String {
     }
 }
 
-/// Whether it is a number of the whole trace, and not of its switches.
+/// Whether the number belongs to the whole trace, and not to its switches.
 pub(super) fn is_of_all(quantity: Quantity) -> bool {
     matches!(
         quantity,
@@ -91,7 +91,7 @@ pub(super) fn is_of_all(quantity: Quantity) -> bool {
     )
 }
 
-/// The switches or the level.
+/// Name of the switches, level or function.
 fn part(part: &Part) -> String {
     match part {
         Part::All => "all switches".to_owned(),
@@ -105,7 +105,7 @@ fn part(part: &Part) -> String {
     }
 }
 
-/// The quantity as a reader knows it.
+/// Name of the quantity in words.
 pub(super) fn quantity(quantity: Quantity) -> &'static str {
     match quantity {
         Quantity::Calls => "system calls",
@@ -152,7 +152,7 @@ pub(super) fn value(cost: &Cost, unit: Unit) -> String {
     }
 }
 
-/// The same with its interval, if it has one.
+/// Number with its unit, and with its interval if it has one.
 pub(super) fn with_interval(cost: &Cost, unit: Unit) -> String {
     let Some((low, high)) = cost.interval else {
         return value(cost, unit);
@@ -178,7 +178,7 @@ pub(super) fn with_interval(cost: &Cost, unit: Unit) -> String {
     }
 }
 
-/// One side of a pair, or that it has no number.
+/// Number of one side of a pair, or the statement that it has none.
 pub(super) fn side(cost: Option<&Cost>, pair: &Pair) -> String {
     cost.map_or(NO_NUMBER.to_owned(), |cost| {
         value(cost, pair.quantity.unit())
@@ -202,7 +202,7 @@ pub(super) fn judged(pair: &Pair, times: &str) -> Option<String> {
     ))
 }
 
-/// The ratio's, if there is a verdict.
+/// Interval of the ratio; empty without a verdict.
 pub(super) fn interval(pair: &Pair) -> String {
     match &pair.outcome {
         Outcome::Compared { ratio, .. } => format!("{:.3} to {:.3}", ratio.low, ratio.high),
@@ -210,7 +210,7 @@ pub(super) fn interval(pair: &Pair) -> String {
     }
 }
 
-/// The verdict on a quantity.
+/// Verdict in the words for the quantity.
 pub(super) fn verdict(change: Change, quantity: Quantity) -> &'static str {
     match (change, quantity) {
         (Change::Faster, Quantity::MissesPerInstruction) => "fewer",
@@ -233,7 +233,7 @@ pub(super) fn verdict(change: Change, quantity: Quantity) -> &'static str {
     }
 }
 
-/// How a verdict stands out.
+/// Emphasis of a verdict.
 pub(super) fn tone(change: Change) -> Tone {
     match change {
         Change::Faster => Tone::Good,
@@ -242,7 +242,7 @@ pub(super) fn tone(change: Change) -> Tone {
     }
 }
 
-/// A share that the user has given, as it was given: without the dust of binary fractions.
+/// A share given by the user, printed as it was given, without errors of binary fractions.
 pub(super) fn percent(share: f64) -> String {
     const DUST: f64 = 1e9;
     format!("{} %", (share * 100.0 * DUST).round() / DUST)

@@ -1,5 +1,5 @@
-//! A chart as data: points over axes, or cells of two names. What is drawn, what a pointer on a point shows, what the caption says of points
-//! that are no costs, and the table of the same numbers all come from here.
+//! A chart as data: points over axes, or cells of two names. The picture, the text at the pointer, the caption's remark on points that are
+//! no costs, and the table of numbers are all derived from this data.
 
 use switchcost_analysis::Estimate;
 use switchcost_units::Bytes;
@@ -8,7 +8,7 @@ use crate::entry::{Entry, Tone};
 use crate::grid::Grid;
 use crate::quantity::{NO_NUMBER, is_cost, number, rounded, share, time, with_interval};
 
-/// What an axis counts, and how its places are named.
+/// Quantity of an axis, and the labels of its values.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Scale {
     /// Nanoseconds on a logarithmic axis.
@@ -34,7 +34,7 @@ pub(crate) enum Scale {
 }
 
 impl Scale {
-    /// A place on the axis in words.
+    /// Returns a value of the axis in words.
     pub(crate) fn words(&self, value: f64) -> String {
         match self {
             Scale::Time | Scale::Span => time(value),
@@ -63,7 +63,7 @@ impl Scale {
 pub(crate) struct Axis {
     pub(super) title: String,
     pub(super) scale: Scale,
-    /// The end of what is shown, if there is more.
+    /// Upper end of the shown range; `None` shows all values.
     pub(super) end: Option<f64>,
 }
 
@@ -76,7 +76,7 @@ impl Axis {
         }
     }
 
-    /// Names in their order.
+    /// Creates an axis of names, in the given order.
     pub(crate) fn names<T: ToString>(title: &str, names: impl IntoIterator<Item = T>) -> Self {
         let names = names.into_iter().map(|name| name.to_string()).collect();
         Axis::new(Scale::Names(names), title)
@@ -88,33 +88,33 @@ impl Axis {
     }
 }
 
-/// How a point is to be read.
+/// Meaning of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Usual,
     Suspect,
-    /// An upper limit: the interval covers 0 and ends there.
+    /// An upper limit: the interval covers 0, and its upper end is drawn.
     AtMost,
-    /// The interval has no upper end.
+    /// A lower limit: the interval has no upper end.
     AtLeast,
-    /// A result without anything to draw.
+    /// A missing number.
     Missing,
 }
 
-/// A point: its place and height in the units of the axes, and its height in words.
+/// A point, with its position and height in the units of the axes, and its height in words.
 #[derive(Clone, Debug)]
 pub(crate) struct Point {
     pub(super) x: f64,
     pub(super) y: Option<f64>,
     pub(super) ends: Option<(f64, f64)>,
     pub(super) text: String,
-    /// What a pointer shows beside that.
+    /// Further text at the pointer.
     pub(super) note: String,
     pub(super) kind: Kind,
 }
 
 impl Point {
-    /// A number.
+    /// Creates a point for a number.
     pub(crate) fn new(x: f64, y: f64, text: impl Into<String>) -> Self {
         Point {
             x,
@@ -126,7 +126,7 @@ impl Point {
         }
     }
 
-    /// A place without a number, which interrupts a line.
+    /// Creates a point without a number, which interrupts a line.
     pub(crate) fn gap(x: f64, text: impl Into<String>) -> Self {
         Point {
             kind: Kind::Missing,
@@ -134,7 +134,8 @@ impl Point {
         }
     }
 
-    /// An estimate as a cost with its interval, or as the most that it may be if the interval covers 0; below 0 no cost lies.
+    /// Creates a point for an estimate: the cost with its interval, or an upper limit if the interval covers 0. An estimate below 0 is no
+    /// cost.
     pub(crate) fn estimate(x: f64, estimate: Option<&Estimate>) -> Self {
         let Some(e) = estimate else {
             return Point::gap(x, String::new());
@@ -152,13 +153,13 @@ impl Point {
         }
     }
 
-    /// With the ends of its interval.
+    /// Adds the ends of the interval.
     pub(crate) fn between(mut self, low: f64, high: f64) -> Self {
         self.ends = Some((low, high));
         self
     }
 
-    /// From here on, without an upper end; drawn up to `beyond`.
+    /// Adds a lower end without an upper one; the line is drawn up to `beyond`.
     pub(crate) fn open_above(mut self, low: f64, beyond: f64) -> Self {
         self.kind = Kind::AtLeast;
         self.between(low, beyond)
@@ -181,7 +182,7 @@ impl Point {
     }
 }
 
-/// How a series is drawn.
+/// Style of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
     /// Points joined by a line.
@@ -190,7 +191,7 @@ pub(crate) enum Look {
     Dashed,
     /// Points alone.
     Dots,
-    /// A cloud of many.
+    /// A cloud of many points.
     Cloud,
     /// Crosses, for unreliable values.
     Crosses,
@@ -203,12 +204,12 @@ pub(crate) enum Look {
     Band,
 }
 
-/// Points that belong together. Series of one name share their colour, and their place in the legend.
+/// Points of one series. Series with the same name share their colour, and their entry in the legend.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     pub(super) name: String,
     pub(super) look: Look,
-    /// Number of the colour, if it is not that of the name.
+    /// Number of the colour; `None` for the colour of the name.
     pub(super) hue: Option<usize>,
     pub(super) points: Vec<Point>,
 }
@@ -242,7 +243,7 @@ impl Series {
     }
 }
 
-/// A line across the chart at a place, and why it is there.
+/// A labelled line across the chart at one position.
 #[derive(Clone, Debug)]
 pub(crate) struct Mark {
     pub(crate) at: f64,
@@ -250,27 +251,27 @@ pub(crate) struct Mark {
     pub(crate) cause: String,
 }
 
-/// A stretch of the chart's width.
+/// A stretch of the positions.
 #[derive(Clone, Debug)]
 pub(crate) struct Stretch {
     pub(crate) from: f64,
     pub(crate) to: f64,
-    /// Empty if it is to stand out without one.
+    /// Name of the stretch; empty for one that is highlighted without a name.
     pub(crate) name: String,
 }
 
-/// What fills a chart.
+/// Content of a chart.
 #[derive(Clone, Debug)]
 pub(super) enum Body {
     Points(Vec<Series>),
-    /// A row for each name of the upright axis, a cell for each of the other.
+    /// One row for each name of the vertical axis, with a cell for each name of the horizontal one.
     Cells {
         rows: Vec<Vec<(Option<f64>, String)>>,
         is_time: bool,
     },
 }
 
-/// Where the numbers of a chart stand.
+/// Source of the table of a chart's numbers.
 #[derive(Clone, Debug)]
 enum Numbers {
     Drawn,
@@ -286,7 +287,7 @@ pub(crate) struct Chart {
     pub(super) caption: String,
     pub(super) x: Axis,
     pub(super) y: Axis,
-    /// Whether the places stand below one another and heights go to the right.
+    /// Whether positions run downwards and heights to the right.
     pub(super) is_across: bool,
     pub(super) body: Body,
     pub(super) marks: Vec<Mark>,
@@ -295,7 +296,7 @@ pub(crate) struct Chart {
 }
 
 impl Chart {
-    /// A chart of points without any; `name` is made of letters, digits and dashes.
+    /// Creates an empty chart of points; `name` consists of letters, digits and dashes.
     pub(crate) fn new(name: impl Into<String>, title: impl Into<String>, x: Axis, y: Axis) -> Self {
         Chart {
             name: name.into(),
@@ -316,19 +317,19 @@ impl Chart {
         self
     }
 
-    /// A heat map: of each row a cell for each column, with what is in it in words.
+    /// Turns the chart into a heat map: for each row one cell per column, with its value and text.
     pub(crate) fn cells(mut self, rows: Vec<Vec<(Option<f64>, String)>>, is_time: bool) -> Self {
         self.body = Body::Cells { rows, is_time };
         self
     }
 
-    /// What it shows, and what is not in it.
+    /// Sets the caption: what the chart shows and what it omits.
     pub(crate) fn caption(mut self, caption: impl Into<String>) -> Self {
         self.caption = caption.into();
         self
     }
 
-    /// The places below one another, in rows.
+    /// Arranges the positions below one another, in rows.
     pub(crate) fn across(mut self) -> Self {
         self.is_across = true;
         self
@@ -351,19 +352,19 @@ impl Chart {
         self
     }
 
-    /// The table that follows in the section has the numbers.
+    /// Omits the table of numbers, because the table that follows in the section has them.
     pub(crate) fn hide_numbers(mut self) -> Self {
         self.numbers = Numbers::Elsewhere;
         self
     }
 
-    /// Its numbers in a table that says more than the points.
+    /// Sets the table of numbers, if it says more than the points.
     pub(crate) fn numbers(mut self, table: Grid) -> Self {
         self.numbers = Numbers::Table(table);
         self
     }
 
-    /// Whether anything would be drawn: axes alone say nothing.
+    /// Whether anything would be drawn: axes alone have no information.
     pub(super) fn is_drawn(&self) -> bool {
         match &self.body {
             Body::Points(series) => series.iter().any(Series::is_drawn),
@@ -371,7 +372,7 @@ impl Chart {
         }
     }
 
-    /// Its numbers, unless they stand elsewhere.
+    /// Returns the table of numbers, unless the chart has none of its own.
     pub(super) fn table(&self) -> Option<Grid> {
         match &self.numbers {
             Numbers::Drawn => Some(self.drawn_numbers()),
@@ -380,7 +381,7 @@ impl Chart {
         }
     }
 
-    /// What is to be said of points that are no costs.
+    /// Remark on points that are no costs.
     pub(super) fn remark(&self) -> String {
         let Body::Points(series) = &self.body else {
             return String::new();
@@ -408,7 +409,7 @@ impl Chart {
         remark
     }
 
-    /// A row for each place with a column for each series, or the cells.
+    /// Returns a table with one row per position and one column per series, or the cells.
     fn drawn_numbers(&self) -> Grid {
         match &self.body {
             Body::Points(series) => self.table_of_points(series),
@@ -457,7 +458,7 @@ impl Chart {
     }
 }
 
-/// The names of series; those of one name are numbered.
+/// Names of the series; equal names are numbered.
 fn distinct(series: &[Series]) -> Vec<String> {
     let count = |of: &[Series], name: &str| of.iter().filter(|one| one.name == name).count();
     let numbered = |(place, one): (usize, &Series)| match count(series, &one.name) {

@@ -1,15 +1,15 @@
-//! The colours of figures, which stand on light and on dark pages.
+//! Colours of figures, for light and dark pages.
 
-/// The colours of series, which colour-blind readers can distinguish (Okabe and Ito 2008), without yellow and black.
+/// Colours of series that colour-blind readers can distinguish (Okabe and Ito 2008), without yellow and black.
 pub(super) const SERIES: [&str; 7] = [
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6BB1",
 ];
 
-/// The colour of what was left out, and of a highlighted stretch.
+/// Colour of omitted points, and of a highlighted stretch.
 pub(super) const LEFT_OUT: &str = "#B3261E";
 pub(super) const STRETCH: &str = SERIES[4];
 
-/// The colour number of small parts that are added up, drawn in grey.
+/// Colour number of a sum of small parts, drawn in grey.
 pub(crate) const REST: usize = usize::MAX;
 
 /// The colour of the series with this number.

@@ -1,5 +1,5 @@
-//! A chart as SVG: it needs no script, follows the colours of the page, and is a picture of its own. What a pointer on a point shows is the
-//! point's title, which readers of a screen read, too.
+//! A chart as SVG: a picture of its own that needs no script and follows the colours of the page. The text at a point is the point's title,
+//! which screen readers read, too.
 
 mod cells;
 mod legend;
@@ -31,13 +31,13 @@ const BAR_ROW: f64 = 44.0;
 /// The share of a position's width that its bar, or group of bars, takes.
 const BAR: f64 = 0.75;
 
-/// A line of more points than this has no mark at each.
+/// Most points of a line whose points have marks.
 const MARKED_POINTS: usize = 40;
 
-/// With more points than this, none shows text at the pointer.
+/// Most points of a chart whose points have text at the pointer.
 const TITLED_POINTS: usize = 1_000;
 
-/// How far the points of two series are moved aside at a name that they share.
+/// Sideways distance between the points of two series at one name.
 const ASIDE: f64 = 0.12;
 
 /// The height of slanted names relative to their length.
@@ -80,10 +80,10 @@ fn draw(chart: &Chart) -> Markup {
 
 /// The area within the axes, and its size in pixels.
 struct Plane {
-    /// The axis of places and that of heights.
+    /// Rulers of positions and of heights.
     place: Ruler,
     height_of: Ruler,
-    /// Whether the places stand below one another and heights go to the right.
+    /// Whether positions run downwards and heights to the right.
     is_across: bool,
     /// Whether several series have points at one name.
     is_shared: bool,
@@ -99,7 +99,7 @@ fn longest(ruler: &Ruler) -> f64 {
     LETTER * lengths.max().unwrap_or(0) as f64
 }
 
-/// Low end, height and high end of all points, and the sums of what is stacked.
+/// Returns the low end, height and high end of all points, and the sums of stacked ones.
 fn heights(series: &[Series], is_across: bool) -> Vec<f64> {
     let mut heights: Vec<f64> = series
         .iter()
@@ -130,7 +130,7 @@ struct Stack {
 }
 
 impl Stack {
-    /// Stacks a point. Returns where its part begins and ends; parts below 0 hang below it.
+    /// Stacks a point, and returns the begin and end of its part; parts below 0 extend downwards.
     fn add(&mut self, point: &Point) -> (f64, f64) {
         let height = point.y.unwrap_or(0.0);
         let is_below = height < 0.0;
@@ -179,7 +179,7 @@ impl Plane {
         let heights = heights(series, chart.is_across);
         let mut height_of = Ruler::new(&chart.y, &heights, is_from_zero);
         if chart.is_across && has(&[Look::Dots]) {
-            // For the words beside the last point.
+            // Leaves room for the words beside the last point.
             height_of = height_of.with_room(0.15);
         }
         let place = Ruler::new(&chart.x, &places, false);
@@ -200,7 +200,7 @@ impl Plane {
         Plane::new(place, height_of, None, COLOUR_SCALE)
     }
 
-    /// Rows of some height in all, or a picture of the usual height.
+    /// Creates a plane of rows, or one of the usual height if `rows` is `None`.
     fn new(place: Ruler, height_of: Ruler, rows: Option<f64>, margin_right: f64) -> Self {
         let is_across = rows.is_some();
         let (below, beside) = if is_across {
@@ -251,7 +251,7 @@ impl Plane {
         self.picture_with(chart, legend, inner, html! {})
     }
 
-    /// The picture: the legend, the axes, and what is within and beside them.
+    /// Returns the picture: the legend, the axes, and everything within and beside them.
     fn picture_with(
         &self,
         chart: &Chart,
@@ -501,7 +501,7 @@ impl Plane {
         }
     }
 
-    /// Many points, each pixel once.
+    /// Draws many points, each pixel only once.
     fn cloud(&self, chart: &Chart, series: &Series, number: usize) -> Markup {
         let is_cross = series.look == Look::Crosses;
         let hue = if is_cross {
@@ -550,7 +550,7 @@ impl Plane {
             .filter(|(x, _)| (0.0..=self.width).contains(x))
             .collect();
         marks.sort_by(|a, b| a.0.total_cmp(&b.0));
-        // Where the last name of each row ends.
+        // Right end of the last name in each row.
         let mut rows: Vec<f64> = Vec::new();
         let mut drawn = Vec::new();
         for (x, mark) in marks {
@@ -603,7 +603,7 @@ fn mark(kind: Kind, look: Look, number: usize, x: f64, y: f64) -> Markup {
     let at = format!("M{} {}", px(x), px(y));
     let fill = if is_filled { hue } else { "none" };
     html! {
-        // A pointer need not be exact.
+        // An invisible circle makes the point easier to hit.
         circle cx=(px(x)) cy=(px(y)) r="9" fill="none" pointer-events="all" {}
         @if kind == Kind::AtMost {
             path d={ (at) "m-6 -5h12l-6 10z" } fill="none" stroke=(hue) stroke-width="1.5" {}
@@ -638,7 +638,7 @@ fn hover(chart: &Chart, series: &Series, point: &Point) -> String {
     lines.join("\n")
 }
 
-/// The number of a series' colour: its own, or that of its name.
+/// Number of a series' colour: its own, or that of its name.
 fn number(drawn: &[&Series], series: &Series) -> usize {
     series.hue.unwrap_or_else(|| {
         let mut names: Vec<&str> = Vec::new();

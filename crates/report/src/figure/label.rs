@@ -1,9 +1,9 @@
 use crate::plain::plain;
 
-/// The longest name in a figure; longer ones are cut. The table has the whole names.
+/// Longest name in a figure, in characters; longer names are cut. The table has the whole names.
 const LONGEST: usize = 40;
 
-/// A name of unknown origin for a figure, without control characters.
+/// Makes a name of unknown origin safe for a figure, without control characters.
 pub(super) fn label(text: &str) -> String {
     let text = plain(text);
     match text.char_indices().nth(LONGEST) {

@@ -1,4 +1,4 @@
-//! An axis as it is drawn: the range that it shows, its ticks, and where a value lies.
+//! An axis as drawn: its range, its ticks, and the position of a value.
 
 use switchcost_units::Bytes;
 
@@ -6,21 +6,21 @@ use super::chart::{Axis, Scale};
 use super::label::label;
 use crate::quantity;
 
-/// So many names of sizes fit beside each other, so many of counts, and of edges.
+/// Most labels of sizes, of counts and of edges that fit beside each other.
 const SIZES_NAMED: f64 = 12.0;
 const COUNTS_NAMED: usize = 16;
 const EDGES_NAMED: usize = 8;
 
-/// About so many ticks has an axis of numbers.
+/// Approximate number of ticks on an axis of numbers.
 const TICKS: f64 = 6.0;
 
-/// A logarithmic axis of fewer decades has ticks at 2 and 5, too.
+/// Number of decades below which a logarithmic axis also has ticks at 2 and 5.
 const FEW_DECADES: f64 = 2.5;
 
-/// Room at each end of what is drawn, as a share of its length.
+/// Margin at each end of the drawn values, as a share of the range.
 const ROOM: f64 = 0.04;
 
-/// An axis whose range and ticks are known. Values are in the units of the chart.
+/// An axis with known range and ticks. Values are in the units of the chart.
 #[derive(Clone, Debug)]
 pub(super) struct Ruler {
     pub(super) title: String,
@@ -32,7 +32,7 @@ pub(super) struct Ruler {
 }
 
 impl Ruler {
-    /// An axis that shows these values. Bars and areas begin at 0.
+    /// Creates an axis that shows these values. Bars and areas begin at 0.
     pub(super) fn new(axis: &Axis, values: &[f64], is_from_zero: bool) -> Self {
         let is_log = axis.scale.is_log();
         let is_shown = |value: &&f64| value.is_finite() && (!is_log || **value > 0.0);
@@ -69,7 +69,7 @@ impl Ruler {
         ruler
     }
 
-    /// With room for words after the last value, as a share of the length.
+    /// Adds room for words after the last value, as a share of the length.
     pub(super) fn with_room(mut self, room: f64) -> Self {
         let (from, to) = (self.measure(self.from), self.measure(self.to));
         let to = to + room * (to - from);
@@ -77,10 +77,10 @@ impl Ruler {
         self
     }
 
-    /// Where a value lies: 0 at the beginning, 1 at the end.
+    /// Position of a value: 0 at the beginning, 1 at the end.
     pub(super) fn share(&self, value: f64) -> f64 {
         let (from, to) = (self.measure(self.from), self.measure(self.to));
-        // What lies far outside is not drawn, wherever it lies.
+        // Values far outside are not drawn, so their position is limited.
         ((self.measure(value) - from) / (to - from)).clamp(-2.0, 3.0)
     }
 
@@ -99,7 +99,7 @@ impl Ruler {
         self.has_grid = false;
     }
 
-    /// Bins at 0, 1, 2 and so on, and names at their edges: one more than there are bins.
+    /// Sets names at the edges of bins at 0, 1, 2 and so on: one more than bins.
     fn name_edges(&mut self, edges: &[String]) {
         (self.from, self.to) = (-0.9, edges.len() as f64 - 1.1);
         let step = edges.len().div_ceil(EDGES_NAMED).max(1);
@@ -144,7 +144,7 @@ impl Ruler {
         }
     }
 
-    /// Ticks at 1, 2 or 5 times a power of ten, counted in `unit`.
+    /// Ticks at 1, 2 or 5 times a power of ten, in multiples of `unit`.
     fn steps(&self, unit: f64, name: impl Fn(f64) -> String) -> Vec<(f64, String)> {
         let (from, to) = (self.from / unit, self.to / unit);
         let rough = (to - from) / TICKS;
@@ -162,7 +162,7 @@ impl Ruler {
             .collect()
     }
 
-    /// Ticks at powers of ten, at 2 and 5 times them where there are few, else as on an axis of numbers.
+    /// Ticks at powers of ten; also at 2 and 5 times these if there are few, or else as on an axis of numbers.
     fn decades(&self, name: fn(f64) -> String) -> Vec<(f64, String)> {
         let (first, last) = (self.from.log10(), self.to.log10());
         let digits: &[f64] = if last - first > FEW_DECADES {
@@ -186,7 +186,7 @@ impl Ruler {
     }
 }
 
-/// A number as short as an axis has it: three digits, thousands as k, M and G.
+/// Formats a number for an axis: three digits, thousands as k, M and G.
 fn short(value: f64) -> String {
     let (divided, unit) = match value.abs() {
         size if size >= 1e9 => (value / 1e9, "G"),
@@ -197,10 +197,10 @@ fn short(value: f64) -> String {
     format!("{}{unit}", trimmed(divided))
 }
 
-/// Three digits, without zeros at the end.
+/// Formats a number with three digits and without trailing zeros.
 fn trimmed(value: f64) -> String {
     let rounded: f64 = format!("{value:.2e}").parse().unwrap_or(value);
-    // Not -0.
+    // Avoids -0.
     format!("{}", rounded + 0.0)
 }
 
@@ -228,7 +228,7 @@ fn sizes(values: &[f64]) -> Vec<(f64, String)> {
         .collect()
 }
 
-/// Those of the sizes whose names do not run into each other; the first is among them.
+/// Returns the sizes whose names do not overlap; the first is among them.
 fn far_apart(sizes: &[u64]) -> Vec<u64> {
     let (Some(first), Some(last)) = (sizes.first(), sizes.last()) else {
         return Vec::new();

@@ -6,7 +6,7 @@ macro_rules! pages {
     };
 }
 
-/// The pages of `docs/method`, by name: a report is read if there is no source, and years later.
+/// Pages of `docs/method`, by name: a report must be readable without the source, and years later.
 const PAGES: &[(&str, &str)] = pages![
     "direct-cost",
     "total-and-indirect-cost",
@@ -33,7 +33,7 @@ const PAGES: &[(&str, &str)] = pages![
     "injection",
 ];
 
-/// All pages of the method, folded. A link to a page opens it.
+/// Returns all pages of the method, folded. A link to a page opens it.
 pub(super) fn markup() -> Markup {
     html! {
         section id="method" aria-labelledby="method-title" {

@@ -18,47 +18,47 @@ use crate::{compare, inject, measure, observe, reproduce, simulate};
 /// A record with its findings.
 #[derive(Clone, Copy, Debug)]
 pub enum Part<'a> {
-    /// Of a measurement.
+    /// A measurement.
     Measured {
-        /// What to call it: the name of its file.
+        /// Name of the record: that of its file.
         name: &'a str,
         /// The record.
         record: &'a MeasureRecord,
-        /// What was found in it.
+        /// Findings of the record.
         findings: &'a Findings,
-        /// Every time that was taken, as [`switchcost_analysis::points`] says.
+        /// All measured times, as [`switchcost_analysis::points`] returns them.
         points: &'a [Point],
     },
-    /// Of a simulation.
+    /// A simulation.
     Simulated {
-        /// What to call it: the name of its file.
+        /// Name of the record: that of its file.
         name: &'a str,
         /// The record without its intervals.
         head: &'a Simulation,
-        /// What was found in it.
+        /// Findings of the record.
         findings: &'a simulation::Findings,
     },
-    /// Of an observation.
+    /// An observation.
     Observed {
-        /// What to call it: the name of its file.
+        /// Name of the record: that of its file.
         name: &'a str,
         /// The record.
         observation: &'a Observation,
-        /// What was found in it.
+        /// Findings of the record.
         findings: &'a observation::Findings,
     },
-    /// Of injected preemptions.
+    /// Injected preemptions.
     Injected {
-        /// What to call it: the name of its file.
+        /// Name of the record: that of its file.
         name: &'a str,
         /// The record.
         record: &'a Injection,
-        /// What was found in it.
+        /// Findings of the record.
         findings: &'a injection::Findings,
     },
 }
 
-/// Whether all simulations are of the same work in several orders.
+/// Whether all simulations are of the same work, in several orders.
 fn is_of_orders(parts: &[Part<'_>]) -> bool {
     let heads: Vec<&Simulation> = parts
         .iter()
@@ -73,20 +73,20 @@ fn is_of_orders(parts: &[Part<'_>]) -> bool {
     simulation::are_orders(&heads)
 }
 
-/// What a page says about one record, or about several together.
+/// Content of a page about one record, or about several together.
 pub(super) struct Content {
-    /// The element's name, and the beginning of all names in it.
+    /// Name of the element, with which all names inside begin.
     pub(super) id: String,
     pub(super) title: String,
     kind: &'static str,
-    /// What the reader wants to know, in one paragraph.
+    /// The answer in one paragraph.
     pub(super) answer: Option<String>,
     intro: Vec<Block>,
     pub(super) sections: Vec<Section>,
 }
 
 impl Content {
-    /// About the record at this place of all, counted from 0. Orders of the same work are called by what they differ in.
+    /// Creates the content about the record at this index. Orders of the same work are named by their differences.
     pub(super) fn from_place(place: usize, parts: &[Part<'_>]) -> Self {
         let part = &parts[place];
         let id = format!("r{}", place + 1);
@@ -125,7 +125,7 @@ impl Content {
         }
     }
 
-    /// About two sides.
+    /// Creates the content about two sides, without its blocks.
     pub(super) fn comparison_head(comparison: &Comparison) -> Self {
         Content::new(
             "c1".to_owned(),
@@ -144,7 +144,7 @@ impl Content {
         )
     }
 
-    /// What only several simulations together say; nothing if there are none.
+    /// Creates the content that only several simulations together have; `None` without simulations.
     pub(super) fn from_parts(parts: &[Part<'_>]) -> Option<Self> {
         let simulations: Vec<_> = parts
             .iter()
@@ -162,7 +162,7 @@ impl Content {
             .then(|| Content::new("all".to_owned(), "All simulations", "simulated", blocks))
     }
 
-    /// About a paper that was redone.
+    /// Creates the content about a reproduced paper, without its blocks.
     pub(super) fn reproduction_head(reproduction: &Reproduction<'_>) -> Self {
         let blocks = reproduce::blocks(reproduction);
         Content::new(

@@ -16,7 +16,7 @@ pub(super) struct Section {
 }
 
 impl Section {
-    /// A section without blocks; its name comes from its position.
+    /// Creates a section without blocks; its name comes from its position.
     pub(super) fn new(prefix: &str, place: usize, title: &str, rest: &str) -> Self {
         let (title, rest) = (plain(title).into_owned(), plain(rest).into_owned());
         Section {
@@ -29,7 +29,7 @@ impl Section {
 
     pub(super) fn markup(&self, prefix: &str) -> Markup {
         html! {
-            // Without a label of its own it is no landmark: there may be several of one title.
+            // Without a label the section is no landmark, because several may have the same title.
             section id=(self.id) {
                 h3 { (self.title) }
                 @if !self.rest.is_empty() { p class="conditions" { (self.rest) } }
@@ -39,12 +39,12 @@ impl Section {
     }
 }
 
-/// The element that a figure is drawn in.
+/// Name of the element in which a figure is drawn.
 pub(super) fn figure_id(prefix: &str, figure: &Figure) -> String {
     format!("figure-{prefix}-{}", figure.name)
 }
 
-/// The blocks in order. Consecutive entries become one list.
+/// Returns the blocks in order. Consecutive items become one list.
 pub(super) fn blocks(blocks: &[Block], prefix: &str, about: &str) -> Markup {
     let runs = blocks.chunk_by(|a, b| matches!((a, b), (Block::Item(_), Block::Item(_))));
     html! {

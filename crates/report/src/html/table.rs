@@ -5,7 +5,7 @@ use crate::for_programs::csv;
 use crate::grid::Grid;
 use crate::plain::plain;
 
-/// A table with the columns that have content. If it is too wide, it scrolls by itself, also by keyboard.
+/// Returns a table of the columns with content. A table that is too wide scrolls separately, also by keyboard.
 pub(super) fn markup(grid: &Grid, about: &str) -> Markup {
     let columns = grid.shown_columns();
     html! {
@@ -24,7 +24,7 @@ pub(super) fn markup(grid: &Grid, about: &str) -> Markup {
     }
 }
 
-/// A heading of a column. An empty one is an ordinary cell, because a heading without words tells a screen reader nothing.
+/// Returns the heading of a column. An empty heading is an ordinary cell, because screen readers could not read it.
 fn heading(name: &str, side: Side) -> Markup {
     html! {
         @if name.is_empty() { td {} } @else { th scope="col" class=[class(side)] { (plain(name)) } }
@@ -52,7 +52,7 @@ fn cell(entry: &Entry, side: Side, is_key: bool) -> Markup {
     }
 }
 
-/// The table for spreadsheets: all columns, after a line of names.
+/// Returns the table as CSV: all columns, after a line of names.
 pub(super) fn as_csv(grid: &Grid) -> String {
     let columns = grid.shown_columns();
     let names = columns

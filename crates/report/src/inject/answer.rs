@@ -8,7 +8,7 @@ use crate::observe::name;
 use crate::page::Page;
 use crate::quantity::{centre, interval, is_cost, rounded, share, time, with_interval};
 
-/// Adds what a preemption costs, its parts, and its share of the program's time.
+/// Adds the cost of a preemption, its parts, and its share of the program's time.
 pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
     let Some(first) = findings.first() else {
         return;
@@ -27,7 +27,7 @@ pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
     page.paragraph(&text);
 }
 
-/// The command, by its program's name.
+/// Name of the command's program.
 pub(super) fn program(record: &Injection) -> String {
     let word = record.header.command.first().map_or("", String::as_str);
     let file = Path::new(word)
@@ -36,7 +36,7 @@ pub(super) fn program(record: &Injection) -> String {
     name(&file.unwrap_or_else(|| word.to_owned()))
 }
 
-/// The sentence for runs in which neither copy was preempted: whatever cost is found is an error of the instrument.
+/// Sentence for runs in which neither copy was preempted: any cost found is an error of the instrument.
 fn control_sentence(record: &Injection, cost: &Estimate) -> String {
     let finding = if is_cost(cost) {
         "and yet found a cost of"
@@ -77,7 +77,7 @@ fn cost_sentence(
     text
 }
 
-/// A result that cannot be, and what is probably the cause.
+/// Sentence on an impossible result and its probable cause.
 pub(super) fn doubt_sentence(record: &Injection, findings: &Findings) -> Option<String> {
     let what = match doubt(record, findings)? {
         Doubt::BelowSwitches { cost_ns, least_ns } => format!(
@@ -99,7 +99,7 @@ pub(super) fn doubt_sentence(record: &Injection, findings: &Findings) -> Option<
     ))
 }
 
-/// The sentence on what a move to another CPU costs.
+/// Sentence on the cost of a move to another CPU.
 pub(super) fn moves_sentence(record: &Injection, findings: &Findings) -> Option<String> {
     let moved = findings.moved.as_ref()?;
     let cost = moved.cost_ns.as_ref()?;
@@ -133,7 +133,7 @@ pub(super) fn touching(first: &FootprintFinding) -> String {
     }
 }
 
-/// The parts of a cost, for example `8.80 us for the switch and its timer, 1.70 us for cold caches`.
+/// Parts of a cost, for example `8.80 us for the switch and its timer, 1.70 us for cold caches`.
 fn parts(findings: &Findings, first: &FootprintFinding) -> Option<String> {
     let direct = findings
         .direct()?
@@ -164,7 +164,7 @@ fn share_of_time(first: &FootprintFinding, cost: &Estimate) -> String {
     }
 }
 
-/// How often the program was actually preempted.
+/// Rate of preemptions that the program actually had.
 pub(super) fn rate(findings: &Findings) -> String {
     let of = if findings.service.is_some() {
         ""

@@ -21,7 +21,7 @@ const COLUMNS: [Column; 13] = [
     ("moved_to_cpu", "/moved_to_cpu"),
 ];
 
-/// A footprint at a period, or a move to a CPU.
+/// A row about a footprint at a period, or about moves to a CPU.
 #[derive(Serialize)]
 struct Row<'a> {
     #[serde(flatten)]
@@ -30,7 +30,7 @@ struct Row<'a> {
     moved_to_cpu: Option<CpuId>,
 }
 
-/// A row for each footprint, of each period if there are several, and one for moves.
+/// Returns a row for each footprint (of each period, if there are several), and one for moves.
 pub(super) fn table(record: &Injection, findings: &Findings) -> Table {
     let row = |found, period_ns, moved_to_cpu| Row {
         found,

@@ -6,7 +6,7 @@ use super::tables::costs;
 use crate::figure::{Axis, Chart, Figure, Look, Point, Scale, Series};
 use crate::quantity::{time, with_interval};
 
-/// A figure of what a preemption costs over what the other task touches.
+/// Draws the cost of a preemption over the other task's footprint.
 pub(super) fn draw(findings: &Findings) -> Option<Figure> {
     let found: Vec<&FootprintFinding> = findings.footprints.iter().collect();
     let names = found.iter().map(|found| found.footprint_bytes);
@@ -29,7 +29,7 @@ pub(super) fn draw(findings: &Findings) -> Option<Figure> {
     .figure()
 }
 
-/// A figure of what a preemption costs over the period, if there are several periods.
+/// Draws the cost of a preemption over the period; `None` if there is only one period.
 pub(super) fn over_periods(findings: &Findings) -> Option<Figure> {
     let mut periods: Vec<&PeriodFinding> = findings.periods.iter().collect();
     periods.sort_by_key(|period| period.period_ns);
@@ -51,7 +51,7 @@ pub(super) fn over_periods(findings: &Findings) -> Option<Figure> {
         .figure()
 }
 
-/// A chart of the whole cost of a preemption and of its part due to cold caches; for a service only of that part.
+/// Creates a chart of the whole cost of a preemption and of its part due to cold caches; for a service only of that part.
 fn chart(
     name: &str,
     title: &str,

@@ -6,30 +6,30 @@ use switchcost_record::injection::{Group, Injection, Other, Plan, Run};
 
 use crate::for_programs::OutputFormat;
 
-/// What a preemption costs a program.
+/// Cost of a preemption to a program.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Report<'a> {
     /// Version of the program that measured.
     program_version: &'a str,
-    /// RFC 3339, UTC.
+    /// Start of the run (RFC 3339, UTC).
     started_at: &'a str,
-    /// The machine.
+    /// Facts about the machine.
     host: &'a HostManifest,
-    /// The command whose copies ran, or the name of the service.
+    /// Command whose copies ran, or name of the service.
     command: &'a [String],
-    /// What was to be done.
+    /// Plan of the run.
     plan: &'a Plan,
-    /// Whether the measurement came to its end.
+    /// Whether the measurement was completed.
     is_complete: bool,
-    /// Why the result is implausible; null if nothing speaks against it.
+    /// Why the result is implausible; null if it is plausible.
     doubt: Option<Doubt>,
     #[serde(flatten)]
     findings: &'a Findings,
-    /// The runs, as in the record.
+    /// Runs, as in the record.
     runs: &'a [Run],
     /// The service that was preempted in place; null if a command was run.
     service: Option<&'a ServiceFindings>,
-    /// The groups of phases of a service, as in the record.
+    /// Groups of phases of a service, as in the record.
     groups: &'a [Group],
     /// Other tasks that had the CPU for a considerable part of the time.
     others: &'a [Other],

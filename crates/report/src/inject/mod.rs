@@ -1,4 +1,4 @@
-//! The report on injected preemptions: what one costs a program, by what the other task touches.
+//! The report on injected preemptions: the cost of one to a program, by the other task's footprint.
 
 mod answer;
 mod csv;
@@ -45,7 +45,7 @@ impl InEveryFormat for Injected<'_> {
     }
 }
 
-/// The findings for a reader of figures.
+/// Returns the findings as blocks of a page with figures.
 pub(crate) fn blocks(record: &Injection, findings: &Findings) -> Vec<Block> {
     let mut page = Page::with_figures();
     add(&mut page, record, findings, true);

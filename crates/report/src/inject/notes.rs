@@ -8,10 +8,10 @@ use crate::page::Page;
 use crate::plain::plain;
 use crate::quantity::{share, time};
 
-/// A preemption that finds another task on the CPU is reported.
+/// Least share of preemptions that must find the program on the CPU; fewer are reported.
 const NEARLY_ALL: f64 = 0.99;
 
-/// Adds what to know about the numbers.
+/// Adds notes on the numbers.
 pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
     page.heading("Notes", "");
     match &findings.service {

@@ -1,4 +1,4 @@
-//! Over the period: does a longer turn lose more?
+//! Cost over the period: do longer time slices lose more?
 
 use switchcost_analysis::Estimate;
 use switchcost_analysis::injection::{Findings, PeriodFinding};
@@ -9,7 +9,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{interval, is_below_zero, is_cost, rounded, share, time, with_interval};
 
-/// The answer in a sentence, of the period that differs most from the first.
+/// Sentence on the period that differs most from the first.
 pub(super) fn answer(findings: &Findings) -> Option<String> {
     let (first, others) = findings.periods.split_first()?;
     let ratio = |other: &&PeriodFinding| {
@@ -81,7 +81,7 @@ fn compared(findings: &Findings, more: &Estimate, is_longer: bool) -> String {
     )
 }
 
-/// Whether what is compared are cold caches, and not all of a preemption.
+/// Whether the periods are compared by the cost of cold caches, and not by the whole cost of a preemption.
 fn is_of_caches(findings: &Findings) -> bool {
     findings
         .first()
@@ -89,7 +89,7 @@ fn is_of_caches(findings: &Findings) -> bool {
         || findings.service.is_some()
 }
 
-/// A row for each period.
+/// Adds a table with a row for each period.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     if findings.periods.is_empty() {
         return;

@@ -10,10 +10,10 @@ use crate::quantity::{
     NO_NUMBER, centre, count, interval, is_below_zero, is_cost, rounded, share, time, with_interval,
 };
 
-/// Where the threads of a service that are not preempted have more of its CPU time, it is reported.
+/// Share of a service's CPU time from which the threads that are not preempted are reported.
 const MUCH: f64 = 0.1;
 
-/// What a preemption costs a service in cold caches, and what its own cost it.
+/// Adds the cost of a preemption to a service in cold caches, and the cost of the service's own preemptions.
 pub(super) fn add(
     page: &mut Page,
     record: &Injection,
@@ -65,7 +65,7 @@ fn cost_sentence(who: &str, first: &FootprintFinding, cost: &Estimate) -> String
     )
 }
 
-/// What its own preemptions cost at that price.
+/// Sentence on the cost of the service's own preemptions at that price.
 fn own(found: &ServiceFindings, cost: &Estimate) -> String {
     let rate = found.preemptions_per_second;
     match found.share_of_own.filter(|_| is_cost(cost)) {
@@ -110,7 +110,7 @@ fn delay_sentence(found: &ServiceFindings, held_up: &Estimate) -> String {
     )
 }
 
-/// What was preempted, and how it was counted.
+/// Notes on the preempted thread, and on how preemptions were counted.
 pub(super) fn notes(record: &Injection, found: &ServiceFindings) -> Vec<String> {
     let (plan, service) = (&record.header.plan, &found.preempted);
     let before = found.cpu_per_work_before_ns.map_or(String::new(), |ns| {
@@ -140,7 +140,7 @@ pub(super) fn notes(record: &Injection, found: &ServiceFindings) -> Vec<String> 
     notes
 }
 
-/// What a piece of work took while the service was measured, and whether that is still the same service.
+/// Sentence on the CPU time per piece of work during the measurement, and whether it shows another service.
 fn meanwhile_sentence(found: &ServiceFindings) -> Option<String> {
     let took = time(found.cpu_per_work_ns?);
     let change = match found.is_as_before() {
@@ -176,7 +176,7 @@ fn missing_work_sentence(record: &Injection, found: &ServiceFindings) -> Option<
     })
 }
 
-/// Every group.
+/// Adds a table of all groups.
 pub(super) fn add_groups(page: &mut Page, record: &Injection) {
     page.heading(
         "Groups",

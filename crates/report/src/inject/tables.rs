@@ -8,7 +8,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, count, share, time, with_interval};
 
-/// A row for each footprint.
+/// Adds a table with a row for each footprint.
 pub(super) fn add_costs(page: &mut Page, findings: &Findings) {
     page.heading(
         "Cost of a preemption",
@@ -38,7 +38,7 @@ pub(super) fn costs(findings: &Findings) -> Grid {
     grid
 }
 
-/// The costs of cold caches alone, since a switch costs the same in both arms.
+/// Returns the costs of cold caches only, since a switch costs the same in both arms.
 fn costs_of_service(findings: &Findings) -> Grid {
     let mut grid = Grid::new(1).right([
         "other touches",
@@ -84,7 +84,7 @@ pub(super) fn cost_text(cost: Option<&Estimate>) -> String {
     cost.map_or("not measured".to_owned(), with_interval)
 }
 
-/// A cell for a cost that not every row has.
+/// Returns a cell for a cost that not every row has.
 pub(super) fn cell(cost: &Option<Result<Estimate, String>>) -> String {
     cost.as_ref()
         .map_or(NO_NUMBER.to_owned(), |cost| cost_text(cost.as_ref().ok()))

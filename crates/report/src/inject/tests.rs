@@ -1,4 +1,4 @@
-//! On a record as it was written.
+//! Tests on records made by hand.
 
 use std::path::Path;
 
@@ -86,7 +86,7 @@ fn a_result_that_cannot_be_is_reported_with_what_is_probably_the_cause() {
         serde_json::from_str(&text).expect("JSON")
     };
     assert!(!reported(&record).contains(doubted) && json(&record)["doubt"].is_null());
-    // As if more touched cost less.
+    // Makes a larger footprint cost less.
     record
         .runs
         .iter_mut()
@@ -177,7 +177,7 @@ fn names_are_hostile() {
     assert!(reported(&record).starts_with("A preemption costs (no name) "));
 }
 
-/// 20 ms of CPU time in 1,000 pieces of work, each of which so much dearer.
+/// Creates a phase of 20 ms of CPU time in 1,000 pieces of work, each more expensive by `more_ns`.
 fn phase(arm: Arm, more_ns: f64) -> Phase {
     let cpu_ns = Nanos((20e6 + 1_000.0 * more_ns) as u64);
     Phase {
@@ -194,7 +194,7 @@ fn phase(arm: Arm, more_ns: f64) -> Phase {
     }
 }
 
-/// 4 us in each turn of cold caches with all that is touched, and 20 us less for being held up.
+/// Creates a group: cold caches cost 4 us per turn with everything touched, and being held up saves 20 us.
 fn of_service(number: u32) -> Injection {
     let mut record = small();
     let wander = f64::from(number % 3);
@@ -361,7 +361,7 @@ fn others_on_the_cpu_and_an_end_of_the_service_are_reported() {
     assert_eq!(json["footprints"][2]["cost_ns"], serde_json::Value::Null);
 }
 
-/// The same at another period, if cold caches cost 3 us more.
+/// Creates a record with a second period, at which cold caches cost 3 us more.
 fn at_two_periods() -> Injection {
     let mut record = small();
     record.header.plan.further = vec![Timing {
@@ -456,7 +456,7 @@ fn a_period_that_makes_no_difference_is_reported_as_none_shown() {
             && found.contains("in proportion to their number"),
         "{found}"
     );
-    // What all runs of a block have in common is no difference between footprints.
+    // A common change of all runs of a block is no difference between footprints.
     for run in record
         .runs
         .iter_mut()

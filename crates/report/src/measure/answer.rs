@@ -7,16 +7,16 @@ use super::row::has_numbers;
 use crate::page::Page;
 use crate::quantity::{centre, interval, is_cost, number, percent, with_interval};
 
-/// Switches a second whose share of a CPU is given: what a busy server makes on each.
+/// Rate of switches whose share of a CPU is reported: that of a busy server on each CPU.
 const SWITCHES_A_SECOND: f64 = 10_000.0;
 
-/// The size that speaks for working sets, if it was measured: that of a second-level cache or so.
+/// Size that represents working sets, if it was measured: about that of a second-level cache.
 pub(super) const TYPICAL_SIZE: Bytes = Bytes::mib(1);
 
-/// Up to so many switches a hand-off takes one.
+/// Most counted switches per hand-off that are reported as one.
 const ONE_SWITCH: f64 = 1.02;
 
-/// The answer to the user's question in a few sentences.
+/// Adds the answer to the user's question in a few sentences.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     super::shared_cache::describe_sharing(findings)
         .into_iter()
@@ -58,7 +58,7 @@ fn answer(findings: &Findings) -> String {
         .join(" ")
 }
 
-/// What is to be said against the headline. Flags of what its data cost stand beside that cost, if it is named.
+/// Sentence on doubts about the headline. Flags on the cost of its data stand beside that cost, if it is named.
 fn suspicion(finding: &CaseFinding) -> Option<String> {
     let names = finding.doubts_of_switch();
     let what = if finding.direct_ns.is_some() {
@@ -74,7 +74,7 @@ fn suspicion(finding: &CaseFinding) -> Option<String> {
     })
 }
 
-/// The result that speaks for the run: a switch between two processes over a pipe, or else the first there is.
+/// Returns the result that represents the run: a switch between two processes over a pipe, else the first result.
 fn headline(results: &[CaseFinding]) -> Option<(&CaseFinding, &Estimate)> {
     let with = |number: fn(&CaseFinding) -> Option<&Estimate>| {
         move |f: &'_ &CaseFinding| {
@@ -143,7 +143,7 @@ fn subject(finding: &CaseFinding) -> String {
     )
 }
 
-/// `wanted` is the confidence that was asked for, which the interval of a rank test exceeds.
+/// Cost with its interval. `wanted` is the requested confidence, which the interval of a rank test exceeds.
 fn price(finding: &CaseFinding, estimate: &Estimate, wanted: f64) -> String {
     if !is_cost(estimate) {
         return format!("has a cost that is {}", centre(estimate));
@@ -163,7 +163,7 @@ fn price(finding: &CaseFinding, estimate: &Estimate, wanted: f64) -> String {
     format!("costs {cost} here ({interval} at {confidence} confidence{cycles})")
 }
 
-/// Without digits that no interval bears out: 7585 as 7600.
+/// Formats cycles without insignificant digits: 7585 as 7600.
 fn rounded(cycles: f64) -> String {
     if cycles < 1_000.0 {
         number(cycles)
@@ -172,7 +172,7 @@ fn rounded(cycles: f64) -> String {
     }
 }
 
-/// The cheapest switch of user space, if the headline is one of the kernel's.
+/// Sentence on the cheapest user-space switch, if the headline is a switch of the kernel.
 fn cheapest(findings: &Findings, headline: &CaseFinding) -> String {
     let user = |f: &&CaseFinding| {
         f.case.between == Between::User && f.case.mechanism != Mechanism::Synthetic
@@ -197,7 +197,7 @@ fn cheapest(findings: &Findings, headline: &CaseFinding) -> String {
     }
 }
 
-/// The same switch under the scheduler that programs run under.
+/// Sentence on the same switch under the scheduler of ordinary programs.
 fn ordinary(findings: &Findings, headline: &CaseFinding) -> Option<String> {
     let same = |case: &Case| Case {
         policy: Policy::Other,
@@ -215,7 +215,7 @@ fn ordinary(findings: &Findings, headline: &CaseFinding) -> Option<String> {
         .direct_ns
         .as_ref()
         .filter(|direct| has_numbers(found) && is_cost(direct))?;
-    // Where a hand-off takes more switches than one, the cost of one alone would look like a gain.
+    // If a hand-off takes more than one switch, the cost of a single switch would look like a gain.
     let several = found
         .switches_per_handoff
         .filter(|switches| *switches > ONE_SWITCH)
@@ -234,7 +234,7 @@ fn ordinary(findings: &Findings, headline: &CaseFinding) -> Option<String> {
     ))
 }
 
-/// The indirect costs under the headline's conditions.
+/// Results with an indirect cost under the headline's conditions.
 fn indirect<'a>(
     findings: &'a Findings,
     headline: &CaseFinding,
@@ -257,7 +257,7 @@ fn indirect<'a>(
         .collect()
 }
 
-/// That of 1 MiB if it was measured, else the largest.
+/// Returns the result at 1 MiB if it was measured, else at the largest size.
 fn typical<'a>(
     findings: &'a Findings,
     headline: &CaseFinding,
@@ -293,7 +293,7 @@ fn data_costs(finding: &CaseFinding, indirect: &Estimate) -> String {
     }
 }
 
-/// What most of the indirect cost is, if that is known.
+/// Words for the largest part of the indirect cost; empty if it is not known.
 fn reason(finding: &CaseFinding) -> &'static str {
     match finding.larger_part() {
         Some(Part::ColdSwitch) => {
@@ -304,7 +304,7 @@ fn reason(finding: &CaseFinding) -> &'static str {
     }
 }
 
-/// The largest of all sizes tried, if it is another than the typical one.
+/// Sentence on the largest cost of all sizes, if it is not that of the typical size.
 fn largest(
     findings: &Findings,
     headline: &CaseFinding,
@@ -329,7 +329,7 @@ fn largest(
     })
 }
 
-/// What switches at a usual rate take of a CPU.
+/// Sentence on the share of a CPU that switches take at a usual rate.
 fn share(
     headline: &CaseFinding,
     direct: &Estimate,

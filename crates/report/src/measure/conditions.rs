@@ -2,18 +2,18 @@ use switchcost_record::{Case, Policy, Relation};
 use switchcost_units::format_cpu_list;
 use switchcost_workload::WorkingSet;
 
-/// One condition of a case. It is a column if it varies, and a phrase in the caption if it does not.
+/// One condition of a case: a column if it varies, otherwise a phrase in the caption.
 #[derive(Clone, Copy)]
 pub(super) struct Condition {
-    /// The column's name.
+    /// Name of the column.
     pub(super) name: &'static str,
-    /// The text in its column.
+    /// Text in the column.
     pub(super) value: fn(&Case) -> String,
-    /// The text in the caption.
+    /// Text in the caption.
     pub(super) phrase: fn(&Case) -> String,
 }
 
-/// How the token is handed over, and between what.
+/// Mechanism of the hand-off, and kind of its tasks.
 pub(super) const MECHANISM: [Condition; 2] = [
     Condition {
         name: "mechanism",
@@ -27,7 +27,7 @@ pub(super) const MECHANISM: [Condition; 2] = [
     },
 ];
 
-/// What the other tasks touch while the first task is away.
+/// Bytes that other tasks touch while the first task is away.
 pub(super) const AWAY: Condition = Condition {
     name: "away",
     value: |c| c.away.map(|away| away.to_string()).unwrap_or_default(),
@@ -38,7 +38,7 @@ pub(super) const AWAY: Condition = Condition {
     },
 };
 
-/// Where the tasks run, how many there are, and under which policy.
+/// CPUs, number and policy of the tasks.
 pub(super) const RUN: [Condition; 3] = [
     Condition {
         name: "tasks",
@@ -57,7 +57,7 @@ pub(super) const RUN: [Condition; 3] = [
     },
 ];
 
-/// How the working set is walked.
+/// Conditions of the walk over the working set.
 pub(super) const WALK: [Condition; 5] = [
     Condition {
         name: "stride",
@@ -95,7 +95,7 @@ fn cpus(case: &Case) -> String {
     }
 }
 
-/// Where the tasks run, for example `CPU 1`, `CPUs 0,2 (smt)`, `unpinned`.
+/// CPUs of the tasks, for example `CPU 1`, `CPUs 0,2 (smt)`, `unpinned`.
 pub(crate) fn placement(case: &Case) -> String {
     match case.placement.cpus.len() {
         0 => cpus(case),
@@ -119,7 +119,7 @@ pub(super) fn split(conditions: &[Condition], cases: &[&Case]) -> (Vec<Condition
     (varying, phrases.unwrap_or_default())
 }
 
-/// A case in a few words, for use outside of its table.
+/// Name of a case in a few words, for use outside of its table.
 pub(crate) fn label(case: &Case) -> String {
     let mut words = vec![format!("{} {}", case.name(), case.between)];
     if case.tasks != 2 {
@@ -138,7 +138,7 @@ pub(crate) fn label(case: &Case) -> String {
     words.join(", ")
 }
 
-/// A case in the words that distinguish it from others.
+/// Name of a case in the words that distinguish it from others.
 pub(crate) fn label_among(case: &Case, others: &[&Case]) -> String {
     let walked: Vec<&Case> = others
         .iter()
@@ -159,7 +159,7 @@ pub(crate) fn label_among(case: &Case, others: &[&Case]) -> String {
     words.join(", ")
 }
 
-/// How a working set is walked, with everything that is not the default.
+/// Description of a walk, with everything that is not the default.
 pub(crate) fn walk(set: &WorkingSet) -> String {
     let usual = WorkingSet::NONE;
     let mut words = vec![
@@ -178,7 +178,7 @@ pub(crate) fn walk(set: &WorkingSet) -> String {
     words.join(", ")
 }
 
-/// A policy, by its name in the kernel.
+/// Name of a policy in the kernel.
 pub(in crate::measure) fn scheduler(policy: Policy) -> String {
     format!("SCHED_{}", policy.to_string().to_uppercase())
 }

@@ -9,7 +9,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::number;
 
-/// The table of counters, or why there is none.
+/// Adds the table of counters, or the reason why there is none.
 pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
     let grid = grid(&findings.results);
     let mut reasons = reasons(&record.self_tests);
@@ -45,7 +45,7 @@ fn absence(record: &MeasureRecord, reasons: &[String]) -> String {
     }
 }
 
-/// Why there are no hardware counters of some cases on a machine that has them.
+/// Sentence on why some cases have no hardware counters on a machine that has them.
 fn absence_with_preemptions(record: &MeasureRecord, findings: &Findings) -> Option<String> {
     let is_counted = record
         .self_tests
@@ -62,7 +62,7 @@ fn absence_with_preemptions(record: &MeasureRecord, findings: &Findings) -> Opti
     })
 }
 
-/// Why instruments are not used; those with the same reason together.
+/// Reasons why instruments are not used, with the instruments of each reason.
 pub(crate) fn reasons(tests: &[SelfTest]) -> Vec<String> {
     let mut by_reason: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for test in tests {

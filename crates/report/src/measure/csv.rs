@@ -4,7 +4,7 @@ use switchcost_analysis::{CaseFinding, Findings};
 use crate::case::CASE_COLUMNS;
 use crate::for_programs::{Column, Table, field, fields, value};
 
-/// An estimate's name, and the pointer to it.
+/// Name of each estimate, and the pointer to it.
 const ESTIMATES: [Column; 15] = [
     ("direct", "/direct_ns"),
     ("total", "/total_ns"),
@@ -23,7 +23,7 @@ const ESTIMATES: [Column; 15] = [
     ("settled_walk", "/reload/settled_ns"),
 ];
 
-/// What is written of each estimate, after its name.
+/// Fields of each estimate, named after it.
 const PARTS: [Column; 5] = [
     ("_ns", "/estimate"),
     ("_low_ns", "/low"),
@@ -48,7 +48,7 @@ const REST: [Column; 13] = [
     ("flags", "/flags"),
 ];
 
-/// A line of names, then a row for each result. What is not known is empty.
+/// Returns a line of names, then a row for each result. Unknown values are empty.
 pub(super) fn table(findings: &Findings) -> Table {
     let mut table = vec![names()];
     table.extend(findings.results.iter().map(row));

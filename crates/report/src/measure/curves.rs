@@ -9,10 +9,10 @@ use crate::quantity::{cost, is_cost, percent, time};
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Stands for a point that a logarithmic scale does not hold.
+/// Sign for a point that a logarithmic scale cannot show.
 const NO_POINT: char = '·';
 
-/// The figure that says most: the first curve, if there is one.
+/// Adds the most informative figure: the first curve, if there is one.
 pub(super) fn add_first_figure(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
     if let Some(curve) = findings.curves.first() {
         page.figure(|| figures::sizes(&record.header.host, findings, curve, 0));
@@ -74,7 +74,7 @@ fn add_curve(page: &mut Page, findings: &Findings, curve: &Curve) {
     }
 }
 
-/// The total of a point, if it is a cost.
+/// Total cost of a point; NaN if it is no cost.
 fn drawn(findings: &Findings, point: &CurvePoint) -> f64 {
     let total = findings
         .results
@@ -87,7 +87,7 @@ fn drawn(findings: &Findings, point: &CurvePoint) -> f64 {
     }
 }
 
-/// `4 KiB ▁▂█ 4 MiB, 1.75 us to 52.1 us (log scale)`.
+/// Formats a curve as `4 KiB ▁▂█ 4 MiB, 1.75 us to 52.1 us (log scale)`.
 fn plot(points: &[(u64, f64)]) -> String {
     let (Some((first, _)), Some((last, _))) = (points.first(), points.last()) else {
         return String::new();
@@ -115,7 +115,7 @@ fn is_drawable(ns: f64) -> bool {
     ns.is_finite() && ns > 0.0
 }
 
-/// One block for each value. Its height is the value's logarithm.
+/// One block for each value, whose height is the value's logarithm.
 fn sparkline(values: &[f64]) -> String {
     let logs = values
         .iter()

@@ -1,4 +1,4 @@
-//! What a page has room for and a terminal has not: the verdict on the environment, all controls, the machine, the plan.
+//! Details that fit on a page and not on a terminal: the verdict on the environment, all controls, the machine, the plan.
 
 use switchcost_analysis::{Findings, Verdict};
 use switchcost_record::{
@@ -12,7 +12,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::time;
 
-/// The environment in one sentence: controls, disturbed samples, results that stand.
+/// Adds the environment in one sentence: controls, disturbed samples, valid results.
 pub(super) fn add_environment(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
     if !page.has_figures() {
         return;
@@ -54,7 +54,7 @@ pub(super) fn add_environment(page: &mut Page, record: &MeasureRecord, findings:
     ));
 }
 
-/// Controls, machine, plan, order and known answers.
+/// Adds controls, machine, plan, order and known-answer tests.
 pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
     if !page.has_figures() {
         return;

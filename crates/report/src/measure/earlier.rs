@@ -1,14 +1,14 @@
-//! What intervals have from earlier runs of the machine, in a line.
+//! A line on the contribution of earlier runs of the machine to the intervals.
 
 use switchcost_analysis::{BetweenRuns, CaseFinding, Findings, Source};
 use switchcost_record::{EarlierRuns, Header};
 
 use crate::quantity::number;
 
-/// Reasons why records were left out that are named.
+/// Most reasons for omitted records that are named.
 const REASONS: usize = 2;
 
-/// `None` if no earlier records were named.
+/// Sentence on the earlier runs; `None` if no earlier records were named.
 pub(super) fn describe_earlier(header: &Header, findings: &Findings) -> Option<String> {
     let earlier = header.earlier.as_ref()?;
     let costs: Vec<(&CaseFinding, &BetweenRuns)> = findings
@@ -63,7 +63,7 @@ fn range(values: impl Iterator<Item = f64> + Clone, written: impl Fn(f64) -> Str
     }
 }
 
-/// The days of the first and the last of them.
+/// Days of the first and the last earlier run.
 fn span(own: &[(&CaseFinding, &BetweenRuns)]) -> String {
     let day = |moment: &str| moment.split('T').next().unwrap_or_default().to_owned();
     let since = own
@@ -85,7 +85,7 @@ fn span(own: &[(&CaseFinding, &BetweenRuns)]) -> String {
     }
 }
 
-/// How many there were, and why some do not count, the most frequent reasons first.
+/// Number of earlier runs, and why some do not count, the most frequent reasons first.
 fn records(earlier: &EarlierRuns) -> String {
     let mut reasons: Vec<(&str, u32)> = earlier
         .left_out
@@ -114,7 +114,7 @@ fn records(earlier: &EarlierRuns) -> String {
     )
 }
 
-/// What can be reached, if runs differ by too much for what was asked for.
+/// Sentence on the precision that can be reached, if runs differ too much for the requested one.
 fn out_of_reach(own: &[(&CaseFinding, &BetweenRuns)], wanted: f64) -> String {
     let beyond: Vec<f64> = own
         .iter()

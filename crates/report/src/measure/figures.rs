@@ -1,4 +1,4 @@
-//! The charts of a measurement: the same findings as in the tables, drawn.
+//! Charts of a measurement's findings.
 
 mod conditions;
 mod samples;
@@ -19,15 +19,15 @@ pub(super) use conditions::add as add_comparisons;
 pub(super) use samples::add as add_samples;
 pub(super) use sizes::{draw as sizes, parts};
 
-/// Cells of more CPUs could not be distinguished.
+/// Most CPUs in a matrix: cells of more could not be distinguished.
 const MOST_CPUS: usize = 256;
 
-/// More curves than this cannot be distinguished.
+/// Most curves in a chart: more could not be distinguished.
 const MOST_CURVES: usize = 10;
 
 const SIZE: &str = "size of each task's array";
 
-/// An estimate of a result at a place.
+/// Creates a point for a result's estimate.
 fn point(x: f64, finding: &CaseFinding, estimate: Option<&Estimate>) -> Point {
     Point::estimate(x, estimate.filter(|_| has_numbers(finding)))
         .suspect_if(finding.verdict == Verdict::Suspect)
@@ -37,7 +37,7 @@ fn time_axis(title: &str) -> Axis {
     Axis::new(Scale::Time, title)
 }
 
-/// What a switch costs by each mechanism, or a hand-off if no switch can be priced, over the published ranges.
+/// Draws the cost of a switch by mechanism (of a hand-off, if no switch can be priced), over the published ranges.
 pub(super) fn mechanisms(findings: &[&CaseFinding]) -> Option<Figure> {
     let mut findings = findings.to_vec();
     let cost = |finding: &CaseFinding| {
@@ -82,7 +82,7 @@ pub(super) fn mechanisms(findings: &[&CaseFinding]) -> Option<Figure> {
         .figure()
 }
 
-/// If a name alone would stand for two results, all that distinguishes them is named.
+/// Name of a result. If the short name would be that of two results, everything that distinguishes them is named.
 fn name(finding: &CaseFinding, usual: Policy) -> String {
     let case = &finding.case;
     let mut name = format!("{} {}", case.name(), case.between);
@@ -98,7 +98,7 @@ fn name(finding: &CaseFinding, usual: Policy) -> String {
     name
 }
 
-/// Hand-offs of one class beside each other; the kernel's in a colour of their own.
+/// Draws the hand-offs of one class, with those of the kernel in their own colour.
 pub(super) fn ladder(class: &str, rows: &[(&CaseFinding, String)]) -> Option<Figure> {
     let points = |is_runtime: bool| {
         let of_kind = rows
@@ -123,7 +123,7 @@ pub(super) fn ladder(class: &str, rows: &[(&CaseFinding, String)]) -> Option<Fig
         .figure()
 }
 
-/// Load latency by size, with the caches of the machine.
+/// Draws load latency by size, with the caches of the machine.
 pub(super) fn latency(host: &HostManifest, points: &[(u64, f64)]) -> Option<Figure> {
     let points: Vec<(f64, f64)> = points
         .iter()
@@ -160,7 +160,7 @@ pub(super) fn latency(host: &HostManifest, points: &[(u64, f64)]) -> Option<Figu
         .figure()
 }
 
-/// What a hand-off from one CPU to another costs. `title` distinguishes matrices of one record.
+/// Draws the cost of a hand-off from one CPU to another. `title` distinguishes matrices of one record.
 pub(super) fn pairs(
     title: &str,
     cells: &BTreeMap<(CpuId, CpuId), &CaseFinding>,
@@ -201,7 +201,7 @@ pub(super) fn pairs(
     }
 }
 
-/// By how much each walk after a switch is slower than a settled one, a curve for each case.
+/// Draws the additional time of each walk after a switch over a settled walk, as one curve per case.
 pub(super) fn reload(findings: &[&CaseFinding]) -> Option<Figure> {
     let curves = findings.iter().filter_map(|finding| {
         let walks = finding.reload.as_ref()?.walks_ns.iter().enumerate();
@@ -246,7 +246,8 @@ fn reload_table(findings: &[&CaseFinding]) -> crate::grid::Grid {
 
 type Part = fn(&SharedCache) -> Option<&Estimate>;
 
-/// How much longer than alone a walk takes in turn and concurrently, over the size of each task's array; of the walks of the first case.
+/// Draws the additional time of a walk, time-shared and concurrent, over the size of each task's array; for the kind of walk of the first
+/// case.
 pub(super) fn shared_cache(findings: &Findings) -> Option<Figure> {
     let like = findings.shared_cache.first()?.working_set;
     let mut all: Vec<&SharedCache> = findings
@@ -292,7 +293,7 @@ pub(super) fn shared_cache(findings: &Findings) -> Option<Figure> {
         .figure()
 }
 
-/// How a hand-off becomes cheaper, window by window, from when its program was ready: of one run of each.
+/// Draws the cost of a hand-off over the time since the program was ready: one run of each runtime.
 pub(super) fn warm_up(runs: &[(String, &RuntimeRun)]) -> Option<Figure> {
     let curves = runs.iter().map(|(name, run)| {
         let windows = run

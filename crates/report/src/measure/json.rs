@@ -7,26 +7,26 @@ use switchcost_record::{
 
 use crate::for_programs::OutputFormat;
 
-/// The whole report.
+/// Report on a measurement.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Report<'a> {
     /// Version of the program that made the measurement.
     program_version: &'a str,
-    /// RFC 3339, UTC.
+    /// Start of the run (RFC 3339, UTC).
     started_at: &'a str,
-    /// Seed of the run, up to 64 bits; read it as an integer.
+    /// Seed of the run: an integer of up to 64 bits.
     seed: u64,
-    /// The machine.
+    /// Facts about the machine.
     host: &'a HostManifest,
-    /// The clock of the run.
+    /// Clock of the run.
     clock: &'a ClockFacts,
-    /// The versions of runtimes of languages, and what their hand-offs are; absent if none was measured.
+    /// Versions of language runtimes, and their hand-offs; absent if none was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     runtimes: Option<&'a [RuntimeFacts]>,
-    /// The earlier runs of the machine (`--history`), and by how much they differ; absent if none were named.
+    /// Earlier runs of the machine (`--history`), and their spread; absent if none were named.
     #[serde(skip_serializing_if = "Option::is_none")]
     earlier: Option<&'a EarlierRuns>,
-    /// What was controlled, and whether that was possible.
+    /// Controls, and whether each one was possible.
     controls: &'a [Control],
     /// Known-answer tests of the instruments.
     self_tests: &'a [SelfTest],

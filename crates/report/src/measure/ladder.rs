@@ -1,5 +1,5 @@
-//! The hand-offs of runtimes beside each other and beside the kernel's, on a logarithmic scale: those that name whom the control goes to,
-//! and those in which a scheduler chooses.
+//! Hand-offs of runtimes beside those of the kernel, on a logarithmic scale: hand-offs to a named task, and hand-offs to a task that a
+//! scheduler chooses.
 
 mod answer;
 mod warm_up;
@@ -16,17 +16,17 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{is_cost, number, plus_minus, with_bound};
 
-/// Steps of the scale for each tenfold, and tenfolds from 1 ns on.
+/// Steps of the scale per decade, and number of decades from 1 ns on.
 const STEPS: usize = 6;
 const TENFOLDS: usize = 4;
 
-/// Notes, at most.
+/// Most notes on the screen.
 const MOST_NOTES: usize = 4;
 
-/// Lines of a screen.
+/// Most lines on the screen.
 const MOST_LINES: usize = 56;
 
-/// Whether a record is of runtimes.
+/// Whether a record is a measurement of runtimes.
 pub(super) fn is_one(record: &MeasureRecord) -> bool {
     record
         .header
@@ -36,7 +36,7 @@ pub(super) fn is_one(record: &MeasureRecord) -> bool {
         .any(|case| case.runtime.is_some())
 }
 
-/// One screen.
+/// Adds one screen of the report.
 pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
     add_answer(page, record, findings);
     page.gap();
@@ -55,7 +55,7 @@ pub(super) fn add_answer(page: &mut Page, record: &MeasureRecord, findings: &Fin
     page.paragraph(&answer::describe_answer(record, findings));
 }
 
-/// The ladder in its two classes, what data cost, and what was not measured.
+/// Adds the ladder in its two classes, the cost with data, and the hand-offs that were not measured.
 pub(super) fn add_tables(page: &mut Page, findings: &Findings) {
     for (class, title, rest) in [
         (
@@ -88,7 +88,7 @@ pub(super) fn add_tables(page: &mut Page, findings: &Findings) {
     }
 }
 
-/// Why hand-offs of runtimes were not measured, each with those that it is true of.
+/// Reasons why hand-offs of runtimes were not measured, each with the hand-offs concerned.
 fn missing(findings: &Findings) -> Vec<(&str, Vec<String>)> {
     let mut missing: Vec<(&str, Vec<String>)> = Vec::new();
     for found in findings
@@ -112,7 +112,7 @@ fn missing(findings: &Findings) -> Vec<(&str, Vec<String>)> {
     missing
 }
 
-/// What the runtimes report of themselves.
+/// Adds the numbers that the runtimes report about themselves.
 pub(super) fn add_runs(page: &mut Page, record: &MeasureRecord) {
     warm_up::add(page, record);
 }
@@ -124,7 +124,7 @@ fn measured(findings: &Findings) -> impl Iterator<Item = &CaseFinding> {
         .filter(|found| has_numbers(found) && found.handoff_cost().is_some())
 }
 
-/// The kernel's switches are hand-offs, but for a bare fiber's.
+/// Class of a result: the kernel's switches choose a task by a scheduler; a bare fiber's name it.
 fn class(found: &CaseFinding) -> Class {
     match (&found.case.runtime, found.case.mechanism) {
         (Some(of), _) => of.class,
@@ -192,7 +192,7 @@ fn grid(rows: &[&CaseFinding], findings: &Findings) -> Grid {
     grid
 }
 
-/// Of a user-level mechanism of our own what is counted are its own switches: the kernel makes none.
+/// Kernel switches per hand-off. For our user-level mechanisms the count has their own switches, because the kernel makes none.
 fn kernel_switches(found: &CaseFinding) -> String {
     let counts_kernel =
         found.case.runtime.is_some() || found.case.between != switchcost_record::Between::User;
@@ -203,14 +203,14 @@ fn kernel_switches(found: &CaseFinding) -> String {
         .unwrap_or_default()
 }
 
-/// `1 ns  10    100   1 us  10`.
+/// Heading of the scale: `1 ns  10    100   1 us  10`.
 fn scale() -> String {
     let marks = ["1 ns", "10", "100", "1 us", "10 us"].map(|mark| format!("{mark:<STEPS$}"));
-    // A header is broken at spaces.
+    // A header is broken at ordinary spaces.
     marks.concat().trim_end().replace(' ', "\u{a0}")
 }
 
-/// Its place on the scale.
+/// Mark of a time on the scale.
 fn rung(ns: f64) -> String {
     let place = (ns.max(1.0).log10() * STEPS as f64).round() as usize;
     let place = place.min(TENFOLDS * STEPS);
@@ -227,7 +227,7 @@ fn rung(ns: f64) -> String {
         .collect()
 }
 
-/// What a hand-off costs when each task walks an array, and of it the reload of the array and the rest.
+/// Adds the cost of a hand-off if each task walks an array, with its parts: the reload of the array, and the rest.
 fn add_data(page: &mut Page, findings: &Findings) {
     let rows: Vec<&CaseFinding> = measured(findings)
         .filter(|found| !found.case.working_set.is_empty())

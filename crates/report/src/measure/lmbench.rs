@@ -10,7 +10,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, centre, is_cost, number};
 
-/// The columns of lmbench's summary: processes and size in KiB.
+/// Columns of lmbench's summary: number of processes, and size in KiB.
 const COLUMNS: [(u32, u64); 7] = [
     (2, 0),
     (2, 16),
@@ -48,7 +48,7 @@ fn is_at(finding: &CaseFinding, (tasks, kib): (u32, u64)) -> bool {
     finding.case.tasks == tasks && finding.case.working_set.size_bytes == Bytes::kib(kib)
 }
 
-/// The seven cases on the CPU, with the policy and walk of `like`; `None` if one was not asked for.
+/// Returns the seven cases on the CPU with the policy and walk of `like`; `None` if the plan lacks one of them.
 fn seven<'a>(pipes: &[&'a CaseFinding], like: &CaseFinding) -> Option<Vec<&'a CaseFinding>> {
     let run = |f: &CaseFinding| (f.case.placement.clone(), f.case.policy);
     let walk = |f: &CaseFinding| WorkingSet {
@@ -79,8 +79,8 @@ fn grid(seven: &[&CaseFinding]) -> Grid {
     grid
 }
 
-/// The cost of a hand-off including the reload of the working set. lmbench also subtracts what its work costs alone, and divides by the
-/// number of hand-offs.
+/// Cell for the cost of a hand-off including the reload of the working set. lmbench also subtracts what its work costs alone, and divides
+/// by the number of hand-offs.
 fn entry(finding: &CaseFinding) -> Entry {
     match (&finding.verdict, &finding.handoff_cost()) {
         (Verdict::NotMeasured { .. }, _) => Entry::new("not measured", Tone::Bad),

@@ -7,10 +7,10 @@ use crate::entry::Tone;
 use crate::page::Page;
 use crate::quantity::time;
 
-/// More refused controls than this are counted, not shown: `doctor` and the JSON form list them all.
+/// Most refused controls that are listed; further ones are counted. `doctor` and the JSON format list all of them.
 const REFUSED_SHOWN: usize = 6;
 
-/// The machine, the run, and the controls that the run had to do without.
+/// Adds the machine, the run, and the controls that the run could not have.
 pub(super) fn add(page: &mut Page, header: &Header, findings: &Findings) {
     page.gap();
     page.prose(&machine(header));
@@ -64,7 +64,7 @@ fn run(header: &Header, findings: &Findings) -> String {
     format!("run: {}", parts.join(", "))
 }
 
-/// The core's clock at which costs are given, the usual one, and the fastest.
+/// Clock of the core at which costs are reported (the usual one), and the fastest clock.
 fn core(findings: &Findings) -> String {
     let clocks = findings
         .core
@@ -78,7 +78,7 @@ fn core(findings: &Findings) -> String {
     })
 }
 
-/// The CPUs and the policy, if all cases share them.
+/// CPUs and policy, if all cases share them.
 fn conditions(plan: &Plan) -> String {
     let cases: Vec<_> = plan.cases.iter().collect();
     let (varying, mut phrases) = split(&RUN[1..], &cases);

@@ -11,7 +11,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, centre};
 
-/// The least number of pairs of CPUs for a matrix. With fewer the table of mechanisms is clearer.
+/// Least number of pairs of CPUs for a matrix: with fewer the table of mechanisms is clearer.
 const LEAST_PAIRS: usize = 2;
 
 /// Results that differ only in their CPUs, by first and second CPU; on the diagonal both are the same.
@@ -21,7 +21,7 @@ struct Matrix<'a> {
     pairs: BTreeSet<usize>,
 }
 
-/// Prints, for each set of results on pairs of CPUs, what a hand-off from one to the other costs.
+/// Adds a matrix of the cost of a hand-off from CPU to CPU, for each set of results that differ only in their CPUs.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     for matrix in matrices(findings) {
         page.heading("Cost of a hand-off by CPUs", &matrix.title);

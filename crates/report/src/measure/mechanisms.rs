@@ -12,7 +12,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, Scale, centre, number, plus_minus};
 
-/// Who does the switching.
+/// Kind of switcher.
 #[derive(Clone, Copy, PartialEq, Eq, Display, EnumIter)]
 enum Group {
     #[strum(to_string = "kernel-level")]
@@ -35,7 +35,7 @@ fn group(finding: &CaseFinding) -> Group {
     }
 }
 
-/// The table of mechanisms: every result without a working set that is not part of a placement matrix.
+/// Adds the table of mechanisms: every result without a working set that is not part of a placement matrix.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let in_matrix = matrix::members(findings);
     let shown =
@@ -53,7 +53,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     let cases: Vec<_> = rows.iter().map(|finding| &finding.case).collect();
     let (varying, common) = split(&RUN, &cases);
     page.heading("Switches by mechanism", &common.join(", "));
-    // Those of runtimes are of two classes, each with a figure of its own.
+    // Runtimes have two classes, each with its own figure.
     if rows.iter().all(|finding| finding.case.runtime.is_none()) {
         page.figure(|| figures::mechanisms(&rows));
     }
@@ -143,7 +143,7 @@ fn numbers(finding: &CaseFinding) -> [Entry; 7] {
     ]
 }
 
-/// The three quantiles in the unit of the first.
+/// The three quantiles, in the unit of the first.
 fn tail(tail: &Tail) -> String {
     let quantiles = [tail.p50, tail.p99, tail.max];
     if !quantiles.iter().all(|ns| ns.is_finite()) {

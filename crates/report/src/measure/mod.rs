@@ -1,4 +1,4 @@
-//! The report on a measurement: what a switch costs on the machine that the record was taken on.
+//! The report on a measurement: the cost of a switch on the measured machine.
 
 mod answer;
 pub(crate) mod conditions;
@@ -61,14 +61,14 @@ impl InEveryFormat for Measured<'_> {
     }
 }
 
-/// The findings for a reader of figures. `points` are all times that were taken.
+/// Returns the findings as blocks of a page with figures. `points` are all measured times.
 pub(crate) fn blocks(record: &MeasureRecord, findings: &Findings, points: &[Point]) -> Vec<Block> {
     let mut page = Page::with_figures();
     add(&mut page, record, findings, points);
     page.into_blocks()
 }
 
-/// First the answer, then on which machine, then the numbers, then what to know about them.
+/// Adds the answer, then the machine, the numbers, and notes on them.
 fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings, points: &[Point]) {
     match ladder::is_one(record) {
         true => ladder::add_answer(page, record, findings),

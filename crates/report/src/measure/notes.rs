@@ -6,10 +6,10 @@ use super::conditions::label;
 use crate::page::Page;
 use crate::quantity::is_below_zero;
 
-/// How many results a note names; the others are counted.
+/// Most results that a note names; further ones are counted.
 const RESULTS_NAMED: usize = 3;
 
-/// The flags of all results in the order of their first appearance. A flag's position is the number of its note.
+/// Flags of all results by first appearance. A flag's position is the number of its note.
 pub(super) struct Numbering(Vec<FlagName>);
 
 impl Numbering {
@@ -23,7 +23,7 @@ impl Numbering {
         Numbering(names)
     }
 
-    /// The numbers of a result's notes: `1, 3`.
+    /// Numbers of a result's notes, such as `1, 3`.
     pub(super) fn numbers(&self, finding: &CaseFinding) -> String {
         let has = |name: FlagName| finding.flags.iter().any(|flag| flag.name == name);
         let numbers = self
@@ -36,7 +36,7 @@ impl Numbering {
     }
 }
 
-/// Adds what to know about the numbers: each flag once, what was left out, and what was not measured.
+/// Adds notes on the numbers: each flag once, omitted samples, and results that were not measured.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let run = findings
         .flags
@@ -55,7 +55,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     }
 }
 
-/// Each flag once: the sentence of the first result that has it, and the names of all results that share it.
+/// Notes on the flags: for each flag the sentence of the first result that has it, and the names of all results that share it.
 fn flags(results: &[CaseFinding]) -> Vec<String> {
     let names = Numbering::new(results).0;
     names
@@ -131,7 +131,7 @@ fn below_zero(results: &[CaseFinding]) -> Option<String> {
     })
 }
 
-/// Why results have no number; results with the same reason are named together.
+/// Reasons for results without a number; results with the same reason are named together.
 fn missing_results(results: &[CaseFinding]) -> Vec<String> {
     let mut by_reason: Vec<(&str, Vec<String>)> = Vec::new();
     for finding in results {

@@ -1,4 +1,4 @@
-//! How working sets come back after a switch, walk by walk.
+//! Reload of working sets after a switch, walk by walk.
 
 use switchcost_analysis::{CaseFinding, Findings};
 use switchcost_units::Bytes;
@@ -12,10 +12,10 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{centre, ordinal, plus_minus, time, with_bound, with_interval};
 
-/// Rows that fit on a screen beside the rest.
+/// Most rows that fit on a screen with the other tables.
 const MOST_ROWS: usize = 20;
 
-/// Results that are about the reload.
+/// Results of cases that measure the reload.
 pub(super) fn members(findings: &Findings) -> Vec<&CaseFinding> {
     findings
         .results
@@ -24,7 +24,7 @@ pub(super) fn members(findings: &Findings) -> Vec<&CaseFinding> {
         .collect()
 }
 
-/// The table of reloads, and the figure.
+/// Adds the table of reloads, and the figure.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let Some((rows, varying)) = begun(page, findings) else {
         return;
@@ -39,7 +39,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     page.method(&["reload"]);
 }
 
-/// The same on one screen: what matters most of it.
+/// Adds a shorter table of reloads, for one screen.
 pub(super) fn add_short(page: &mut Page, findings: &Findings) {
     let Some((rows, varying)) = begun(page, findings) else {
         return;
@@ -51,7 +51,7 @@ pub(super) fn add_short(page: &mut Page, findings: &Findings) {
     }
 }
 
-/// The heading, and what stands below it: the results, and the conditions that are not the same in all. `None` without results.
+/// Adds the heading, and returns the results with the conditions that differ between them; `None` without results.
 fn begun<'a>(
     page: &mut Page,
     findings: &'a Findings,
@@ -175,7 +175,7 @@ fn row(
     row
 }
 
-/// A sentence on the largest of them.
+/// Sentence on the largest reload.
 pub(super) fn describe_reload(findings: &Findings) -> Option<String> {
     let largest = members(findings)
         .into_iter()

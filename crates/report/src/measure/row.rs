@@ -1,4 +1,4 @@
-//! What the rows of all result tables have in common.
+//! Common parts of the rows of all result tables.
 
 use switchcost_analysis::{CaseFinding, Estimate, LosesMore, SharedCache, Verdict};
 
@@ -6,7 +6,7 @@ use crate::entry::{Entry, Tone};
 use crate::page::Page;
 use crate::quantity::NO_NUMBER;
 
-/// How a result's cells are emphasised.
+/// Emphasis of a result's cells.
 pub(super) fn tone(finding: &CaseFinding) -> Tone {
     match finding.verdict {
         Verdict::Measured => Tone::Usual,
@@ -20,7 +20,7 @@ pub(super) fn has_numbers(finding: &CaseFinding) -> bool {
     !matches!(finding.verdict, Verdict::NotMeasured { .. })
 }
 
-/// A cell with an estimate, or a dash if the result has none.
+/// Cell with an estimate, or a dash if the result has none.
 pub(super) fn estimate(
     finding: &CaseFinding,
     estimate: Option<&Estimate>,
@@ -29,12 +29,12 @@ pub(super) fn estimate(
     Entry::new(estimate.map_or(NO_NUMBER.to_owned(), text), tone(finding))
 }
 
-/// Samples left out, of how many.
+/// Number of samples left out, and of all.
 pub(super) fn excluded(finding: &CaseFinding) -> String {
     format!("{}/{}", finding.excluded.total, finding.excluded.of)
 }
 
-/// A text with a star if the result is suspect: colour alone does not reach every reader.
+/// Marks a text with a star if the result is suspect: colour alone does not reach every reader.
 pub(super) fn starred(finding: &CaseFinding, text: &str) -> String {
     if finding.verdict == Verdict::Suspect {
         format!("{text} *")
@@ -43,7 +43,7 @@ pub(super) fn starred(finding: &CaseFinding, text: &str) -> String {
     }
 }
 
-/// Explains the stars of a table that has any.
+/// Adds the explanation of the stars to a table that has any.
 pub(super) fn add_star_legend<'a>(
     page: &mut Page,
     mut findings: impl Iterator<Item = &'a CaseFinding>,
@@ -53,7 +53,7 @@ pub(super) fn add_star_legend<'a>(
     }
 }
 
-/// The text in the column for the verdict.
+/// Words for the way of sharing that loses more.
 pub(super) fn loses_more(one: &SharedCache) -> &'static str {
     match (&one.why, one.loses_more) {
         (Some(_), _) => "not compared",

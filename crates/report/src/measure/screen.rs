@@ -1,5 +1,5 @@
-//! One screen: the answer in words, what each mechanism costs, the cost over size, and what to know, worst first. Everything else is
-//! behind `--details` and in the page.
+//! One screen: the answer in words, the cost of each mechanism, the cost over size, and notes, the worst first. Everything else is under
+//! `--details` and in the page.
 
 mod costs;
 mod remarks;
@@ -13,13 +13,13 @@ use super::conditions::scheduler;
 use super::{answer, earlier, lmbench, reload, shared_cache};
 use crate::page::Page;
 
-/// Notes, at most.
+/// Most notes on the screen.
 const MOST_NOTES: usize = 5;
 
-/// Lines of the screen, less those of where the rest is.
+/// Most lines of the screen, without the lines that refer to the rest.
 const MOST_LINES: usize = 41;
 
-/// Lines of them for how fit the machine was and the worst note.
+/// Lines of the screen for the machine's fitness and the worst note.
 const OF_NOTES: usize = 5;
 
 pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
@@ -30,7 +30,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
         .into_iter()
         .for_each(|words| page.prose(&words));
     let is_missing = |result: &CaseFinding| matches!(result.verdict, Verdict::NotMeasured { .. });
-    // Tables of nothing but "not measured" say no more than the answer and the notes.
+    // Tables that contain only "not measured" add nothing to the answer and the notes.
     if findings.results.is_empty() || !findings.results.iter().all(is_missing) {
         costs::add(page, findings);
         lmbench::add(page, findings);
@@ -44,7 +44,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
     page.items_up_to(MOST_LINES, &notes[..notes.len().min(MOST_NOTES)]);
 }
 
-/// The machine and the run, in a line or two.
+/// The machine and the run, in one or two lines.
 pub(super) fn machine(header: &Header, findings: &Findings) -> String {
     let host = &header.host;
     let cpus = host.cpus_online.len();
@@ -67,12 +67,12 @@ pub(super) fn machine(header: &Header, findings: &Findings) -> String {
     parts.join(", ")
 }
 
-/// What to know, worst first.
+/// Notes, the worst first.
 pub(super) fn notes(header: &Header, findings: &Findings) -> Vec<String> {
     remarks::list_remarks(header, findings)
 }
 
-/// How fit the machine was.
+/// Sentence on the machine's fitness.
 pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
     remarks::fitness(findings, is_all)
 }
@@ -81,7 +81,7 @@ fn known(fact: &Fact<String>, unknown: &str) -> String {
     fact.known().cloned().unwrap_or_else(|| unknown.to_owned())
 }
 
-/// The CPUs and the policies of all cases.
+/// CPUs and policies of all cases.
 fn place(header: &Header) -> String {
     let cases = &header.plan.cases;
     let cpus = header.plan.cpus();

@@ -1,4 +1,4 @@
-//! A cache that two tasks share in turn and at once: which loses them more.
+//! A cache that two tasks time-share or use concurrently: which of the two loses more.
 
 use switchcost_analysis::{Difference, Estimate, Findings, LosesMore, SharedCache};
 use switchcost_units::Bytes;
@@ -11,7 +11,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{centre, number, time, with_bound, with_interval};
 
-/// The sentences that come first: which loses more, at which sizes; and by how much if it is most.
+/// Sentences on the way that loses more at each size, and on the largest difference.
 pub(super) fn describe_sharing(findings: &Findings) -> Option<String> {
     let all = &findings.shared_cache;
     if all.is_empty() {
@@ -47,7 +47,7 @@ pub(super) fn describe_sharing(findings: &Findings) -> Option<String> {
     )
 }
 
-/// `16 KiB, 512 KiB and 2 MiB`.
+/// Names of the selected sizes: `16 KiB, 512 KiB and 2 MiB`.
 fn sizes_of(all: &[SharedCache], is_wanted: impl Fn(&SharedCache) -> bool) -> Option<String> {
     let mut sizes: Vec<Bytes> = all
         .iter()
@@ -65,7 +65,7 @@ fn sizes_of(all: &[SharedCache], is_wanted: impl Fn(&SharedCache) -> bool) -> Op
     })
 }
 
-/// The size at which the two differ most, against a walk alone.
+/// Sentence on the size at which the two ways differ most, relative to a walk alone.
 fn largest(all: &[SharedCache]) -> Option<String> {
     let share = |one: &SharedCache| {
         let reported = one
@@ -90,7 +90,7 @@ fn largest(all: &[SharedCache]) -> Option<String> {
     ))
 }
 
-/// A difference without its sign: which side it is on is said beside it.
+/// Difference without its sign: the words beside it name the side.
 fn apart(difference: Difference) -> String {
     let ends = [difference.low.abs(), difference.high.abs()];
     let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
@@ -102,7 +102,7 @@ fn apart(difference: Difference) -> String {
     )
 }
 
-/// The table, and the figure.
+/// Adds the table, and the figure.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     if findings.shared_cache.is_empty() {
         return;
@@ -125,7 +125,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     page.method(&["shared-cache"]);
 }
 
-/// The same on one screen.
+/// Adds a shorter table, for one screen.
 pub(super) fn add_short(page: &mut Page, findings: &Findings) {
     if findings.shared_cache.is_empty() {
         return;
@@ -156,7 +156,7 @@ fn short(all: &[SharedCache]) -> Grid {
     grid
 }
 
-/// Size, how it is walked, and a walk alone.
+/// Cells for the size, the walk, and the time of a walk alone.
 fn head(one: &SharedCache) -> Vec<Entry> {
     let alone = one.alone_ns.as_ref().map(centre).unwrap_or_default();
     entries![
@@ -207,11 +207,11 @@ fn signed(difference: Difference) -> String {
     )
 }
 
-/// So many walks a turn make both lose alike; only if both are clear of nothing.
+/// Number of walks per time slice at which both ways lose equally; `None` unless both losses are above 0 for sure.
 fn even_at(one: &SharedCache) -> Option<String> {
     let (in_turn, at_once) = (one.in_turn_ns.as_ref()?, one.at_once_ns.as_ref()?);
     let is_reported = one.why.is_none() && in_turn.low > 0.0 && at_once.low > 0.0;
     let walks = in_turn.estimate / at_once.estimate;
-    // A turn has a walk at least.
+    // A time slice has at least one walk.
     (is_reported && walks > 1.0).then(|| format!("{} walks", number(walks)))
 }

@@ -9,7 +9,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{centre, time, with_bound, with_interval};
 
-/// The table of results with a working set.
+/// Adds the table of results with a working set.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let is_compared = |case: &Case| {
         !case.working_set.is_empty() && case.away.is_none() && case.mechanism.hands_over()
@@ -40,7 +40,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     add_star_legend(page, rows.into_iter());
 }
 
-/// A table in which conditions of the task come before the size, and conditions of its walk after it.
+/// Creates a table in which conditions of the task precede the size, and conditions of its walk follow it.
 fn grid(
     findings: &[&CaseFinding],
     before: &[Condition],
@@ -107,7 +107,7 @@ fn row(
     row
 }
 
-/// A sentence that is too long for a column, with its interval on a second line.
+/// Puts the interval of a text that is too long for a column on a second line.
 fn interval_below(text: &str) -> String {
     if text.starts_with("not ") {
         text.replacen(" (", "\n(", 1)

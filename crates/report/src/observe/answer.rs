@@ -9,13 +9,13 @@ use crate::page::Page;
 use crate::plain::plain;
 use crate::quantity::{count, rounded, share, time};
 
-/// A name longer than this is cut in a sentence: a command may be any length.
+/// Longest name in a sentence, in characters; a longer one is cut, because a command may have any length.
 const LONGEST: usize = 40;
 
-/// A lower end of so small a part of the upper one says no more than 0.
+/// Largest ratio of a lower end to the upper end at which the lower end is printed as 0.
 const LITTLE: f64 = 0.05;
 
-/// The answer: what switching costs, how often it happens, and what is most likely to help. Where others do the work, how to observe these.
+/// Adds the answer: the cost and frequency of switches, the most helpful advice, and, if other processes do the work, how to observe them.
 pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Findings) {
     page.paragraph(&answer(observation, findings));
     if let Some((text, command)) = busier_children(observation, findings) {
@@ -48,7 +48,7 @@ fn answer(observation: &Observation, findings: &Findings) -> String {
     if let Some(no_advice) = &findings.no_advice {
         text += &format!(" {}", missing_advice_sentence(no_advice));
     }
-    // Of what costs too little to matter that was said already.
+    // If the cost is negligible, the sentence before has said so.
     let advice = findings
         .advice
         .iter()
@@ -59,7 +59,7 @@ fn answer(observation: &Observation, findings: &Findings) -> String {
     text
 }
 
-/// The direct part alone if what cold caches cost is not known.
+/// Sentence on the cost per request; only the direct part if the cost of cold caches is not known.
 fn request_sentence(observation: &Observation, findings: &Findings) -> String {
     let both = findings.cost_a_request_ns;
     let both = both.filter(|_| findings.all.share.is_some_and(|share| share.is_bounded()));
@@ -72,7 +72,7 @@ fn request_sentence(observation: &Observation, findings: &Findings) -> String {
     }
 }
 
-/// Children of the observed that were there before and switch more often than they do.
+/// Sentence on older children of the observed processes that switch more often than these.
 fn busier_children(observation: &Observation, findings: &Findings) -> Option<(String, String)> {
     let older = observation
         .older_children
@@ -145,10 +145,10 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
     }
 }
 
-/// How what cold caches cost is found out: by this verb if it traced no calls, and by `inject`.
+/// Advice on how to measure the cost of cold caches: by this verb if it traced no calls, and by `inject`.
 fn measuring(observation: &Observation, findings: &Findings) -> String {
     let inject = format!("`{}` measures them", injecting(observation, findings));
-    // What was a command has ended, and its calls were traced if that was possible.
+    // A command has ended, and its calls were traced if that was possible.
     if !findings.matched.is_empty() || matches!(observation.subject, Subject::Command(_)) {
         return inject;
     }
@@ -156,7 +156,7 @@ fn measuring(observation: &Observation, findings: &Findings) -> String {
     format!("`switchcost observe -p {process} -d 30s` or {inject}")
 }
 
-/// How what cold caches cost is found out: of what was observed, or of the process that pays most.
+/// Command that measures the cost of cold caches of the observed program, or of the process with the highest cost.
 fn injecting(observation: &Observation, findings: &Findings) -> String {
     if let Subject::Command(words) = &observation.subject {
         let command = plain(&words.join(" ")).into_owned();
@@ -171,7 +171,7 @@ fn injecting(observation: &Observation, findings: &Findings) -> String {
     format!("switchcost inject -p {process} --work ...")
 }
 
-/// The process that is meant, or the one that pays most.
+/// Number of the observed process, or of the one with the highest cost.
 fn process_of(observation: &Observation, findings: &Findings) -> String {
     let process = match &observation.subject {
         Subject::Processes(processes) if processes.len() == 1 => processes.first().copied(),
@@ -183,13 +183,14 @@ fn process_of(observation: &Observation, findings: &Findings) -> String {
     process.map_or_else(|| "PID".to_owned(), |process| process.to_string())
 }
 
-/// Whether a shell takes a word as it is.
+/// Whether a shell takes a word literally.
 fn is_plain_word(word: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./=,:+@%".contains(c);
     !word.is_empty() && word.chars().all(is_plain)
 }
 
-/// `2.2 % cold caches`, `0.4 to 2.2 % cold caches`, `at most 2.2 % cold caches` or `1.2 % or more cold caches`.
+/// Cost of cold caches, such as `2.2 % cold caches`, `0.4 to 2.2 % cold caches`, `at most 2.2 % cold caches` or `1.2 % or more cold
+/// caches`.
 fn describe_caches(indirect: Range) -> String {
     let much = match indirect.likely {
         Some(likely) => share(Some(likely)),
@@ -201,7 +202,8 @@ fn describe_caches(indirect: Range) -> String {
     format!("{much} cold caches")
 }
 
-/// `, measured on 96 % of its switches`, or `, by inject of `python3 w.py`, yesterday, if others touch memory as fast`.
+/// Source of the cost of cold caches, such as `, measured on 96 % of its switches`, or `, by inject of `python3 w.py`, yesterday, if others
+/// touch memory as fast`.
 fn known_by(findings: &Findings, observation: &Observation) -> String {
     match findings.all.likely_by {
         Some(KnownBy::Matched) => format!(", {}", matched::measured_on(findings)),
@@ -213,7 +215,7 @@ fn known_by(findings: &Findings, observation: &Observation) -> String {
     }
 }
 
-/// `by inject of `python3 w.py`, yesterday`; of several how many.
+/// Source in `inject`, such as `by inject of `python3 w.py`, yesterday`; the number of sources if there are several.
 fn inject_source(observation: &Observation) -> String {
     let serves = |known: &&KnownReload| {
         let mut own = observation.tasks.iter();
@@ -236,7 +238,7 @@ fn inject_source(observation: &Observation) -> String {
     }
 }
 
-/// From one day to the other.
+/// Days between two dates.
 fn days_between(first: &str, second: &str) -> Option<i32> {
     let day = |stamp: &str| {
         let at = OffsetDateTime::parse(stamp, &Rfc3339).ok()?;
@@ -245,7 +247,7 @@ fn days_between(first: &str, second: &str) -> Option<i32> {
     Some(day(second)? - day(first)?)
 }
 
-/// A share of a small CPU time says nothing.
+/// Sentence on a negligible cost: a share of a small CPU time means nothing.
 fn negligible(who: &str, observation: &Observation, findings: &Findings) -> String {
     let by = match findings.all.likely_by {
         Some(KnownBy::Inject) => format!(", {}", inject_source(observation)),
@@ -269,7 +271,7 @@ fn negligible(who: &str, observation: &Observation, findings: &Findings) -> Stri
     }
 }
 
-/// `, 0.022 of 2 CPUs`: what is likely, or else from where to where.
+/// Cost in CPUs, such as `, 0.022 of 2 CPUs`: the likely value, else the range.
 fn cpu_share(cost: Option<Range>, observation: &Observation) -> String {
     let Some(cost) = cost else {
         return String::new();
@@ -285,7 +287,7 @@ fn cpu_share(cost: Option<Range>, observation: &Observation) -> String {
     format!(", {much} of {all}")
 }
 
-/// `0.02`, or `<0.01`.
+/// Formats CPUs, such as `0.02`, or `<0.01`.
 pub(super) fn cpus(value: f64) -> String {
     match value {
         value if 0.0 < value && value < 0.01 => "<0.01".to_owned(),
@@ -293,7 +295,7 @@ pub(super) fn cpus(value: f64) -> String {
         value => rounded(value),
     }
 }
-/// `4.1 % (3.2 to 6.0 %)`, without what is likely `3.2 to 6.0 %`, and without an upper end `4.1 % (3.2 % or more)`.
+/// Formats a range of shares: `4.1 % (3.2 to 6.0 %)`; `3.2 to 6.0 %` without a likely value; `4.1 % (3.2 % or more)` without an upper end.
 fn range_words(range: Range) -> String {
     let ends = if range.is_bounded() {
         format!("{} to {}", number(range.low), share(Some(range.high)))
@@ -305,13 +307,13 @@ fn range_words(range: Range) -> String {
     })
 }
 
-/// A share whose unit follows with the next.
+/// Formats a share without its unit, which follows the next number.
 fn number(value: f64) -> String {
     let text = share(Some(value));
     text.strip_suffix(" %").unwrap_or(&text).to_owned()
 }
 
-/// `4.1 us (3.2 to 6.0 us)`.
+/// Formats a range of times, such as `4.1 us (3.2 to 6.0 us)`.
 fn times_words(range: Range) -> String {
     let ends = format!("{} to {}", time(range.low), time(range.high));
     range
@@ -319,7 +321,7 @@ fn times_words(range: Range) -> String {
         .map_or(ends.clone(), |likely| format!("{} ({ends})", time(likely)))
 }
 
-/// Of fewer preemptions, shares say nothing.
+/// Least number of preemptions whose shares are reported.
 const FEW: f64 = 10.0;
 
 fn often(observation: &Observation, findings: &Findings) -> String {
@@ -360,7 +362,7 @@ fn often(observation: &Observation, findings: &Findings) -> String {
     format!("There {of}: {involuntary} involuntary{by}{why}.")
 }
 
-/// An advice with the most that it can win.
+/// Sentence on an advice with its largest gain.
 fn advised(advice: &Advice) -> String {
     let waits = |of: &str| {
         advice.at_most.waits_ns.map_or(String::new(), |ns| {
@@ -477,7 +479,7 @@ pub(super) fn subject(subject: &Subject) -> String {
     }
 }
 
-/// An untrusted name, as part of a sentence.
+/// Makes an untrusted name safe as part of a sentence.
 pub(crate) fn name(name: &str) -> String {
     let name = plain(name);
     match name.char_indices().nth(LONGEST) {
@@ -487,7 +489,7 @@ pub(crate) fn name(name: &str) -> String {
     }
 }
 
-/// The observed at the beginning of a sentence. A program is called what it is called.
+/// Name of the observed at the beginning of a sentence. The name of a program keeps its case.
 fn first_words(observed: &Subject) -> String {
     let words = subject(observed);
     match (observed, words.split_at_checked(1)) {

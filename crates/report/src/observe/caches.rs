@@ -1,4 +1,4 @@
-//! How the indirect cost is known.
+//! Sources of the indirect cost.
 
 use switchcost_record::observation::{KnownBy, KnownReload, Observation};
 

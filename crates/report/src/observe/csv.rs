@@ -29,7 +29,7 @@ const COLUMNS: [Column; 24] = [
     ("interrupts_high_ns", "/interrupts_ns/high"),
 ];
 
-/// A row for each process.
+/// Returns a row for each process.
 pub(super) fn table(findings: &Findings) -> Table {
     for_programs::table(&COLUMNS, &findings.processes)
 }

@@ -1,4 +1,4 @@
-//! The charts of an observation: the same findings as in the tables, drawn.
+//! Charts of an observation's findings.
 
 use switchcost_analysis::observation::{
     Bin, Bounds, Findings, Of, Part, Payer, Spread, Stretch, payers, spread, stretches, waiting,
@@ -13,19 +13,19 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, count, number, rounded, share, time};
 
-/// Names beside the rows of a chart: more are hard to distinguish.
+/// Most names beside the rows of a chart: more are hard to distinguish.
 const MOST_ROWS: usize = 20;
 
-/// As many as there are colours that are distinguished.
+/// Most tasks that are waited behind in a chart: as many as there are distinguishable colours.
 const MOST_BEHIND: usize = 7;
 
-/// One stretch shows no course.
+/// Least number of stretches that show a course.
 const FEWEST_STRETCHES: usize = 2;
 
-/// A line without an end goes so far beyond the farthest end of all.
+/// Factor by which a line without an end exceeds the largest end of all.
 const BEYOND: f64 = 1.1;
 
-/// All figures, the cost first. Only the page has them.
+/// Adds all figures, the cost first. Only the page has figures.
 pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Findings) {
     if !page.has_figures() || findings.all.switches == 0 {
         return;
@@ -61,7 +61,7 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     }
 }
 
-/// What switching costs each program, by cause.
+/// Draws the cost of switching to each program, by cause.
 fn costs(all: &[Payer<'_>]) -> Option<Figure> {
     let payers = &all[..all.len().min(MOST_ROWS)];
     let farthest = payers.iter().flat_map(ends).reduce(f64::max)?;
@@ -110,7 +110,7 @@ fn costs(all: &[Payer<'_>]) -> Option<Figure> {
         .figure()
 }
 
-/// All ends that are known, of its parts, too.
+/// All known ends of a cost and of its parts.
 fn ends<'a>(payer: &'a Payer<'_>) -> impl Iterator<Item = f64> + 'a {
     let costs = payer.parts.iter().map(|part| part.cost).chain([payer.cost]);
     costs
@@ -118,7 +118,7 @@ fn ends<'a>(payer: &'a Payer<'_>) -> impl Iterator<Item = f64> + 'a {
         .flatten()
 }
 
-/// What there is to pay for, in the order in which programs first pay for it; caches last.
+/// Kinds of parts, in the order in which programs first have them; caches last.
 fn parts(payers: &[Payer<'_>]) -> Vec<Of> {
     let mut found: Vec<Of> = Vec::new();
     for part in payers.iter().flat_map(|payer| &payer.parts) {
@@ -178,7 +178,7 @@ fn table_of_costs(payers: &[Payer<'_>]) -> Grid {
     grid
 }
 
-/// How long the tasks of each program waited for a CPU, by who ran there.
+/// Draws the time that the tasks of each program waited for a CPU, by the program that ran there.
 fn waits(findings: &Findings) -> Option<Figure> {
     let found = &findings.kept_waiting;
     let waiting = waiting(found, MOST_ROWS, MOST_BEHIND);
@@ -230,7 +230,7 @@ fn waits(findings: &Findings) -> Option<Figure> {
         .figure()
 }
 
-/// How long tasks were off their CPUs, and for how long of that they could have run.
+/// Draws the distribution of times off the CPU, and of the runnable part of them.
 fn times(spread: &Spread) -> Option<Figure> {
     let bars = |name: &'static str, bins: &Option<Vec<Bin>>| {
         let bins = bins.iter().flatten().enumerate();
@@ -259,7 +259,7 @@ fn times(spread: &Spread) -> Option<Figure> {
         .figure()
 }
 
-/// Switches over the window.
+/// Draws switches over the window.
 fn switches(stretches: &[Stretch]) -> Option<Figure> {
     let line = |name: &'static str, rate: fn(&Stretch) -> f64| {
         let points = stretches.iter().flat_map(move |stretch| {
@@ -299,7 +299,7 @@ fn course(name: &str, title: &str, height: &str) -> Chart {
     Chart::new(name, title, x, Axis::new(Scale::Zero, height))
 }
 
-/// A level from the beginning of a stretch to its end.
+/// Two points: a constant height from the beginning of a stretch to its end.
 fn steps(stretch: &Stretch, height: f64, text: String) -> [Point; 2] {
     let until = format!("until {} s", number(stretch.to_seconds));
     [
@@ -308,7 +308,7 @@ fn steps(stretch: &Stretch, height: f64, text: String) -> [Point; 2] {
     ]
 }
 
-/// What is not drawn, since it was not counted.
+/// Sentence on figures that are omitted because their times were not counted.
 pub(super) fn undrawn_note(observation: &Observation, findings: &Findings) -> Option<String> {
     let missing = [
         (findings.all.direct_ns.is_none(), "what switches cost"),
@@ -340,7 +340,7 @@ pub(super) fn undrawn_note(observation: &Observation, findings: &Findings) -> Op
     ))
 }
 
-/// Where every wait is counted none may have been.
+/// Whether tasks may have waited: if all waits are counted, there may have been none.
 fn may_have_waited(observation: &Observation) -> bool {
     observation.source != Source::Bpf
         || observation

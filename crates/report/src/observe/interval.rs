@@ -1,4 +1,4 @@
-//! One line for each interval of an observation that goes on, for logs.
+//! One line for each interval of a continuing observation, for logs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,47 +7,47 @@ use switchcost_record::observation::{Observation, Source};
 
 use crate::for_programs::{Document, OutputFormat, json_line};
 
-/// Programs with a row in each line, those with the most switches.
+/// Most programs in each line: those with the most switches.
 const PROGRAMS: usize = 20;
 
-/// What happened in one interval of an observation.
+/// Activity in one interval of an observation.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Interval<'a> {
-    /// When it ended: RFC 3339, UTC.
+    /// End of the interval (RFC 3339, UTC).
     at: &'a str,
-    /// Its length in nanoseconds.
+    /// Length of the interval, in nanoseconds.
     window_ns: u64,
-    /// How switches were counted.
+    /// Source of the counts.
     source: Source,
-    /// All observed tasks together.
+    /// Sums over all observed tasks.
     all: Sums,
     /// The 20 programs with the most switches.
     programs: Vec<Program<'a>>,
 }
 
-/// A program in an interval.
+/// Sums of one program in an interval.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Program<'a> {
-    /// Its name.
+    /// Name of the program.
     name: &'a str,
     #[serde(flatten)]
     sums: Sums,
 }
 
-/// Switches in an interval, and what they took.
+/// Switches in an interval, and their cost.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Sums {
-    /// Switches, as the kernel counts them.
+    /// Number of switches, by the kernel's count.
     switches: u64,
-    /// Of them, those that the task did not ask for, and calls of sched_yield.
+    /// Number of involuntary switches and calls of sched_yield.
     involuntary: u64,
-    /// CPU time in nanoseconds; null where it is not counted.
+    /// CPU time in nanoseconds; null if it is not counted.
     cpu_ns: Option<f64>,
-    /// What the switches cost, as a share of the CPU time; null where that is not known.
+    /// Cost of the switches as a share of the CPU time; null if it is not known.
     share: Option<Range>,
-    /// The direct cost, as a share of the CPU time; null where that is not known.
+    /// Direct cost as a share of the CPU time; null if it is not known.
     direct_share: Option<Range>,
-    /// 99 of 100 waits for a CPU took less, in nanoseconds; null where that is not known.
+    /// 99th percentile of the waits for a CPU, in nanoseconds; null if it is not known.
     wait_p99_ns: Option<f64>,
 }
 
@@ -68,7 +68,7 @@ impl Sums {
     }
 }
 
-/// An interval that ended at a moment (RFC 3339), as one line of JSON.
+/// Renders an interval that ended at `at` (RFC 3339) as one line of JSON.
 pub fn render_interval(observation: &Observation, findings: &Findings, at: &str) -> String {
     let mut programs: Vec<&ProcessFinding> = findings.names.iter().collect();
     programs.sort_by_key(|found| std::cmp::Reverse(found.switches));

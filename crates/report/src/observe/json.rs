@@ -9,41 +9,40 @@ use switchcost_record::observation::{
 
 use crate::for_programs::OutputFormat;
 
-/// What an observation comes to.
+/// Report on an observation.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Report<'a> {
-    /// Of the program that observed.
+    /// Version of the program that observed.
     program_version: &'a str,
-    /// RFC 3339, UTC.
+    /// Start of the observation (RFC 3339, UTC).
     started_at: &'a str,
-    /// The machine.
+    /// Facts about the machine.
     host: &'a HostManifest,
-    /// What was observed.
+    /// Observed tasks.
     subject: &'a Subject,
-    /// Processes that the observed ones had started before, and which were not observed; null where there were none.
+    /// Older children of the observed processes, which were not observed; null if there were none.
     older_children: Option<&'a OlderChildren>,
-    /// Requests served in the window; null where that is not known.
+    /// Requests served in the window; null if the number is not known.
     requests: Option<u64>,
-    /// How it was counted, and so what is known at all.
+    /// Source of the counts, which determines the fields that are known.
     source: Source,
     /// Why no better source was used.
     not_counted_by: &'a [String],
-    /// What each CPU did in the window; empty if the source does not show it.
+    /// Use of each CPU in the window; empty if the source does not show it.
     cpus: &'a [CpuTime],
     /// The three longest waits for a CPU.
     longest_waits: &'a [LongWait],
-    /// What found no room and is missing.
+    /// Data lost for lack of room.
     lost: &'a Lost,
-    /// What observing cost; null if the source does not show it.
+    /// Cost of observing; null if the source does not show it.
     own_cost: Option<&'a OwnCost>,
     /// Control groups whose quota was used up.
     throttled: &'a [Throttled],
-    /// Stretches of the window, in order, at most 240.
+    /// Stretches of the window, in order; at most 240.
     moments: &'a [Moment],
-    /// Time slices extended in critical sections on the whole machine (rseq); null where the kernel does not count
-    /// them.
+    /// Time slices extended in critical sections on the whole machine (rseq); null if the kernel does not count them.
     slice_extensions: Option<SliceExtensions>,
-    /// What a switch costs here; null where it was neither measured nor remembered.
+    /// Cost of a switch on this machine; null if it was neither measured nor stored before.
     calibration: Option<&'a Calibration>,
     #[serde(flatten)]
     findings: &'a Findings,

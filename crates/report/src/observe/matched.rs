@@ -1,4 +1,4 @@
-//! What cold caches cost, by matched intervals.
+//! Cost of cold caches by matched intervals.
 
 use switchcost_analysis::observation::{
     Check, CheckName, Effect, Findings, Interval, MatchedIntervals, Outcome, UnknownBecause,
@@ -10,7 +10,7 @@ use crate::page::Page;
 use crate::plain::plain;
 use crate::quantity::{count, share, time};
 
-/// `measured on 96 % of its switches`.
+/// Share of the switches with a match, such as `measured on 96 % of its switches`.
 pub(super) fn measured_on(findings: &Findings) -> String {
     let sum = |of: fn(&MatchedIntervals) -> f64| findings.matched.iter().map(of).sum::<f64>();
     let switches = sum(switches);
@@ -23,7 +23,7 @@ fn switches(found: &MatchedIntervals) -> f64 {
     (found.waits + found.preemptions) as f64
 }
 
-/// `, since ...`, if calls were traced and do not tell it, of the program that waits most; else nothing.
+/// Reason (`, since ...`) why traced calls do not show the cost, for the program that waits most; empty if no calls were traced.
 pub(super) fn unknown_because(findings: &Findings) -> String {
     let unknown = findings
         .matched
@@ -48,7 +48,7 @@ pub(super) fn unknown_because(findings: &Findings) -> String {
     }
 }
 
-/// `the check *work before* failed`.
+/// Words for a failed check, such as `the check *work before* failed`.
 fn failed(matched: &MatchedIntervals) -> String {
     let is = |outcome| {
         let checks = matched.checks.iter();
@@ -67,7 +67,7 @@ fn failed(matched: &MatchedIntervals) -> String {
     format!("the {checks} {} {how}", names.join(" and "))
 }
 
-/// The comparisons and the checks.
+/// Adds the comparisons and the checks.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     for matched in &findings.matched {
         add_program(page, matched);
@@ -149,7 +149,7 @@ fn cells(label: String, effect: &Effect) -> Vec<Entry> {
     ]
 }
 
-/// `  others ran 3 to 30 us`.
+/// Label of a range, such as `  others ran 3 to 30 us`.
 fn range(from_ns: u32, to_ns: Option<u32>) -> String {
     let from = time(f64::from(from_ns));
     match to_ns {
@@ -159,7 +159,7 @@ fn range(from_ns: u32, to_ns: Option<u32>) -> String {
     }
 }
 
-/// `0.82 us (0.79 to 0.86 us)`.
+/// Formats an interval, such as `0.82 us (0.79 to 0.86 us)`.
 fn format_times(ns: Interval) -> String {
     format!(
         "{} ({} to {})",

@@ -1,4 +1,4 @@
-//! The report on an observation: what switching costs live programs, why they switch, and to which neighbours.
+//! The report on an observation: cost of switching to live programs, causes of their switches, and other programs involved.
 
 mod answer;
 mod caches;
@@ -28,18 +28,18 @@ use crate::page::{Block, Page};
 use crate::quantity::count;
 use crate::{Format, Style};
 
-/// What the first table has a row for.
+/// Subject of the rows of the first table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumIter, EnumString)]
 #[strum(serialize_all = "kebab-case")]
 pub enum By {
-    /// Each program: processes of a name, or of numbered names.
+    /// Each program: processes of one name, numbered names as one.
     #[default]
     Program,
     /// Each control group.
     ControlGroup,
 }
 
-/// The findings of an observation as text that ends in a newline.
+/// Renders the findings of an observation as text that ends in a newline.
 pub fn render(
     observation: &Observation,
     findings: &Findings,
@@ -83,14 +83,14 @@ impl InEveryFormat for Observed<'_> {
     }
 }
 
-/// The findings for a reader of figures.
+/// Returns the findings as blocks of a page with figures.
 pub(crate) fn blocks(observation: &Observation, findings: &Findings) -> Vec<Block> {
     let mut page = Page::with_figures();
     add(&mut page, observation, findings, By::Program, &tables::ALL);
     page.into_blocks()
 }
 
-/// First the answer, which a page draws, then who, why and beside which neighbours, then what to know about it.
+/// Adds the answer (which a page also draws), then programs, causes, other programs, and notes.
 fn add(
     page: &mut Page,
     observation: &Observation,
@@ -104,7 +104,7 @@ fn add(
     notes::add(page, observation, findings, limits.is_all());
 }
 
-/// Says how many rows a table would have beyond those shown.
+/// Title of a table, with the number of rows that are not shown.
 pub(super) fn title(title: &str, shown: usize, all: usize) -> String {
     if all > shown {
         format!("{title}; {} of {}", count(shown as u64), count(all as u64))

@@ -11,7 +11,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, count, share, time};
 
-/// Who had a CPU while the observed waited for it, or were off it: both are shown in one row per program.
+/// Adds the tasks that had a CPU while the observed waited for it or were off it: one row per program.
 pub(super) fn add(page: &mut Page, findings: &Findings, most: usize) {
     let all = rows(findings);
     if all.is_empty() {
@@ -35,7 +35,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings, most: usize) {
     page.grid(&grid);
 }
 
-/// One program beside another.
+/// Effect of one program on another.
 #[derive(Default)]
 struct Row<'a> {
     observed: String,
@@ -44,7 +44,7 @@ struct Row<'a> {
     neighbour: Option<&'a NeighbourFinding>,
 }
 
-/// Who kept the observed waiting for the longest first, then who ran for the longest.
+/// Rows by the time that the observed waited behind the other program, then by the time that the other one ran.
 fn rows(findings: &Findings) -> Vec<Row<'_>> {
     let mut rows: BTreeMap<(&str, Behind), Row<'_>> = BTreeMap::new();
     for found in &findings.kept_waiting {
@@ -92,7 +92,7 @@ impl Row<'_> {
         };
         let beside =
             |of: fn(&NeighbourFinding) -> String| self.neighbour.map_or(NO_NUMBER.to_owned(), of);
-        // Who kept it waiting elsewhere than on the CPU that it had last was not counted there.
+        // A program that the observed waited behind on another CPU than their last one has no count here.
         let ran = |of: fn(&NeighbourFinding) -> String| {
             self.neighbour
                 .filter(|found| found.runs > 0)
@@ -112,7 +112,7 @@ impl Row<'_> {
     }
 }
 
-/// An observed program; threads of the kernel in brackets, as everywhere.
+/// Name of an observed program; kernel threads are in brackets, as everywhere.
 pub(super) fn observed(observed: &str, is_kernel: bool) -> String {
     if is_kernel {
         format!("[{}]", name(observed))
@@ -141,13 +141,13 @@ pub(super) fn text(behind: &Behind) -> String {
     }
 }
 
-/// The longest waits as a sentence; none where there were none.
+/// Sentence on the longest waits; `None` if there were none.
 pub(super) fn longest(observation: &Observation) -> Option<String> {
     let waits: Vec<String> = observation.longest_waits.iter().map(one).collect();
     (!waits.is_empty()).then(|| format!("Longest waits for a CPU: {}.", waits.join("; ")))
 }
 
-/// `21 ms of redis-server (812) at 1.304 s, 18 ms of it behind stress`.
+/// Describes a wait: `21 ms of redis-server (812) at 1.304 s, 18 ms of it behind stress`.
 fn one(wait: &LongWait) -> String {
     let ns = |ns: Nanos| time(ns.0 as f64);
     let since = wait.since_ns.0 as f64 / 1e9;

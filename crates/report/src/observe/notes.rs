@@ -11,10 +11,10 @@ use crate::page::Page;
 use crate::plain::plain;
 use crate::quantity::{count, number, share, time};
 
-/// What was lost is shown on one screen if it exceeds this share of all switches.
+/// Share of all switches above which lost data are reported on one screen.
 const RARE: f64 = 0.001;
 
-/// What to know about the numbers, the most important first.
+/// Adds notes on the numbers, the most important first.
 pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Findings, is_all: bool) {
     let mut notes: Vec<String> = unfinished(observation).into_iter().collect();
     let how = match observation.source {
@@ -99,7 +99,7 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     notes.iter().for_each(|note| page.item(note));
 }
 
-/// Who may have come and gone without having been seen.
+/// Sentence on tasks that may have started and ended unseen.
 fn between_looks(observation: &Observation) -> Option<&'static str> {
     match (observation.source, &observation.subject) {
         (Source::Proc, _) => Some(
@@ -112,7 +112,7 @@ fn between_looks(observation: &Observation) -> Option<&'static str> {
     }
 }
 
-/// What the CPU counted in a turn.
+/// Sentence on the CPU's counters per time slice.
 fn counted_note(counted: &CountedTurns) -> Option<String> {
     let turns = counted.instructions.count() as f64;
     let events = counted.events.iter();
@@ -137,7 +137,7 @@ fn calibration_note(observation: &Observation) -> String {
     }
 }
 
-/// Names whose switches cost more than the calibration's, which restricts nothing.
+/// Note on programs whose switches cost more than the calibration's because of speculation controls.
 fn speculation_note(observation: &Observation) -> Option<String> {
     let names: BTreeSet<&str> = observation
         .tasks
@@ -171,13 +171,13 @@ fn describe_stacks(stacks: &SampledStacks) -> String {
     )
 }
 
-/// What is missing of the record.
+/// Note on missing parts of the record.
 fn unfinished(observation: &Observation) -> Option<String> {
     let note = "The observer was killed: this is what it had written last, a few seconds before.";
     observation.is_unfinished.then(|| note.to_owned())
 }
 
-/// Switches that only the kernel's own counters know.
+/// Note on switches that only the kernel's own counters have.
 fn unfollowed(observation: &Observation) -> Option<String> {
     let switches = observation.lost.unfollowed;
     let of_lost = if observation.lost.records > 0 {
@@ -194,7 +194,7 @@ fn unfollowed(observation: &Observation) -> Option<String> {
     })
 }
 
-/// A quota that did not bind from the start.
+/// Note on a control group whose quota did not apply from the start.
 fn joined(group: &Throttled) -> Option<String> {
     let after = group.joined_after_ns?;
     Some(format!(
@@ -204,10 +204,10 @@ fn joined(group: &Throttled) -> Option<String> {
     ))
 }
 
-/// Below this share of the direct cost interrupts are not worth a note.
+/// Least share of interrupts in the direct cost that is noted.
 const FEW: f64 = 0.1;
 
-/// What of the direct cost are interrupts.
+/// Note on the share of interrupts in the direct cost.
 fn interrupts_note(findings: &Findings) -> Option<String> {
     let (direct, interrupts) = (
         findings.all.direct_ns?.likely?,
@@ -221,7 +221,7 @@ fn interrupts_note(findings: &Findings) -> Option<String> {
     })
 }
 
-/// Who may take the CPU from a task inside the kernel, and when; and what else its scheduler brings.
+/// Sentences on preemption inside the kernel, and on other features of its scheduler.
 fn describe_kernel(observation: &Observation) -> Vec<String> {
     let host = &observation.host;
     let mut notes = Vec::new();

@@ -7,7 +7,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, count, rounded, share, time};
 
-/// How many rows each table has.
+/// Most rows of each table.
 pub(super) struct Limits {
     processes: usize,
     causes: usize,
@@ -62,14 +62,14 @@ pub(super) fn add(page: &mut Page, findings: &Findings, by: By, limits: &Limits)
     add_latencies(page, findings);
 }
 
-/// Rarer causes are left out of one screen.
+/// Least share of a cause on one screen.
 const RARE: f64 = 0.001;
 
 fn add_processes(page: &mut Page, heading: &str, found: &[ProcessFinding], most: usize) {
     add_payers(page, heading, found, most, label);
 }
 
-/// Threads whose names say what they are to a runtime, whichever processes they are of.
+/// Adds threads whose names show their role in a runtime, over all processes.
 fn add_runtimes(page: &mut Page, findings: &Findings, limits: &Limits) {
     let labelled = |found: &ProcessFinding| format!("{} x {}", found.name, count(found.tasks));
     let found: Vec<ProcessFinding> = findings
@@ -99,14 +99,14 @@ fn add_runtimes(page: &mut Page, findings: &Findings, limits: &Limits) {
 }
 
 fn runtimes_grid(found: &[ProcessFinding], labelled: fn(&ProcessFinding) -> String) -> Grid {
-    // Of the columns of those who pay as many as leave room for the names.
+    // Only as many columns as leave room for the names.
     grid(found, labelled, 4)
 }
 
-/// Kinds of threads of runtimes on one screen.
+/// Most kinds of runtime threads on one screen.
 const MOST_RUNTIMES: usize = 3;
 
-/// Of containers there is no more than their tools show.
+/// Adds a table of control groups. Containers are named as their tools name them.
 fn add_groups(page: &mut Page, found: &[ProcessFinding], most: usize) {
     add_payers(page, "Who pays, by control group", found, most, |group| {
         format!("{} x {}", name(&short(&group.name)), count(group.tasks))
@@ -132,7 +132,7 @@ fn add_payers(
     page.grid(&grid(rows, label, usize::MAX));
 }
 
-/// A row for each that pays. A column has numbers for a tenth of the switches or more; of these the first few are shown.
+/// Returns a row for each finding. A column is shown if it has numbers for a tenth of the switches or more, up to a number of columns.
 fn grid(rows: &[ProcessFinding], label: fn(&ProcessFinding) -> String, most: usize) -> Grid {
     let sum = |has: &dyn Fn(&ProcessFinding) -> bool| -> f64 {
         let counted = rows.iter().filter(|found| has(found));
@@ -165,10 +165,10 @@ pub(in crate::observe) fn label(found: &ProcessFinding) -> String {
     }
 }
 
-/// The text of a cell; none where there is no number.
+/// Text of a cell; `None` if there is no number.
 type Of = fn(&ProcessFinding) -> Option<String>;
 
-/// What is shown of each that pays.
+/// Columns of findings.
 const COLUMNS: [(&str, Of); 8] = [
     ("switches/s", |found| Some(rounded(found.per_second))),
     ("involuntary", |found| {
@@ -193,7 +193,7 @@ fn likely_or_ends(range: Range) -> String {
     likely.unwrap_or_else(|| ends(range))
 }
 
-/// ` = 7 in 3f2a91c07b5d`: what the process is called in its own namespace, and its container or control group.
+/// Name of a process in its own namespace, with its container or control group: ` = 7 in 3f2a91c07b5d`.
 pub(in crate::observe) fn container_name(found: &ProcessFinding) -> String {
     let inside = found.process_inside.map(|process| format!(" = {process}"));
     let group = found
@@ -206,7 +206,7 @@ pub(in crate::observe) fn container_name(found: &ProcessFinding) -> String {
     }
 }
 
-/// The last part of a control group's name; of the 64 digits that number a container as many as its tools show.
+/// Last part of a control group's name; of a container's 64 digits as many as its tools show.
 fn short(group: &str) -> String {
     let last = group
         .rsplit('/')
@@ -242,7 +242,7 @@ fn add_causes(page: &mut Page, findings: &Findings, most: usize) {
     if findings.causes.is_empty() {
         return;
     }
-    // A cause that is rarer than one switch in a thousand explains nothing.
+    // A cause of less than one switch in a thousand explains nothing.
     let frequent = findings
         .causes
         .iter()
@@ -282,7 +282,7 @@ fn cause_row(cause: &CauseFinding) -> [String; 6] {
     ]
 }
 
-/// A cause in words: `preempted by a woken task, in write`.
+/// Cause in words, such as `preempted by a woken task, in write`.
 pub(in crate::observe) fn reason(why: Why, entry: &KernelEntry) -> String {
     let place = match entry {
         KernelEntry::SystemCall(call) if call == RESUMED_CALL => {
@@ -298,7 +298,7 @@ pub(in crate::observe) fn reason(why: Why, entry: &KernelEntry) -> String {
     };
     let what = why.describe();
     match (why, entry) {
-        // Nothing but an interrupt lets a task wait outside of a system call or a fault: on its way out it did what was left to do.
+        // Outside of system calls and faults a task waits only on its way out of an interrupt, for pending work.
         (Why::Blocked, KernelEntry::Interrupt) => format!("{what} on its way back to its own code"),
         (Why::Blocked, _) => format!("{what} {place}"),
         (Why::Yielded | Why::Ended, _) => what.to_owned(),

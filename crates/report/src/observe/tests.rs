@@ -1,4 +1,4 @@
-//! On the record of a short observation, and on one with as many names as there may be.
+//! Tests on the record of a short observation, and on one with as many names as possible.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ fn load(size_bytes: Bytes, emptied: Option<f64>, in_order: f64) -> Load {
     }
 }
 
-/// With many of everything, and what a switch costs.
+/// Creates an observation with many entries of every kind, and a calibration.
 pub(super) fn large() -> Observation {
     let mut large = small();
     let first = large.tasks.remove(0);
@@ -59,7 +59,7 @@ pub(super) fn large() -> Observation {
         ..first.clone()
     };
     large.tasks = (1..500).map(named).collect();
-    // On eight CPUs.
+    // Eight CPUs.
     large.window_ns = Nanos(60_000_000_000);
     let pair = |at: u32| Pair {
         process: at,
@@ -228,7 +228,7 @@ fn a_direct_cost_is_reported_as_a_range_with_what_is_likely() {
         text.starts_with("Switching directly costs sh ") && text.contains(" to "),
         "{text}"
     );
-    // Without a price the switches are shown, and that there is none.
+    // Without a price the switches are shown, with the statement that there is no price.
     let text = screen(&Observation {
         calibration: None,
         ..large
@@ -413,7 +413,7 @@ fn what_takes_next_to_no_cpu_is_reported_in_time_a_second_and_without_advice() {
         "{text}"
     );
     assert!(!text.contains("Try: "), "{text}");
-    // Without a price, the time itself.
+    // Without a price the time itself is shown.
     let text = screen(&Observation {
         calibration: None,
         ..idle

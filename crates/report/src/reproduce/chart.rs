@@ -1,4 +1,4 @@
-//! A chart of `reproduce` as one of ours.
+//! Converts a chart of `reproduce`.
 
 use switchcost_reproduce::{Axis, Chart, Series, Style};
 
@@ -28,7 +28,7 @@ pub(super) fn caption(chart: &Chart) -> String {
     }
 }
 
-/// Whether there is anything to be drawn: axes alone say nothing.
+/// Whether anything would be drawn: axes alone have no information.
 pub(super) fn has_points(chart: &Chart) -> bool {
     chart.series.iter().any(|series| !series.x.is_empty())
 }
@@ -75,7 +75,7 @@ pub(super) fn draw(chart: &Chart, name: String, title: String) -> figure::Chart 
         .caption(caption(chart))
 }
 
-/// Series of one name without the last word on where it is from share a colour.
+/// Name of a series without its last word, the source: series with the same rest share a colour.
 fn bare(series: &Series) -> &str {
     let name = series.name.trim_end_matches(", published");
     let name = name.trim_end_matches(", at most");

@@ -1,4 +1,4 @@
-//! The table of claims: what is to be judged, and how, before anything is run.
+//! The table of claims with their rules, available before anything is run.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,10 +9,10 @@ use crate::format::{Format, InEveryFormat, written};
 use crate::page::Page;
 use crate::style::Style;
 
-/// What is to be judged.
+/// Claims with the rules that judge them.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Claims {
-    /// One for each paper that was asked for.
+    /// Claims of each requested paper.
     papers: Vec<PaperClaims>,
 }
 
@@ -24,9 +24,9 @@ impl OutputFormat for Claims {
 /// The claims of one paper.
 #[derive(JsonSchema, Serialize)]
 struct PaperClaims {
-    /// Its name.
+    /// Name of the paper.
     paper: Paper,
-    /// Its claims, each as the table has it.
+    /// Claims, as in the table.
     claims: Vec<Entry>,
 }
 

@@ -17,7 +17,7 @@ const NAMES: [&str; 11] = [
     "why",
 ];
 
-/// A line of names, then a row for each claim.
+/// Returns a line of names, then a row for each claim.
 pub(super) fn table(reproductions: &[Reproduction<'_>]) -> Table {
     let names = NAMES.map(str::to_owned).to_vec();
     let rows = reproductions.iter().flat_map(|reproduction| {

@@ -1,4 +1,4 @@
-//! What a list of redone papers says of one, from this run or from the JSON of an earlier one.
+//! Entry of a list of reproduced papers, from this run or from the JSON of an earlier one.
 
 use serde::Deserialize;
 use switchcost_reproduce::{Paper, Verdicts};
@@ -27,7 +27,7 @@ struct Report {
 }
 
 impl Listed {
-    /// A paper of this run.
+    /// Creates the entry of a paper of this run.
     pub fn new(reproduction: &Reproduction<'_>) -> Listed {
         let named = |exhibit: &switchcost_reproduce::Exhibit| Named {
             name: exhibit.name.clone(),
@@ -42,7 +42,7 @@ impl Listed {
         }
     }
 
-    /// Reads the first paper of JSON that [`super::render`] wrote; `None` if it is of another version.
+    /// Reads the first paper of JSON that [`super::render`] wrote; `None` for another version of the format.
     pub fn read(json: &str) -> Option<Listed> {
         serde_json::from_str::<Report>(json)
             .ok()?
@@ -55,7 +55,7 @@ impl Listed {
         answer(self.is_judged, &self.verdicts)
     }
 
-    /// The published figures and tables, in a row.
+    /// Published figures and tables, in one line.
     pub(crate) fn shown(&self) -> String {
         self.exhibits
             .iter()

@@ -1,4 +1,4 @@
-//! One page of Markdown for a paper: its claims in its own words beside the numbers published and found here, each beside its figure.
+//! One page of Markdown for a paper: its claims in its own words, beside the published numbers and those found here, each with its figure.
 
 use std::fmt::Write;
 
@@ -8,10 +8,10 @@ use super::{Cell, Reproduction, chart, counted, reason, word};
 use crate::quantity::NO_NUMBER;
 use crate::slug::slug;
 
-/// Tables of the papers are printed whole if they have at most so many rows.
+/// Largest table of a paper that is printed whole, in rows.
 const MOST_ROWS: usize = 110;
 
-/// The page. Links to figures are those of `--figures`.
+/// Renders the page. Links to figures are those of `--figures`.
 pub fn render_markdown(reproduction: &Reproduction<'_>) -> String {
     let paper = reproduction.paper;
     let mut page = format!(
@@ -37,7 +37,7 @@ pub fn render_markdown(reproduction: &Reproduction<'_>) -> String {
     page
 }
 
-/// Whether it is a table of the paper, by its name.
+/// Whether the exhibit is a table of the paper, judged by its name.
 fn is_published(exhibit: &Exhibit) -> bool {
     exhibit.chart.is_none()
         && exhibit.name.starts_with("Table")
@@ -69,7 +69,7 @@ fn add_exhibit(page: &mut String, reproduction: &Reproduction<'_>, exhibit: &Exh
     }
 }
 
-/// The paper's words where they are quoted, its numbers, what was found, the verdict, and the rule with the reason.
+/// Cells of a claim: the paper's words if they are quoted, its numbers, the numbers found, the verdict, and the rule with the reason.
 fn claim_cells(claim: &Claim) -> Vec<String> {
     let entry = &claim.entry;
     let words = entry.quotation.as_ref().map_or_else(

@@ -1,5 +1,5 @@
-//! One screen: how many claims of each paper are reproduced, the figure that a paper stands for, and which are not. Reasons, tables and commands are under
-//! `--details` and in the site.
+//! One screen: the number of reproduced claims of each paper, the paper's main figure, and the claims that are not reproduced. Reasons,
+//! tables and commands are under `--details` and in the site.
 
 mod figure;
 
@@ -9,14 +9,14 @@ use super::Reproduction;
 use crate::entry::Tone;
 use crate::page::Page;
 
-/// The lines of the screen that a list of claims may fill. At most two more lists follow, each with its first entries, and a line that
-/// says where the rest is.
+/// Lines of the screen that a list of claims may fill. At most two more lists follow, each with its first entries, and a line that refers
+/// to the rest.
 const MOST_LINES: usize = 35;
 
-/// Commands that left nothing, at most.
+/// Most commands without a result that are named.
 const MOST_FAILED: usize = 3;
 
-/// Fills the page of all papers.
+/// Fills the page for all papers.
 pub(super) fn add(page: &mut Page, reproductions: &[Reproduction<'_>]) {
     for reproduction in reproductions {
         super::add_answer(page, reproduction);
@@ -53,7 +53,7 @@ pub(super) fn add(page: &mut Page, reproductions: &[Reproduction<'_>]) {
     );
 }
 
-/// The claims of one verdict, as many as fit.
+/// Adds the claims with one verdict, as many as fit.
 fn add_claims(page: &mut Page, reproductions: &[Reproduction<'_>], wanted: Verdict) {
     let is_alone = reproductions.len() == 1;
     let title = match wanted {
@@ -84,13 +84,13 @@ fn add_claims(page: &mut Page, reproductions: &[Reproduction<'_>], wanted: Verdi
     }
 }
 
-/// What was claimed. If it is not reproduced, also what was found and the reason, or what is missing.
+/// Line on a claim: its statement. If it is not reproduced, also the numbers found and the reason, or the missing part.
 fn line(place: &str, claim: &Claim) -> String {
     let statement = &claim.entry.statement;
     match (&claim.missing, claim.verdict) {
         (_, Verdict::Holds) => format!("{place}: {statement}"),
         (Some(why), _) if claim.found.is_empty() => format!("{place}: {statement}. Missing: {why}"),
-        // This result alone would decide it.
+        // This result alone would decide the claim.
         (Some(why), _) if claim.alone != Verdict::Undecided => {
             format!("{place}: {statement}. Found: {}; {why}", claim.found)
         }

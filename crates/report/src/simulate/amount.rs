@@ -1,24 +1,24 @@
-//! Cycles and counts in words.
+//! Formats cycles and counts.
 
 use switchcost_analysis::simulation::{Cost, LevelFinding};
 use switchcost_design::result::PrivateBy;
 
 use crate::quantity::{NO_NUMBER, rounded, share, time};
 
-/// A quantity that may be missing.
+/// Formats a quantity that may be missing.
 pub(super) fn perhaps(value: Option<f64>) -> String {
     value.map_or(NO_NUMBER.to_owned(), rounded)
 }
 
-/// What can be said about a cost.
+/// Possible statement about a cost.
 enum Shown {
-    /// Its centre: the interval does not cover 0, or there is none.
+    /// The centre: the interval does not cover 0, or there is none.
     Centre(f64),
     /// Exactly 0.
     Nothing,
-    /// An upper limit: it may also be 0.
+    /// An upper limit: the cost may also be 0.
     LessThan(f64),
-    /// Rather a gain, and perhaps a cost.
+    /// More likely a gain than a cost.
     EitherWay,
 }
 
@@ -34,7 +34,7 @@ fn reported(cost: &Cost) -> Option<Shown> {
     })
 }
 
-/// The centre if the interval does not cover 0, else the most that the cost may be.
+/// Formats the centre if the interval does not cover 0, else the upper limit.
 pub(super) fn with_bound(cost: &Cost) -> String {
     match reported(cost) {
         None => NO_NUMBER.to_owned(),
@@ -45,12 +45,12 @@ pub(super) fn with_bound(cost: &Cost) -> String {
     }
 }
 
-/// The text of a cost; empty if it was not counted.
+/// Formats a cost; empty if it was not counted.
 pub(super) fn known(cost: &Cost) -> String {
     cost.estimate.map(|_| with_bound(cost)).unwrap_or_default()
 }
 
-/// The word for what has a private hierarchy: process or task.
+/// Singular for the owner of a private hierarchy: process or task.
 pub(super) fn one(private_by: PrivateBy) -> &'static str {
     match private_by {
         PrivateBy::Process => "process",
@@ -58,7 +58,7 @@ pub(super) fn one(private_by: PrivateBy) -> &'static str {
     }
 }
 
-/// The plural of the word for what has a private hierarchy.
+/// Plural for the owners of private hierarchies: processes or tasks.
 pub(super) fn ones(private_by: PrivateBy) -> &'static str {
     match private_by {
         PrivateBy::Process => "processes",
@@ -66,8 +66,8 @@ pub(super) fn ones(private_by: PrivateBy) -> &'static str {
     }
 }
 
-/// Cycles with the ends of their interval, or their upper limit. A number without an interval looks more certain than it is; the notes
-/// say why it has none.
+/// Formats cycles with the ends of their interval, or their upper limit. A number without an interval looks too certain, so the notes say
+/// why it has none.
 pub(super) fn cycles(cost: &Cost) -> String {
     match reported(cost) {
         None => format!("{} cycles (no interval)", perhaps(None)),
@@ -84,7 +84,7 @@ pub(super) fn cycles(cost: &Cost) -> String {
     }
 }
 
-/// The ends of a cost's interval; empty if it has none.
+/// Ends of a cost's interval; empty if it has none.
 pub(super) fn ends(cost: &Cost) -> String {
     match (cost.low, cost.high) {
         (Some(low), Some(high)) => format!("{} to {}", rounded(low), rounded(high)),
@@ -92,12 +92,12 @@ pub(super) fn ends(cost: &Cost) -> String {
     }
 }
 
-/// The share of a level that the trace filled at most.
+/// Largest share of a level that the trace filled.
 pub(super) fn filled(level: &LevelFinding) -> String {
     share(Some(level.filled()))
 }
 
-/// Cycles as time on a machine whose cycle takes between two times: `412 us`, `49.0 us to 98.0 us`.
+/// Converts cycles to time on a machine whose cycle takes between two times: `412 us`, `49.0 us to 98.0 us`.
 pub(super) fn as_time(cycles: f64, cycle_ns: Option<[f64; 2]>) -> String {
     match cycle_ns {
         None => String::new(),
@@ -106,7 +106,7 @@ pub(super) fn as_time(cycles: f64, cycle_ns: Option<[f64; 2]>) -> String {
     }
 }
 
-/// What that time leaves out, for a core that overlaps and prefetches (one of a gigahertz and more). The ratios are those of
+/// Note on what this time leaves out on a core that overlaps and prefetches (of a gigahertz or more). The ratios are those of
 /// docs/method/model.md, "The simulator beside time".
 pub(super) fn time_note(
     cycles: impl IntoIterator<Item = Option<[f64; 2]>>,

@@ -9,7 +9,7 @@ use crate::page::Page;
 use crate::plain::{as_argument, plain};
 use crate::quantity::{count, rounded, share};
 
-/// The answer to the user's question, one sentence a design, three at most.
+/// Adds the answer to the user's question: one sentence per design, at most three.
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     if let Some(text) = part_sentence(&head.trace) {
         page.paragraph(&text);
@@ -38,13 +38,13 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
         page.paragraph(&text);
         page.line(&format!("  {command}"), Tone::Usual);
     }
-    // What others gain is in the table.
+    // The table has the gains from others.
     let mut text = sentence(first)
         + &parties(first)
         + &costliest_code(first)
         + &time_lost::sentence(first)
         + &lost_to(first);
-    // A kernel takes the room of one.
+    // A sentence on the kernel takes the room of one design.
     let reported = others
         .len()
         .min(if lost_to(first).is_empty() { 2 } else { 1 });
@@ -63,7 +63,7 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     }
 }
 
-/// What is to be known before any number.
+/// Sentence on the simulated part of the trace, which precedes all numbers.
 pub(super) fn part_sentence(trace: &TraceFacts) -> Option<String> {
     let why = trace.incomplete.as_ref()?;
     Some(format!(
@@ -72,7 +72,7 @@ pub(super) fn part_sentence(trace: &TraceFacts) -> Option<String> {
     ))
 }
 
-/// Threads share their memory, so they are one process here.
+/// Words for the private hierarchy. Threads share their memory, so they count as one process.
 fn alone(findings: &Findings) -> String {
     if findings.private_by == PrivateBy::Task {
         return "One task ran alone: no other used its caches, so no switch cost it anything."
@@ -91,10 +91,10 @@ fn alone(findings: &Findings) -> String {
     }
 }
 
-/// Turns that make sure of an interval.
+/// Number of time slices that suffice for an interval.
 const WANTED_TURNS: u64 = 200;
 
-/// Before any number: there is no interval, and what to type to get one.
+/// Sentences for a trace with too few switches: there is no interval, and which command gives one.
 fn too_few(head: &Simulation, design: &DesignFinding) -> Option<(String, String)> {
     let segments = design.groups.first()?.segments;
     let is_alone =
@@ -123,7 +123,8 @@ fn too_few(head: &Simulation, design: &DesignFinding) -> Option<(String, String)
     ))
 }
 
-/// Of the quantum as it is, so many turns; if there is none, or more of the trace is one program alone, all instructions are divided.
+/// Quantum that gives this number of time slices, derived from the present quantum; if there is none, or if most of the trace is a single
+/// program, from all instructions.
 fn shorter_quantum(trace: &TraceFacts, turns: u64) -> u64 {
     let of_all = trace.instructions / WANTED_TURNS;
     let of_turns = |quantum: u64| quantum.saturating_mul(turns) / WANTED_TURNS;
@@ -136,16 +137,16 @@ fn shorter_quantum(trace: &TraceFacts, turns: u64) -> u64 {
     .max(MIN_QUANTUM)
 }
 
-/// Shorter turns are hardly any.
+/// Least quantum that is advised, in instructions.
 const MIN_QUANTUM: u64 = 1000;
 
-/// A number cut to its first two digits.
+/// Truncates a number to its first two digits.
 fn two_digits(number: u64) -> u64 {
     let unit = 10_u64.pow(number.checked_ilog10().unwrap_or(0).saturating_sub(1));
     number / unit * unit
 }
 
-/// Levels that the trace never filled: there a switch evicts only where lines collide.
+/// Sentence on levels that the trace never filled, in which a switch evicts only where lines collide.
 fn too_short(findings: &Findings) -> Option<String> {
     let of_design = |design: &DesignFinding| {
         let levels = design.levels.iter().filter(|level| !level.was_full);
@@ -169,7 +170,7 @@ fn too_short(findings: &Findings) -> Option<String> {
     })
 }
 
-/// How many instructions fill all of these levels, as far as their growth shows it.
+/// Sentence on the number of instructions that fill all of these levels, as far as their growth shows it.
 fn needed_length(findings: &Findings) -> String {
     let levels = || {
         findings
@@ -200,10 +201,10 @@ fn needed_length(findings: &Findings) -> String {
     }
 }
 
-/// Names that are printed; the table of `--details` has more.
+/// Most names that are printed; the table of `--details` has more.
 const NAMED: usize = 4;
 
-/// `L2, L3 and STLB`.
+/// Joins names: `L2, L3 and STLB`.
 fn listed(names: &[String]) -> String {
     match names {
         [first @ .., _] if names.len() > NAMED => {
@@ -218,7 +219,7 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-/// The cost of a switch, net.
+/// Sentence on the net cost of a switch.
 fn sentence(design: &DesignFinding) -> String {
     let average = design.average_of_all_turns();
     let cost = match average {
@@ -256,7 +257,7 @@ fn sentence(design: &DesignFinding) -> String {
     )
 }
 
-/// What all turns paid on average, if the cost is that of long ones.
+/// Words for the average over all time slices, if the cost is that of long ones.
 fn average_words(mean: f64) -> String {
     format!(
         " where the turn is long, {} on average of all turns",
@@ -269,7 +270,7 @@ fn share_of_all(design: &DesignFinding) -> String {
     format!("all switches together: {of_all} of all cycles")
 }
 
-/// What the cost is made of, if it is known.
+/// Parts of the cost, if they are known.
 fn parties(design: &DesignFinding) -> String {
     let (lost, gained, state) = (
         &design.lost_cycles,
@@ -298,7 +299,7 @@ fn parties(design: &DesignFinding) -> String {
     text + "."
 }
 
-/// What happened once: no number has it.
+/// Sentence on the cycles saved once, at first touches, which are in no other number.
 fn first_touches(design: &DesignFinding) -> String {
     let Some(saved) = design.first_touch_cycles.filter(|cycles| *cycles > 0.0) else {
         return String::new();
@@ -310,10 +311,10 @@ fn first_touches(design: &DesignFinding) -> String {
     )
 }
 
-/// Less does not help to find what to change.
+/// Least share of the excess cycles for which a function is named.
 const MUCH: f64 = 0.1;
 
-/// The function that pays most of it.
+/// Sentence on the function with the largest share of the excess cycles.
 fn costliest_code(design: &DesignFinding) -> String {
     let first = design.code.first();
     let most = first.and_then(|place| Some((place, place.share.filter(|of_all| *of_all >= MUCH)?)));
@@ -328,7 +329,7 @@ fn costliest_code(design: &DesignFinding) -> String {
     )
 }
 
-/// Who took what is lost, if the trace has a kernel.
+/// Sentence on the causes of lost cycles, if the trace has a kernel.
 fn lost_to(design: &DesignFinding) -> String {
     let Some(lost) = design.lost_to.filter(LostCycles::has_kernel) else {
         return String::new();

@@ -1,4 +1,4 @@
-//! A last level shared in turn and at once: a table, and the same for programs.
+//! A last level that processes time-share or use concurrently: a table, and the same for programs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,22 +14,22 @@ use crate::{Format, Style};
 /// Counts of one design's last level, time-shared and used concurrently.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct AtOnce {
-    /// Counts with long time slices.
+    /// Counts with time-sharing, in long time slices.
     pub in_turn: LastLevelCounts,
-    /// Counts with a few instructions of each process after another.
+    /// Counts with concurrent use, in alternating slices of a few instructions.
     pub at_once: LastLevelCounts,
 }
 
-/// A last level that is shared in turn, and at once.
+/// Report on a last level that is time-shared and used concurrently.
 #[derive(Clone, Copy, JsonSchema, Serialize)]
 pub(crate) struct Report<'a> {
-    /// The trace.
+    /// Name of the trace.
     source: &'a str,
-    /// Instructions of a turn when processes take turns.
+    /// Instructions of a time slice with time-sharing.
     in_turn_instructions: u64,
-    /// Instructions of a turn when processes run at once.
+    /// Instructions of a time slice with concurrent use.
     at_once_instructions: u64,
-    /// Each design's last level, shared in turn and at once.
+    /// Counts of each design's last level.
     designs: &'a [AtOnce],
 }
 
@@ -38,7 +38,7 @@ impl OutputFormat for Report<'_> {
     const NAME: &'static str = "switchcost.simulate-at-once/1";
 }
 
-/// Renders the misses of last levels as text that ends in a newline; `turns` are the instructions of a time slice in both ways.
+/// Renders the misses of last levels as text that ends in a newline; `turns` has the numbers of instructions of a time slice in both ways.
 pub fn render_at_once(
     source: &str,
     turns: [u64; 2],

@@ -1,4 +1,4 @@
-//! What system calls take in the kernel, if the trace has its instructions.
+//! Cost of system calls in the kernel, if the trace has its instructions.
 
 use switchcost_analysis::simulation::{CallFinding, DesignFinding, Findings, OfLevel};
 
@@ -8,7 +8,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{count, number, rounded, share};
 
-/// The largest number of rows.
+/// Most rows of the table.
 const CALLS: usize = 20;
 
 pub(super) fn add(page: &mut Page, findings: &Findings) {

@@ -7,10 +7,10 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, count, share};
 
-/// Causes shown for each design.
+/// Most causes shown for each design.
 const CAUSES: usize = 8;
 
-/// Adds tables by class and by cause, that is, why the task had left the CPU before.
+/// Adds tables by class and by cause: why the task had left the CPU before.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let mut grid = Grid::new(2).left(["design", "after"]).right([
         "segments",
@@ -38,7 +38,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     }
 }
 
-/// Classes, a guest's kinds of tasks, and the most frequent causes. A cause that is a class of its own appears once.
+/// Groups shown: classes, a guest's kinds of tasks, and the most frequent causes. A cause that is a class of its own appears once.
 fn shown(design: &DesignFinding) -> impl Iterator<Item = &GroupFinding> {
     let is_class = |group: &Group| matches!(group, Group::All | Group::Class(_) | Group::Tasks(_));
     let classes = design

@@ -3,14 +3,14 @@ use switchcost_analysis::simulation::Findings;
 
 use crate::for_programs::{Table, field, value};
 
-/// Which rows have a field, and of what it is.
+/// Subject of a field, which determines the rows that have it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Of {
-    /// An interval, in the row of each.
+    /// An interval, in its own row.
     Interval,
-    /// A group of segments, in the row that sums it up.
+    /// A group of segments, in its summary row.
     Group,
-    /// The design, in the row that sums all segments up.
+    /// The design, in the summary row of all segments.
     Design,
 }
 use Of::{Design, Group, Interval};
@@ -84,7 +84,7 @@ const COLUMNS: [(&str, Of, &str); 45] = [
     ("first_touch_cycles", Design, "/first_touch_cycles"),
 ];
 
-/// A line of names; then for each design and each group of segments a row of totals, and a row for each interval.
+/// Returns a line of names; then for each design and each group of segments a row of totals, and a row for each interval.
 pub(super) fn table(findings: &Findings) -> Table {
     let names = ["row", "design", "kind", "cause", "segments"].into_iter();
     let names = names.chain(COLUMNS.map(|(name, ..)| name));

@@ -6,13 +6,13 @@ use crate::quantity::{count, rounded};
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The sign for an interval whose excess is below 0.
+/// Sign for an interval whose excess is below 0.
 const BELOW: char = '·';
 
-/// Characters of a curve.
+/// Width of a curve in characters.
 const WIDTH: usize = 50;
 
-/// Excess CPI over the instructions since the switch, up to the cut-off, as a line of blocks.
+/// Adds the excess CPI over the instructions since the switch, up to the cut-off, as a line of blocks.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let lines: Vec<(String, String)> = detailed(findings).iter().flat_map(lines).collect();
     if lines.is_empty() {
@@ -49,7 +49,7 @@ fn lines(design: &DesignFinding) -> Vec<(String, String)> {
         .collect()
 }
 
-/// `▁▂█ 0.42 to 0.01, 10,300 cycles by 400,000 instructions`.
+/// Formats a curve: `▁▂█ 0.42 to 0.01, 10,300 cycles by 400,000 instructions`.
 fn curve(group: &GroupFinding) -> Option<String> {
     let end = group.cut.instructions;
     let shown: Vec<_> = group
@@ -70,7 +70,7 @@ fn curve(group: &GroupFinding) -> Option<String> {
     ))
 }
 
-/// Means of equally many neighbours, at most `WIDTH` of them.
+/// Averages equal numbers of neighbours, into at most `WIDTH` values.
 fn thinned(values: &[f64]) -> Vec<f64> {
     let group = values.len().div_ceil(WIDTH).max(1);
     values
@@ -79,7 +79,7 @@ fn thinned(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// One block for each value. Its height is linear, from 0 to the largest value.
+/// One block for each value, with a linear height from 0 to the largest value.
 fn blocks(values: &[f64]) -> String {
     let largest = values.iter().copied().fold(0.0, f64::max);
     let block = |value: &f64| match *value {

@@ -8,7 +8,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, count, number, rounded, share};
 
-/// Table 4 of Mogul and Borg, and the bounds beside it.
+/// Adds Table 4 of Mogul and Borg, with the bounds.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     if findings.designs.is_empty() {
         return;
@@ -76,12 +76,12 @@ fn row(design: &DesignFinding) -> Vec<Entry> {
     ]
 }
 
-/// The time of a cycle, if nothing else says what reloads take in time.
+/// Time of a cycle, if reloads have no price in time.
 pub(super) fn scale_to_order(design: &DesignFinding) -> Option<[f64; 2]> {
     design.cycle_ns.filter(|_| design.time_lost.is_none())
 }
 
-/// Cycles an instruction, all processes on one hierarchy.
+/// Cycles per instruction with all processes on one hierarchy.
 pub(super) fn cpi(design: &DesignFinding) -> Option<f64> {
     (design.instructions > 0)
         .then(|| design.hierarchies.shared.cycles as f64 / design.instructions as f64)
@@ -97,7 +97,7 @@ fn agarwal(design: &DesignFinding) -> String {
     }
 }
 
-/// Accesses and misses of every level in the three views.
+/// Adds accesses and misses of every level in the three views.
 pub(super) fn add_levels(page: &mut Page, findings: &Findings) {
     let mut grid = Grid::new(2).left(["design", "level"]).right([
         "accesses",
@@ -149,7 +149,7 @@ pub(super) fn add_levels(page: &mut Page, findings: &Findings) {
     }
 }
 
-/// A level that was never full says nothing about switches.
+/// Miss rates of a level. A level that was never full says nothing about switches.
 fn rates(level: &LevelFinding) -> [String; 6] {
     let mpki = |of: fn(&ByView<f64>) -> f64| {
         level

@@ -1,4 +1,4 @@
-//! What a page has room for and a terminal has not: what was traced, and how it was simulated.
+//! Details that fit on a page and not on a terminal: the trace, and the simulation.
 
 use switchcost_design::result::{PrivateBy, Simulation};
 use switchcost_units::format_cpu_list;
@@ -8,7 +8,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::count;
 
-/// Adds the trace, the run of the simulator, and the designs as they were simulated.
+/// Adds the trace, the run of the simulator, and the simulated designs.
 pub(super) fn add(page: &mut Page, head: &Simulation) {
     if !page.has_figures() {
         return;

@@ -1,4 +1,4 @@
-//! The charts of a simulation, after those of Mogul and Borg 1990: the same findings as in the tables, drawn.
+//! Charts of a simulation's findings, after those of Mogul and Borg 1990.
 
 mod causes;
 mod curves;
@@ -24,19 +24,19 @@ use crate::quantity::{count, rounded, share};
 /// More designs than this are hard to distinguish in a figure.
 const MOST_DESIGNS: usize = 24;
 
-/// Places in code that are drawn; the table has all.
+/// Most places in code that are drawn; the table has all.
 const PLACES_DRAWN: usize = 15;
 
-/// If the longest segment is so many times the median, a linear scale shows nothing but the longest.
+/// Ratio of the longest segment to the median from which on a linear scale would show only the longest segments.
 const STRETCHED: u64 = 5;
 
-/// What only several records together show.
+/// Adds the figures that only several records together give.
 pub(super) fn add_of_all(page: &mut Page, records: &[(&str, &Simulation, &Findings)]) {
     overhead::add_of_all(page, records);
     add_quanta(page, records);
 }
 
-/// All figures of one record, each design in its turn. Only the page has them: the terminal has its own short forms.
+/// Adds all figures of one record, design by design. Only the page has figures; the terminal has short forms of its own.
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     if !page.has_figures() {
         return;
@@ -51,7 +51,7 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     add_code(page, findings);
 }
 
-/// Classes of switches as figures name them.
+/// Name of a class of switches in figures.
 fn name(group: &Group) -> String {
     match group {
         Group::All => "all".to_owned(),
@@ -61,7 +61,7 @@ fn name(group: &Group) -> String {
     }
 }
 
-/// All switches, and those of each class.
+/// Whether the group is all switches, or one class.
 fn is_class(group: &Group) -> bool {
     matches!(group, Group::All | Group::Class(_))
 }
@@ -73,7 +73,7 @@ fn cycles(x: f64, cycles: f64) -> Point {
 /// A part of the cost of a switch.
 type Part = fn(&DesignFinding) -> Option<f64>;
 
-/// To the right of 0 what costs, to the left what saves.
+/// Parts of the cost: losses to the right of 0, savings to the left.
 const PARTS: [(&str, Part); 3] = [
     ("lost to others", |design| design.lost_cycles.estimate),
     ("gained from others", |design| {
@@ -102,7 +102,7 @@ fn design_names(designs: &[&DesignFinding]) -> Axis {
     Axis::names("design", designs.iter().map(|design| &design.name))
 }
 
-/// What a switch costs on each design, and what that is made of: the first figure of a page.
+/// Draws the cost of a switch on each design, with its parts: the first figure of a page.
 pub(super) fn costs(findings: &Findings) -> Option<Figure> {
     let designs: Vec<&DesignFinding> = findings.designs.iter().take(MOST_DESIGNS).collect();
     let nets = designs.iter().enumerate();
@@ -145,7 +145,7 @@ pub(super) fn costs(findings: &Findings) -> Option<Figure> {
         .figure()
 }
 
-/// What others had loaded for a process that asked for it the first time: once, beside the cost of switches.
+/// Draws the cycles saved once, at first touches of lines that others had loaded, beside the cost of switches.
 pub(super) fn first_touches(findings: &Findings) -> Option<Figure> {
     let saved =
         |design: &&DesignFinding| design.first_touch_cycles.is_some_and(|cycles| cycles > 0.0);
@@ -167,7 +167,7 @@ pub(super) fn first_touches(findings: &Findings) -> Option<Figure> {
         .figure()
 }
 
-/// Figure 1 of the paper: how long segments run, by cause.
+/// Adds figure 1 of the paper: lengths of segments by cause.
 fn add_lengths(page: &mut Page, findings: &Findings) {
     let lengths: Vec<&LengthDistribution> = findings
         .lengths
@@ -249,7 +249,7 @@ fn table_of_lengths(lengths: &[&LengthDistribution]) -> Grid {
     grid
 }
 
-/// Whose lines are driven out by whom: for each design the level of most evictions. The tables have all levels.
+/// Adds evictions by evictor and victim: for each design the level with most evictions. The tables have all levels.
 fn add_evictions(page: &mut Page, findings: &Findings) {
     let lines = |table: &EvictionTable| {
         table
@@ -303,7 +303,7 @@ fn evictions(design: &DesignFinding, table: &EvictionTable, number: usize) -> Op
     .figure()
 }
 
-/// Excess cycles attributed to code, for each design.
+/// Adds excess cycles attributed to code, for each design.
 fn add_code(page: &mut Page, findings: &Findings) {
     let designs: Vec<&DesignFinding> = detailed(findings)
         .iter()
@@ -347,10 +347,10 @@ fn code(design: &DesignFinding, number: usize) -> Option<Figure> {
         .figure()
 }
 
-/// What a curve shows of an order, and how it is said.
+/// Height of a curve at an order, with its text.
 type Height = fn(&OrderFinding) -> Option<(f64, String)>;
 
-/// The table of orders and the curves, if several records are of the same work.
+/// Adds the table of orders and the curves, if several records are of the same work.
 fn add_quanta(page: &mut Page, records: &[(&str, &Simulation, &Findings)]) {
     let heads: Vec<&Simulation> = records.iter().map(|(_, head, _)| *head).collect();
     let Some(first) = heads.first().filter(|_| are_orders(&heads)) else {

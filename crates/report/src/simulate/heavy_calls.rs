@@ -1,11 +1,11 @@
-//! System calls that hold much of a trace: shares and misses per thousand instructions are then largely their own.
+//! System calls that take much of a trace, and so dominate its shares and misses per thousand instructions.
 
 use switchcost_analysis::simulation::CallFinding;
 
 /// The least share of all instructions at which calls are reported.
 const MUCH: f64 = 0.1;
 
-/// A sentence for each name whose calls have over a tenth of all instructions, of the calls during which the task kept the CPU.
+/// Returns a sentence for each system call with over a tenth of all instructions, counting calls during which the task kept the CPU.
 pub(super) fn reported(calls: &[CallFinding], instructions: u64) -> Vec<String> {
     let share = |call: &CallFinding| call.instructions * call.calls as f64 / instructions as f64;
     let sentence = |call: &CallFinding| {

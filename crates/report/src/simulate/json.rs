@@ -6,18 +6,18 @@ use switchcost_record::HostManifest;
 
 use crate::for_programs::OutputFormat;
 
-/// The whole report.
+/// Report on a simulation.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Report<'a> {
     /// Version of the program that simulated.
     program_version: &'a str,
-    /// RFC 3339, UTC.
+    /// Start of the simulation (RFC 3339, UTC).
     started_at: &'a str,
-    /// The command line.
+    /// Command line of the simulation.
     command: &'a [String],
-    /// The machine that simulated (not the one that was simulated).
+    /// Machine on which the simulator ran (not the simulated one).
     host: Option<&'a HostManifest>,
-    /// The trace that was simulated.
+    /// Facts about the simulated trace.
     trace: &'a TraceFacts,
     #[serde(flatten)]
     findings: &'a Findings,

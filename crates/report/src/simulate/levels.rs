@@ -9,10 +9,10 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::number;
 
-/// Programs of each design if there is room.
+/// Most programs of each design.
 const ALL_PROGRAMS: usize = 32;
 
-/// Every level of every program on every design, in all three hierarchies.
+/// Adds every level of every program on every design, in all three hierarchies.
 pub(super) fn add_programs(page: &mut Page, findings: &Findings) {
     let designs = compared(findings);
     let mut table = Levels::with_keys(&["design", "program", "hierarchy"], designs);
@@ -50,14 +50,14 @@ pub(super) fn add_programs(page: &mut Page, findings: &Findings) {
     }
 }
 
-/// A column a level.
+/// A table with a column for each level.
 struct Levels<'a> {
     names: Vec<&'a str>,
     grid: Grid,
 }
 
 impl<'a> Levels<'a> {
-    /// All levels of these designs, in the order in which they first occur.
+    /// Creates a table with all levels of these designs, by first occurrence.
     fn with_keys(keys: &[&str], designs: &'a [DesignFinding]) -> Levels<'a> {
         let mut names: Vec<&str> = Vec::new();
         for level in designs.iter().flat_map(|design| &design.levels) {
@@ -71,7 +71,7 @@ impl<'a> Levels<'a> {
         Levels { names, grid }
     }
 
-    /// Nothing if no level has a number.
+    /// Adds a row; nothing if no level has a number.
     fn keyed(&mut self, keys: &[&str], of_level: impl Fn(&str) -> Option<String>) {
         let cells: Vec<Option<String>> = self.names.iter().map(|level| of_level(level)).collect();
         if cells.iter().any(Option::is_some) {

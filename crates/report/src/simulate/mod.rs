@@ -1,4 +1,4 @@
-//! The report on a simulation: what a switch costs in cycles on each design, and where that comes from.
+//! The report on a simulation: the cost of a switch in cycles on each design, and its origins.
 
 pub(crate) mod amount;
 mod answer;
@@ -41,7 +41,7 @@ pub use orders::render_orders;
 pub use sample::{Sample, render_sample};
 pub use trials::render_trials;
 
-/// Designs that the terminal shows in detail; all stand in the first table.
+/// Most designs that the terminal shows in detail; the first table has all.
 const DETAILED: usize = 6;
 
 /// Renders the findings of a record as text that ends in a newline.
@@ -72,14 +72,14 @@ impl InEveryFormat for Simulated<'_> {
     }
 }
 
-/// The findings for a reader of figures.
+/// Returns the findings as blocks of a page with figures.
 pub(crate) fn blocks(head: &Simulation, findings: &Findings) -> Vec<Block> {
     let mut page = Page::with_figures();
     add(&mut page, head, findings);
     page.into_blocks()
 }
 
-/// What several records together show. `records` has their names, heads and findings.
+/// Returns the blocks that several records together give. `records` has their names, heads and findings.
 pub(crate) fn blocks_of_all(records: &[(&str, &Simulation, &Findings)]) -> Vec<Block> {
     let mut page = Page::with_figures();
     if records.len() > 1 {
@@ -88,7 +88,7 @@ pub(crate) fn blocks_of_all(records: &[(&str, &Simulation, &Findings)]) -> Vec<B
     page.into_blocks()
 }
 
-/// Adds the answer, the trace, the numbers, and then what to know about them.
+/// Adds the answer, the trace, the numbers, and then notes on them.
 fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     answer::add(page, head, findings);
     page.figure(|| figures::costs(findings));
@@ -110,7 +110,7 @@ fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     details::add(page, head);
 }
 
-/// The largest number of designs that are shown with all their levels. More are a sweep, which has a table of its own.
+/// Most designs that are shown with all their levels. More designs are a sweep, which has its own table.
 const COMPARED: usize = 32;
 
 /// The designs whose levels are shown.

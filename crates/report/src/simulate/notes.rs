@@ -8,7 +8,7 @@ use super::DETAILED;
 use crate::page::Page;
 use crate::quantity::{count, number, rounded, share};
 
-/// What to know about the numbers.
+/// Adds notes on the numbers.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let mut notes = list_notes(findings);
     if findings.designs.len() > DETAILED {
@@ -25,7 +25,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     notes.iter().for_each(|note| page.item(note));
 }
 
-/// Flags, what has no interval and why, and where short segments bend a curve.
+/// Notes: flags, numbers without an interval and why, and short segments that bend a curve.
 fn list_notes(findings: &Findings) -> Vec<String> {
     let mut notes = record_notes(findings);
     notes.extend(notes_by_design(findings, |design| flags(design, |_| true)));
@@ -39,11 +39,11 @@ fn list_notes(findings: &Findings) -> Vec<String> {
     notes
 }
 
-/// What changes how a cost is to be read: what the first lines and the table of costs do not say themselves.
+/// Notes that change how a cost is to be read, without those that the first lines and the table of costs already contain.
 pub(super) fn short_notes(findings: &Findings) -> Vec<String> {
     let mut notes = record_notes(findings);
     notes.extend(notes_by_design(findings, |design| {
-        // The answer and the table of costs say it themselves.
+        // The answer and the table of costs already contain this note.
         flags(design, |name| name != FlagName::NotDistinguishableFrom0)
     }));
     notes.extend(notes_by_design(findings, gains));
@@ -72,7 +72,7 @@ fn record_notes(findings: &Findings) -> Vec<String> {
     notes
 }
 
-/// Each note once, with the designs that it holds for.
+/// Lists each note once, with the designs that it holds for.
 fn notes_by_design(
     findings: &Findings,
     notes: impl Fn(&DesignFinding) -> Vec<String>,
@@ -109,7 +109,7 @@ fn flags(design: &DesignFinding, is_wanted: impl Fn(FlagName) -> bool) -> Vec<St
 }
 
 fn missing_intervals(design: &DesignFinding) -> Vec<String> {
-    // Its flag says so already.
+    // The flag already says so.
     if design.depth == DetailLevel::Counters {
         return Vec::new();
     }
@@ -128,8 +128,8 @@ fn missing_intervals(design: &DesignFinding) -> Vec<String> {
     design.groups.iter().filter_map(why).collect()
 }
 
-/// After which causes switches cost less than nothing: a table of costs does not say by itself how that can be. Of all
-/// switches together, the answer says it.
+/// Note on causes whose switches cost less than 0, which a table of costs does not explain. For all switches together, the answer explains
+/// it.
 fn gains(design: &DesignFinding) -> Vec<String> {
     let name = |group: &GroupFinding| match &group.group {
         Group::Class(name) => Some(*name),
@@ -157,7 +157,7 @@ fn gains(design: &DesignFinding) -> Vec<String> {
     )]
 }
 
-/// Whether frames are the trace's own.
+/// Note on whether the trace itself has physical page frames.
 fn physical_pages(design: &DesignFinding) -> Vec<String> {
     let Some(PhysicalPages { recorded, assigned }) = design.physical_pages else {
         return Vec::new();
@@ -243,7 +243,7 @@ fn explain_bias(bias: &SurvivorBias) -> String {
     )
 }
 
-/// How intervals were found.
+/// Sentence on the method of the intervals.
 fn method(findings: &Findings) -> Option<String> {
     let mut costs = findings
         .designs

@@ -1,4 +1,4 @@
-//! Several orders of the same turns: a table, the same for programs, and the curve of cost over quantum.
+//! Several orders of the same references: a table, the same for programs, and the curve of cost over quantum.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,12 +13,12 @@ use crate::page::Page;
 use crate::quantity::{count, number, rounded, share};
 use crate::{Format, Style};
 
-/// Several orders of the same references.
+/// Report on several orders of the same references.
 #[derive(Clone, Copy, JsonSchema, Serialize)]
 pub(crate) struct Orders<'a> {
-    /// The trace.
+    /// Name of the trace.
     source: &'a str,
-    /// One for each design of each order.
+    /// Findings of each design under each order.
     orders: &'a [OrderFinding],
 }
 
@@ -53,7 +53,7 @@ impl InEveryFormat for Orders<'_> {
     }
 }
 
-/// What distinguishes a record from others of the same work, and then its file.
+/// Title of a record: its difference from others of the same work, then its file.
 pub(crate) fn title(head: &Simulation, name: &str) -> String {
     let trace = &head.trace;
     let quantum = trace
@@ -62,7 +62,7 @@ pub(crate) fn title(head: &Simulation, name: &str) -> String {
     format!("{}{} ({name})", trace.order, quantum.unwrap_or_default())
 }
 
-/// The table of orders.
+/// Adds the table of orders.
 pub(super) fn add(page: &mut Page, source: &str, orders: &[OrderFinding]) {
     page.heading(
         "Orders of turns",
@@ -80,7 +80,7 @@ pub(super) fn add(page: &mut Page, source: &str, orders: &[OrderFinding]) {
     page.method(&["reordering", "simulated-cost"]);
 }
 
-/// The answer for the orders of the first design.
+/// Sentence on the orders of the first design.
 fn answer(orders: &[OrderFinding]) -> String {
     let Some(first) = orders.first() else {
         return "No order was simulated.".to_owned();
@@ -125,7 +125,7 @@ fn answer(orders: &[OrderFinding]) -> String {
     )
 }
 
-/// Which task runs next, and for how long.
+/// Name of an order: the choice of the next task, and the quantum.
 fn name(order: &OrderFinding) -> String {
     let quantum = order
         .quantum_instructions

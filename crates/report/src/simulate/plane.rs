@@ -1,4 +1,4 @@
-//! What a sweep is about: numbers of designs, on planes of two axes.
+//! Content of a sweep: numbers of designs, on planes of two axes.
 
 use switchcost_analysis::simulation::{Axis, DesignFinding};
 
@@ -31,13 +31,13 @@ impl Number {
     }
 }
 
-/// Two axes of a sweep, if all others have one value each.
+/// Two axes of a sweep, with one value of each other axis.
 pub(super) struct Plane<'a> {
     pub(super) rows: &'a Axis,
     pub(super) columns: &'a Axis,
-    /// What the others are, in words.
+    /// Values of the other axes, in words.
     pub(super) rest: String,
-    /// Row, column and design.
+    /// Cells, each with row, column and design.
     pub(super) cells: Vec<(usize, usize, &'a DesignFinding)>,
 }
 

@@ -7,10 +7,10 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{count, number, rounded, share};
 
-/// Rows of each design.
+/// Most rows of each design.
 const SHOWN: usize = 8;
 
-/// Which programs excess cycles are attributed to, and where in their code and data.
+/// Adds the programs that excess cycles are attributed to, and the places in their code and data.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     add_programs(page, findings);
     let title = "The code that pays";
@@ -87,13 +87,13 @@ fn add_places(
     }
 }
 
-/// The columns of a table of places.
+/// Adds the columns of a table of places.
 pub(super) fn add_place_columns(grid: Grid) -> Grid {
     grid.left(["program", "place", "line", "after"])
         .right(["excess cycles", "share"])
 }
 
-/// The row of one place.
+/// Cells of one place.
 pub(super) fn place(code: &PlaceFinding) -> Vec<Entry> {
     entries![
         &code.program,

@@ -1,4 +1,4 @@
-//! A trace estimated from parts of it: a table, and the same for programs.
+//! Estimates of a trace from parts of it: a table, and the same for programs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use crate::page::Page;
 use crate::quantity::{count, share};
 use crate::{Format, Style};
 
-/// Designs on one screen.
+/// Most designs on one screen.
 const DESIGNS: usize = 3;
 
 const NOT_ESTIMATED: &str = "not estimated: the cost of a switch, which is a sum over turns from their start to their end, which parts are not; \
@@ -30,9 +30,9 @@ pub struct Sample {
     pub parts: usize,
     /// Instructions in each part.
     pub part_instructions: u64,
-    /// Instructions before each part that were simulated and not counted.
+    /// Instructions before each part that were simulated without being counted.
     pub warm_up_instructions: u64,
-    /// Seed of the choice.
+    /// Seed of the choice of parts.
     pub seed: u64,
     /// Estimates for each design.
     pub designs: Vec<SampleFinding>,
@@ -75,7 +75,7 @@ impl InEveryFormat for &Sample {
     }
 }
 
-/// Of a pair of a design's name and a quantity.
+/// Columns of a row that consists of a design's name and a quantity.
 const COLUMNS: [Column; 9] = [
     ("design", "/0"),
     ("what", "/1/what"),
@@ -88,7 +88,7 @@ const COLUMNS: [Column; 9] = [
     ("per_thousand_instructions", "/1/per_thousand_instructions"),
 ];
 
-/// What a row is called: `L2 misses`, `cycles lost to others`.
+/// Title of a row: `L2 misses`, `cycles lost to others`.
 fn title(quantity: &SampleQuantity) -> Option<String> {
     let level = quantity.level.as_deref().unwrap_or_default();
     match (quantity.what, quantity.view) {

@@ -1,5 +1,4 @@
-//! One screen: the cost in words, the trace, one table, and what to know, worst first. Everything else is under `--details` and in
-//! the page.
+//! One screen: the cost in words, the trace, one table, and notes, the worst first. Everything else is under `--details` and in the page.
 
 use switchcost_analysis::simulation::{DesignFinding, Findings};
 use switchcost_design::result::Simulation;
@@ -12,16 +11,16 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::share;
 
-/// Lines of the screen, less those of where the rest is.
+/// Most lines of the screen, without the lines that refer to the rest.
 const MOST_LINES: usize = 27;
 
-/// Designs with a row.
+/// Most designs with a row.
 const DESIGNS: usize = 6;
 
-/// More designs than these may be variants of one, which are compared with each other.
+/// Number of designs above which they may be variants of one, which are compared with each other.
 const FEW: usize = 3;
 
-/// Notes, at most.
+/// Most notes on the screen.
 const MOST_NOTES: usize = 3;
 
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
@@ -38,7 +37,7 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     page.items_up_to(MOST_LINES, &notes[..notes.len().min(MOST_NOTES)]);
 }
 
-/// The cost of a switch, a row a design.
+/// Adds the cost of a switch, with a row for each design.
 fn add_designs(page: &mut Page, findings: &Findings) {
     if findings.designs.is_empty() {
         return;

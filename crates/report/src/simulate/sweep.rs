@@ -1,4 +1,4 @@
-//! Variants of one design by what was varied: a row a value of one field, or a matrix of two.
+//! Variants of one design by the varied fields: a row for each value of one field, or a matrix of two.
 
 use switchcost_analysis::simulation::{Axis, DesignFinding, Findings, Sweep, sweeps};
 
@@ -10,14 +10,15 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::number;
 
-/// An empty line, a title, the names of columns, the line below them, and twice that there is more.
+/// Lines around the rows: an empty line, a title, the column names, the line below them, and two references to omitted rows.
 const BESIDE_ROWS: usize = 6;
 
-/// Rows and columns of a matrix on a screen.
+/// Most rows and columns of a matrix on a screen.
 const MOST_ROWS: usize = 9;
 const MOST_COLUMNS: usize = 12;
 
-/// Tables of all sweeps, each with its figure, up to so many lines of the page, if these are limited. Gives whether there are any.
+/// Adds tables of all sweeps, each with its figure, up to `most_lines` lines of the page; `None` for no limit. Returns whether there are
+/// any.
 pub(super) fn add(page: &mut Page, findings: &Findings, most_lines: Option<usize>) -> bool {
     let sweeps = sweeps(&findings.designs);
     for (number, sweep) in sweeps.iter().enumerate() {
@@ -29,7 +30,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings, most_lines: Option<usize
     !sweeps.is_empty()
 }
 
-/// What stands above the names of designs, and a name of each: if all are variants of one, fields and their values.
+/// Heading of the designs' names, and a name of each: if all are variants of one, fields and their values.
 pub(super) fn labels(findings: &Findings) -> (String, Vec<String>) {
     match &sweeps(&findings.designs)[..] {
         [sweep] if sweep.members.len() == findings.designs.len() => {
@@ -51,14 +52,14 @@ pub(super) fn labels(findings: &Findings) -> (String, Vec<String>) {
     }
 }
 
-/// Rows that there is room for.
+/// Number of rows that there is room for.
 fn room(page: &Page, most_lines: Option<usize>) -> usize {
     most_lines.map_or(usize::MAX, |most| {
         most.saturating_sub(page.lines() + BESIDE_ROWS)
     })
 }
 
-/// Says what there was no room for.
+/// Adds a line on the omitted rows.
 fn add_more(page: &mut Page, all: usize, room: usize) {
     if all > room {
         page.prose(&format!("and {} more: --details", all - room));
@@ -103,7 +104,7 @@ fn add_line(
     page.method(&["sweep"]);
 }
 
-/// The CPI, and every level in which anything differs.
+/// The CPI, and every level in which the designs differ.
 fn line_numbers(members: &[(&str, &DesignFinding)]) -> Vec<Number> {
     let levels = members
         .first()
@@ -168,7 +169,7 @@ fn add_planes(
     page.method(&["sweep"]);
 }
 
-/// One for each combination of the values of axes after the first two.
+/// One plane for each combination of the values of axes after the first two.
 fn planes<'a>(findings: &'a Findings, sweep: &'a Sweep) -> Vec<Plane<'a>> {
     let mut planes: Vec<(&[usize], Plane<'a>)> = Vec::new();
     for (values, design) in &sweep.members {

@@ -1,4 +1,4 @@
-//! What the lines that a design loses cost in time, at the prices of a machine.
+//! Time that a design's lost lines cost, at the prices of a machine.
 
 use switchcost_analysis::simulation::{DesignFinding, Findings, PricedLines};
 
@@ -8,7 +8,7 @@ use crate::page::Page;
 use crate::plain::plain;
 use crate::quantity::{rounded, share, time};
 
-/// A sentence after the cycles; none if no prices are known.
+/// Sentence on the time, after that on cycles; empty without prices.
 pub(super) fn sentence(design: &DesignFinding) -> String {
     let Some(lost) = &design.time_lost else {
         return String::new();
@@ -34,7 +34,7 @@ pub(super) fn sentence(design: &DesignFinding) -> String {
     text + "."
 }
 
-/// Adds lines by where they were lost and how they were requested.
+/// Adds lost lines by level and kind of request.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let mut grid = Grid::new(4)
         .left(["design", "found alone in", "missed up to", "asked for"])

@@ -5,7 +5,7 @@ use super::amount::ones;
 use crate::page::Page;
 use crate::quantity::count;
 
-/// Adds what was simulated, and how long segments are.
+/// Adds the simulated trace, and the lengths of its segments.
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     add_in_short(page, head);
     let medians = findings.lengths.iter().filter_map(|lengths| {
@@ -22,7 +22,7 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     }
 }
 
-/// `a system call`, `involuntary switches`.
+/// Words for a class: `a system call`, `involuntary switches`.
 fn class_in_words(class: &str) -> &str {
     match class {
         "system call" => "system calls",
@@ -32,7 +32,7 @@ fn class_in_words(class: &str) -> &str {
     }
 }
 
-/// Adds what was simulated.
+/// Adds the simulated trace in one line.
 pub(super) fn add_in_short(page: &mut Page, head: &Simulation) {
     let trace = &head.trace;
     page.gap();

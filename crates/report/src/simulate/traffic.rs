@@ -1,4 +1,4 @@
-//! What goes over the buses of each design, and what prefetching is worth.
+//! Traffic on the buses of each design, and success of prefetching.
 
 use switchcost_analysis::simulation::{Findings, TrafficFinding};
 
@@ -39,7 +39,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     }
 }
 
-/// A row; what does not happen at a level has no number.
+/// Cells of a level; numbers of events that a level does not have are empty.
 fn row(level: &TrafficFinding) -> [String; 8] {
     let any = |number: f64| {
         if number > 0.0 {

@@ -14,12 +14,12 @@ use crate::page::Page;
 use crate::quantity::{count, rounded, share};
 use crate::{Format, Style};
 
-/// Several records of one workload.
+/// Report on several records of one workload.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Trials<'a> {
-    /// Each design over all trials.
+    /// Findings of each design over all trials.
     designs: &'a [TrialFinding],
-    /// The report of each record.
+    /// Report on each record.
     trials: Vec<Document<json::Report<'a>>>,
 }
 
@@ -28,7 +28,7 @@ impl OutputFormat for Trials<'_> {
     const NAME: &'static str = "switchcost.simulate-trials/1";
 }
 
-/// Renders several records of one workload: what they have in common, and each as a row. `designs` is
+/// Renders several records of one workload: their common findings, and each record as a row. `designs` is
 /// [`switchcost_analysis::simulation::over_trials`] of the findings. As CSV the records follow each other, each with a line of names.
 pub fn render_trials(
     trials: &[(&Simulation, &Findings)],

@@ -10,10 +10,10 @@ use crate::page::Page;
 use crate::plain::plain;
 use crate::{Format, Style};
 
-/// Whether a trace is sound.
+/// Result of the check of a trace.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Checked<'a> {
-    /// Whether the trace is whole and without a problem.
+    /// Whether the trace is complete and has no problem.
     is_sound: bool,
     /// Number of chunks read.
     chunks: u64,
@@ -21,11 +21,11 @@ pub(crate) struct Checked<'a> {
     blocks: u64,
     /// Number of instructions.
     instructions: u64,
-    /// Loads and stores.
+    /// Number of loads and stores.
     references: u64,
     /// Number of marks.
     marks: u64,
-    /// Number of problems; not all are listed.
+    /// Number of problems, including those that are not listed.
     problem_count: u64,
     /// The first problems, in words.
     problems: Vec<String>,

@@ -3,7 +3,7 @@ use switchcost_trace::{Chunk, Event, Mark};
 use super::{cause_text, syscall};
 use crate::plain::plain;
 
-/// Formats up to `most` events of a chunk, one a line, in order; also returns the number of lines.
+/// Formats up to `most` events of a chunk in order, one per line; also returns the number of lines.
 pub fn render_events(chunk: &Chunk, most: u64) -> (String, u64) {
     let mut lines = Lines {
         text: String::new(),

@@ -14,7 +14,7 @@ use crate::{Format, Style};
 /// A summary of a trace.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Info<'a> {
-    /// The trace's header.
+    /// Header of the trace.
     header: &'a switchcost_trace::TraceHeader,
     /// Number of chunks.
     chunks: u64,
@@ -32,17 +32,17 @@ pub(crate) struct Info<'a> {
     loads: u64,
     /// Number of stores.
     stores: u64,
-    /// System calls entered.
+    /// Number of system calls entered.
     syscalls: u64,
     /// Number of faults.
     faults: u64,
-    /// Physical pages recorded.
+    /// Number of physical pages recorded.
     pages: u64,
     /// Number of tasks.
     tasks: u64,
     /// Switches by cause.
     switches: Vec<SwitchCount>,
-    /// Address spaces, by number; what no task ran is in process 0.
+    /// Address spaces by number; process 0 has the instructions that no task ran.
     processes: Vec<ProcessRow>,
     /// Why reading ended before the end of the trace.
     loss: Option<String>,
@@ -64,20 +64,20 @@ struct SwitchCount {
     switches: u64,
 }
 
-/// What one address space did.
+/// Activity in one address space.
 #[derive(JsonSchema, Serialize)]
 struct ProcessRow {
-    /// Its number in the trace.
+    /// Number of the address space in the trace.
     process: u32,
-    /// The name of its first task. It is untrusted: escape it before display.
+    /// Name of the first task; untrusted: escape it before display.
     name: String,
-    /// The task that started its first task.
+    /// Task that started the first task.
     parent_task: u32,
-    /// Number of tasks that were born in it or came into it by an exec.
+    /// Number of tasks that were born in the address space or entered it by an exec.
     tasks: u64,
-    /// Number of its instructions.
+    /// Number of instructions.
     instructions: u64,
-    /// Number of its loads and stores.
+    /// Number of loads and stores.
     references: u64,
 }
 

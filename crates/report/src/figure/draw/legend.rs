@@ -13,7 +13,7 @@ pub(super) struct Entry<'a> {
     number: usize,
 }
 
-/// The entries of the legend, each name once; none if there is only one.
+/// Entries of the legend, each name once; empty if there is only one name.
 pub(super) fn legend(series: &[Series]) -> Vec<Entry<'_>> {
     let drawn: Vec<&Series> = series.iter().filter(|series| series.is_drawn()).collect();
     let mut entries: Vec<Entry<'_>> = Vec::new();
@@ -30,7 +30,7 @@ pub(super) fn legend(series: &[Series]) -> Vec<Entry<'_>> {
     }
 }
 
-/// For each name of the legend: its row, where it begins, and where it ends.
+/// Row, begin and end of each entry of the legend.
 pub(super) fn legend_rows(entries: &[Entry<'_>]) -> Vec<(f64, f64, f64)> {
     let mut rows: Vec<(f64, f64, f64)> = Vec::new();
     for entry in entries {

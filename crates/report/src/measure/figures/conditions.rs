@@ -1,4 +1,4 @@
-//! Results that differ in two conditions alone: by size and access, stride or what others touch, and by the number of tasks.
+//! Results that differ in only two conditions: in size, and in access, stride, other tasks' footprint or number of tasks.
 
 use switchcost_analysis::{CaseFinding, Findings};
 use switchcost_record::Case;
@@ -12,10 +12,10 @@ use crate::measure::row::has_numbers;
 use crate::page::Page;
 use crate::quantity::{is_cost, with_interval};
 
-/// A plan of more sizes and strides is no grid.
+/// Most cells of a heat map: a plan with more sizes and strides is no grid.
 const MOST_CELLS: usize = 10_000;
 
-/// Results whose cases are equal apart from a condition that was erased, with that case.
+/// Results whose cases are equal except for one erased condition, with the common case.
 type Alike<'a> = (Case, Vec<&'a CaseFinding>);
 
 fn alike<'a>(findings: &'a Findings, erased: impl Fn(&Case) -> Option<Case>) -> Vec<Alike<'a>> {
@@ -32,7 +32,7 @@ fn alike<'a>(findings: &'a Findings, erased: impl Fn(&Case) -> Option<Case>) -> 
     groups
 }
 
-/// All values of a condition among the results, in ascending order.
+/// Values of a condition among the results, in ascending order.
 fn values<T: Ord>(members: &[&CaseFinding], value: impl Fn(&Case) -> T) -> Vec<T> {
     let mut values: Vec<T> = members.iter().map(|finding| value(&finding.case)).collect();
     values.sort_unstable();
@@ -59,7 +59,7 @@ pub(in crate::measure) fn add(page: &mut Page, findings: &Findings) {
     add_rings(page, findings);
 }
 
-/// Adds a figure of reading, writing and read-modify-write, if cases differ only in that.
+/// Adds a figure of reading, writing and read-modify-write, if cases differ only in their access.
 fn add_accesses(page: &mut Page, findings: &Findings) {
     let groups = alike(findings, |case| {
         let set = WorkingSet {
@@ -110,11 +110,11 @@ fn sorted(points: impl Iterator<Item = crate::figure::Point>) -> Vec<crate::figu
     points
 }
 
-/// A second condition that is varied along with the size.
+/// A second condition that varies along with the size.
 #[derive(Clone, Copy)]
 struct Second {
     name: &'static str,
-    /// The name of its figures.
+    /// Name of the condition's figures.
     figures: &'static str,
     heading: &'static str,
     method: &'static str,
@@ -141,7 +141,7 @@ const STRIDE: Second = Second {
     },
 };
 
-/// What the other tasks touch while the task is away, along with the task's own footprint.
+/// Footprint of the other tasks while the task is away, along with the task's own footprint.
 const AWAY: Second = Second {
     name: "away",
     figures: "footprints",
@@ -151,7 +151,7 @@ const AWAY: Second = Second {
     erased: |case| Case { away: None, ..case },
 };
 
-/// The total cost by size and a second condition, if there are at least two of each.
+/// Adds heat maps of the total cost by size and a second condition, if there are at least two values of each.
 fn add_maps(page: &mut Page, findings: &Findings, second: Second) {
     let groups = alike(findings, |case| {
         let set = WorkingSet {
@@ -168,7 +168,7 @@ fn add_maps(page: &mut Page, findings: &Findings, second: Second) {
             .into_iter()
             .flatten()
             .collect();
-        // No more results than sizes, or seconds, make a line.
+        // If there are no more results than sizes, or than values of the second condition, they form a line.
         let is_grid = members.len() > sizes.len().max(seconds.len());
         let is_plane = sizes.len() > 1 && seconds.len() > 1;
         if is_grid && is_plane && sizes.len().saturating_mul(seconds.len()) <= MOST_CELLS {
@@ -235,7 +235,7 @@ fn add_rings(page: &mut Page, findings: &Findings) {
     page.figure(|| {
         let series = rings.iter().map(|(case, members)| {
             let points = members.iter().map(|finding| {
-                // With a working set what is lost to the others belongs to it; without, the switch alone.
+                // With a working set the loss to the other tasks belongs to the total; without one, only the switch is compared.
                 let alone = finding.direct_ns.as_ref().or(finding.handoff_ns.as_ref());
                 let is_bare = finding.case.working_set.is_empty();
                 let cost = if is_bare {

@@ -9,10 +9,10 @@ use crate::grid::Grid;
 use crate::measure::conditions;
 use crate::page::Page;
 
-/// The largest number of points. More are thinned out, and the caption says so.
+/// Most points of the figure. If there are more, a part is omitted, and the caption says so.
 const MOST_POINTS: usize = 100_000;
 
-/// Every sample over the time of the run, the disturbed ones marked.
+/// Adds a figure of all samples over the time of the run, with the disturbed ones marked.
 pub(in crate::measure) fn add(page: &mut Page, record: &MeasureRecord, points: &[Sample]) {
     if !page.has_figures() || points.is_empty() {
         return;
@@ -26,7 +26,7 @@ pub(in crate::measure) fn add(page: &mut Page, record: &MeasureRecord, points: &
     page.method(&["contamination", "statistics"]);
 }
 
-/// At most as many samples as can be drawn, and how many were omitted. Disturbed samples are kept in preference to clean ones.
+/// Returns at most as many samples as can be drawn, and a sentence on omitted ones. Clean samples are omitted first.
 fn thinned(all: Vec<&Sample>) -> (Vec<&Sample>, String) {
     if all.len() <= MOST_POINTS {
         return (all, String::new());
@@ -101,10 +101,10 @@ fn draw(record: &MeasureRecord, drawn: &[&Sample], thinning: &str) -> Option<Fig
     .figure()
 }
 
-/// The number of samples, and of those left out by reason.
+/// Number of samples, and number of omitted samples by reason.
 type Count<'a> = (usize, BTreeMap<&'a str, usize>);
 
-/// Samples by case and arm: how many, and how many were left out for what.
+/// Returns a table of samples by case and arm: their number, and the number left out by reason.
 fn table(record: &MeasureRecord, drawn: &[&Sample]) -> Grid {
     let mut counts: BTreeMap<(u32, Arm), Count<'_>> = BTreeMap::new();
     for drawn in drawn {

@@ -7,7 +7,7 @@ use crate::quantity::{percent, time, with_interval};
 
 type Part = fn(&CaseFinding) -> Option<&Estimate>;
 
-/// The curves over the sizes: the total, and its parts apart from the switch of tasks that touch nothing.
+/// Curves over the sizes: the total, and its parts other than the switch of tasks that touch nothing.
 const WHOLE: (&str, Part) = ("total", |finding| finding.total_ns.as_ref());
 const PARTS: [(&str, Part); 2] = [
     ("the switch itself running cold", |finding| {
@@ -18,7 +18,7 @@ const PARTS: [(&str, Part); 2] = [
     }),
 ];
 
-/// The results of a curve, each with its size.
+/// Results of a curve, each with its size.
 fn results<'a>(findings: &'a Findings, curve: &Curve) -> Vec<(f64, &'a CaseFinding)> {
     let results = curve
         .points
@@ -29,7 +29,7 @@ fn results<'a>(findings: &'a Findings, curve: &Curve) -> Vec<(f64, &'a CaseFindi
         .collect()
 }
 
-/// Cost over size with what stops fitting where, and the knees and regions that were found.
+/// Draws the cost over size, with the capacities of caches and TLBs, and the knees and regions found.
 pub(in crate::measure) fn draw(
     host: &HostManifest,
     findings: &Findings,
@@ -41,7 +41,7 @@ pub(in crate::measure) fn draw(
     let whole = results
         .iter()
         .map(|(size, f)| point(*size, f, (WHOLE.1)(f)));
-    // Of a record without parts nothing is said to be missing.
+    // For a record without parts no missing numbers are shown.
     let parts = PARTS.iter().map(|(name, part)| {
         let points = results
             .iter()
@@ -88,7 +88,7 @@ pub(in crate::measure) fn draw(
         .figure()
 }
 
-/// The parts of the total cost over size as stacked areas, in shares of the total: the scale of sizes is logarithmic, so heights in
+/// Draws the parts of the total cost over size as stacked areas, in shares of the total: the scale of sizes is logarithmic, so heights in
 /// time would be misleading. `None` if fewer than two sizes have parts.
 pub(in crate::measure) fn parts(
     findings: &Findings,

@@ -6,8 +6,8 @@ use super::{class, measured};
 use crate::plain::plain;
 use crate::quantity::{centre, interval, is_cost, number, with_interval};
 
-/// `A goroutine hand-off over a channel costs 101 ns (95 to 107), one between threads of the kernel over a futex 1.68 us (1.61 to 1.75):
-/// 15 to 17 times as much. With 256 KiB of data each ...`
+/// The answer, such as: `A goroutine hand-off over a channel costs 101 ns (95 to 107), one between threads of the kernel over a futex 1.68
+/// us (1.61 to 1.75): 15 to 17 times as much. With 256 KiB of data each ...`
 pub(super) fn describe_answer(record: &MeasureRecord, findings: &Findings) -> String {
     let of_runtime =
         |found: &&CaseFinding| found.case.runtime.is_some() && found.case.working_set.is_empty();
@@ -68,7 +68,7 @@ fn capital(text: &str) -> String {
     text.replacen('a', "A", 1)
 }
 
-/// The hand-off between threads of the kernel under the same conditions.
+/// Result of the hand-off between kernel threads under the same conditions.
 fn thread<'a>(
     findings: &'a Findings,
     beside: &CaseFinding,
@@ -121,7 +121,7 @@ fn rounded(ratio: f64) -> String {
     }
 }
 
-/// The same with the array of the largest size that both have.
+/// Sentence on the same hand-off with an array of the largest size that both have.
 fn data_sentence(findings: &Findings, found: &CaseFinding) -> String {
     let alike = measured(findings).filter(|other| {
         other.case.runtime == found.case.runtime
@@ -148,7 +148,7 @@ fn data_sentence(findings: &Findings, found: &CaseFinding) -> String {
     )
 }
 
-/// The same between two CPUs.
+/// Sentence on the same hand-off between two CPUs.
 fn across_cpus(findings: &Findings, found: &CaseFinding) -> String {
     let is_across = |other: &&CaseFinding| {
         other.case.runtime == found.case.runtime

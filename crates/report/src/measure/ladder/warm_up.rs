@@ -1,4 +1,4 @@
-//! What runtimes report of themselves: versions, how long they take to start, how they warm up, and how often they collect garbage.
+//! Numbers that runtimes report about themselves: version, start-up time, warm-up, and garbage collections.
 
 use switchcost_record::{MeasureRecord, RuntimeRun, WarmUp};
 
@@ -7,7 +7,7 @@ use crate::measure::figures;
 use crate::page::Page;
 use crate::quantity::time;
 
-/// A hand-off is settled from the window on after which all are within this share of the last tenth's median.
+/// A hand-off is settled after the last window whose time differs by more than this share from the median of the last tenth.
 const SETTLED_WITHIN: f64 = 0.25;
 
 pub(super) fn add(page: &mut Page, record: &MeasureRecord) {
@@ -80,7 +80,7 @@ fn settled(windows: &[WarmUp]) -> Option<f64> {
     )
 }
 
-/// When the last window began that differed from those at the end; up to a tenth of the windows may be disturbed and are ignored.
+/// Begin of the last window that was slower than those at the end. Up to a tenth of the windows may be disturbed, and are ignored.
 fn settled_after(windows: &[WarmUp]) -> Option<f64> {
     let settled = settled(windows)?;
     let is_unsettled = |window: &&WarmUp| {

@@ -9,24 +9,24 @@ use crate::measure::row::{has_numbers, starred, tone};
 use crate::page::Page;
 use crate::quantity::{is_cost, plus_minus, time, with_bound};
 
-/// Rows that fit on a screen beside the rest.
+/// Most rows that fit on a screen with the other tables.
 const MOST_ROWS: usize = 14;
 
-/// The conditions that all cases of a run share, and that are not repeated.
+/// Conditions that most cases of a run share, and that are not repeated.
 struct Usual {
     policy: Policy,
     has_several_places: bool,
     has_several_rings: bool,
 }
 
-/// A row: a mechanism under its conditions, between processes and between threads.
+/// A row: a mechanism under some conditions, between processes and between threads.
 struct Row<'a> {
     name: String,
     process: Option<&'a CaseFinding>,
     thread: Option<&'a CaseFinding>,
 }
 
-/// Adds a row for each mechanism of the kernel, cheapest first, and a line with those of user space.
+/// Adds a row for each mechanism of the kernel, the cheapest first, and a line with the mechanisms of user space.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let direct: Vec<&CaseFinding> = findings
         .results
@@ -146,7 +146,7 @@ fn cells(finding: &CaseFinding) -> [Entry; 2] {
     }
 }
 
-/// The cost, or its upper limit, and half its interval.
+/// Cost or its upper limit, and half the interval.
 fn cost(finding: &CaseFinding) -> Option<(String, String)> {
     let cost = finding.deciding().filter(|_| has_numbers(finding))?;
     Some((with_bound(cost), plus_minus(cost)))

@@ -1,4 +1,4 @@
-//! What to know about the numbers, in a line each.
+//! Notes on the numbers, one line each.
 
 use switchcost_analysis::{CaseFinding, Findings, FlagName, Verdict};
 use switchcost_record::{ControlOutcome, Header};
@@ -6,8 +6,8 @@ use switchcost_record::{ControlOutcome, Header};
 use crate::measure::conditions::label;
 use crate::measure::row::starred;
 
-/// A flag of results in a few words, worst first. Those that are not here say what is seen anyway: a bound stands if an interval
-/// covers 0, and half its length beside each number.
+/// Short words for flags, the worst first. Flags that the numbers show themselves are omitted: an interval that covers 0 has a bound, and
+/// half the interval stands beside each number.
 const FLAGS: [(FlagName, &str); 10] = [
     (
         FlagName::Negative,
@@ -48,7 +48,7 @@ const FLAGS: [(FlagName, &str); 10] = [
     ),
 ];
 
-/// What interfered with this run. Whether the machine is fit, `doctor` judges.
+/// Sentence on disturbances of this run. The machine's fitness is judged by `doctor`.
 pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
     let numbers = findings.results.len();
     let with = |is: fn(&Verdict) -> bool| {
@@ -116,7 +116,7 @@ fn count_valid(numbers: usize) -> String {
     }
 }
 
-/// Worst first.
+/// Notes, the worst first.
 pub(super) fn list_remarks(header: &Header, findings: &Findings) -> Vec<String> {
     let mut notes: Vec<String> = findings
         .flags
@@ -133,7 +133,7 @@ pub(super) fn list_remarks(header: &Header, findings: &Findings) -> Vec<String> 
     notes
 }
 
-/// Results without a number: the first reason, and how many there are.
+/// Note on results without a number: the first reason, and the number of results.
 fn missing_results(results: &[CaseFinding]) -> Option<String> {
     let missing: Vec<(&CaseFinding, &str)> = results
         .iter()
@@ -150,7 +150,7 @@ fn missing_results(results: &[CaseFinding]) -> Option<String> {
     Some(format!("not measured: {}{more}: {why}", label(&first.case)))
 }
 
-/// Controls that could not be had.
+/// Note on controls that were refused.
 fn refused(header: &Header) -> Option<String> {
     let refused = header
         .controls
@@ -174,7 +174,7 @@ fn refused(header: &Header) -> Option<String> {
     Some(format!("done without {names}; now{of}: {fix}"))
 }
 
-/// A flag of some results.
+/// Note on the results that have a flag.
 fn flagged(results: &[CaseFinding], name: FlagName, text: &str) -> Option<String> {
     let has = |finding: &&CaseFinding| finding.flags.iter().any(|flag| flag.name == name);
     let with: Vec<String> = results

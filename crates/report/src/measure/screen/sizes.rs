@@ -12,16 +12,16 @@ use crate::measure::row::{has_numbers, starred, tone};
 use crate::page::Page;
 use crate::quantity::{is_cost, plus_minus, with_bound};
 
-/// Sizes that are shown at the least and at most if not all fit on the screen.
+/// Least and largest number of sizes shown, if not all fit on the screen.
 const ROWS: RangeInclusive<usize> = 4..=7;
 
-/// Lines of the table before the first size: one empty, the heading, the names of the columns and a rule.
+/// Lines of the table before the first size: an empty one, the heading, the names of the columns and a rule.
 const LINES_ABOVE: usize = 4;
 
-/// Columns of the longest bar.
+/// Length of the longest bar, in columns.
 const LONGEST_BAR: f64 = 20.0;
 
-/// The least ratio of costs that the bars show: a factor of two is at most five columns, so that nearly equal costs look equal.
+/// Least ratio of costs over the length of the bars: a factor of two is at most five columns, so that nearly equal costs look equal.
 const LEAST_RANGE: f64 = 16.0;
 
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
@@ -73,7 +73,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings, last_line: usize) {
     page.grid(&grid(&chosen(&members, rows), &varying));
 }
 
-/// The common conditions of all results, without those that are the default.
+/// Common conditions of all results, without the default ones.
 fn unusual(members: &[&CaseFinding], common: Vec<String>) -> String {
     let case = &members[0].case;
     let usual = Case {
@@ -96,7 +96,7 @@ fn unusual(members: &[&CaseFinding], common: Vec<String>) -> String {
         .join(", ")
 }
 
-/// At most `rows` results at even distances, among them the first, the last, and the size that the answer names.
+/// Returns at most `rows` results at even distances, including the first, the last, and the size that the answer names.
 fn chosen<'a>(members: &[&'a CaseFinding], rows: usize) -> Vec<&'a CaseFinding> {
     let last = members.len() - 1;
     if last < rows {
@@ -166,7 +166,7 @@ fn total(finding: &CaseFinding) -> Option<&Estimate> {
         .filter(|total| has_numbers(finding) && total.estimate.is_finite())
 }
 
-/// A bar on a logarithmic scale, from the least total to the largest, or further if that is near.
+/// Bar on a logarithmic scale, from the least total to the largest, or further if these are close.
 fn bar(total: &Estimate, low: f64, high: f64) -> String {
     if !is_cost(total) || high <= low {
         return String::new();

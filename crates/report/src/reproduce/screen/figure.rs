@@ -1,4 +1,4 @@
-//! The figure that a paper stands for, in a few rows: the first one that has published values beside those found here.
+//! The main figure of a paper, in a few rows: the first one with published values beside those found here.
 
 use switchcost_reproduce::{Chart, Exhibit, Series, Style};
 
@@ -6,10 +6,10 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::reproduce::chart::scale;
 
-/// Rows that leave room for the verdicts.
+/// Most rows that leave room for the verdicts.
 const MOST_ROWS: usize = 7;
 
-/// Curves that fit beside each other.
+/// Most curves that fit beside each other.
 const MOST_SERIES: usize = 4;
 
 pub(super) fn add(page: &mut Page, exhibits: &[Exhibit]) {
@@ -52,7 +52,7 @@ fn grid(chart: &Chart) -> Grid {
     grid
 }
 
-/// The first curve that was found and the first that was published, and others as far as there is room.
+/// Selects the first curve that was found, the first that was published, and others as far as there is room.
 fn series(chart: &Chart) -> Vec<&Series> {
     let of = |style| {
         chart
@@ -65,7 +65,7 @@ fn series(chart: &Chart) -> Vec<&Series> {
     shown
 }
 
-/// The places of published values, and evenly of others.
+/// Selects the positions of published values, and evenly among others.
 fn rows(shown: &[&Series]) -> Vec<f64> {
     let of = |style| {
         let series = shown.iter().filter(move |series| series.style == style);
@@ -86,7 +86,7 @@ fn sorted(mut places: Vec<f64>) -> Vec<f64> {
     places
 }
 
-/// At most so many, the first and the last among them.
+/// Selects at most `most` positions, including the first and the last.
 fn evenly(places: &[f64], most: usize) -> Vec<f64> {
     match (places.len(), most) {
         (n, _) if n <= most => places.to_vec(),

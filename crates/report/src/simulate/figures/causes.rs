@@ -6,9 +6,9 @@ use crate::page::Page;
 use crate::quantity::{count, rounded, share};
 use crate::simulate::detailed;
 
-/// Why tasks had left the CPU: by will, by entry into the kernel, by system call.
+/// Adds charts of the reasons for which tasks had left the CPU: voluntary or not, by kernel entry, by system call.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
-    // Causes are those of the trace: the same for every design.
+    // Causes belong to the trace, so they are the same for every design.
     let has_causes = |design: &&DesignFinding| causes(design).next().is_some();
     let Some(design) = detailed(findings).iter().find(has_causes) else {
         return;

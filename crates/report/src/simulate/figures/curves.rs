@@ -9,7 +9,7 @@ use crate::page::Page;
 use crate::quantity::{count, number, rounded, share};
 use crate::simulate::amount::{ends, with_bound};
 
-/// What a point of a curve shows of its interval.
+/// Value of an interval that a curve shows.
 struct View {
     name: &'static str,
     title: &'static str,
@@ -39,7 +39,7 @@ const VIEWS: [View; 3] = [
     },
 ];
 
-/// A curve of fewer segments is noise that would set the scale of all others: its numbers are in the table alone.
+/// Least number of segments of a drawn curve: one of fewer segments is noise that would set the scale, so only the table has its numbers.
 const FEW: u64 = 30;
 
 /// The curves of one design.
@@ -50,7 +50,7 @@ struct Curves<'a> {
     number: usize,
 }
 
-/// Figures 2 to 7 of the paper for one design: curves of all switches, and by class.
+/// Adds figures 2 to 7 of the paper for one design: curves of all switches, and by class.
 pub(super) fn add(page: &mut Page, findings: &Findings, design: &DesignFinding, place: usize) {
     let is_shown = |group: &&GroupFinding| is_class(&group.group) && !group.curve.is_empty();
     let curves = Curves {
@@ -84,7 +84,7 @@ impl Curves<'_> {
             .saturating_add(self.interval)
     }
 
-    /// Of all segments, and of the groups that are large enough, up to where fewer than a few segments are left.
+    /// Draws the curves of all segments, and of sufficiently large groups, up to the interval that only a few segments reach.
     fn chart(
         &self,
         name: &str,
@@ -154,7 +154,7 @@ impl Curves<'_> {
             .figure()
     }
 
-    /// The integral of the excess: what a switch has cost so far.
+    /// Draws the cumulative cost of a switch over the instructions since it.
     fn cumulative(&self) -> Option<Figure> {
         let points = |group: &GroupFinding| {
             let start = Point::new(0.0, 0.0, "0 cycles");
@@ -185,7 +185,7 @@ impl Curves<'_> {
             .figure()
     }
 
-    /// What a caption says of the groups that are not drawn.
+    /// Sentence of the caption on groups that are not drawn.
     fn left_out(&self) -> String {
         let few = self.groups.iter().filter(|group| !Self::is_drawn(group));
         let few: Vec<String> = few

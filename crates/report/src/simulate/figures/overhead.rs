@@ -10,18 +10,18 @@ use crate::page::Page;
 use crate::quantity::share;
 use crate::simulate::amount::{ends, with_bound};
 
-/// Cycles of the dearest miss, and the shortest and longest cycle as bits of their numbers, which have an order: designs of
-/// one technology differ in size alone.
+/// Identity of a technology: cycles of the most expensive miss, and the shortest and longest cycle as ordered bits. Designs of one
+/// technology differ only in size.
 type Technology = (u32, Option<[u64; 2]>);
 
-/// Of more designs a figure shows nothing any more.
+/// Most designs in a figure.
 const MOST_DESIGNS: usize = 1000;
 
 /// One design under one workload.
 struct Design<'a> {
     workload: &'a str,
     finding: &'a DesignFinding,
-    /// All caches together.
+    /// Size of all caches together.
     caches_bytes: u64,
     technology: Technology,
 }
@@ -43,7 +43,7 @@ impl<'a> Design<'a> {
         }
     }
 
-    /// The middle of the range of its cycle time, on a logarithmic scale.
+    /// Geometric middle of the range of the cycle time.
     fn cycle_ns(&self) -> Option<f64> {
         let [short, long] = self.finding.cycle_ns?;
         let middle = (short * long).sqrt();
@@ -56,12 +56,12 @@ impl<'a> Design<'a> {
     }
 }
 
-/// Figures 8 and 9 of the paper if one record holds several designs.
+/// Adds figures 8 and 9 of the paper, if one record holds several designs.
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     add_designs(page, &designs("this record", head, findings));
 }
 
-/// The same over several records, a curve for each.
+/// Adds figures 8 and 9 over several records, with a curve for each.
 pub(super) fn add_of_all(page: &mut Page, records: &[(&str, &Simulation, &Findings)]) {
     let all = records
         .iter()
@@ -90,7 +90,7 @@ fn add_designs(page: &mut Page, designs: &[Design<'_>]) {
     page.method(&["simulated-cost"]);
 }
 
-/// Figure 8: designs of the same rank in size, over the time of a cycle.
+/// Draws figure 8: designs of the same rank in size, over the time of a cycle.
 fn chart_by_technology(designs: &[Design<'_>]) -> Chart {
     let mut lines: BTreeMap<(&str, usize), Vec<Point>> = BTreeMap::new();
     for design in designs {
@@ -115,7 +115,7 @@ fn chart_by_technology(designs: &[Design<'_>]) -> Chart {
         .caption("Designs of the same rank in size, joined. Share of all simulated cycles that switches cost.")
 }
 
-/// Figure 9: designs of one technology, over the size of their caches.
+/// Draws figure 9: designs of one technology, over the size of their caches.
 fn chart_by_size(designs: &[Design<'_>]) -> Chart {
     let mut lines: BTreeMap<(&str, Technology), Vec<Point>> = BTreeMap::new();
     for design in designs {

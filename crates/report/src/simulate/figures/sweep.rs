@@ -1,4 +1,4 @@
-//! Variants of one design: curves over the values of one field, a heat map over those of two.
+//! Charts of a sweep: curves over the values of one field, a heat map over those of two.
 
 use switchcost_analysis::simulation::{self, DesignFinding};
 use switchcost_units::Bytes;
@@ -10,7 +10,7 @@ use crate::slug::slug;
 
 const CAPTION: &str = "Of the hierarchy that all processes share.";
 
-/// A curve a level of its misses; the CPI is in the table.
+/// Draws misses over the values of a field, with a curve for each level; the CPI is only in the table.
 pub(in crate::simulate) fn curves(
     base: &str,
     axis: &simulation::Axis,
@@ -47,7 +47,7 @@ pub(in crate::simulate) fn curves(
     .figure()
 }
 
-/// A matrix, drawn.
+/// Draws a matrix as a heat map.
 pub(in crate::simulate) fn heat(
     base: &str,
     plane: &Plane<'_>,
