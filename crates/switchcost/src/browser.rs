@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::messages::say;
 
-/// Opens the page, or says where it is if there is no display, or the browser would be root's.
+/// Opens the page, or prints its path if there is no display, or if the browser would run as root.
 pub(crate) fn open(page: &Path) {
     let has_display = ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()

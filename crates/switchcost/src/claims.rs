@@ -1,4 +1,4 @@
-//! Which CPUs a measurement has for itself: those that no other measurement is on.
+//! Claims of CPUs by measurements, so that two measurements do not share a CPU.
 
 use switchcost_host::cpu_claim::{Claimed, CpuClaim, claim};
 use switchcost_measure::PlacementChoice;
@@ -9,18 +9,18 @@ use crate::messages::say;
 
 const REMEDY: &str = "wait for that one, or choose another CPU with --cpu";
 
-/// The CPUs that this process has claimed, for as long as this lives.
+/// CPUs that this process has claimed; dropping this value releases them.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     held: Vec<(CpuId, CpuClaim)>,
-    /// What to say of other measurements, once this one begins.
+    /// Notes on other measurements, to be printed when this one begins.
     notes: Vec<String>,
-    /// CPUs that were named, and whose they are already.
+    /// Named CPUs that are already claimed, with the claiming process if it is known.
     contested: Vec<(CpuId, Option<i32>)>,
 }
 
 impl Claims {
-    /// The first of these CPUs that no other measurement is on; the first of all if each is taken.
+    /// Claims the first of these CPUs that no other measurement uses; the first of all if every one is in use.
     pub(crate) fn first_free(&mut self, cpus: &[CpuId]) -> Option<CpuId> {
         let (found, taken) = first_free(cpus, claim);
         let Some((cpu, claim)) = found else {
@@ -36,7 +36,7 @@ impl Claims {
         Some(cpu)
     }
 
-    /// Claims what was named, and notes if another measurement is there: both will be disturbed.
+    /// Claims the named CPUs, and adds a note if another measurement uses one: both will be disturbed.
     pub(crate) fn named(&mut self, placement: &PlacementChoice) {
         for cpu in placement.cpus() {
             if self.held.iter().any(|(held, _)| *held == cpu) {
@@ -56,7 +56,7 @@ impl Claims {
         }));
     }
 
-    /// For the record: each CPU that this measurement was to have for itself, and has not.
+    /// Returns one refused control for each CPU that this measurement shares with another one, for the record.
     pub(crate) fn refused(&self) -> Vec<Control> {
         let refused = |(cpu, process): &(CpuId, Option<i32>)| Control {
             name: "cpu-alone".to_owned(),
@@ -71,7 +71,7 @@ impl Claims {
         self.contested.iter().map(refused).collect()
     }
 
-    /// Says what was found, if the measurement will be made: it is no part of why one is refused.
+    /// Prints the notes if the measurement takes place: they are no reason to refuse one.
     pub(crate) fn report(&mut self) {
         self.notes.drain(..).for_each(|note| say!("{note}"));
     }
@@ -84,7 +84,7 @@ fn named(process: Option<i32>) -> String {
     )
 }
 
-/// With those before it, and whose they are.
+/// The first free CPU with its claim, and the claimed CPUs before it with their processes.
 type FirstFree = (Option<(CpuId, CpuClaim)>, Vec<(CpuId, Option<i32>)>);
 
 fn first_free(cpus: &[CpuId], mut claim: impl FnMut(CpuId) -> Claimed) -> FirstFree {

@@ -1,4 +1,4 @@
-//! The command line: one definition, from which help, completions and manual page are made.
+//! The command line: a single definition from which help, completions and manual page are generated.
 
 pub(crate) mod ab;
 pub(crate) mod compare;
@@ -77,20 +77,20 @@ pub(crate) struct Talk {
 }
 
 impl Cli {
-    /// Reads the command line. What stands in its place (help, a mistake) shows its words as a terminal may have them.
+    /// Parses the command line. Help and error messages show its words escaped for the terminal.
     pub(crate) fn read() -> Result<Cli, clap::Error> {
         Cli::new(std::env::args_os().collect())
     }
 
     fn new(words: Vec<OsString>) -> Result<Cli, clap::Error> {
-        // The same mistake, made with words that can be shown.
+        // Repeats the error with words that are safe to print.
         let of_shown = || Cli::try_parse_from(words.iter().map(|word| shown(word))).err();
         Cli::try_parse_from(&words)
             .map_err(|mistake| name_python_command(of_shown().unwrap_or(mistake)))
     }
 }
 
-/// Adds to an unknown verb that Python's package has a command of this name.
+/// Extends the message for an unknown verb if the Python package has a command with this name.
 fn name_python_command(mut mistake: clap::Error) -> clap::Error {
     let verb = match mistake.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(verb)) if PYTHON_COMMANDS.contains(&verb.as_str()) => verb,
@@ -103,7 +103,7 @@ fn name_python_command(mut mistake: clap::Error) -> clap::Error {
     mistake
 }
 
-/// A word of the command line without what commands a terminal. What is no text stays: it is for clap to refuse.
+/// Removes terminal control characters from a word of the command line. A word that is no UTF-8 stays as it is, for clap to refuse.
 fn shown(word: &OsStr) -> OsString {
     let mut bytes = Vec::with_capacity(word.len());
     for chunk in word.as_bytes().utf8_chunks() {
@@ -148,7 +148,7 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    /// How the result is written, of a verb that can make a page of it.
+    /// Returns the output arguments of a verb that can write a page.
     pub(crate) fn page_form(&mut self) -> Option<&mut OutputArguments> {
         match self {
             Verb::Measure(it) => Some(&mut it.form),
@@ -164,14 +164,14 @@ impl Verb {
     }
 }
 
-/// A verb's help: examples come before flags.
+/// Template of a verb's help: examples precede flags.
 const HELP_TEMPLATE: &str = "\
 {about-with-newline}
 {usage-heading} {usage}{after-help}
 
 {all-args}";
 
-/// The examples that most people need stand first; -h prints these alone, and --help all.
+/// Returns the first paragraph, with the most common examples: -h prints only these, --help all.
 fn first_paragraph(text: &'static str) -> &'static str {
     text.split("\n\n").next().unwrap_or_default()
 }
@@ -222,7 +222,7 @@ impl OutputArguments {
         self.format.or_else(ending).unwrap_or(usual)
     }
 
-    /// The page that is to be opened, if one is; it gets a name if it has none.
+    /// Returns the page that is to be opened, if there is one; an unnamed page gets a name.
     pub(crate) fn settle_page(&mut self) -> Result<Option<PathBuf>, Failure> {
         if !self.open {
             return Ok(None);
@@ -239,7 +239,7 @@ impl OutputArguments {
         Ok(self.output.clone())
     }
 
-    /// Whether the result is not for a person at the terminal.
+    /// Whether the result goes elsewhere than to a person at the terminal.
     pub(crate) fn is_elsewhere(&self) -> bool {
         self.flag() != FormatFlag::Table || self.output.is_some()
     }
@@ -249,7 +249,7 @@ impl OutputArguments {
         self.flag() == FormatFlag::Html
     }
 
-    /// The format, if it is not a page.
+    /// Returns the format, if it is not a page.
     pub(crate) fn format(&self) -> Format {
         match self.flag() {
             FormatFlag::Table | FormatFlag::Html => Format::Table,
@@ -259,7 +259,7 @@ impl OutputArguments {
         }
     }
 
-    /// The format of a result of which there is no page.
+    /// Returns the format of a result that has no page.
     pub(crate) fn format_of_text(&self) -> Result<Format, Failure> {
         if self.is_page() {
             return Err(Failure::usage(

@@ -1,4 +1,4 @@
-//! `--history`: the records of a folder, as far as they show what runs of this machine differ by.
+//! The records of a folder (`--history`), as evidence of the spread between runs of this machine.
 
 use std::fs;
 use std::path::Path;
@@ -10,16 +10,16 @@ use crate::exit::Failure;
 use crate::kinds::{Kind, kind};
 use crate::runs;
 
-/// A folder with records of measurements, of which the first lines are read.
+/// A folder with records of measurements, whose headers have been read.
 pub(crate) struct Folder {
-    /// The newest first.
+    /// Headers of the records, the newest first.
     headers: Vec<(Source, Header)>,
-    /// Why others cannot be read.
+    /// Reasons for which other records cannot be read.
     unreadable: Vec<&'static str>,
 }
 
 impl Folder {
-    /// Records of other kinds and other files are passed over; it may be empty.
+    /// Opens a folder, which may be empty. Records of other kinds and other files are skipped.
     pub(crate) fn open(folder: &Path) -> Result<Folder, Failure> {
         let failed = Failure::open_folder(folder);
         let entries = fs::read_dir(folder)
@@ -46,7 +46,7 @@ impl Folder {
         })
     }
 
-    /// What the runs before the one with this header, whose host is not redacted, differed by.
+    /// Returns the spread between earlier runs of the machine in this header, whose host must not be redacted.
     pub(crate) fn runs_before(&self, header: &Header) -> EarlierRuns {
         let mut earlier = EarlierRecords::new(header);
         self.unreadable

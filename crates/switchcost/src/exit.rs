@@ -1,4 +1,4 @@
-//! Exit codes, and everything that can go wrong, in words.
+//! Exit codes, and the words for every failure.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -19,22 +19,22 @@ use switchcost_simulation_record::{ReadSimulationError, WriteSimulationError};
 use switchcost_trace::{ImportError, ReadTraceError, UnfitPiece};
 use switchcost_workload::UnfitWorkingSet;
 
-/// How the program ends. The numbers are part of the interface (see the man page).
+/// Exit code of the program. The numbers are part of the interface (see the man page).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// 0: all went well; for `doctor`: fit.
+    /// 0: success; for `doctor`: fit.
     Success,
-    /// 1: something broke.
+    /// 1: something failed.
     Broken,
-    /// 2: the command line asks for what does not exist here, or for a new file in place of one that does.
+    /// 2: usage: the command line names something that does not exist, or a new file that already exists.
     Usage,
-    /// 3: done, with reservations: a result that could not be measured; for `doctor`: usable with caveats.
+    /// 3: partial success: a result could not be measured; for `doctor`: usable with caveats.
     Partial,
     /// 4: `doctor`: unfit.
     Unfit,
     /// 5: a record cannot be read.
     Record,
-    /// 6: `compare`, `ab`: a cost has grown by more than was allowed.
+    /// 6: `compare`, `ab`: a cost has grown by more than the limit.
     Grown,
     /// 128 plus the signal that ended the program.
     Signal(u8),
@@ -43,11 +43,11 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// How a command ended that has failed; none of one that has not.
+    /// Returns the exit code of a failed command; `None` if it has succeeded.
     pub(crate) fn command_failure(status: ExitStatus) -> Option<Exit> {
         let signalled = || status.signal().map(|number| 128 + number);
         let code = status.code().or_else(signalled).unwrap_or(1);
-        // A code of a command is its lowest byte.
+        // Only the lowest byte of a command's code is passed on.
         (!status.success()).then(|| Exit::Command(u8::try_from(code).unwrap_or(1)))
     }
 }
@@ -68,7 +68,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why the program ends without a result: what is said, and the exit code.
+/// A failure without a result, with its message and exit code.
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
 pub(crate) struct Failure {
@@ -86,17 +86,17 @@ impl Failure {
         }
     }
 
-    /// The command line asks for what does not exist here.
+    /// Creates a failure of usage: the command line names something that does not exist here.
     pub(crate) fn usage(text: impl Into<String>) -> Failure {
         Failure::new(Exit::Usage, text.into())
     }
 
-    /// A record or trace cannot be read.
+    /// Creates a failure for an unreadable record or trace.
     pub(crate) fn record(text: impl Into<String>) -> Failure {
         Failure::new(Exit::Record, text.into())
     }
 
-    /// What is neither the usage's fault nor a record's is the machine's.
+    /// Creates a failure that is neither one of usage nor one of a record.
     pub(crate) fn broken(text: impl Into<String>) -> Failure {
         Failure::new(Exit::Broken, text.into())
     }
@@ -110,7 +110,7 @@ impl Failure {
         self.is_of_time
     }
 
-    /// A process runs somewhere: if no CPU is allowed to it, what says which could not be read.
+    /// Creates the failure for a process without an allowed CPU: the file with the allowed CPUs could not be read.
     pub(crate) fn cpu_refusal() -> Failure {
         Failure::usage(
             "no CPU is allowed to this process in /proc/self/status; mount /proc if it is not there (sudo mount -t proc proc \
@@ -204,7 +204,7 @@ impl Failure {
     }
 }
 
-/// Which errors of other crates are the fault of the usage or of a record.
+/// Maps errors of other crates to failures of usage, of a record, or of the machine.
 macro_rules! failures {
     ($($error:ty: $exit:ident $(, usage if ($usage:pat))?;)*) => {$(
         impl From<$error> for Failure {
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_command_that_fails_ends_us_as_it_would_have_ended_for_a_shell() {
-        // As wait(2) has it: the code in the second byte, or else the signal.
+        // Status as in wait(2): the code in the second byte, or else the signal.
         for (status, exit) in [
             (0, None),
             (1 << 8, Some(Exit::Command(1))),

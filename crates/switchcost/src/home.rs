@@ -1,4 +1,4 @@
-//! Where this user's files are kept from run to run: the folders of the XDG base directory specification.
+//! Folders of this user's files, by the XDG base directory specification.
 
 use std::ffi::OsString;
 use std::fs::Permissions;
@@ -11,10 +11,10 @@ use switchcost_record::Readers;
 use switchcost_record::trust::make_folder;
 use tempfile::TempDir;
 
-/// Of a folder for this user alone.
+/// Permissions of a folder for this user only.
 const PRIVATE: u32 = 0o700;
 
-/// Why there is no such folder.
+/// Reason for which there is no folder.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoHome {
     #[error("neither {0} nor HOME is the full path of a folder")]
@@ -28,7 +28,7 @@ pub(crate) enum NoHome {
     Refused { folder: PathBuf, why: String },
 }
 
-/// One of the folders: the variable that names it, and where it is else.
+/// Kind of folder: the variable that names it, and the default.
 #[derive(Clone, Copy)]
 struct Kind {
     variable: &'static str,
@@ -44,24 +44,24 @@ const CACHE: Kind = Kind {
     below_home: ".cache",
 };
 
-/// What is to be kept: `$XDG_STATE_HOME/switchcost`, by default `~/.local/state/switchcost`; whether or not it is there.
+/// Returns the folder of lasting files, `$XDG_STATE_HOME/switchcost`, by default `~/.local/state/switchcost`; it may not exist.
 pub(crate) fn state() -> Result<PathBuf, NoHome> {
     STATE.find(|name| std::env::var_os(name))
 }
 
-/// What can be had again: `$XDG_CACHE_HOME/switchcost`, by default `~/.cache/switchcost`; whether or not it is there.
+/// Returns the folder of files that can be created again, `$XDG_CACHE_HOME/switchcost`, by default `~/.cache/switchcost`; it may not exist.
 pub(crate) fn cache() -> Result<PathBuf, NoHome> {
     CACHE.find(|name| std::env::var_os(name))
 }
 
-/// Makes a folder if it is not there yet, and sees whether files can be made in it.
+/// Creates a folder if it does not exist, and checks that files can be created in it.
 pub(crate) fn make_writable(folder: &Path) -> Result<(), NoHome> {
     make_folder(folder)
         .and_then(|()| tempfile::tempfile_in(folder).map(drop))
         .map_err(|why| refused(folder, &why))
 }
 
-/// A new folder that stays, if there is none for this user's files.
+/// Creates a temporary folder that is not removed, for a user without a home.
 pub(crate) fn make_temporary(prefix: &str) -> io::Result<PathBuf> {
     let mut new = tempfile::Builder::new();
     new.prefix(prefix)
@@ -69,7 +69,7 @@ pub(crate) fn make_temporary(prefix: &str) -> io::Result<PathBuf> {
     new.tempdir().map(TempDir::keep)
 }
 
-/// Writes a file that is kept for later runs, and no one named: whole or not at all, for this user alone, in place of what had its name.
+/// Writes a file for later runs atomically, readable only by this user, replacing an existing one.
 pub(crate) fn keep(path: &Path, text: &[u8]) -> io::Result<()> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidFilename)?;
     make_folder(folder)?;
@@ -107,7 +107,7 @@ impl Kind {
     }
 }
 
-/// Whether at least the first folder of the path is there.
+/// Whether at least the first folder of the path exists.
 fn is_at_all_there(path: &Path) -> bool {
     let first = path
         .ancestors()

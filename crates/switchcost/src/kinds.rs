@@ -1,17 +1,17 @@
-//! Of which kind a record is, by its beginning or its name.
+//! Kinds of records, recognised by their beginning or their name.
 
 use switchcost_record::Source;
 use switchcost_record::injection::INJECTION_FORM;
 use switchcost_record::observation::OBSERVATION_FORM;
 
-/// The ends of the names of records: of measurements, injections, observations, simulations and traces.
+/// Ends of the names of records: measurements, injections, observations, simulations and traces.
 pub(crate) const MEASURE: &str = "measure.jsonl";
 pub(crate) const INJECTION: &str = "injection.jsonl";
 pub(crate) const OBSERVATION: &str = "observation.json";
 pub(crate) const SIMULATION: &str = "simulation.parquet";
 pub(crate) const TRACE: &str = "trace.sct";
 
-/// What a record is of.
+/// Kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::Display)]
 pub(crate) enum Kind {
     #[strum(serialize = "a measurement")]
@@ -24,7 +24,7 @@ pub(crate) enum Kind {
     Injection,
 }
 
-/// The kind of a record; whatever is of no other kind should be one of a measurement.
+/// Returns the kind of a record. Whatever is of no other kind is taken for a measurement.
 pub(crate) fn kind(source: &Source) -> Kind {
     match () {
         () if is_simulation(source) => Kind::Simulation,
@@ -54,7 +54,7 @@ pub(crate) fn is_observation(source: &Source) -> bool {
     }
 }
 
-/// Whether a file begins as the records of injections do.
+/// Whether a file begins as records of injections do.
 pub(crate) fn is_injection(source: &Source) -> bool {
     let head = beginning("\"line\":\"header\",", INJECTION_FORM);
     source
@@ -62,7 +62,7 @@ pub(crate) fn is_injection(source: &Source) -> bool {
         .is_ok_and(|is_one| is_one)
 }
 
-/// The first bytes of a record of any version of a form.
+/// Returns the first bytes of a record, for any version of its format.
 fn beginning(before: &str, form: &str) -> String {
     let name = form.trim_end_matches(|letter: char| letter.is_ascii_digit());
     format!("{{{before}\"schema\":\"{name}")

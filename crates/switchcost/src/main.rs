@@ -1,6 +1,6 @@
-//! The `switchcost` program: flags, one file a verb, exit codes. The only crate that sees all others.
+//! The `switchcost` program: flags, one file for each verb, exit codes. Only this crate depends on all others.
 
-// These panic where it cannot be read: `messages` says what there is to say, and `output` prints results.
+// The standard macros panic if the output is closed: `messages` prints to stderr, and `output` writes results.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
 mod browser;
@@ -35,7 +35,7 @@ use messages::say;
 #[global_allocator]
 static MEMORY: ReportingAllocator = ReportingAllocator;
 
-/// Little that takes stack: there may be little of it.
+/// Uses little stack, because its limit may be low.
 fn main() -> ExitCode {
     match switchcost_facts::limits::too_small_stack() {
         None => start(),
@@ -54,9 +54,9 @@ fn report_small_stack(found: Bytes) -> ExitCode {
 
 #[inline(never)]
 fn start() -> ExitCode {
-    // Its copies are executed through descriptors, by whose names no one would know them.
+    // Copies of the program are executed through descriptors, which would hide its name.
     let _ = rustix::thread::set_name(c"switchcost");
-    // A repetition is served before anything else is set up: its process shall be as bare as possible.
+    // A repetition begins before anything else is set up: its process should do as little as possible.
     if is_first(switchcost_measure::REPETITION_ARGUMENT) {
         return serve(|| {
             switchcost_measure::serve(std::io::stdin().lock(), std::io::stdout().lock())
@@ -113,7 +113,7 @@ fn is_first(argument: &str) -> bool {
         .is_some_and(|first| first == argument)
 }
 
-/// What follows the first argument, if that is the given one.
+/// Returns the arguments after the first one, if the first is `first`.
 fn words_behind(first: &str) -> Option<Vec<String>> {
     is_first(first).then(|| {
         std::env::args_os()
@@ -123,14 +123,14 @@ fn words_behind(first: &str) -> Option<Vec<String>> {
     })
 }
 
-/// A signal that is not for it must not keep it from undoing; what it starts takes none of this over.
+/// Ignores signals meant for others, so that the set-up is always undone. Child processes do not inherit this.
 fn keep_setup() -> ExitCode {
     let words: Vec<_> = std::env::args_os().skip(2).collect();
     let kept = signals::outlive().and_then(|()| switchcost_host::setup::keep(&words));
     ended("keep a set-up", kept)
 }
 
-/// What a process does for the one that has started it: one repetition, or one run.
+/// Does the work of a child process: one repetition, or one run.
 fn serve(one: impl FnOnce() -> std::io::Result<()>) -> ExitCode {
     let parent = std::env::args()
         .nth(2)

@@ -1,5 +1,5 @@
-//! What the program says on stderr: the one way there. A notice is one line, an error what is wrong and a hint what to do; names in them that
-//! hold line breaks, escape codes or marks that turn text are shown escaped. Nothing that was measured is lost if it cannot be read: what cannot be said is not.
+//! Messages on stderr. A notice is one line; an error says what is wrong, and a hint what to do. Line breaks, escape codes and
+//! bidirectional marks in names are escaped. A message that cannot be written is dropped, so that no result is lost.
 
 use std::error::Error;
 use std::fmt::Display;
@@ -15,7 +15,7 @@ use crate::terminal;
 
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
-/// From here on notices are not printed, if so; errors are.
+/// Turns notices off; errors are still printed.
 pub(crate) fn set_quiet(is_quiet: bool) {
     IS_QUIET.store(is_quiet, Ordering::Relaxed);
 }
@@ -25,13 +25,13 @@ pub(crate) fn is_quiet() -> bool {
     IS_QUIET.load(Ordering::Relaxed)
 }
 
-/// Says one line, formatted as `format!` does it.
+/// Prints one line, formatted as by `format!`.
 macro_rules! say {
     ($($words:tt)*) => { $crate::messages::say_text(format_args!($($words)*)) };
 }
 pub(crate) use say;
 
-/// What is said of a run that was paused from outside.
+/// Message on a run that was paused from outside.
 pub(crate) fn pause_message(pause: Pause) -> String {
     format!(
         "the run was paused for {} (stopped by a signal, frozen with its control group, or suspended); its budget does not count that",
@@ -39,7 +39,7 @@ pub(crate) fn pause_message(pause: Pause) -> String {
     )
 }
 
-/// Says one line.
+/// Prints one line.
 pub(crate) fn say_text(message: impl Display) {
     if is_quiet() {
         return;
@@ -66,12 +66,12 @@ fn print_error(wrong: &str, hint: &str) {
     write_stderr(&text);
 }
 
-/// The terminal may be gone, or the disk full that stderr goes to.
+/// Writes to stderr. Errors are ignored: the terminal may be closed, or the disk full.
 fn write_stderr(text: &str) {
     let _ = io::stderr().write_all(terminal::shown(text, &io::stderr()).as_bytes());
 }
 
-/// The text without the numbers of the system's errors, which their names precede.
+/// Removes the numbers of system errors from the text, which follow the errors' names.
 fn remove_numbers(text: &str) -> String {
     let mut parts = text.split(" (os error ");
     let mut kept = parts.next().unwrap_or_default().to_owned();
@@ -81,7 +81,7 @@ fn remove_numbers(text: &str) -> String {
     kept
 }
 
-/// What is wrong with a command line, and what to do.
+/// Returns the error of a command line, and the hint.
 pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
     let texts = |kind| match mistake.get(kind) {
         Some(ContextValue::String(text)) => vec![text.clone()],
@@ -131,7 +131,7 @@ pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
     (lines.join(" "), hint)
 }
 
-/// What stands in place of a command line: help and version on stdout, a mistake on stderr.
+/// Prints help and version on stdout, and an error on stderr.
 pub(crate) fn show(answer: &clap::Error) -> Result<(), Failure> {
     if answer.use_stderr() && answer.kind() != MistakeKind::DisplayHelpOnMissingArgumentOrSubcommand
     {

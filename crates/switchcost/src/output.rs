@@ -1,4 +1,4 @@
-//! Where results go: to stdout, whole into a file, or into what is no file and is written where it stands.
+//! Outputs: stdout, a file that is written as a whole, or a device or FIFO that is written to directly.
 
 pub(crate) mod apart;
 mod destination;
@@ -16,12 +16,12 @@ use crate::exit::Failure;
 use crate::terminal;
 use destination::{Destination, open_stream};
 
-/// What came of writing, or why there was nothing to write; or why the place would not have it.
+/// Result of writing: an error of the output outside, a failure of the content inside.
 type Written<T> = io::Result<Result<T, Failure>>;
 
-/// A place for the result, claimed before the work begins, so that an unwritable one is known at once.
+/// An output, claimed before the work begins, so that an unwritable one is reported at once.
 pub(crate) struct Output {
-    /// As the user named it; nothing for stdout.
+    /// Name given by the user; `None` for stdout.
     name: Option<PathBuf>,
     sink: Sink,
 }
@@ -29,7 +29,7 @@ pub(crate) struct Output {
 enum Sink {
     Stdout,
     Stderr,
-    /// A device, a FIFO, what a process has open.
+    /// A device, a FIFO, or an open file of a process.
     Stream(File),
     File(Draft),
 }
@@ -39,7 +39,7 @@ impl Output {
         name: None,
         sink: Sink::Stdout,
     };
-    /// For the report on a command, which has standard output for itself.
+    /// Standard error, for the report on a command that has standard output for itself.
     pub(crate) const STDERR: Output = Output {
         name: None,
         sink: Sink::Stderr,
@@ -56,7 +56,7 @@ impl Output {
         })
     }
 
-    /// A file in a folder that is ours to fill: what stands there under its name is replaced, and a link is not followed.
+    /// Creates a file in a folder of our own: an existing file is replaced, and a link is not followed.
     pub(crate) fn create_in_folder(path: &Path) -> Result<Output, Failure> {
         let draft = Draft::new(path).map_err(Failure::output(path))?;
         Ok(Output {
@@ -65,7 +65,7 @@ impl Output {
         })
     }
 
-    /// Writes the text: all of it, or, into a file, nothing.
+    /// Writes all of the text; if that fails, a file is not created.
     pub(crate) fn write(self, text: &str) -> Result<(), Failure> {
         let text = match self.sink {
             Sink::Stdout => terminal::shown(text, &io::stdout()),
@@ -75,14 +75,14 @@ impl Output {
         self.write_bytes(text.as_bytes())
     }
 
-    /// The same of what is no text.
+    /// Writes bytes, like [`Output::write`].
     pub(crate) fn write_bytes(self, bytes: &[u8]) -> Result<(), Failure> {
         self.write_by(|into| into.write_all(bytes).map(Ok))
             .map(|_| ())
     }
 
-    /// Writes what `write` writes: all of it, or, into a file, nothing; nothing either if it fails for a reason of its own.
-    /// Gives what `write` gives; none if the reader of stdout has left.
+    /// Writes the output of `write` as a whole; if it fails, a file is not created. Returns the result of `write`; `None` if the reader of
+    /// stdout has left.
     pub(crate) fn write_by<T>(
         self,
         write: impl FnOnce(&mut dyn Write) -> Written<T>,
@@ -105,7 +105,7 @@ impl Output {
         }
     }
 
-    /// Colour and width, as far as the reader is a terminal and wants them.
+    /// Returns colour and width, as far as the reader is a terminal and wants them.
     pub(crate) fn style(&self, verbosity: Verbosity) -> Style {
         let terminal = match self.sink {
             Sink::Stdout => Some(console::Term::stdout()),

@@ -1,14 +1,14 @@
-//! The prices of this machine, where `measure --prices` keeps a copy.
+//! Stored prices of this machine, a copy of the result of `measure --prices`.
 
 use switchcost_record::profile::{Prices, read_prices};
 use switchcost_record::{HostManifest, Source};
 
 use crate::home;
 
-/// Its name, in the folder of the program's state.
+/// Name of the file, in the folder of the program's state.
 pub(crate) const FILE: &str = "prices.json";
 
-/// The kept ones, or why there are none of this machine.
+/// Returns the stored prices, or the reason why there are none of this machine.
 pub(crate) fn machine_prices(host: &HostManifest) -> Result<Prices, String> {
     let path = home::state().map_err(|why| why.to_string())?.join(FILE);
     let prices = read_prices(Source::found(&path)).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! Which runs are of one program: by it what is known of one run serves another.
+//! Identity of programs: results of one run apply to other runs of the same program.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::Xxh3;
 
-/// Programs whose work is what a script tells them, without the digits of a version.
+/// Programs whose work is determined by a script, named without the digits of a version.
 const INTERPRETERS: [&str; 45] = [
     "ash",
     "awk",
@@ -57,53 +57,53 @@ const INTERPRETERS: [&str; 45] = [
     "zsh",
 ];
 
-/// Programs that are many: the name they are started by says which.
+/// Programs that contain many commands: the name by which they are started selects one.
 const MULTI_CALL: [&str; 3] = ["busybox", "coreutils", "toybox"];
 
-/// Programs that set something and then execute the command that follows their own options.
+/// Programs that change a setting and then execute the command after their own options.
 const LAUNCHERS: [&str; 11] = [
     "chrt", "ionice", "nice", "nohup", "numactl", "setarch", "setpriv", "setsid", "stdbuf",
     "taskset", "timeout",
 ];
 
-/// After these the next word is all that says which script it is.
+/// Options whose next word alone identifies the script.
 const SCRIPT_OPTIONS: [&str; 2] = ["-jar", "-m"];
 
-/// A script may be for a script, and so on; the kernel follows as many.
+/// Most levels of scripts that are interpreters of scripts, as in the kernel.
 const MOST_SCRIPTS: usize = 5;
 
-/// So much of each file tells it from others.
+/// Bytes of each file that enter the digest.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// A script is looked for among so many words.
+/// Most words among which a script is searched.
 const MOST_WORDS: usize = 64;
 
-/// A program, as far as what one run of it costs is known of another: its file, and of an interpreter the script.
+/// Identity of a program, within which the cost of one run applies to another: its file, and for an interpreter the script.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ProgramId {
-    /// Of the file that is executed.
+    /// Build ID of the executed file.
     pub(crate) build_id: String,
-    /// A digest of the words that say what an interpreter runs, and of the files that they name.
+    /// Digest of the words that determine an interpreter's work, and of the files that they name; `None` for other programs.
     pub(crate) script: Option<String>,
 }
 
-/// The program that a command starts.
+/// Program that a command starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Started {
     pub(crate) id: ProgramId,
-    /// How many of the words say which program it is.
+    /// Number of words that identify the program.
     pub(crate) telling: usize,
-    /// The name of the file that is executed: the kernel calls the task so, unless by the first word.
+    /// Name of the executed file, which becomes the task's name, unless the first word does.
     pub(crate) file: OsString,
 }
 
 impl ProgramId {
-    /// Of the program that a command starts: of a script that of its interpreter.
+    /// Identifies the program that a command starts; for a script, its interpreter with the script.
     pub(crate) fn identify_command(words: &[OsString]) -> Option<ProgramId> {
         started(words).map(|started| started.id)
     }
 
-    /// Of the program that a process runs.
+    /// Identifies the program that a process runs.
     pub(crate) fn identify_process(process: u32) -> Option<ProgramId> {
         started_process(process).map(|started| started.id)
     }
@@ -113,7 +113,7 @@ impl ProgramId {
     }
 }
 
-/// What a command starts, through the scripts, `env` and launchers such as `taskset` that it begins with.
+/// Finds the program that a command starts, through scripts, `env` and launchers such as `taskset`.
 pub(crate) fn started(words: &[OsString]) -> Option<Started> {
     let folder = Place::own()?;
     let mut words = words.to_vec();
@@ -131,7 +131,7 @@ pub(crate) fn started(words: &[OsString]) -> Option<Started> {
     None
 }
 
-/// What a process runs, and the words that it was started with.
+/// Finds the program that a process runs, and the words of its command line.
 fn started_process(process: u32) -> Option<Started> {
     let folder = PathBuf::from(format!("/proc/{process}"));
     let words = words_of_process(process)?;
@@ -148,7 +148,7 @@ fn started_process(process: u32) -> Option<Started> {
     )
 }
 
-/// The words of a process that say which program it is, after its first.
+/// Returns the words of a process after the first that identify its program.
 pub(crate) fn script_of_process(process: u32) -> Vec<OsString> {
     let telling = started_process(process).map_or(0, |started| started.telling);
     let words = words_of_process(process).unwrap_or_default();
@@ -165,11 +165,11 @@ fn word_of_bytes(bytes: &[u8]) -> OsString {
     OsString::from_vec(bytes.to_vec())
 }
 
-/// Where the files are that a program's words name.
+/// Place of the files that a program's words name.
 struct Place {
     root: PathBuf,
     working: PathBuf,
-    /// How the working directory is called there.
+    /// Name of the working directory in that place.
     name: PathBuf,
 }
 
@@ -183,7 +183,7 @@ impl Place {
         })
     }
 
-    /// The regular file that a word names.
+    /// Opens the regular file that a word names.
     fn open(&self, word: &OsStr) -> Option<File> {
         let path = match Path::new(word).strip_prefix("/") {
             Ok(below) => self.root.join(below),
@@ -194,7 +194,7 @@ impl Place {
     }
 }
 
-/// `program` is where the file can be read, `file` what it is called.
+/// Creates the identity: `program` is the path by which the file can be read, `file` is its name.
 fn resolve(program: &Path, file: &Path, words: &[OsString], place: &Place) -> Option<Started> {
     let build_id = switchcost_symbols::build_id(program)?;
     let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
@@ -208,7 +208,7 @@ fn resolve(program: &Path, file: &Path, words: &[OsString], place: &Place) -> Op
     })
 }
 
-/// The digest of what tells which script an interpreter runs, none of any other program; and how many words tell which program it is.
+/// Returns the digest of an interpreter's script (`None` for any other program), and the number of words that identify the program.
 fn script(name: &OsStr, words: &[OsString], place: &Place) -> (Option<String>, usize) {
     let words = &words[..words.len().min(MOST_WORDS)];
     let called = |at: usize| words.get(at).and_then(|word| Path::new(word).file_name());
@@ -229,14 +229,14 @@ fn script(name: &OsStr, words: &[OsString], place: &Place) -> (Option<String>, u
     (Some(digest), first + telling)
 }
 
-/// Whether the kernel or a shell knows a program by this name as one that runs scripts.
+/// Whether a program with this name runs scripts, by the conventions of the kernel or a shell.
 pub(crate) fn is_interpreter(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
     INTERPRETERS.contains(&name)
 }
 
-/// Whether one of the words after the first is a script, whatever it is for.
+/// Whether one of the words after the first is a script, for whatever interpreter.
 fn names_script(words: &[OsString], place: &Place) -> bool {
     let is_script = |word: &OsString| {
         let mut start = [0; 2];
@@ -246,7 +246,7 @@ fn names_script(words: &[OsString], place: &Place) -> bool {
     words.iter().skip(1).any(is_script)
 }
 
-/// How many words tell which script it is: to the first file that is no value of an option; without one all of them.
+/// Returns the number of words that identify the script: up to the first file that is no value of an option, or all if there is none.
 fn telling(words: &[OsString], place: &Place) -> usize {
     for at in 1..words.len() {
         let (before, word) = (words[at - 1].to_string_lossy(), &words[at]);
@@ -262,7 +262,7 @@ fn telling(words: &[OsString], place: &Place) -> usize {
     words.len()
 }
 
-/// Of all words but the first, as what the file has in it if one names a file; without a file of where they are started, too.
+/// Digests all words but the first: of a word that names a file its content, and without any file also the working directory.
 fn digest(applet: Option<&OsStr>, words: &[OsString], place: &Place) -> String {
     let mut digest = Xxh3::new();
     digest.update(applet.unwrap_or_default().as_bytes());
@@ -286,7 +286,7 @@ fn digest(applet: Option<&OsStr>, words: &[OsString], place: &Place) -> String {
     format!("{:016x}", digest.digest())
 }
 
-/// What follows `env` and the variables that it sets; none if it is told anything else.
+/// Returns the words after `env` and its variables; `None` if it has other options.
 fn strip_env(mut words: Vec<OsString>) -> Option<Vec<OsString>> {
     while words
         .first()
@@ -310,7 +310,7 @@ fn strip_env(mut words: Vec<OsString>) -> Option<Vec<OsString>> {
     Some(words)
 }
 
-/// The command of `taskset`, `nice` and the like: their own words name no program.
+/// Returns the command of `taskset`, `nice` and the like: the launcher's own words do not identify a program.
 fn strip_launchers(mut words: Vec<OsString>) -> Vec<OsString> {
     let is_launcher = |word: &OsString| {
         let name = Path::new(word).file_name().and_then(OsStr::to_str);
@@ -329,7 +329,7 @@ fn strip_launchers(mut words: Vec<OsString>) -> Vec<OsString> {
     words
 }
 
-/// The words that a script's first line puts before it; none of what is no script.
+/// Returns the words that a script's first line puts before it; `None` for a file that is no script.
 fn interpreter(path: &Path) -> Option<Vec<OsString>> {
     let mut start = Vec::new();
     let is_file = fs::metadata(path).is_ok_and(|facts| facts.is_file());
@@ -355,7 +355,7 @@ fn interpreter(path: &Path) -> Option<Vec<OsString>> {
     )
 }
 
-/// The file that is executed, as execvp(3) looks for it.
+/// Returns the file that is executed, searched as in execvp(3).
 fn program(name: &OsString) -> Option<PathBuf> {
     if name.to_string_lossy().contains('/') {
         return std::path::absolute(name).ok();
@@ -392,7 +392,7 @@ mod tests {
         );
     }
 
-    /// A folder with two scripts that differ, and a file that is none.
+    /// Creates a folder with two different scripts, and a file that is no script.
     fn folder() -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a folder");
         for (name, text) in [

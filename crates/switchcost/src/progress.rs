@@ -1,4 +1,4 @@
-//! How far a run is, on stderr: a bar on a terminal, else a line each ten seconds.
+//! Progress of a run on stderr: a bar on a terminal, otherwise a line every ten seconds.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -15,10 +15,10 @@ use switchcost_units::Nanos;
 use crate::messages::{self, say};
 use crate::terminal;
 
-/// A line comes so often if stderr is no terminal.
+/// Interval of lines if stderr is no terminal.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
-/// Prints how far a bar of milliseconds is, in its words, if it is not drawn and the last line is long ago.
+/// Prints the progress of a bar of milliseconds in words, if the bar is not drawn and the last line is old enough.
 pub(crate) fn tell(bar: &ProgressBar) {
     tell_in_words(bar, || {
         let message = bar.message();
@@ -47,15 +47,14 @@ fn tell_in_words(bar: &ProgressBar, words: impl FnOnce() -> String) {
     say!("{}", words());
 }
 
-/// A bar over the run's time. Drawn between repetitions by the calling thread: a thread that ticks would be foreign
-/// time on a small machine.
+/// A bar over the run's time. The calling thread draws it between repetitions: a ticking thread would disturb a small machine.
 pub(crate) struct Bar {
     bar: ProgressBar,
     cases: Vec<String>,
 }
 
 impl Bar {
-    /// Hidden by indicatif if stderr is no terminal.
+    /// Creates the bar; indicatif hides it if stderr is no terminal.
     pub(crate) fn over(plan: &Plan) -> Bar {
         Bar {
             bar: over_time(plan.budget_ns),
@@ -84,7 +83,7 @@ impl Bar {
     }
 }
 
-/// A bar over a budget, in milliseconds.
+/// Creates a bar over a budget, in milliseconds.
 pub(crate) fn over_time(budget: Nanos) -> ProgressBar {
     let bar = drawn(ProgressBar::new(budget.0 / 1_000_000));
     let seconds = |state: &ProgressState, to: &mut dyn Write| {
@@ -95,7 +94,7 @@ pub(crate) fn over_time(budget: Nanos) -> ProgressBar {
     bar
 }
 
-/// A file with a bar over the bytes that are read of it.
+/// A file with a bar over the bytes read from it.
 pub(crate) struct FileWithBar {
     file: File,
     bar: ProgressBar,
@@ -126,7 +125,7 @@ impl Read for FileWithBar {
     }
 }
 
-/// A bar is drawn over itself: nowhere if that cannot be.
+/// Draws a bar on stderr; hides it if the terminal cannot redraw a line.
 fn drawn(bar: ProgressBar) -> ProgressBar {
     if terminal::cursorless().is_some() || messages::is_quiet() {
         ProgressBar::hidden()
@@ -145,7 +144,7 @@ fn style(template: &str) -> ProgressStyle {
     }
 }
 
-/// How much of a stream of chunks was handled.
+/// Progress of a stream of chunks.
 pub(crate) struct StreamProgress {
     bar: ProgressBar,
     instructions: u64,
@@ -155,14 +154,14 @@ pub(crate) struct StreamProgress {
 }
 
 impl StreamProgress {
-    /// A trace of so many instructions.
+    /// Creates the progress of a trace with this many instructions.
     pub(crate) fn over_trace(instructions: u64) -> StreamProgress {
         let mut progress = StreamProgress::new(true, None);
         progress.all_instructions = Some(instructions);
         progress
     }
 
-    /// Shown only if the programs do not print themselves: their lines and a bar would spoil each other.
+    /// Creates the progress, hidden unless `is_shown`: the lines of programs that print and a bar would spoil each other.
     pub(crate) fn new(is_shown: bool, most_switches: Option<u64>) -> StreamProgress {
         let bar = if is_shown {
             drawn(ProgressBar::new_spinner())

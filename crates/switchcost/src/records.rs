@@ -1,4 +1,4 @@
-//! What is found in the record of a simulation.
+//! Reads and analyses the records of simulations.
 
 use switchcost_analysis::simulation::{Analyser, Findings, Options};
 use switchcost_design::result::Simulation;
@@ -7,7 +7,7 @@ use switchcost_simulation_record::{Returned, SimulationRecord};
 
 use crate::exit::Failure;
 
-/// The head of a simulation's record, and what is found in its intervals.
+/// Returns the head of a simulation's record, and the findings from its intervals.
 pub(crate) fn simulation(
     source: impl Into<Source>,
     options: Options,
@@ -21,7 +21,7 @@ pub(crate) fn simulation(
     Ok((record.head, findings))
 }
 
-/// What is found in the intervals of a simulation that is in no file; `None` if they cannot be read.
+/// Returns the findings from intervals that are in no file; `None` if they cannot be read.
 pub(crate) fn unrecorded(head: &Simulation, intervals: Box<Returned>) -> Option<Findings> {
     let mut analyser = Analyser::new(head, Options::default());
     for batch in intervals {

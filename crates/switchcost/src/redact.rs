@@ -1,11 +1,11 @@
-//! What `--redact` leaves out: arguments of commands, and the name of the machine. Programs and their tasks keep their names.
+//! Removes the arguments of commands, and the name of the machine (`--redact`). Programs and their tasks keep their names.
 
 use std::path::Path;
 
 use switchcost_record::{HostManifest, LEFT_OUT};
 use switchcost_trace::TraceHeader;
 
-/// A command without its arguments, and without the folder of its program.
+/// Returns a command without its arguments, and without the folder of its program.
 pub(crate) fn command(words: &[String]) -> Vec<String> {
     let program = words.first().map(|word| program(word));
     let arguments = (words.len() > 1).then(|| LEFT_OUT.to_owned());
@@ -19,12 +19,12 @@ fn program(word: &str) -> String {
     )
 }
 
-/// A command as it is recorded and shown.
+/// Returns a command as it is recorded and shown.
 pub(crate) fn shown(words: Vec<String>, is_redacted: bool) -> Vec<String> {
     if is_redacted { command(&words) } else { words }
 }
 
-/// The command of this program as it is recorded.
+/// Returns the command of this program as it is recorded.
 pub(crate) fn own_command(is_redacted: bool) -> Vec<String> {
     shown(
         std::env::args_os()
@@ -34,12 +34,12 @@ pub(crate) fn own_command(is_redacted: bool) -> Vec<String> {
     )
 }
 
-/// The machine as it is recorded.
+/// Returns the facts about the machine as they are recorded.
 pub(crate) fn host(host: HostManifest, is_redacted: bool) -> HostManifest {
     if is_redacted { host.redacted() } else { host }
 }
 
-/// The header of a trace as it is recorded.
+/// Returns the header of a trace as it is recorded.
 pub(crate) fn trace(mut header: TraceHeader, is_redacted: bool) -> TraceHeader {
     if is_redacted {
         header

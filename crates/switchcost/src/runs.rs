@@ -1,4 +1,4 @@
-//! Where records are kept unless a place is named, and who may read them.
+//! Places of records without a named path, and their readers.
 
 pub(crate) mod calibrations;
 pub(crate) mod core_sharing;
@@ -24,7 +24,7 @@ use crate::home::{self, NoHome, make_temporary, make_writable};
 use crate::kinds::{INJECTION, MEASURE, OBSERVATION, SIMULATION, is_observation};
 use crate::messages::say;
 
-/// Where a record is to be, and who may read it there.
+/// Place of a record, and its permissions.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) path: PathBuf,
@@ -32,8 +32,8 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The place that the user names; else a new name in the usual folder, which is made if need be, or in a temporary one if that
-    /// cannot be written, which is said. A name below the usual folder, as `ab` gives one, is treated as if nobody had named it.
+    /// Chooses the place named by the user, else a new name in the usual folder. That folder is created if needed; if it is not writable, a
+    /// temporary one is used and reported. A name below the usual folder, such as `ab` gives, gets the usual permissions.
     pub(crate) fn choose(named: Option<&Path>, ending: &str) -> Result<Place, Failure> {
         let is_usual = |path: &&Path| folder().is_ok_and(|folder| path.starts_with(folder));
         match named {
@@ -57,14 +57,14 @@ impl Place {
     }
 }
 
-/// A new name in the usual folder, which is made if need be.
+/// Returns a new name in the usual folder, which is created if needed.
 pub(crate) fn new_name(ending: &str) -> Result<PathBuf, Failure> {
     let folder = usual_folder("runs")?;
     let now = name_stamp(OffsetDateTime::now_utc());
     Ok(folder.join(format!("{now}-{}-{ending}", std::process::id())))
 }
 
-/// How names of records tell a time; they sort by it.
+/// Format of the time in names of records; they sort by it.
 const NAME_STAMP: &[BorrowedFormatItem<'_>] =
     format_description!("[year]-[month]-[day]T[hour]-[minute]-[second]");
 
@@ -73,16 +73,16 @@ fn name_stamp(time: OffsetDateTime) -> String {
         .unwrap_or_else(|_| time.unix_timestamp().to_string())
 }
 
-/// Where records are looked for: `~/.local/state/switchcost/runs`, whether or not it is there.
+/// Returns the folder of records, `~/.local/state/switchcost/runs`; it may not exist.
 pub(crate) fn folder() -> Result<PathBuf, NoHome> {
     home::state().map(|state| state.join("runs"))
 }
 
-/// Nobody holds a turn for longer, unless it hangs.
+/// Longest time that a process holds the turn, unless it hangs.
 const LONGEST_TURN: Duration = Duration::from_secs(60);
 
-/// Waits for its turn at what one run at a time may do, and holds it as long as the value lives; none if the turn cannot be had, or the wait is
-/// over before.
+/// Waits for the turn of an activity that only one run at a time may do, and holds it while the returned value lives; `None` if the turn
+/// cannot be had, or if `is_over` becomes true before.
 pub(crate) fn take_turn(name: &str, is_over: impl Fn() -> bool) -> Option<File> {
     let folder = folder().ok()?;
     make_writable(&folder).ok()?;
@@ -98,12 +98,12 @@ pub(crate) fn take_turn(name: &str, is_over: impl Fn() -> bool) -> Option<File> 
     Some(file)
 }
 
-/// Where the papers are redone unless a place is named.
+/// Returns the default folder of reproduced papers.
 pub(crate) fn reproduce_folder() -> Result<PathBuf, Failure> {
     usual_folder("reproduce")
 }
 
-/// A folder of what is kept in which files can be made; a temporary one if there is none.
+/// Returns a writable folder of the program's state; a temporary one if there is none.
 fn usual_folder(name: &str) -> Result<PathBuf, Failure> {
     let usual = home::state().map(|state| state.join(name));
     match usual.and_then(|folder| make_writable(&folder).map(|()| folder)) {
@@ -115,8 +115,7 @@ fn usual_folder(name: &str) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Removes what runs have left that were killed before they had anything to keep: empty files with a name of ours and the number of a
-/// process that is no more.
+/// Removes empty files of runs that were killed before they had data: those with a record's name and the number of a dead process.
 fn sweep(folder: &Path) {
     let Ok(folder) = HeldPath::found_folder(folder) else {
         return;
@@ -136,7 +135,7 @@ fn is_empty(path: &Path) -> bool {
         .is_ok_and(|file| file.is_file() && file.len() == 0)
 }
 
-/// Whether the process lives whose number is in the name: `2026-11-24T20-45-31-12474-observation.json`.
+/// Whether the process whose number is in the name is alive: `2026-11-24T20-45-31-12474-observation.json`.
 fn is_of_living(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let number = name
@@ -146,7 +145,8 @@ fn is_of_living(path: &Path) -> bool {
     number.is_none_or(|number| Path::new(&format!("/proc/{number}")).exists())
 }
 
-/// A new folder that stays, for what the usual one does not take: a home may be read-only, and a daemon has none. One for the run.
+/// Creates a folder that is not removed, once per run, for files that the usual one cannot take: a home may be read-only, and a daemon has
+/// none.
 fn temporary_folder(refused: &NoHome) -> Result<PathBuf, Failure> {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     if let Some(folder) = FOLDER.get() {
@@ -166,7 +166,7 @@ fn temporary_folder(refused: &NoHome) -> Result<PathBuf, Failure> {
     Ok(FOLDER.get_or_init(|| folder).clone())
 }
 
-/// A path as people write it: below `~` if it is in the home folder.
+/// Shortens a path in the home folder to one below `~`.
 pub(crate) fn short(path: &Path) -> String {
     let home = std::env::var_os("HOME")
         .map(PathBuf::from)
@@ -180,7 +180,7 @@ pub(crate) fn short(path: &Path) -> String {
     }
 }
 
-/// The newest record of the usual folder that may be read.
+/// Returns the newest readable record of the usual folder.
 pub(crate) fn newest_record() -> Result<Source, Failure> {
     let folder = folder()
         .map_err(|why| Failure::record(format!("no record is given, and {why}; name the file")))?;
@@ -212,8 +212,8 @@ pub(crate) fn newest_record() -> Result<Source, Failure> {
     })
 }
 
-/// Says which record of the usual folder is dated in the future: the clock was set back since, or the file was renamed. It counts as older
-/// than all others.
+/// Reports a record of the usual folder that is dated in the future: the clock was set back since, or the file was renamed. It counts as
+/// older than all others.
 pub(crate) fn report_future_records() {
     let records = folder().map(|folder| newest_first(&folder, is_record));
     let mut records = records.into_iter().flatten().flatten();
@@ -228,13 +228,13 @@ pub(crate) fn report_future_records() {
     );
 }
 
-/// How records of the usual folder are ordered, the newest last.
+/// Order of the records in the usual folder, the newest last.
 #[derive(Debug, PartialEq, Eq)]
 struct Age {
     is_future: bool,
-    /// The time in the file's name, or else when the file was changed.
+    /// Time in the file's name, else the time of its last change.
     stamp: String,
-    /// For records of the same second.
+    /// Time of the last change, which orders records of the same second.
     changed: Option<SystemTime>,
 }
 
@@ -278,17 +278,18 @@ impl PartialOrd for Age {
     }
 }
 
-/// The records of measurements in the usual folder, the newest first.
+/// Returns the records of measurements in the usual folder, the newest first.
 pub(crate) fn measurements() -> impl Iterator<Item = Source> {
     records(MEASURE)
 }
 
-/// The records of injections in the usual folder, the newest first.
+/// Returns the records of injections in the usual folder, the newest first.
 pub(crate) fn injections() -> impl Iterator<Item = Source> {
     records(INJECTION)
 }
 
-/// None if there is no such folder. Why it may not be read is reported, and of records in it the first reason.
+/// Returns the records with this ending; none if there is no folder. An unreadable folder is reported, and for unreadable records the first
+/// reason.
 fn records(ending: &'static str) -> impl Iterator<Item = Source> {
     let in_folder = |folder: PathBuf| {
         let is_one = |path: &Path| ends_with(path, ending);
@@ -311,7 +312,7 @@ fn records(ending: &'static str) -> impl Iterator<Item = Source> {
     folder().ok().map(in_folder).into_iter().flatten()
 }
 
-/// What has such a name in a folder, whether or not it may be read.
+/// Lists the files of a folder whose names `is_one` accepts, readable or not, the newest first.
 fn newest_first(folder: &Path, is_one: impl Fn(&Path) -> bool) -> io::Result<Vec<Source>> {
     let entries = std::fs::read_dir(folder)?.flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -320,7 +321,7 @@ fn newest_first(folder: &Path, is_one: impl Fn(&Path) -> bool) -> io::Result<Vec
     Ok(paths.into_iter().map(Source::found).collect())
 }
 
-/// The folder is looked at for more than one purpose.
+/// Reports an unreadable record once, although the folder is read several times.
 fn say_once(folder: &Path, refused: &Source, why: &io::Error) {
     static SAID_OF: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     let mut said_of = SAID_OF.lock().unwrap_or_else(PoisonError::into_inner);
@@ -340,7 +341,7 @@ fn is_record(path: &Path) -> bool {
         .any(|ending| ends_with(path, &format!("-{ending}")))
 }
 
-/// Whether a file is named as records are, wherever it lies, and has something in it. Much else is JSON: of that it takes what begins as an observation.
+/// Whether a non-empty file is named as records are, in any folder. Of other JSON files, only one that begins like an observation counts.
 pub(crate) fn is_named_as_record(source: &Source) -> bool {
     let path = source.path();
     !is_empty(path)
@@ -351,7 +352,7 @@ pub(crate) fn is_named_as_record(source: &Source) -> bool {
         })
 }
 
-/// The moment as the record's header has it.
+/// Formats a time as in a record's header.
 pub(crate) fn stamp(now: OffsetDateTime) -> String {
     now.format(&Rfc3339)
         .unwrap_or_else(|_| now.unix_timestamp().to_string())

@@ -1,4 +1,4 @@
-//! SIGHUP, SIGINT, SIGQUIT, SIGTERM and SIGXCPU as a flag: a run that is told to stop keeps what it has, and says so. SIGXFSZ as nothing.
+//! SIGHUP, SIGINT, SIGQUIT, SIGTERM and SIGXCPU as a flag: a run that is asked to stop keeps its data, and says so. SIGXFSZ has no effect.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -15,10 +15,10 @@ use switchcost_host::task::is_ignored;
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
 
-/// Signals that tell a run to stop.
+/// Signals that ask a run to stop.
 const ENDING: [i32; 5] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU];
 
-/// How long a run that is told to stop may take: it normally ends within a second, and a busy machine needs more.
+/// Longest time that a run may take to stop: normally it ends within a second, but a busy machine needs longer.
 const LONGEST_ANSWER: Duration = Duration::from_millis(400);
 
 /// Makes a write beyond the limit of a file's length (`ulimit -f`) an error with advice, instead of a signal that kills. The signal has
@@ -40,15 +40,15 @@ pub(crate) fn outlive() -> std::io::Result<()> {
     signals.try_for_each(|signal| flag::register(signal, Arc::default()).map(drop))
 }
 
-/// The exit code of a run that was told to stop, whatever its result.
+/// Returns the exit code of a run that was asked to stop, whatever its result.
 pub(crate) fn told_to_stop() -> Option<Exit> {
     WATCHED.get().and_then(Interrupt::exit)
 }
 
 static WATCHED: OnceLock<Interrupt> = OnceLock::new();
 
-/// Raised by the first signal. A second signal ends the program at once, except SIGHUP, which both the shell and the kernel send when a
-/// terminal closes, and SIGXCPU, which comes each second once the limit on CPU time is reached.
+/// A flag that the first signal sets. A second signal ends the program at once, except SIGHUP, which both the shell and the kernel send
+/// when a terminal closes, and SIGXCPU, which comes each second once the limit on CPU time is reached.
 #[derive(Clone, Debug)]
 pub(crate) struct Interrupt {
     number: Arc<AtomicUsize>,
@@ -58,8 +58,8 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
-    /// Watches for signals. A run that does not end in time is ended at once, and keeps what it has recorded. Helpers then clean up as
-    /// if it had been killed.
+    /// Watches for signals. A run that does not end in time is ended at once, and keeps the recorded data. Helpers then clean up as if it
+    /// had been killed.
     pub(crate) fn watch() -> Result<Interrupt, Failure> {
         let interrupt = Interrupt::watch_to_the_end()?;
         interrupt
@@ -67,8 +67,8 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Ends the program at once if it has not ended in time after a signal. An earlier signal counts, too, except Ctrl-C: the user
-    /// waits for the report, and may press it again.
+    /// Ends the program at once if it has not ended in time after a signal. An earlier signal counts, too, except Ctrl-C: the user waits
+    /// for the report, and may press Ctrl-C again.
     pub(crate) fn end_in_time(&self, message: &'static str) -> Result<(), Failure> {
         let (mut told, mut tell) = UnixStream::pair().map_err(Failure::signals)?;
         for signal in ENDING.into_iter().filter(|signal| !is_ignored(*signal)) {
@@ -80,7 +80,7 @@ impl Interrupt {
         }
         let number = Arc::clone(&self.number);
         let end = move || {
-            // Without a signal to watch for there is nobody to tell.
+            // The pipe is closed, so no signal can come.
             if told.read_exact(&mut [0]).is_err() {
                 return;
             }
@@ -124,7 +124,7 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Prepares a run that has no result before it begins. A signal ends the program at once, as if it did not watch for signals.
+    /// Prepares a run that has no result yet. Meanwhile a signal ends the program at once.
     pub(crate) fn prepare<T>(&self, run: impl FnOnce() -> T) -> T {
         self.is_without_result.store(true, SeqCst);
         if self.is_raised() {
@@ -144,7 +144,7 @@ impl Interrupt {
         &self.is_raised
     }
 
-    /// The exit that a shell expects of a program ended by that signal.
+    /// Returns the exit code that a shell expects of a program ended by the signal.
     pub(crate) fn exit(&self) -> Option<Exit> {
         match self.number.load(SeqCst) {
             0 => None,

@@ -1,4 +1,4 @@
-//! What the terminal can show, by the user's environment.
+//! Capabilities of the terminal, by the user's environment.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -19,12 +19,12 @@ pub(crate) enum Color {
 
 static COLOR: OnceLock<Color> = OnceLock::new();
 
-/// Settles when colour is used, once for the program.
+/// Sets the use of colour, once for the program.
 pub(crate) fn set_color(color: Color) {
     let _ = COLOR.set(color);
 }
 
-/// Whether this output is to have colour.
+/// Whether this output uses colour.
 pub(crate) fn is_coloured(on: &impl IsTerminal) -> bool {
     match COLOR.get().copied().unwrap_or_default() {
         Color::Always => true,
@@ -36,20 +36,20 @@ pub(crate) fn is_coloured(on: &impl IsTerminal) -> bool {
     }
 }
 
-/// What cannot be drawn on: these have no cursor that could be moved (terminfo(5)).
+/// Names of terminals without a movable cursor, which cannot be drawn on (terminfo(5)).
 const WITHOUT_CURSOR: [&str; 6] = ["", "dumb", "unknown", "network", "dialup", "plugboard"];
 
-/// A terminal that shows lines one after another, and nothing else; its name, if it has one.
+/// Returns the name of a terminal that shows only successive lines; it may be empty. `None` for other terminals.
 pub(crate) fn cursorless() -> Option<String> {
     dumb(|name| std::env::var_os(name))
 }
 
-/// Whether it shows ASCII alone: another encoding than UTF-8, or nothing that could be known of.
+/// Whether the terminal shows only ASCII: its encoding is another than UTF-8, or unknown.
 pub(crate) fn is_ascii() -> bool {
     is_ascii_by(|name| std::env::var_os(name))
 }
 
-/// The text as this output can show it. What is no terminal gets all of it.
+/// Returns the text as this output can show it, unchanged if the output is no terminal.
 pub(crate) fn shown(text: &str, on: &impl IsTerminal) -> String {
     if !text.is_ascii() && on.is_terminal() && is_ascii() {
         switchcost_report::ascii(text)
@@ -67,7 +67,7 @@ fn dumb(variable: impl Fn(&str) -> Option<OsString>) -> Option<String> {
 }
 
 fn is_ascii_by(variable: impl Fn(&str) -> Option<OsString>) -> bool {
-    // The first that is set counts (locale(7)).
+    // The first variable that is set counts (locale(7)).
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()
         .find_map(|name| variable(name).filter(|value| !value.is_empty()));

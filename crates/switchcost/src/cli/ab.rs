@@ -1,4 +1,4 @@
-//! `ab`: two set-ups, measured in turns.
+//! Arguments of `ab`: two set-ups, measured in alternating runs.
 
 use std::path::PathBuf;
 
@@ -148,7 +148,7 @@ pub(crate) struct AbArguments {
     pub(crate) measure: Vec<String>,
 }
 
-/// A change that can be looked for.
+/// Parses a change to be detected.
 fn parse_change(text: &str) -> Result<f64, String> {
     let share = parse_share(text)
         .ok()

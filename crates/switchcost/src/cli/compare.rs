@@ -1,4 +1,4 @@
-//! `compare`: two sides, and what may have grown by how much.
+//! Arguments of `compare`: two sides, and the allowed growth.
 
 use std::path::PathBuf;
 
@@ -87,9 +87,9 @@ pub(crate) struct VerdictFiles {
     pub(crate) markdown: Option<PathBuf>,
 }
 
-/// A share: 0.05 for 5 %.
+/// Parses a share: 0.05 for 5 %.
 pub(super) fn parse_share(text: &str) -> Result<f64, String> {
-    // Read as a hundredth, and not divided: 99.99% is 0.9999, to the last bit.
+    // Parsing as hundredths, without a division, gives 99.99% as 0.9999 to the last bit.
     let share = text
         .trim()
         .strip_suffix('%')
@@ -100,7 +100,7 @@ pub(super) fn parse_share(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("'{text}' is not a percentage of 0% or more; write it as 5%"))
 }
 
-/// Finer than that of one measurement: many comparisons share the error allowed to all of them.
+/// Parses a confidence. It may be closer to 1 than that of one measurement, because many comparisons share the allowed error.
 pub(super) fn parse_confidence(text: &str) -> Result<f64, String> {
     let share = parse_share(text)
         .ok()

@@ -1,4 +1,4 @@
-//! `inject`: which program, how it is preempted, and for how long.
+//! Arguments of `inject`: the program, the kind of preemption, and the time.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -39,12 +39,12 @@ memory (--footprint) and sleeps again; the CPU time that it uses beyond the othe
 must do the same each time, end by itself, and compute for 20 ms or more. It has no terminal. Needs real-time priority: root, or \
 RLIMIT_RTPRIO.";
 
-/// What the preemptor touches, as it is named.
+/// Footprint of the preemptor, as the user names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Footprint {
-    /// So much.
+    /// A size in bytes.
     Size(Bytes),
-    /// As much as a level of the caches holds.
+    /// The size of a cache of this level.
     Level(u32),
 }
 
@@ -64,7 +64,7 @@ impl FromStr for Footprint {
     }
 }
 
-/// Rarer, a turn would last longer than a core keeps its speed; oftener, little else would be done.
+/// Allowed periods. With a longer one a time slice would outlast the core's constant speed; with a shorter one little else would be done.
 const PERIODS: [Nanos; 2] = [Nanos::micros(50), Nanos::millis(100)];
 
 fn parse_period(text: &str) -> Result<Nanos, String> {

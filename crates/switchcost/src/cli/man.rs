@@ -1,4 +1,4 @@
-//! `man`: the manual page, or the same for programs.
+//! Arguments of `man`: the manual page, or its content for programs.
 
 use clap::{Args, ValueEnum};
 

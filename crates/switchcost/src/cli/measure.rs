@@ -1,4 +1,4 @@
-//! `measure`: which cases, in which environment, how precisely.
+//! Arguments of `measure`: cases, environment, precision.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ pub(crate) enum PlacementFlag {
     Matrix,
 }
 
-/// What a ready-made list already settles.
+/// Arguments that a ready-made list of cases excludes.
 pub(crate) const SELECTORS: [&str; 16] = [
     "mechanism",
     "runtime",
@@ -366,7 +366,7 @@ pub(crate) struct MeasureArguments {
     #[command(flatten)]
     pub(crate) form: OutputArguments,
 
-    /// Whether this is the verb `runtimes`.
+    /// Whether the verb is `runtimes`.
     #[arg(skip)]
     pub(crate) is_ladder: bool,
 }
@@ -377,7 +377,7 @@ impl MeasureArguments {
         !self.runtime.is_empty() || self.runtime_command.is_some()
     }
 
-    /// What `measure` is given without flags.
+    /// Returns the arguments of `measure` without flags.
     pub(crate) fn usual() -> MeasureArguments {
         match Cli::try_parse_from(["switchcost", "measure"]).map(|cli| cli.verb) {
             Ok(Verb::Measure(arguments)) => *arguments,
@@ -386,7 +386,7 @@ impl MeasureArguments {
     }
 }
 
-/// Vector registers by name, or all that there are.
+/// Vector registers by name, or all of the machine's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VectorStateFlag {
     All,
@@ -456,8 +456,7 @@ mod tests {
         assert!(parse_confidence("40%").is_err());
     }
 
-    /// A line of an example that is longer than the help is wide is wrapped wherever that ends, and a paragraph that is broken by hand
-    /// is then broken twice.
+    /// A line of an example longer than the help's width would be wrapped, and a paragraph with manual line breaks would be broken twice.
     #[test]
     fn help_is_wrapped_once() {
         fn look(command: &clap::Command) {

@@ -1,4 +1,4 @@
-//! `observe`: what is observed, for how long, and in which detail.
+//! Arguments of `observe`: tasks, duration, detail.
 
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -42,7 +42,7 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
         .ok_or_else(|| format!("'{text}' is not a port; write 9435, or an address and a port"))
 }
 
-/// A shorter interval ends between two looks at the sums.
+/// Shortest interval: a shorter one would end between two reads of the sums.
 const SHORTEST_INTERVAL: Nanos = Nanos::millis(100);
 
 fn parse_interval(text: &str) -> Result<Nanos, String> {

@@ -1,11 +1,11 @@
-//! `simulate`: which part of a trace.
+//! Arguments of `simulate` that select a part of a trace.
 
 use std::ops::Range;
 use std::str::FromStr;
 
 use clap::Args;
 
-/// Instructions of a trace, from 0; the last one left out, and up to the end where it is not named.
+/// A range of instructions of a trace, counted from 0, without its end; `None` as end stands for the end of the trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub(crate) from: u64,
@@ -38,7 +38,7 @@ impl FromStr for Stretch {
 }
 
 impl Stretch {
-    /// What of a trace of so many instructions it is; none where it is not in it.
+    /// Returns the range within a trace of this many instructions; `None` if it lies outside.
     pub(crate) fn within(&self, instructions: u64) -> Option<Range<u64>> {
         let to = self.to.unwrap_or(instructions);
         (self.from < to && to <= instructions).then_some(self.from..to)
@@ -107,18 +107,18 @@ pub(crate) struct PartArguments {
 }
 
 impl PartArguments {
-    /// Whether a part of a trace is asked for.
+    /// Whether a part of a trace is requested.
     pub(crate) fn is_given(&self) -> bool {
         self.is_of_parts() || self.warm_up.is_some()
     }
 
-    /// Whether less than a whole trace is asked for.
+    /// Whether less than a whole trace is requested.
     pub(crate) fn is_of_parts(&self) -> bool {
         self.range.is_some() || self.sample.is_some()
     }
 }
 
-/// Intervals after a switch: how long, and how many.
+/// Intervals after a switch: their length in instructions, and their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IntervalFlag {
     pub(crate) instructions: u64,

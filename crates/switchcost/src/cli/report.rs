@@ -1,4 +1,4 @@
-//! `report`: which records, and in which form.
+//! Arguments of `report`: records and output format.
 
 use std::path::PathBuf;
 

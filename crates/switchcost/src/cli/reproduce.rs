@@ -1,4 +1,4 @@
-//! `reproduce`: which papers, where the site goes, how much time it may take.
+//! Arguments of `reproduce`: papers, folder of the site, time.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `runtimes`: the usual question about runtimes, as one of `measure`.
+//! Arguments of `runtimes`, which is a preset of `measure`.
 
 use std::path::PathBuf;
 
@@ -90,7 +90,7 @@ pub(crate) struct RuntimesArguments {
 }
 
 impl RuntimesArguments {
-    /// The same as a measurement.
+    /// Converts the arguments to those of `measure`.
     pub(crate) fn as_measure(&self) -> MeasureArguments {
         let RuntimesArguments {
             runtime,

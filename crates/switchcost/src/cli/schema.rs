@@ -1,4 +1,4 @@
-//! `schema`: the shape of what is printed for programs.
+//! Arguments of `schema`: JSON Schema of the output for programs.
 
 use clap::{Args, ValueEnum};
 

@@ -1,4 +1,4 @@
-//! `simulate` and `workload`: which references, which designs, what is distinguished.
+//! Arguments of `simulate` and `workload`: references, designs, detail.
 
 use std::path::PathBuf;
 
@@ -156,7 +156,7 @@ pub(crate) enum Quantum {
     Time(Nanos),
 }
 
-/// Shorter ones are no quanta: a switch takes the kernel longer.
+/// Least quantum in instructions: the kernel needs longer for a switch.
 const FEWEST_INSTRUCTIONS: u64 = 1000;
 
 impl FromStr for Quantum {

@@ -1,4 +1,4 @@
-//! `trace --system`: the guest that programs run in.
+//! Arguments of `trace --system`: the guest of the programs.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Arg, ArgAction, Args};
 use switchcost_units::{Bytes, Nanos};
 
-/// Instructions in a second of the guest's time, in millions: those of a processor of 1990 to those of today's.
+/// Highest rate of the guest's instructions, in millions per second: allowed rates range from a processor of 1990 to one of today.
 const MOST_MIPS: u32 = 1000;
 
 /// A whole guest, or several, for programs of the user's.
@@ -109,7 +109,7 @@ pub(crate) struct GuestArguments {
     pub(crate) physical: bool,
 }
 
-/// Of an argument that another verb takes several times.
+/// Restricts an argument that another verb takes several times to one use.
 pub(crate) fn allow_once(argument: Arg) -> Arg {
     argument.action(ArgAction::Set)
 }
@@ -118,7 +118,7 @@ pub(crate) fn allow_once(argument: Arg) -> Arg {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IcountShift(pub(crate) u32);
 
-/// QEMU counts a power of two of nanoseconds for an instruction.
+/// Parses a rate. QEMU counts a power of two of nanoseconds per instruction.
 fn parse_mips(text: &str) -> Result<IcountShift, String> {
     let need = || {
         let known: Vec<String> = (0..=10).map(mips_text).collect();
@@ -141,7 +141,7 @@ fn mips_text(icount_shift: u32) -> String {
     }
 }
 
-/// As the schedulers of Linux have it: no shorter than 0.1 ms, no longer than 1 s.
+/// Parses a time slice within the limits of Linux's schedulers: from 0.1 ms to 1 s.
 fn parse_slice(text: &str) -> Result<Nanos, String> {
     let slice: Nanos = text
         .parse()

@@ -1,4 +1,4 @@
-//! `trace`: what to run, in which order, and what to do with a trace that is there.
+//! Arguments of `trace`: what to run, in which order, and actions on an existing trace.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,10 +12,10 @@ use switchcost_workload::{Access, Pattern};
 use super::system::{GuestArguments, SystemArguments, allow_once};
 use super::{HELP_TEMPLATE, Named, OutputArguments, Redaction, first_paragraph};
 
-/// Length of a scheduled turn: that of Mogul and Borg 1990.
+/// Length of a scheduled time slice: that of Mogul and Borg 1990.
 pub(crate) const QUANTUM_INSTRUCTIONS: u64 = 400_000;
 
-/// Seed of the lengths of scheduled turns.
+/// Seed of the lengths of scheduled time slices.
 pub(crate) const TURN_SEED: u64 = 1;
 
 /// In which order the traced tasks run.
@@ -84,7 +84,7 @@ pub(crate) struct CaptureArguments {
 }
 
 impl CaptureArguments {
-    /// Whether any of it says something else than it says by itself.
+    /// Whether any argument differs from its default.
     pub(crate) fn is_given(&self) -> bool {
         let CaptureArguments {
             with,

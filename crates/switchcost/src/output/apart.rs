@@ -1,4 +1,4 @@
-//! Whether the places that a command line names for its outputs are different files. Of two in one file one would replace the other.
+//! Checks that the outputs of a command line are different files: of two outputs in one file, one would replace the other.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -8,8 +8,7 @@ use super::destination::{Destination, folder_of};
 use crate::cli::outputs::Named;
 use crate::exit::Failure;
 
-/// Refuses two options that name one file, by whatever names. What is written to where it stands (a device, a FIFO, what a process has
-/// open) takes several outputs.
+/// Refuses two options that name the same file, by whatever names. A device, a FIFO, or an open file of a process may take several outputs.
 pub(crate) fn check(outputs: &[Named<'_>]) -> Result<(), Failure> {
     let mut seen: Vec<(&'static str, File)> = Vec::new();
     for Named { option, path } in outputs {
@@ -27,17 +26,17 @@ pub(crate) fn check(outputs: &[Named<'_>]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A file, or room for one.
+/// An existing file, or the place of a new one.
 struct File {
     path: PathBuf,
-    /// The device and the number on it of a file that is there.
+    /// Device and inode of an existing file.
     node: Option<(u64, u64)>,
 }
 
 impl File {
-    /// None of what is no file, nor of what cannot be reached: whoever opens it will say why.
+    /// Resolves a name; `None` for something other than a file, or for a path that cannot be reached, which fails later with its reason.
     fn resolve(name: &Path) -> Option<File> {
-        // A folder is a place of outputs, too.
+        // A folder can be an output, too.
         let folder = || name.canonicalize().ok().filter(|path| path.is_dir());
         let path = match Destination::resolve(name) {
             Ok(Destination::File(path)) => folder_of(&path)

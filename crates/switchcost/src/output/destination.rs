@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 
 use super::trap;
 
-/// The kernel follows no more (path_resolution(7)).
+/// Most links that are followed, as in the kernel (path_resolution(7)).
 const MOST_LINKS: usize = 40;
 
-/// What a name for a result leads to, after all links.
+/// Destination of an output's name, after all links.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Destination {
     /// This program's own standard output.
     Stdout,
-    /// A device, FIFO or open file that is written to and not replaced.
+    /// A device, FIFO or open file, which is written to and not replaced.
     Stream(PathBuf),
     /// A file to be created or replaced.
     File(PathBuf),
@@ -21,7 +21,7 @@ pub(super) enum Destination {
 
 impl Destination {
     pub(super) fn resolve(name: &Path) -> io::Result<Destination> {
-        // The kernel's own word on what cannot be reached, and on links that lead in a circle. Links to nothing do not.
+        // The kernel reports unreachable paths and circular links; links without a target are no error.
         let found = fs::metadata(name);
         match &found {
             Ok(facts) if facts.is_dir() => return Err(ErrorKind::IsADirectory.into()),
@@ -56,17 +56,17 @@ impl Destination {
     }
 }
 
-/// Opens what is to be written to where it stands, unless it may be a trap.
+/// Opens a destination that is written to directly, unless it may be a trap.
 pub(super) fn open_stream(path: &Path) -> io::Result<File> {
     let folder = folder_of(path);
-    // Before it is opened, which may wait for a reader; and what was opened.
+    // Both before opening, which may wait for a reader, and after.
     trap::refuse(&fs::metadata(path)?, folder)?;
     let file = OpenOptions::new().append(true).open(path)?;
     trap::refuse(&file.metadata()?, folder)?;
     Ok(file)
 }
 
-/// The folder in which a name stands.
+/// Returns the folder that contains a name.
 pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent()
         .filter(|folder| !folder.as_os_str().is_empty())
@@ -77,7 +77,7 @@ fn is_name_of_a_file(path: &Path) -> bool {
     path.file_name().is_some() && !path.as_os_str().as_bytes().ends_with(b"/")
 }
 
-/// Whether the links in a folder are what a process has open: the kernel follows them to the open file, whatever its name.
+/// Whether the links in a folder are the open files of a process: the kernel follows them to the open file, whatever its name.
 fn is_of_descriptors(folder: &Path) -> bool {
     folder.starts_with("/proc") && folder.ends_with("fd")
 }

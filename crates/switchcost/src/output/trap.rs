@@ -1,5 +1,5 @@
-//! What another user may have put in the way of a result. In a folder in which everybody may put things (sticky, such as /tmp) a FIFO, a
-//! socket or a link of another user's is not followed or written to, by root neither: the rule of the kernel's `fs.protected_fifos` and
+//! Traps of another user in the place of an output. In a folder in which everybody may create files (sticky, such as /tmp) a FIFO, a socket
+//! or a link of another user's is not followed or written to, by root neither: the rule of the kernel's `fs.protected_fifos` and
 //! `fs.protected_symlinks`, which hold only if they are set, and only for files to be created.
 
 use std::fs::Metadata;
@@ -10,7 +10,7 @@ use std::path::Path;
 const STICKY: u32 = 0o1000;
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// An error if `found`, which stands in `folder`, may be a trap.
+/// Returns an error if `found`, which is in `folder`, may be a trap.
 pub(super) fn refuse(found: &Metadata, folder: &Path) -> io::Result<()> {
     let folder = std::fs::metadata(folder)?;
     if is_trap(

@@ -1,5 +1,5 @@
-//! What a switch costs on this machine, kept beside the folder of records from each measurement that has all that is needed, wherever its
-//! own record is: a cost, or that there was none.
+//! Costs of a switch on this machine, stored beside the folder of records after each complete measurement, wherever its own record is: a
+//! cost, or the fact that there was none.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -16,39 +16,39 @@ use time::{Duration, OffsetDateTime};
 use crate::home;
 use crate::messages::say;
 
-/// The age beyond which a measurement is not used: by then the machine's neighbours have changed.
+/// Age beyond which a measurement is not used, because the machine's neighbours have changed.
 const STALE: Duration = Duration::hours(24);
 
-/// A calibration that failed, or lacks a part, is not tried again before: what keeps a machine busy mostly lasts.
+/// Time before a failed or incomplete calibration is repeated: a busy machine mostly stays busy.
 pub(crate) const RETRY: Duration = Duration::minutes(10);
 
 const SCHEMA: &str = "switchcost-calibrations/1";
 
-/// How many outcomes are kept, the newest ones: those before and after a change of the machine's settings.
+/// Most outcomes stored, the newest ones: those before and after a change of the machine's settings.
 const MOST: usize = 8;
 
-/// No file of so few is longer.
+/// Largest size of the file, in bytes.
 const LONGEST: u64 = 4 << 20;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Outcomes {
     schema: String,
-    /// The newest last.
+    /// Outcomes, the newest last.
     outcomes: Vec<Outcome>,
 }
 
 /// The outcome of a measurement.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Outcome {
-    /// When the measurement began (RFC 3339).
+    /// Start of the measurement (RFC 3339).
     pub(crate) started_at: String,
     host: HostManifest,
     pub(crate) record: PathBuf,
-    /// The calibration; `None` if it could not be measured.
+    /// Calibration; `None` if it could not be measured.
     pub(crate) calibration: Option<Calibration>,
 }
 
-/// Keeps what a measurement says about the cost of a switch, or that it says nothing. Returns the cost.
+/// Stores the calibration of a measurement, or the fact that it has none, and returns it.
 pub(crate) fn keep(
     record: &MeasureRecord,
     findings: &Findings,
@@ -71,19 +71,19 @@ pub(crate) fn keep(
     if let Some(place) = place().filter(|_| is_complete || outcome.is_whole()) {
         let mut outcomes = Outcomes::read(&place);
         outcomes.add(outcome);
-        // A home may be read-only, which was said where the record was to be kept.
+        // A home may be read-only; this was reported when the place of the record was chosen.
         let _ = outcomes.write(&place);
     }
     calibration
 }
 
-/// The file of the outcomes, beside the folder of records.
+/// Returns the path of the file with the outcomes, beside the folder of records.
 pub(crate) fn place() -> Option<PathBuf> {
     Some(super::folder().ok()?.with_file_name("calibrations.json"))
 }
 
 impl Outcomes {
-    /// Reads the outcomes. They are empty if no file can be read; then the cost is measured again.
+    /// Reads the outcomes. They are empty if the file cannot be read; then the cost is measured again.
     pub(crate) fn read(path: &Path) -> Outcomes {
         let read = || -> io::Result<Outcomes> {
             let mut text = String::new();
@@ -113,7 +113,7 @@ impl Outcomes {
         self.outcomes.drain(..surplus);
     }
 
-    /// The newest fresh one of a machine: a whole one, or else another.
+    /// Returns the newest recent outcome of a machine, preferably a complete one.
     pub(crate) fn newest(&self, host: &HostManifest, now: OffsetDateTime) -> Option<&Outcome> {
         let is_fresh = |outcome: &&Outcome| {
             let limit = if outcome.is_whole() { STALE } else { RETRY };
@@ -127,7 +127,7 @@ impl Outcomes {
     }
 }
 
-/// A switch by itself, and one between arrays, over pipes.
+/// Whether the cases include a switch without a working set and one with arrays, over pipes.
 fn has_all(cases: &[Case]) -> bool {
     let has = |is_empty| {
         cases.iter().any(|case| {
@@ -138,7 +138,7 @@ fn has_all(cases: &[Case]) -> bool {
 }
 
 impl Outcome {
-    /// Whether it also has the cost of reloading, likely and at most.
+    /// Whether the outcome also has the cost of reloading, likely and at most.
     fn is_whole(&self) -> bool {
         self.calibration.as_ref().is_some_and(|calibration| {
             let mut loads = calibration.loads.iter();
@@ -147,8 +147,8 @@ impl Outcome {
     }
 }
 
-/// Whether a switch costs the same on both machines: the kernel, the processor, and what makes either slower are the same. A record may
-/// omit the kernel's command line.
+/// Whether a switch costs the same on both machines: the kernel, the processor, and everything that slows either down are the same. A
+/// record may omit the kernel's command line.
 pub(crate) fn is_same(record: &HostManifest, host: &HostManifest) -> bool {
     let now = if record.is_redacted() {
         host.clone().redacted()
@@ -232,7 +232,7 @@ mod tests {
         }
     }
 
-    /// The age of the outcome that serves, of these in order; none if it is measured anew.
+    /// Age of the outcome that would be used from these, in their order; `None` if a new measurement is needed.
     fn age(host: &HostManifest, outcomes: &[Outcome]) -> Option<Duration> {
         let mut all = Outcomes::default();
         outcomes.iter().for_each(|outcome| all.add(outcome.clone()));

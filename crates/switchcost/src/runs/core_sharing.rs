@@ -1,5 +1,5 @@
-//! What earlier runs found out about the core of this machine, kept beside the records: how fast its additions are on an unshared
-//! core, and what sharing it costs. A run that is on a shared core throughout has no other way to know.
+//! Evidence of earlier runs on this machine's core, stored beside the records: the speed of additions on an unshared core, and the cost of
+//! sharing it. A run on a core that is shared throughout has no other way to know these.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -14,19 +14,19 @@ use crate::messages::say;
 
 const SCHEMA: &str = "switchcost-core-sharing/1";
 
-/// Runs to remember, the newest: a virtual machine that has moved to another processor has forgotten the old one after as many.
+/// Most runs stored, the newest ones: after as many, a virtual machine that has moved to another processor has forgotten the old one.
 const RUNS: usize = 16;
 
-/// No file of so few runs is longer.
+/// Largest size of the file, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// Two runs whose least ratios differ by less agree on what the core can do; one alone may have been lucky.
+/// Largest ratio between the least ratios of two runs that confirm each other; a single run may have been lucky.
 const AGREE_WITHIN: f64 = 1.03;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct History {
     schema: String,
-    /// The newest last.
+    /// Runs, the newest last.
     runs: Vec<Run>,
 }
 
@@ -39,7 +39,7 @@ struct Run {
     shared_costs: Vec<SharedCost>,
 }
 
-/// Cores that are alike, and the probe that they were asked by.
+/// Kind of core, and the probe by which it was measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Core {
     hostname: String,
@@ -61,7 +61,7 @@ impl Core {
     }
 }
 
-/// Adds to a clock's facts what earlier runs on such a core have shown. What a table of cores knows stands before it.
+/// Adds the evidence of earlier runs on such a core to the facts about the clock. A table of known cores has precedence.
 pub(crate) fn recall(host: &HostManifest, clock: &mut CoreClock) {
     let Some(path) = path() else { return };
     let history = read(&path).unwrap_or_else(|error| {
@@ -74,7 +74,7 @@ pub(crate) fn recall(host: &HostManifest, clock: &mut CoreClock) {
     history.recall(&Core::new(host, clock), clock);
 }
 
-/// Keeps what a run has shown. That it cannot be kept takes nothing from the run.
+/// Stores the evidence of a run. A failure to store it does not affect the run.
 pub(crate) fn keep(record: &MeasureRecord, sharing: CoreSharing) {
     let (Some(path), clock) = (path(), &record.header.core_clock) else {
         return;
@@ -93,7 +93,7 @@ pub(crate) fn keep(record: &MeasureRecord, sharing: CoreSharing) {
         least_per_mille,
         shared_costs,
     });
-    // A home may be read-only, which was said where the record was to be kept.
+    // A home may be read-only; this was reported when the place of the record was chosen.
     let _ = write(&path, &history);
 }
 
@@ -121,12 +121,12 @@ impl History {
     }
 }
 
-/// Beside the folder of records.
+/// Returns the path of the file, beside the folder of records.
 fn path() -> Option<PathBuf> {
     Some(super::folder().ok()?.with_file_name("core-sharing.json"))
 }
 
-/// An empty one if there is none yet.
+/// Reads the file; returns an empty history if there is none.
 fn read(path: &Path) -> io::Result<History> {
     let file = match open_found(path) {
         Ok(file) => file,
@@ -149,7 +149,7 @@ fn read(path: &Path) -> io::Result<History> {
     Ok(history)
 }
 
-/// Whole or not at all.
+/// Writes the file atomically.
 fn write(path: &Path, history: &History) -> io::Result<()> {
     let mut text = serde_json::to_vec_pretty(history)?;
     text.push(b'\n');

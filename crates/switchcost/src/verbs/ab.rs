@@ -1,4 +1,4 @@
-//! `switchcost ab`: two set-ups measured in turns, undone, and compared.
+//! `switchcost ab`: measures two set-ups in alternating runs, undoes them, and compares.
 
 mod flags;
 mod session;
@@ -22,10 +22,10 @@ use crate::verbs::compare::{self, Verdicts};
 use flags::Flags;
 use session::{Folders, Session};
 
-/// What is looked for unless something else is asked for.
+/// Change to be detected by default, as a share.
 const USUAL_CHANGE: f64 = 0.02;
 
-/// How probable it is to be that a change of that size is shown: as is usual for experiments (Cohen, Statistical Power Analysis, 1988).
+/// Power with which a change of that size is to be shown, as is usual for experiments (Cohen, Statistical Power Analysis, 1988).
 const POWER: f64 = 0.8;
 
 pub(crate) fn run(arguments: &AbArguments) -> Result<Exit, Failure> {

@@ -1,4 +1,4 @@
-//! `switchcost compare`: records judged against each other.
+//! `switchcost compare`: compares records.
 
 mod history;
 mod place;
@@ -53,18 +53,18 @@ fn two_sides(base: &Path, new: &Path, arguments: &CompareArguments) -> Result<Ex
     Ok(exit(&comparison))
 }
 
-/// What a comparison means for who asked: whether a cost has grown by more than allowed, or could not be looked at.
+/// Exit code of a comparison: whether a cost has grown by more than allowed, or could not be compared.
 pub(super) fn exit(comparison: &Comparison) -> Exit {
     match comparison.slower_than_allowed {
         Some(1..) => Exit::Grown,
-        // What could not be looked at has not passed.
+        // A cost that could not be compared has not passed.
         _ if comparison.pairs.iter().any(Pair::is_open) => Exit::Partial,
         _ if comparison.is_blind_to_limit() => Exit::Partial,
         _ => Exit::Success,
     }
 }
 
-/// One record, or all of a folder in the order of their names.
+/// Returns one record, or all records of a folder in the order of their names.
 fn records_at(path: &Path) -> Result<Vec<Source>, Failure> {
     if path.is_dir() {
         records_in(path)
@@ -89,7 +89,7 @@ fn records_in(folder: &Path) -> Result<Vec<Source>, Failure> {
     }
 }
 
-/// What is in a folder, in the order of the names.
+/// Returns the entries of a folder in the order of their names.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let failed = Failure::open_folder(folder);
     let entries = std::fs::read_dir(folder).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! `switchcost completions`: the shell's knowledge of the flags, made from their definition.
+//! `switchcost completions`: completion scripts for shells, generated from the definition of the flags.
 
 use clap::CommandFactory;
 

@@ -1,4 +1,4 @@
-//! `switchcost doctor`: is this machine fit to measure, and how is it made so?
+//! `switchcost doctor`: checks whether this machine is fit to measure, and how to improve it.
 
 use switchcost_doctor::check;
 use switchcost_facts::Root;

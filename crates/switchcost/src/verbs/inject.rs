@@ -1,4 +1,4 @@
-//! `switchcost inject`: try the command, preempt one of its copies, record, and show what came of it.
+//! `switchcost inject`: tries the command, preempts one of its copies, records, and reports.
 
 mod neighbours;
 mod progress;
@@ -37,10 +37,10 @@ use crate::runs::{self, Place};
 use crate::signals::Interrupt;
 use progress::Watcher;
 
-/// As long as the turns of the two last: short beside what changes the speed of a core.
+/// Length of the alternating time slices of the two copies: short compared with changes of the core's speed.
 const TURN: Nanos = Nanos::millis(8);
 
-/// A usual one of a command.
+/// Default period of preemptions of a command.
 const PERIOD: Nanos = Nanos::micros(250);
 
 pub(crate) fn run(arguments: &InjectArguments) -> Result<Exit, Failure> {
@@ -59,7 +59,7 @@ fn run_twins(arguments: &InjectArguments) -> Result<Exit, Failure> {
     show(arguments, &path, output)
 }
 
-/// What came of it, from its record.
+/// Reports the results, from the record.
 fn show(arguments: &InjectArguments, path: &Path, output: Output) -> Result<Exit, Failure> {
     if arguments.verbosity.details || arguments.form.is_elsewhere() {
         say!("record: {}", path.display());
@@ -73,7 +73,7 @@ fn show(arguments: &InjectArguments, path: &Path, output: Output) -> Result<Exit
     )
 }
 
-/// Injects, and reports where the record is; none if it was stopped before there was one.
+/// Injects, and returns the path of the record; `None` if the run was stopped before there was one.
 pub(super) fn recorded(
     arguments: &InjectArguments,
     interrupt: &Interrupt,
@@ -125,7 +125,7 @@ fn plan(
     })
 }
 
-/// The first period named, and the others in rising order.
+/// Returns the timings: the first named period first, the others in ascending order.
 fn timings(named: &[Nanos], usual: Nanos, turn: impl Fn(Nanos) -> Nanos) -> (Timing, Vec<Timing>) {
     let of = |period| Timing {
         period_ns: period,
@@ -149,7 +149,7 @@ fn missing_groups(why: &io::Error) -> Failure {
     ))
 }
 
-/// The one named, or the quietest on which no one measures; not the only one, unasked.
+/// Returns the named CPU, or the quietest one without another measurement; the machine's only CPU must be requested.
 fn cpu(
     arguments: &InjectArguments,
     host: &HostManifest,
@@ -178,7 +178,7 @@ fn cpu(
     }
 }
 
-/// Whether there is another CPU to move to.
+/// Checks that there is another CPU to move to.
 fn check_move(arguments: &InjectArguments, host: &HostManifest) -> Result<(), Failure> {
     let Some(other) = arguments.move_to else {
         return Ok(());
@@ -192,7 +192,7 @@ fn check_move(arguments: &InjectArguments, host: &HostManifest) -> Result<(), Fa
     )))
 }
 
-/// Whether there is a CPU for all else, or it is to wait.
+/// Checks that there is a CPU for all other tasks, or that they may wait.
 fn check_others(
     arguments: &InjectArguments,
     host: &HostManifest,
@@ -207,7 +207,7 @@ fn check_others(
     }
 }
 
-/// In rising order, nothing first.
+/// Returns the footprints in ascending order, the empty one first.
 fn footprints(named: &[Footprint], host: &HostManifest) -> Result<Vec<Bytes>, Failure> {
     let of = |footprint: &Footprint| match footprint {
         Footprint::Size(size) => Ok(*size),
@@ -232,7 +232,7 @@ fn footprints(named: &[Footprint], host: &HostManifest) -> Result<Vec<Bytes>, Fa
     sizes.push(Bytes(0));
     sizes.sort_unstable();
     let available = host.memory_available_bytes;
-    // An eighth stays free, as for the arrays of measure.
+    // An eighth of the memory stays free, as for the arrays of `measure`.
     if let Some(largest) = sizes
         .last()
         .filter(|largest| largest.0 > available.0 / 8 * 7)
@@ -245,7 +245,7 @@ fn footprints(named: &[Footprint], host: &HostManifest) -> Result<Vec<Bytes>, Fa
     Ok(sizes)
 }
 
-/// What takes the CPU from a program has to come before it.
+/// Checks that this process may get the priority with which the preemptor takes the CPU.
 fn check_rights(cpu: CpuId) -> Result<(), Failure> {
     let requested = RequestedControls {
         cpus: Some(vec![cpu]),
@@ -269,7 +269,7 @@ fn check_rights(cpu: CpuId) -> Result<(), Failure> {
     refused.map_or(Ok(()), Err)
 }
 
-/// Tries the command, and leaves every run in the record; none if it was stopped before there was one.
+/// Tries the command, and records every run; `None` if it was stopped before there was a record.
 fn record(
     arguments: &InjectArguments,
     subject: (Subject, &TemporaryFolder),
@@ -340,8 +340,8 @@ fn record(
     Ok(Some(()))
 }
 
-/// One run without preemption, its copies held by signals. If these do not reach all that it starts, or it is to be moved, by control groups:
-/// to freeze and thaw them takes longer, and not always as long, so that runs differ more.
+/// Makes one run without preemption, with the copies held by signals. If signals do not reach all child processes, or if the copies are to
+/// be moved, control groups freeze and thaw them, which takes longer and varies more.
 fn tried(
     (subject, folder): (Subject, &TemporaryFolder),
     instruments: &Instruments,
@@ -395,7 +395,7 @@ fn announce(found: &Undisturbed, plan: &Plan) {
     );
 }
 
-/// The CPUs for all else: if there are no others, those that are taken now and then.
+/// Returns the CPUs for all other tasks: if there are no others, the CPUs that are occupied at times.
 fn remaining_cpus(host: &HostManifest, taken: &[Option<CpuId>]) -> Vec<CpuId> {
     let but = |taken: &[Option<CpuId>]| -> Vec<CpuId> {
         host.cpus_allowed
@@ -412,7 +412,7 @@ fn remaining_cpus(host: &HostManifest, taken: &[Option<CpuId>]) -> Vec<CpuId> {
     }
 }
 
-/// The clock, and the core's, as the CPU of the twins has them.
+/// Returns the clock and the core's clock, as found on the CPU of the twins.
 fn instruments(cpu: CpuId, is_tsc_invariant: bool) -> (Instruments, ClockFacts, CoreClock) {
     let _pin = pin(&[cpu]).ok();
     let (clock, reason) = Clock::choose_for(&[cpu], is_tsc_invariant);

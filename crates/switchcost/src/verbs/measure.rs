@@ -1,4 +1,4 @@
-//! `switchcost measure`: plan, record, measure, and show what came of it.
+//! `switchcost measure`: plans, records, measures, and reports.
 
 mod prices;
 mod record_run;
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
     let output = Output::claim(arguments.form.output.as_deref())?;
     let interrupt = Interrupt::watch()?;
     let path = record(arguments, selection::preset(arguments), &interrupt)?;
-    // One screen says itself where the record is.
+    // The report on one screen names the record itself.
     if arguments.verbosity.details || arguments.form.is_elsewhere() {
         say!("record: {}", path.display());
     }
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<Exit, Failure> {
     show_loaded(&loaded, &path, &arguments.form, arguments.verbosity, output)
 }
 
-/// Measures what the cost of switches of live programs is made of, as coarsely as `measure --quick` does.
+/// Measures the parts of the cost of live programs' switches, as coarsely as `measure --quick`.
 pub(super) fn measure_for_observe(
     redaction: Redaction,
     interrupt: &Interrupt,
@@ -69,7 +69,7 @@ pub(super) fn measure_for_observe(
     )
 }
 
-/// Plans, measures, and leaves all of it in a record.
+/// Plans and measures, and records everything.
 fn record(
     arguments: &MeasureArguments,
     preset: Preset,
@@ -117,8 +117,8 @@ fn record(
     Ok(place.path)
 }
 
-/// How long a run goes on beside others that have the CPU for most of the time, until each case has an interval, however wide: who looks
-/// at the machine for the first time waits no longer.
+/// Longest time that a run may continue on a busy CPU until each case has an interval, however wide. It limits the wait of a first-time
+/// user.
 fn longest(preset: Preset) -> Option<Nanos> {
     match preset {
         Preset::Quick => Some(Nanos::seconds(36)),
@@ -127,7 +127,7 @@ fn longest(preset: Preset) -> Option<Nanos> {
     }
 }
 
-/// The policy asked for; of the real-time ones only if it was neither turned off nor refused.
+/// Returns the requested policy; a real-time one only if it was neither turned off nor refused.
 fn granted_policy(arguments: &MeasureArguments, controls: &[Control]) -> Policy {
     let is_applied = controls.iter().any(|control| {
         control.name == "real-time-priority" && control.outcome == ControlOutcome::Applied
@@ -142,7 +142,7 @@ fn granted_policy(arguments: &MeasureArguments, controls: &[Control]) -> Policy 
     }
 }
 
-/// The noise asked for, and what the record says of it.
+/// Starts the requested noise, and returns the control for the record.
 fn make_noise(cpu: CpuId, seed: u64) -> Result<(NetworkNoise, Control), Failure> {
     let noise = NetworkNoise::start(cpu, seed).map_err(|error| {
         Failure::usage(format!(

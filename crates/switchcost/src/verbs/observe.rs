@@ -1,4 +1,4 @@
-//! `switchcost observe`: find out what a switch costs, observe, record, and show what came of it.
+//! `switchcost observe`: determines the cost of a switch, observes, records, and reports.
 
 mod calibrated;
 mod endpoint;
@@ -99,17 +99,17 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
         recorded = kept.write(&observation);
     }
     if let Err(error) = recorded {
-        // What was observed is gone with this process, and so is shown before.
+        // The observation ends with this process, so it is shown before the error.
         show_unrecorded(arguments, observation, output, stacks)?;
         return Err(error.into());
     }
-    // What is shown is read back: with thousands of processes it is a part of all memory.
+    // The report reads the record again: with thousands of processes the observation takes much memory.
     drop(observation);
     let exit = show(arguments, kept.path(), output, stacks)?;
     traced.map(|()| failed.unwrap_or(exit))
 }
 
-/// What was observed; and how the command ended, if it has failed.
+/// Observes, and returns the observation with the exit code of a command that failed.
 fn observe(
     arguments: &ObserveArguments,
     target: Target,
@@ -178,7 +178,7 @@ fn target(arguments: &ObserveArguments) -> Result<Target, Failure> {
     found.map_err(|why| ObserveError::from(why).into())
 }
 
-/// The result's place: of a report on a command, which has standard output for itself, standard error.
+/// Returns the output of the result: standard error for a report on a command, which has standard output for itself.
 fn claim_output(arguments: &ObserveArguments) -> Result<Output, Failure> {
     if keeps_output(arguments) && arguments.form.output.is_none() {
         return Ok(Output::STDERR);
@@ -186,14 +186,14 @@ fn claim_output(arguments: &ObserveArguments) -> Result<Output, Failure> {
     Output::claim(arguments.form.output.as_deref())
 }
 
-/// Whether a command writes to our standard output. What is for programs goes there itself, unless it has another place.
+/// Whether a command writes to our standard output. Output for programs goes there itself, unless it has another place.
 fn keeps_output(arguments: &ObserveArguments) -> bool {
     let form = &arguments.form;
     let is_table = form.format() == Format::Table && !form.is_page() && arguments.every.is_none();
     !arguments.command.is_empty() && (is_table || arguments.form.output.is_some())
 }
 
-/// The command that runs while another target is observed.
+/// Returns the command that runs while another target is observed.
 fn companion(arguments: &ObserveArguments, target: &Target) -> Option<Command> {
     let is_target = matches!(target, Target::Command(_));
     (!is_target && !arguments.command.is_empty()).then(|| command(arguments))
@@ -216,12 +216,12 @@ fn command(arguments: &ObserveArguments) -> Command {
     Command::new(arguments.command.clone(), streams).shown_as(shown)
 }
 
-/// Whether it goes on until it is stopped, or its target has ended.
+/// Whether the observation lasts until it is stopped, or until its target ends.
 fn is_endless(arguments: &ObserveArguments) -> bool {
     arguments.listen.is_some() || arguments.live || arguments.every.is_some()
 }
 
-/// What is printed as it begins: the target, and for how long.
+/// Message at the start: the target, and the duration.
 fn announcement(arguments: &ObserveArguments, target: &Target) -> String {
     let usual = target.usual_duration().filter(|_| !is_endless(arguments));
     let end = match (target, arguments.duration.or(usual)) {
@@ -279,7 +279,7 @@ fn call_tracing(arguments: &ObserveArguments) -> CallTracing {
     }
 }
 
-/// Whether that is enough for what was asked for.
+/// Reports the missing BPF, or fails if the requested data need it.
 fn report_missing_bpf(arguments: &ObserveArguments, reason: &str) -> Result<(), Failure> {
     if arguments.events.is_some() {
         return Err(Failure::broken(format!(
@@ -315,7 +315,7 @@ fn show(
     Ok(exit)
 }
 
-/// The same of what could not be recorded.
+/// Shows an observation that could not be recorded.
 fn show_unrecorded(
     arguments: &ObserveArguments,
     observation: Observation,
@@ -327,7 +327,7 @@ fn show_unrecorded(
     stacks.write(&loaded)
 }
 
-/// As named, but each once.
+/// Returns the numbers in their order, each once.
 fn deduplicate(named: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut seen = std::collections::BTreeSet::new();
     named.filter(|process| seen.insert(*process)).collect()

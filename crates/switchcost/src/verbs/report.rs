@@ -1,4 +1,4 @@
-//! `switchcost report`: prints again what `measure` or `simulate` printed, from the record alone, or makes a page of it.
+//! `switchcost report`: prints the report of a record again, or makes a page of it.
 
 mod loaded;
 pub(super) mod pictures;
@@ -64,7 +64,7 @@ fn html_of(loaded: &[Loaded]) -> html::Html {
     html::render(&loaded.iter().map(Loaded::part).collect::<Vec<_>>())
 }
 
-/// Analyses a record and writes its findings: the one way from a record to a reader.
+/// Analyses a record and writes its report: every report takes this way.
 pub(crate) fn show(
     path: &Path,
     form: &OutputArguments,
@@ -74,7 +74,7 @@ pub(crate) fn show(
     show_loaded(&Loaded::read(path)?, path, form, verbosity, output)
 }
 
-/// The same of a record that is read.
+/// Writes the report of a record that has been read.
 pub(super) fn show_loaded(
     loaded: &Loaded,
     path: &Path,
@@ -90,7 +90,7 @@ pub(super) fn show_loaded(
     Ok(loaded.exit())
 }
 
-/// The same of what is in no file.
+/// Writes the report of a record that is in no file.
 pub(super) fn show_text(
     loaded: &Loaded,
     form: &OutputArguments,
@@ -104,13 +104,13 @@ pub(super) fn show_text(
     output.write(&text)
 }
 
-/// What a record says, and after one screen of it where the rest is.
+/// Returns the report, and after one screen a reference to the rest.
 fn text(loaded: &Loaded, path: &Path, format: Format, style: Style) -> String {
     let text = loaded.text(format, style);
     if format != Format::Table || style.is_detailed {
         return text;
     }
-    // The newest record is what is shown where none is named.
+    // Without a name the newest record is shown.
     let is_newest = runs::newest_record().is_ok_and(|newest| newest.path() == path);
     let record = if is_newest {
         String::new()
@@ -139,7 +139,7 @@ fn worse(a: Exit, b: Exit) -> Exit {
     if a == Exit::Success { b } else { a }
 }
 
-/// A place for what is made of these records. A slip of the finger must not cost one of them.
+/// Claims the output. It must not be one of the records, which a slip of the finger would destroy.
 pub(super) fn claim(records: &[Source], name: Option<&Path>) -> Result<Output, Failure> {
     if let Some(name) = name
         && let Ok(place) = name.canonicalize()

@@ -1,4 +1,4 @@
-//! `switchcost reproduce`: runs the commands of each paper, and writes what came of them as a site.
+//! `switchcost reproduce`: runs the commands of each paper, and writes the results as a site.
 
 mod folder;
 mod others;
@@ -22,7 +22,7 @@ use folder::Folder;
 use others::Others;
 use run::Runner;
 
-/// What became of one paper.
+/// Results of one paper.
 struct Done {
     paper: Paper,
     records: Records,
@@ -74,7 +74,7 @@ fn is_wanted(papers: &[What], paper: Paper) -> bool {
         .any(|what| *what == What::All || what.to_string() == paper.to_string())
 }
 
-/// What was begun on one CPU goes on there, unless another is named: which one is the quietest changes from hour to hour.
+/// Continues a site on the CPU where it was begun, unless another one is named: which CPU is the quietest changes from hour to hour.
 fn site<'a>(
     arguments: &ReproduceArguments,
     host: &'a HostManifest,
@@ -121,7 +121,7 @@ fn dry_run(papers: &[Paper], site: &Site<'_>) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// The machine in one line.
+/// Describes the machine in one line.
 fn machine(host: &HostManifest) -> String {
     let model = host
         .cpu_model
@@ -130,7 +130,7 @@ fn machine(host: &HostManifest) -> String {
     format!("{model}, {} CPUs, {}", host.cpus_allowed.len(), host.kernel)
 }
 
-/// What a paper came to, as far as other results agree.
+/// Returns the exhibits of a paper, judged together with other results.
 fn judged(done: &Done, others: &Others) -> Vec<Exhibit> {
     let mut exhibits = done.paper.exhibits(&done.records);
     stand(&mut exhibits, others.results(done.paper));

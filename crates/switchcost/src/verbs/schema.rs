@@ -1,4 +1,4 @@
-//! `switchcost schema`: the shape of what is printed as JSON, made from the types that are printed.
+//! `switchcost schema`: JSON Schema of all JSON output, derived from the printed types.
 
 use serde_json::{Map, Value};
 
@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &SchemaArguments) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// All schemas by name and version, their descriptions with links as the pages have them.
+/// Returns all schemas by name and version.
 fn schemas() -> Map<String, Value> {
     let flags = switchcost_report::schema::schema_of::<flags::Description>(flags::SCHEMA);
     switchcost_report::schema::schemas()
@@ -36,7 +36,7 @@ fn printed_schema(printed: Printed, schemas: Map<String, Value>) -> Value {
     found.map_or(Value::Null, |(_, schema)| schema)
 }
 
-/// Descriptions are read away from the pages that links in them lead to. A number that is not finite is printed as null.
+/// Completes a schema. Links in descriptions are removed, because their pages are elsewhere, and a number that is not finite may be null.
 fn finish_schema(schema: &mut Value) {
     match schema {
         Value::Object(fields) => fields.iter_mut().for_each(|(name, value)| match value {
@@ -51,7 +51,7 @@ fn finish_schema(schema: &mut Value) {
     }
 }
 
-/// `[words](page.md)` as `words`.
+/// Replaces `[words](page.md)` by `words`.
 fn strip_links(text: &str) -> String {
     let Some((before, link)) = text.split_once('[') else {
         return text.to_owned();
@@ -77,8 +77,8 @@ mod tests {
         of["description"].is_string()
     }
 
-    /// Gives the fields without a description. A form of several says what its fields mean; a type that a field refers to, what the
-    /// field means.
+    /// Returns the fields without a description. A type of several forms describes the fields of each; a referenced type describes the
+    /// field.
     fn undescribed(at: &str, schema: &Value, root: &Value, is_form: bool) -> Vec<String> {
         let Value::Object(parts) = schema else {
             return Vec::new();
@@ -106,7 +106,7 @@ mod tests {
         found
     }
 
-    /// Whether a field is of a type that is described, or of one whose forms are.
+    /// Whether a field refers to a described type, or to one whose forms are described.
     fn refers(of: &Value, root: &Value) -> bool {
         let target = of["$ref"].as_str();
         let target = target.and_then(|to| root.pointer(to.trim_start_matches('#')));

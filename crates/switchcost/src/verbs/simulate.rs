@@ -1,4 +1,4 @@
-//! `switchcost simulate`: feeds designs with a trace, or with programs as they run.
+//! `switchcost simulate`: simulates designs on a trace, or on programs as they run.
 
 mod at_once;
 mod designs;
@@ -33,7 +33,7 @@ use ended::Ended;
 use run::Run;
 use skip::Skip;
 
-/// In place of a design's name: show what there is.
+/// Name in place of a design that lists the built-in ones.
 const LIST: &str = "list";
 
 const DEFAULT_INTERVAL: u64 = 10_000;
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
         ));
     }
     let source = match &arguments.traces[..] {
-        // The word live ends the list.
+        // The word `live` ends the list.
         [] if arguments.capture.command.is_empty() => {
             return Err(Failure::usage(
                 "no trace is given; name a file written by switchcost trace, or give a command: switchcost simulate live -- ls",
@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
     }
 }
 
-/// What only `live` obeys must not be passed over in silence.
+/// Refuses flags that only `live` obeys.
 fn refuse_capture_flags(capture: &CaptureArguments) -> Result<(), Failure> {
     if capture.is_given() {
         Err(Failure::usage(
@@ -124,12 +124,12 @@ fn simulate_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failu
     Ok(if is_whole { shown } else { Exit::Record })
 }
 
-/// What is to be known of all numbers from a trace; if a table has no room for it.
+/// Prints the notes of a trace, which hold for all numbers, if a table has no room for them.
 fn print_notes(header: &TraceHeader) {
     header.notes.iter().for_each(|note| say!("{note}"));
 }
 
-/// Simulates a trace: what is left of that, and whether it is of all of the trace; none if there is nothing in it.
+/// Simulates a trace. Returns the result, and whether it covers the whole trace; `None` if the trace is empty.
 fn simulate(
     path: &Path,
     arguments: &DesignArguments,
@@ -157,7 +157,7 @@ fn simulate(
     Ok(Some((ended, incomplete.is_none())))
 }
 
-/// Simulates what comes until it ends; gives the reason if that is not the end of the trace.
+/// Simulates all chunks; returns the reason if the stream ends before the end of the trace.
 fn feed(
     run: &mut Run,
     path: &Path,
@@ -181,12 +181,12 @@ fn feed(
     }
 }
 
-/// What of running programs counts.
+/// Part of running programs that counts.
 #[derive(Clone, Copy)]
 pub(crate) struct Stretch {
-    /// Instructions of an interval.
+    /// Length of an interval, in instructions.
     pub(crate) interval: u64,
-    /// Switches before the first that counts.
+    /// Number of switches before the first that counts.
     pub(crate) skipped_switches: u64,
 }
 
@@ -205,7 +205,7 @@ pub(crate) fn live(
     let is_redacted = arguments.redaction.redact;
     let header: TraceHeader = redact::trace(programs.header(), is_redacted);
     let mut skip = Skip::new(skipped_switches);
-    // A pass for many designs goes through all of it.
+    // One pass for many designs would go through the whole trace.
     let in_full = if skip.is_any() {
         &part::drop_part(arguments)
     } else {
@@ -248,7 +248,7 @@ pub(crate) fn live(
         Ok(_) => interrupt.exit().map(|_| "interrupted".to_owned()),
         Err(failure) => Some(failure.to_string()),
     };
-    // What was simulated before a failure is whole, and is kept with what ended it.
+    // Results from before a failure are complete, and are kept with the reason of the failure.
     let record = if run.is_empty() {
         None
     } else {

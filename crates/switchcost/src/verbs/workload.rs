@@ -1,4 +1,4 @@
-//! `switchcost workload`: the programs of Mogul and Borg 1990, traced and simulated as they run.
+//! `switchcost workload`: traces and simulates the programs of Mogul and Borg 1990 as they run.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &WorkloadArguments) -> Result<Exit, Failure> {
     simulate::live(session, &arguments.designs, stretch, output).map(set_exit)
 }
 
-/// Refuses a program on the PATH that root should not execute. That one is missing is reported when it is started.
+/// Refuses a program on the PATH that root should not execute. A missing program is reported when it is started.
 fn check(program: &Program) -> Result<(), Failure> {
     let name = program.arguments.first().map(|name| name.to_string_lossy());
     let name = name.as_deref().unwrap_or_default();
@@ -65,7 +65,7 @@ fn check(program: &Program) -> Result<(), Failure> {
     }
 }
 
-/// The programs are ours, and their exit codes were not asked for.
+/// Returns the exit code without those of the programs, which are our own.
 fn set_exit(exit: Exit) -> Exit {
     if matches!(exit, Exit::Command(_)) {
         Exit::Partial
@@ -74,7 +74,7 @@ fn set_exit(exit: Exit) -> Exit {
     }
 }
 
-/// Where the inputs are in a guest: under the same name each time.
+/// Path of the inputs in a guest: the same each time.
 const IN_GUEST: &str = "/programs";
 
 fn guest(
@@ -107,7 +107,7 @@ fn guest(
     )
 }
 
-/// What the programs themselves write for a while goes where ours does, and with it.
+/// Creates the command. Its temporary files go to our temporary folder, and are removed with it.
 fn command(program: Program, temporary: &Path) -> Command {
     let mut command = Command::new(program.arguments);
     command.directory = Some(program.folder);

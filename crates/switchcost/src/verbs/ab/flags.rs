@@ -1,4 +1,4 @@
-//! The flags of `measure` that each run gets.
+//! Flags of `measure` for each run.
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory};
@@ -10,29 +10,29 @@ use crate::exit::Failure;
 use crate::messages;
 use clap::Parser;
 
-/// What a run takes beside its budget: a process, the machine looked at, clocks proven, the record written and read.
+/// Time of a run besides its budget: starting, inspecting the machine, proving clocks, writing and reading the record.
 const OVERHEAD: Nanos = Nanos::millis(400);
 
-/// More runs are worth more than longer ones: what differs from run to run is seen in no run.
+/// Usual number of runs of each side: more runs are better than longer ones, because no single run shows the differences between runs.
 const USUAL_RUNS: u32 = 15;
 
-/// Eight repetitions of a case take so long, with their processes.
+/// Time of eight repetitions of a case, with their processes.
 const LEAST_OF_A_CASE: Nanos = Nanos::millis(600);
 
-/// Presets, which settle their own time.
+/// Presets, which have their own time.
 const PRESETS: [&str; 3] = ["quick", "full", "lmbench"];
 
-/// What a run writes is for `ab` to say.
+/// Flags that runs may not have, because `ab` itself decides about outputs.
 const NOT_FOR_RUNS: [&str; 6] = ["record", "history", "prices", "format", "output", "details"];
 
-/// How much time there is for at least so many runs of each side.
+/// Time for a least number of runs of each side.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Time {
     pub(super) budget: Nanos,
     pub(super) runs: u32,
 }
 
-/// Flags as they are given to `measure`.
+/// Flags for `measure`.
 #[derive(Clone, Debug)]
 pub(super) struct Flags {
     words: Vec<String>,
@@ -40,7 +40,7 @@ pub(super) struct Flags {
 }
 
 impl Flags {
-    /// What was given, and what was not, for a run among many.
+    /// Completes the given flags for one run among many.
     pub(super) fn new(given: &[String], cpu: Option<CpuId>, time: Time) -> Result<Flags, Failure> {
         let command = ["switchcost", "measure"]
             .into_iter()
@@ -106,7 +106,7 @@ impl Flags {
         &self.words
     }
 
-    /// What a run is given for its measurement, if that is known.
+    /// Budget of a run's measurement, if it is known.
     pub(super) fn budget(&self) -> Option<Nanos> {
         self.budget
     }
@@ -116,7 +116,7 @@ fn is_given(matches: &ArgMatches, name: &str) -> bool {
     matches.value_source(name) == Some(ValueSource::CommandLine)
 }
 
-/// As many as the lists have combinations.
+/// Number of cases: the combinations of the lists.
 fn cases(arguments: &MeasureArguments) -> u64 {
     let lists = [
         arguments.mechanism.len() + arguments.runtime.len(),

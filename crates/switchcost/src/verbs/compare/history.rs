@@ -17,7 +17,7 @@ use crate::kinds::{Kind, kind};
 use crate::messages::say;
 use crate::runs;
 
-/// A state that was read.
+/// A state whose records have been read.
 struct Loaded {
     name: String,
     records: Vec<(MeasureRecord, Findings)>,
@@ -57,7 +57,7 @@ pub(super) fn run(folder: &Path, arguments: &CompareArguments) -> Result<Exit, F
     Ok(exit(&found))
 }
 
-/// The folders and records in a folder, with the records of each; folders without any are none.
+/// Returns the folders and records in a folder, with the records of each; folders without records are skipped.
 fn states(folder: &Path) -> Result<Vec<(PathBuf, Vec<Source>)>, Failure> {
     let is_state =
         |path: &PathBuf| path.is_dir() || runs::is_named_as_record(&Source::listed(path));
@@ -107,7 +107,7 @@ fn read(source: &Source) -> Result<(MeasureRecord, Findings), Failure> {
     }
 }
 
-/// Times in UTC sort as text.
+/// Start of the state's first record. Times in UTC sort as text.
 fn begun(state: &Loaded) -> &str {
     state
         .records
@@ -130,7 +130,7 @@ fn state(loaded: &Loaded) -> State<'_> {
 fn exit(history: &History) -> Exit {
     match history.grown {
         Some(1..) => Exit::Grown,
-        // What could not be looked at has not passed.
+        // A cost that could not be compared has not passed.
         _ if history.newest().any(|(_, step)| step.is_open()) => Exit::Partial,
         _ => Exit::Success,
     }

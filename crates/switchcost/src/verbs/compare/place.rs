@@ -1,4 +1,4 @@
-//! Where a comparison is written to: as text, or as a page with figures.
+//! Output of a comparison: text, or a page with figures.
 
 use std::path::PathBuf;
 
@@ -12,9 +12,9 @@ use crate::exit::Failure;
 use crate::output::Output;
 use crate::verbs::report::{self as verb, pictures};
 
-/// Claimed before the records are read.
+/// Outputs, claimed before the records are read.
 pub(super) struct Place {
-    /// None if figures alone are wanted.
+    /// Output of the report; `None` if only figures are wanted.
     output: Option<Output>,
     is_page: bool,
     figures: Option<PathBuf>,

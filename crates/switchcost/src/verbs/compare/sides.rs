@@ -1,4 +1,4 @@
-//! The records of two sides, read and handed to the comparison of their kind.
+//! Reads the records of two sides, and compares them by their kind.
 
 mod earlier;
 
@@ -19,7 +19,7 @@ use crate::exit::Failure;
 use crate::kinds::{Kind, kind};
 use crate::records;
 
-/// Compares the records at these places, all of one kind.
+/// Compares the records at these paths, which must be of one kind.
 pub(super) fn compared(
     base: &[Source],
     new: &[Source],
@@ -34,7 +34,7 @@ pub(super) fn compared(
     if let (Some((first_kind, first)), Some((second_kind, second))) = (kinds.first(), kinds.last())
         && first_kind != second_kind
     {
-        // One that is not there has no kind.
+        // A missing file has no kind.
         [first, second]
             .into_iter()
             .try_for_each(|source| open(source).map(drop))?;
@@ -55,7 +55,7 @@ fn open(file: &Source) -> Result<File, Failure> {
     file.open().map_err(Failure::open(file.path()))
 }
 
-/// The records of both sides, no two of which are `run`s that are the same.
+/// Reads the records of both sides, and refuses two copies of the same run.
 fn read_sides<T>(
     base: &[Source],
     new: &[Source],
@@ -107,10 +107,10 @@ fn analysed(records: &[(MeasureRecord, Findings)]) -> Vec<Analysed<'_>> {
         .collect()
 }
 
-/// What distinguishes the runs of a side from all others, beside their files.
+/// Records of a side, and the keys that identify their runs.
 type Runs<'a> = (&'a [Source], &'a [(String, u64)]);
 
-/// A copy of a run would count as another run that came out exactly alike: a spread of 0, and a verdict from nothing.
+/// Refuses copies of a run. A copy would count as another run with an identical result: a spread of 0, and an unfounded verdict.
 fn refuse_same_runs(base: Runs<'_>, new: Runs<'_>) -> Result<(), Failure> {
     let mut known: HashMap<&(String, u64), (&str, &Source)> = HashMap::new();
     for (side, (records, runs)) in [("base", base), ("new", new)] {

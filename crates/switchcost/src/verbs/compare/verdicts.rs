@@ -1,4 +1,4 @@
-//! Files with the verdicts for others than the reader at the terminal.
+//! Files with verdicts for other readers than the one at the terminal.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Who else has the CPU during a run.
+//! Other tasks that use the CPU during a run.
 
 use std::collections::HashMap;
 
@@ -8,13 +8,13 @@ use switchcost_host::live::{Census, ThreadId};
 use switchcost_record::injection::Other;
 use switchcost_units::{CpuId, Nanos};
 
-/// The time between two looks.
+/// Interval of the checks.
 const EACH: Nanos = Nanos::seconds(1);
 
-/// The share of the time above which a task is a heavy user.
+/// Share of the time above which a task is a heavy user.
 const MUCH: f64 = 0.05;
 
-/// The CPU time of all threads seen on a CPU, except those of this process, of what it has started, and of the measured process.
+/// The CPU time of all threads seen on a CPU, except those of this process, of its child processes, and of the measured process.
 pub(super) struct Neighbours {
     cpu: CpuId,
     measured: Option<ThreadId>,
@@ -37,7 +37,7 @@ impl Neighbours {
         }
     }
 
-    /// Looks, if it is time.
+    /// Reads the CPU times, if it is time.
     pub(super) fn look(&mut self) {
         let now = monotonic();
         if now.saturating_sub(self.looked_at) < EACH {
@@ -65,7 +65,7 @@ impl Neighbours {
         }
     }
 
-    /// The heavy users, the heaviest first.
+    /// Returns the heavy users, the heaviest first.
     pub(super) fn heavy(&self) -> Vec<Other> {
         let elapsed = monotonic().saturating_sub(self.start);
         let least = elapsed.0 as f64 * MUCH;

@@ -1,4 +1,4 @@
-//! How far an injection is, and how precise.
+//! Progress and precision of an injection.
 
 use indicatif::ProgressBar;
 use switchcost_analysis::injection::{Power, half_width_ns, power};
@@ -11,10 +11,10 @@ use super::neighbours::Neighbours;
 use crate::progress::{over_time, tell};
 use crate::signals::Interrupt;
 
-/// How often the precision of a service's groups is reported.
+/// Interval of the reports on a service's precision.
 const EACH: Nanos = Nanos::seconds(2);
 
-/// A bar over the time of all runs of twins, or all groups of phases of a service, drawn between them.
+/// A bar over the time of all runs of twins, or of all groups of phases of a service, drawn between them.
 pub(super) struct Watcher<'a> {
     header: &'a Header,
     interrupt: &'a Interrupt,
@@ -24,7 +24,7 @@ pub(super) struct Watcher<'a> {
 }
 
 impl<'a> Watcher<'a> {
-    /// `measured` is the thread that is no other.
+    /// Creates the progress; `measured` is the thread that does not count as another task.
     pub(super) fn new(
         header: &'a Header,
         measured: Option<ThreadId>,
@@ -40,7 +40,7 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// Whether it is time to report again.
+    /// Advances the bar, and returns whether it is time to report again.
     fn advance(&mut self, elapsed: Nanos, each: Nanos) -> bool {
         self.neighbours.look();
         self.bar.set_position(elapsed.0 / 1_000_000);
@@ -50,7 +50,7 @@ impl<'a> Watcher<'a> {
         is_time
     }
 
-    /// Who else has had much of the CPU.
+    /// Returns the other tasks that had much of the CPU.
     pub(super) fn other_tasks(&self) -> Vec<Other> {
         self.neighbours.heavy()
     }
@@ -90,7 +90,7 @@ impl Stop<Group> for Watcher<'_> {
     }
 }
 
-/// `, +-14 %; +-10 % after about 40 s`.
+/// Formats the precision: `, +-14 %; +-10 % after about 40 s`.
 fn reported(power: Power, elapsed: Nanos) -> String {
     let percent = power.half_width * 100.0;
     if power.times_as_many <= 1.0 {

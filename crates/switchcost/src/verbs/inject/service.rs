@@ -1,4 +1,4 @@
-//! A service that runs: found, placed, preempted in phases, and put back.
+//! Preempts a running service in phases: finds it, pins it, and puts it back.
 
 use std::io;
 
@@ -31,10 +31,10 @@ use crate::program_id::{self, ProgramId};
 use crate::redact;
 use crate::runs::{self, Place};
 
-/// A usual one: a server that answers in microseconds has done much in it.
+/// Default period: a server that answers in microseconds does much work in it.
 const PERIOD: Nanos = Nanos::micros(500);
 
-/// A phase has so many turns at least.
+/// Least number of time slices in a phase.
 const LEAST_TURNS: u64 = 8;
 
 pub(super) fn run(arguments: &InjectArguments, number: u32, work: &str) -> Result<Exit, Failure> {
@@ -73,7 +73,7 @@ pub(super) fn run(arguments: &InjectArguments, number: u32, work: &str) -> Resul
     show(arguments, &place.path, output)
 }
 
-/// What is to be preempted.
+/// Run of a preempted service.
 struct Run<'a> {
     arguments: &'a InjectArguments,
     found: Found,
@@ -106,7 +106,7 @@ fn plan(
     })
 }
 
-/// The one named, or the one that it is on: of those that both it and this process may use.
+/// Returns the named CPU, or the one that the service is on, if both the service and this process may use it.
 fn cpu(
     arguments: &InjectArguments,
     host: &HostManifest,
@@ -134,7 +134,7 @@ fn cpu(
     Ok(cpu)
 }
 
-/// Preempts it, and leaves every group in the record.
+/// Preempts the service, and records every group.
 fn record(
     run: &Run<'_>,
     host: HostManifest,
@@ -196,7 +196,7 @@ fn record(
     Ok(())
 }
 
-/// Its name, and of an interpreter what says which script it runs.
+/// Returns the name of the service; for an interpreter with the words that identify its script.
 fn command(found: &Found) -> Vec<String> {
     let script = program_id::script_of_process(found.id.process);
     let script = script
@@ -207,7 +207,7 @@ fn command(found: &Found) -> Vec<String> {
 
 fn service(run: &Run<'_>, allowed: Vec<CpuId>, is_redacted: bool) -> Service {
     let Found { id, name, look, .. } = &run.found;
-    // A command may hold secrets.
+    // A command may contain secrets.
     let work = match run.counted {
         Work::Command(_) if is_redacted => switchcost_record::LEFT_OUT,
         _ => run.work,
@@ -222,7 +222,7 @@ fn service(run: &Run<'_>, allowed: Vec<CpuId>, is_redacted: bool) -> Service {
     }
 }
 
-/// On one CPU until it is over.
+/// Preempts the service on one CPU until the plan is complete.
 fn preempt(
     run: &Run<'_>,
     header: &Header,
@@ -278,7 +278,8 @@ fn announce(found: &Found, plan: &Plan) {
     );
 }
 
-/// Two arms of two phases each, of all footprints at all periods and of being held up, without the preemptor's part.
+/// Duration of one pass: two arms of two phases each, for all footprints at all periods and for being held up, without the preemptor's
+/// part.
 fn pass(plan: &Plan) -> Nanos {
     let phases = plan
         .timings()
@@ -288,10 +289,10 @@ fn pass(plan: &Plan) -> Nanos {
     Nanos(4 * (phases + plan.turn_ns.0))
 }
 
-/// Below it there is no interval.
+/// Least number of groups that have an interval.
 const LEAST_GROUPS: u64 = 5;
 
-/// Whether there is time for enough groups.
+/// Checks that there is time for enough groups.
 fn check_time(plan: &Plan) -> Result<(), Failure> {
     let needed = Nanos(pass(plan).0 * LEAST_GROUPS * 3 / 2);
     if plan.budget_ns.0 >= pass(plan).0 * LEAST_GROUPS {

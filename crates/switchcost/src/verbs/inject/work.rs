@@ -1,4 +1,4 @@
-//! What is counted of a service, from what the user says.
+//! Parses the definition of a service's work.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use switchcost_symbols::offset_of_function;
 
 use crate::exit::Failure;
 
-/// `syscall:NAME`, `uprobe:LIBRARY:FUNCTION`, or a command.
+/// Parses `syscall:NAME`, `uprobe:LIBRARY:FUNCTION`, or a command.
 pub(super) fn parse(text: &str, process: u32) -> Result<Work, Failure> {
     if let Some(name) = text.strip_prefix("syscall:") {
         return Ok(Work::Called(Called::SystemCall(name.to_owned())));
@@ -38,7 +38,7 @@ fn function(text: &str, process: u32) -> Result<Called, Failure> {
             printable(library)
         ))
     })?;
-    // As the process sees it.
+    // The path as the process sees it.
     let file = PathBuf::from(format!("/proc/{process}/root{}", path.display()));
     let offset = offset_of_function(&file, function).ok_or_else(|| {
         Failure::broken(format!(
@@ -50,7 +50,7 @@ fn function(text: &str, process: u32) -> Result<Called, Failure> {
     Ok(Called::Function { file, offset })
 }
 
-/// The file that is mapped under this path, or of this name, or to whose name that is a link by what libraries are called.
+/// Returns the mapped file with this path or name, or with a library name that links to this one by convention.
 fn mapped(maps: &str, wanted: &str) -> Option<PathBuf> {
     let paths = maps
         .lines()
@@ -69,7 +69,7 @@ fn mapped(maps: &str, wanted: &str) -> Option<PathBuf> {
         .map(Path::to_owned)
 }
 
-/// Whether a file is what a library of that name is a link to: `libz.so.1.2.13` for `libz.so.1`.
+/// Whether a library's name is by convention a link to this file: `libz.so.1` to `libz.so.1.2.13`.
 fn is_version_of(library: &str, file: &str) -> bool {
     library.contains(".so")
         && file

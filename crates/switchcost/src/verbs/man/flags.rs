@@ -21,7 +21,7 @@ pub(crate) const SCHEMA: &str = "switchcost.flags/1";
 /// The program, or one verb.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Description {
-    /// Name and version of this form.
+    /// Name and version of this format.
     schema: &'static str,
     /// Version of this program.
     program_version: &'static str,
@@ -32,7 +32,7 @@ pub(crate) struct Description {
 /// A subcommand.
 #[derive(JsonSchema, Serialize)]
 struct Verb {
-    /// `switchcost` itself, or the verb's.
+    /// Name of the verb; `switchcost` for the program itself.
     name: String,
     /// One sentence, without its full stop.
     about: String,
@@ -53,11 +53,12 @@ struct Argument {
     is_required: bool,
     /// The name of the value in the help; null if it takes none.
     value: Option<String>,
-    /// `flag` (no value), `name` (of a closed list), `size` (`64KiB`), `time` (`30s`), `percentage` (`5%`), `integer`, `path`, `text`.
+    /// Kind of the value: `flag` (no value), `name` (of a closed list), `size` (`64KiB`), `time` (`30s`), `percentage` (`5%`), `integer`,
+    /// `path`, `text`.
     kind: &'static str,
-    /// The closed list; else empty.
+    /// Allowed names, if the list is closed; otherwise empty.
     names: Vec<String>,
-    /// How several values are given: separated by `commas`, or by the flag `repeated`; null for one value.
+    /// Way of giving several values: separated by `commas`, or by repeating the flag (`repeated`); null for one value.
     several: Option<&'static str>,
     /// Whether the flag may be given without its value.
     is_value_optional: bool,
@@ -141,7 +142,7 @@ fn argument(argument: &Arg) -> Argument {
     }
 }
 
-/// How several values are given: separated by commas, or each with the flag.
+/// Way of giving several values: separated by commas, or by repeating the flag.
 fn value_separator(argument: &Arg) -> Option<&'static str> {
     match argument.get_action() {
         ArgAction::Append if argument.get_value_delimiter() == Some(',') => Some("commas"),
@@ -183,7 +184,7 @@ fn is<T: 'static>(argument: &Arg) -> bool {
     argument.get_value_parser().type_id() == TypeId::of::<T>()
 }
 
-/// The whole list, if a value is of a closed one.
+/// Allowed names of a value, if its list is closed.
 fn names(argument: &Arg) -> Vec<String> {
     let reported = argument
         .get_possible_values()

@@ -1,4 +1,4 @@
-//! `measure --prices`: what a lost line costs on this machine, from arrays, and the kernel's own way, from a loop without data.
+//! `measure --prices`: measures the price of a lost line with arrays, and the kernel's switch path with a loop without data.
 
 mod switch_path;
 
@@ -25,14 +25,14 @@ use crate::prices;
 use crate::runs;
 use crate::signals::Interrupt;
 
-/// Three quarters of a power of two: what fills a level to its last line loses lines of its own again and again.
+/// Sizes of arrays: three quarters of a power of two, because an array that fills a level completely keeps evicting its own lines.
 const OWN_KIB: [u64; 9] = [12, 24, 48, 96, 192, 384, 768, 1536, 3072];
 const AWAY_KIB: [u64; 8] = [64, 256, 512, 1024, 2048, 4096, 8192, 16384];
-/// Of how many sizes the first grid has one, the second, and the last. Prices between are interpolated.
+/// Each grid takes one of this many sizes: first every 4th, then every 2nd, then all. Prices in between are interpolated.
 const STEPS: [usize; 3] = [4, 2, 1];
-/// Each at other places: as many as an interval of 90 % needs.
+/// Number of arrays at different places: as many as an interval of 90 % needs.
 const ARRAYS: usize = 8;
-/// Without --budget; a third is of arrays, the rest of the kernel's way, which is a small difference of long runs.
+/// Default time: a third for arrays, the rest for the switch path, whose price is a small difference of long runs.
 const BUDGET: Nanos = Nanos::seconds(60);
 
 pub(super) fn run(arguments: &MeasureArguments, path: &Path) -> Result<Exit, Failure> {
@@ -69,7 +69,7 @@ pub(super) fn run(arguments: &MeasureArguments, path: &Path) -> Result<Exit, Fai
     Ok(Exit::Success)
 }
 
-/// The one named, or the quietest.
+/// Returns the named CPU, or the quietest one.
 fn cpu(arguments: &MeasureArguments, host: &HostManifest) -> Result<CpuId, Failure> {
     let named = arguments
         .cpu
@@ -86,7 +86,7 @@ fn cpu(arguments: &MeasureArguments, host: &HostManifest) -> Result<CpuId, Failu
         .ok_or_else(Failure::missing_cpu)
 }
 
-/// None if it was stopped.
+/// Measures the prices of lines; `None` if the run was stopped.
 fn lines(
     host: &HostManifest,
     cpu: CpuId,
@@ -119,7 +119,7 @@ fn lines(
             .iter()
             .any(|price| (price.kind, price.own_bytes, price.away_bytes) == (kind, own, away))
     };
-    // A kind that this processor has no price of was not tried.
+    // A kind that this processor has no price for was not tried.
     let is_tried = |point: &&Point| rounds.keys().any(|(kind, ..)| *kind == point.0);
     if rounds.is_empty() || !first.iter().filter(is_tried).all(has_price) {
         return Err(Failure::usage(format!(
@@ -137,7 +137,7 @@ fn lines(
     Ok(Some(priced))
 }
 
-/// All sizes, the coarsest grid first: a budget that is over early leaves prices from the smallest to the largest.
+/// Returns all sizes, the coarsest grid first: if the budget ends early, the prices still cover the smallest to the largest size.
 fn grids() -> Vec<Vec<Point>> {
     let mut grids = vec![Vec::new(); STEPS.len()];
     for kind in Kind::iter() {
@@ -170,7 +170,7 @@ fn price((kind, own, away): Point, rounds: &[Vec<f64>]) -> Option<Price> {
     })
 }
 
-/// Leaves a copy where it is looked for. That it cannot be kept takes nothing from the prices.
+/// Stores a copy of the prices for other verbs. A failure to store it does not affect the result.
 fn keep(text: &str) {
     let Ok(state) = home::state() else { return };
     let _ = home::keep(&state.join(prices::FILE), text.as_bytes());

@@ -1,4 +1,4 @@
-//! One run from its header to its last line, all of it in the record.
+//! One run from its header to its last line, with everything in the record.
 
 use switchcost_host::clock::{Calibration, Clock, monotonic};
 use switchcost_host::control::pin;
@@ -25,15 +25,15 @@ use crate::redact;
 use crate::runs::{Place, core_sharing, stamp};
 use crate::signals::Interrupt;
 
-/// Everything that is settled before the run begins.
+/// Settings made before the run begins.
 pub(super) struct RunToRecord {
     pub(super) host: HostManifest,
     pub(super) controls: Vec<Control>,
     pub(super) plan: Plan,
-    /// How long a run may take that continues after its budget for cases without an interval.
+    /// Longest time of a run that continues after its budget for cases without an interval.
     pub(super) longest: Option<Nanos>,
     pub(super) runtimes: Runtimes,
-    /// The folder with earlier runs of the machine.
+    /// Folder with earlier runs of the machine.
     pub(super) history: Option<Folder>,
     pub(super) seed: u64,
     pub(super) now: OffsetDateTime,
@@ -43,7 +43,7 @@ pub(super) struct RunToRecord {
 }
 
 impl RunToRecord {
-    /// Measures, and leaves every sample in the record at that path, however it ends. `begun` is called once the record exists.
+    /// Measures, and writes every sample to the record at that path, however the run ends. `begun` is called once the record exists.
     pub(super) fn measure(
         self,
         place: &Place,
@@ -65,7 +65,7 @@ impl RunToRecord {
         bar.say("proving the instruments");
         writer.append(&Line::SelfTest(core_proof))?;
         let counters = prove(&mut writer, &header, clock, rate, counts_in_software)?;
-        // This process keeps off the measured CPUs where there are others.
+        // This process avoids the measured CPUs if there are others.
         let _away = pin(&remaining_cpus(&header)).ok();
         let mut watcher = Watcher {
             header: &header,
@@ -102,7 +102,7 @@ impl RunToRecord {
         Ok(())
     }
 
-    /// The CPUs on which tasks read the clock: all of them, if some tasks are not pinned.
+    /// CPUs on which tasks read the clock: all CPUs, if some tasks are not pinned.
     fn cpus_with_stamps(&self) -> Vec<CpuId> {
         let is_unpinned = self
             .plan
@@ -116,7 +116,7 @@ impl RunToRecord {
         }
     }
 
-    /// What is known of the core's clock, and whether a counter of the CPU shows it, too.
+    /// Returns the known facts about the core's clock, and whether a counter of the CPU shows it.
     fn core_clock(&self, clock: Clock) -> (CoreClock, Option<CycleEvent>, SelfTest) {
         let mut facts = core_clock::facts(clock);
         let measured = self.plan.cpus();
@@ -153,7 +153,7 @@ impl RunToRecord {
     }
 }
 
-/// Puts a line into the record, and every few seconds the record onto the disk.
+/// Appends a line to the record, and every few seconds syncs the record to the disk.
 fn append(
     writer: &mut SealedLog<Line>,
     line: &Line,
@@ -184,8 +184,7 @@ fn remaining_cpus(header: &Header) -> Vec<CpuId> {
         .collect()
 }
 
-/// Known-answer tests of clock and counters, and the load latencies of this machine. Gives the counters admitted,
-/// in shares.
+/// Runs the known-answer tests of clock and counters, and measures load latencies. Returns the admitted counters, in groups.
 fn prove(
     writer: &mut SealedLog<Line>,
     header: &Header,

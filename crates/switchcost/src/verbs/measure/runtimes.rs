@@ -1,4 +1,4 @@
-//! Which runtimes are measured, and how each is started.
+//! Selection of runtimes, and how each one is started.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -19,24 +19,24 @@ use crate::home;
 use crate::messages::say;
 use crate::signals::Interrupt;
 
-/// A build that takes longer is announced.
+/// Duration after which a build is announced.
 const SILENCE: Nanos = Nanos::seconds(3);
 
-/// Every runtime there is.
+/// Name that selects every runtime.
 const ALL: &str = "all";
 
-/// Variables that act on every program.
+/// Variables that affect every program.
 const OF_ALL: [&str; 3] = ["LD_*", "MALLOC_*", "GLIBC_TUNABLES"];
 
-/// Rows of what was asked for, each with those of its hand-offs that were.
+/// Requested runtimes, each with its requested hand-offs.
 #[derive(Debug, Default)]
 pub(super) struct Chosen(Vec<Row>);
 
-/// What is known of them, and what starts them.
+/// Facts about the runtimes, and how to start them.
 #[derive(Debug, Default)]
 pub(super) struct Runtimes {
     pub(super) facts: Vec<RuntimeFacts>,
-    /// By name; or why one cannot be started.
+    /// Start of each runtime by name, or the reason why it cannot be started.
     pub(super) launches: BTreeMap<String, Result<Launch, String>>,
 }
 
@@ -72,7 +72,7 @@ impl Chosen {
             .collect()
     }
 
-    /// Variables that would change what is measured.
+    /// Names variables of the environment that are removed, because they would change the result.
     fn name_left_out(&self) {
         let ours = self.0.iter().filter(|row| row.is_in_own_environment());
         let patterns: Vec<String> = ours
@@ -92,7 +92,7 @@ impl Chosen {
         }
     }
 
-    /// Finds and compiles each: all of them within twice the budget.
+    /// Finds and compiles each runtime, within twice the budget in all.
     pub(super) fn prepared(
         &self,
         budget: Nanos,
@@ -169,7 +169,7 @@ impl Runtimes {
     }
 }
 
-/// What a word of the list names: `all`, a file, or a runtime, perhaps with one hand-off of it or at another program.
+/// Returns the runtimes that a word names: `all`, a file, or a runtime, optionally with one of its hand-offs or another program.
 fn named(word: &str) -> Result<Vec<Row>, Failure> {
     if word == ALL {
         return Ok(shipped().into_iter().map(usual_handoffs).collect());
@@ -212,7 +212,7 @@ fn named(word: &str) -> Result<Vec<Row>, Failure> {
     Ok(vec![row])
 }
 
-/// Without the hand-offs that are measured only if the runtime is named.
+/// Removes hand-offs that are measured only if the runtime is named.
 fn usual_handoffs(mut row: Row) -> Row {
     row.handoffs.retain(|handoff| !handoff.aside);
     row
@@ -226,7 +226,7 @@ fn unknown(what: &str, name: &str, known: Vec<String>) -> Failure {
     ))
 }
 
-/// A runtime that is named twice has the hand-offs of both.
+/// Adds a runtime. One that is named twice has the hand-offs of both.
 fn add(rows: &mut Vec<Row>, row: Row) {
     match rows.iter_mut().find(|known| known.name == row.name) {
         None => rows.push(row),

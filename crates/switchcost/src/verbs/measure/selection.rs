@@ -1,4 +1,4 @@
-//! From flags to a selection.
+//! Converts flags to a selection of cases.
 
 use switchcost_facts::{Root, cpus_by_quiet, relation};
 use switchcost_measure::{PlacementChoice, Preset, RequestedControls, RuntimeSelection, Selection};
@@ -9,7 +9,7 @@ use crate::claims::Claims;
 use crate::cli::measure::{MeasureArguments, PlacementFlag, VectorStateFlag};
 use crate::exit::Failure;
 
-/// Where the tasks run: named CPUs, or the quietest one on which no other measurement is.
+/// Returns the CPUs of the tasks: named ones, or the quietest without another measurement.
 pub(super) fn placement(
     arguments: &MeasureArguments,
     host: &HostManifest,
@@ -60,7 +60,7 @@ pub(super) fn placement(
     }
 }
 
-/// The quietest CPU and its neighbour in the list: the first core that shares a cache with it, or else the first other CPU.
+/// Returns the quietest CPU and its partner: the first core that shares a cache with it, else the first other CPU.
 fn pair(host: &HostManifest, claims: &mut Claims) -> Option<(CpuId, CpuId)> {
     let first = claims.first_free(&cpus_by_quiet(host))?;
     let others = || {
@@ -150,7 +150,7 @@ pub(super) fn selection(
     })
 }
 
-/// The vector registers that are named, of those that the machine has.
+/// Returns the named vector registers that the machine has.
 fn vectors(arguments: &MeasureArguments) -> Result<Vec<VectorCase>, Failure> {
     let named = &arguments.vector_state;
     if named.is_empty() {

@@ -1,4 +1,4 @@
-//! What a switch costs on this machine: as the last measurement of it as it is now has it, or measured first.
+//! Cost of a switch on this machine, from the last measurement in its present state, or from a new one.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::runs::calibrations::{Outcomes, RETRY, keep, place};
 use crate::signals::Interrupt;
 use crate::verbs::measure;
 
-/// The cost of a switch; `None` if it is not known and not to be measured.
+/// Returns the cost of a switch; `None` if it is neither known nor to be measured.
 pub(super) fn find(
     host: &HostManifest,
     arguments: &ObserveArguments,
@@ -25,7 +25,7 @@ pub(super) fn find(
     if let Some(known) = known() {
         return Ok(known);
     }
-    // Of several that begin at once one measures: together they would disturb one another.
+    // Of several observations that begin together only one measures: they would disturb one another.
     let _turn = runs::take_turn("calibration", || interrupt.is_raised());
     if let Some(known) = known() {
         return Ok(known);
@@ -49,7 +49,7 @@ pub(super) fn find(
     Ok(calibration)
 }
 
-/// What is known of the cost, or that it is not to be measured now.
+/// Returns the stored cost, or the decision not to measure it now.
 fn remembered(
     place: Option<&Path>,
     host: &HostManifest,

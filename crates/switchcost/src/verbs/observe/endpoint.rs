@@ -1,5 +1,5 @@
-//! What was counted so far, for Prometheus and others: `GET /metrics` and `GET /healthz`, on a thread of its own. No client can
-//! delay the observation: it hands over a snapshot when one is wanted, and waits for nothing.
+//! HTTP endpoint of the counts for Prometheus and others: `GET /metrics` and `GET /healthz`, on its own thread. No client can delay the
+//! observation, which hands over a snapshot on demand and never waits.
 
 mod answer;
 mod connection;
@@ -22,12 +22,12 @@ use crate::exit::Failure;
 use crate::messages::say;
 use server::Server;
 
-/// Connections that may wait to be accepted; the kernel may take fewer.
+/// Most connections that wait to be accepted; the kernel may take fewer.
 const BACKLOG: i32 = 4096;
-/// Snapshots take no more than one part in so many of the observer's time.
+/// Snapshots take at most one part in this many of the observer's time.
 const SELDOM: u32 = 10;
 
-/// At work until it is dropped.
+/// The endpoint, which serves until it is dropped.
 pub(super) struct Endpoint {
     shared: Arc<Shared>,
     waker: PipeWriter,
@@ -35,14 +35,14 @@ pub(super) struct Endpoint {
     next_at: Instant,
 }
 
-/// What the observation and the thread share. Neither holds the lock for longer than it takes to look.
+/// State shared by the observation and the thread. Neither holds the lock for longer than a read or a store.
 struct Shared(Mutex<State>);
 
 struct State {
-    /// What was counted last, or why it could not be read.
+    /// The last snapshot, or the reason why it could not be read.
     snapshot: Option<Snapshot>,
     is_wanted: bool,
-    /// When the observation was last at work.
+    /// Time at which the observation last worked.
     alive_at: Instant,
     is_over: bool,
 }
@@ -50,7 +50,7 @@ struct State {
 #[derive(Clone)]
 struct Snapshot {
     taken_at: Instant,
-    /// The same moment in seconds since 1970, for whoever looks at its age.
+    /// Time of the snapshot in seconds since 1970, for clients that check its age.
     unix_seconds: f64,
     counted: Arc<Result<Observation, String>>,
 }
@@ -61,7 +61,7 @@ impl Shared {
     }
 }
 
-/// An address that is ours, at which requests are not answered yet, and wait.
+/// A bound address at which requests wait, but are not answered yet.
 pub(super) struct Address {
     listener: TcpListener,
     asked: SocketAddr,
@@ -92,7 +92,7 @@ fn refused(address: SocketAddr, error: &io::Error) -> Failure {
 }
 
 impl Endpoint {
-    /// Answers from here on.
+    /// Starts to answer requests.
     pub(super) fn serve(address: Address) -> Result<Endpoint, Failure> {
         Endpoint::start(address.listener).map_err(|error| refused(address.asked, &error))
     }
@@ -121,7 +121,7 @@ impl Endpoint {
         })
     }
 
-    /// Hands over what was counted so far, if it is wanted. To be called several times a second.
+    /// Hands over a snapshot, if one is wanted. Must be called several times a second.
     pub(super) fn look(&mut self, so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>) {
         let began = Instant::now();
         let is_wanted = {
@@ -147,7 +147,7 @@ impl Endpoint {
         self.wake();
     }
 
-    /// A full pipe wakes, too.
+    /// Wakes the thread; a full pipe does so, too.
     fn wake(&mut self) {
         let _ = self.waker.write(&[1]);
     }
@@ -163,7 +163,7 @@ impl Drop for Endpoint {
     }
 }
 
-/// The observation looks every 20 ms; after so long it is not well.
+/// Age of the last work beyond which the observation is unhealthy: it works every 20 ms.
 const UNWELL: Duration = Duration::from_secs(5);
 
 impl State {

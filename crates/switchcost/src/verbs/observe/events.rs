@@ -1,4 +1,4 @@
-//! Each switch and wake-up of the observed as a Perfetto trace, written as it goes.
+//! Writes each switch and wake-up of the observed tasks as a Perfetto trace, during the observation.
 
 use std::io::{self, Write};
 
@@ -12,9 +12,9 @@ use time::OffsetDateTime;
 use crate::exit::Failure;
 use crate::output::Output;
 
-/// The trace while it is written.
+/// The trace being written.
 pub(super) struct Events<'a> {
-    /// The writer; an error once the trace could not be written. The observation continues, because it is worth more than the trace.
+    /// The writer; an error once the trace could not be written. The observation continues, because its data are worth more than the trace.
     trace: io::Result<Perfetto<&'a mut dyn Write>>,
     taken: Vec<Event>,
 }
@@ -47,12 +47,12 @@ pub(super) fn written<T>(
 }
 
 impl Events<'_> {
-    /// Writes an event. Events come in the order of their CPU.
+    /// Takes an event. Events are in order on each CPU.
     pub(super) fn take(&mut self, event: Event) {
         self.taken.push(event);
     }
 
-    /// Writes what was taken since the last time.
+    /// Writes the events taken since the last call.
     pub(super) fn write(&mut self) {
         if let Ok(trace) = &mut self.trace
             && let Err(error) = trace.add(&self.taken)

@@ -1,4 +1,4 @@
-//! Functions for the places of sampled stacks, from the files that the processes ran, as far as these are there.
+//! Names the functions in sampled stacks, from the files that the processes ran, as far as these exist.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -7,7 +7,7 @@ use std::path::Path;
 use switchcost_record::observation::{Module, SampledStacks};
 use switchcost_symbols::Symbols;
 
-/// Names the functions that are known.
+/// Names the known functions.
 pub(super) fn name(stacks: &mut SampledStacks) {
     let mut symbols = Symbols::default();
     let is_known: Vec<bool> = stacks.modules.iter().map(is_there).collect();
@@ -21,7 +21,7 @@ pub(super) fn name(stacks: &mut SampledStacks) {
     }
 }
 
-/// Whether the path leads to the file that was mapped. In a container it may be another file, and the file may have been replaced.
+/// Whether the path still leads to the mapped file. In a container it may be another file, and the file may have been replaced.
 fn is_there(module: &Module) -> bool {
     module.inode > 0 && fs::metadata(&module.path).is_ok_and(|facts| facts.ino() == module.inode)
 }

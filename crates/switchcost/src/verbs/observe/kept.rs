@@ -1,4 +1,4 @@
-//! The record while it is observed: a snapshot every few seconds, so that an end without a word costs no more than those.
+//! Writes the record during the observation, every few seconds, so that a crash loses no more than these.
 
 use std::io::{self, BufWriter};
 use std::path::Path;
@@ -12,14 +12,14 @@ use switchcost_record::observation::Observation;
 use crate::exit::Failure;
 use crate::runs::Place;
 
-/// From one snapshot to the next.
+/// Time from one snapshot to the next.
 const EACH: Duration = Duration::from_secs(5);
-/// Snapshots take no more than one part in so many of the time.
+/// Snapshots take at most one part in this many of the time.
 const SELDOM: u32 = 100;
 
 pub(super) struct Kept {
     place: Place,
-    /// Claimed at first, so that a place that cannot be written is known at once.
+    /// Draft of the record, claimed at the start so that an unwritable place is reported at once.
     draft: Option<Draft>,
     next_at: Instant,
 }
@@ -42,7 +42,7 @@ impl Kept {
         &self.place.path
     }
 
-    /// Writes what was counted so far, if it is time. What cannot be written now is tried again.
+    /// Writes a snapshot, if it is time. A failed write is tried again.
     pub(super) fn look(&mut self, so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>) {
         if Instant::now() < self.next_at {
             return;
@@ -57,7 +57,7 @@ impl Kept {
         self.next_at = Instant::now() + EACH.max(began.elapsed() * SELDOM);
     }
 
-    /// Writes it under its name, in place of the last snapshot.
+    /// Writes the record under its name, replacing the last snapshot.
     pub(super) fn write(&mut self, observation: &Observation) -> Result<(), WriteRecordError> {
         self.put(observation)
             .map_err(|source| WriteRecordError::new(&self.place.path, source))

@@ -1,4 +1,4 @@
-//! What records of `inject` say of the observed programs, by build ID.
+//! Results of `inject` for the observed programs, found by build ID.
 
 mod injected;
 mod programs;

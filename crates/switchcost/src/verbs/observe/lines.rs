@@ -1,4 +1,4 @@
-//! One line of JSON for each interval of `--every`, on standard output, for machines without a server that asks.
+//! One line of JSON on standard output for each interval of `--every`, for machines without a monitoring server.
 
 use std::io::{self, ErrorKind, Write};
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use crate::runs::stamp;
 
 pub(super) struct Lines {
     every: Duration,
-    /// When the interval ends; `None` before the first has begun.
+    /// End of the interval; `None` before the first one has begun.
     due_at: Option<Instant>,
     before: Option<Observation>,
     /// Whether the reader has left.
@@ -46,7 +46,7 @@ impl Lines {
         if now < due_at {
             return Ok(());
         }
-        // Intervals that could not be kept are left out: the next one says how long it is.
+        // Intervals that were missed are skipped: the next line has its own length.
         let missed = (now - due_at).as_nanos() / self.every.as_nanos();
         self.due_at = Some(due_at + self.every * (missed as u32 + 1));
         let observation = so_far().map_err(ObserveError::from)?;

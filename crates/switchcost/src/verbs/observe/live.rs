@@ -1,4 +1,4 @@
-//! The screen of `--live`: the last moment, drawn again and again.
+//! The screen of `--live`: the last interval, redrawn periodically.
 
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
@@ -17,16 +17,16 @@ use switchcost_units::Nanos;
 use crate::exit::Failure;
 use crate::terminal;
 
-/// From one picture to the next.
+/// Time from one picture to the next.
 const EACH: Duration = Duration::from_secs(1);
 
-/// Below this there is no room for the answer and one table.
+/// Least columns and rows for the answer and one table.
 const LEAST: (u16, u16) = (60, 16);
 
-/// Fits the narrowest terminal that is drawn on.
+/// Help on keys, which fits the narrowest terminal.
 const KEYS: &str = "q quit, p pause; sort: c cost, s switches, i invol., w wait";
 
-/// By what the table of names is ordered, and the key for it.
+/// Order of the table of names, and its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     Cost,
@@ -64,7 +64,7 @@ fn missing_terminal(why: &str) -> Failure {
     ))
 }
 
-/// Refuses what cannot be drawn on, or has no keys.
+/// Refuses a terminal that cannot be drawn on, or that has no keys.
 pub(super) fn check_terminal() -> Result<(), Failure> {
     let refused = |why: &str| Err(missing_terminal(why));
     if !io::stdout().is_terminal() {
@@ -79,18 +79,18 @@ pub(super) fn check_terminal() -> Result<(), Failure> {
     }
 }
 
-/// Holds the terminal: as it was again when dropped.
+/// Holds the terminal, which is restored on drop.
 pub(super) struct Live {
     terminal: DefaultTerminal,
-    /// Does the same if we are killed.
+    /// Process that restores the terminal if this one is killed.
     _helper: Option<CleanupHelper>,
     order: Order,
     is_paused: bool,
     is_left: bool,
-    /// When the last interval ended, or the first began.
+    /// End of the last interval, or begin of the first.
     drawn: Option<Instant>,
     before: Option<Observation>,
-    /// What the text covers.
+    /// Length of the interval shown.
     interval: Option<Nanos>,
     text: String,
 }
@@ -98,7 +98,7 @@ pub(super) struct Live {
 impl Live {
     pub(super) fn start() -> Result<Live, Failure> {
         check_terminal()?;
-        // Where there is none, a kill leaves the terminal as it is then.
+        // Without the cleanup helper, a kill leaves the terminal as it is then.
         let helper = CleanupHelper::start(&Step::Terminal).ok();
         let terminal = ratatui::try_init()
             .map_err(|error| missing_terminal(&format!("this one refuses ({error})")))?;
@@ -115,12 +115,12 @@ impl Live {
         })
     }
 
-    /// Whether the user has left it.
+    /// Whether the user has quit.
     pub(super) fn is_left(&self) -> bool {
         self.is_left
     }
 
-    /// Takes what was typed, and draws if it is time.
+    /// Handles keys, and draws if it is time.
     pub(super) fn tick(
         &mut self,
         so_far: impl FnOnce() -> Result<Observation, NoBpf>,
@@ -138,7 +138,7 @@ impl Live {
                 .map_or_else(|| now.clone(), |before| now.since(before));
             self.interval = Some(shown.window_ns);
             self.text = self.page(&shown);
-            // A change of the order shows the same moment so far, not a shorter one.
+            // A change of the order shows the same interval again, not a shorter one.
             if is_time {
                 self.before = Some(now);
                 self.drawn = Some(Instant::now());

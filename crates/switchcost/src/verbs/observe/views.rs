@@ -1,4 +1,4 @@
-//! Who looks while it is observed: the record, the terminal, clients over the network, and a trace of each switch.
+//! Consumers of an observation in progress: the record, the terminal, network clients, and a trace of events.
 
 use switchcost_observe::{Listener, NoBpf, Notice};
 use switchcost_record::observation::{Event, Observation};
@@ -22,7 +22,7 @@ pub(super) struct Views<'a, 'b> {
     address: Option<Address>,
     endpoint: Option<Endpoint>,
     events: Option<&'a mut Events<'b>>,
-    /// How the command ended that has failed; or that what was observed is gone.
+    /// Exit code of a failed command, or of an observation whose target has gone.
     pub(super) failed: Option<Exit>,
 }
 
@@ -51,7 +51,7 @@ impl<'a, 'b> Views<'a, 'b> {
 }
 
 impl Views<'_, '_> {
-    /// Takes what was observed in the end.
+    /// Takes the final observation.
     pub(super) fn end(&mut self, observation: &Observation) -> Result<(), Failure> {
         self.lines
             .as_mut()
@@ -68,7 +68,7 @@ impl Listener for Views<'_, '_> {
             || self.lines.as_ref().is_some_and(Lines::is_left)
     }
 
-    /// A screen of its own shows by itself that it has begun.
+    /// Announces the start; the live screen needs no announcement.
     fn began(&mut self) -> Result<(), Failure> {
         if self.live.is_none() {
             say!("{}", self.announcement);

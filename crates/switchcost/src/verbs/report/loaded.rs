@@ -42,7 +42,7 @@ enum Content {
 }
 
 impl Loaded {
-    /// Reads a record of either kind and analyses it.
+    /// Reads a record of any kind and analyses it.
     pub(crate) fn read(source: impl Into<Source>) -> Result<Self, Failure> {
         let source = source.into();
         let path = source.path();
@@ -60,7 +60,7 @@ impl Loaded {
         Ok(Loaded { name, content })
     }
 
-    /// One that is not read from a file.
+    /// Analyses an observation that is not read from a file.
     pub(crate) fn observed(record: Observation) -> Loaded {
         Loaded {
             name: String::new(),
@@ -68,7 +68,7 @@ impl Loaded {
         }
     }
 
-    /// The same of a simulation.
+    /// Takes a simulation that has been analysed.
     pub(crate) fn simulated(head: Simulation, findings: simulation::Findings) -> Loaded {
         Loaded {
             name: String::new(),
@@ -79,7 +79,7 @@ impl Loaded {
         }
     }
 
-    /// The same with what earlier runs of the machine differ by, if a folder of their records is named.
+    /// Adds the spread between earlier runs of the machine, if a folder of their records is named.
     pub(super) fn add_history(mut self, earlier: Option<&Folder>) -> Result<Self, Failure> {
         let Some(earlier) = earlier else {
             return Ok(self);
@@ -99,7 +99,7 @@ impl Loaded {
         }
     }
 
-    /// The same, if it is of an observation with a first table by that.
+    /// Sets the subject of the first table, for an observation.
     pub(crate) fn group_by(mut self, wanted: By) -> Self {
         if let Content::Observed { by, .. } = &mut self.content {
             *by = wanted;
@@ -111,7 +111,7 @@ impl Loaded {
         &self.name
     }
 
-    /// The measurement, if it is of that, and what it comes to.
+    /// Returns the measurement with its findings, if the record is one.
     pub(crate) fn measurement(&self) -> Option<(&MeasureRecord, &Findings)> {
         match &self.content {
             Content::Measured {
@@ -121,13 +121,13 @@ impl Loaded {
         }
     }
 
-    /// What a measurement leaves for later ones about the core, beside its record.
+    /// Returns the evidence of a measurement on core sharing, for later measurements.
     pub(crate) fn core_sharing(&self) -> Option<(&MeasureRecord, CoreSharing)> {
         let (record, findings) = self.measurement()?;
         Some((record, switchcost_analysis::core_sharing(record, findings)?))
     }
 
-    /// What was observed, if it is of that.
+    /// Returns the observation, if the record is one.
     pub(super) fn observation(&self) -> Option<&Observation> {
         let Content::Observed { record, .. } = &self.content else {
             return None;
@@ -187,7 +187,7 @@ impl Loaded {
         }
     }
 
-    /// How a program that shows this ends.
+    /// Returns the exit code of a program that shows this record.
     pub(in crate::verbs) fn exit(&self) -> Exit {
         let is_any_missing = match &self.content {
             Content::Measured {
@@ -207,7 +207,8 @@ impl Loaded {
     }
 }
 
-/// Any case that the user named, or more than a third of those of a preset, which has one of each kind.
+/// Whether too many results are missing: any case that the user named, or more than a third of a preset's cases, of which each kind has
+/// one.
 fn is_much_missing(plan: &Plan, findings: &Findings) -> bool {
     let is_missing = |result: &&CaseFinding| matches!(result.verdict, Verdict::NotMeasured { .. });
     let missing = findings.results.iter().filter(is_missing).count();
@@ -281,7 +282,7 @@ mod tests {
             .exit()
         };
         assert_eq!(loaded(|_| ()), Exit::Success);
-        // As if more touched cost less.
+        // Makes a larger footprint cost less.
         assert_eq!(
             loaded(|record| record
                 .runs

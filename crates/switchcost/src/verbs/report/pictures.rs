@@ -1,4 +1,4 @@
-//! Figures and tables of a page as files of their own.
+//! Writes figures and tables of a page as separate files.
 
 use std::fs;
 use std::path::Path;

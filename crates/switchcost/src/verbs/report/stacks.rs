@@ -1,4 +1,4 @@
-//! What was observed, for tools that show stacks.
+//! Writes an observation for tools that show stacks.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::cli::Stacks;
 use crate::exit::Failure;
 use crate::output::Output;
 
-/// The files that were asked for, each claimed before the work begins.
+/// Requested files, each claimed before the work begins.
 pub(crate) struct StackFiles {
     folded: Option<Output>,
     pprof: Option<Output>,

@@ -17,13 +17,13 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Makes it if it is not there yet.
+    /// Opens the folder, or creates it.
     pub(super) fn open(path: Option<&Path>) -> Result<Folder, Failure> {
         type Make = fn(&Path) -> std::io::Result<()>;
         let (path, make): (_, Make) = match path {
             Some(path) => (path.to_owned(), |path| std::fs::create_dir_all(path)),
             None => {
-                // What is kept for later runs is for this user alone; the runs that make it inherit that.
+                // Files for later runs are readable only by this user; the runs that create them inherit this.
                 rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
                 (runs::reproduce_folder()?, make_folder)
             }
@@ -43,7 +43,7 @@ impl Folder {
         self.path.join("records")
     }
 
-    /// The CPU that a measurement of this site was taken on, if there is one already.
+    /// Returns the CPU of a measurement that the site already has.
     pub(super) fn measured_cpu(&self) -> Option<CpuId> {
         let entries = std::fs::read_dir(self.records()).ok()?;
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -70,57 +70,57 @@ impl Folder {
         self.path.join(name)
     }
 
-    /// Where a step's record is, once it is whole.
+    /// Path of a step's complete record.
     pub(super) fn record(&self, step: &Step) -> PathBuf {
         self.records()
             .join(format!("{}.{}", step.name, step.ending()))
     }
 
-    /// Where it is until then.
+    /// Path of a step's record while it is being written.
     pub(super) fn draft(&self, step: &Step) -> PathBuf {
         self.records()
             .join(format!("{}.part.{}", step.name, step.ending()))
     }
 
-    /// The trace that a step leaves or keeps.
+    /// Path of the trace that a step writes or keeps.
     pub(super) fn trace(&self, name: &str) -> PathBuf {
         self.records().join(format!("{name}.sct"))
     }
 
-    /// What the program said that watched it.
+    /// Path of the output of the program that watched a step.
     pub(super) fn words(&self, step: &Step) -> PathBuf {
         self.records().join(format!("{}.watched.txt", step.name))
     }
 
-    /// Where what a stopped run left is put aside.
+    /// Path of the data of a stopped run.
     pub(super) fn stopped(&self, step: &Step) -> PathBuf {
         self.records()
             .join(format!("{}.stopped.{}", step.name, step.ending()))
     }
 
-    /// Which command left the step's record.
+    /// Path of the file with the command that wrote the step's record.
     fn command(&self, step: &Step) -> PathBuf {
         self.records().join(format!("{}.command", step.name))
     }
 
-    /// Whether the step's record is there, and not of another command: a newer program may ask for more in a step of the same name.
+    /// Whether the step's record exists and was written by the same command: a newer program may ask for more in a step with the same name.
     pub(super) fn has(&self, step: &Step, made_by: &str) -> bool {
         let noted = open_listed(&self.command(step)).and_then(std::io::read_to_string);
         self.record(step).exists() && noted.map_or(true, |noted| noted.trim_end() == made_by)
     }
 
-    /// Notes which command left it.
+    /// Stores the command that wrote the record.
     pub(super) fn note_command(&self, step: &Step, made_by: &str) -> std::io::Result<()> {
         writeln!(fresh(&self.command(step))?, "{made_by}")
     }
 
-    /// What the step's command printed.
+    /// Path of the output of the step's command.
     pub(super) fn printed(&self, step: &Step) -> PathBuf {
         self.records().join(format!("{}.out", step.name))
     }
 }
 
-/// A new file in place of what has its name, which may be a link to elsewhere.
+/// Creates a new file, replacing an existing one, which may be a link to elsewhere.
 pub(super) fn fresh(path: &Path) -> std::io::Result<File> {
     let _ = std::fs::remove_file(path);
     File::create_new(path)

@@ -1,4 +1,4 @@
-//! Other results of the papers, of other days or machines.
+//! Other results of the papers, from other days or machines.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,11 @@ use switchcost_reproduce::{Earlier, Paper};
 
 use crate::exit::Failure;
 
-/// Those of each paper.
+/// Other results by paper.
 pub(super) struct Others(BTreeMap<Paper, Vec<Earlier>>);
 
 impl Others {
-    /// Of files that `reproduce` wrote, each with one of the papers that are wanted.
+    /// Reads files that `reproduce` wrote, each with one of the wanted papers.
     pub(super) fn read(files: &[PathBuf], papers: &[Paper]) -> Result<Others, Failure> {
         let mut others: BTreeMap<Paper, Vec<Earlier>> = BTreeMap::new();
         for file in files {
@@ -26,7 +26,7 @@ impl Others {
     }
 }
 
-/// The first wanted paper that the file has.
+/// Reads the first wanted paper in the file.
 fn one(file: &Path, papers: &[Paper]) -> Result<(Paper, Earlier), Failure> {
     let failure = |why: String| {
         Failure::broken(format!(

@@ -1,4 +1,4 @@
-//! Runs a step as a process of its own: the very command that its line says.
+//! Runs a step as a separate process, with exactly the command that its line shows.
 
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -23,7 +23,7 @@ use crate::messages::say;
 use crate::records::simulation;
 use crate::signals::Interrupt;
 
-/// The command line of a step, as one would type it.
+/// Command line of a step, as one would type it.
 pub(super) fn line(step: &Step) -> String {
     let own = std::iter::once("switchcost".to_owned()).chain(step.arguments.iter().map(|word| {
         match word.as_str() {
@@ -40,7 +40,7 @@ pub(super) fn line(step: &Step) -> String {
     words.join(" ")
 }
 
-/// What a step's record is made by: its command line, after that of the trace that it reads.
+/// Identity of a step's record: its command line, after that of the trace that it reads.
 fn made_by(step: &Step, steps: &[Step]) -> String {
     let trace = steps
         .iter()
@@ -48,9 +48,9 @@ fn made_by(step: &Step, steps: &[Step]) -> String {
     trace.chain([step]).map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Stands for the trace of another step.
+/// Placeholder for the trace of another step.
 const TRACE: &str = "TRACE";
-/// Stands for the file that a watching program writes to.
+/// Placeholder for the file that a watching program writes to.
 const WORDS: &str = "WORDS";
 
 fn trace_name(step: &Step) -> String {
@@ -59,13 +59,13 @@ fn trace_name(step: &Step) -> String {
         .map_or_else(|| TRACE.to_owned(), |name| format!("records/{name}.sct"))
 }
 
-/// A step that is told to stop has so long to finish its record.
+/// Time in which a step that is asked to stop must finish its record.
 const GRACE: Duration = Duration::from_millis(200);
 
 pub(super) struct Runner<'a> {
     folder: &'a Folder,
     interrupt: &'a Interrupt,
-    /// Steps that were run, and for how long.
+    /// Number of steps that were run, and their total time.
     ran: Cell<(u32, Duration)>,
 }
 
@@ -78,7 +78,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Runs all steps of which no record is there yet, or one of another command, and reads what they left.
+    /// Runs all steps without a record of the same command, and reads their records.
     pub(super) fn run_all(&self, steps: &[Step]) -> Result<(Records, Vec<Command>), Failure> {
         let mut records = Records::default();
         let mut commands = Vec::new();
@@ -104,7 +104,7 @@ impl<'a> Runner<'a> {
         Ok((records, commands))
     }
 
-    /// The record of a step, made if need be.
+    /// Returns the record of a step, after running it if needed.
     fn one(
         &self,
         step: &Step,
@@ -128,7 +128,7 @@ impl<'a> Runner<'a> {
         );
         let begun = Instant::now();
         let draft = self.folder.draft(step);
-        // Of a run that was stopped, or of another command: what it measured is not lost, and not taken for the step's.
+        // Data of a stopped run, or of another command, are put aside: they are not lost, and not taken for the step's.
         for old in [&path, &draft] {
             if old.exists() {
                 std::fs::rename(old, self.folder.stopped(step))
@@ -136,7 +136,7 @@ impl<'a> Runner<'a> {
             }
         }
         if step.arguments.iter().any(|word| word == Step::OWN_TRACE) {
-            // It goes with the record that was put aside, and would hold the name.
+            // The trace belongs to the record that was put aside, and would occupy the name.
             let _ = std::fs::remove_file(self.own_trace(&step.name));
         }
         let status = self
@@ -144,7 +144,7 @@ impl<'a> Runner<'a> {
             .map_err(|why| format!("it cannot be run ({why})"))?;
         let (steps, time) = self.ran.get();
         self.ran.set((steps + 1, time + begun.elapsed()));
-        // 3 is done, with reservations: what could not be measured is said in the record.
+        // Exit code 3 is a partial success: the record says what could not be measured.
         if !(status.success() || status.code() == Some(3)) {
             return Err(format!(
                 "ended with {status}; to see why, run: {}",
@@ -158,7 +158,7 @@ impl<'a> Runner<'a> {
         Ok(path)
     }
 
-    /// If the steps that are left take as long as those before.
+    /// Estimate of the remaining time, if the remaining steps take as long as those before.
     fn time_left(&self, steps: usize) -> String {
         let (ran, time) = self.ran.get();
         if ran == 0 {
@@ -209,12 +209,12 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Where the trace of a step is.
+    /// Path of the trace of a step.
     fn own_trace(&self, name: &str) -> PathBuf {
         self.folder.trace(name)
     }
 
-    /// What the program said that watched a step.
+    /// Reads the output of the program that watched a step.
     fn hear(&self, records: &mut Records, step: &Step) {
         if !step.watched_by.is_empty() {
             let path = self.folder.words(step);
@@ -229,7 +229,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Whether the step before left the trace that this one reads.
+/// Checks that the step before has written the trace that this one reads.
 fn has_trace(step: &Step, done: &[Command]) -> Result<(), String> {
     let trace = done
         .iter()
@@ -253,7 +253,7 @@ fn load(records: &mut Records, step: &Step, path: &Path) -> Result<(), String> {
                 .map_err(|error| error.to_string())?;
             records.add_simulated(&step.name, head, findings);
         }
-        // A trace is for other steps to read.
+        // A trace is read by other steps.
         _ => (),
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! A last level that processes share at once, each on a CPU of its own, beside the same in turn.
+//! A last level that processes use concurrently, each on its own CPU, compared with time-sharing.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::output::Output;
 use crate::progress::StreamProgress;
 use crate::signals::Interrupt;
 
-/// Turns of `instructions` stand for processes that run at once.
+/// Simulates both; alternating slices of `instructions` stand for concurrent execution.
 pub(super) fn run(
     path: &Path,
     instructions: u64,
@@ -77,7 +77,7 @@ pub(super) fn run(
     Ok(Exit::Success)
 }
 
-/// What each design's last level is asked and misses in turns of so many instructions; none if the run was stopped.
+/// Returns the accesses and misses of each design's last level with slices of this length; `None` if the run was stopped.
 fn simulate(
     path: &Path,
     streams: &Arc<Streams>,

@@ -1,4 +1,4 @@
-//! Names and files to designs.
+//! Finds designs by name or file.
 
 use std::fmt::Write;
 use std::io::Read;
@@ -14,17 +14,17 @@ use switchcost_record::{Source, printable};
 use crate::cli::simulate::DesignArguments;
 use crate::exit::Failure;
 
-/// Without caches there are TLBs only, and pages are longer.
+/// Line length of a design without caches: it has only TLBs, and pages are longer.
 const LONGEST_LINE: u64 = 64;
-/// Width of the list of designs.
+/// Width of the list of designs, in columns.
 const COLUMNS: usize = 100;
 pub(super) const HOST: &str = "host";
-/// Those of Mogul and Borg 1990.
+/// Default designs: those of Mogul and Borg 1990.
 const DEFAULT: [&str; 4] = ["mogul-1a", "mogul-1b", "mogul-2a", "mogul-2b"];
-/// No design is that long; the reader names its own, smaller bound.
+/// Largest file that is read; the reader of designs has a smaller limit.
 const MOST_BYTES: u64 = 2 << 20;
 
-/// The designs that are asked for, with all their variants, in the order of the command line.
+/// Returns the requested designs with all their variants, in the order of the command line.
 pub(super) fn selected(arguments: &DesignArguments) -> Result<Vec<Design>, Failure> {
     let named: Vec<&str> = match arguments.design.as_slice() {
         [] => DEFAULT.to_vec(),
@@ -45,7 +45,7 @@ pub(super) fn selected(arguments: &DesignArguments) -> Result<Vec<Design>, Failu
     Ok(designs)
 }
 
-/// Bytes of the shortest line of any cache of these designs.
+/// Returns the shortest line of any cache of these designs, in bytes.
 pub(super) fn shortest_line(arguments: &DesignArguments) -> Result<u64, Failure> {
     let designs = selected(arguments)?;
     let lines = designs
@@ -89,7 +89,7 @@ fn find(name: &str) -> Result<Design, Failure> {
     read_design(&text, name).map_err(Failure::from)
 }
 
-/// How each level of the designs is simulated.
+/// Explains how each level of the designs is simulated.
 pub(super) fn explain(arguments: &DesignArguments) -> Result<String, Failure> {
     let mut text = String::new();
     for design in selected(arguments)? {
@@ -101,7 +101,7 @@ pub(super) fn explain(arguments: &DesignArguments) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// The shipped designs, one a line.
+/// Lists the built-in designs, one per line.
 pub(super) fn list() -> String {
     let indent = " ".repeat(23);
     let options = textwrap::Options::new(COLUMNS).subsequent_indent(&indent);

@@ -1,4 +1,4 @@
-//! What is left of a simulation: its record, or if that could not be written what would be in it.
+//! Result of a simulation: its record, or the content of a record that could not be written.
 
 use std::path::PathBuf;
 
@@ -21,12 +21,12 @@ pub(super) enum Ended {
 }
 
 impl Ended {
-    /// Whether there is room for another.
+    /// Whether the record could be written, so that another one may be.
     pub(super) fn is_recorded(&self) -> bool {
         matches!(self, Ended::Recorded(_))
     }
 
-    /// Writes what was found.
+    /// Writes the report.
     pub(super) fn show(self, arguments: &DesignArguments, output: Output) -> Result<Exit, Failure> {
         let (form, verbosity) = (&arguments.form, arguments.verbosity);
         match self {
@@ -40,7 +40,7 @@ impl Ended {
     }
 }
 
-/// Several beside each other.
+/// Several results, reported together.
 pub(super) struct Several {
     pub(super) contents: Vec<(Simulation, Findings)>,
     records: Vec<PathBuf>,
@@ -83,7 +83,7 @@ impl Several {
         )
     }
 
-    /// The error of the record that could not be written, to be said when the rest is.
+    /// Returns the error of a record that could not be written, after everything else has been reported.
     pub(super) fn check(self) -> Result<(), Failure> {
         self.unrecorded.map_or(Ok(()), |error| Err(error.into()))
     }

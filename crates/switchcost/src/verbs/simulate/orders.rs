@@ -1,4 +1,4 @@
-//! A trace in other orders than its own: each schedule with each quantum, one simulation after the other.
+//! Simulates a trace in other orders than its own: each schedule with each quantum, one after the other.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,24 +24,24 @@ use crate::runs::Place;
 use crate::signals::Interrupt;
 use crate::verbs::trace::look;
 
-/// Who runs next, and for how many instructions.
+/// Choice of the next task, and its quantum in instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Order {
     schedule: Schedule,
     pub(super) quantum_instructions: u64,
-    /// Instructions in which a disk reads a page, if page faults wait.
+    /// Instructions in which a disk reads a page; `None` if page faults do not wait.
     page_faults: Option<u64>,
-    /// Instructions between preemptions, in the mean.
+    /// Mean number of instructions between preemptions; `None` without them.
     preempt_every: Option<u64>,
 }
 
 impl Order {
-    /// The quantum, if it ends turns.
+    /// Returns the quantum, if it ends time slices.
     fn quantum(self) -> Option<u64> {
         (self.schedule != Schedule::LongestQuantum).then_some(self.quantum_instructions)
     }
 
-    /// As the record has it.
+    /// Returns the name of the order, as in the record.
     fn name(self) -> String {
         let preempted = self
             .preempt_every
@@ -58,7 +58,7 @@ impl Order {
     }
 }
 
-/// The quantum of programs that are traced as they are simulated.
+/// Returns the quantum of programs that are simulated as they run.
 pub(super) fn live_quantum(arguments: &SimulateArguments) -> Result<u64, Failure> {
     if !arguments.schedule.is_empty()
         || arguments.at_once.is_some()
@@ -83,7 +83,7 @@ pub(super) fn live_quantum(arguments: &SimulateArguments) -> Result<u64, Failure
     }
 }
 
-/// The orders that are asked for; none for that of the trace.
+/// Returns the requested orders; empty for that of the trace.
 pub(super) fn wanted(arguments: &SimulateArguments, path: &Path) -> Result<Vec<Order>, Failure> {
     let (mut schedules, quanta) = (arguments.schedule.clone(), &arguments.quantum);
     let page_faults = arguments
@@ -139,7 +139,7 @@ fn convert_quantum(quantum: Quantum, arguments: &SimulateArguments) -> Result<u6
     }
 }
 
-/// The cycle that all designs have: of a range, the geometric mean.
+/// Returns the cycle time that all designs have in common: of a range, the geometric mean.
 fn one_cycle_ns(designs: &[Design], time: Nanos) -> Result<f64, Failure> {
     let refused = |found: &str| {
         Failure::usage(format!(
@@ -158,7 +158,7 @@ fn one_cycle_ns(designs: &[Design], time: Nanos) -> Result<f64, Failure> {
     first.ok_or_else(|| refused("no time of a cycle in the designs"))
 }
 
-/// Simulates each order, and shows them beside each other if there are several.
+/// Simulates each order, and compares them if there are several.
 pub(super) fn run(
     path: &Path,
     orders: &[Order],
@@ -202,7 +202,7 @@ pub(super) fn run(
     Ok(Exit::Success)
 }
 
-/// The streams of all tasks; none if the run was stopped.
+/// Returns the streams of all tasks; `None` if the run was stopped.
 pub(super) fn take_apart(
     path: &Path,
     interrupt: &Interrupt,
@@ -222,14 +222,14 @@ pub(super) fn open(path: &Path) -> Result<TraceFile<'static>, Failure> {
     TraceFile::open(file).map_err(Failure::read_trace(path))
 }
 
-/// Why records have no name that was given.
+/// Failure for a named record with several simulations.
 pub(super) fn record_of_several(simulations: usize) -> Failure {
     Failure::usage(format!(
         "--record names one file, and these are {simulations} simulations; leave it out: they are kept in the usual folder"
     ))
 }
 
-/// Several records are made within a second: their names have a number.
+/// Returns a new place. Several records may be written within a second, so their names have a number.
 pub(super) fn new_record(number: usize) -> Result<Place, Failure> {
     Place::choose(None, &format!("{number:02}-{}", kinds::SIMULATION))
 }
@@ -278,7 +278,7 @@ fn simulate(
     }
 }
 
-/// What several orders come to, and where the rest is.
+/// Returns the report on several orders, with a reference to the rest.
 fn text(several: &Several, arguments: &DesignArguments, style: Style) -> String {
     let loaded = &several.contents;
     let orders = over_orders(

@@ -1,4 +1,4 @@
-//! A part of a trace, after a warm-up.
+//! Simulates a part of a trace, after a warm-up.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::output::Output;
 use crate::progress::StreamProgress;
 use crate::signals::Interrupt;
 
-/// If the last uses before it are known, first levels are right at once, and those after them soon.
+/// Default warm-up: with the last uses before it, first levels are right at once, and later ones soon.
 const WARM_UP_INSTRUCTIONS: u64 = 1_000_000;
 
 pub(super) fn run(
@@ -91,7 +91,7 @@ pub(super) fn run(
     ended.show(&arguments.designs, output)
 }
 
-/// A pass for many designs goes through a whole trace.
+/// Returns the arguments without the part: one pass for many designs goes through a whole trace.
 pub(super) fn drop_part(arguments: &DesignArguments) -> DesignArguments {
     DesignArguments {
         in_full: usize::MAX,
@@ -99,14 +99,14 @@ pub(super) fn drop_part(arguments: &DesignArguments) -> DesignArguments {
     }
 }
 
-/// Why no more is fed.
+/// Reason for which no more is fed.
 pub(super) enum Stop {
     Read(ReadTraceError),
     Other(Failure),
 }
 
 impl Stop {
-    /// Of this trace.
+    /// Returns the failure for this trace.
     pub(super) fn failure(self, path: &Path) -> Failure {
         match self {
             Stop::Read(source) => Failure::read_trace(path)(source),
@@ -127,8 +127,8 @@ impl From<Failure> for Stop {
     }
 }
 
-/// Hands on what the parts and what is before them are made of, each with what it is for and, if something was left out before it,
-/// how long the running task has been running. Gives false if it was interrupted.
+/// Hands on the chunks of the parts and of the instructions before them, each with its purpose and, after an omission, with the time that
+/// the running task has been running. Returns false if it was interrupted.
 pub(super) fn feed(
     parts: &mut Parts<'_>,
     mut progress: StreamProgress,
@@ -154,7 +154,7 @@ pub(super) fn feed(
     Ok(true)
 }
 
-/// The start of the part once more, after last uses alone.
+/// The start of a part, simulated again after last uses alone.
 struct WithoutWarmUps {
     simulator: Simulator,
     last_uses: LastUses,

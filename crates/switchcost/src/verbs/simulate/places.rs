@@ -1,4 +1,4 @@
-//! Names for the places in code and data that excess cycles and evictions are attributed to.
+//! Names the places in code and data that excess cycles and evictions are attributed to.
 
 use std::path::Path;
 
@@ -8,14 +8,14 @@ use switchcost_record::trust::open_listed;
 use switchcost_symbols::Symbols;
 use switchcost_trace::KernelSymbols;
 
-/// The kernel's symbols that a trace has; none if it has none, or is no whole trace.
+/// Returns the kernel's symbols in a trace; none if it has none, or if it is incomplete.
 pub(super) fn symbols_of(trace: &Path) -> KernelSymbols {
     let file = open_listed(trace).ok();
     file.and_then(|mut file| switchcost_trace::kernel_symbols(&mut file).ok())
         .unwrap_or_default()
 }
 
-/// Names of what lies where: in the kernel by its own table, in files if those that were traced are still there and say it.
+/// Names by address: in the kernel by its own table, in files if the traced ones still exist and have symbols.
 pub(super) struct Names {
     kernel: KernelSymbols,
     of_files: Symbols,
@@ -29,7 +29,7 @@ impl Names {
         }
     }
 
-    /// Of data, or of what lines of others were evicted for: a symbol or section.
+    /// Names a place in data, or a place for which lines of others were evicted: a symbol or section.
     pub(super) fn name_data(&mut self, object: Option<&Object>, offset: u64) -> Option<String> {
         match object {
             Some(Object { path, build_id }) => {
@@ -40,7 +40,7 @@ impl Names {
         }
     }
 
-    /// Fills in functions and lines of code.
+    /// Adds functions and source lines.
     pub(super) fn name_code(&mut self, designs: &mut [DesignResult]) {
         let details = designs
             .iter_mut()

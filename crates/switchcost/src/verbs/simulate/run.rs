@@ -1,4 +1,4 @@
-//! One simulation: designs, what they are fed with, and the record that it becomes.
+//! One simulation: designs, their input, and the resulting record.
 
 use std::path::{Path, PathBuf};
 
@@ -42,19 +42,19 @@ pub(super) struct Run {
     source: String,
     header: TraceHeader,
     is_redacted: bool,
-    /// Who ran next and for how long, if that is not the order of the trace.
+    /// Name and quantum of the order; `None` for that of the trace.
     order: Option<(String, Option<u64>)>,
-    /// What of the trace it is, and what came of the start of that after last uses alone; none if it is all.
+    /// Part of the trace, with the results of its start after last uses alone; `None` for the whole trace.
     part: Option<(TracePart, Vec<PartResult>)>,
     is_user_only: bool,
     has_blocks: bool,
-    /// Those that were named; none if the usual ones are taken.
+    /// Named prices; `None` for the default ones.
     prices: Option<Prices>,
-    /// Of the kernel; of a trace they are read from its end.
+    /// Symbols of the kernel; for a trace, `None` until they are read from its end.
     symbols: Option<KernelSymbols>,
 }
 
-/// CPUs that this process may use.
+/// Returns the number of CPUs that this process may use.
 fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
@@ -75,7 +75,7 @@ fn facts(
     }
 }
 
-/// The trace is named by an argument, too.
+/// Returns the name of the source. The path of a trace is an argument, so it may be redacted.
 fn source(named: String, is_redacted: bool) -> String {
     if is_redacted && named != LIVE {
         LEFT_OUT.to_owned()
@@ -84,8 +84,7 @@ fn source(named: String, is_redacted: bool) -> String {
     }
 }
 
-/// What is simulated beside the designs.
-/// Recorded after each switch.
+/// Default number of intervals recorded after each switch.
 const DEFAULT_INTERVALS: u32 = 100;
 
 pub(super) fn options(arguments: &DesignArguments, interval: u64) -> Options {
@@ -106,7 +105,7 @@ pub(super) fn options(arguments: &DesignArguments, interval: u64) -> Options {
     }
 }
 
-/// Named prices are of all designs, the usual ones of `host` and its variants.
+/// Returns the prices of designs: named ones for all designs, the default ones for `host` and its variants.
 fn prices_of(
     named: Option<Prices>,
     host: &HostManifest,
@@ -126,7 +125,7 @@ fn prices_of(
 }
 
 impl Run {
-    /// `place` is where the record is to be, if not where the arguments say.
+    /// Begins a simulation; `place` is the place of the record, if it differs from that in the arguments.
     pub(super) fn begin(
         arguments: &DesignArguments,
         interval: u64,
@@ -164,12 +163,12 @@ impl Run {
         })
     }
 
-    /// Says what lies where in the kernel that is simulated.
+    /// Sets the symbols of the simulated kernel.
     pub(super) fn name_symbols(&mut self, symbols: KernelSymbols) {
         self.symbols = Some(symbols);
     }
 
-    /// The tasks take turns in another order than in the trace.
+    /// Sets another order of time slices than that of the trace.
     pub(super) fn set_order(self, order: String, quantum_instructions: Option<u64>) -> Run {
         Run {
             order: Some((order, quantum_instructions)),
@@ -177,7 +176,7 @@ impl Run {
         }
     }
 
-    /// Simulates the next chunk, and leaves one to use again in its place.
+    /// Simulates the next chunk, and replaces it by one to be used again.
     pub(super) fn chunk(&mut self, chunk: &mut Chunk) -> Result<(), Failure> {
         self.leave_kernel_out(chunk);
         self.has_blocks |= !chunk.blocks.is_empty();
@@ -185,7 +184,7 @@ impl Run {
         self.keep_intervals()
     }
 
-    /// Takes the kernel's blocks and references out of a chunk if only programs are simulated.
+    /// Removes the kernel's blocks and references from a chunk if only programs are simulated.
     pub(super) fn leave_kernel_out(&self, chunk: &mut Chunk) {
         if self.is_user_only {
             *chunk = remove_kernel(chunk);
@@ -206,7 +205,7 @@ impl Run {
         self.keep_intervals()
     }
 
-    /// It is a part of the trace that was simulated; `without` is what came of its start after last uses alone.
+    /// Sets the part of the trace that was simulated; `without` has the results of its start after last uses alone.
     pub(super) fn set_part(self, part: TracePart, without: Option<Vec<PartResult>>) -> Run {
         Run {
             part: Some((part, without.unwrap_or_default())),
@@ -220,17 +219,17 @@ impl Run {
         Ok(())
     }
 
-    /// Leaves out what no design has begun with.
+    /// Skips chunks that no design has begun.
     pub(super) fn stop_early(&self) {
         self.simulator.stop_early();
     }
 
-    /// Whether nothing was executed so far.
+    /// Whether nothing has been executed so far.
     pub(super) fn is_empty(&self) -> bool {
         !self.has_blocks
     }
 
-    /// Ends the simulation.
+    /// Ends the simulation, and writes the record.
     pub(super) fn finish(mut self, incomplete: Option<String>) -> Result<Ended, Failure> {
         let symbols = self
             .symbols

@@ -1,4 +1,4 @@
-//! A whole trace from parts of it that are chosen at random.
+//! Estimates a whole trace from parts chosen at random.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::output::Output;
 use crate::progress::StreamProgress;
 use crate::signals::Interrupt;
 
-/// With it 18 of 20 intervals hold the truth, if parts are few and unlike each other, too.
+/// Confidence of the intervals: with it, 18 of 20 intervals hold the truth even if parts are few and unlike each other.
 const CONFIDENCE: f64 = 0.95;
 
 pub(super) fn run(
@@ -85,7 +85,7 @@ pub(super) fn run(
     Ok(Exit::Success)
 }
 
-/// The parts, and beside them the last uses of all tiles.
+/// The parts, and the last uses of all tiles.
 struct Both {
     parts: Simulator,
     last_uses: Simulator,
@@ -95,7 +95,7 @@ struct Both {
 }
 
 impl Both {
-    /// What each part came to, and what the last uses of each tile did; none if the run was stopped.
+    /// Returns the results of each part, and of the last uses of each tile; `None` if the run was stopped.
     fn simulate(
         mut self,
         path: &Path,

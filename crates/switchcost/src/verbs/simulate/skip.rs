@@ -1,16 +1,16 @@
-//! The start of programs that are simulated as they run: what it leaves in the caches is wanted, and nothing of it counts.
+//! The start of programs that are simulated as they run: it fills the caches without being counted.
 
 use switchcost_design::result::TracePart;
 use switchcost_trace::{Chunk, Purpose};
 
-/// How far the programs have come.
+/// Progress of the programs up to the first switch that counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Skip {
-    /// Switches that do not count.
+    /// Number of switches that do not count.
     switches: u64,
     seen: u64,
     instructions: u64,
-    /// Instructions before the first that counts.
+    /// Instructions before the first that counts; `None` until it is reached.
     skipped: Option<u64>,
 }
 
@@ -57,7 +57,7 @@ impl Skip {
         }
     }
 
-    /// The part of all executed instructions that is counted.
+    /// Returns the part of all executed instructions that is counted.
     pub(super) fn part(&self) -> Option<TracePart> {
         let skipped = self.skipped.filter(|_| self.is_any())?;
         Some(TracePart {
@@ -76,7 +76,7 @@ mod tests {
 
     use super::*;
 
-    /// A block of ten instructions after each switch.
+    /// Creates a chunk with a block of ten instructions after each switch.
     fn chunk(switches: u32) -> Chunk {
         let switch = |number: u32| Mark::Switch {
             from: TaskId(number % 2 + 1),

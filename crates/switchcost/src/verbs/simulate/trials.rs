@@ -1,4 +1,4 @@
-//! Several traces, one simulation after the other: trials of one workload, or the same under other conditions.
+//! Simulates several traces, one after the other: trials of one workload, or the same workload under other conditions.
 
 use std::path::PathBuf;
 
@@ -60,7 +60,7 @@ pub(super) fn run(paths: &[PathBuf], arguments: &SimulateArguments) -> Result<Ex
     })
 }
 
-/// What the trials come to, and where the rest is.
+/// Returns the report on the trials, with a reference to the rest.
 fn text(several: &Several, arguments: &DesignArguments, style: Style) -> String {
     let loaded = &several.contents;
     let findings: Vec<Findings> = loaded

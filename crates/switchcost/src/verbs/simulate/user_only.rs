@@ -1,8 +1,8 @@
-//! A trace of a whole system without its kernel: what a frontend sees that follows programs alone.
+//! Removes the kernel from a trace of a whole system, as if only programs had been traced.
 
 use switchcost_trace::{Chunk, Event};
 
-/// Takes the kernel's blocks and their references out. Marks stay where they are.
+/// Returns the chunk without the kernel's blocks and their references. Marks stay in place.
 pub(super) fn remove_kernel(chunk: &Chunk) -> Chunk {
     let mut kept = Chunk::default();
     for event in chunk.events() {

@@ -1,4 +1,4 @@
-//! Runs programs under the capture tool and keeps what they did.
+//! Runs programs under the capture tool and keeps their trace.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -25,7 +25,7 @@ use crate::redact;
 use crate::runs::Place;
 use crate::signals::Interrupt;
 
-/// A trace that is being written: under its own name from the start, so that a crash keeps its whole chunks.
+/// A trace being written: it has its final name from the start, so that a crash keeps its complete chunks.
 pub(crate) struct NewTrace {
     path: PathBuf,
     writer: TraceWriter<File>,
@@ -46,12 +46,12 @@ impl NewTrace {
             .map_err(|source| failed(&self.path, source))
     }
 
-    /// Names the kernel's symbols.
+    /// Sets the kernel's symbols.
     pub(crate) fn name_symbols(&mut self, symbols: KernelSymbols) {
         self.writer.name_symbols(symbols);
     }
 
-    /// A trace in which nothing came is not kept.
+    /// Finishes the trace. An empty trace is removed.
     pub(crate) fn finish(self) -> Result<Written, Failure> {
         let (_, written) = self
             .writer
@@ -64,7 +64,7 @@ impl NewTrace {
     }
 }
 
-/// Without a buffer: records are long, and what the writer says was written is then with the kernel.
+/// Opens the file without a buffer: records are long, and data that the writer reports as written should be in the kernel.
 pub(super) fn new_file(path: &Path, readers: Readers) -> Result<File, Failure> {
     readers
         .create_new(path, File::options().read(true).write(true))
@@ -74,7 +74,7 @@ pub(super) fn new_file(path: &Path, readers: Readers) -> Result<File, Failure> {
         })
 }
 
-/// A trace that took not even its header is none, and would hold the name.
+/// Returns the failure, and removes a file without a complete header, which would occupy the name.
 pub(super) fn creation_failure(path: &Path, source: WriteTraceError) -> Failure {
     let _ = fs::remove_file(path);
     failed(path, source)
@@ -97,11 +97,11 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
         .recorder(new_file(&path, readers)?, is_redacted)
         .map_err(|source| creation_failure(&path, source))?;
     let outcome = session.record(&interrupt, &path, &mut recorder);
-    // Whatever ended it, what was captured is whole and stays.
+    // The captured data are complete, whatever ended the capture, and are kept.
     let finished = recorder.finish().map_err(|source| failed(&path, source));
     if let (Err(_), Ok((_, written))) = (&outcome, &finished) {
         match written.instructions {
-            // The failure is what there is to report.
+            // Only the failure is reported.
             0 => drop(fs::remove_file(&path)),
             kept => say!(
                 "what was captured until the failure is kept: {kept} instructions in {}",
@@ -123,20 +123,20 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     Ok(ended.exit())
 }
 
-/// What a capture came to.
+/// Result of a capture.
 pub(crate) struct Ended {
     pub(super) commands: Vec<Command>,
     pub(super) summary: Summary,
-    /// Of the kernel whose instructions were captured, too.
+    /// Symbols of the captured kernel, if its instructions were captured.
     pub(crate) symbols: KernelSymbols,
 }
 
 /// Programs that are captured as they run.
 pub(crate) trait Live {
-    /// Of a trace of them.
+    /// Returns the header of a trace of the programs.
     fn header(&self) -> TraceHeader;
 
-    /// Runs until all has ended, and hands on each chunk.
+    /// Runs until all programs have ended, and hands on each chunk.
     fn run(
         self,
         interrupt: &Interrupt,
@@ -145,7 +145,7 @@ pub(crate) trait Live {
 }
 
 impl Ended {
-    /// Says what there is to know of it beside what was captured. That is written first.
+    /// Prints notes on the run, after the capture has been written.
     pub(crate) fn report(&self, is_redacted: bool) {
         let summary = &self.summary;
         for warning in &summary.warnings {
@@ -187,7 +187,7 @@ impl Ended {
         }
     }
 
-    /// The exit code for the shell: that of the first command that failed.
+    /// Returns the exit code for the shell: that of the first command that failed.
     pub(crate) fn exit(&self) -> Exit {
         if self.summary.ending == Ending::CommandEnded {
             return Exit::Broken;
@@ -207,7 +207,7 @@ impl Ended {
     }
 }
 
-/// How tasks take turns, from the two flags that say so.
+/// Returns the order of time slices, from the two flags that determine it.
 pub(crate) fn order(order: OrderFlag, quantum: u64) -> Order {
     match order {
         OrderFlag::Scheduled => Order::Scheduled {
@@ -217,16 +217,16 @@ pub(crate) fn order(order: OrderFlag, quantum: u64) -> Order {
     }
 }
 
-/// A capture that can begin.
+/// A prepared capture.
 pub(crate) struct Session {
     commands: Vec<Command>,
     options: Options,
-    /// What the trace says of itself.
+    /// Notes for the trace's header.
     notes: Vec<String>,
 }
 
 impl Session {
-    /// A command alone reads what we could; several would take it from each other.
+    /// Prepares a capture. A single command reads our standard input; several would compete for it.
     pub(crate) fn prepare(
         arguments: &CaptureArguments,
         quantum_instructions: u64,
@@ -271,20 +271,20 @@ impl Session {
         matches!(self.options.order, Order::AsRun)
     }
 
-    /// The programs write where we would, and we write nothing to standard output.
+    /// Lets the programs write to our standard output, to which we write nothing.
     pub(super) fn share_output(mut self) -> Session {
         self.options.output = Output::Ours;
         self
     }
 
-    /// Programs of ours, which go on without end: their own output goes nowhere, and one that ends, ends all.
+    /// Discards the output of our own endless programs; the first one that ends, ends all.
     pub(crate) fn discard_output(mut self) -> Session {
         self.options.output = Output::Nowhere;
         self.options.end_with_any = true;
         self
     }
 
-    /// Turns also end at random, so many instructions apart in the mean.
+    /// Also ends time slices at random, on average this many instructions apart.
     pub(crate) fn preempted(mut self, every: u64, seed: u64) -> Session {
         self.options.preemptions = Some(Preemptions::new(every, seed));
         self.notes
@@ -292,8 +292,8 @@ impl Session {
         self
     }
 
-    /// Begins a trace. The thread that writes it is started here, and inherits where this one may run: what the kernel does
-    /// with the traced CPU is to be seen as run, and not what we do; otherwise, of two CPUs, both are as busy.
+    /// Begins a trace. The thread that writes it is started here and inherits this thread's CPUs: with the order of the kernel, it must not
+    /// disturb the traced CPU; otherwise two CPUs are equally busy.
     fn recorder(&self, into: File, is_redacted: bool) -> Result<Recorder<File>, WriteTraceError> {
         let _guard = match (
             self.is_as_run(),
@@ -306,7 +306,7 @@ impl Session {
         Recorder::create(into, &redact::trace(self.header(), is_redacted))
     }
 
-    /// The same, straight into a trace.
+    /// Captures directly into a trace.
     fn record(
         self,
         interrupt: &Interrupt,
@@ -319,7 +319,7 @@ impl Session {
         })
     }
 
-    /// Captures. This thread and those of the capture stay off the traced CPU if there is another.
+    /// Captures. This thread and those of the capture avoid the traced CPU if there is another.
     fn watch(
         self,
         capture: impl FnOnce(&[Command], Options) -> Result<Summary, Failure>,
@@ -360,7 +360,7 @@ impl Live for Session {
     ) -> Result<Ended, Failure> {
         let is_silent = matches!(self.options.output, Output::Nowhere);
         let mut captured = StreamProgress::new(is_silent, self.options.stop_after_switches);
-        // The bar goes with the sink, and is gone before anything is said about the capture.
+        // The bar ends with the sink, before anything is printed about the capture.
         let sink = move |chunk: &mut Chunk| {
             captured.show(chunk);
             sink(chunk)
@@ -372,7 +372,7 @@ impl Live for Session {
     }
 }
 
-/// A command as it is shown.
+/// Returns a command as it is shown.
 pub(super) fn words(command: &Command) -> Vec<String> {
     command
         .words
@@ -381,7 +381,7 @@ pub(super) fn words(command: &Command) -> Vec<String> {
         .collect()
 }
 
-/// What is said if the traced programs have the process numbers of the machine.
+/// Message for traced programs that see the machine's process numbers.
 fn seen_numbers(reason: &str) -> String {
     format!(
         "the traced programs have no process numbers of their own ({reason}), so that two traces of them may differ in a few \
@@ -418,13 +418,13 @@ pub(super) fn commands(arguments: &CaptureArguments) -> Result<Vec<Command>, Fai
     Ok(commands)
 }
 
-/// The CPU with the highest number that we may run on: interrupts tend to the first.
+/// Returns the allowed CPU with the highest number: interrupts tend to go to the first.
 fn last_cpu() -> Result<CpuId, Failure> {
     let allowed = switchcost_facts::allowed_cpus(&Root::system());
     allowed.last().copied().ok_or_else(Failure::missing_cpu)
 }
 
-/// The named one.
+/// Returns the named CPU, if it is allowed.
 fn allowed(cpu: CpuId) -> Result<CpuId, Failure> {
     let allowed = switchcost_facts::allowed_cpus(&Root::system());
     if allowed.contains(&cpu) {
@@ -437,7 +437,7 @@ fn allowed(cpu: CpuId) -> Result<CpuId, Failure> {
     )))
 }
 
-/// The CPUs that we may run on but for one.
+/// Returns the allowed CPUs except for one.
 fn remaining_cpus(cpu: CpuId) -> Vec<CpuId> {
     switchcost_facts::allowed_cpus(&Root::system())
         .into_iter()
@@ -445,8 +445,8 @@ fn remaining_cpus(cpu: CpuId) -> Vec<CpuId> {
         .collect()
 }
 
-/// Keeps this thread, and those that it starts, on some CPUs as long as the guard lives, if there are any. Without it the
-/// capture is slower, and just as right.
+/// Restricts this thread, and threads that it starts, to some CPUs while the guard lives; `None` if there are none or it fails. Without
+/// this the capture is slower, but equally correct.
 fn stay_on(cpus: &[CpuId]) -> Option<PinGuard> {
     if cpus.is_empty() {
         None

@@ -1,4 +1,4 @@
-//! Traces for other tools.
+//! Exports traces for other tools.
 
 use std::io::{self, Read};
 
@@ -36,7 +36,7 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<Exit, Failure> {
                 arguments.file.display()
             ))));
         }
-        // A part is no result: what is in a file of that name stays.
+        // A partial export is no result, so an existing file of that name stays.
         Ok(match loss {
             Some(source) => Err(Failure::read_trace(&arguments.file)(source)),
             None => Ok(exported),
@@ -56,7 +56,7 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Writes every whole chunk; what ended the reading early is handed back.
+/// Exports every complete chunk; returns the reason if reading ended early.
 fn hand_on<R: Read>(
     reader: &mut TraceReader<R>,
     mut exporter: impl Exporter,

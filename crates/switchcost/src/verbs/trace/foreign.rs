@@ -1,4 +1,4 @@
-//! The files of other tools, opened and unpacked.
+//! Opens and unpacks the files of other tools.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -8,10 +8,10 @@ use switchcost_trace::Unzipped;
 
 use crate::exit::Failure;
 
-/// What every zip file begins with.
+/// First bytes of every zip file.
 const ZIP: &[u8; 4] = b"PK\x03\x04";
 
-/// Where drmemtrace says when which thread ran where; its records say it, too.
+/// Files in which drmemtrace stores the schedule of threads; its records have it, too.
 const SCHEDULES: [&str; 2] = ["cpu_schedule.bin", "serial_schedule.bin"];
 
 /// A file with its name.
@@ -24,7 +24,7 @@ pub(super) fn text(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
     Ok(Box::new(buffered(open(path)?)))
 }
 
-/// A file of records, or of a folder those of each thread.
+/// Opens a file of records, or the files of each thread in a folder.
 pub(super) fn records(path: &Path) -> Result<Vec<Named>, Failure> {
     if path.is_dir() {
         return threads(path)?.iter().map(|path| one(path)).collect();
@@ -40,7 +40,7 @@ fn one(path: &Path) -> Result<Named, Failure> {
             path.display()
         )));
     }
-    // Who has no name cannot be gone through twice.
+    // Input without a file name cannot be read twice.
     let records = if path.is_file() {
         perhaps_zipped(path)?
     } else {
@@ -69,7 +69,7 @@ fn perhaps_zipped(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
     Ok(Box::new(buffered(Unzipped::new(file).map_err(failed)?)))
 }
 
-/// The files of a folder that hold a thread each, by name; of a folder of drmemtrace's those in its folder `trace`.
+/// Returns the files with one thread each in a folder, by name; for drmemtrace those in its subfolder `trace`.
 fn threads(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut paths = listed(folder)?;
     if paths.is_empty() && folder.join("trace").is_dir() {
@@ -102,7 +102,7 @@ fn listed(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         .collect())
 }
 
-/// `drmemtrace.NAME.PID.ID.trace.zip`, and as it was called before, `NAME.memtrace.gz`.
+/// Whether a file is named `drmemtrace.NAME.PID.ID.trace.zip`, or in the older way `NAME.memtrace.gz`.
 fn is_trace(name: &str) -> bool {
     name.split('.')
         .any(|part| part == "trace" || part == "memtrace")

@@ -1,4 +1,4 @@
-//! Traces from other tools.
+//! Imports traces of other tools.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::messages::say;
 pub(super) fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
     let mut importer = importer(arguments)?;
     let failed = Failure::import(&arguments.file);
-    // With the first chunk it is known what the header has to say.
+    // The header's content is known only after the first chunk.
     let mut chunk = Chunk::default();
     let mut step = Ok(importer.next_into(&mut chunk).map_err(failed)?);
     let mut trace = NewTrace::create(&arguments.output, &header(arguments.from, &importer))?;
@@ -22,7 +22,7 @@ pub(super) fn import(arguments: &ImportArguments) -> Result<Exit, Failure> {
         match step {
             Ok(true) => trace.write(&chunk)?,
             Ok(false) => break Ok(()),
-            // What was understood is kept: it is whole, and the message says where it ends.
+            // The part before an error is complete and kept, and the message says where it ends.
             Err(error) => break Err(failed(error)),
         }
         step = importer.next_into(&mut chunk);

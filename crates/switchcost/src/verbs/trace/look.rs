@@ -1,4 +1,4 @@
-//! What is in a trace, and is it sound?
+//! Shows the content of a trace, and checks it.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -52,7 +52,7 @@ pub(super) fn check(arguments: &TraceFile) -> Result<Exit, Failure> {
     })
 }
 
-/// Checks what comes after the index. Only a file can be read twice.
+/// Checks the symbols after the index. Only a file can be read twice.
 fn check_symbols(path: &Path) -> Result<(), Failure> {
     if !path.is_file() {
         return Ok(());

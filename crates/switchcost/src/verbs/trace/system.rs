@@ -1,4 +1,4 @@
-//! Runs programs in a guest, or the same programs in several, and keeps what it did, its kernel included.
+//! Runs programs in one or several guests, and keeps the traces, with their kernels.
 
 mod live;
 mod trials;
@@ -41,7 +41,7 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// One guest, of which is traced what its programs do between their stops.
+/// Traces one guest between the stops of its programs.
 pub(super) fn between_stops(
     commands: &[Command],
     arguments: &GuestArguments,
@@ -59,7 +59,7 @@ pub(super) fn between_stops(
     trace(commands, &trial, redaction, &interrupt)
 }
 
-/// Before a guest boots whose trace would have no place.
+/// Refuses traces that already exist, before a guest boots.
 fn refuse_taken(trials: &[Trial]) -> Result<(), Failure> {
     let is_twice = |place: usize| {
         trials[..place]
@@ -88,7 +88,7 @@ fn trace(
     )
     .map_err(|source| creation_failure(path, source))?;
     let captured = capture(commands, system, interrupt, path, recorder);
-    // Half a trace of a guest that failed is of no use, and holds the name.
+    // An incomplete trace of a failed guest is useless, and occupies the name.
     let (summary, bytes) = captured.inspect_err(|_| drop(fs::remove_file(path)))?;
     let names: Vec<String> = commands
         .iter()
@@ -111,7 +111,7 @@ fn capture(
     recorder.name_symbols(summary.symbols.clone());
     let (_, written) = recorder.finish().map_err(|source| failed(path, source))?;
     if written.instructions == 0 {
-        // It was interrupted while the guest booted.
+        // The run was interrupted while the guest booted.
         let _ = fs::remove_file(path);
     }
     Ok((summary, written.bytes))
@@ -119,7 +119,7 @@ fn capture(
 
 fn report(names: &[String], summary: &GuestSummary, bytes: u64, path: &Path) {
     for output in &summary.outputs {
-        // A reader that has gone wants no more.
+        // A reader that has left needs no more output.
         let _ = std::io::stdout().write_all(output);
     }
     for warning in &summary.warnings {
@@ -162,7 +162,7 @@ fn exit(summary: &GuestSummary) -> Exit {
     failed.unwrap_or(own)
 }
 
-/// No quantum: the guest's own scheduler has it.
+/// Returns the header without a quantum: the guest's own scheduler has one.
 fn header(commands: &[Command], system: &System) -> TraceHeader {
     let kernel = system
         .kernel

@@ -1,4 +1,4 @@
-//! Earlier records of a machine, as the usual folder has them: they show how much its runs differ.
+//! Earlier records of a machine in the usual folder, as evidence of the spread between its runs.
 
 use switchcost_analysis::Findings;
 use switchcost_record::{Header, MeasureRecord};
@@ -6,13 +6,13 @@ use switchcost_record::{Header, MeasureRecord};
 use super::read;
 use crate::runs;
 
-/// Records to look at, the newest: reading one takes some tenths of a second.
+/// Most records that are read, the newest ones: reading one takes some tenths of a second.
 const MOST: usize = 12;
 
-/// Two runs show a difference, and no spread to speak of.
+/// Least number of runs that show a spread.
 const FEWEST: usize = 4;
 
-/// Earlier records of the machine of both records, other than these two; none if they are too few, or if the two are of different
+/// Returns earlier records of the machine of both records, without these two; none if there are too few, or if the two are of different
 /// machines. Records that cannot be read are skipped.
 pub(super) fn records(compared: [&MeasureRecord; 2]) -> Vec<(MeasureRecord, Findings)> {
     let [base, new] = compared.map(|record| &record.header);

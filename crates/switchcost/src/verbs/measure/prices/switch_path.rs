@@ -1,4 +1,4 @@
-//! What the kernel's own way through a switch takes longer after a footprint: preemptions injected into a loop without data.
+//! Additional time of the kernel's switch path after a footprint: preemptions injected into a loop without data.
 
 use std::path::Path;
 
@@ -16,17 +16,17 @@ use crate::messages::say;
 use crate::signals::Interrupt;
 use crate::verbs::inject::recorded;
 
-/// Multiplications of the loop, some 40 ms: twice what `inject` needs.
+/// Multiplications of the loop: some 40 ms, twice the time that `inject` needs.
 const STEPS: &str = "48000000";
 
-/// What the other task touches, and how often. A short period is better: what a run finds grows with the number of preemptions, and its
-/// noise does not, and a loop has nothing to lose in between. Touching larger footprints takes as long as a period.
+/// Periods with the footprints of the other task. A short period is better: the result grows with the number of preemptions, while its
+/// noise does not, and the loop loses nothing in between. Touching larger footprints takes a whole period.
 const GROUPS: [(&str, [Bytes; 2]); 2] = [
     ("100us", [Bytes::kib(256), Bytes::mib(1)]),
     ("250us", [Bytes::mib(4), Bytes::mib(16)]),
 ];
 
-/// Measures each footprint for which there is time until `latest`, and says of which there is none.
+/// Measures each footprint for which there is time until `latest`, and reports the others.
 pub(super) fn measured(
     cpu: CpuId,
     latest: Nanos,

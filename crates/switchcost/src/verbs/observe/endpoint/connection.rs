@@ -1,5 +1,5 @@
-//! One client: its head is read, it waits for a snapshot, it is given an answer, and what else it sends is passed over. Each takes so
-//! long at most.
+//! One connection: its request is read, it waits for a snapshot, gets an answer, and further bytes are discarded. Each phase has a time
+//! limit.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -10,13 +10,13 @@ use rustix::event::PollFlags;
 use super::answer::Answer;
 use super::request::{self, Asked, LONGEST_HEAD, Refused};
 
-/// How long a client may take to send a head, and to receive an answer.
+/// Longest time in which a client must send its request, or receive an answer.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a request waits for a new snapshot. After that it gets the last one.
+/// Longest time that a request waits for a new snapshot. After that it gets the last one.
 const FOR_A_SNAPSHOT: Duration = Duration::from_secs(2);
 /// How long a connection stays open for clients that keep sending after their request. Closing at once could discard the answer.
 const LINGER: Duration = Duration::from_millis(500);
-/// How many bytes of that are skipped.
+/// Most bytes that are discarded after a request.
 const MOST_PASSED_OVER: usize = 64 << 10;
 
 pub(super) struct Connection {
@@ -34,7 +34,7 @@ enum Phase {
     Done,
 }
 
-/// What should happen to a connection.
+/// Next step of a connection.
 pub(super) enum Wish {
     Nothing,
     Answer(Asked),
@@ -54,13 +54,13 @@ impl Connection {
         self.deadline
     }
 
-    /// Since when the client has been expected to act; `None` while the server must act.
+    /// Time since which the client is expected to act; `None` while the server must act.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let is_idle = matches!(self.phase, Phase::Reading(_) | Phase::Lingering(_));
         is_idle.then_some(self.phase_began_at)
     }
 
-    /// Ends a connection whose place another one needs. A request that is still arriving is answered with 503.
+    /// Closes a connection whose place another one needs. An incomplete request is answered with 503.
     pub(super) fn give_way(mut self) {
         if matches!(self.phase, Phase::Reading(_)) {
             let Answer { head, body } = Answer::busy();
@@ -86,7 +86,7 @@ impl Connection {
         }
     }
 
-    /// The events to wait for.
+    /// Events that the connection waits for.
     pub(super) fn interest(&self) -> PollFlags {
         match self.phase {
             Phase::Reading(_) | Phase::Lingering(_) => PollFlags::IN,
@@ -95,7 +95,7 @@ impl Connection {
         }
     }
 
-    /// Something can be read or written, or the other end is gone.
+    /// Continues after data can be read or written, or the peer has closed.
     pub(super) fn go_on(&mut self, flags: PollFlags, own: SocketAddr, now: Instant) -> Wish {
         match &mut self.phase {
             Phase::Reading(_) => return self.read(own, now),
@@ -185,11 +185,11 @@ impl Connection {
         }
     }
 
-    /// Ends what has taken too long.
+    /// Closes a connection that has taken too long.
     pub(super) fn time_out(&mut self, now: Instant) -> Wish {
         match self.phase {
             Phase::Waiting(asked) => return Wish::Answer(asked),
-            // Who has not said all of it by now has not said HTTP.
+            // A client that has not sent a whole request by now does not speak HTTP.
             Phase::Reading(ref bytes) if !bytes.is_empty() => {
                 self.give(Answer::refusing(Refused::Slow), now)
             }

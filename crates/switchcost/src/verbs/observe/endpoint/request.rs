@@ -1,21 +1,21 @@
-//! What a client asks for, and whether it may.
+//! Requests of clients, and the check whether they are allowed.
 
 use std::net::{IpAddr, SocketAddr};
 
 use httparse::{Header, Status};
 
-/// No head is longer.
+/// Longest head of a request, in bytes.
 pub(super) const LONGEST_HEAD: usize = 8 << 10;
 /// The largest number of header fields.
 const MOST_FIELDS: usize = 64;
 
-/// What a request asks for.
+/// A parsed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Asked {
     pub(super) what: What,
     pub(super) form: Form,
     pub(super) takes_gzip: bool,
-    /// GET, not HEAD.
+    /// Whether the method is GET, not HEAD.
     pub(super) wants_body: bool,
 }
 
@@ -33,7 +33,7 @@ pub(super) enum Form {
     Prometheus,
 }
 
-/// Why nothing is given, as a status of HTTP.
+/// Reason of a refusal, with its HTTP status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
     BadRequest,
@@ -65,7 +65,7 @@ fn judge(request: &httparse::Request<'_, '_>, own: SocketAddr) -> Result<Asked, 
     }
     let hosts: Vec<&[u8]> = values(fields, "host").collect();
     match hosts.as_slice() {
-        // Of HTTP/1.0, which no browser speaks.
+        // HTTP/1.0, which no browser speaks, needs no host.
         [] if request.version == Some(0) => {}
         [host] if is_own(host, own) => {}
         [_] => return Err(Refused::ForeignHost),
@@ -102,8 +102,8 @@ fn has_body(fields: &[Header<'_>]) -> bool {
         || values(fields, "transfer-encoding").next().is_some()
 }
 
-/// Whether the host that a request names is the address at which we listen, or this machine by a name that nobody else can assign to
-/// it. A page in a browser whose own name points here (DNS rebinding) would send that name. The port differs if it is forwarded.
+/// Whether the host in a request is the address of this endpoint, or a name of this machine that nobody else can assign to it. A page in a
+/// browser whose own name points here (DNS rebinding) would send that name. The port may differ because of forwarding.
 fn is_own(host: &[u8], own: SocketAddr) -> bool {
     let Ok(host) = std::str::from_utf8(host) else {
         return false;
@@ -126,7 +126,7 @@ fn takes_gzip(fields: &[Header<'_>]) -> bool {
     weight(fields, "accept-encoding", "gzip") > Some(0.0)
 }
 
-/// OpenMetrics if the client asks for it by name, and weighs it no less than plain text.
+/// Returns OpenMetrics if the client names it with at least the weight of plain text.
 fn form(fields: &[Header<'_>]) -> Form {
     let open_metrics = weight(fields, "accept", "application/openmetrics-text");
     let text = weight(fields, "accept", "text/plain").unwrap_or(0.0);
@@ -136,7 +136,7 @@ fn form(fields: &[Header<'_>]) -> Form {
     }
 }
 
-/// The largest weight that a field of the request gives to a name in its list; `None` if the name is not listed.
+/// Returns the largest weight that a field of the request gives to a name in its list; `None` if the name is not listed.
 fn weight(fields: &[Header<'_>], field: &str, wanted: &str) -> Option<f32> {
     let weight_of = |item: &str| {
         let mut parts = item.split(';').map(str::trim);

@@ -1,4 +1,4 @@
-//! The thread of the endpoint: it waits for whichever client is next, and no call of it blocks but that wait.
+//! The thread of the endpoint, which waits for any client; no other call blocks.
 
 use std::io::{ErrorKind, PipeReader, Read};
 use std::net::{SocketAddr, TcpListener};
@@ -13,14 +13,14 @@ use super::connection::{Connection, Wish};
 use super::request::{Asked, What};
 use super::{Shared, Snapshot};
 
-/// Clients at a time.
+/// Most connections at a time.
 pub(super) const MOST: usize = 256;
-/// If all places are taken, the client that has been idle longest gives way to the next one, but not before this time: its request may
-/// be on its way.
+/// Least time for which a connection keeps its place. If all places are taken, the connection that has been idle longest gives way to the
+/// next one, but not before this time: its request may be on its way.
 const LEAST_TURN: Duration = Duration::from_millis(500);
-/// A snapshot as young as this is given to any client.
+/// Age up to which a snapshot is given to any client.
 const YOUNG: Duration = Duration::from_millis(250);
-/// The longest time between two looks at everything.
+/// Longest time between two checks of all connections.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 pub(super) struct Server {
@@ -29,9 +29,9 @@ pub(super) struct Server {
     wakes: PipeReader,
     shared: Arc<Shared>,
     connections: Vec<Connection>,
-    /// No client is accepted before.
+    /// Time before which no client is accepted.
     accepts_at: Instant,
-    /// The snapshot that the page is of.
+    /// The formatted page, with the time of its snapshot.
     page: Option<(Instant, Page)>,
     scraped: Scraped,
 }
@@ -56,7 +56,7 @@ impl Server {
         }
     }
 
-    /// Serves until the observation is over.
+    /// Serves until the observation ends.
     pub(super) fn serve(&mut self) {
         while !self.shared.lock().is_over {
             self.turn();
@@ -104,7 +104,7 @@ impl Server {
             .chain(opens_at.filter(|_| !is_open))
             .min()
             .map_or(LONGEST_WAIT, |next| next.saturating_duration_since(now));
-        // A millisecond more: not too early.
+        // One millisecond more, so that the timeout is not too early.
         let next = next.min(LONGEST_WAIT) + Duration::from_millis(1);
         let wait = Timespec {
             tv_sec: next.as_secs() as i64,
@@ -119,7 +119,7 @@ impl Server {
             .collect()
     }
 
-    /// When the next client may be accepted; `None` if that depends on answers of ours.
+    /// Time at which the next client may be accepted; `None` if that depends on answers to others.
     fn opens_at(&self) -> Option<Instant> {
         if self.connections.len() < MOST {
             return Some(self.accepts_at);
@@ -147,7 +147,7 @@ impl Server {
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
-                // There are no descriptors left, and the client goes on waiting.
+                // No descriptors are left; the client keeps waiting.
                 Err(_) => {
                     self.make_room();
                     self.accepts_at = now + LEAST_TURN;
@@ -174,7 +174,7 @@ impl Server {
         }
     }
 
-    /// Metrics from a recent snapshot, or from any snapshot if the client has waited too long; `None` if it should wait.
+    /// Returns metrics from a recent snapshot, or from any snapshot if the client has waited too long; `None` if it should wait.
     fn metrics(&mut self, asked: Asked, now: Instant, is_late: bool) -> Option<Answer> {
         let snapshot = {
             let mut state = self.shared.lock();

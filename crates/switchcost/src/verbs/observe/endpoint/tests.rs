@@ -1,4 +1,4 @@
-//! Clients of every kind, at an endpoint whose observation goes on beside them.
+//! Clients of every kind, at an endpoint with an observation in progress.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::*;
 
-/// An observation that looks every 5 ms until it is dropped, and how long the longest look took.
+/// An observation that works every 5 ms until it is dropped, and the longest time that a step took.
 struct Observed {
     address: SocketAddr,
     is_over: Arc<AtomicBool>,
@@ -51,10 +51,10 @@ impl Observed {
         stream
     }
 
-    /// The whole answer to these bytes.
+    /// Returns the whole answer to these bytes.
     fn said(&self, bytes: &[u8]) -> String {
         let mut stream = self.connect();
-        // Who is refused early may have the rest of what it sends refused, too.
+        // After an early refusal the rest of the request may be refused, too.
         let _ = stream.write_all(bytes);
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
@@ -65,7 +65,7 @@ impl Observed {
         self.said(format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", self.address).as_bytes())
     }
 
-    /// The observation ends at once, and was never held up.
+    /// Checks that the observation ends at once, and was never delayed.
     fn end(mut self) {
         self.is_over.store(true, Relaxed);
         let longest = self
@@ -74,7 +74,7 @@ impl Observed {
             .expect("it runs")
             .join()
             .expect("it does not panic");
-        // On a busy machine a thread may wait for its turn for a while; a client would have held it for seconds.
+        // On a busy machine a thread may wait for its time slice; a client would have delayed it for seconds.
         assert!(longest < Duration::from_secs(2), "{longest:?}");
     }
 }

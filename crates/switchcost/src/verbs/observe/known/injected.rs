@@ -1,4 +1,4 @@
-//! What `inject` has found of observed programs: from its newest records in the usual folder.
+//! Results of `inject` for observed programs, from the newest records in the usual folder.
 
 use std::path::Path;
 
@@ -14,10 +14,10 @@ use crate::program_id::ProgramId;
 use crate::runs;
 use crate::runs::calibrations::is_same;
 
-/// Records of which the header is read, the newest.
+/// Most records whose headers are read, the newest ones.
 const MOST_HEADERS: usize = 512;
 
-/// From the newest record of each program that has something to say: what was cut off, and a control, hides no older one.
+/// Returns the costs from the newest usable record of each program: an incomplete run or a control does not hide an older record.
 pub(super) fn find(mut programs: Programs, host: &HostManifest) -> Vec<KnownReload> {
     let mut known = Vec::new();
     for record in runs::injections().take(MOST_HEADERS) {
@@ -33,7 +33,7 @@ pub(super) fn find(mut programs: Programs, host: &HostManifest) -> Vec<KnownRelo
     known
 }
 
-/// Whom a record could serve, by its header.
+/// Returns the programs for which a record could be used, by its header.
 fn served(source: &Source, programs: &Programs, host: &HostManifest) -> Option<(Header, Program)> {
     let header = Injection::read_header(source).ok()?;
     if header.plan.preempts_nobody || !is_same(&header.host, host) {
@@ -69,16 +69,16 @@ fn injected(
     }
 }
 
-/// What a preemption costs.
+/// Costs of a preemption.
 #[derive(Debug, PartialEq)]
 struct Costs {
-    /// With nothing touched; none of a service.
+    /// Cost of a preemption with nothing touched; `None` for a service.
     preemption: Option<Cost>,
-    /// Cold caches, by footprint and period.
+    /// Costs of cold caches, by footprint and period.
     points: Vec<KnownPoint>,
 }
 
-/// None if that was not found, is of a run that did not come to its end, or cannot be.
+/// Returns the costs of a record; `None` if they were not found, if the run was not completed, or if they are impossible.
 fn costs(record: &Injection) -> Option<Costs> {
     let is_whole = record.end.as_ref().is_some_and(|end| !end.is_interrupted);
     let findings = analyse(record);
@@ -132,7 +132,7 @@ mod tests {
     fn a_result_that_cannot_be_is_not_used() {
         let mut record = record();
         assert!(costs(&record).is_some());
-        // As if more touched cost less.
+        // Makes a larger footprint cost less.
         record
             .runs
             .iter_mut()

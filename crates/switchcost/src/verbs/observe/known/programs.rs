@@ -8,20 +8,20 @@ use switchcost_record::observation::{Observation, Subject};
 
 use crate::program_id::{self, ProgramId, Started, is_interpreter};
 
-/// Processes whose programs are looked at.
+/// Most processes whose programs are identified.
 const PROCESSES: usize = 64;
 
-/// The kernel keeps so much of a task's name.
+/// Bytes of a task's name that the kernel stores.
 const NAME: usize = 15;
 
-/// Programs that were observed, and of which nothing was found yet.
+/// Observed programs without a result so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Programs {
-    /// Processes that live, by their programs.
+    /// Live processes, by program.
     living: BTreeMap<ProgramId, Vec<u32>>,
-    /// Names of tasks that have ended.
+    /// Names of ended tasks.
     ended: BTreeSet<String>,
-    /// What the command started that was observed, and how its task may be called.
+    /// Program that the observed command started, and possible names of its task.
     command: Option<(ProgramId, [String; 2])>,
 }
 
@@ -45,8 +45,8 @@ impl Programs {
         programs
     }
 
-    /// Those of this program. Of one that has ended only its name is left: it is that of the command that was observed; or that of this
-    /// command, if it still starts the same program, and no interpreter, whose name says nothing.
+    /// Returns the observed tasks of this program. An ended task has only its name: it must be the task of the observed command; or of this
+    /// command, if the command still starts the same program and that is no interpreter, whose name means nothing.
     pub(super) fn find(
         &self,
         id: &ProgramId,
@@ -72,7 +72,7 @@ impl Programs {
         })
     }
 
-    /// Leaves out those of which something was found.
+    /// Removes the programs for which a result was found.
     pub(super) fn remove(&mut self, program: &Program) {
         self.living
             .retain(|_, processes| *processes != program.processes);
@@ -80,7 +80,7 @@ impl Programs {
     }
 }
 
-/// A program that was observed: the name of tasks that have ended, and processes that live.
+/// An observed program: names of ended tasks, and live processes.
 #[derive(Debug)]
 pub(super) struct Program {
     pub(super) name: String,

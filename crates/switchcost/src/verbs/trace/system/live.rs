@@ -1,4 +1,4 @@
-//! A guest whose programs run without end, and are simulated as they run.
+//! A guest with endless programs, simulated as they run.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,18 +14,18 @@ use crate::progress::StreamProgress;
 use crate::signals::Interrupt;
 use crate::verbs::trace::capture::{Ended, Live, capture_failure};
 
-/// 64 ns for an instruction: the DECstation 5000/200 did 25 million cycles a second, and one to two for each.
+/// Rate of 1990: 64 ns per instruction. The DECstation 5000/200 did 25 million cycles a second, one to two per instruction.
 const OF_1990: IcountShift = IcountShift(6);
 
-/// A guest that can begin, for programs that run without end.
+/// A prepared guest with endless programs.
 pub(crate) struct LiveGuest {
     commands: Vec<Command>,
     system: System,
 }
 
 impl LiveGuest {
-    /// A run that stops after this many switches. `files` and `folders` are what the commands use; turns have the given number of
-    /// instructions.
+    /// Creates a run that stops after this many switches. `files` and `folders` are those that the commands use; time slices have the given
+    /// number of instructions.
     pub(crate) fn new(
         commands: Vec<Command>,
         arguments: &GuestArguments,

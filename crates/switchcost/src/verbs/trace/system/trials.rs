@@ -1,4 +1,4 @@
-//! The guests that are asked for: each kernel with each further command line and each slice.
+//! Requested guests: each kernel with each further command line and each time slice.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,14 @@ use crate::cli::trace::TraceArguments;
 use crate::home;
 use crate::runs::Place;
 
-/// A guest, and where its trace goes.
+/// A guest, and the path of its trace.
 pub(super) struct Trial {
     pub(super) system: System,
     pub(super) place: Place,
 }
 
-/// One guest with its trace in its place; of several, each in a file named after it, beside that: `all.sct` becomes `all.pti=on.sct`.
+/// Plans the guests. One guest has its trace at the given path; each of several has a file next to it, named after the guest: `all.sct`
+/// becomes `all.pti=on.sct`.
 pub(super) fn plan_trials(
     arguments: &TraceArguments,
     place: &Place,
@@ -57,7 +58,7 @@ pub(super) fn plan_trials(
 
 const AS_FAST_AS_CAN_BE: IcountShift = IcountShift(0);
 
-/// One guest for programs that stop themselves and end soon.
+/// Creates one guest for programs that stop themselves and end soon.
 pub(super) fn between_stops(arguments: &GuestArguments) -> Result<System, GuestError> {
     Ok(System {
         is_between_stops: true,
@@ -65,8 +66,7 @@ pub(super) fn between_stops(arguments: &GuestArguments) -> Result<System, GuestE
     })
 }
 
-/// A guest with the scheduler's own slices, that ends by itself. `usual`: how long its instructions take if the user says nothing
-/// of it.
+/// Creates a guest with the scheduler's own time slices that ends by itself. `usual` is the default rate of its instructions.
 pub(super) fn one(arguments: &GuestArguments, usual: IcountShift) -> Result<System, GuestError> {
     one_of(
         arguments,
@@ -99,7 +99,7 @@ fn one_of(
     })
 }
 
-/// What is given, or once that nothing is.
+/// Returns the given values, or a single `None`.
 fn one_or_all<T>(given: &[T]) -> Vec<Option<&T>> {
     if given.is_empty() {
         vec![None]
@@ -108,7 +108,7 @@ fn one_or_all<T>(given: &[T]) -> Vec<Option<&T>> {
     }
 }
 
-/// The path with the names before its ending.
+/// Inserts names before the ending of a path.
 fn named(path: &Path, names: &[String]) -> PathBuf {
     let mut file = path.file_stem().unwrap_or_default().to_owned();
     for name in names {
@@ -122,7 +122,7 @@ fn named(path: &Path, names: &[String]) -> PathBuf {
     path.with_file_name(file)
 }
 
-/// The image's own name, wherever it is; of a package also what it is to be from.
+/// Returns the file name of an image; for a package its source, too.
 fn kernel_name(kernel: &OsString) -> String {
     let path = Path::new(kernel);
     let name = if path.is_file() {
@@ -133,12 +133,12 @@ fn kernel_name(kernel: &OsString) -> String {
     words_name(&name.to_string_lossy())
 }
 
-/// `3ms`, `0.5ms`.
+/// Formats a time slice: `3ms`, `0.5ms`.
 fn slice_name(slice: &Nanos) -> String {
     format!("{}ms", slice.0 as f64 / 1e6)
 }
 
-/// As a part of a file's name that no shell has to quote: `pti=on nosmt` is `pti=on-nosmt`.
+/// Converts words to a part of a file name that no shell has to quote: `pti=on nosmt` to `pti=on-nosmt`.
 fn words_name(words: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "=._-".contains(letter);
     let name: String = words
@@ -153,7 +153,7 @@ fn words_name(words: &str) -> String {
     }
 }
 
-/// A file that is there is an image; any other word names a package.
+/// Returns the kernel: an existing file is an image, any other word names a package.
 fn image(named: Option<&OsString>, parts: &Parts) -> Result<Kernel, GuestError> {
     let Some(named) = named else {
         return switchcost_capture::find_kernel(&[parts.folder.join("kernel/boot")]);
@@ -170,7 +170,7 @@ fn image(named: Option<&OsString>, parts: &Parts) -> Result<Kernel, GuestError> 
     switchcost_capture::fetch(&Package { name }, &folder)
 }
 
-/// Kernels that were downloaded, for the next time; if they cannot be kept, a folder in which no one else has put one.
+/// Returns the folder of downloaded kernels; if none can be created, a folder that no one else can write to.
 fn kernels_folder() -> std::io::Result<PathBuf> {
     let usual = home::cache().map(|cache| cache.join("kernels"));
     usual
