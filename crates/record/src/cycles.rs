@@ -10,28 +10,28 @@ use crate::{Arm, Evidence, KernelSwitches};
 /// working set, the same with walks. Whatever changes more slowly than a cycle is in both arms alike.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cycles {
-    /// Index into the plan's cases.
+    /// Index of the case in the plan.
     pub case: u32,
-    /// Which repetition: fresh processes, fresh pages.
+    /// Number of the repetition, each with fresh processes and fresh pages.
     pub repetition: u32,
-    /// When the window opened, since the start of the run.
+    /// Start of the window, since the start of the run.
     pub at_ns: Nanos,
     /// Batches in each cycle: 3, or 6 with a working set.
     pub batches_per_cycle: u32,
-    /// Hand-offs between tasks in the window, those outside the timed parts too.
+    /// Hand-offs between tasks in the window, including those outside the timed parts.
     pub switching_handoffs: u64,
     /// Planned switches of tasks that get a command.
     pub control_switches: u64,
     /// Switches counted by the kernel in the window.
     pub kernel_switches: KernelSwitches,
-    /// Switches counted by the user-level mechanism itself, those outside the timed parts too.
+    /// Switches counted by the user-level mechanism itself, including those outside the timed parts.
     pub user_switches: u64,
     /// Hand-offs for which the tasks counted switches themselves; `None` if no token goes round between kernel tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counted: Option<CountedHandoffs>,
-    /// What else happened in the window.
+    /// Other events in the window.
     pub evidence: Evidence,
-    /// The batches, a column each. All columns have the same length, the probes one more.
+    /// The batches as columns of equal length; the probes have one more.
     #[serde(flatten)]
     pub batches: Batches,
 }
@@ -51,15 +51,15 @@ pub struct CountedHandoffs {
 pub struct Batches {
     /// Arm of each batch, as a number: 0 to 3 in the order of [`Arm`].
     pub arm: Vec<u8>,
-    /// Hand-offs timed, of a task to another or to itself.
+    /// Number of timed hand-offs, from a task to another or to itself.
     pub handoffs: Vec<u32>,
-    /// Time of all hand-offs of each batch together, without the walks: from before each send to after the receive.
+    /// Time of all hand-offs of each batch together, from before each send to after the receive, without the walks.
     pub handoff_ticks: Vec<Ticks>,
     /// Time of the walks after these hand-offs.
     pub walk_ticks: Vec<Ticks>,
-    /// The core's clock before each batch, and after the last: the time of a fixed chain of dependent multiplications.
+    /// The core's clock before each batch and after the last one: the time of a fixed chain of dependent multiplications.
     pub chain_ticks: Vec<Ticks>,
-    /// Probe for a shared core before each batch, and after the last: the time of a fixed number of independent additions.
+    /// Probe for a shared core before each batch and after the last one: the time of a fixed number of independent additions.
     pub addition_ticks: Vec<Ticks>,
     /// The core's cycles from the probe before each batch to the probe after it; empty if the CPU's counter cannot be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -106,7 +106,7 @@ impl Batches {
         self.arm.is_empty()
     }
 
-    /// Adds the core's state before the next batch, or after the last.
+    /// Adds the probe of the core before the next batch, or after the last one.
     pub fn push_probe(&mut self, chain: Ticks, additions: Ticks) {
         self.chain_ticks.push(chain);
         self.addition_ticks.push(additions);
@@ -157,7 +157,7 @@ impl Batches {
         })
     }
 
-    /// What is wrong with the columns: lengths that differ, or an arm that there is not.
+    /// Returns the fault of the columns, if any: different lengths, or an arm that does not exist.
     pub(crate) fn fault(&self) -> Option<String> {
         let n = self.len();
         let lengths = [

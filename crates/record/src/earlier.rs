@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter};
 
-/// How much earlier runs of this machine differ, by the records that were named for this run. `docs/method/statistics.md` says which
-/// records count.
+/// Spread between earlier runs of this machine, by the records that were named for this run. `docs/method/statistics.md` says which records
+/// count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct EarlierRuns {
     /// Number of records found, without this run's own.
@@ -16,7 +16,7 @@ pub struct EarlierRuns {
     pub cases: Vec<EarlierCase>,
 }
 
-/// How much earlier runs of one case differ.
+/// Spread between earlier runs of one case.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct EarlierCase {
     /// The case's index in the plan.
@@ -33,7 +33,7 @@ pub struct EarlierCase {
     pub spreads: Vec<Spread>,
 }
 
-/// How much a cost differed between runs.
+/// Spread of a cost between runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Spread {
     /// The cost.

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the machine reports, or the reason why it does not.
+/// A fact that the machine reports, or the reason why it does not.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[schemars(inline)]
 #[serde(untagged)]
@@ -10,7 +10,7 @@ pub enum Fact<T> {
     Known(T),
     /// The machine does not report it.
     Unknown {
-        /// Why it is not known.
+        /// Why the fact is not known.
         unknown: String,
     },
 }

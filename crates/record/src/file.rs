@@ -43,11 +43,11 @@ pub struct MeasureRecord {
     pub self_tests: Vec<SelfTest>,
     /// Load latencies.
     pub latencies: Vec<Latency>,
-    /// Every batch that was run for counters or single hand-offs, in the order they were run.
+    /// Every batch that was run for counters or single hand-offs, in order.
     pub samples: Vec<Sample>,
-    /// Every window of cycles, clean or not, in the order they were run.
+    /// Every window of cycles, clean or not, in order.
     pub cycles: Vec<Cycles>,
-    /// What runtimes reported of their repetitions.
+    /// Reports of runtimes on their repetitions.
     pub runtime_runs: Vec<RuntimeRun>,
     /// Repetitions that could not be run.
     pub refusals: Vec<Refusal>,

@@ -2,10 +2,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::Display;
 
-/// Name and version of the check-up's form.
+/// Name and version of the check-up's format.
 pub const DOCTOR_SCHEMA: &str = "switchcost.doctor/1";
 
-/// How one condition of the machine bears on measuring.
+/// Effect of a condition of the machine on measuring.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize, Display,
 )]
@@ -27,7 +27,7 @@ pub struct Check {
     pub name: String,
     /// State of the condition.
     pub found: String,
-    /// State that is wanted for measuring.
+    /// State wanted for measuring.
     pub wanted: String,
     /// Judgement of the condition.
     pub severity: Severity,

@@ -33,7 +33,7 @@ pub struct CoreClock {
     pub multiplication_cycles: Option<u32>,
     /// Additions in the probe for a shared core.
     pub additions: u32,
-    /// What reading the clock adds to a probe.
+    /// Time that reading the clock adds to a probe.
     pub overhead_ticks: Ticks,
     /// Time of the additions over that of the chain on an unshared core of this kind, in thousandths; `None` if not known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,7 +116,7 @@ pub struct Control {
 pub struct Header {
     /// Name and version of the format, [`MEASURE_FORM`].
     pub schema: String,
-    /// Version of the program that wrote it.
+    /// Version of the program that wrote the record.
     pub program_version: String,
     /// Start of the run (RFC 3339, UTC).
     pub started_at: String,
@@ -135,7 +135,7 @@ pub struct Header {
     /// Language runtimes whose tasks are measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runtimes: Vec<RuntimeFacts>,
-    /// How much earlier runs differ, if records of them were named.
+    /// Spread between earlier runs, if records of them were named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<EarlierRuns>,
     /// The cases to be measured.
@@ -205,7 +205,7 @@ pub struct SelfTest {
     pub outcome: SelfTestOutcome,
 }
 
-/// A case, or one repetition of it, that could not be run.
+/// A case, or one repetition of a case, that could not be run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
     /// Index into the plan's cases.
@@ -222,11 +222,11 @@ pub struct Refusal {
 pub enum EndReason {
     /// Every case reached its precision or its share of the budget.
     Complete,
-    /// A signal asked it to stop.
+    /// A signal asked the run to stop.
     Interrupted,
 }
 
-/// Last line of a record that was not cut off.
+/// Last line of a record, unless the run was cut off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
     /// Why the run ended.
@@ -254,7 +254,7 @@ pub enum Line {
     Sample(Box<Sample>),
     /// Cycles of short batches.
     Cycles(Box<Cycles>),
-    /// What a runtime reported of a repetition.
+    /// Report of a runtime on a repetition.
     Runtime(Box<RuntimeRun>),
     /// A repetition that could not be run.
     Refusal(Refusal),

@@ -7,7 +7,7 @@ use switchcost_units::{Bytes, CpuId};
 
 use crate::{Fact, SwitchPath};
 
-/// What a cache holds.
+/// Content of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -25,7 +25,7 @@ pub enum CacheKind {
 pub struct Cache {
     /// Level of the cache; 1 is nearest to the core.
     pub level: u32,
-    /// What the cache holds.
+    /// Content of the cache.
     pub kind: CacheKind,
     /// Capacity of the cache.
     pub size_bytes: Bytes,
@@ -37,7 +37,7 @@ pub struct Cache {
     pub shared_by: Vec<CpuId>,
 }
 
-/// What a TLB translates.
+/// Accesses that a TLB translates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -75,7 +75,7 @@ impl Tlb {
     }
 }
 
-/// How many interrupts a CPU served.
+/// Interrupts that a CPU served.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct InterruptLoad {
     /// The CPU.
@@ -107,7 +107,7 @@ pub struct HostManifest {
     pub architecture: String,
     /// CPU model name.
     pub cpu_model: Fact<String>,
-    /// Revision of the processor's microcode; none if the kernel does not report it.
+    /// Revision of the processor's microcode; null if the kernel does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub microcode: Option<String>,
     /// CPUs that are online.
@@ -118,10 +118,10 @@ pub struct HostManifest {
     pub cpus_isolated: Vec<CpuId>,
     /// Caches as seen from the first CPU that is allowed and online, nearest first.
     pub caches: Vec<Cache>,
-    /// Files that should describe one more cache, and what is wrong with them.
+    /// Files that should describe another cache, with their faults.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undescribed_caches: Vec<String>,
-    /// Sustained and highest clock rate of a core in kHz; none if not reported.
+    /// Sustained and highest clock rate of a core in kHz; null if not reported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub core_khz: Option<[u64; 2]>,
     /// TLBs, by page size.
@@ -142,7 +142,7 @@ pub struct HostManifest {
     pub hypervisor: Fact<String>,
     /// Frequency governor of the first CPU.
     pub governor: Fact<String>,
-    /// Whether cores may run faster than their base clock; none if the kernel does not report it, and in older records.
+    /// Whether cores may run faster than their base clock; null if the kernel does not report it, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_turbo_on: Option<bool>,
     /// Whether simultaneous multithreading is on.
@@ -183,7 +183,7 @@ impl HostManifest {
         }
     }
 
-    /// The TLBs that a core can have: without a second level that a hypervisor must have invented.
+    /// Returns the TLBs that a core can have, without a second level that a hypervisor must have invented.
     pub fn plausible_tlbs(&self) -> Vec<&Tlb> {
         let has_real_second_level = self.doubted_tlb().is_none();
         let all = self.tlbs.known().into_iter().flatten();
@@ -226,7 +226,7 @@ pub struct Scheduler {
     pub preemption_models: Fact<Vec<String>>,
     /// Whether threads may ask for a longer time slice in critical sections (rseq).
     pub slice_extension: Fact<bool>,
-    /// Whether tasks of a process are kept below one last-level cache (SCHED_CACHE).
+    /// Whether tasks of a process are kept within one last-level cache (SCHED_CACHE).
     pub is_cache_aware: Fact<bool>,
 }
 

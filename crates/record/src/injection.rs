@@ -1,9 +1,9 @@
-//! The record of injected preemptions: what two copies of a program used, of which one was preempted, run by run; or what a service that
-//! runs used for its work, phase by phase.
+//! The record of injected preemptions: the CPU time of two copies of a program, one of them preempted, run by run; or the CPU time and work
+//! of a running service, phase by phase.
 //!
-//! What comes in: runs as they are taken. What goes out: an append-only file of JSON lines (see `docs/formats/json.md`), and
-//! the same values read back, so that any report can be made elsewhere and later. No statistics, no printing, and nothing about how
-//! a program is preempted.
+//! The input is runs as they are made; the output is an append-only file of JSON lines (see `docs/formats/json.md`), and the same values
+//! read back, so that any report can be made elsewhere and later. This module has no statistics and no printing, and does not know how a
+//! program is preempted.
 
 mod file;
 mod service;
@@ -24,14 +24,14 @@ pub const INJECTION_FORM: &str = "switchcost.record.injection/2";
 pub struct Header {
     /// Name and version of the format, [`INJECTION_FORM`].
     pub schema: String,
-    /// Version of the program that wrote it.
+    /// Version of the program that wrote the record.
     pub program_version: String,
     /// Start of the run (RFC 3339, UTC).
     pub started_at: String,
     /// The command of which two copies ran. For a service its name and, if it is an interpreter, its script. Hostile text until
     /// escaped.
     pub command: Vec<String>,
-    /// Build ID of the program in hexadecimal; `None` if it has none.
+    /// Build ID of the program in hexadecimal; null if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build_id: Option<String>,
     /// For an interpreter a hexadecimal digest that identifies its script.
@@ -238,7 +238,7 @@ pub struct End {
 /// Another task on the measured CPU.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Other {
-    /// Its process ID.
+    /// Process ID of the task.
     pub process: u32,
     /// Name of the task's thread, as the kernel keeps it; hostile text until escaped.
     pub name: String,

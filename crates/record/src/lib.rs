@@ -1,12 +1,11 @@
-//! The records of what was measured: versioned, self-describing, crash-safe. The waist of the project.
+//! Records of measurements: versioned, self-describing, crash-safe.
 //!
-//! What comes in: facts, plans and raw samples as they are taken. What goes out: an append-only file of JSON lines
-//! (see `docs/formats/measure-record.md`), and the same values read back. Whatever a later stage wants to know it
-//! finds in the file, so that any report can be rebuilt elsewhere and years later. No statistics, no printing, and
-//! nothing about how a sample is taken.
+//! The input is facts, plans and raw samples as they are taken; the output is an append-only file of JSON lines (see
+//! `docs/formats/measure-record.md`), and the same values read back. The file has everything that a later stage needs, so that any report
+//! can be made again elsewhere and years later. This crate has no statistics and no printing, and does not know how a sample is taken.
 //!
-//! The record of a measurement and the types that all records share are at the top. Each other file has a module:
-//! [`observation`], [`injection`] and [`profile`].
+//! The record of a measurement and the types that all records share are at the top. Each other file has a module: [`observation`],
+//! [`injection`] and [`profile`].
 #![doc = include_str!("../README.md")]
 
 mod cycles;

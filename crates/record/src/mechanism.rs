@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString, IntoEnumIterator};
 
-/// How the token is handed from one task to the next.
+/// Mechanism that hands the token from one task to the next.
 #[derive(
     Clone,
     Copy,
@@ -36,7 +36,7 @@ pub enum Mechanism {
     MutexCondvarHeld,
     /// One byte through a pair of Unix stream sockets.
     Socketpair,
-    /// One byte through a TCP connection on the loopback interface, without Nagle's delay.
+    /// One mutex and one condition variable for both tasks; the lock is held except during waits (the blog post's program).
     Tcp,
     /// A POSIX semaphore.
     PosixSem,
@@ -58,7 +58,7 @@ pub enum Mechanism {
     Async,
     /// A task of low priority preempted by one of high priority on a timer; the cost is charged to the victim.
     Preempt,
-    /// No hand-off: two tasks walk concurrently, each on its own CPU, compared with each of them alone. Shows what sharing caches costs
+    /// No hand-off: two tasks walk concurrently, each on its own CPU, compared with each of them alone. Shows the cost of sharing caches
     /// without a switch.
     Concurrent,
     /// Tasks of a language runtime, in a program of that language, which the case names.
@@ -95,7 +95,7 @@ pub enum Between {
     User,
 }
 
-/// How the tasks of a mechanism are set up and run.
+/// Set-up of a mechanism's tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// Tasks of the kernel in a ring, with a channel from each to the next.
@@ -104,7 +104,7 @@ pub enum Family {
     UserLevel,
     /// A victim and its preemptor.
     Preemption,
-    /// Tasks that hand over nothing.
+    /// Tasks without a hand-off.
     Concurrent,
     /// Tasks of a language runtime.
     Runtime,
@@ -131,7 +131,7 @@ const fn band(low: f64, high: f64, source: &'static str) -> Band {
 /// Properties of a mechanism: one row in the table of [`Mechanism::traits`].
 #[derive(Clone, Copy, Debug)]
 pub struct Traits {
-    /// How the mechanism's tasks are set up.
+    /// Set-up of the mechanism's tasks.
     pub family: Family,
     /// Kinds of tasks between which the mechanism can hand its token, the usual one first.
     pub betweens: &'static [Between],
@@ -209,7 +209,7 @@ const fn ring(means: &'static str) -> Traits {
     }
 }
 
-/// The baseline needs no system call.
+/// Traits of a lock, whose baseline needs no system call.
 const fn lock(means: &'static str) -> Traits {
     Traits {
         has_same_system_calls: false,
@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     fn a_mechanism_is_in_user_space_or_in_the_kernel_and_not_in_both() {
-        // Runtimes have tasks of either kind.
+        // Runtimes have tasks of both kinds.
         for mechanism in Mechanism::iter().filter(|mechanism| *mechanism != Mechanism::Runtime) {
             match mechanism.betweens() {
                 [Between::User] | [Between::Process, Between::Thread] => {}

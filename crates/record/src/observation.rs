@@ -1,8 +1,8 @@
-//! The record of an observation: how often live tasks switched, why, to which neighbours, and how long they were off their CPUs.
+//! The record of an observation: number and causes of live tasks' switches, the tasks that ran instead, and times off the CPU.
 //!
-//! What comes in: sums that an observer has counted. What goes out: one JSON file (see `docs/formats/json.md`), and the
-//! same values read back, so that any report can be made elsewhere and later. No statistics, no printing, and nothing about how
-//! anything is counted.
+//! The input is sums that an observer has counted; the output is one JSON file (see `docs/formats/json.md`), and the same values read back,
+//! so that any report can be made elsewhere and later. This module has no statistics and no printing, and does not know how events are
+//! counted.
 
 mod calibration;
 mod calls;
@@ -35,8 +35,7 @@ pub use wait::{Behind, LongWait, Waits};
 /// first.
 pub const OBSERVATION_FORM: &str = "switchcost.record.observation/2";
 
-/// Everything that was counted in an observation. Times are in nanoseconds. Names are those of other programs' tasks, as the kernel
-/// keeps them.
+/// All counts of an observation. Times are in nanoseconds. Names are those of other programs' tasks, as the kernel stores them.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Observation {
     /// Name and version of the format, [`OBSERVATION_FORM`].
@@ -91,10 +90,10 @@ pub struct Observation {
     /// Stacks at switches (`--stacks`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stacks: Option<SampledStacks>,
-    /// System calls traced in slices of the window; none if no call was traced.
+    /// System calls traced in slices of the window; null if no call was traced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<TracedCalls>,
-    /// Time slices extended (rseq) on the whole machine; none if the kernel does not count them.
+    /// Time slices extended (rseq) on the whole machine; null if the kernel does not count them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slice_extensions: Option<SliceExtensions>,
     /// Costs of cold caches for the observed programs, as known from other files.
@@ -163,7 +162,7 @@ pub struct OlderChildren {
     pub switches: u64,
 }
 
-/// How switches were counted, from most to least detail.
+/// Method of counting switches, from most to least detail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -172,7 +171,7 @@ pub enum Source {
     Bpf,
     /// BPF programs without a clock: counts, causes and waits for a CPU, but no times off the CPU, no other tasks and no CPUs.
     BpfCounts,
-    /// The kernel's records of switches (perf): the time, and whether voluntary; no causes, other tasks or waits for a CPU.
+    /// The kernel's records of switches (perf): the time, and whether each was voluntary; no causes, other tasks or waits for a CPU.
     Perf,
     /// The kernel's own counters in /proc: only the number of switches.
     Proc,
@@ -183,7 +182,7 @@ pub enum Source {
 pub struct CpuTime {
     /// The CPU.
     pub cpu: CpuId,
-    /// All switches on it, of any task.
+    /// Number of all switches on the CPU, of any task.
     pub switches: u64,
     /// Time in tasks other than the idle task.
     pub busy_ns: Nanos,
@@ -206,7 +205,8 @@ pub struct Pair {
     pub ran_ns: Nanos,
     /// Number of such runs.
     pub runs: u64,
-    /// Number of times that the other process preempted the observed one.
+    /// Number of times that the other process ran when the observed one was woken, by the other process or by an interrupt. 0 without
+    /// `--wakers`.
     pub preempted: u64,
     /// Number of times that the other process ran when the observed one was woken: it woke it, or an interrupt did. 0 without
     /// `--wakers`.
@@ -287,7 +287,7 @@ pub struct Throttled {
     pub group: String,
     /// Number of times that the quota was used up.
     pub times: u64,
-    /// How long its tasks were kept from running.
+    /// Time for which the quota kept the group's tasks from running.
     pub throttled_ns: Nanos,
     /// Time from the start until an observed process was first found in the group; `None` if one was in it from the start.
     #[serde(skip_serializing_if = "Option::is_none")]

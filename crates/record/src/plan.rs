@@ -44,14 +44,14 @@ impl Policy {
     }
 }
 
-/// How two CPUs of a placement are related, from near to far.
+/// Relation of two CPUs of a placement, from near to far.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize, Display, EnumString,
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Relation {
-    /// All tasks on one CPU.
+    /// One CPU for all tasks.
     SameCpu,
     /// Two hardware threads of one core.
     Smt,
@@ -63,11 +63,11 @@ pub enum Relation {
     OtherSocket,
     /// Unknown: the machine does not report it.
     Unknown,
-    /// The scheduler chooses the CPUs.
+    /// CPUs chosen by the scheduler.
     Unpinned,
 }
 
-/// Where the tasks run: task `i` on `cpus[i % cpus.len()]`, or anywhere if `cpus` is empty.
+/// CPUs of the tasks: task `i` runs on `cpus[i % cpus.len()]`, or anywhere if `cpus` is empty.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Placement {
     /// The CPUs, in the order of the tasks; empty means not pinned.
@@ -118,20 +118,20 @@ pub struct Case {
     pub between: Between,
     /// Number of tasks in the ring.
     pub tasks: u32,
-    /// What each task touches between two switches.
+    /// Memory that each task touches between two switches.
     pub working_set: WorkingSet,
-    /// Bytes that each of the other tasks touches while the first is away, if the case measures how the first task's working set comes
-    /// back (several walks after each switch). `None` if a switch is compared with none.
+    /// Bytes that each of the other tasks touches while the first is away, if the case measures the reload of the first task's working set
+    /// (by several walks after each switch). Null if a switch is compared with none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub away: Option<Bytes>,
     /// Vector registers in use at each hand-off; `None` if the program decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vectors: Option<VectorCase>,
-    /// Where the tasks run.
+    /// CPUs of the tasks.
     pub placement: Placement,
     /// Scheduling policy of the tasks.
     pub policy: Policy,
-    /// The language runtime, and how its tasks hand on the token; `None` for other mechanisms.
+    /// The language runtime, and the way in which its tasks hand on the token; null for other mechanisms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runtime: Option<RuntimeCase>,
     /// The switches that the kernel is expected to count; `None` if the count is reported but not judged,
@@ -211,7 +211,7 @@ pub struct Plan {
     pub synthetic_switch_ns: Nanos,
     /// Time that the synthetic mechanism adds to each walk of the switching arm.
     pub synthetic_reload_ns: Nanos,
-    /// Whether hardware and software counters were asked for.
+    /// Whether hardware and software counters were requested.
     pub wants_counters: bool,
     /// Unusual contents of a timed batch; absent if none were requested.
     #[serde(default, skip_serializing_if = "Rounds::is_usual")]

@@ -3,8 +3,9 @@ use std::ffi::OsStr;
 use std::fmt::Display;
 use std::os::unix::ffi::OsStrExt;
 
-/// Makes untrusted text (a name, something out of a file) safe for a terminal, on one line: control characters, and marks that reverse
-/// the order of text, become Rust escapes such as `\n` and `\u{1b}`.
+/// Makes untrusted text (such as a name in a file) safe for a terminal, on one line: control characters, and marks that reverse the order
+/// of text, become Rust escapes such as `
+/// ` and `\u{1b}`.
 pub fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for c in text.chars() {
@@ -51,19 +52,19 @@ fn escaped(name: &[u8]) -> String {
     let of_byte = |byte: &u8| match byte {
         b'\'' | b'\\' => format!("\\{}", char::from(*byte)),
         b' '..=b'~' => char::from(*byte).to_string(),
-        // All three digits, so that none of the name is taken for one more.
+        // Always three digits, so that no digit of the name joins the escape.
         _ => format!("\\{byte:03o}"),
     };
     format!("$'{}'", name.iter().map(of_byte).collect::<String>())
 }
 
-/// Joins each semicolon of a name to the word after it, so that it does not part an error from its hint. For a name within a hint;
+/// Joins each semicolon of a name to the word after it, so that it does not separate an error from its hint. For a name within a hint;
 /// `split_hint` gives back the name, with a space for a no-break space that it had after a semicolon.
 pub fn bind_semicolons(name: impl Display) -> String {
     name.to_string().replace("; ", ";\u{a0}")
 }
 
-/// Splits the text of an error into what is wrong and what to do: what follows the last semicolon, if anything does.
+/// Splits the text of an error into the error and the hint: the text after the last semicolon, if there is any.
 pub fn split_hint(text: &str) -> (String, Option<String>) {
     let (wrong, hint) = match text.rsplit_once("; ") {
         Some((wrong, hint)) => (wrong, Some(hint)),
@@ -114,7 +115,7 @@ mod tests {
         }
     }
 
-    /// What a shell makes of it as an argument; none if that shell is not there.
+    /// Returns a shell's reading of the argument; `None` if that shell is not installed.
     fn read_by(shell: &str, argument: &str) -> Option<Vec<u8>> {
         let script = format!("printf %s {argument}");
         let output = Command::new(shell).args(["-c", &script]).output().ok()?;

@@ -1,7 +1,8 @@
-//! Two files that together say what a switch costs a program: its *profile*, from its trace, and the *prices* of a machine, from arrays.
+//! Two files that together give the cost of a switch to a program: the program's *profile*, from its trace, and the *prices* of a machine,
+//! from arrays.
 //!
-//! What comes in: values as `reuse` makes them of a trace, and as `switchcost` measures them. What goes out: a file of JSON each, and
-//! the same values read back (`docs/formats/json.md`). No statistics, no printing, and nothing about how either comes about.
+//! The input is values that `reuse` computes from a trace, and that `switchcost` measures; the output is a JSON file for each, and the same
+//! values read back (`docs/formats/json.md`). This module has no statistics and no printing, and does not know the origin of either.
 
 mod file;
 mod prices;
@@ -17,7 +18,7 @@ pub use prices::{PRICES_SCHEMA, Price, Prices, SwitchPath};
 /// Name and version of a profile.
 pub const PROFILE_SCHEMA: &str = "switchcost.profile/1";
 
-/// How a program requests a line. The kind decides what hardware can do about a miss, and so the price of the line.
+/// Way in which a program requests a line. The kind decides how far hardware can hide a miss, and so the price of the line.
 #[derive(
     Clone,
     Copy,
@@ -57,7 +58,7 @@ pub enum Kind {
 pub struct Profile {
     /// Name and version of this JSON format.
     pub schema: String,
-    /// Version of the program that made it.
+    /// Version of the program that wrote the profile.
     pub program_version: String,
     /// The commands that were traced.
     pub commands: Vec<Vec<String>>,

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use crate::trust::{HeldPath, hand_over};
 
-/// Who may read a new record.
+/// Users who may read a new record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Readers {
-    /// Users that the umask allows.
+    /// All users that the umask allows.
     #[default]
     AsUsual,
-    /// Only the owner: records contain command lines, which may hold what others must not read.
+    /// The owner only: records contain command lines, which may have secrets.
     Owner,
 }
 

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString};
 use switchcost_units::Nanos;
 
-/// How a runtime chooses the task that gets control.
+/// Way in which a runtime chooses the task that gets control.
 #[derive(
     Clone,
     Copy,
@@ -34,7 +34,7 @@ pub struct RuntimeCase {
     pub runtime: String,
     /// The hand-off, such as `channel`.
     pub handoff: String,
-    /// How the next task is chosen.
+    /// Way of choosing the next task.
     pub class: Class,
 }
 
@@ -56,9 +56,9 @@ pub struct RuntimeFacts {
 pub struct HandoffFacts {
     /// Short name of the hand-off, as in cases.
     pub name: String,
-    /// What is handed over between what, such as `goroutine hand-off over a channel`.
+    /// Name of the hand-off in words, such as `goroutine hand-off over a channel`.
     pub words: String,
-    /// What the task does in the baseline instead.
+    /// Action of the task in the baseline.
     pub baseline: String,
 }
 

@@ -123,7 +123,7 @@ pub struct Evidence {
 /// One batch of one arm that was run for counters or single hand-offs, raw. Its time enters no estimate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
-    /// Index into the plan's cases.
+    /// Index of the case in the plan.
     pub case: u32,
     /// Number of the repetition, each with fresh processes and fresh pages.
     pub repetition: u32,
@@ -143,10 +143,10 @@ pub struct Sample {
     pub user_switches: u64,
     /// Evidence on what else happened in the window.
     pub evidence: Evidence,
-    /// Counter readings by name, if this batch was run for them.
+    /// Counter readings by name, if this batch was run for counters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counters: Option<BTreeMap<String, u64>>,
-    /// Time of each single hand-off from before the send to after the receive, if this batch was run for them.
+    /// Time of each single hand-off from before the send to after the receive, if this batch was run for single hand-offs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handoff_ticks: Vec<u32>,
 }

@@ -1,5 +1,5 @@
-//! Files of records: JSON whose first line names its form, each line sealed by a checksum of all lines so far. One writer and one reader
-//! for all of them, and one for files of a single object.
+//! Files of records: JSON lines, of which the first names the format, each sealed by a checksum of all lines so far. All these files share
+//! one writer and one reader, and files of a single object another pair.
 
 mod chain;
 mod document;
@@ -20,12 +20,12 @@ pub(crate) use document::{read_document, read_sealed_document, seal_document};
 use error::{Origin, describe_json, too_long};
 pub use error::{ReadRecordError, WriteRecordError};
 
-/// A longer line is damage, not data: the longest that is written stays below 1 MiB.
+/// Longest line that is read: a longer one is damage, because the longest that is written stays below 1 MiB.
 pub(crate) const LINE_LIMIT: Bytes = Bytes::mib(64);
 
 /// Name, versions and writer of a kind of file.
 pub trait Form {
-    /// The name of its form, with the version after a slash.
+    /// Name of the format, with the version after a slash.
     const FORM: &'static str;
     /// The command that writes such files.
     const WRITER: &'static str;
@@ -33,16 +33,16 @@ pub trait Form {
 
 /// A line of a log: a header first, and at most one last line.
 pub trait LogLine: Form + Serialize + DeserializeOwned {
-    /// What stands in the first line.
+    /// Content of the first line.
     type Header;
 
-    /// The first line, of the newest version.
+    /// Returns the first line, of the newest version.
     fn from_header(header: Self::Header) -> Self;
 
-    /// What stands in it, if it is a first line.
+    /// Returns the header, if this is a first line.
     fn into_header(self) -> Option<Self::Header>;
 
-    /// Where in the log it stands.
+    /// Position of the line in the log.
     fn place(&self) -> LinePlace;
 }
 
@@ -91,7 +91,7 @@ impl<L: LogLine> SealedLog<L> {
             kind: PhantomData,
         };
         if let Err(source) = log.write(&L::from_header(header)) {
-            // An empty file is no record, and would hold the name.
+            // An empty file is no record, and would occupy the name.
             let _ = std::fs::remove_file(path);
             return Err(WriteRecordError::new(path, source));
         }
@@ -105,7 +105,7 @@ impl<L: LogLine> SealedLog<L> {
     /// If the file takes no more.
     pub fn append(&mut self, line: &L) -> Result<(), WriteRecordError> {
         self.write(line).map_err(|source| {
-            // Best effort: a reader drops a cut line by itself.
+            // The reader drops an incomplete line anyway.
             let _ = self.file.set_len(self.whole_bytes);
             self.cut(source)
         })
@@ -145,7 +145,7 @@ impl<L: LogLine> SealedLog<L> {
     }
 }
 
-/// Reads a record line by line, and holds one of at most `limit` in memory.
+/// Reads a record line by line, with at most one line of up to `limit` bytes in memory.
 pub(crate) struct SealedLines<'a, L> {
     reader: BufReader<File>,
     origin: Origin<'a>,
@@ -153,18 +153,18 @@ pub(crate) struct SealedLines<'a, L> {
     number: u64,
     has_cut_line: bool,
     has_ended: bool,
-    /// Up to the line before.
+    /// Checksum of the lines before.
     chain: Chain,
     kind: PhantomData<fn() -> L>,
 }
 
-/// What comes next in the file.
+/// Next piece of the file.
 enum Piece {
     /// A line, without its newline.
     Line(Vec<u8>),
     /// The beginning of a line that is too long, and is not read to its end.
     TooLong,
-    /// The end, or a line that the file ends inside of.
+    /// The end of the file, possibly inside a line.
     End,
 }
 
@@ -185,7 +185,7 @@ impl<'a, L: LogLine> SealedLines<'a, L> {
         })
     }
 
-    /// Reads the first line; a line of another version is refused, however unlike ours it is.
+    /// Reads the first line; refuses a line of another version, however different it is.
     pub(crate) fn header(&mut self) -> Result<L::Header, ReadRecordError> {
         let mut line = match self.next_piece()? {
             Piece::Line(bytes) => bytes,
@@ -201,7 +201,7 @@ impl<'a, L: LogLine> SealedLines<'a, L> {
             .ok_or_else(|| self.damaged("it is no header"))
     }
 
-    /// Reads the next line; none if the file ends, be it inside of a line.
+    /// Reads the next line; `None` at the end of the file, even inside a line.
     pub(crate) fn next_line(&mut self) -> Result<Option<L>, ReadRecordError> {
         let mut bytes = match self.next_piece()? {
             Piece::End => return Ok(None),
@@ -218,12 +218,12 @@ impl<'a, L: LogLine> SealedLines<'a, L> {
         Ok(Some(line))
     }
 
-    /// Whether the file ends inside of a line, which is left out.
+    /// Whether the file ends inside a line, which is left out.
     pub(crate) fn has_cut_line(&self) -> bool {
         self.has_cut_line
     }
 
-    /// What is wrong with the line that was read last.
+    /// Returns the error for the line that was read last.
     pub(crate) fn damaged(&self, why: impl Into<String>) -> ReadRecordError {
         self.origin.damaged(self.number, why)
     }
@@ -248,7 +248,7 @@ impl<'a, L: LogLine> SealedLines<'a, L> {
         Ok(Piece::End)
     }
 
-    /// What the line that was just read says, if it is the one that was written here.
+    /// Checks the line that was just read, and returns its content.
     fn opened(&mut self, line: &mut Vec<u8>) -> Result<L, ReadRecordError> {
         self.chain = self
             .chain

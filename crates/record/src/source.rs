@@ -9,15 +9,15 @@ use rustix::fs::{MemfdFlags, Mode, OFlags, fcntl_setfl, memfd_create, open};
 
 use crate::trust::{open_found, open_listed};
 
-/// No more is taken from a pipe.
+/// Most bytes that are read from a pipe.
 const MOST_PIPED: u64 = 4 << 30;
 
-/// A file to read. Who named it decides which kinds of file are accepted.
+/// A file to read, and who named it, which decides the accepted kinds of file.
 #[derive(Clone, Debug)]
 pub struct Source {
     path: PathBuf,
     by: NamedBy,
-    /// The content of a pipe, which is read more than once.
+    /// Content of a pipe, stored because it is read more than once.
     piped: Arc<OnceLock<File>>,
 }
 

@@ -13,17 +13,17 @@ pub struct SwitchPath {
     pub nice: Fact<i32>,
     /// Time slice of this process under an ordinary policy, as kernels from 6.12 on report it.
     pub slice_ns: Fact<u64>,
-    /// Least and highest utilization that the scheduler assumes for this process, of 1024.
+    /// Least and largest utilization that the scheduler assumes for this process, in units of 1/1024.
     pub utilization_clamp: Fact<[u32; 2]>,
     /// Control group that binds the CPU time of this process, as far as the process sees it.
     pub control_group: Fact<String>,
     /// Number of groups above the control group, the root included. The scheduler chooses at each of them.
     pub control_group_depth: Fact<u32>,
-    /// Whether sessions have scheduling groups of their own: `off`, or `on` with the nice value of this session.
+    /// Whether sessions have their own scheduling groups: `off`, or `on` with the nice value of this session.
     pub autogroup: Fact<String>,
     /// Filters of system calls (seccomp) that each call passes.
     pub seccomp_filters: Fact<u32>,
-    /// Speculation that a switch has to guard against, in the kernel's words.
+    /// Guards against speculation that a switch executes, in the kernel's words.
     pub speculation: Fact<String>,
     /// Whether a debugger traces this process (ptrace).
     pub is_traced: Fact<bool>,
@@ -35,14 +35,14 @@ pub struct SwitchPath {
     pub observers: Fact<Vec<String>>,
     /// Whether system calls are audited: `off`, `on`, or `locked on`.
     pub audit: Fact<String>,
-    /// Security modules, in the order in which they are asked.
+    /// Security modules, in the order in which the kernel calls them.
     pub security_modules: Fact<Vec<String>>,
-    /// Settings of the scheduler, and others that add work to a switch, by their files below /proc/sys and /sys/kernel/debug.
+    /// Settings of the scheduler, and others that add work to a switch, by the names of their files under /proc/sys and /sys/kernel/debug.
     pub settings: BTreeMap<String, String>,
 }
 
 impl SwitchPath {
-    /// The same control group without its name, which says whose it is.
+    /// Returns the conditions without the name of the control group, which may identify its owner.
     pub(crate) fn redacted(self) -> Self {
         SwitchPath {
             control_group: Fact::unknown("it was to be left out (--redact)"),

@@ -1,5 +1,5 @@
-//! What no user has named: files that are found, folders that are made for them, programs that are started. Another user may have planted a
-//! FIFO, a device, a link or a program in their place; none of that is waited for, followed, written through or executed.
+//! Paths that no user has named: found files, new folders for them, started programs. Another user may have planted a FIFO, a device, a
+//! link or a program in their place; this module never waits for, follows, writes through or executes these.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -18,11 +18,11 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::process::{Gid, Uid, getegid, geteuid};
 
-/// The kernel follows no more (path_resolution(7)).
+/// Most links that are followed, as in the kernel (path_resolution(7)).
 const MOST_LINKS: usize = 40;
-/// No file that is found is longer.
+/// Largest found file that is opened.
 const LONGEST: u64 = 4 << 30;
-/// Folders and programs that are made here, for their owner alone.
+/// Permissions of new folders and programs, for their owner only.
 const PRIVATE: u32 = 0o700;
 const RULE: &str = "it and each folder that it is in must be root's or yours, and writable by nobody else; change that with \
                     chown or chmod, or move it";
@@ -30,22 +30,22 @@ const STICKY: u32 = 0o1000;
 const GROUP_MAY_WRITE: u32 = 0o020;
 const ALL_MAY_WRITE: u32 = 0o002;
 
-/// What stands at a path, the links on the way followed.
+/// Object at a path, with the links on the way followed.
 struct Place {
-    /// The folder that it is in; itself for `/`.
+    /// Folder that contains the object; the object itself for `/`.
     folder: OwnedFd,
     name: OsString,
     facts: Stat,
 }
 
-/// What is left of a path to be looked at.
+/// Remaining part of a path.
 enum Part {
     Name(OsString),
-    /// What a user's link has led to belongs to that user.
+    /// Owner that all following parts must have, because a link of that user led to them.
     OwnedBy(u32, PathBuf),
 }
 
-/// Whether folders that are missing are made.
+/// Whether missing folders are created.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Missing {
     Refused,
@@ -91,7 +91,7 @@ impl HeldPath {
         let folder = open_folder(path)?;
         let held = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
         if !held.exists() {
-            // Without /proc nothing but the name leads there.
+            // Without /proc only the name leads there.
             return Ok(HeldPath::named(path));
         }
         Ok(HeldPath {
@@ -133,7 +133,7 @@ pub fn open_listed(path: &Path) -> io::Result<File> {
     let flags =
         OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = openat(&place.folder, &place.name, flags, Mode::empty())?;
-    // What was looked at may have been replaced since.
+    // The file may have been replaced since the check.
     check_plain(&fstat(&file)?)?;
     Ok(file.into())
 }
@@ -221,7 +221,7 @@ pub fn check_programs(folder: &Path) -> io::Result<()> {
 ///
 /// If there is none of this name, or root should not execute it.
 pub fn find_program(name: &str) -> io::Result<PathBuf> {
-    // As execvp(3) has it.
+    // As in execvp(3).
     let path = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
     let is_program = |file: &PathBuf| {
         file.metadata()
@@ -274,7 +274,7 @@ fn make_private_for(file: File, owner: (u32, u32)) -> io::Result<()> {
     if facts.is_dir() {
         for entry in fs::read_dir(format!("/proc/self/fd/{}", file.as_raw_fd()))? {
             match open_itself(&entry?.path()) {
-                // What a link leads to is not in the folder.
+                // The target of a link is not in the folder.
                 Err(Errno::LOOP) => {}
                 opened => make_private_for(opened?, owner)?,
             }
@@ -284,13 +284,13 @@ fn make_private_for(file: File, owner: (u32, u32)) -> io::Result<()> {
     give(file, owner)
 }
 
-/// Opens a file or folder, and no link to one.
+/// Opens a file or folder, but not through a link.
 fn open_itself(path: &Path) -> rustix::io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     Ok(open(path, flags, Mode::empty())?.into())
 }
 
-/// Goes along a path, from `/` on, and shows each part of it to `check`.
+/// Walks along a path from `/`, and passes each part to `check`.
 fn walk(
     path: &Path,
     missing: Missing,
@@ -374,7 +374,7 @@ fn names(path: &Path) -> impl Iterator<Item = Part> {
     names.into_iter()
 }
 
-/// What has this name in a folder: a link itself.
+/// Opens the entry with this name in a folder; a link is opened itself.
 fn step(folder: &OwnedFd, name: &OsStr, missing: Missing) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match openat(folder, name, flags, Mode::empty()) {
@@ -382,7 +382,7 @@ fn step(folder: &OwnedFd, name: &OsStr, missing: Missing) -> io::Result<OwnedFd>
         found => return Ok(found?),
     }
     match mkdirat(folder, name, Mode::from_raw_mode(PRIVATE)) {
-        // Another run was as soon.
+        // Another run has created the folder meanwhile.
         Err(Errno::EXIST) => return Ok(openat(folder, name, flags, Mode::empty())?),
         made => made?,
     }
@@ -396,7 +396,7 @@ fn step(folder: &OwnedFd, name: &OsStr, missing: Missing) -> io::Result<OwnedFd>
     Ok(made)
 }
 
-/// Only root can give, and does so to whose home it is and to who called sudo.
+/// Changes the owner: only root can, and only to the owner of the home or the user who called sudo.
 fn give(made: impl AsFd, (user, group): (u32, u32)) -> io::Result<()> {
     let is_wanted = geteuid().is_root() && user != 0 && (is_ours(user) || is_of_home(user));
     if !is_wanted || is_unmapped(user) {
@@ -412,7 +412,7 @@ fn give(made: impl AsFd, (user, group): (u32, u32)) -> io::Result<()> {
     )?)
 }
 
-/// One part of the path of a program.
+/// Checks one part of a program's path.
 fn check_step(path: &Path, facts: &Stat) -> io::Result<()> {
     let fault = match kind(facts) {
         _ if !is_ours(facts.st_uid) => Some(format!("belongs to user {}", facts.st_uid)),
@@ -458,17 +458,18 @@ fn refused(why: String) -> io::Error {
     io::Error::other(why)
 }
 
-/// Whether a user is root, or who runs this.
+/// Whether a user is root, or the user of this process.
 fn is_owned_by_us(user: u32) -> bool {
     user == 0 || user == geteuid().as_raw() || is_unmapped(user)
 }
 
-/// The same, or who has become root by sudo.
+/// Whether a user is root, the user of this process, or the one who called sudo.
 fn is_ours(user: u32) -> bool {
     is_owned_by_us(user) || sudo("SUDO_UID") == Some(user)
 }
 
-/// Whether a group is its user's own: it has the user's number, as is usual, or is the caller's, whose other files it writes, too.
+/// Whether a group belongs to one user only: it has the user's number, as is usual, or is the caller's group, in which the caller writes
+/// anyway.
 fn is_own_group(user: u32, group: u32) -> bool {
     let callers = [
         (Some(geteuid().as_raw()), Some(getegid().as_raw())),
@@ -477,7 +478,7 @@ fn is_own_group(user: u32, group: u32) -> bool {
     user == group || callers.contains(&(Some(user), Some(group)))
 }
 
-/// What sudo says to root of who called it.
+/// Returns a number from sudo's environment, for root only.
 fn sudo(name: &str) -> Option<u32> {
     let said = std::env::var(name).ok().filter(|_| geteuid().is_root());
     said?.parse().ok()

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString};
 use switchcost_units::Bytes;
 
-/// Vector registers in use when a task hands on the token. The kernel saves them at a switch and loads them again.
+/// Vector registers in use when a task hands on the token. The kernel saves them at a switch and restores them afterwards.
 #[derive(
     Clone,
     Copy,
@@ -40,7 +40,7 @@ pub enum VectorState {
 pub struct VectorCase {
     /// The registers in use.
     pub state: VectorState,
-    /// Bytes that XSAVE writes for them, as CPUID reports: the legacy region with XMM is 512 B.
+    /// Bytes that XSAVE writes for the registers, as CPUID reports: the legacy region with XMM is 512 B.
     pub xsave_bytes: Bytes,
 }
 

@@ -1,4 +1,4 @@
-//! A service that runs and goes on, preempted in phases.
+//! A running service, preempted in phases.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,13 +32,13 @@ pub struct Look {
     pub others_cpu_ns: Nanos,
     /// Amount of work counted.
     pub work: u64,
-    /// Switches that the thread asked for by waiting.
+    /// Voluntary switches of the thread.
     pub voluntary: u64,
     /// Involuntary switches of the thread.
     pub involuntary: u64,
 }
 
-/// What the preemptor does while it has the CPU.
+/// Activity of the preemptor while it has the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arm {
@@ -77,16 +77,16 @@ impl Group {
     }
 }
 
-/// What a service used and did in a phase.
+/// CPU time and work of a service in a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Phase {
-    /// What the preemptor did.
+    /// Activity of the preemptor.
     pub arm: Arm,
     /// Wall time of the phase.
     pub wall_ns: Nanos,
     /// CPU time of the thread.
     pub cpu_ns: Nanos,
-    /// Time of a chain of multiplications, as a harmonic mean over that CPU time, in picoseconds.
+    /// Time of a chain of multiplications, as a harmonic mean over the thread's CPU time, in picoseconds.
     pub chain_ps: u64,
     /// Amount of work counted.
     pub work: u64,
@@ -94,9 +94,9 @@ pub struct Phase {
     pub turns: u64,
     /// Stretches in which the thread ran.
     pub turns_run: u64,
-    /// Time for which the preemptor had the CPU, all together.
+    /// Total time for which the preemptor had the CPU.
     pub away_ns: Nanos,
-    /// Switches that the thread asked for by waiting.
+    /// Voluntary switches of the thread.
     pub voluntary: u64,
     /// Involuntary switches of the thread.
     pub involuntary: u64,

@@ -27,7 +27,7 @@ pub struct Calibration {
     pub preempted: Option<Cost>,
     /// The reload after a switch between tasks that each walk an array in between; smallest array first.
     pub reloads: Vec<Reload>,
-    /// What loads take, by size of the memory, smallest first.
+    /// Time of a load by size of the memory, smallest first.
     pub loads: Vec<Load>,
 }
 

@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchcost_units::Nanos;
 
-/// What tracing a call takes of the observed: an estimate (`docs/method/matched-intervals.md`).
+/// Estimated time that tracing takes per call of an observed task (`docs/method/matched-intervals.md`).
 pub const CALL_COST: Nanos = Nanos(400);
 
 /// System calls of observed threads and the user code after each, in slices of the window (`docs/method/matched-intervals.md`).
@@ -60,7 +60,7 @@ pub struct ThreadCalls {
     pub after_us: Vec<u32>,
     /// Time on a CPU in the call.
     pub call_ns: Vec<u32>,
-    /// Time on a CPU in the user code after it, without interrupts.
+    /// Time on a CPU in the user code after each call, without interrupts.
     pub user_ns: Vec<u32>,
     /// Stretches in which the thread was off its CPU, in order.
     pub off: Vec<OffCpu>,
@@ -80,7 +80,7 @@ pub struct OffCpu {
 }
 
 impl TracedCalls {
-    /// Indices and lists that do not fit together.
+    /// Returns indices or lists that contradict each other, if any.
     pub(super) fn contradiction(&self) -> Option<String> {
         let sites = self.sites.len();
         let fits = |thread: &ThreadCalls| {

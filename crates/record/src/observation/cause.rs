@@ -37,7 +37,7 @@ pub struct Cause {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Why {
-    /// It waits for something: the kernel counts the switch as voluntary.
+    /// The task waits for something: the kernel counts the switch as voluntary.
     Blocked = 1,
     /// The task was stopped by a signal (SIGSTOP, Ctrl-Z).
     Stopped,
@@ -98,7 +98,7 @@ impl Why {
 /// Name of the system call that continues a call after a stop, if the original call is not known.
 pub const RESUMED_CALL: &str = "restart_syscall";
 
-/// How the task had entered the kernel when it left its CPU.
+/// Kernel entry of a task that left its CPU.
 #[derive(
     Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize,
 )]
@@ -112,7 +112,7 @@ pub enum Entry {
     PageFault,
     /// An interrupt while the task's own code ran.
     Interrupt,
-    /// None: the task is a kernel thread, which never enters.
+    /// No entry: the task is a kernel thread.
     Kernel,
     /// Not recorded, because the task had too many causes.
     Other,

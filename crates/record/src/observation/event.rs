@@ -1,4 +1,4 @@
-//! A switch or a wake-up, one by one. They are not in the record: what is made of them is a trace of its own.
+//! Single switches and wake-ups. The record does not have them: they are written as a separate trace.
 
 use switchcost_units::{CpuId, Nanos};
 
@@ -22,7 +22,8 @@ pub struct Event {
 pub enum EventKind {
     /// One task left the CPU, and another got it.
     Switch {
-        /// Why the one left, in the bits of the kernel's own event (`prev_state` of sched_switch): 0 and 0x100 could have run on.
+        /// State of the task that left, in the bits of the kernel's own event (`prev_state` of sched_switch): with 0 and 0x100 it could
+        /// have run on.
         state: u32,
     },
     /// A thread was woken.

@@ -27,8 +27,8 @@ impl Observation {
         read_sealed_document(&source.into(), Observation::contradiction)
     }
 
-    /// Sums that cannot be of one observation: each switch has one cause, and one that the kernel was just counting may be in one sum
-    /// and not yet in the other.
+    /// Returns sums that cannot belong to one observation, if any. Each switch has one cause, but a switch that the kernel was just
+    /// counting may be in one sum and not yet in the other.
     fn contradiction(&self) -> Option<String> {
         let of_calls = self.calls.as_ref().and_then(TracedCalls::contradiction);
         of_calls.or_else(|| self.contradiction_of_causes())

@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchcost_units::Nanos;
 
-/// Shorter times are all in the first bucket.
+/// Binary logarithm of the end of the first bucket, which has all shorter times.
 const FIRST_LOG: u32 = 8;
 
 /// A histogram of times: counts below 256 ns, then in two buckets per power of two; the last is open.
@@ -29,7 +29,7 @@ impl Histogram {
         }
     }
 
-    /// Subtracts an earlier one.
+    /// Subtracts an earlier histogram.
     pub(crate) fn subtract(&mut self, earlier: &Histogram) {
         for (count, earlier) in self.counts.iter_mut().zip(&earlier.counts) {
             *count = count.saturating_sub(*earlier);
@@ -59,7 +59,7 @@ impl Histogram {
         start(self.counts.len().saturating_sub(1))
     }
 
-    /// The bounds of the bucket that holds the quantile `share` (0.5 is the median); none if nothing was counted.
+    /// The bounds of the bucket that holds the quantile `share` (0.5 is the median); `None` if nothing was counted.
     pub fn quantile(&self, share: f64) -> Option<(Nanos, Option<Nanos>)> {
         let rank = (self.count() as f64 * share).ceil().max(1.0) as u64;
         let mut below = 0u64;

@@ -12,7 +12,7 @@ impl Observation {
                 tasks.name == before.name && tasks.process_name == before.process_name
             };
             let same = |tasks: &Tasks| tasks.process == before.process && is_named(tasks);
-            // What has ended meanwhile is with all that ended under its name.
+            // The counts of a process that has ended are now with those of ended processes of its name.
             let ended = |tasks: &Tasks| tasks.process.is_none() && is_named(tasks);
             let at = since
                 .tasks

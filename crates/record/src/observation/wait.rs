@@ -1,10 +1,10 @@
-//! Waits for a CPU: tasks that could have run.
+//! Waits for a CPU of runnable tasks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchcost_units::Nanos;
 
-/// What had the CPU, or the reason, while a task waited for a CPU.
+/// Process that had the CPU while a task waited for one, or another reason for the wait.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Behind {
@@ -65,7 +65,7 @@ pub struct LongWait {
     pub since_ns: Nanos,
     /// Length of the wait.
     pub wait_ns: Nanos,
-    /// What had the CPU for most of the wait.
+    /// Process that had the CPU for most of the wait, or another reason.
     pub behind: Behind,
     /// Process ID of the process that had the CPU, if `behind` is a process.
     pub behind_process: Option<u32>,

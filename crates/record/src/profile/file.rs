@@ -39,7 +39,7 @@ fn is_count(value: &f64) -> bool {
 }
 
 impl Profile {
-    /// What makes its numbers unusable.
+    /// Returns the fault that makes the profile unusable, if any.
     fn flaw(&self) -> Option<&'static str> {
         let times = &self.times_instructions;
         let columns = times.len();
@@ -57,7 +57,7 @@ impl Profile {
 }
 
 impl Prices {
-    /// What makes its numbers unusable.
+    /// Returns the fault that makes the prices unusable, if any.
     fn flaw(&self) -> Option<&'static str> {
         let is_price = |price: &crate::profile::Price| {
             price.own_bytes.0 > 0

@@ -1,4 +1,4 @@
-//! What a machine asks for a line that was lost.
+//! Prices of lost lines on a machine.
 
 use crate::Cache;
 use schemars::JsonSchema;
@@ -34,7 +34,7 @@ pub struct Prices {
 /// Additional time of a line of an array right after a footprint was touched.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Price {
-    /// How the array is walked.
+    /// Kind of walk over the array.
     pub kind: Kind,
     /// Size of the array, which is touched between two uses of a line.
     pub own_bytes: Bytes,
@@ -64,7 +64,7 @@ pub struct SwitchPath {
 }
 
 impl Prices {
-    /// Prices of a machine of which nothing else is known.
+    /// Creates the prices of an otherwise unknown machine.
     pub fn new(lines: Vec<Price>) -> Prices {
         Prices {
             schema: PRICES_SCHEMA.to_owned(),

@@ -2,36 +2,36 @@
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// What stands before the checksum. A line is a JSON object, so this is its last field.
+/// Bytes before the checksum. A line is a JSON object, and the checksum is its last field.
 const FIELD: &[u8] = b",\"check\":\"";
 
-/// What stands after it.
+/// Bytes after the checksum.
 const CLOSE: &[u8] = b"\"}";
 
 /// Hexadecimal digits of a checksum.
 const DIGITS: usize = 16;
 
-/// From the end of a line back to its last field.
+/// Length of the last field with the end of the line, in bytes.
 const SEAL_BYTES: usize = FIELD.len() + DIGITS + CLOSE.len();
 
-/// Why a line fails its checksum.
+/// Reason for which a line fails its checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BrokenChain {
     /// The line has no checksum at its end.
     #[error("it does not end in its checksum")]
     NoCheck,
-    /// The checksum of something else.
+    /// The checksum belongs to something else.
     #[error("its checksum is {found:016x}, not {right:016x}")]
     Changed {
-        /// At its end.
+        /// Checksum at the end of the line.
         found: u64,
-        /// Of its bytes, in this place.
+        /// Checksum of the line's bytes at this position.
         right: u64,
     },
 }
 
 impl BrokenChain {
-    /// What may have happened to a line, by its number.
+    /// Describes the fault of a line with this number.
     pub(super) fn describe(self, number: u64) -> String {
         match self {
             BrokenChain::NoCheck => self.to_string(),
@@ -79,7 +79,7 @@ impl Chain {
     }
 }
 
-/// The checksum in the last field of a line, written as we write it: 16 digits, none of them a capital.
+/// Parses the checksum in the last field of a line: 16 hexadecimal digits in lower case.
 fn check(seal: &[u8]) -> Option<u64> {
     let digits = seal.strip_prefix(FIELD)?.strip_suffix(CLOSE)?;
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');

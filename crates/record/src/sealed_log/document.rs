@@ -11,10 +11,10 @@ use super::chain::Chain;
 use super::error::{Origin, ReadRecordError, describe_json, too_long};
 use crate::Source;
 
-/// A longer file is none of ours: an observation of ten thousand tasks takes less.
+/// Largest file that is read: an observation of ten thousand tasks is smaller.
 const LIMIT: Bytes = Bytes::mib(256);
 
-/// The text of a file whose last field is a checksum of all before.
+/// Returns the text of a file whose last field is a checksum of everything before.
 pub(crate) fn seal_document<D: Serialize>(document: &D) -> io::Result<Vec<u8>> {
     let mut text = serde_json::to_vec(document)?;
     Chain::default().seal(&mut text);
@@ -22,7 +22,7 @@ pub(crate) fn seal_document<D: Serialize>(document: &D) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Reads a file back whose last field is a checksum of all before.
+/// Reads a file whose last field is a checksum of everything before.
 pub(crate) fn read_sealed_document<D: Form + DeserializeOwned>(
     source: &Source,
     flaw: impl FnOnce(&D) -> Option<String>,
@@ -35,7 +35,7 @@ pub(crate) fn read_sealed_document<D: Form + DeserializeOwned>(
     parse(&origin, &text, flaw)
 }
 
-/// Reads a file without a checksum back, in whatever way its JSON is laid out.
+/// Reads a file without a checksum, whatever the layout of its JSON.
 pub(crate) fn read_document<D: Form + DeserializeOwned>(
     source: &Source,
     flaw: impl FnOnce(&D) -> Option<String>,

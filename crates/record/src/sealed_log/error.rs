@@ -1,4 +1,4 @@
-//! Why a file of records could not be written or read.
+//! Errors of writing and reading files of records.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use switchcost_units::Bytes;
 use super::Form;
 use crate::{as_argument, bind_semicolons, printable};
 
-/// What to choose if a record cannot be written.
+/// Advice for a record that cannot be written.
 const ANOTHER_PLACE: &str = "another place with --record";
 
 /// Why a record could not be written.
@@ -28,22 +28,22 @@ pub enum WriteRecordError {
         write_remedy(.source, ANOTHER_PLACE)
     )]
     Create {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// What the kernel said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// A line could not be appended; the lines before it are whole and on disk.
+    /// A line could not be appended; the lines before it are complete and in the file.
     #[error(
         "{path} took {lines} lines, which are whole, and no more: {source}; {}",
         write_remedy(.source, ANOTHER_PLACE)
     )]
     Append {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// Whole lines in the file.
+        /// Number of complete lines in the file.
         lines: u64,
-        /// What the kernel said.
+        /// Error of the system.
         source: io::Error,
     },
 }
@@ -65,9 +65,9 @@ pub enum ReadRecordError {
     /// The file cannot be read.
     #[error("cannot read {path}: {source}; {}", read_remedy(.source, &format!("a file written by {writer}")))]
     Open {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// What the kernel said.
+        /// Error of the system.
         source: io::Error,
         /// The command that writes such files.
         writer: &'static str,
@@ -75,34 +75,34 @@ pub enum ReadRecordError {
     /// The file does not begin as such files do.
     #[error("{path} is not a file of {writer} ({why}); name a file written by it")]
     Foreign {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// What was found.
+        /// Beginning of the file, or other fault.
         why: String,
         /// The command that writes such files.
         writer: &'static str,
     },
-    /// The file is of a version this program does not know.
+    /// The file has a format version that this program does not know.
     #[error(
         "{path} is of format {found}, and this version reads {form}; read it with a version of switchcost that writes that \
          format"
     )]
     Version {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// The form that it names.
+        /// Format that the file names.
         found: String,
-        /// The one that is read.
+        /// Format that this program reads.
         form: &'static str,
     },
-    /// A line is not one that was written there.
+    /// A line is not the one that was written.
     #[error("{path} is damaged at line {line} ({why}){}", rescue(.path, *.line))]
     Damaged {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// Line number, counted from 1. All lines before it are whole.
+        /// Line number, counted from 1. All lines before it are complete.
         line: u64,
-        /// What is wrong.
+        /// Fault of the line.
         why: String,
     },
 }
@@ -117,13 +117,13 @@ fn rescue(path: &Path, line: u64) -> String {
     }
 }
 
-/// What any version says of itself.
+/// Fields that every version has.
 #[derive(Deserialize)]
 struct Head {
     schema: String,
 }
 
-/// A file that is read, and what it should be.
+/// A file that is read, and its expected kind.
 pub(super) struct Origin<'a> {
     path: &'a Path,
     form: &'static str,
@@ -163,7 +163,7 @@ impl<'a> Origin<'a> {
         }
     }
 
-    /// Refuses what names another form in its field `schema`, however unlike ours it is.
+    /// Refuses a file that names another format in its field `schema`, however different it is.
     pub(super) fn check_form(&self, text: &[u8]) -> Result<(), ReadRecordError> {
         let (name, _) = self.form.split_once('/').unwrap_or((self.form, ""));
         let found = match serde_json::from_slice::<Head>(text) {
@@ -190,7 +190,7 @@ pub(super) fn too_long(limit: Bytes) -> String {
     format!("a line of more than {limit}")
 }
 
-/// The parser was given one line and calls it line 1; the number that helps is the one in the record.
+/// Describes an error of the parser without its line number, which is always 1: the record's line number is reported instead.
 pub(super) fn describe_json(error: &serde_json::Error) -> String {
     let place = format!(" at line {} column ", error.line());
     printable(&error.to_string().replace(&place, " at column "))

@@ -3,14 +3,14 @@ use std::os::unix::net::UnixListener;
 
 use super::*;
 
-/// A user of whom nothing is ours.
+/// A user who owns none of our files.
 const OTHER: u32 = 65_533;
 
 fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).expect("ours");
 }
 
-/// False if only root could do what a test needs.
+/// Whether this is root: some tests need it.
 fn is_root() -> bool {
     let is_root = geteuid().is_root();
     if !is_root {
