@@ -124,7 +124,12 @@ fn isolate(subject: &Subject) -> Remedy {
         Some(cpu) => {
             let words =
                 format!("isolcpus=managed_irq,domain,{cpu} nohz_full={cpu} rcu_nocbs={cpu}");
-            Remedy::new("", format!("kernel command line: {words}"))
+            Remedy::new(
+                "",
+                format!(
+                    "kernel command line: {words} (other programs lose this CPU, and nohz_full slows its system calls)"
+                ),
+            )
         }
         None => Remedy::new(
             "",
@@ -308,7 +313,8 @@ mod tests {
         );
         assert_eq!(
             check.lasting_fix,
-            "kernel command line: isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocbs=3"
+            "kernel command line: isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocbs=3 (other programs lose this CPU, and nohz_full slows \
+             its system calls)"
         );
     }
 

@@ -94,7 +94,12 @@ fn runtime(line: Line, subject: &Subject) -> Check {
         (Ok(runtime), Ok(period)) => (runtime, period),
         (Err(error), _) | (_, Err(error)) => return line.caveat(error.to_string(), Remedy::none()),
     };
-    let remedy = || Remedy::sysctl("kernel.sched_rt_runtime_us=-1");
+    let remedy = || {
+        Remedy::new(
+            "sudo sysctl -w kernel.sched_rt_runtime_us=-1   # a runaway real-time task then hangs its CPU; undo: =950000",
+            "",
+        )
+    };
     match (runtime.parse::<i64>(), period.parse::<i64>()) {
         (Ok(-1), _) => line.fit("off (sched_rt_runtime_us is -1)"),
         (Ok(runtime), Ok(period)) if runtime >= period => {
@@ -183,7 +188,13 @@ mod tests {
             usual.found,
             "real-time tasks stop after 950000 us of each 1000000 us"
         );
-        assert_eq!(usual.fix, "sudo sysctl -w kernel.sched_rt_runtime_us=-1");
+        assert!(
+            usual
+                .fix
+                .starts_with("sudo sysctl -w kernel.sched_rt_runtime_us=-1 "),
+            "{}",
+            usual.fix
+        );
         let tight = judged(throttling, of("50000\n"));
         assert_eq!(
             tight.found,

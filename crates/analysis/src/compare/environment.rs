@@ -23,7 +23,19 @@ pub(super) fn differences(base: &[Analysed<'_>], new: &[Analysed<'_>]) -> Vec<Di
         };
         records.iter().map(of_record).collect::<Vec<Facts>>()
     };
-    different(&of(base), &of(new))
+    let mut found = different(&of(base), &of(new));
+    let mut cases = base
+        .iter()
+        .chain(new)
+        .flat_map(|(record, _)| &record.header.plan.cases);
+    if cases.all(|case| case.policy.is_real_time()) {
+        for difference in &mut found {
+            if matches!(difference.what.as_str(), NICE | AUTOGROUP) {
+                difference.what += ", of no effect at real-time priority";
+            }
+        }
+    }
+    found
 }
 
 /// Facts of a machine and of its switch path that have changed. Observers come and go, so they are left out.
@@ -209,6 +221,8 @@ pub(super) fn host_facts(host: &HostManifest) -> Facts {
 
 const OBSERVERS: &str = "perf and BPF";
 const CONTROL_GROUP: &str = "control group";
+const NICE: &str = "nice value";
+const AUTOGROUP: &str = "autogroup";
 
 /// Facts, besides the kernel, that affect a switch.
 fn switch_path_facts(path: &SwitchPath) -> Facts {
@@ -219,7 +233,7 @@ fn switch_path_facts(path: &SwitchPath) -> Facts {
         ("ftrace", known_list(&path.ftrace)),
         (OBSERVERS, known_list(&path.observers)),
         ("scheduler of BPF programs", known(&path.sched_ext)),
-        ("nice value", known(&path.nice)),
+        (NICE, known(&path.nice)),
         ("time slice (ns)", known(&path.slice_ns)),
         (
             "utilization clamp",
@@ -233,7 +247,7 @@ fn switch_path_facts(path: &SwitchPath) -> Facts {
             known(&path.control_group_depth),
         ),
         (CONTROL_GROUP, known(&path.control_group)),
-        ("autogroup", known(&path.autogroup)),
+        (AUTOGROUP, known(&path.autogroup)),
         ("speculation", known(&path.speculation)),
         ("audit", known(&path.audit)),
         ("security modules", known_list(&path.security_modules)),

@@ -45,7 +45,7 @@ fn add_parts(page: &mut Page, findings: &Findings) {
             let part: Option<&ExcessPart> = design.parts.iter().find(|part| part.part == wanted);
             Entry::from(
                 part.filter(|part| part.cycles != 0.0)
-                    .map_or(String::new(), |part| share(part.share)),
+                    .map_or(String::new(), |part| rounded(part.cycles)),
             )
         };
         let mut row: Vec<Entry> = entries![&design.name, rounded(design.excess_cycles)];
@@ -55,7 +55,7 @@ fn add_parts(page: &mut Page, findings: &Findings) {
     if !grid.is_empty() {
         page.heading(
             "Where excess cycles arise",
-            "shared less private, shares of all of it",
+            "shared less private, in cycles",
         );
         page.grid(&grid);
     }

@@ -309,11 +309,11 @@ fn designs_in_one_pass_cost_what_each_alone_costs() {
             "--quantum",
             "20000",
             "--with",
-            "seq 2000",
+            "seq 5000",
             "--",
             "sh",
             "-c",
-            "seq 2000",
+            "seq 5000",
         ],
     );
     assert_eq!(ran.code, 0, "{}", ran.stderr);

@@ -86,7 +86,10 @@ fn the_verdict_comes_first() {
     assert_eq!(first(&fitness), "usable with caveats: 2 of 4 checks");
     fitness.verdict = Severity::Unfit;
     fitness.checks[2].severity = Severity::Unfit;
-    assert_eq!(first(&fitness), "not fit to measure: 1 of 4 checks");
+    assert_eq!(
+        first(&fitness),
+        "not fit to measure: 1 of 4 checks failed, 1 with caveats"
+    );
     fitness.checks.drain(1..3);
     fitness.verdict = Severity::Fit;
     assert_eq!(first(&fitness), "fit to measure: 2 of 2 checks");

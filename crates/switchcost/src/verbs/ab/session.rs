@@ -71,12 +71,12 @@ fn name(side: Side) -> &'static str {
     }
 }
 
-fn side_failed(side: Side, found: &str, log: &Path) -> Failure {
-    Failure::broken(format!(
+fn side_failed(side: Side, found: &str, log: &Path) -> String {
+    format!(
         "the {} side failed: {found}; {}",
         name(side),
         described(log)
-    ))
+    )
 }
 
 /// A record that was read, and where it is.
@@ -177,7 +177,7 @@ impl<'a> Session<'a> {
             .map_err(|why| match why {
                 NotKept::Late => {
                     let found = format!("it did not end within {} s", self.longest().as_secs());
-                    side_failed(side, &found, log)
+                    Failure::broken(side_failed(side, &found, log))
                 }
                 NotKept::Failed(error) => Failure::own_file(error),
             })
@@ -246,7 +246,12 @@ impl Runs for Session<'_> {
                 }
                 _ => format!("its set-up or run ended with exit code {code}"),
             };
-            return Err(side_failed(side, &found, &log));
+            let failed = side_failed(side, &found, &log);
+            // 2: the flags of the run ask for what does not exist.
+            return Err(match code {
+                2 => Failure::usage(failed),
+                _ => Failure::broken(failed),
+            });
         }
         remove_bare(&log);
         let own = |file: File| self.folders.readers.own(&file, &path);
