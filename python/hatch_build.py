@@ -1,6 +1,7 @@
 """Takes what `make install` leaves in a folder into a wheel of one platform.
 
-scripts/packages.sh names folder and platform in the environment. Without them, in a clone, the program is built with cargo first.
+scripts/packages.sh names folder and platform in the environment. Without them the program is built with cargo first, from the clone
+that this folder is in, or from the source that an sdist has.
 """
 
 import os
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+_WHEEL = "take a wheel with 'pip install --only-binary :all: switchcost'"
 
 
 class InstalledFiles(BuildHookInterface):
@@ -32,22 +35,20 @@ class InstalledFiles(BuildHookInterface):
             folder.cleanup()
 
     def _install_from_source(self) -> str:
-        """Builds the program of the clone that holds this folder, and returns the folder that it is installed in."""
-        clone = Path(self.root).resolve().parent
-        if not (clone / "crates" / "switchcost" / "Cargo.toml").exists():
-            raise SystemExit(
-                "switchcost has no program for this platform here, and no source to build it from; "
-                "take a wheel with 'pip install --only-binary :all: switchcost', or install from a clone"
-            )
+        """Builds the program, and returns the folder that it is installed in."""
+        here = Path(self.root).resolve()
+        source = next((folder for folder in (here, here.parent) if (folder / "crates" / "switchcost").is_dir()), None)
+        if source is None:
+            raise SystemExit(f"there is no source of the program here; {_WHEEL}, or install from a clone")
         for need in ("cargo", "make"):
             if shutil.which(need) is None:
-                raise SystemExit(f"{need} is not in PATH; install it to build switchcost from source (https://rustup.rs for cargo)")
+                raise SystemExit(f"{need} is not in PATH, and builds switchcost from source; {_WHEEL}, or install {need}")
         self._folder = tempfile.TemporaryDirectory(prefix="switchcost-build-")
-        target = os.environ.get("CARGO_TARGET_DIR", str(clone / "target"))
+        target = os.environ.get("CARGO_TARGET_DIR", str(source / "target"))
         program = Path(target, "dist", "switchcost")
-        _run(clone, "cargo", "build", "--profile", "dist", "--locked", "--package", "switchcost")
+        _run(source, "cargo", "build", "--profile", "dist", "--locked", "--package", "switchcost")
         # Without the programs under the GPL, which are a package of their own.
-        _run(clone, "make", "--silent", "install", f"DIST={program}", "PREFIX=", f"DESTDIR={self._folder.name}", "TOOL=none", "GUEST=none")
+        _run(source, "make", "--silent", "install", f"DIST={program}", "PREFIX=", f"DESTDIR={self._folder.name}", "TOOL=none", "GUEST=none")
         return self._folder.name
 
 
@@ -60,5 +61,5 @@ def _run(folder: Path, *command: str) -> None:
 def _require(stage: str, path: str) -> Path:
     found = Path(stage, path)
     if not found.exists():
-        raise SystemExit(f"{found} does not exist; make packages, or unset SWITCHCOST_STAGE")
+        raise SystemExit(f"{found} does not exist; make packages with scripts/packages.sh")
     return found
