@@ -172,7 +172,7 @@ pub struct Walks {
     pub walk_ticks: Vec<Ticks>,
 }
 
-/// How a known-answer test of an instrument ended.
+/// Outcome of a known-answer test of an instrument.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SelfTestOutcome {

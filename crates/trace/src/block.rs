@@ -1,4 +1,4 @@
-//! One block of instructions, and whether it fits the references it makes.
+//! One block of instructions, and the check of its references.
 
 use crate::Reference;
 

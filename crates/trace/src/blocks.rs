@@ -1,11 +1,11 @@
-//! The blocks of a chunk: each a number into a table of those that are distinguished. Most blocks ran many times, so a number says in four
-//! bytes what would take sixteen, and readers can keep what they know of each in tables of their own.
+//! The blocks of a chunk: indices into a table of distinct blocks. Most blocks run many times, so an index of four bytes replaces sixteen
+//! bytes, and readers can store facts about each block in tables of their own.
 
 use std::ops::{Index, Range};
 
 use crate::Block;
 
-/// Places where a block like the one that comes may be found; a power of two.
+/// Number of hash slots for finding an equal block; a power of two.
 const RECENT: usize = 4096;
 
 /// Blocks in the order of execution. Two sequences are equal if their blocks are, whatever their internal numbers.
@@ -13,7 +13,7 @@ const RECENT: usize = 4096;
 pub struct Blocks {
     kinds: Vec<Block>,
     numbers: Vec<u32>,
-    /// By hash: the kind that was pushed last of all kinds with that hash.
+    /// For each hash, the index of the last distinct block with that hash.
     recent: Vec<u32>,
 }
 
@@ -37,7 +37,7 @@ impl Blocks {
         self.numbers.clear();
     }
 
-    /// Takes away the blocks from index `place` on, and returns them.
+    /// Removes the blocks from an index on, and returns them.
     pub(crate) fn split_off(&mut self, place: usize) -> Blocks {
         Blocks {
             kinds: self.kinds.clone(),
@@ -61,12 +61,12 @@ impl Blocks {
         self.run().iter()
     }
 
-    /// The block at a place, if there is one.
+    /// Returns the block at an index, if there is one.
     pub fn get(&self, place: usize) -> Option<&Block> {
         self.run().get(place)
     }
 
-    /// A run of all blocks.
+    /// Returns a run of all blocks.
     pub fn run(&self) -> BlockRun<'_> {
         BlockRun {
             kinds: &self.kinds,
@@ -74,7 +74,7 @@ impl Blocks {
         }
     }
 
-    /// The table and the numbers, for the decoder, which has a table already. All numbers that it adds must be indices of the table.
+    /// Returns the table and the indices, for the decoder, which has its own table. All added indices must be within the table.
     pub(crate) fn parts_mut(&mut self) -> (&mut Vec<Block>, &mut Vec<u32>) {
         (&mut self.kinds, &mut self.numbers)
     }
@@ -163,7 +163,7 @@ impl<'a> BlockRun<'a> {
         self.numbers
     }
 
-    /// The block at a place, if there is one.
+    /// Returns the block at an index of the run, if there is one.
     #[inline]
     pub fn get(self, place: usize) -> Option<&'a Block> {
         self.numbers
@@ -171,7 +171,7 @@ impl<'a> BlockRun<'a> {
             .map(|&number| &self.kinds[number as usize])
     }
 
-    /// The blocks in a range of places.
+    /// The blocks in a range of indices.
     ///
     /// # Panics
     ///
@@ -184,7 +184,7 @@ impl<'a> BlockRun<'a> {
         }
     }
 
-    /// The blocks before a place, and those from the place on.
+    /// Splits the run before an index.
     ///
     /// # Panics
     ///

@@ -1,8 +1,7 @@
-//! The rules of a stream, and who breaks them where.
+//! The rules of a stream, and their violations.
 //!
-//! What comes in: chunks in their order, from a file or straight from a source. What goes out: the first troubles, each
-//! with chunk, block and byte of the file, and how many there are in all. What a reader cannot decode never gets here:
-//! it is the loss of a [`CheckReport`].
+//! The input is chunks in their order, from a file or directly from a source; the output is the first violations, each with chunk, block
+//! and byte of the file, and their total number. Undecodable data never get here: they are the loss of a [`CheckReport`].
 
 mod marks;
 mod problem;
@@ -16,7 +15,7 @@ use crate::{
 
 pub use problem::{Problem, Violation};
 
-/// Problems that are kept word for word; the rest are counted.
+/// Most problems that are listed; the rest are only counted.
 const KEPT: usize = 100;
 
 /// Result of checking a trace.
@@ -76,10 +75,10 @@ pub struct Checker {
     report: CheckReport,
     table: ProcessTable,
     last_process: ProcessId,
-    /// What an index of the chunks seen so far should say.
+    /// Index that the chunks so far require.
     seen: TraceIndex,
     place: ChunkPlace,
-    /// Block of the chunk that is looked at.
+    /// Index in the chunk of the checked block.
     block: u32,
 }
 
@@ -207,7 +206,7 @@ impl Checker {
         self.report.marks += chunk.marks.len() as u64;
     }
 
-    /// Compares the index with what was seen; `bytes` is where the trace ends.
+    /// Compares the index with the chunks; `bytes` is the end of the trace.
     fn index(&mut self, index: &TraceIndex, bytes: u64) {
         self.seen.instructions = self.report.instructions;
         self.seen.blocks = self.report.blocks;

@@ -1,10 +1,9 @@
-//! How one chunk becomes bytes and comes back: columns, predicted and compressed.
+//! Encodes one chunk as bytes, and decodes it: columns, predicted and compressed.
 //!
-//! What comes in: the blocks, references and marks of one chunk, or the body of a chunk record. What goes out: the
-//! other. Every chunk stands for itself: no state is carried from one to the next. What the columns hold is written
-//! down in docs/formats/trace.md, and this code follows it.
+//! The encoder turns the blocks, references and marks of one chunk into the body of a chunk record, and the decoder does the reverse. No
+//! state is carried from one chunk to the next. The columns are specified in docs/formats/trace.md, which this code follows.
 //!
-//! Bodies are hostile: decoding them never panics and never allocates more than [`limits`] say.
+//! Bodies are hostile: decoding them never panics, and never allocates more than [`limits`] allows.
 
 mod addresses;
 mod closing;

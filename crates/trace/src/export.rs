@@ -1,4 +1,4 @@
-//! Traces for other tools, so that they can check us.
+//! Exports traces for other tools, which can then check this program.
 
 mod din;
 mod lackey;
@@ -16,10 +16,10 @@ pub trait Exporter {
     /// Writes the next chunk of the trace.
     ///
     /// # Errors
-    /// What the writer says.
+    /// Errors of the writer.
     fn chunk(&mut self, chunk: &Chunk) -> io::Result<()>;
 
-    /// Flushes, and says what was written.
+    /// Flushes, and returns the totals.
     ///
     /// # Errors
     /// What the writer says.
@@ -31,6 +31,6 @@ pub trait Exporter {
 pub struct Exported {
     /// Lines of text written.
     pub lines: u64,
-    /// Number of processes. The text does not say which process a line belongs to.
+    /// Number of processes. The text does not show the process of a line.
     pub processes: usize,
 }

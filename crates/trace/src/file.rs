@@ -1,8 +1,7 @@
 //! The trace file: records of chunks between a header and an index, each with its checksum.
 //!
-//! What comes in: chunks for a writer, bytes for a reader. What goes out: the other. A record is whole or it is not
-//! there: a reader gives chunks up to the first record that is cut or damaged and says where that is. The layout is
-//! written down in docs/formats/trace.md.
+//! A writer turns chunks into bytes, and a reader bytes into chunks. Only complete records count: a reader returns chunks up to the first
+//! record that is cut or damaged, and reports its position. The layout is written down in docs/formats/trace.md.
 
 mod ahead;
 mod appender;
@@ -27,7 +26,7 @@ pub use recorder::{Recorder, ShapeId};
 pub use seekable::{TraceFile, kernel_symbols};
 pub use writer::TraceWriter;
 
-/// Name of the format. The header has it with [`TRACE_VERSION`] after a slash.
+/// Name of the format. The header has this name, a slash and [`TRACE_VERSION`].
 pub const TRACE_SCHEMA: &str = "switchcost.trace";
 
 /// Version of the format. Earlier ones were never released.

@@ -1,9 +1,8 @@
-//! Traces of other tools, read as a stream: any length, a few chunks of memory.
+//! Imports traces of other tools as a stream, of any length, with a few chunks of memory.
 //!
-//! What comes in: text of Valgrind's lackey or of Dinero, records of ChampSim, packets of gem5, or records of DynamoRIO's drmemtrace, in one file or in several. What goes
-//! out: chunks, and what the source does not say or had to be made up.
-//! A format without tasks has one, `imported`, whose birth and the switch to it come first. What these formats say and
-//! do not say is in `docs/formats/importers.md`.
+//! The input is text of Valgrind's lackey or of Dinero, records of ChampSim, packets of gem5, or records of DynamoRIO's drmemtrace, in one
+//! file or in several; the output is chunks, and notes on omitted and invented data. The trace of a format without tasks has one task,
+//! `imported`, whose birth and the switch to it come first. `docs/formats/importers.md` describes the content of these formats.
 
 mod assembler;
 mod champsim;
@@ -29,7 +28,7 @@ use lines::{Lines, Parsed, harmless};
 pub use error::{ImportError, Location};
 pub use unzip::Unzipped;
 
-/// Text that begins with references, or has nothing else.
+/// Note for text that begins with references, or has only these.
 const MADE_UP: &str = "the trace begins with data that no instruction touches, so one was made up for each reference until an \
                        instruction came: numbers of instructions, CPI and caches of instructions are no program's";
 
@@ -205,17 +204,17 @@ impl<R: BufRead> Importer<R> {
         Ok(true)
     }
 
-    /// Lines, or records, so far that have no part in the trace.
+    /// Number of ignored lines or records so far, which have no part in the trace.
     pub fn ignored_lines(&self) -> u64 {
         self.ignored
     }
 
-    /// Instructions so far that were invented: for references that come before any instruction, and for each 65,535 references of one.
+    /// Number of invented instructions so far: for references before any instruction, and for each 65,535 references of one instruction.
     pub fn made_up_instructions(&self) -> u64 {
         self.assembler.made_up
     }
 
-    /// References so far whose size the source does not give.
+    /// Number of references so far without a size in the source.
     pub fn unknown_sizes(&self) -> u64 {
         self.assembler.unknown_sizes
     }

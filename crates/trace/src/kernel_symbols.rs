@@ -1,23 +1,23 @@
-//! Names of what lies where in the kernel whose instructions are in a trace: functions, variables, and what pages of its memory hold.
+//! Names of addresses in the traced kernel: functions, variables, and content of its memory pages.
 
-/// The largest number of symbols. No kernel has as many.
+/// Most symbols of a kernel; real ones have fewer.
 const MOST: usize = 1 << 20;
 /// The longest name, in bytes: the kernel's own limit (KSYM_NAME_LEN).
 const LONGEST_NAME: usize = 511;
 const MOST_BYTES: usize = 32 << 20;
 const PAGE: u64 = 4096;
-/// The name of a range in which nothing is known.
+/// Name of a range with unknown content.
 const NOTHING: &str = "-";
 
 /// Names of a kernel's functions, variables and memory, by address.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct KernelSymbols {
-    /// Ascending, with where each name ends in `names`.
+    /// Start addresses, ascending, each with the end of its name in `names`.
     starts: Vec<(u64, u32)>,
     names: String,
 }
 
-/// Prints the number of symbols, because the symbols would be too many.
+/// Prints only the number of symbols, because there are too many.
 impl std::fmt::Debug for KernelSymbols {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "KernelSymbols({})", self.starts.len())
@@ -47,7 +47,7 @@ impl KernelSymbols {
         Some(symbols)
     }
 
-    /// Formats the symbols as [`KernelSymbols::parse_lines`] reads them.
+    /// Formats the symbols for [`KernelSymbols::parse_lines`].
     pub fn format_lines(&self) -> String {
         let mut begin = 0;
         let line = |&(address, end): &(u64, u32)| {
@@ -107,14 +107,14 @@ impl KernelSymbols {
         self.starts.len()
     }
 
-    /// The body of a record: a zstd frame of the lines.
+    /// Encodes the body of a record: a zstd frame of the lines.
     pub(crate) fn encode(&self) -> std::io::Result<Vec<u8>> {
         zstd::bulk::compress(self.format_lines().as_bytes(), 0)
     }
 
     /// Decodes the body of a record of symbols, the reverse of `encode`.
     pub(crate) fn decode(body: &[u8]) -> Result<KernelSymbols, &'static str> {
-        // What is empty is zero frames to zstd.
+        // Empty content has no frames in zstd.
         if body.is_empty() {
             return Err("it is empty");
         }
@@ -137,7 +137,7 @@ fn pairs(text: &[u8]) -> Option<Vec<(u64, &str)>> {
     pairs.collect()
 }
 
-/// The unpacked size that a zstd frame states, at most the limit.
+/// Returns the unpacked size that a zstd frame states, limited to the maximum.
 fn capacity(body: &[u8]) -> usize {
     let claimed = zstd::zstd_safe::get_frame_content_size(body)
         .ok()

@@ -1,21 +1,21 @@
-//! What a run of the event stream leaves in caches: of each line its last use.
+//! Reduces a run of the event stream to its effect on caches: the last use of each line.
 //!
-//! What comes in: chunks in their order. What goes out: chunks with a few of the same blocks and references at the same places
-//! between the same marks. Whoever feeds these to caches has them hold what they held after all of it, or nearly so: lines replaced by
-//! LRU are ordered by their last uses ("no-state-loss", T. M. Conte, M. A. Hirsch, W. W. Hwu 1998; L. Eeckhout, K. De Bosschere 2006).
+//! The input is chunks in their order; the output is chunks with a few of the same blocks and references at the same positions between the
+//! same marks. After these, caches hold the same lines as after the whole run, or nearly so: lines replaced by LRU are ordered by their
+//! last uses ("no-state-loss", T. M. Conte, M. A. Hirsch, W. W. Hwu 1998; L. Eeckhout, K. De Bosschere 2006).
 
 use rustc_hash::FxHashSet;
 
 use crate::{Block, Chunk, Mark, Placed, ProcessId, ProcessTable, Reference};
 
-/// Bits of the page size in which first uses are kept: the smallest page size that there is.
+/// Bits of the page size for which first uses are kept: the smallest page size.
 const PAGE_BITS: u32 = 12;
-/// Uses that are remembered before all are asked; a power of two.
+/// Size of the cache of recent uses, which is searched before all uses; a power of two.
 const RECENT: usize = 1 << 12;
 /// The address bit that is set in the kernel's half, which is the same in all address spaces.
 const KERNEL_BIT: u32 = 47;
 
-/// The kinds of uses that are distinguished.
+/// Kinds of uses.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Fetch,
@@ -23,10 +23,10 @@ enum Kind {
     Store,
 }
 
-/// What was used: the address space, and the number of the line or page, with the kind in the bits above.
+/// A use: the address space, and the number of the line or page, with the kind in the bits above.
 type Use = (ProcessId, u64);
 
-/// The uses that were seen, with a cache of the latest ones.
+/// All uses so far, with a cache of recent ones.
 #[derive(Debug)]
 struct Met {
     recent: Vec<Use>,
@@ -59,7 +59,7 @@ impl Met {
     }
 }
 
-/// Blocks between two marks of life: the process that runs them.
+/// Blocks between two marks that change the running process, with that process.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     start: usize,
@@ -74,13 +74,13 @@ pub struct LastUses {
     lines: Met,
     pages: Met,
     stretches: Vec<Stretch>,
-    /// By block and by reference of the chunk: whether it is kept.
+    /// For each block and each reference of the chunk, whether it is kept.
     blocks: Vec<bool>,
     references: Vec<bool>,
 }
 
 impl LastUses {
-    /// For caches whose lines have at least `bytes` bytes, a power of two.
+    /// Creates a reduction for caches whose lines have at least `bytes` bytes, a power of two.
     pub fn new(bytes: u64) -> LastUses {
         LastUses {
             line_bits: bytes.max(1).trailing_zeros(),
@@ -93,7 +93,7 @@ impl LastUses {
         }
     }
 
-    /// Reduces the next chunk of the trace to what it leaves in caches, and puts the result into `kept`.
+    /// Reduces the next chunk of the trace to its effect on caches, and stores the result in `kept`.
     pub fn keep(&mut self, chunk: &Chunk, kept: &mut Chunk) {
         self.follow(chunk);
         self.blocks.clear();
@@ -105,21 +105,21 @@ impl LastUses {
         self.copy(chunk, kept);
     }
 
-    /// Reduces the next chunk of the trace to what it leaves in caches.
+    /// Reduces the next chunk of the trace to its effect on caches.
     pub fn kept(&mut self, chunk: &Chunk) -> Chunk {
         let mut kept = Chunk::default();
         self.keep(chunk, &mut kept);
         kept
     }
 
-    /// Skips the next chunk of the trace; only which tasks live and run after it is noted.
+    /// Skips the next chunk of the trace, except for the tasks that live and run after it.
     pub fn pass(&mut self, chunk: &Chunk) {
         chunk.marks.iter().for_each(|placed| {
             self.table.follow(&placed.mark);
         });
     }
 
-    /// Notes from which block on which process runs.
+    /// Notes which process runs from which block on.
     fn follow(&mut self, chunk: &Chunk) {
         self.stretches.clear();
         self.stretches.push(Stretch {
@@ -135,7 +135,7 @@ impl LastUses {
         }
     }
 
-    /// Keeps the first uses of pages, because pages are given frames when they are first used or first stored to.
+    /// Keeps the first uses of pages, because pages get frames at their first use or first store.
     fn first_pages(&mut self, chunk: &Chunk) {
         self.pages.clear();
         let mut stretches = self.stretches.iter().peekable();
@@ -236,7 +236,7 @@ impl LastUses {
     }
 }
 
-/// Whether a mark changes what caches hold, or who runs.
+/// Whether a mark changes the caches' content or the running task.
 fn matters(mark: &Mark) -> bool {
     !matches!(
         mark,
@@ -300,7 +300,7 @@ mod tests {
     use super::*;
     use crate::testing::chunks;
 
-    /// Every use of a line or page in its order: the address space, whether it is code or stored to, and its number.
+    /// Returns every use of a line or page in order: the address space, whether it is code or a store, and the number.
     fn uses(chunk: &Chunk, table: &mut ProcessTable, bits: u32) -> Vec<(u32, bool, bool, u64)> {
         let mut all = Vec::new();
         let mut marks = chunk.marks.iter().peekable();
@@ -339,7 +339,7 @@ mod tests {
         all
     }
 
-    /// Each of them once, where it stands for the first time.
+    /// Returns each item once, at its first occurrence.
     fn once<T: Ord + Copy>(all: impl Iterator<Item = T>) -> Vec<T> {
         let mut met = BTreeSet::new();
         all.filter(|one| met.insert(*one)).collect()

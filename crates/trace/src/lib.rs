@@ -1,9 +1,8 @@
-//! Address traces with every context switch marked: what ran, what it touched, who ran next and why.
+//! Address traces with every context switch marked: executed code, touched memory, the next task and the cause of the switch.
 //!
-//! What comes in: events from a capture frontend, an importer or a generator, as [`Chunk`]s. What goes out: the same
-//! chunks, in the same order, from a file or straight from the frontend. One chunk holds a run of the one event stream
-//! of one CPU: blocks of instructions, the references they make, and [`Mark`]s between blocks. Nothing here knows what
-//! a cache is.
+//! The input is events from a capture frontend, an importer or a generator, as [`Chunk`]s; the output is the same chunks, in the same
+//! order, from a file or directly from the frontend. One chunk holds a run of the single event stream of one CPU: blocks of instructions,
+//! their references, and [`Mark`]s between blocks. This crate does not know caches.
 #![doc = include_str!("../README.md")]
 
 mod block;

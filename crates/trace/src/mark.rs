@@ -52,7 +52,7 @@ pub enum Cause {
     Interrupt,
     /// The task ended.
     Exit,
-    /// The source of the trace does not know.
+    /// Unknown to the source of the trace.
     Unknown,
 }
 
@@ -79,27 +79,27 @@ pub struct Mapping {
 pub enum Mark {
     /// A task begins. A task of a new `process` has a copy of its parent's memory, or empty memory without a parent.
     Birth {
-        /// The new task.
+        /// Number of the new task.
         task: TaskId,
-        /// The task's address space.
+        /// Address space of the task.
         process: ProcessId,
-        /// The task that started it; [`TaskId::NONE`] for a command of the user.
+        /// Task that started the new one; [`TaskId::NONE`] for a command of the user.
         parent: TaskId,
-        /// Its name (the kernel's `comm`, or the last part of the command). It is untrusted: escape it before display.
+        /// Name of the task (the kernel's `comm`, or the last part of the command). It is untrusted: escape it before display.
         name: Vec<u8>,
     },
-    /// The running task runs another program now, in a new address space.
+    /// The running task executes another program from here on, in a new address space.
     Exec {
-        /// The task.
+        /// Number of the task.
         task: TaskId,
-        /// The new address space.
+        /// New address space of the task.
         process: ProcessId,
-        /// The new name; hostile data.
+        /// New name of the task; untrusted: escape it before display.
         name: Vec<u8>,
     },
     /// A task ended.
     Exit {
-        /// The task.
+        /// Number of the task.
         task: TaskId,
     },
     /// Another task runs from here on, or the same task after a time in which every task slept ([`Mark::is_switch`]).
@@ -108,24 +108,24 @@ pub enum Mark {
         from: TaskId,
         /// The task that runs from here on.
         to: TaskId,
-        /// Whether `from` gave the CPU up by itself.
+        /// Whether `from` gave up the CPU voluntarily.
         is_voluntary: bool,
-        /// Why `from` left.
+        /// Cause for which `from` left the CPU.
         cause: Cause,
     },
     /// The running task enters the kernel.
     SyscallEnter {
-        /// The call's number on the traced architecture.
+        /// Number of the call on the traced architecture.
         number: u16,
     },
-    /// The running task comes back from the kernel.
+    /// The running task returns from the kernel.
     SyscallExit {
-        /// The call's number on the traced architecture.
+        /// Number of the call on the traced architecture.
         number: u16,
     },
     /// The kernel reads or writes memory of the running task in a system call of that task.
     KernelTouch {
-        /// The first address.
+        /// First address of the memory.
         address: u64,
         /// Number of bytes.
         bytes: u64,
@@ -134,16 +134,16 @@ pub enum Mark {
     },
     /// The running task faults on a page.
     Fault {
-        /// The address that was touched.
+        /// Touched address.
         address: u64,
     },
     /// A file is mapped into the running task's address space.
     Map(Mapping),
-    /// A part of the running task's address space is gone.
+    /// A part of the running task's address space is unmapped.
     Unmap {
-        /// The first address.
+        /// First address of the part.
         start: u64,
-        /// Length in bytes.
+        /// Length of the part in bytes.
         bytes: u64,
     },
     /// The physical page of a virtual page of the running task, from here on. Sources that know it record it before the first

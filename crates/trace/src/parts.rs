@@ -1,8 +1,7 @@
-//! Parts of a trace, found by its index, and before each of them what caches are to be warm of.
+//! Parts of a trace, found by its index, each after a warm-up of the caches.
 //!
-//! What comes in: a trace with an index, and runs of instructions. What goes out: chunks in the order of the trace, each with what
-//! it is for. Up to a warm-up before a part [the last uses](LastUses) are all that is left of a chunk; after the last part nothing
-//! is read.
+//! The input is a trace with an index, and ranges of instructions; the output is chunks in the order of the trace, each with its purpose.
+//! Before the warm-up of a part only [the last uses](LastUses) remain of a chunk; after the last part nothing is read.
 
 use std::ops::Range;
 
@@ -17,9 +16,9 @@ pub enum Purpose {
         /// The part's number, from 0.
         part: usize,
     },
-    /// Only the chunk's effect on caches is wanted.
+    /// Count nothing; only the chunk's effect on caches is wanted.
     WarmUp,
-    /// Only the chunk's effect on caches is wanted, and only last uses are left in it.
+    /// Count nothing; the chunk has only the last uses, for their effect on caches.
     LastUses,
 }
 
@@ -28,24 +27,24 @@ pub struct Parts<'f> {
     file: TraceFile<'f>,
     last_uses: LastUses,
     chunk: Chunk,
-    /// The parts, as ranges of instructions in ascending order, which do not touch.
+    /// Parts, as ranges of instructions in ascending order that do not touch.
     parts: Vec<Range<u64>>,
     warm_up: u64,
-    /// The instructions at which the whole trace is also cut; empty if only the parts are wanted.
+    /// Instructions at which the whole trace is also cut; empty if only the parts are wanted.
     cuts: Vec<u64>,
-    /// The rest of the chunk that is read, and the number of its first instruction.
+    /// Rest of the last chunk read, and the number of its first instruction.
     rest: Option<(Chunk, u64)>,
     next: usize,
-    /// Whether the chunk that was read last has a switch, and the number of the last chunk before it that has one.
+    /// Whether the last chunk read has a switch, and the number of the last chunk before it that has one.
     has_switch: bool,
     last_switch: Option<usize>,
-    /// First instruction of the piece that was given last.
+    /// First instruction of the last piece returned.
     start: u64,
 }
 
 impl<'f> Parts<'f> {
-    /// Plays parts in ascending order that do not overlap, each after a warm-up of at least so many instructions, for caches whose
-    /// lines have at least so many bytes.
+    /// Plays parts in ascending order that do not overlap. Each follows a warm-up of at least `warm_up` instructions, for caches whose
+    /// lines have at least `line_bytes` bytes.
     pub fn new(
         file: TraceFile<'f>,
         parts: Vec<Range<u64>>,
@@ -72,12 +71,12 @@ impl<'f> Parts<'f> {
         Parts { cuts, ..self }
     }
 
-    /// First instruction of the piece that was returned last.
+    /// First instruction of the last piece returned.
     pub fn start(&self) -> u64 {
         self.start
     }
 
-    /// The trace that is played.
+    /// Returns the trace.
     pub fn file(&self) -> &TraceFile<'f> {
         &self.file
     }
@@ -138,7 +137,7 @@ impl<'f> Parts<'f> {
         Ok(self.start)
     }
 
-    /// The first instruction that is not wanted.
+    /// End of the wanted instructions.
     fn end(&self) -> u64 {
         match self.cuts[..] {
             [] => self.parts.last().map_or(0, |part| part.end),
@@ -203,7 +202,7 @@ fn is_switch(mark: &Mark) -> bool {
     matches!(mark, Mark::Switch { .. })
 }
 
-/// How many instructions of a chunk come before the last switch within its first `within` instructions.
+/// Number of instructions before the last switch within a chunk's first `within` instructions; `None` without such a switch.
 fn last_switch(chunk: &Chunk, within: u64) -> Option<u64> {
     let mut marks = chunk
         .marks
@@ -234,7 +233,7 @@ fn last_switch(chunk: &Chunk, within: u64) -> Option<u64> {
     }
 }
 
-/// How many blocks begin within the first `instructions` instructions, and how many instructions these blocks have.
+/// Number of blocks that begin within the first `instructions` instructions, and of their instructions.
 fn blocks_before(chunk: &Chunk, instructions: u64) -> (usize, u64) {
     let mut passed = 0;
     for (at, block) in chunk.blocks.iter().enumerate() {
@@ -267,7 +266,7 @@ mod tests {
         TraceFile::open(Cursor::new(bytes)).expect("a trace")
     }
 
-    /// What happens, wherever chunks are cut: the blocks with their references, and the marks.
+    /// An event, independent of chunk boundaries: a block with its references, or a mark.
     #[derive(Debug, PartialEq)]
     enum Event {
         Block(Block, Vec<Reference>),
@@ -306,7 +305,7 @@ mod tests {
         events.iter().map(of).sum()
     }
 
-    /// Of a run of parts: what counts in each.
+    /// Returns the counted events of each part.
     fn counted(bytes: &[u8], parts: &[Range<u64>], warm_up: u64) -> Vec<Vec<Event>> {
         let mut reader = Parts::new(file(bytes), parts.to_vec(), warm_up, 64);
         let mut all: Vec<Vec<Event>> = parts.iter().map(|_| Vec::new()).collect();
@@ -403,7 +402,7 @@ mod tests {
                 .rposition(is_block)
                 .map_or(0, |last| last + 1)];
             let is_switch = |event: &Event| matches!(event, Event::Mark(Mark::Switch { .. }));
-            // A switch right before the part is in it.
+            // A switch directly before the part belongs to the part.
             if all[before.len()..behind].iter().any(is_switch) {
                 continue;
             }

@@ -1,8 +1,8 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 
-/// Moments at which a wake-up takes the CPU from the task that has it: at random, whatever the task does (a Poisson process). A model of
-/// the preemptions that a scheduled order does not have by itself. The same seed gives the same moments.
+/// Moments at which a wake-up takes the CPU from the task that has it: at random, whatever the task does (a Poisson process). This models
+/// the preemptions that a scheduled order lacks. The same seed gives the same moments.
 #[derive(Clone, Debug)]
 pub struct Preemptions {
     mean_instructions: u64,
@@ -10,7 +10,7 @@ pub struct Preemptions {
 }
 
 impl Preemptions {
-    /// So many instructions apart in the mean.
+    /// Creates moments with this mean distance in instructions.
     pub fn new(mean_instructions: u64, seed: u64) -> Preemptions {
         let dice = ChaCha8Rng::seed_from_u64(seed);
         Preemptions {
@@ -19,14 +19,14 @@ impl Preemptions {
         }
     }
 
-    /// Instructions until the next, 1 at least.
+    /// Returns the instructions until the next moment, at least 1.
     pub fn next_distance(&mut self) -> u64 {
-        // Above 0, and at most 1.
+        // The share is above 0, and at most 1.
         let share = ((self.dice.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
         ((-share.ln() * self.mean_instructions as f64).round() as u64).max(1)
     }
 
-    /// What a trace or a record says of it.
+    /// Describes the preemptions, for traces and records.
     pub fn words(mean_instructions: u64) -> String {
         format!("preempted at random every {mean_instructions} instructions")
     }

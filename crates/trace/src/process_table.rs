@@ -1,17 +1,17 @@
-//! Which tasks there are, in which address spaces, and who runs, followed along the marks of a stream.
+//! Tasks, their address spaces, and the running task, followed along the marks of a stream.
 
 use std::collections::BTreeMap;
 
 use crate::{Mark, ProcessId, TaskId};
 
-/// A task as the marks describe it.
+/// A task, as described by the marks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// Present address space of the task.
+    /// Current address space of the task.
     pub process: ProcessId,
     /// Task that created the task.
     pub parent: TaskId,
-    /// Present name of the task; hostile bytes.
+    /// Current name of the task; untrusted: escape it before display.
     pub name: Vec<u8>,
     /// Whether the task has ended.
     pub has_ended: bool,
@@ -28,12 +28,12 @@ pub struct ProcessTable {
     living: BTreeMap<ProcessId, u64>,
 }
 
-/// Changes to address spaces by a mark.
+/// Changes of address spaces by a mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// Parent and child of a fork; the child has a copy of the parent's memory.
+    /// Parent and child of a fork; the child's memory is a copy of the parent's.
     pub fork: Option<(ProcessId, ProcessId)>,
-    /// Address space without tasks left.
+    /// Address space whose last task ended; `None` if there is none.
     pub ended: Option<ProcessId>,
 }
 

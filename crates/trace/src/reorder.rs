@@ -1,4 +1,4 @@
-//! The same streams in another order: what would the switches have cost under another scheduler, or with another quantum?
+//! The same streams in another order, to simulate another scheduler or another quantum.
 //!
 //! What comes in: a trace with its index, and a [`Schedule`]. What goes out: the [`Chunk`]s of a trace in which each task
 //! does what it did, in its own order, to the last reference, while other tasks run at other times. No file is written, and

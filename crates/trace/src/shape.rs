@@ -1,29 +1,29 @@
-//! What is the same each time that a piece of code runs: the shape of one block, or of some that run one after the other.
+//! Constant part of the repeated execution of code: the shape of one block, or of several consecutive ones.
 
 use crate::{Block, Reference, UnfitBlock};
 
-/// How the address of a reference is known.
+/// Source of the address of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AddressKind {
     /// The address is *explicit*: stored each time. All others are *derived*.
     Explicit,
     /// The address is always the same.
     Fixed(u64),
-    /// Its address is a constant distance after the address of an earlier explicit reference of the shape.
+    /// A constant distance after the address of an earlier explicit reference of the shape.
     Relative {
-        /// The number of that reference in the shape, from 0.
+        /// Index of that reference in the shape.
         base: u16,
-        /// The distance in bytes, modulo 2^48.
+        /// Distance in bytes, modulo 2^48.
         offset: u64,
     },
 }
 
-/// A reference of a shape, and how its address is known.
+/// A reference of a shape, with the source of its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ShapeReference {
     /// The reference, with address 0.
     pub reference: Reference,
-    /// How the address is known.
+    /// Source of the address.
     pub place: AddressKind,
 }
 
@@ -33,14 +33,14 @@ pub enum UnfitShape {
     /// The block does not fit its references.
     #[error(transparent)]
     Block(#[from] UnfitBlock),
-    /// A reference relative to none that is explicit.
+    /// A relative reference whose base is not explicit.
     #[error(
         "found reference {reference} relative to reference {base}, need an earlier one whose address is explicit"
     )]
     Base {
-        /// The relative one.
+        /// Index of the relative reference.
         reference: usize,
-        /// The reference to which it is relative.
+        /// Index of its base.
         base: u16,
     },
     /// The blocks claim another number of references.
@@ -65,10 +65,10 @@ pub enum UnfitShape {
     },
 }
 
-/// Blocks of a shape, at most.
+/// Most blocks of a shape.
 pub(crate) const MOST_BLOCKS: usize = u8::MAX as usize;
 
-/// References of a shape, at most.
+/// Most references of a shape.
 pub(crate) const MOST_REFERENCES: usize = u16::MAX as usize;
 
 /// Checks the blocks of a shape against their references and the kinds of their addresses.
@@ -110,7 +110,7 @@ pub fn check_shape(blocks: &[Block], forms: &[ShapeReference]) -> Result<(), Unf
     Ok(())
 }
 
-/// How many of the references are explicit.
+/// Number of explicit references.
 pub(crate) fn explicit(forms: &[ShapeReference]) -> usize {
     forms
         .iter()
@@ -118,11 +118,10 @@ pub(crate) fn explicit(forms: &[ShapeReference]) -> usize {
         .count()
 }
 
-/// A reference of a shape, ready to be completed with an address.
+/// A reference of a shape, prepared for an address.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unfold {
-    /// What is added to the explicit address, in the upper bits, where sums wrap at 48 bits. The bits below hold the rest of the
-    /// reference.
+    /// Addend of the explicit address, in the upper bits, where sums wrap at 48 bits. The lower bits hold the rest of the reference.
     base: u64,
     source: u32,
     /// -1, or 0 if no explicit address matters.
@@ -147,13 +146,13 @@ impl Unfold {
         self.source as usize
     }
 
-    /// The complete reference, from the explicit address `explicit`.
+    /// Returns the complete reference for an explicit address.
     #[inline(always)]
     pub fn reference_at(&self, explicit: u64) -> Reference {
         self.reference_at_upper(explicit << SHIFT)
     }
 
-    /// The reference for an explicit address that is in the upper bits.
+    /// Returns the complete reference for an explicit address in the upper bits.
     #[inline(always)]
     pub(crate) fn reference_at_upper(&self, explicit: u64) -> Reference {
         Reference(

@@ -1,4 +1,4 @@
-//! What is in a trace, counted.
+//! Counts the content of a trace.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -14,7 +14,7 @@ pub struct TraceSummary {
     pub header: TraceHeader,
     /// Number of chunks.
     pub chunks: u64,
-    /// Bytes of the file up to the last whole record.
+    /// Bytes of the file up to the last complete record.
     pub bytes: u64,
     /// Number of blocks.
     pub blocks: u64,
@@ -36,7 +36,7 @@ pub struct TraceSummary {
     pub pages: u64,
     /// Number of tasks.
     pub tasks: u64,
-    /// Address spaces by number; [`ProcessId`] 0 has what no task ran.
+    /// Address spaces by number; [`ProcessId`] 0 has the instructions that no task ran.
     pub processes: BTreeMap<ProcessId, ProcessSummary>,
     /// Why reading ended before the end of the trace, if it did.
     pub loss: Option<ReadTraceError>,
@@ -45,9 +45,9 @@ pub struct TraceSummary {
 /// Totals of one address space.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessSummary {
-    /// Name of its first task; hostile bytes.
+    /// Name of the first task; untrusted: escape it before display.
     pub name: Vec<u8>,
-    /// The task that started its first task.
+    /// Task that started the first task.
     pub parent: TaskId,
     /// Tasks that were born in this address space or entered it by an exec.
     pub tasks: u64,

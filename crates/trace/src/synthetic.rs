@@ -1,9 +1,9 @@
-//! Streams made by a rule: several processes that take turns, the same for the same numbers. For benchmarks, for tests
-//! with a known answer, and for asking what a walk of `workload` would do in another cache.
+//! Generated streams of several processes that alternate, the same for the same parameters: for benchmarks, for tests with a known answer,
+//! and for simulating a walk of `workload` in another cache.
 //!
-//! What comes in: what each process does ([`PingPong`], [`Mixed`], [`Walks`]). What goes out: [`Chunk`]s of any length,
-//! one at a time. First come the births of all tasks, each in a process of its own, named `synthetic 1`, `synthetic 2`
-//! and so on; each turn begins with a switch. All processes use the same virtual addresses, as copies of a program do.
+//! The input is a description of the processes ([`PingPong`], [`Mixed`], [`Walks`]); the output is [`Chunk`]s of any length, one at a time.
+//! First come the births of all tasks, each in a process of its own, named `synthetic 1`, `synthetic 2` and so on; each turn begins with a
+//! switch. All processes use the same virtual addresses, as copies of a program do.
 
 mod mixed;
 mod ping_pong;
@@ -22,13 +22,13 @@ pub const DATA: u64 = 0x1000_0000;
 /// End of the stack of every process.
 pub const STACK: u64 = 0x7fff_ffff_0000;
 
-/// What one process does.
+/// Behaviour of one process.
 trait Program {
-    /// Executes one block of at most `most` instructions and appends its references; returns `None` if its turn is over.
+    /// Executes one block of at most `most` instructions and appends its references; returns `None` if its time slice is over.
     fn block(&mut self, most: u64, references: &mut Vec<Reference>) -> Option<Block>;
 }
 
-/// A generated stream of chunks, made while it is read.
+/// A stream of chunks, generated while it is read.
 pub struct Synthetic {
     programs: Vec<Box<dyn Program + Send>>,
     turn_instructions: u64,
@@ -39,7 +39,7 @@ pub struct Synthetic {
 }
 
 impl Synthetic {
-    /// Runs `programs` in turn: `switches` turns of at most `turn_instructions` each.
+    /// Runs `programs` in alternation: `switches` time slices of at most `turn_instructions` each.
     fn new(programs: Vec<Box<dyn Program + Send>>, turn_instructions: u64, switches: u64) -> Self {
         let turns_left = if programs.is_empty() { 0 } else { switches };
         let (instructions_left, running, is_begun) = (0, TaskId::NONE, false);
@@ -53,7 +53,7 @@ impl Synthetic {
         }
     }
 
-    /// Makes the next chunk in `chunk`, reusing its memory; returns false, and an empty chunk, at the end.
+    /// Generates the next chunk in `chunk`, reusing its memory; returns false, and an empty chunk, at the end.
     pub fn next_into(&mut self, chunk: &mut Chunk) -> bool {
         chunk.clear();
         if !std::mem::replace(&mut self.is_begun, true) {
@@ -105,7 +105,7 @@ impl Synthetic {
         } else {
             Cause::Quantum
         };
-        // One process alone goes on: a switch to itself is none.
+        // A single process continues without a switch.
         if from != to {
             chunk.mark(Mark::Switch {
                 from,

@@ -11,7 +11,7 @@ mod tests {
 
     #[test]
     fn system_calls_have_names() {
-        // The numbers of arch/x86/entry/syscalls/syscall_64.tbl.
+        // Numbers from arch/x86/entry/syscalls/syscall_64.tbl.
         assert_eq!(syscall_name(0), Some("read"));
         assert_eq!(syscall_name(202), Some("futex"));
         assert_eq!(syscall_name(1234), None);

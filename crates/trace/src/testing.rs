@@ -1,7 +1,7 @@
-//! Streams to test with: any sequence of [`Step`]s becomes a valid run of chunks, whatever the numbers in it.
+//! Streams for tests: any sequence of [`Step`]s becomes a valid run of chunks, whatever its numbers.
 //!
-//! What comes in: steps from proptest ([`chunks`]) or from a seed ([`seeded`]). What goes out: chunks that keep every
-//! rule of the format, with several processes, threads, switches, system calls and faults. Only for tests.
+//! The input is steps from proptest ([`chunks`]) or from a seed ([`seeded`]); the output is chunks that keep every rule of the format, with
+//! several processes, threads, switches, system calls and faults. Only for tests.
 
 mod stream;
 
@@ -12,23 +12,23 @@ use crate::Chunk;
 
 pub use stream::Stream;
 
-/// A step of a random stream. Numbers that name a task, a piece of code or a place choose among the existing ones.
+/// A step of a random stream. Numbers of a task, a piece of code or a file choose among the existing ones.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// The running task executes a piece of code, `times` times; its data moves by `stride` each time.
     Run {
-        /// Which piece of code.
+        /// Piece of code.
         code: u16,
-        /// How many times.
+        /// Number of executions.
         times: u8,
-        /// Where its data begins.
+        /// Start of the code's data.
         data: u32,
-        /// How far its data moves.
+        /// Distance by which the data move.
         stride: i16,
     },
     /// The kernel executes a piece of code.
     Kernel {
-        /// Which piece of code.
+        /// Piece of code.
         code: u16,
     },
     /// A command of the user begins.
@@ -43,31 +43,31 @@ pub enum Step {
     Exit,
     /// Another task runs, or none.
     Switch {
-        /// Which one.
+        /// Next task.
         to: u8,
-        /// Which cause; also says whether it is voluntary.
+        /// Cause of the switch; also decides whether it is voluntary.
         cause: u16,
     },
     /// The running task makes a system call.
     Syscall {
-        /// Its number.
+        /// Number of the call.
         number: u16,
-        /// Memory that the kernel touches.
+        /// Bytes that the kernel touches.
         bytes: u16,
     },
     /// The running task faults on a page, whose place is recorded.
     Fault {
-        /// Which page.
+        /// Number of the page.
         page: u32,
     },
     /// A file is mapped.
     Map {
-        /// Which one.
+        /// Number of the file.
         file: u8,
     },
     /// A piece of memory is unmapped.
     Unmap {
-        /// Which one.
+        /// Number of the file.
         file: u8,
     },
     /// The chunk is cut.

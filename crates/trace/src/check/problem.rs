@@ -31,9 +31,9 @@ pub enum Violation {
     /// The chunk claims another running task than the marks before it.
     #[error("found a chunk that begins with task {found} running, need task {need}")]
     Running {
-        /// The task that runs, as the chunk says.
+        /// Running task according to the chunk.
         found: TaskId,
-        /// The task that runs, as the marks say.
+        /// Running task according to the marks.
         need: TaskId,
     },
     /// A block that cannot be executed.
@@ -48,15 +48,15 @@ pub enum Violation {
     /// Blocks and references do not belong together.
     #[error("found {found} references, need {need} as the blocks claim together")]
     References {
-        /// The number in the chunk.
+        /// The number found.
         found: u64,
-        /// The number as claimed.
+        /// The number claimed.
         need: u64,
     },
     /// A mark out of order.
     #[error("found a mark before block {found}, need ascending order up to the last block")]
     Order {
-        /// The number that the mark says.
+        /// The block number in the mark.
         found: u32,
     },
     /// A task that does not get the next number.
@@ -66,7 +66,7 @@ pub enum Violation {
     TaskNumber {
         /// The task that the mark names.
         found: TaskId,
-        /// The next one.
+        /// The next task number.
         need: TaskId,
     },
     /// An address space that is neither known nor the next.
@@ -76,13 +76,13 @@ pub enum Violation {
     ProcessNumber {
         /// The address space that the mark names.
         found: ProcessId,
-        /// The next one.
+        /// The next address space.
         need: ProcessId,
     },
     /// A task that was not born, or has ended.
     #[error("found {what} task {task}, need one that was born and has not ended")]
     NotAlive {
-        /// What the task does, for the message.
+        /// Action of the task, for the message.
         what: &'static str,
         /// The task.
         task: TaskId,
@@ -98,19 +98,19 @@ pub enum Violation {
     /// A switch says that another task leaves the CPU than the one that has it.
     #[error("found a switch from task {from}, need one from task {running}, which runs")]
     From {
-        /// The task that leaves, as the switch says.
+        /// The task that leaves, according to the switch.
         from: TaskId,
-        /// The task that runs, as the marks before say.
+        /// The running task, according to the marks before.
         running: TaskId,
     },
-    /// Something that only the running task can do.
+    /// An action that only the running task can do.
     #[error("found {what} of task {task}, need it of task {running}, which runs")]
     NotRunning {
-        /// What the task does, for the message.
+        /// Action of the task, for the message.
         what: &'static str,
         /// The task.
         task: TaskId,
-        /// The task that runs.
+        /// The running task.
         running: TaskId,
     },
     /// A range of memory that is empty or goes beyond the address space.
@@ -118,21 +118,21 @@ pub enum Violation {
         "found {what} of {bytes} bytes at {start:#x}, need one that is not empty and ends in the address space"
     )]
     Range {
-        /// What kind of range it is, for the message.
+        /// Kind of range, for the message.
         what: &'static str,
-        /// Its first address.
+        /// First address of the range.
         start: u64,
-        /// Its length in bytes.
+        /// Length of the range in bytes.
         bytes: u64,
     },
-    /// A page that is none.
+    /// An impossible page.
     #[error(
         "found a page of {bytes} bytes at {start:#x}, need a power of two and addresses that are multiples of it"
     )]
     Page {
-        /// Its virtual address.
+        /// Virtual address of the page.
         start: u64,
-        /// Its length in bytes.
+        /// Length of the page in bytes.
         bytes: u64,
     },
     /// An index of another trace, or a damaged one.

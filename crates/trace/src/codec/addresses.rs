@@ -1,14 +1,14 @@
-//! Explicit addresses: a prediction for each explicit reference of each shape, and what is left to say.
+//! Explicit addresses: a prediction for each explicit reference of each shape, and the residual.
 
-/// Addresses are 48 bits wide, and counted modulo that.
+/// Mask of addresses, which are 48 bits wide and wrap at that width.
 pub(super) const ADDRESS_MASK: u64 = (1 << 48) - 1;
 
 /// Addresses are kept in the upper 48 bits of a word, so that sums wrap at 48 bits.
 pub(super) const SHIFT: u32 = 16;
 
-/// Residuals of more bits do not go into five bytes.
+/// Most bits of a residual that fits into five bytes.
 pub(super) const NEAR_BITS: u32 = 39;
-/// A residual of five bytes with this value says that the whole residual follows, in six more bytes.
+/// Value of a five-byte residual that announces the whole residual in six more bytes.
 pub(super) const FAR: u64 = 0xff_ffff_ffff;
 pub(super) const FAR_BYTES: usize = 11;
 
@@ -48,11 +48,11 @@ pub(super) fn is_far(residual: u64) -> bool {
 /// The state of the prediction for one explicit reference of one shape.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Slot {
-    /// Its last address.
+    /// Last address of the reference.
     last: u64,
-    /// The move that is expected next.
+    /// Expected next stride.
     stride: u64,
-    /// Its last move.
+    /// Last stride.
     moved: u64,
 }
 
@@ -83,8 +83,8 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// How far each address lies after the expected one, in the upper bits. Only the lower 48 bits of the addresses count. The code has
-    /// no branch, because a CPU cannot predict whether an address was expected.
+    /// Returns the distance of each address after the expected one, in the upper bits. Only the lower 48 bits of the addresses count. The
+    /// code has no branch, because a CPU cannot predict whether an address was expected.
     #[inline(always)]
     pub(super) fn encode(&mut self, addresses: [u64; LANES]) -> [u64; LANES] {
         let Row {
@@ -112,7 +112,7 @@ impl Row {
     }
 }
 
-/// The residuals (zigzag) of addresses that lie these distances after the expected ones.
+/// Returns the residuals (zigzag) of these distances from the expected addresses.
 #[inline(always)]
 pub(super) fn residuals_of(differences: [u64; LANES]) -> [u64; LANES] {
     differences.map(|difference| (difference << 1 ^ ((difference as i64) >> 63) as u64) >> SHIFT)

@@ -1,5 +1,5 @@
-//! The end of a chunk: its columns are packed and become the body of a record. Needs nothing but the chunk, so that another
-//! thread can do it while the next one is written.
+//! Closes a chunk: its columns are packed and become the body of a record. This needs only the chunk, so another thread can do it while the
+//! next one is being filled.
 
 use std::io;
 
@@ -34,7 +34,7 @@ impl Closer {
         })
     }
 
-    /// The body of a chunk that has ended. The places of the marks are counted from `first_block`.
+    /// Returns the body of a finished chunk. Positions of marks are counted from `first_block`.
     pub(crate) fn close<'a>(
         &'a mut self,
         open: &'a Open,
@@ -94,10 +94,10 @@ impl Closer {
     }
 }
 
-/// As long as prediction leaves at most this many bytes, columns are not packed: packing would cost more time than its space is worth.
+/// Columns are packed only if prediction leaves more than this many bytes: below, packing would cost more time than its space is worth.
 const PLAIN_BYTES_PER_1000_INSTRUCTIONS: u64 = 235;
 
-/// How much was closed so far.
+/// Amount closed so far.
 #[derive(Debug, Default)]
 struct Volume {
     bytes: u64,

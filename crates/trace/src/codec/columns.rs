@@ -5,7 +5,7 @@ use zstd::bulk::{Compressor, Decompressor};
 use super::limits;
 use crate::UnfitShape;
 
-/// Why the body of a chunk cannot be decoded, although its checksum may fit. The text follows "the chunk cannot be decoded: ".
+/// Why the body of a chunk cannot be decoded, even if its checksum is right. The text follows "the chunk cannot be decoded: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadBody {
     #[error("it ends inside its head")]
@@ -50,7 +50,7 @@ pub(super) enum Column {
     ShapeAddresses,
     Shapes,
     ShapeReferences,
-    /// Two bits for each shape that ran: which of the four predicted successors it is.
+    /// Two bits for each executed shape: its index among the four predicted successors.
     SuccessorIndices,
     Mispredictions,
     /// Two bits for each explicit reference.
@@ -72,14 +72,14 @@ pub(super) const NAMES: [&str; COLUMNS] = [
 
 pub(super) const COLUMNS: usize = 8;
 
-/// Column number, packing, two bytes of 0, unpacked length, packed length.
+/// Size of a directory entry: column number, packing, two bytes of 0, unpacked length, packed length.
 const ENTRY_BYTES: usize = 12;
 
 const PLAIN: u8 = 0;
 const ZSTD: u8 = 1;
 
-/// The level of zstd. Prediction has left little to pack: level 3 made files of gzip and cc1 3 to 6 % smaller, and took an eighth
-/// longer to write.
+/// Level of zstd. Prediction leaves little to pack: level 3 made files of gzip and cc1 3 to 6 % smaller, and took an eighth longer to
+/// write.
 const ZSTD_LEVEL: i32 = 1;
 
 /// Packs columns. It reuses its memory.
@@ -117,8 +117,7 @@ impl Packer {
         })
     }
 
-    /// The body of a chunk: its head, the directory and the columns. Each column says whether it is to be packed; it stays as it is if
-    /// packing makes it no shorter.
+    /// The body of a chunk: its head, the directory and the columns. A column is packed if this is requested and makes it shorter.
     pub(super) fn body<'a>(
         &'a mut self,
         head: &[u8],
@@ -239,7 +238,7 @@ impl Unpacker {
         Ok(Unpacker(Decompressor::new()?))
     }
 
-    /// A whole column, in place of what is in `into`.
+    /// Unpacks a whole column into `into`, replacing its content.
     pub(super) fn column(
         &mut self,
         directory: &Directory<'_>,
@@ -252,7 +251,7 @@ impl Unpacker {
         self.slice(directory, column as usize, into)
     }
 
-    /// Unpacks a whole column into memory of exactly its length.
+    /// Unpacks a whole column into memory of exactly the column's length.
     pub(super) fn slice(
         &mut self,
         directory: &Directory<'_>,

@@ -143,7 +143,7 @@ impl ChunkDecoder {
         })
     }
 
-    /// Decodes a whole body in place of what is in `chunk`, which is empty if this fails.
+    /// Decodes a whole body into `chunk`, which is empty if this fails.
     pub(crate) fn decode(&mut self, body: &[u8], chunk: &mut Chunk) -> Result<ChunkHead, BadBody> {
         chunk.marks.clear();
         let outcome = self.decode_parts(body, chunk);
@@ -190,7 +190,7 @@ impl ChunkDecoder {
         Ok(())
     }
 
-    /// Decodes the blocks and their references, from the explicit addresses and from how the other addresses derive from them.
+    /// Decodes the blocks and their references, from the explicit addresses and from the derivation of the other addresses.
     fn sequence(
         &mut self,
         head: &ChunkHead,

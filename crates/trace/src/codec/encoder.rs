@@ -28,7 +28,7 @@ pub(crate) enum EncodeError {
     Shape(UnfitShape),
 }
 
-/// Turns pieces, or one block after the other, into chunks that can be closed. It reuses its memory.
+/// Turns pieces, or single blocks, into chunks that can be closed. It reuses its memory.
 pub(crate) struct ChunkEncoder {
     known: Known,
     open: Open,
@@ -39,13 +39,13 @@ pub(crate) struct ChunkEncoder {
     /// The shapes of a piece, block by block.
     ids: Vec<u32>,
     forms: Vec<ShapeReference>,
-    /// The words of some blocks of the piece, as they ran.
+    /// Words of some blocks of the piece, in order of execution.
     words: Vec<u64>,
 }
 
 const NO_ID: u32 = 0;
 
-/// Words of a piece that are put together at once: few enough to stay in the first cache.
+/// Words of a piece that are assembled at once: few enough to stay in the first-level cache.
 const WORDS_AT_ONCE: usize = 1024;
 
 impl ChunkEncoder {
@@ -62,7 +62,7 @@ impl ChunkEncoder {
         }
     }
 
-    /// Makes a chunk of a piece. Its blocks must claim together as many references as the piece has. Forgets all shapes defined before.
+    /// Encodes a piece as a chunk. Its blocks must claim as many references as the piece has. Forgets all shapes defined before.
     pub(crate) fn encode(&mut self, piece: Piece<'_>) -> Result<&Open, EncodeError> {
         self.known.clear();
         self.by_hash.clear();
@@ -87,13 +87,13 @@ impl ChunkEncoder {
         Ok(&self.open)
     }
 
-    /// Takes the words that were put together, of shapes that were found.
+    /// Takes the assembled words, whose shapes are known.
     fn take_words(&mut self) {
         let mut ran = Ran::<OwnWords> {
             words: &self.words,
             numbers: &self.ids,
         };
-        // A piece is divided already: what is full for a chunk that grows is not for one of known size.
+        // A piece has been divided already, so a chunk that counts as full still has room for it.
         while take::take(&mut self.known, &mut self.open, &mut self.waiting, &mut ran) {
             self.open.counts.make_room();
         }
@@ -175,23 +175,23 @@ impl ChunkEncoder {
         }
     }
 
-    /// Shapes that are kept.
+    /// Number of stored shapes.
     pub(crate) fn shapes(&self) -> usize {
         self.known.hot.len()
     }
 
-    /// References of the shapes that are kept.
+    /// Number of references of the stored shapes.
     pub(crate) fn forms(&self) -> usize {
         self.known.forms.len()
     }
 
-    /// Begins a chunk that is given shape by shape.
+    /// Begins a chunk that is filled shape by shape.
     pub(crate) fn begin(&mut self) {
         self.open.begin(&mut self.known);
     }
 
-    /// Takes shapes until all have been taken, or one does not fit its definition. Returns how many words were taken, and whether the
-    /// chunk is full.
+    /// Takes shapes until all have been taken, or one does not fit its definition. Returns the number of words taken, and whether the chunk
+    /// is full.
     #[inline]
     pub(crate) fn take<R: ReadWords>(
         &mut self,
@@ -203,7 +203,7 @@ impl ChunkEncoder {
         (words.len() - ran.words.len(), is_full)
     }
 
-    /// Hands out the open chunk, and begins one in the memory of another.
+    /// Returns the open chunk, and begins a new one in the memory of `spare`.
     pub(crate) fn exchange(&mut self, spare: Open) -> Open {
         self.waiting.put_all(&mut self.open);
         self.open.end();
@@ -212,7 +212,7 @@ impl ChunkEncoder {
         open
     }
 
-    /// Blocks in the open chunk.
+    /// Number of blocks in the open chunk.
     pub(crate) fn blocks(&self) -> usize {
         self.open.totals().blocks
     }

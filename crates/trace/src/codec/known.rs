@@ -1,4 +1,4 @@
-//! What a capture's encoder knows of shapes, from chunk to chunk.
+//! Shapes known to a capture's encoder, across chunks.
 
 use std::cell::Cell;
 
@@ -7,7 +7,7 @@ use super::sequence::SUCCESSORS;
 use crate::Block;
 use crate::shape::ShapeReference;
 
-/// How many blocks, references and instructions ran.
+/// Numbers of executed blocks, references and instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
     pub(crate) instructions: u64,
@@ -62,7 +62,7 @@ impl Sums {
         }
     }
 
-    /// How many shapes can be summed up, if none has more than `largest`.
+    /// Number of shapes that can be summed up, if none has more than `largest`.
     pub(super) fn room(largest: Totals) -> usize {
         let of = |field: u64, one: u64| (field / one.max(1)) as usize;
         of(Sums::FIELD, largest.instructions)
@@ -71,25 +71,25 @@ impl Sums {
     }
 }
 
-/// What the innermost loop needs to know of a shape, in two lines of a cache. Which shape comes next is known late, and the loop waits
-/// for each line. What it knows of the chunk holds in one chunk only.
+/// The data of a shape that the innermost loop needs, in two cache lines. The next shape is known late, and the loop waits for each line.
+/// Data about the chunk are valid only in that chunk.
 #[derive(Clone, Debug)]
 #[repr(align(128))]
 pub(super) struct Hot {
-    /// The prediction of the first explicit references. It is a cell, because the loop holds on to the shape before while it changes
+    /// The prediction of the first explicit references. It is a cell, because the loop keeps the previous shape borrowed while it changes
     /// this one.
     pub(super) row: Cell<Row>,
     /// The predicted successors: the shapes that were mispredicted after this shape, the latest first. All differ, except those that
     /// are [`NONE`].
     pub(super) predictor: [u32; SUCCESSORS],
-    /// Number of explicit references. If they do not fit a row, it is a number larger than any head can say.
+    /// Number of explicit references. If they do not fit a row, it is larger than the number in any head.
     pub(super) explicit: u64,
     pub(super) sums: Sums,
 }
 
 const _: () = assert!(size_of::<Hot>() == 128);
 
-/// Stands for no shape; no shape has this ID.
+/// ID that no shape has.
 const NONE: u32 = u32::MAX;
 
 impl Hot {
@@ -117,20 +117,20 @@ impl Hot {
         self.predictor[0] = id;
     }
 
-    /// Forgets what the shape knows of a chunk.
+    /// Forgets the data about a chunk.
     pub(super) fn forget(&mut self) {
         self.reset_predictor();
         self.row.take();
     }
 }
 
-/// How many rows are needed for the explicit references beyond the first row.
+/// Number of rows for the explicit references beyond the first row.
 #[inline(always)]
 pub(super) fn more_rows(explicit: usize) -> usize {
     explicit.saturating_sub(1) / LANES
 }
 
-/// The rest of what is known of a shape.
+/// The other data of a shape.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cold {
     pub(super) first_block: u32,
@@ -147,7 +147,7 @@ pub(super) struct Cold {
 }
 
 impl Cold {
-    /// The shape's own blocks and forms, of the tables of all shapes.
+    /// Returns the blocks and forms of a shape, from the tables of all shapes.
     pub(super) fn parts<'a>(
         &self,
         blocks: &'a [Block],
@@ -167,7 +167,7 @@ impl Cold {
     }
 }
 
-/// What the encoder knows of shapes, by ID. ID 0 is the imaginary shape after which a chunk begins.
+/// Shapes known to the encoder, by ID. ID 0 is the imaginary shape after which a chunk begins.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub(super) hot: Vec<Hot>,
@@ -175,7 +175,7 @@ pub(super) struct Known {
     pub(super) rows: Vec<Row>,
     pub(super) blocks: Vec<Block>,
     pub(super) forms: Vec<ShapeReference>,
-    /// The most that any shape has of each.
+    /// Largest numbers of any shape.
     pub(super) largest: Totals,
     /// The number of the open chunk. It is never 0 once a chunk was opened, so that a shape without a chunk does not seem to belong to
     /// it.

@@ -1,34 +1,34 @@
-//! What a chunk of a file may hold at most. A writer cuts below these, a reader refuses what is above.
+//! Limits of a chunk in a file. A writer stays below them, and a reader refuses more.
 
-/// Blocks of a chunk.
+/// Most blocks of a chunk.
 pub(crate) const BLOCKS: usize = 512 << 10;
 
-/// References of a chunk: what a writer cuts at, and one block of as many as a block can have. 33 MiB of memory.
+/// Most references of a chunk: the number at which a writer cuts, and one more block with the most that a block can have. 33 MiB of memory.
 pub(crate) const REFERENCES: usize = CUT_REFERENCES + (64 << 10);
 
-/// Marks of a chunk.
+/// Most marks of a chunk.
 pub(crate) const MARKS: usize = 512 << 10;
 
-/// Bytes of all marks of a chunk, encoded.
+/// Most bytes of all encoded marks of a chunk.
 pub(crate) const MARK_BYTES: usize = 32 << 20;
 
-/// Bytes of one column, unpacked. The largest that a chunk can need is what is left to say of addresses: 11 bytes each.
+/// Most bytes of an unpacked column. The largest column that a chunk can need is that of residuals: 11 bytes each.
 pub(crate) const COLUMN_BYTES: usize = 11 * REFERENCES;
 
-/// Bytes of a chunk's record, packed.
+/// Most bytes of a packed chunk record.
 pub(crate) const BODY_BYTES: usize = 128 << 20;
 
-/// A writer begins a new chunk if the references of the open one would be more than this.
+/// References of the open chunk at which a writer begins a new one.
 pub(crate) const CUT_REFERENCES: usize = 4 << 20;
 
-/// A writer that is given one block after the other begins a new chunk after this many bytes of residuals.
+/// Bytes of residuals at which a writer that gets single blocks begins a new chunk.
 pub(crate) const CUT_RESIDUAL_BYTES: usize = 4 << 20;
 
-/// A writer begins a new chunk after this many marks.
+/// Marks at which a writer begins a new chunk.
 pub(crate) const CUT_MARKS: usize = 64 << 10;
 
-/// A writer begins a new chunk if the names and paths of the open one's marks would be more bytes than this.
+/// Bytes of names and paths in marks at which a writer begins a new chunk.
 pub(crate) const CUT_MARK_BYTES: usize = 4 << 20;
 
-/// The longest name, path or build ID that a writer takes.
+/// Longest name, path or build ID that a writer accepts, in bytes.
 pub(crate) const TEXT_BYTES: usize = 64 << 10;

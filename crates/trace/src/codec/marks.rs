@@ -50,7 +50,7 @@ pub(super) fn decode(
     numbers.end()
 }
 
-/// About how many bytes a mark takes, to know when a chunk is full.
+/// Approximate bytes of a mark, to know when a chunk is full.
 pub(crate) fn text_bytes(mark: &Mark) -> usize {
     match mark {
         Mark::Birth { name, .. } | Mark::Exec { name, .. } => name.len(),
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use crate::{Cause, Mapping, ProcessId, TaskId};
 
-    /// The bytes in docs/formats/trace.md: who moves a kind or a field changes the format.
+    /// Expects the bytes in docs/formats/trace.md: moving a kind or a field changes the format.
     #[test]
     fn every_kind_is_encoded_as_documented() {
         let (task, process, parent) = (TaskId(2), ProcessId(3), TaskId(1));

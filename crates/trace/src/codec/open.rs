@@ -1,23 +1,23 @@
-//! The chunk that is being written: its columns before they are packed.
+//! The chunk being written: its columns before they are packed.
 
 use super::addresses::FAR_BYTES;
 use super::known::{Cold, Hot, Known, Sums, Totals};
 use super::limits;
 use super::sequence::INDEX_BITS;
 
-/// Places in the open chunk.
+/// Counts of the open chunk.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
-    /// Shapes that ran.
+    /// Number of executed shapes.
     pub(super) ran: usize,
     pub(super) explicit: usize,
     pub(super) residual_bytes: usize,
-    /// The totals, without what is in `sums`.
+    /// Totals without the counts in `sums`.
     totals: Totals,
     pub(super) sums: Sums,
-    /// How many more shapes fit at least before the chunk's limits must be checked.
+    /// Least number of further shapes before the chunk's limits must be checked.
     pub(super) room: usize,
-    /// Id of the shape that ran last.
+    /// ID of the last executed shape.
     pub(super) current: u32,
 }
 
@@ -33,18 +33,18 @@ impl Counts {
         self.totals
     }
 
-    /// Notes that there are larger shapes than when `room` was computed.
+    /// Notes that shapes have grown since `room` was computed.
     pub(super) fn forget_room(&mut self) {
         self.room = 0;
     }
 
-    /// Lets a chunk that is full take one shape more.
+    /// Lets a full chunk take one more shape.
     pub(super) fn make_room(&mut self) {
         self.room = 1;
     }
 }
 
-/// Columns that grow if a shape is new or was mispredicted.
+/// Columns that grow if a shape is new or mispredicted.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pub(super) count: u32,
@@ -80,31 +80,31 @@ impl Table {
     }
 }
 
-/// Room for the indices of the longest chunk. It is a power of two, so that a masked index needs no check of bounds.
+/// Size of the index column of the longest chunk. It is a power of two, so that a masked index needs no bounds check.
 pub(super) const INDICES: usize = 1 << 19;
 pub(super) const WIDTHS: usize = 1 << 21;
 pub(super) const RESIDUALS: usize = 1 << 26;
-/// Four residuals are written as 32 bytes, or as four of eleven at most.
+/// Extra bytes of the residuals: four are written as 32 bytes, or as at most four of eleven.
 pub(super) const SLACK: usize = 64;
 
 const _: () = assert!(INDICES > crate::Chunk::BLOCKS);
 const _: () = assert!(4 * WIDTHS >= limits::REFERENCES + 4);
 const _: () = assert!(RESIDUALS >= limits::REFERENCES * FAR_BYTES);
 
-/// The chunk that is being written.
+/// The chunk being written.
 #[derive(Debug)]
 pub(crate) struct Open {
     pub(super) counts: Counts,
     pub(super) table: Table,
-    /// A byte each, until the chunk ends: 0 to 3.
+    /// Successor indices, 0 to 3, a byte each until the chunk ends.
     pub(super) indices: Box<[u8; INDICES]>,
     packed_indices: Vec<u8>,
-    /// Two bits each.
+    /// Width codes, two bits each.
     pub(super) widths: Box<[u8; WIDTHS]>,
     pub(super) residuals: Box<[u8; RESIDUALS + SLACK]>,
 }
 
-/// Memory of zeros, which the kernel provides only once it is used.
+/// Allocates zeroed memory, which the kernel provides only on first use.
 pub(super) fn zeroed<T: Copy + Default + std::fmt::Debug, const LENGTH: usize>() -> Box<[T; LENGTH]>
 {
     vec![T::default(); LENGTH]
@@ -143,10 +143,10 @@ impl Open {
         }
     }
 
-    /// Ends the chunk: two bits are left of each successor index.
+    /// Ends the chunk: two bits of each successor index remain.
     pub(super) fn end(&mut self) {
         const _: () = assert!(INDEX_BITS == 2);
-        // Byte i of four goes to bits 24 + 2 * i and the next of the product.
+        // Byte i of four goes to bits 24 + 2 * i and 25 + 2 * i of the product.
         const GATHER: u32 = 1 << 24 | 1 << 18 | 1 << 12 | 1 << 6;
         let ran = self.counts.ran;
         self.indices[ran..ran.next_multiple_of(4)].fill(0);
@@ -159,7 +159,7 @@ impl Open {
         );
     }
 
-    /// The successor indices of a chunk that has ended.
+    /// Returns the successor indices of a finished chunk.
     pub(super) fn indices(&self) -> &[u8] {
         &self.packed_indices
     }

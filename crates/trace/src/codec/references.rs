@@ -1,4 +1,4 @@
-//! References from the explicit addresses of each shape that ran and what the others are derived from, some at once.
+//! Assembles references from the explicit addresses of each executed shape and the derivation of the others, several at once.
 
 use super::BadBody;
 use super::addresses::{FAR, FAR_BYTES, Slot, WIDTHS};
@@ -6,32 +6,32 @@ use super::shapes::Shape;
 use crate::Reference;
 use crate::shape::Unfold;
 
-/// How many references are put together at once.
+/// Number of references assembled at once.
 pub(super) const STEP: usize = 2;
-/// How many slots are written at once.
+/// Number of slots written at once.
 pub(super) const SLOTS: usize = 8;
-/// How many numbers of blocks are written at once.
+/// Number of block indices written at once.
 pub(super) const KINDS: usize = 2;
-/// How many zero bytes follow the residuals: they are read eight bytes at once, far ones eleven.
+/// Number of zero bytes after the residuals, which are read eight bytes at once; far ones eleven.
 const PADDING: usize = 16;
 
-/// Shapes that ran and explicit references that are put together at once: what passes from one step to the next stays in the
-/// machine's nearest caches.
+/// Number of executed shapes and explicit references that are assembled at once: the data passed from one step to the next stay in the
+/// nearest caches.
 pub(super) const RUNS: usize = 2048;
 pub(super) const EXPLICIT: usize = 1 << 13;
-/// Room for the references put together at once, and for all of the last shape. It is a power of two, so that a masked index needs no
-/// check of bounds.
+/// Room for the references assembled at once, and for all of the last shape. It is a power of two, so that a masked index needs no bounds
+/// check.
 pub(super) const ROOM: usize = 1 << 17;
 
 const _: () = assert!(ROOM >= EXPLICIT + u16::MAX as usize + SLOTS);
 
-/// The explicit addresses, in the order of what ran.
+/// Explicit addresses, in order of execution.
 pub(super) struct Residuals<'a> {
     widths: &'a [u8],
     bytes: &'a [u8],
     /// Length of the residuals without the padding, in bytes.
     length: usize,
-    /// How many addresses were read, and how many bytes.
+    /// Number of addresses read, and of their bytes.
     number: usize,
     place: usize,
 }
@@ -49,7 +49,7 @@ impl<'a> Residuals<'a> {
         }
     }
 
-    /// Reads the addresses of the next explicit references, in the upper bits. `slots` says to which slots they belong.
+    /// Reads the addresses of the next explicit references, in the upper bits. `slots` has the slot of each.
     #[inline(never)]
     pub(super) fn read(
         &mut self,
@@ -89,7 +89,7 @@ impl<'a> Residuals<'a> {
         Ok(())
     }
 
-    /// Whether all is used up.
+    /// Checks that everything has been read.
     pub(super) fn end(self) -> Result<(), BadBody> {
         let used = self.number.div_ceil(4);
         if self.widths.len() > used {
@@ -113,7 +113,7 @@ impl<'a> Residuals<'a> {
     }
 }
 
-/// A residual that did not fit five bytes.
+/// Reads a residual that did not fit five bytes.
 #[cold]
 fn far(residuals: &[u8], place: usize) -> Result<u64, BadBody> {
     let bytes = residuals.get(place..place + 6).ok_or(BadBody::Short {
@@ -125,7 +125,7 @@ fn far(residuals: &[u8], place: usize) -> Result<u64, BadBody> {
         .fold(0, |number, &byte| number << 8 | u64::from(byte)))
 }
 
-/// Puts the references of some shapes together and returns their number. After them there is room for a whole last step.
+/// Assembles the references of some shapes, and returns their number. After them there is room for a whole last step.
 #[inline(never)]
 pub(super) fn put_together(
     shapes: &[Shape],
@@ -134,13 +134,13 @@ pub(super) fn put_together(
     explicit: &[u64; ROOM],
     references: &mut [Reference],
 ) -> usize {
-    // Numbers of 32 bits, whose sums cannot go wrong.
+    // Sums of these 32-bit numbers cannot overflow.
     let (mut at, mut next_explicit) = (0_u32, 0_u32);
     for &number in ran {
         let shape = &shapes[number as usize];
         let wanted = u32::from(shape.references);
         let mut done = 0;
-        // Once at least: whether a shape has any is hard to foresee.
+        // At least once: whether a shape has any references is hard to predict.
         loop {
             let (into, form) = (
                 at as usize + done as usize,

@@ -1,10 +1,10 @@
-//! From how far addresses lie after the expected ones to the two columns that say it: widths and residuals.
+//! Turns distances from the expected addresses into two columns: widths and residuals.
 
 use super::addresses::{FAR, FAR_BYTES, LANES, bytes_of, code_of, is_far, residuals_of};
 use super::open::{Counts, Open, RESIDUALS, WIDTHS, zeroed};
 use super::wide::Wide;
 
-/// Differences that wait, so that the loops over blocks and over residuals are both short.
+/// Pending distances, so that the loops over blocks and over residuals are both short.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) differences: Box<[u64; Waiting::ROOM + LANES]>,
@@ -14,8 +14,8 @@ pub(super) struct Waiting {
 
 impl Waiting {
     pub(super) const MOST: usize = 1024;
-    /// Room for the residuals of the longest block that has a head, and for a whole last step. It is a power of two, so that a masked
-    /// index needs no check of bounds.
+    /// Room for the residuals of the longest block with a head, and for a whole last step. It is a power of two, so that a masked index
+    /// needs no bounds check.
     pub(super) const ROOM: usize = 2048;
 
     pub(super) fn new() -> Waiting {
@@ -30,7 +30,7 @@ impl Waiting {
         self.length >= Waiting::MOST
     }
 
-    /// Puts all but the last few, which do not fill a byte of widths.
+    /// Writes all but the last few distances, which do not fill a byte of widths.
     pub(super) fn put(&mut self, open: &mut Open) {
         let (groups, rest) = self.differences[..self.length].as_chunks();
         self.wide.call(
@@ -42,7 +42,7 @@ impl Waiting {
         self.length = rest;
     }
 
-    /// Puts all, as the chunk ends.
+    /// Writes all distances, at the end of the chunk.
     pub(super) fn put_all(&mut self, open: &mut Open) {
         let explicit = open.counts.explicit + self.length;
         self.differences[self.length..self.length + LANES].fill(0);
@@ -80,7 +80,7 @@ fn put(wide: Wide, groups: &[[u64; LANES]], open: &mut Open) {
     (*explicit, *residual_bytes) = ((first + groups.len()) * LANES, place);
 }
 
-/// Puts a group one by one; gives the width codes and how many bytes that took.
+/// Writes the distances of a group one by one; returns the width codes and the number of bytes.
 #[cold]
 #[inline(never)]
 fn put_each(group: [u64; LANES], into: &mut [u8]) -> (u8, usize) {
@@ -99,7 +99,7 @@ fn put_each(group: [u64; LANES], into: &mut [u8]) -> (u8, usize) {
     (codes, bytes)
 }
 
-/// A residual that does not fit five bytes.
+/// Returns the bytes of a residual that does not fit five bytes.
 fn far(residual: u64) -> [u8; FAR_BYTES] {
     let mut bytes = [0; FAR_BYTES];
     bytes[..5].copy_from_slice(&FAR.to_le_bytes()[..5]);
@@ -107,13 +107,13 @@ fn far(residual: u64) -> [u8; FAR_BYTES] {
     bytes
 }
 
-/// The consecutive bytes of a group of residuals: half of the group in each part.
+/// Consecutive bytes of a group of residuals: half of the group in each part.
 struct Packed {
     codes: u8,
     parts: [[u8; 16]; 2],
-    /// How many bytes the first part has.
+    /// Number of bytes in the first part.
     first_bytes: u8,
-    /// How many bytes both parts have.
+    /// Number of bytes in both parts.
     bytes: u8,
 }
 
@@ -126,8 +126,8 @@ impl Packed {
             first_bytes,
             bytes,
         } = self;
-        // All bytes of both parts, of which the next group overwrites what is too much: a copy of varying length would be a call.
-        // At most ten of the first part count, so that the mask changes nothing; with it the second surely fits.
+        // All bytes of both parts are copied, and the next group overwrites the excess: a copy of varying length would be a call. At most
+        // ten bytes of the first part count, so the mask changes nothing, but with it the second part surely fits.
         let first_bytes = usize::from(first_bytes & 15);
         if let Some(into) = into.first_chunk_mut::<32>() {
             into[..16].copy_from_slice(&first);
@@ -159,7 +159,7 @@ mod pack_at_once {
     #[repr(align(16))]
     struct Moves([[u8; 16]; 16]);
 
-    /// For the codes of two residuals: where each of their 16 bytes goes.
+    /// For the codes of two residuals, the destination of each of their 16 bytes.
     static MOVES: Moves = {
         let mut moves = [[0x80; 16]; 16];
         let mut codes = 0;
@@ -175,7 +175,7 @@ mod pack_at_once {
         Moves(moves)
     };
 
-    /// What follows from the codes of a group.
+    /// Facts derived from the codes of a group.
     #[derive(Clone, Copy)]
     #[repr(align(4))]
     struct Group {
@@ -184,7 +184,7 @@ mod pack_at_once {
         bytes: u8,
     }
 
-    /// By the lower bits of the four codes, plus 16 times the upper bits.
+    /// Groups by the lower bits of the four codes, plus 16 times the upper bits.
     static GROUPS: [Group; 256] = {
         let mut groups = [Group {
             codes: 0,
@@ -219,13 +219,13 @@ mod pack_at_once {
         {
             return None;
         }
-        // Compared as signed numbers, there being no other comparison: none is negative, as none is far.
+        // The comparison is signed, because there is no other; no residual is negative, because none is far.
         let above = |limit| {
             v3.avx2
                 ._mm256_cmpgt_epi64(all, v3.avx._mm256_set1_epi64x(limit))
         };
         let [above_none, above_one, above_two] = [above(0), above(0xff), above(0xffff)];
-        // The code says how many of the three limits a residual is above: its lower bit is their parity, its upper one the second.
+        // The code is the number of limits (of three) below the residual: its lower bit is their parity, its upper one the second limit.
         let is_odd = v3
             .avx2
             ._mm256_xor_si256(v3.avx2._mm256_xor_si256(above_none, above_one), above_two);

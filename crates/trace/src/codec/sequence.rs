@@ -1,27 +1,27 @@
-//! The order in which the shapes ran: the index of each among the predicted successors of the shape before, and mispredictions.
+//! Order of executed shapes: the index of each among the predicted successors of the shape before, and mispredictions.
 
 use super::BadBody;
 use super::references::{EXPLICIT, KINDS, ROOM, RUNS, SLOTS};
 use super::shapes::{NO_SHAPE, Shape};
 use super::varint::Numbers;
 
-/// Number of successors that are predicted for each shape.
+/// Number of predicted successors of each shape.
 pub(super) const SUCCESSORS: usize = 4;
 /// Number of bits of a *successor index*.
 pub(super) const INDEX_BITS: usize = SUCCESSORS.ilog2() as usize;
 
-/// Unpacks the sequence of shapes, a part at a time.
+/// Decodes the sequence of shapes, a part at a time.
 pub(super) struct SequenceReader<'a> {
     indices: &'a [u8],
     mispredictions: Numbers<'a>,
     /// The predicted successors of each shape, and of the start of the chunk.
     predictors: &'a mut [[u32; SUCCESSORS]],
-    /// Blocks in the chunk that are not read yet.
+    /// Blocks of the chunk that have not been read yet.
     blocks: usize,
-    /// Shapes that were read.
+    /// Number of shapes read.
     ran: usize,
     current: usize,
-    /// Shapes that have run.
+    /// Number of different shapes so far.
     seen: u32,
     next_misprediction: usize,
     sums: Sums,
@@ -34,7 +34,7 @@ pub(super) struct Sums {
     pub(super) instructions: u64,
 }
 
-/// How much was read in one step.
+/// Amount read in one step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub(super) ran: usize,
@@ -68,8 +68,8 @@ impl<'a> SequenceReader<'a> {
         Ok(reader)
     }
 
-    /// Reads the next shapes that ran, as many as fit: the numbers of their blocks, and the slot of each of their explicit references.
-    /// After the numbers there must be room for a whole last step.
+    /// Reads as many further shapes as fit: the indices of their blocks, and the slot of each of their explicit references. After the
+    /// indices there must be room for a whole last step.
     ///
     /// This and the two steps after it are separate functions, because each needs all registers.
     #[inline(never)]
@@ -138,7 +138,7 @@ impl<'a> SequenceReader<'a> {
         })
     }
 
-    /// Ends the sequence after its last block. Returns what ran.
+    /// Ends the sequence after its last block, and returns the sums.
     pub(super) fn end(self) -> Result<Sums, BadBody> {
         if self.next_misprediction != usize::MAX {
             return Err(BadBody::Misprediction {
@@ -158,7 +158,7 @@ impl<'a> SequenceReader<'a> {
         Ok(self.sums)
     }
 
-    /// The next shape was mispredicted.
+    /// Handles a misprediction of the next shape.
     #[cold]
     #[inline(never)]
     fn mispredict(&mut self, current: usize, count: usize) -> Result<(), BadBody> {
@@ -170,7 +170,7 @@ impl<'a> SequenceReader<'a> {
         Ok(())
     }
 
-    /// The place of the next misprediction; that of none if there are no more.
+    /// Returns the position of the next misprediction; a position that never occurs if there are no more.
     fn next_misprediction(&mut self, last: usize) -> Result<usize, BadBody> {
         if self.mispredictions.rest().is_empty() {
             return Ok(usize::MAX);
@@ -186,7 +186,7 @@ impl<'a> SequenceReader<'a> {
         Ok(found as usize)
     }
 
-    /// The shape that ran instead: 0 is the first that has not run yet, any other number one more than a shape's.
+    /// Returns the mispredicted shape: 0 stands for the first that has not run yet, any other number for the shape with one less.
     fn mispredicted(&mut self, count: usize) -> Result<u32, BadBody> {
         let number = self.mispredictions.take()?;
         let shape = if number == 0 {
@@ -205,7 +205,7 @@ impl<'a> SequenceReader<'a> {
     }
 }
 
-/// Writes the numbers from the first on; there is room for some more than are wanted.
+/// Writes consecutive numbers from `first` on; there is room for some more than wanted.
 #[inline(always)]
 fn fill<const AT_ONCE: usize>(numbers: &mut [u32], first: u32, wanted: usize) {
     let Some((group, rest)) = numbers.split_first_chunk_mut::<AT_ONCE>() else {
@@ -217,7 +217,7 @@ fn fill<const AT_ONCE: usize>(numbers: &mut [u32], first: u32, wanted: usize) {
     }
 }
 
-/// Fills in consecutive numbers for the few shapes that have more blocks than one step writes.
+/// Writes the remaining consecutive numbers, for the few shapes with more blocks than one step writes.
 #[cold]
 #[inline(never)]
 fn fill_on(numbers: &mut [u32], first: u32, wanted: usize) {

@@ -6,10 +6,10 @@ use super::varint::{Numbers, put, unzigzag, zigzag};
 use crate::shape::{self, AddressKind, ShapeReference};
 use crate::{Block, BlockFlags, Reference};
 
-/// No shape: what nothing has run after yet.
+/// Stands for no shape: the successor of a shape after which nothing has run yet.
 pub(super) const NO_SHAPE: u32 = u32::MAX;
 
-/// A bit beside the flags of a block: it belongs to the same shape as the block before.
+/// Bit beside the flags of a block that belongs to the same shape as the block before.
 const CONTINUES: u64 = 256;
 
 const STORE: u64 = 32;
@@ -24,7 +24,7 @@ pub(super) struct ShapeColumns<'a> {
 }
 
 impl ShapeColumns<'_> {
-    /// Appends a shape; `expected` is the end of the block before.
+    /// Appends a shape; `expected` is the end of the last block before it.
     pub(super) fn put(&mut self, expected: u64, blocks: &[Block], forms: &[ShapeReference]) {
         let (mut end, mut continues, mut first) = (expected, 0, 0);
         for block in blocks {
@@ -50,7 +50,7 @@ impl ShapeColumns<'_> {
         }
     }
 
-    /// The references of a block, numbered from `first` on.
+    /// Appends the references of a block, numbered from `first` on.
     fn references(&mut self, block: &Block, first: usize, forms: &[ShapeReference]) {
         let mut before = 0;
         for (number, form) in (first..).zip(forms) {
@@ -74,24 +74,24 @@ impl ShapeColumns<'_> {
     }
 }
 
-/// A difference of addresses, of 48 bits.
+/// Sign-extends a 48-bit difference of addresses.
 fn signed(difference: u64) -> u64 {
     zigzag((difference << 16) as i64 >> 16)
 }
 
-/// The end of a block, at which the next block is expected.
+/// Returns the end of a block, where the next block is expected.
 pub(super) fn end_of(block: &Block) -> u64 {
     block.address.wrapping_add(block.bytes.into())
 }
 
-/// A shape: the indices of its blocks and references in other tables.
+/// A shape: indices of its blocks and references in other tables.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shape {
-    /// Index of its first block in the table of blocks.
+    /// Index of the shape's first block in the table of blocks.
     pub(super) first_block: u32,
-    /// Index of its first reference in the table of forms.
+    /// Index of the shape's first reference in the table of forms.
     pub(super) first_form: u32,
-    /// Index of its first explicit reference in the table of slots.
+    /// Index of the shape's first explicit reference in the table of slots.
     pub(super) first_slot: u32,
     pub(super) explicit: u16,
     pub(super) references: u16,
@@ -99,7 +99,7 @@ pub(super) struct Shape {
     pub(super) instructions: u32,
 }
 
-/// Fills in what follows from where each shape begins; gives how many references are explicit.
+/// Completes the shapes from their first indices; returns the number of explicit references.
 fn complete(
     shapes: &mut [Shape],
     blocks: &[Block],
@@ -131,7 +131,7 @@ fn complete(
     Ok(slots)
 }
 
-/// Reads the table.
+/// Reads the table of shapes.
 pub(super) struct ShapeReader<'a> {
     addresses: Numbers<'a>,
     shapes: Numbers<'a>,
@@ -149,7 +149,7 @@ impl<'a> ShapeReader<'a> {
         }
     }
 
-    /// Reads a whole table of known size, and checks each shape in it. Returns how many references are explicit.
+    /// Reads a whole table of known size, and checks each shape in it. Returns the number of explicit references.
     pub(super) fn read(
         mut self,
         block_count: usize,

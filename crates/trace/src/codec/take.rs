@@ -1,5 +1,5 @@
-//! Taking what ran into the chunk that is being written: the innermost loop of a capture. No memory is taken in it, what it
-//! counts stays in registers, and addresses are encoded several at once.
+//! Takes executed shapes into the chunk being written: the innermost loop of a capture. It allocates no memory, keeps its counts in
+//! registers, and encodes several addresses at once.
 
 use super::addresses::{FAR_BYTES, LANES, Row};
 use super::known::{Cold, Known, Sums, Totals, more_rows};
@@ -13,10 +13,10 @@ use crate::shape::ShapeReference;
 
 /// A way to read words, which may be in memory that another process writes.
 pub trait ReadWords {
-    /// The type in which a word is kept.
+    /// Type of a word in memory.
     type Word;
 
-    /// A word as a number.
+    /// Returns a word as a number.
     fn one(word: &Self::Word) -> u64;
 
     /// Reads four consecutive words.
@@ -41,16 +41,16 @@ impl ReadWords for OwnWords {
     }
 }
 
-/// Shapes as they ran. Each has a head and its explicit addresses, of which the lower 48 bits count. The lower half of a head is the
-/// shape, an index of `numbers`; the upper half is how many addresses follow.
+/// Executed shapes. Each has a head and its explicit addresses, of which the lower 48 bits count. The lower half of a head is the shape's
+/// index in `numbers`; the upper half is the number of addresses.
 pub(super) struct Ran<'a, R: ReadWords> {
     pub(super) words: &'a [R::Word],
-    /// 0, or a number that no shape has, if there is none.
+    /// IDs of shapes, by the caller's numbers; 0, or a number that no shape has, if there is none.
     pub(super) numbers: &'a [u32],
 }
 
 impl<'a, R: ReadWords> Ran<'a, R> {
-    /// The next shape's ID and its explicit addresses; `None` if the words end or name no shape.
+    /// Returns the next shape's ID and its explicit addresses; `None` if the words end or name no shape.
     #[inline(always)]
     fn next(&self) -> Option<(u32, &'a [R::Word])> {
         let (head, rest) = self.words.split_first()?;
@@ -70,7 +70,7 @@ impl<'a, R: ReadWords> Ran<'a, R> {
     }
 }
 
-/// Takes shapes until all have been taken, or one does not fit its definition. Returns whether the chunk is full instead.
+/// Takes shapes until the words end, the chunk is full, or a shape does not fit its definition. Returns whether the chunk is full.
 pub(super) fn take<R: ReadWords>(
     known: &mut Known,
     open: &mut Open,
@@ -98,7 +98,7 @@ pub(super) fn take<R: ReadWords>(
     }
 }
 
-/// Takes shapes until there is no room, or enough waits, or none comes. Returns whether more may come.
+/// Takes shapes until there is no room, enough distances are pending, or no word follows. Returns whether more may come.
 #[inline(always)]
 fn take_some<R: ReadWords>(
     known: &mut Known,
@@ -117,7 +117,7 @@ fn take_some<R: ReadWords>(
     true
 }
 
-/// Takes shapes that were predicted and whose explicit references fit a row, as long as there is room. Returns whether more may follow.
+/// Takes correctly predicted shapes whose explicit references fit a row, as long as there is room. Returns whether more may follow.
 #[inline(always)]
 fn take_predicted<R: ReadWords>(
     known: &mut Known,
@@ -144,8 +144,8 @@ fn take_predicted<R: ReadWords>(
     let (mut taken, mut passed) = (0, 0);
     for into in indices {
         let rest = words.get(passed..).unwrap_or_default();
-        // As many words as the largest of these has, be they its own or not: reads of one length need no loop. The last shapes of a
-        // buffer, behind which there are fewer words, are left to `take_any`.
+        // Reads as many words as the largest of these shapes has, whether or not they belong to this one: reads of constant length need no
+        // loop. The last shapes of a buffer, with fewer words after them, are left to `take_any`.
         let Some([head, addresses @ ..]) = rest.first_chunk::<{ 1 + LANES }>() else {
             break;
         };
@@ -157,7 +157,7 @@ fn take_predicted<R: ReadWords>(
             break;
         };
         let explicit = head >> 32;
-        // Which successor it is is as hard to foresee as the program's own branches: no branch here.
+        // Which successor runs is as hard to predict as the program's own branches, so there is no branch here.
         let hits = before.predictor.map(|successor| successor == id);
         let hits = (0..)
             .zip(hits)
@@ -167,7 +167,7 @@ fn take_predicted<R: ReadWords>(
         }
         let index = hits.trailing_zeros();
         *into = index as u8;
-        // Those that the shape does not have are overwritten by the next one's. Masked, the place needs no look at the length.
+        // Residuals that the shape does not have are overwritten by the next one's. The masked position needs no bounds check.
         let (mut row, place) = (shape.row.get(), at & (Waiting::ROOM - 1));
         differences[place..place + LANES].copy_from_slice(&row.encode(R::four(addresses)));
         shape.row.set(row);
@@ -185,7 +185,7 @@ fn take_predicted<R: ReadWords>(
     taken == most
 }
 
-/// Takes the next shape, whatever it is. Returns false if there is none, or it does not fit its definition.
+/// Takes the next shape, predicted or not. Returns false if there is none, or if it does not fit its definition.
 #[inline(always)]
 fn take_any<R: ReadWords>(
     known: &mut Known,
@@ -266,7 +266,7 @@ fn take_any<R: ReadWords>(
         let addresses = some
             .first_chunk()
             .map_or_else(|| padded::<R>(some), R::four);
-        // Not in place: that becomes a store of some lanes, which takes many times as long.
+        // Not in place, which would become a store of some lanes and take many times as long.
         let mut known = *row;
         waiting.differences[waiting.length..][..LANES].copy_from_slice(&known.encode(addresses));
         *row = known;
@@ -276,7 +276,7 @@ fn take_any<R: ReadWords>(
     true
 }
 
-/// Fewer than a row.
+/// Pads fewer than a row of addresses.
 fn padded<R: ReadWords>(words: &[R::Word]) -> [u64; LANES] {
     let mut addresses = [0; LANES];
     addresses
@@ -286,7 +286,7 @@ fn padded<R: ReadWords>(words: &[R::Word]) -> [u64; LANES] {
     addresses
 }
 
-/// How many shapes of at most the size `largest` fit at least; `None` if the chunk should end here.
+/// Least number of shapes up to the size `largest` that fit; 0 if the chunk should end here.
 #[cold]
 #[inline(never)]
 fn room_for(largest: Totals, counts: &mut Counts) -> usize {
@@ -311,7 +311,7 @@ fn room_for(largest: Totals, counts: &mut Counts) -> usize {
         .max(1)
 }
 
-/// Notes that another shape ran than the predicted ones.
+/// Notes a misprediction.
 #[cold]
 #[inline(never)]
 fn mispredict(table: &mut Table, ran: usize, shape: u64) {
@@ -323,7 +323,7 @@ fn mispredict(table: &mut Table, ran: usize, shape: u64) {
     table.last_misprediction = ran;
 }
 
-/// A shape's first occurrence in the chunk.
+/// Enters a shape at its first occurrence in the chunk.
 #[cold]
 #[inline(never)]
 fn enter(shape: &mut Cold, blocks: &[Block], forms: &[ShapeReference], table: &mut Table) {

@@ -58,7 +58,7 @@ impl<'a> Numbers<'a> {
         Err(BadBody::Short { column: self.name })
     }
 
-    /// The next number, which must be at most `most`.
+    /// Returns the next number, which must be at most `most`.
     pub(super) fn next_at_most(&mut self, most: u64) -> Result<u64, BadBody> {
         let found = self.take()?;
         if found > most {

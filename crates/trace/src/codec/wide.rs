@@ -1,10 +1,9 @@
-//! Machine instructions that work on four numbers at once, if the machine has them: looked for once, then used where
-//! it matters.
+//! Wide machine instructions for four numbers at once, if the machine has them: detected once, and used where speed matters.
 
 #[cfg(target_arch = "x86_64")]
 pub(super) use pulp::x86::V3;
 
-/// Which wide instructions the machine has.
+/// Wide instructions of the machine.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wide {
     #[cfg(target_arch = "x86_64")]
@@ -19,7 +18,7 @@ impl Wide {
         }
     }
 
-    /// Calls a function, compiled for the machine's wide instructions. What is to use them must be inlined into it.
+    /// Calls a function compiled for the machine's wide instructions. Code that should use them must be inlined into it.
     #[inline(always)]
     pub(super) fn call<R>(self, function: impl FnOnce() -> R) -> R {
         #[cfg(target_arch = "x86_64")]

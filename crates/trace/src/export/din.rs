@@ -1,10 +1,10 @@
-//! Dinero's `din` text: one line for each piece of memory that a block's code or a reference touches, in the order in
-//! which they are touched. A piece is a word of 4 bytes, or as large as the lines of the cache that the text is for.
+//! Dinero's `din` text: one line for each piece of memory that a block's code or a reference touches, in the order in which they are
+//! touched. A piece is a word of 4 bytes, or as large as the lines of the cache that the text is for.
 //!
-//! A block says how long it is, not how long each of its instructions is, and a reference may be longer than a word; so
-//! the lines are pieces. A cache of code, or of data, whose lines are pieces or larger sees the same lines in the same
-//! order as in the trace, with repetitions; if they are exactly as large, without any, and so does a cache of both.
-//! Switches, sizes and instruction counts are lost.
+//! A block has a length, but no lengths of single instructions, and a reference may be longer than a word; so the lines are pieces. A cache
+//! of code, or of data, whose lines are at least as large as a piece sees the same lines in the same order as in the trace, with
+//! repetitions; if they are exactly as large, without repetitions, and so does a cache of both. Switches, sizes and instruction counts are
+//! lost.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use crate::{Block, Chunk, ProcessId, Reference};
 use super::selection::Selection;
 use super::{Exported, Exporter};
 
-/// Din's own word.
+/// Size of din's own word.
 const WORD: u64 = 4;
 
 /// Why a piece size is invalid.
@@ -21,7 +21,7 @@ const WORD: u64 = 4;
 #[error("pieces of {0} bytes are no size of a cache line; use a power of two from 4 to 4096")]
 pub struct UnfitPiece(pub u64);
 
-/// Amount of memory that a line of `din` text stands for, in bytes: a power of two from 4 to 4096.
+/// Bytes of memory for one line of `din` text: a power of two from 4 to 4096.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PieceSize(u64);
 
@@ -108,14 +108,14 @@ impl<W: Write> Text<'_, W> {
         self.fetch(block, &mut fetched, u64::from(block.bytes) - 1)
     }
 
-    /// Writes the pieces of the block's code that were not yet written, up to its byte `through`.
+    /// Writes the unwritten pieces of the block's code up to byte `through`.
     fn fetch(&mut self, block: &Block, fetched: &mut u64, through: u64) -> io::Result<()> {
         if *fetched > through {
             return Ok(());
         }
         let last = block.address.saturating_add(through);
         self.pieces(2, block.address.saturating_add(*fetched), last)?;
-        // What is left of the piece is fetched with it.
+        // The rest of the piece is fetched with it.
         *fetched = (last | (self.piece_bytes - 1))
             .saturating_add(1)
             .saturating_sub(block.address)
@@ -251,7 +251,7 @@ mod tests {
         }
     }
 
-    /// The lines that the stream's definition says are touched, of 64 bytes, without the repetitions of one kind.
+    /// Returns the touched lines of 64 bytes by the stream's definition, without repetitions of one kind.
     fn lines(chunks: &[Chunk]) -> Vec<(u8, u64)> {
         let mut lines = Vec::new();
         for chunk in chunks {
@@ -279,7 +279,7 @@ mod tests {
         lines
     }
 
-    /// What a cache of code, or of data, sees, without repetitions.
+    /// Returns the lines that a cache of code, or of data, sees, without repetitions.
     fn of(is_code: bool, lines: &[(u8, u64)]) -> Vec<(u8, u64)> {
         let mut own: Vec<_> = lines
             .iter()
@@ -290,7 +290,7 @@ mod tests {
         own
     }
 
-    /// What a cache of both sees, without repetitions: of a line of code it makes no difference what it is looked up for.
+    /// Returns the lines that a cache of both sees, without repetitions: the kind of a lookup makes no difference.
     fn of_both(lines: &[(u8, u64)]) -> Vec<u64> {
         let mut numbers: Vec<_> = lines.iter().map(|(_, number)| *number).collect();
         numbers.dedup();

@@ -1,5 +1,5 @@
 //! The text of Valgrind's lackey. A block has the length of its first instruction and of all together, but not of the others, so the others
-//! share what is left: evenly, but so that an instruction that touches data ends where its references say. Each reference follows its
+//! share the rest: evenly, but so that an instruction that touches data ends where its references say. Each reference follows its
 //! instruction. Switches are lost, and a read-modify-write is a load and a store.
 
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use crate::{Block, Chunk, ProcessId, Reference};
 use super::selection::Selection;
 use super::{Exported, Exporter};
 
-/// Writes chunks as lackey's `--trace-mem=yes` does.
+/// Writes chunks in the format of lackey's `--trace-mem=yes`.
 pub struct LackeyExporter<W> {
     into: W,
     selection: Selection,
@@ -85,8 +85,8 @@ fn write_block(
     Ok(())
 }
 
-/// The end of each instruction of a block, as offsets. There are as many as the block claims, unless its references leave no room for
-/// that.
+/// Computes the end of each instruction of a block, as offsets. There are as many ends as instructions, unless the block's references leave
+/// no room for that.
 fn lay_out(block: &Block, references: &[Reference], ends: &mut Vec<u16>) {
     let first = u16::from(block.first_bytes);
     ends.clear();

@@ -6,7 +6,7 @@ use crate::{Block, Chunk, Event, ProcessId, ProcessTable, Reference};
 pub(super) struct Selection {
     only: Option<ProcessId>,
     table: ProcessTable,
-    /// The processes whose blocks were selected.
+    /// Processes of the selected blocks.
     processes: BTreeSet<ProcessId>,
 }
 
@@ -40,7 +40,7 @@ impl Selection {
         Ok(())
     }
 
-    /// How many processes the selected blocks belong to.
+    /// Number of processes of the selected blocks.
     pub(super) fn processes(&self) -> usize {
         self.processes.len()
     }

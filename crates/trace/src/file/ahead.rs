@@ -1,4 +1,4 @@
-//! Decoding on a thread of its own, a few chunks ahead of their user.
+//! Decoding on a separate thread, a few chunks ahead of the user.
 
 use std::io::Read;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -9,11 +9,11 @@ use super::header::TraceHeader;
 use super::reader::TraceReader;
 use crate::Chunk;
 
-/// Chunks that wait at most: one to take while the next is decoded, and one for slack.
+/// Most decoded chunks that wait: one to take while the next is decoded, and one for slack.
 const WAITING: usize = 2;
 
 /// The niceness of the decoder relative to the user of its chunks. If all CPUs simulate, the decoder then runs on a CPU that waits, and
-/// does not delay the one that others wait for: two designs on two CPUs take 6 % less time.
+/// does not delay the thread that others wait for: two designs on two CPUs take 6 % less time.
 const NICENESS: i32 = 10;
 
 type Outcome = Result<(Chunk, bool), ReadTraceError>;
@@ -50,7 +50,7 @@ fn decode<R: Read>(
     give: &SyncSender<Outcome>,
     take_back: &Receiver<Chunk>,
 ) {
-    // Of this thread alone; without it the chunks are the same.
+    // Only for this thread; if it fails, the chunks are the same.
     let _ = rustix::process::nice(NICENESS);
     loop {
         let mut chunk = take_back.try_recv().unwrap_or_default();
@@ -81,7 +81,7 @@ impl ReadAhead {
         };
         match outcome {
             Ok(Ok((next, true))) => {
-                // The decoder may have ended already, and has no use for it then.
+                // The decoder may have ended already, and needs no chunk then.
                 let _ = self.used.send(std::mem::replace(chunk, next));
                 Ok(true)
             }

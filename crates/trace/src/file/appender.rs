@@ -1,4 +1,4 @@
-//! The file at its end: chunks that are ready become records, and the index grows with them.
+//! The end of the file: closed chunks become records, and the index grows with them.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ use crate::{KernelSymbols, Mark, Placed, TaskId};
 /// The longest header in bytes.
 pub(super) const HEADER_BYTES: usize = 1 << 20;
 
-/// Appends chunks that are ready to be closed.
+/// Appends finished chunks.
 pub(super) struct Appender<W> {
     records: Records<W>,
     symbols: KernelSymbols,
@@ -24,7 +24,7 @@ pub(super) struct Appender<W> {
 /// Totals of a finished trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// Chunks in the file: more than were given, if long ones were divided.
+    /// Chunks in the file; more than given, if long ones were divided.
     pub chunks: u64,
     /// Instructions written.
     pub instructions: u64,
@@ -63,12 +63,12 @@ impl<W: Write> Appender<W> {
         })
     }
 
-    /// Names the kernel's symbols, with the end of the trace.
+    /// Sets the kernel's symbols, to be written at the end of the trace.
     pub(super) fn name_symbols(&mut self, symbols: KernelSymbols) {
         self.symbols = symbols;
     }
 
-    /// Ends the trace with its index. Returns the writer, flushed, and what was written.
+    /// Ends the trace with its index. Returns the flushed writer and the totals.
     pub(super) fn finish(mut self) -> Result<(W, Written), WriteTraceError> {
         self.end().map_err(|source| self.failed(source))?;
         let written = self.written();
@@ -87,7 +87,7 @@ impl<W: Write> Appender<W> {
         self.records.get_mut().flush()
     }
 
-    /// How much was written so far.
+    /// Totals written so far.
     pub(super) fn written(&self) -> Written {
         Written {
             chunks: self.index.chunks.len() as u64,

@@ -1,4 +1,4 @@
-//! Closing and writing beside the thread that fills the chunks, a few of them behind.
+//! Closing and writing on a separate thread, a few chunks behind the thread that fills them.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -10,7 +10,7 @@ use super::error::WriteTraceError;
 use crate::codec::Open;
 use crate::{KernelSymbols, Placed};
 
-/// Chunks that are not written yet, at most, beside the one that is being filled.
+/// Most chunks that wait to be written, besides the one being filled.
 const WAITING: usize = 4;
 
 /// A chunk with its marks, to be written.
@@ -20,32 +20,32 @@ struct Job {
     marks: Vec<Placed>,
 }
 
-/// The chunks that are to be written, in order, and memory for more.
+/// Chunks to be written, in order, and memory for more.
 #[derive(Debug)]
 struct Queue {
     waiting: VecDeque<Job>,
     spare: Vec<Job>,
-    /// Why the first chunk that could not be written was not.
+    /// Error of the first chunk that could not be written.
     failure: Option<WriteTraceError>,
     is_ended: bool,
 }
 
 struct Shared<W> {
     queue: Mutex<Queue>,
-    /// The thread has something to do.
+    /// Signals that the thread has work.
     called: Condvar,
-    /// The appender; `None` once the trace has ended. Whoever holds it writes the next chunk of the queue, so chunks are written in
+    /// The appender; `None` once the trace has ended. The holder of the lock writes the next chunk of the queue, so chunks are written in
     /// order.
     appender: Mutex<Option<Appender<W>>>,
 }
 
-/// Locks a mutex, even after a panic. What a panic leaves is whole: an appender whose last record is not whole takes no other.
+/// Locks a mutex, even after a panic. The data stay consistent after a panic: an appender with an incomplete last record accepts no other.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<W: Write> Shared<W> {
-    /// Writes the next chunk; false if there is none.
+    /// Writes the next chunk; returns false if there is none.
     fn write_next(&self, mut appender: MutexGuard<'_, Option<Appender<W>>>) -> bool {
         let Some(appender) = appender.as_mut() else {
             return false;
@@ -61,7 +61,7 @@ impl<W: Write> Shared<W> {
         true
     }
 
-    /// Writes what waits, until the end.
+    /// Writes waiting chunks until the end.
     fn attend(&self) {
         loop {
             let is_idle = |queue: &mut Queue| !queue.is_ended && queue.waiting.is_empty();
@@ -74,7 +74,7 @@ impl<W: Write> Shared<W> {
     }
 }
 
-/// An [`Appender`] with a thread of its own, which ends when this is dropped.
+/// An [`Appender`] with its own thread, which ends when this value is dropped.
 pub(super) struct Behind<W> {
     shared: Arc<Shared<W>>,
     thread: Option<JoinHandle<()>>,
@@ -136,7 +136,7 @@ impl<W: Write + Send + 'static> Behind<W> {
         self.shared.called.notify_one();
     }
 
-    /// Writes a chunk, if one waits and no other thread is writing. Returns whether it did.
+    /// Writes a waiting chunk, if no other thread is writing. Returns whether it did.
     pub(super) fn write_one(&mut self) -> bool {
         self.shared
             .appender
@@ -144,14 +144,14 @@ impl<W: Write + Send + 'static> Behind<W> {
             .is_ok_and(|appender| self.shared.write_next(appender))
     }
 
-    /// Names the kernel's symbols, with the end of the trace.
+    /// Sets the kernel's symbols, to be written at the end of the trace.
     pub(super) fn name_symbols(&mut self, symbols: KernelSymbols) {
         if let Some(appender) = &mut *locked(&self.shared.appender) {
             appender.name_symbols(symbols);
         }
     }
 
-    /// Ends the trace when all is written.
+    /// Ends the trace after all chunks are written.
     pub(super) fn finish(mut self) -> Result<(W, Written), WriteTraceError> {
         if let Some(Err(panic)) = self.end() {
             std::panic::resume_unwind(panic);
@@ -167,7 +167,7 @@ impl<W: Write + Send + 'static> Behind<W> {
 }
 
 impl<W> Behind<W> {
-    /// Waits for the thread, which writes what is left.
+    /// Waits for the thread, which writes the remaining chunks.
     fn end(&mut self) -> Option<thread::Result<()>> {
         locked(&self.shared.queue).is_ended = true;
         self.shared.called.notify_one();

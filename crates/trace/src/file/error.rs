@@ -8,26 +8,26 @@ use crate::UnfitBlock;
 /// Why a trace could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteTraceError {
-    /// A record could not be appended; the chunks before it are whole.
+    /// A record could not be appended; the chunks before it are complete.
     #[error(
         "the trace cannot be continued after {chunks} chunks of {instructions} instructions, and is whole up to byte {bytes}: \
          {source}; {}",
         write_remedy(.source, "another place")
     )]
     Append {
-        /// Whole chunks in the file.
+        /// Complete chunks in the file.
         chunks: u64,
         /// Instructions in those chunks.
         instructions: u64,
-        /// The end of the last whole record, in bytes from the file's start.
+        /// End of the last complete record, in bytes from the file's start.
         bytes: u64,
-        /// The error of the system.
+        /// Error of the system.
         source: io::Error,
     },
-    /// A block of the chunk is none.
+    /// A block of the chunk is impossible.
     #[error("block {block} of a chunk cannot be executed ({why}); check the source of the trace")]
     Unfit {
-        /// Index in the chunk.
+        /// Index of the block in the chunk.
         block: u64,
         /// The rule that the block breaks.
         why: UnfitBlock,
@@ -35,25 +35,25 @@ pub enum WriteTraceError {
     /// The chunk's parts do not belong together.
     #[error("a chunk has {found} {what} instead of {need}; check the source of the trace")]
     Parts {
-        /// What was counted.
+        /// Kind of the counted parts.
         what: &'static str,
         /// The number found.
         found: u64,
         /// The number needed.
         need: u64,
     },
-    /// A mark stands before the mark in front of it, or after the last block.
+    /// A mark precedes the mark before it, or follows the last block.
     #[error(
         "mark {mark} stands before block {found}, not between {least} and {most}; check the source of the trace"
     )]
     Place {
-        /// Index in the chunk.
+        /// Index of the mark in the chunk.
         mark: usize,
         /// The block that the mark claims to precede.
         found: u32,
-        /// The least possible.
+        /// Least possible block.
         least: u32,
-        /// The largest possible.
+        /// Largest possible block.
         most: u64,
     },
     /// A name, path or build ID is too long.
@@ -61,11 +61,11 @@ pub enum WriteTraceError {
         "a name or path in mark {mark} has {found} bytes, more than {most}; check the source of the trace"
     )]
     Text {
-        /// Index in the chunk.
+        /// Index of the mark in the chunk.
         mark: usize,
-        /// The length of the text in bytes.
+        /// Length of the text in bytes.
         found: usize,
-        /// The largest length in bytes.
+        /// Largest allowed length in bytes.
         most: usize,
     },
     /// A thread could not be started.
@@ -81,13 +81,13 @@ pub enum WriteTraceError {
 
 /// Why a trace could not be read further.
 ///
-/// [`is_loss`](Self::is_loss) tells the errors before which everything that was read is whole and right.
+/// [`is_loss`](Self::is_loss) is true for errors before which everything read is complete and right.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadTraceError {
     /// The file is not a trace.
     #[error("not a trace ({0}); name a file written by switchcost trace, or import this one")]
     NoTrace(String),
-    /// The trace is of a version that this program does not know.
+    /// The trace has a version that this program does not know.
     #[error(
         "it is of format {0}, and this version reads {TRACE_SCHEMA}/{TRACE_VERSION}; read it with the version of switchcost \
          that wrote it"
@@ -99,11 +99,11 @@ pub enum ReadTraceError {
          trace again for the rest"
     )]
     Cut {
-        /// Where the record that is not whole begins, in bytes.
+        /// Begin of the incomplete record, in bytes.
         offset: u64,
-        /// Where the file ends, in bytes.
+        /// End of the file, in bytes.
         end: u64,
-        /// How much was read before.
+        /// Amount read before.
         before: Before,
     },
     /// The file ends between two records, before its index.
@@ -112,22 +112,22 @@ pub enum ReadTraceError {
          trace again for the rest"
     )]
     Unfinished {
-        /// Where the file ends, in bytes.
+        /// End of the file, in bytes.
         offset: u64,
-        /// How much was read before.
+        /// Amount read before.
         before: Before,
     },
-    /// A record is not what was written.
+    /// A record differs from the one written.
     #[error(
         "the record that begins at byte {offset} is damaged ({what}), and {before} before it can be used; copy the file again \
          from its source, or trace again"
     )]
     Damaged {
-        /// Where the record begins, in bytes.
+        /// Begin of the record, in bytes.
         offset: u64,
-        /// What is wrong with the record.
+        /// Fault of the record.
         what: String,
-        /// How much was read before.
+        /// Amount read before.
         before: Before,
     },
     /// The trace has no index, so it cannot be read from the middle.
@@ -140,12 +140,12 @@ pub enum ReadTraceError {
         "symbols of the kernel cannot be read ({0}), all else can; trace again with --system to have them"
     )]
     Symbols(String),
-    /// The trace has no such instruction.
+    /// The trace has no instruction with this number.
     #[error(
         "it has {instructions} instructions, too few to begin at {wanted}; choose an earlier one"
     )]
     Beyond {
-        /// The instruction that was asked for, from 0.
+        /// Requested instruction, from 0.
         wanted: u64,
         /// The number of instructions in the trace.
         instructions: u64,
@@ -156,11 +156,11 @@ pub enum ReadTraceError {
         read_remedy(.source, "one that can")
     )]
     Io {
-        /// Where reading failed, in bytes.
+        /// Position at which reading failed, in bytes.
         offset: u64,
-        /// The error of the system.
+        /// Error of the system.
         source: io::Error,
-        /// How much was read before.
+        /// Amount read before.
         before: Before,
     },
     /// A thread or memory could not be had.
@@ -170,7 +170,7 @@ pub enum ReadTraceError {
 }
 
 impl ReadTraceError {
-    /// Whether only the rest of the trace is lost: every chunk that was returned before is whole and right.
+    /// Whether only the rest of the trace is lost: every chunk returned before is complete and right.
     pub fn is_loss(&self) -> bool {
         matches!(
             self,
@@ -178,7 +178,7 @@ impl ReadTraceError {
         )
     }
 
-    /// Byte of the file at which the loss begins, if this is one.
+    /// Byte of the file at which the loss begins; `None` if the error is no loss.
     pub fn offset(&self) -> Option<u64> {
         match self {
             Self::Cut { offset, .. }
@@ -193,7 +193,7 @@ impl ReadTraceError {
 /// Amount of trace that was read before a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Before {
-    /// Whole chunks read.
+    /// Complete chunks read.
     pub chunks: u64,
     /// Instructions read.
     pub instructions: u64,

@@ -18,13 +18,13 @@ pub enum TraceOrder {
     Synthetic,
 }
 
-/// Header of a trace. Two captures of the same deterministic workload have the same header: there is no time, no kernel process ID, and
-/// no machine name.
+/// Header of a trace. Two captures of the same deterministic workload have the same header: it has no time, no kernel process ID, and no
+/// machine name.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct TraceHeader {
-    /// Schema and version of the format; a writer ignores the value that it is given.
+    /// Schema and version of the format; a writer sets it.
     pub schema: String,
-    /// Version of the program that wrote it.
+    /// Version of the program that wrote the trace.
     pub program_version: String,
     /// Source of the events: `valgrind`, `qemu`, `lackey`, `din`, `synthetic`.
     pub source: String,
@@ -34,12 +34,12 @@ pub struct TraceHeader {
     pub quantum_instructions: Option<u64>,
     /// The traced commands, each with its arguments.
     pub commands: Vec<Vec<String>>,
-    /// Architecture of the traced code, as the kernel calls it: `x86_64`, `aarch64`.
+    /// Architecture of the traced code, by the kernel's name: `x86_64`, `aarch64`.
     pub arch: String,
     /// The guest, if a whole system was traced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guest: Option<Guest>,
-    /// Notes that hold for every number from the trace, a sentence each: what its source omitted or invented. Hostile text until
+    /// Notes that hold for every number from the trace, a sentence each, on what its source omitted or invented. Hostile text until
     /// escaped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -85,7 +85,7 @@ impl TraceHeader {
         })
     }
 
-    /// The version is looked at before anything else: a newer header may have other fields.
+    /// Parses a header. The version is checked first, because a newer header may have other fields.
     pub(super) fn read_json(json: &[u8]) -> Result<Self, ReadTraceError> {
         #[derive(Deserialize)]
         struct Named {

@@ -1,4 +1,4 @@
-//! The index at the end of a trace: where each chunk lies, and the tasks that there were.
+//! The index at the end of a trace: the position of each chunk, and all tasks.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,7 @@ const CHANGES_LIVES: u32 = 1;
 pub struct Life {
     /// Number of the chunk with the mark.
     pub chunk: u64,
-    /// Number of the block of the trace after the mark.
+    /// Index in the trace of the first block after the mark.
     pub before_block: u64,
     /// The mark.
     pub mark: Mark,
@@ -50,7 +50,7 @@ pub struct TraceIndex {
     pub marks: u64,
 }
 
-/// Whether a mark changes which tasks, programs or mappings there are.
+/// Whether a mark changes which tasks, programs or mappings exist.
 pub(crate) fn changes_lives(mark: &Mark) -> bool {
     is_life(mark) || matches!(mark, Mark::Map(_) | Mark::Unmap { .. })
 }
@@ -90,7 +90,7 @@ impl TraceIndex {
     ///
     /// # Errors
     ///
-    /// What is wrong with it, as text.
+    /// The fault of the index, as text.
     pub(super) fn decode(body: &[u8]) -> Result<Self, &'static str> {
         const SHORT: &str = "the index ends too early";
         let mut rest = body;

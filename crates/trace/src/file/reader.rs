@@ -8,7 +8,7 @@ use super::record::{HEAD_BYTES, Head, MAGIC, kind, read_up_to};
 use crate::codec::{ChunkDecoder, limits};
 use crate::{Chunk, TaskId};
 
-/// Position and facts of the chunk that was read last.
+/// Position and facts of the last chunk read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChunkPlace {
     /// Number of the chunk in the file, from 0.
@@ -92,7 +92,7 @@ impl<R: Read> TraceReader<R> {
         outcome
     }
 
-    /// Position of the chunk that was read last.
+    /// Position of the last chunk read.
     pub fn place(&self) -> ChunkPlace {
         self.place
     }
@@ -102,7 +102,7 @@ impl<R: Read> TraceReader<R> {
         self.index.as_ref()
     }
 
-    /// Bytes that have been read as whole records.
+    /// Bytes read as complete records.
     pub fn bytes(&self) -> u64 {
         self.offset
     }
@@ -173,7 +173,7 @@ impl<R: Read> TraceReader<R> {
         }
     }
 
-    /// Reads a record into `body`; none at the end of the file.
+    /// Reads a record into `body`; returns `None` at the end of the file.
     fn record(&mut self) -> Result<Option<Head>, ReadTraceError> {
         let offset = self.offset;
         let read = self.fill(HEAD_BYTES as u64)?;

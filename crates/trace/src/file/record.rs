@@ -1,4 +1,4 @@
-//! Records: a head of fixed size with checksums, and a body.
+//! Records: a head of fixed size and a body, each with a checksum.
 
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 
@@ -23,7 +23,7 @@ pub(super) mod kind {
     pub(in crate::file) const KERNEL_SYMBOLS: u16 = 5;
 }
 
-/// A flag of a record: a reader that does not know its kind may skip it.
+/// Flag of a record that a reader may skip if it does not know its kind.
 pub(super) const MAY_BE_SKIPPED: u16 = 1;
 
 /// The head of a record.
@@ -31,7 +31,7 @@ pub(super) const MAY_BE_SKIPPED: u16 = 1;
 pub(super) struct Head {
     pub(super) kind: u16,
     pub(super) flags: u16,
-    /// Number of the record in the file, from 0: a record that is missing or doubled shows.
+    /// Number of the record in the file, from 0, which reveals a missing or doubled record.
     pub(super) number: u32,
     pub(super) body_bytes: u32,
     pub(super) checksum: u64,
@@ -72,7 +72,7 @@ impl Head {
     ///
     /// # Errors
     ///
-    /// What is wrong with it, as text.
+    /// The fault of the head, as text.
     pub(super) fn parse(head: &[u8; HEAD_BYTES]) -> Result<Self, &'static str> {
         let u32_at =
             |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
@@ -106,7 +106,7 @@ pub(super) struct Records<W> {
     into: W,
     number: u32,
     bytes: u64,
-    /// Whether a part of a record may stand at the end, so that nothing can follow.
+    /// Whether an incomplete record may be at the end, so that nothing can follow.
     is_broken: bool,
 }
 
@@ -142,7 +142,7 @@ impl<W: Write> Records<W> {
         Ok(())
     }
 
-    /// How many bytes were written so far.
+    /// Number of bytes written so far.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -160,7 +160,7 @@ impl<W: Write> Records<W> {
     }
 }
 
-/// Writes all parts, with one system call if possible. The standard library's function for that is not stable yet.
+/// Writes all parts, with one system call if possible. The standard library's function for this is not stable yet.
 fn write_parts(into: &mut impl Write, mut parts: &mut [IoSlice<'_>]) -> io::Result<()> {
     IoSlice::advance_slices(&mut parts, 0);
     while !parts.is_empty() {
@@ -174,8 +174,7 @@ fn write_parts(into: &mut impl Write, mut parts: &mut [IoSlice<'_>]) -> io::Resu
     Ok(())
 }
 
-/// Reads up to `length` bytes into `into`, in place of what is there. Memory grows with what comes, not with what is
-/// claimed.
+/// Reads up to `length` bytes into `into`, replacing its content. Memory grows with the bytes that arrive, not with the claimed length.
 pub(super) fn read_up_to(
     reader: &mut impl Read,
     length: u64,
@@ -192,7 +191,7 @@ pub(super) fn read_up_to(
 mod tests {
     use super::*;
 
-    /// The length of each write.
+    /// Length of each write.
     #[derive(Default)]
     struct Pieces(Vec<usize>);
 

@@ -1,4 +1,4 @@
-//! Writes a trace block by block: for frontends that know the shapes of blocks, and are in a hurry.
+//! Writes a trace block by block, for fast frontends that know the shapes of blocks.
 
 use std::io::Write;
 
@@ -55,7 +55,7 @@ impl<W: Write + Send + 'static> Recorder<W> {
         self.encoder.define(blocks, forms).map(ShapeId)
     }
 
-    /// Numbers of shapes, and of references of shapes, that are kept in memory.
+    /// Numbers of shapes, and of their references, in memory.
     pub fn kept(&self) -> (usize, usize) {
         (self.encoder.shapes(), self.encoder.forms())
     }

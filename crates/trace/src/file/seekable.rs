@@ -10,7 +10,7 @@ use crate::{Chunk, KernelSymbols};
 
 const FOOTER_BYTES: u64 = HEAD_BYTES as u64 + 8;
 
-/// What a trace can be read from with seeking.
+/// A source of a trace that supports seeking.
 trait Source: Read + Seek {}
 
 impl<F: Read + Seek> Source for F {}
@@ -54,7 +54,7 @@ impl<'f> TraceFile<'f> {
         &self.index
     }
 
-    /// Goes to the chunk that contains an instruction, counted from 0; [`next_into`](Self::next_into) reads it next.
+    /// Seeks to the chunk that contains an instruction, counted from 0; [`next_into`](Self::next_into) reads it next.
     pub fn seek(&mut self, instruction: u64) -> Result<ChunkEntry, ReadTraceError> {
         let beyond = ReadTraceError::Beyond {
             wanted: instruction,
@@ -65,7 +65,7 @@ impl<'f> TraceFile<'f> {
         Ok(self.index.chunks[number])
     }
 
-    /// Goes to a chunk by its number in the file; [`next_into`](Self::next_into) reads it next, and nothing after the last.
+    /// Seeks to a chunk by its number in the file; [`next_into`](Self::next_into) reads it next, or nothing after the last chunk.
     pub fn go_to(&mut self, number: usize) {
         self.next = number;
     }
@@ -155,7 +155,7 @@ pub fn kernel_symbols(file: &mut (impl Read + Seek)) -> Result<KernelSymbols, Re
     read_index(file, &mut body)?;
     let damaged = |what: &str| ReadTraceError::Symbols(what.to_owned());
     let failed = |source: std::io::Error| ReadTraceError::Symbols(source.to_string());
-    // It follows the index; otherwise the footer does.
+    // The symbols follow the index; without symbols the footer does.
     match read_record(file, kind::KERNEL_SYMBOLS, limits::BODY_BYTES, &mut body).map_err(failed)? {
         Ok(()) => KernelSymbols::decode(&body).map_err(damaged),
         Err(ANOTHER) => Ok(KernelSymbols::default()),
@@ -204,7 +204,7 @@ const ANOTHER: &str = "it is of another kind or too long";
 ///
 /// # Errors
 ///
-/// What is wrong with it.
+/// The fault of the record.
 fn read_record(
     from: &mut impl Read,
     kind: u16,

@@ -8,7 +8,7 @@ use super::header::TraceHeader;
 use crate::codec::{self, ChunkEncoder, EncodeError, Piece, limits};
 use crate::{BlockRun, Chunk, KernelSymbols, Placed};
 
-/// Appends chunks to a trace. Each is written as a whole record, so that a crash keeps those before it.
+/// Appends chunks to a trace. Each becomes a complete record, so that a crash keeps the chunks before.
 pub struct TraceWriter<W> {
     appender: Appender<W>,
     encoder: ChunkEncoder,
@@ -107,7 +107,7 @@ fn check(chunk: &Chunk) -> Result<(), WriteTraceError> {
     Ok(())
 }
 
-/// The part of a chunk that is not yet written.
+/// The unwritten part of a chunk.
 struct Rest<'a> {
     chunk: &'a Chunk,
     block: usize,
@@ -116,7 +116,7 @@ struct Rest<'a> {
 }
 
 impl<'a> Rest<'a> {
-    /// As much as fits one record, at least one block or mark. A mark stays with the blocks before it if possible.
+    /// Returns as much as fits one record, at least one block or mark. A mark stays with the blocks before it if possible.
     fn next_piece(&mut self) -> Option<Piece<'a>> {
         let (_, blocks) = self.chunk.blocks.run().split_at(self.block);
         let marks = &self.chunk.marks[self.mark..];
@@ -125,7 +125,7 @@ impl<'a> Rest<'a> {
         }
         let mark_count = marks_that_fit(marks);
         let all_marks_fit = mark_count == marks.len();
-        // Blocks behind the last mark that fits must wait for the next mark.
+        // Blocks after the last mark that fits must wait for the next record.
         let most_blocks = match marks.get(mark_count) {
             Some(next) => next.before_block as usize - self.block,
             None => blocks.len(),
@@ -163,7 +163,7 @@ fn marks_that_fit(marks: &[Placed]) -> usize {
         .count()
 }
 
-/// How many blocks fit, at least one if there is one, and how many references they have.
+/// Returns the number of blocks that fit, at least one if there is one, and the number of their references.
 fn blocks_that_fit(blocks: BlockRun<'_>) -> (usize, usize) {
     let (mut count, mut references) = (0, 0);
     for block in blocks.iter().take(Chunk::BLOCKS) {

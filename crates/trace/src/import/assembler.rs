@@ -1,40 +1,40 @@
-//! Single instructions and references, put together into blocks.
+//! Assembles blocks from single instructions and references.
 
 use crate::{Block, BlockFlags, Cause, Chunk, Mark, ProcessId, Reference, SIZES, TaskId};
 
 use super::{ImportError, Location};
 
 const LARGEST_REFERENCE: u64 = SIZES[SIZES.len() - 1] as u64;
-/// Dirty helpers of Valgrind touch up to some KiB; more is no reference.
+/// Largest size of a reference: dirty helpers of Valgrind touch up to some KiB.
 const LARGEST_DATA: u64 = 1 << 20;
-/// The address of invented instructions: the last page of a user's half, where Linux maps nothing.
+/// Address of invented instructions: the last page of the user's half, where Linux maps nothing.
 const MADE_UP: u64 = 0x7fff_ffff_f000;
-/// A block with more references takes no further instruction.
+/// Number of references from which on a block takes no further instruction.
 const MANY_REFERENCES: u16 = u16::MAX / 2;
-/// Marks that a chunk holds, as blocks: a trace of nothing but switches is cut, too.
+/// Marks at which a chunk ends, so that a trace with only switches is cut, too.
 const CHUNK_MARKS: usize = Chunk::BLOCKS;
-/// References of a chunk's closed blocks, more than one block can have.
+/// References of a chunk's closed blocks at which it ends; a block cannot have as many.
 const CHUNK_REFERENCES: usize = 4 * Chunk::BLOCKS;
 
 #[derive(Default)]
 pub(super) struct Assembler {
     chunk: Chunk,
-    /// The block that the next instruction may still belong to.
+    /// Block that the next instruction may extend.
     open: Option<Block>,
     /// Length of the open block's last instruction.
     last_bytes: u8,
-    /// The flags of the code that comes next.
+    /// Flags of the following code.
     flags: BlockFlags,
     has_instructions: bool,
-    /// Instructions that the source does not have.
+    /// Number of instructions that the source does not have.
     pub(super) made_up: u64,
     begins_with_data: bool,
-    /// Number of references whose size the source does not know.
+    /// Number of references whose size the source does not give.
     pub(super) unknown_sizes: u64,
 }
 
 impl Assembler {
-    /// An assembler for a format without tasks: one task in one process.
+    /// Creates an assembler for a format without tasks: one task in one process.
     pub(super) fn with_one_task() -> Self {
         let (task, process) = (TaskId(1), ProcessId(1));
         let mut assembler = Assembler::default();
@@ -53,7 +53,7 @@ impl Assembler {
         assembler
     }
 
-    /// Puts a mark after everything so far.
+    /// Appends a mark.
     pub(super) fn mark(&mut self, mark: Mark) {
         self.end();
         self.chunk.mark(mark);
@@ -100,7 +100,7 @@ impl Assembler {
         });
     }
 
-    /// Invents an instruction for the data that comes, if there was no instruction yet.
+    /// Invents an instruction for the following data, if there was none yet.
     pub(super) fn make_up_instruction(&mut self) {
         if !self.has_instructions {
             self.begins_with_data = true;
@@ -114,7 +114,7 @@ impl Assembler {
         self.begins_with_data
     }
 
-    /// Repeats the last instruction of the open block for the references that come, because the block can hold no more references.
+    /// Repeats the last instruction of the open block for further references, because the block can hold no more of them.
     fn repeat_instruction(&mut self, place: Location) -> Result<(), ImportError> {
         let block = self
             .open
@@ -128,7 +128,7 @@ impl Assembler {
         Ok(())
     }
 
-    /// Sets the flags of the code that comes next.
+    /// Sets the flags of the following code.
     pub(super) fn set_flags(&mut self, flags: BlockFlags) {
         if flags != self.flags {
             self.end();
@@ -136,7 +136,7 @@ impl Assembler {
         }
     }
 
-    /// The address of the next instruction, if the last one does not jump.
+    /// Address of the next instruction, unless the last one jumps.
     pub(super) fn next_address(&self) -> Option<u64> {
         self.open
             .as_ref()?
@@ -144,7 +144,7 @@ impl Assembler {
             .checked_add(self.open.as_ref()?.bytes.into())
     }
 
-    /// Adds a reference of unknown size; it touches the byte that it names.
+    /// Adds a reference of unknown size, which touches the named byte.
     pub(super) fn reference_of_unknown_size(
         &mut self,
         place: Location,
@@ -203,7 +203,7 @@ impl Assembler {
             || self.chunk.references.len() >= CHUNK_REFERENCES
     }
 
-    /// Moves the closed blocks to `chunk`, which is empty; references of an open block stay.
+    /// Moves the closed blocks to the empty `chunk`; references of an open block stay.
     pub(super) fn take(&mut self, chunk: &mut Chunk) {
         let open = self
             .open
@@ -218,7 +218,7 @@ impl Assembler {
     }
 }
 
-/// Checks that an address has 48 bits. A trace keeps no more, and a wrong address would be worse than none.
+/// Checks that an address has 48 bits. A trace stores no more, and a wrong address would be worse than none.
 fn check_address(place: Location, address: u64) -> Result<(), ImportError> {
     let kept = ((address << 16) as i64 >> 16) as u64;
     if kept == address {

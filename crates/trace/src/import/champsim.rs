@@ -1,7 +1,7 @@
 //! ChampSim's records of 64 bytes, little-endian, one an instruction (`inc/trace_instruction.h` there): its address (8 bytes), whether it
-//! is a branch and whether that is taken (1 each), registers written (2) and read (4), addresses of memory written (2 of 8) and read (4
-//! of 8), 0 if there is none. Others write records that are longer, as that of CloudSuite (96 bytes, with four addresses written), which
-//! say nothing of it: they are told by where each record begins.
+//! is a branch and whether that is taken (1 each), registers written (2) and read (4), addresses of memory written (2 of 8) and read (4 of
+//! 8), 0 if there is none. Other tracers write longer records, such as that of CloudSuite (96 bytes, with four addresses written), without
+//! stating this: the begin of each record identifies the format.
 
 use std::io::BufRead;
 
@@ -10,13 +10,13 @@ use super::packed::Unpacked;
 use super::{ImportError, Location};
 
 const RECORD_BYTES: usize = 64;
-/// Records of other tracers: their length in bytes, and their names.
+/// Lengths in bytes of other tracers' records, with the tracers' names.
 const OTHERS: [(usize, &str); 2] = [
     (72, "ChampSim's records of 72 bytes"),
     (96, "ChampSim's records of 96 bytes, as of CloudSuite"),
 ];
 const NEEDED: &str = "ChampSim's record of 64 bytes, with flags of 0 or 1";
-/// The longest instruction of x86.
+/// Length of the longest instruction of x86.
 const LONGEST: u64 = 15;
 
 pub(super) const WITHOUT_SIZES: &str = "the trace has no sizes, as ChampSim needs none: each reference is of one byte, and so is each instruction \
@@ -24,7 +24,7 @@ pub(super) const WITHOUT_SIZES: &str = "the trace has no sizes, as ChampSim need
 
 pub(super) struct ChampSim<R: BufRead> {
     records: Unpacked<R>,
-    /// The last instruction, whose length follows from the next one.
+    /// The last instruction, whose length follows from the address of the next one.
     last: Option<(Location, Instruction)>,
 }
 
@@ -55,7 +55,7 @@ impl<R: BufRead> ChampSim<R> {
         })
     }
 
-    /// Reads one record; false at the end.
+    /// Reads one record; returns false at the end.
     pub(super) fn step(&mut self, assembler: &mut Assembler) -> Result<bool, ImportError> {
         let next = self.next_record();
         let following = next
@@ -118,7 +118,7 @@ impl Instruction {
         })
     }
 
-    /// Loads come before stores, as in an instruction that does both.
+    /// Adds loads before stores, as in an instruction that does both.
     fn put(
         &self,
         place: Location,
@@ -158,7 +158,7 @@ mod tests {
         bytes
     }
 
-    /// A load and a store by one of three bytes, a jump that is not taken, one that is taken to what lies four bytes on, and its target.
+    /// Records of a load and a store by a three-byte instruction, an untaken jump, a jump taken to four bytes further, and its target.
     fn four() -> Vec<u8> {
         [
             record(0x40_0000, [0, 0], [0x7f_0010, 0], [0, 0x7f_0020, 0, 0]),

@@ -1,8 +1,7 @@
-//! Traces of DynamoRIO's drmemtrace, as its post-processing writes them: the records of one core, of one thread, or of all of them
-//! in files of their own. Read without its code, from the facts of its public documentation ("Trace Format", "DrCacheSim Offline
-//! Trace Debugging") and of the numbering in its public header `trace_entry.h`, versions 1 to 7, which only ever grew at its end
-//! since there are files. The first record of a file, a header of type 25, proves the numbering up to it: earlier headers, from
-//! before there were files, numbered otherwise.
+//! Imports traces of DynamoRIO's drmemtrace after its post-processing: the records of one core, of one thread, or of all threads in
+//! separate files. Written without its code, from its public documentation ("Trace Format", "DrCacheSim Offline Trace Debugging") and of
+//! the numbering in its public header `trace_entry.h`, versions 1 to 7, which only ever grew at its end since there are files. The first
+//! record of a file, a header of type 25, proves the numbering up to it: earlier headers, from before there were files, numbered otherwise.
 
 mod file;
 mod file_type;
@@ -25,7 +24,7 @@ use threads::Threads;
 const NEEDED_RECORD: &str =
     "one that a trace of a 64-bit program holds, of type 0 to 29 or 31 to 49";
 
-/// The note that threads in files of their own take turns here.
+/// Note that threads in separate files alternate here.
 const INTERLEAVED: &str = "threads that may have run at once on several CPUs take turns in the trace, in the order of their time stamps, \
                            as if on one: its switches are not the machine's; import what one CPU ran (--cpu) for those";
 
@@ -38,16 +37,16 @@ const LATER: &str = "the trace has markers that this version does not know: what
 
 pub(super) struct Drmemtrace<R: BufRead> {
     files: Vec<File<R>>,
-    /// Index of the file whose records come.
+    /// Index of the current file.
     current: usize,
-    /// The CPU of the traced machine that is wanted alone, and all that are named.
+    /// CPU of the traced machine that alone is wanted, and all CPUs in the trace.
     cpu: Option<u64>,
     cpus: BTreeSet<u64>,
     file_type: Option<FileType>,
     threads: Threads,
     has_run: bool,
     was_idle: bool,
-    /// Notes from markers that hold for all numbers.
+    /// Notes from markers that hold for all numbers, in the order of their text.
     told: BTreeSet<&'static str>,
 }
 
@@ -71,7 +70,7 @@ impl<R: BufRead> Drmemtrace<R> {
         })
     }
 
-    /// Notes that hold for all numbers, as far as the trace was read.
+    /// Notes that hold for all numbers, for the part read so far.
     pub(super) fn notes(&self) -> Vec<&'static str> {
         let interleaved = self.is_interleaved().then_some(INTERLEAVED);
         self.file_type
@@ -87,7 +86,7 @@ impl<R: BufRead> Drmemtrace<R> {
         self.file_type.and_then(FileType::arch)
     }
 
-    /// Reads one record; false at the end.
+    /// Reads one record; returns false at the end.
     pub(super) fn step(
         &mut self,
         into: &mut Assembler,
@@ -142,14 +141,14 @@ impl<R: BufRead> Drmemtrace<R> {
             address,
         } = *record;
         match kind {
-            // The tracer does not know how much some instructions touch, such as those that save registers.
+            // The tracer does not know the size of some accesses, such as those that save registers.
             kind::READ | kind::WRITE if size == 0 => {
                 into.reference_of_unknown_size(place, address, kind == kind::WRITE)?;
             }
             kind::READ | kind::WRITE => {
                 into.reference(place, address, size.into(), kind == kind::WRITE)?
             }
-            // An instruction that is not fetched again is the next turn of a repeated string instruction: one more.
+            // An instruction without a fetch is the next iteration of a repeated string instruction, which counts as one more.
             kind::FIRST_INSTRUCTION..=kind::LAST_INSTRUCTION
             | kind::NOT_FETCHED
             | kind::SYSENTER
@@ -267,12 +266,12 @@ impl<R: BufRead> Drmemtrace<R> {
         Ok(())
     }
 
-    /// Whether threads take turns that they had on no CPU. Then a thread's last records do not say why another thread follows.
+    /// Whether threads alternate in another way than on a CPU. Then a thread's last records do not show why another thread follows.
     fn is_interleaved(&self) -> bool {
         self.files.len() > 1 && self.cpu.is_none()
     }
 
-    /// Whether the records that come ran on another CPU than the one that is wanted.
+    /// Whether the following records belong to another CPU than the wanted one.
     fn is_elsewhere(&self) -> bool {
         self.cpu.is_some() && self.cpu != self.files[self.current].cpu
     }
@@ -281,14 +280,14 @@ impl<R: BufRead> Drmemtrace<R> {
         &mut self.files[self.current]
     }
 
-    /// Notes that the current file's records are those of a thread. Its process may not be named again.
+    /// Notes that the current file's records belong to a thread, whose process may not be repeated.
     fn belongs_to(&mut self, thread: Option<u64>, process: Option<u64>) {
         let file = self.present();
         (file.thread, file.process) = (thread, process);
         self.present_thread();
     }
 
-    /// Makes the thread of the current file's records the one whose records come.
+    /// Makes the thread of the current file's records the current thread.
     fn present_thread(&mut self) {
         let file = &self.files[self.current];
         self.threads.thread(file.thread.unwrap_or_default());
@@ -297,13 +296,13 @@ impl<R: BufRead> Drmemtrace<R> {
         }
     }
 
-    /// Notes the time of the current file's next records. Records of other files may have run before.
+    /// Notes the time of the current file's next records. Records of other files may precede them.
     fn stamp(&mut self, microseconds: u64, into: &mut Assembler) {
         self.present().now = microseconds;
         self.choose(into);
     }
 
-    /// Notes the CPU of the records that come, which is in the lower 12 bits if the tracer knew it.
+    /// Notes the CPU of the following records, which is in the lower 12 bits if the tracer knew it.
     fn cpu(&mut self, value: u64, into: &mut Assembler) {
         let cpu = (value != u64::MAX).then_some(value & 0xfff);
         if self.cpu.is_some() && self.present().cpu != cpu {
@@ -313,7 +312,7 @@ impl<R: BufRead> Drmemtrace<R> {
         self.cpus.extend(cpu);
     }
 
-    /// Continues with the file whose records come first. Returns false if all files have been read.
+    /// Continues with the file whose records are the earliest. Returns false if all files have been read.
     fn choose(&mut self, into: &mut Assembler) -> bool {
         let unread = self
             .files
@@ -328,7 +327,7 @@ impl<R: BufRead> Drmemtrace<R> {
         if first != self.current {
             self.current = first;
             self.present_thread();
-            // What comes belongs to no instruction of the file before.
+            // The following records belong to no instruction of the file before.
             into.end();
         }
         true
@@ -352,7 +351,7 @@ impl<R: BufRead> Drmemtrace<R> {
     }
 }
 
-/// The note that a marker implies for all numbers.
+/// Returns the note that a marker implies for all numbers.
 fn note_of(marker: u16) -> &'static str {
     match marker {
         marker::WINDOW => WINDOWS,

@@ -28,7 +28,7 @@ pub enum ImportError {
         place: Location,
         /// The text found, shortened and escaped.
         found: String,
-        /// What would be valid.
+        /// Description of valid input.
         needed: &'static str,
     },
     /// A line with more bytes than any line of these formats.
@@ -36,7 +36,7 @@ pub enum ImportError {
     LongLine {
         /// The line.
         place: Location,
-        /// The longest that is read.
+        /// Most bytes of a line that are read.
         most: usize,
     },
     /// Data without an instruction that touches it.
@@ -54,10 +54,10 @@ pub enum ImportError {
         place: Location,
         /// The number of bytes claimed.
         bytes: u64,
-        /// The largest possible number.
+        /// Largest possible number of bytes.
         most: u64,
     },
-    /// An address that a trace cannot hold.
+    /// An address that a trace cannot store.
     #[error(
         "{place}: address {address:#x} has more than 48 bits that count; check that it is the right format"
     )]
@@ -67,60 +67,60 @@ pub enum ImportError {
         /// The address.
         address: u64,
     },
-    /// Threads without end.
+    /// Too many threads.
     #[error("{place}: there are more than {most} threads; check that it is the right format")]
     Threads {
         /// The line or byte.
         place: Location,
-        /// How many are read at most.
+        /// Most threads that are read.
         most: u32,
     },
-    /// Records that a cache has left out.
+    /// Records that were filtered by a cache.
     #[error(
         "{place}: the trace was filtered through a cache {until} it was taken, and every reference is needed; trace again \
          without a filter"
     )]
     Filtered {
-        /// The position of the record that says so.
+        /// Position of the record that shows this.
         place: Location,
-        /// Whether all of the time.
+        /// Words for the filtered part of the time.
         until: &'static str,
     },
     /// A trace of other code than that of 64-bit x86.
     #[error("{place}: the trace is of {found}; trace a program for x86_64")]
     Architecture {
-        /// The position of the record that says so.
+        /// Position of the record that shows this.
         place: Location,
-        /// What kind of trace it is.
+        /// Kind of the trace.
         found: &'static str,
     },
-    /// Pieces of a kernel that some other trace is completed with.
+    /// Templates of kernel code, with which another trace is completed.
     #[error(
         "{place}: these are templates of the kernel's code, which drmemtrace puts into other traces; give drmemtrace both, and \
          import what it writes"
     )]
     Templates {
-        /// The position of the record that says so.
+        /// Position of the record that shows this.
         place: Location,
     },
-    /// Parts that are to be read differently.
+    /// Parts of different file types.
     #[error(
         "{place}: file type {found:#x} follows {before:#x}, but parts must be of one kind; import them one by one"
     )]
     Mixed {
         /// The position of the record.
         place: Location,
-        /// The type that stands there.
+        /// File type of this part.
         found: u64,
-        /// The type before.
+        /// File type of the part before.
         before: u64,
     },
-    /// Several cores, or a CPU of one.
+    /// Several cores, or the CPU of a single core.
     #[error("{place}: this is the trace of one core, and cores run at once; give {needed}")]
     Core {
-        /// The position of the record that says so.
+        /// Position of the record that shows this.
         place: Location,
-        /// What would be valid.
+        /// Description of valid input.
         needed: &'static str,
     },
     /// A core that was idle throughout.
@@ -129,21 +129,21 @@ pub enum ImportError {
     /// A CPU on which nothing ran.
     #[error("there is no instruction on CPU {cpu}; use one that the trace names: {}", list(.seen))]
     NothingOnCpu {
-        /// The CPU that was asked for.
+        /// Requested CPU.
         cpu: u64,
-        /// The CPUs that the trace names.
+        /// CPUs in the trace.
         seen: Vec<u64>,
     },
-    /// Something is packed in a way that is not read, or not from there.
+    /// A packing that cannot be read, or not in this position.
     #[error(
         "this is {found}, not a trace; unpack it: {unpack} FILE | switchcost trace import --from {format} - -o TRACE"
     )]
     Packed {
-        /// The packing found.
+        /// Name of the packing.
         found: &'static str,
         /// The command that unpacks it to its standard output.
         unpack: &'static str,
-        /// The format inside, by its name on the command line.
+        /// Name of the packed format on the command line.
         format: &'static str,
     },
     /// Raw records of the tracer, without post-processing.
@@ -155,7 +155,7 @@ pub enum ImportError {
     /// An error in one of several files.
     #[error("{file}, {source}")]
     OfFile {
-        /// The file's name, escaped.
+        /// Name of the file, escaped.
         file: String,
         /// The error.
         source: Box<ImportError>,
@@ -165,9 +165,9 @@ pub enum ImportError {
         "{place}: the file is cut: {needed} should follow, and what came before is whole; copy it again from its source, or trace again"
     )]
     Cut {
-        /// The position of the end.
+        /// Position of the end.
         place: Location,
-        /// What should follow.
+        /// Description of what should follow.
         needed: &'static str,
     },
     /// An impossible word size.
@@ -178,7 +178,7 @@ pub enum ImportError {
     Io {
         /// The position up to which the file could be read.
         place: Location,
-        /// The error of the system.
+        /// Error of the system.
         source: io::Error,
     },
 }

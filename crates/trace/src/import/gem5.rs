@@ -1,5 +1,5 @@
-//! gem5's packet traces (`src/proto/packet.proto` there), as `CommMonitor` and `MemTraceProbe` write them: the word `gem5`, then messages
-//! of protobuf, each after its length: a header, and a packet for each request.
+//! gem5's packet traces (`src/proto/packet.proto` there), written by `CommMonitor` and `MemTraceProbe`: the word `gem5`, then messages of
+//! protobuf, each after its length: a header, and a packet for each request.
 
 use std::io::BufRead;
 
@@ -10,7 +10,7 @@ use super::{ImportError, Location};
 const MAGIC: &[u8; 4] = b"gem5";
 const NEEDED_MAGIC: &str = "gem5's packet trace, which begins with the word gem5";
 const NEEDED_MESSAGE: &str = "a message of gem5's packet.proto";
-/// The longest message that is read. The header names who requests; a packet has some forty bytes.
+/// Longest message that is read. The header lists requestors; a packet has some forty bytes.
 const LONGEST_MESSAGE: u64 = 1 << 20;
 /// Commands (`MemCmd` of gem5) that load: reads, and the reads of atomic instructions. Numbers above 29 are those of releases since
 /// 22.1.
@@ -19,11 +19,11 @@ const LOADS: [u64; 3] = [1, 26, 30];
 const STORES: [u64; 4] = [4, 16, 27, 32];
 /// The command that loads and stores.
 const SWAP: u64 = 34;
-/// Commands by which a cache requests a line that it misses: to own it, to have it clean, to share it.
+/// Commands by which a cache requests a missing line: to own, to have clean, or to share.
 const LINES: [u64; 3] = [22, 24, 25];
-/// The bit of a request's flags that says that it fetches an instruction.
+/// Flag of a request that fetches an instruction.
 const IS_FETCH: u64 = 0x100;
-/// The most bytes of an instruction of a trace.
+/// Longest fetch that becomes one instruction, in bytes.
 const LONGEST_FETCH: u64 = 255;
 
 const BETWEEN_CACHES: &str = "the trace was taken behind a cache: its packets are lines that missed there, not what a program touches";
@@ -61,7 +61,7 @@ impl<R: BufRead> Gem5<R> {
         })
     }
 
-    /// Notes that hold for all numbers, as far as the trace was read.
+    /// Notes that hold for all numbers, for the part read so far.
     pub(super) fn notes(&self) -> Vec<&'static str> {
         let between_caches = self.has_lines.then_some(BETWEEN_CACHES);
         let without_fetches = (!self.has_fetches).then_some(WITHOUT_FETCHES);
@@ -71,7 +71,7 @@ impl<R: BufRead> Gem5<R> {
             .collect()
     }
 
-    /// Reads one message; false at the end.
+    /// Reads one message; returns false at the end.
     pub(super) fn step(
         &mut self,
         assembler: &mut Assembler,
@@ -213,7 +213,7 @@ fn unknown(place: Location, found: &str) -> ImportError {
     }
 }
 
-/// The numbers and values of a message's fields; the value is 0 for a field that is no integer. `None` if the bytes are no message.
+/// Numbers and values of a message's fields; the value is 0 for a field that is no integer. `None` if the bytes are no message.
 fn fields(mut bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
     let mut fields = Vec::new();
     while !bytes.is_empty() {
@@ -262,7 +262,7 @@ mod tests {
         bytes.push(value as u8);
     }
 
-    /// Fields of integers, by number, after the message's length.
+    /// Creates a message of integer fields, by number, after its length.
     fn message(fields: &[(u64, u64)]) -> Vec<u8> {
         let mut body = Vec::new();
         for &(number, value) in fields {
@@ -275,7 +275,7 @@ mod tests {
         bytes
     }
 
-    /// As gem5's generated code writes it: the monitor's name, a tick frequency, and who requests.
+    /// Creates a header like gem5's code: the monitor's name, a tick frequency, and requestors.
     fn header() -> Vec<u8> {
         let body = [
             &[0x0a, 3][..],
@@ -338,7 +338,7 @@ mod tests {
             packet(1, 0x9000_0010, 8, &[(7, 0x40_0000)]),
             packet(1, 0x8000_0004, 4, &[FETCH]),
             packet(4, 0x9000_0020, 8, &[]),
-            // A write-back, which no instruction makes.
+            // A write-back, which belongs to no instruction.
             packet(7, 0x9000_0040, 64, &[]),
         ]);
         assert_eq!(blocks, [(0x8000_0000, 8, 2, 2)]);

@@ -32,7 +32,7 @@ pub(super) fn parse(line: &[u8]) -> Parsed {
     }
 }
 
-/// Whether a line was meant as one of lackey's: it has lackey's blanks, which text of the traced program has not.
+/// Whether a line was meant as one of lackey's: it has lackey's blanks, which output of the traced program does not have.
 fn is_meant(line: &[u8]) -> bool {
     matches!(line.get(..3), Some(b"I  " | b" L " | b" S " | b" M "))
 }

@@ -4,10 +4,10 @@ use std::io::{BufRead, Read};
 
 use super::{ImportError, Location};
 
-/// Longer lines are in none of the formats; Valgrind's messages are shorter, too.
+/// Longest line of these formats and of Valgrind's messages.
 const LONGEST: usize = 4096;
 
-/// A line of text, understood.
+/// A parsed line.
 pub(super) enum Parsed {
     /// An instruction: its address and its length in bytes.
     Instruction { address: u64, bytes: u64 },
@@ -18,9 +18,9 @@ pub(super) enum Parsed {
         loads: bool,
         stores: bool,
     },
-    /// Input that does not belong to the trace.
+    /// A line that does not belong to the trace.
     Noise,
-    /// Input that the format does not have.
+    /// A line that the format does not allow.
     Unknown,
 }
 
@@ -39,7 +39,7 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// The next line without its end, and its number from 1.
+    /// Returns the next line without its end, and its number from 1.
     pub(super) fn next_line(&mut self) -> Result<Option<(u64, &[u8])>, ImportError> {
         self.line.clear();
         self.number += 1;
@@ -67,7 +67,7 @@ pub(super) fn hexadecimal(word: &[u8]) -> Option<u64> {
         .strip_prefix(b"0x")
         .or_else(|| word.strip_prefix(b"0X"))
         .unwrap_or(word);
-    // Dinero takes a prefix alone for 0, and from_str_radix a sign before digits.
+    // Dinero reads a lone prefix as 0, and from_str_radix accepts a sign.
     match digits {
         [] if !word.is_empty() => Some(0),
         [first, ..] if first.is_ascii_hexdigit() => {
@@ -77,7 +77,7 @@ pub(super) fn hexadecimal(word: &[u8]) -> Option<u64> {
     }
 }
 
-/// A line made fit for a message: shortened, one line, without control characters.
+/// Makes a line safe for a message: shortened, on one line, without control characters.
 pub(super) fn harmless(line: &[u8]) -> String {
     let shown: String = String::from_utf8_lossy(line).chars().take(60).collect();
     shown.escape_debug().to_string()

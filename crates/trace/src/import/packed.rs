@@ -1,4 +1,4 @@
-//! Files of records, packed or not.
+//! Reads files of records, packed or not.
 
 use std::io::{self, BufRead, Chain, Cursor, Read};
 
@@ -9,7 +9,7 @@ use super::{ImportError, Location};
 
 const GZIP: &[u8] = b"\x1f\x8b\x08";
 const SNAPPY: &[u8] = b"\xff\x06\x00\x00sNaPpY";
-/// The first bytes of packings that are not read, their names, and the commands that unpack them.
+/// First bytes of unsupported packings, with their names and the commands that unpack them.
 const PACKED: [(&[u8], &str, &str); 5] = [
     (
         b"PK\x03\x04",
@@ -22,10 +22,10 @@ const PACKED: [(&[u8], &str, &str); 5] = [
     (b"BZh", "a bzip2 file", "bzip2 -dc"),
 ];
 
-/// A file from its beginning, after some of its bytes were looked at.
+/// A file from its beginning, after some bytes have been examined.
 type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
 
-/// How many bytes of the content are looked at before any are read.
+/// Number of bytes of the content that are examined before reading.
 const LOOKED_AT: usize = 16 << 10;
 /// The offset at which a tar file names its format, and the name.
 const TAR: (usize, &[u8]) = (257, b"ustar");
@@ -49,7 +49,7 @@ impl<R: BufRead> Read for Input<R> {
 /// The content of a file that may be packed by gzip or snappy.
 pub(super) struct Unpacked<R: BufRead> {
     from: Chain<Cursor<Vec<u8>>, Input<R>>,
-    /// The error that ended the look at the content. It is reported after what comes before it.
+    /// Error that ended the examination. It is reported after the content before it.
     failure: Option<io::Error>,
     offset: u64,
 }
@@ -98,7 +98,7 @@ impl<R: BufRead> Unpacked<R> {
         })
     }
 
-    /// The first bytes, if nothing was read so far: all there are, or some thousands.
+    /// Returns the first bytes, if nothing has been read so far: all, or some thousands.
     pub(super) fn start(&self) -> &[u8] {
         self.from.get_ref().0.get_ref()
     }
@@ -108,12 +108,12 @@ impl<R: BufRead> Unpacked<R> {
         Location::Byte(self.offset)
     }
 
-    /// Whether nothing was read so far.
+    /// Whether nothing has been read so far.
     pub(super) fn is_at_start(&self) -> bool {
         self.offset == 0
     }
 
-    /// Fills `record`; how many bytes there were: fewer at the end alone.
+    /// Fills `record`, and returns the number of bytes, which is smaller only at the end.
     pub(super) fn fill(&mut self, record: &mut [u8]) -> Result<usize, ImportError> {
         let place = self.place();
         let looked_at = self.from.get_ref().0;
@@ -128,7 +128,7 @@ impl<R: BufRead> Unpacked<R> {
     }
 }
 
-/// Reads until `bytes` is full or the end; how much there was.
+/// Reads until `bytes` is full or the end is reached, and returns the number of bytes.
 fn fill(from: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < bytes.len() {

@@ -6,7 +6,7 @@ use crate::{Checker, ChunkPlace, Mark, Problem, Reference, TaskId};
 
 const LACKEY: &str = "==7== Lackey\nI  0401ab70,3\nI  0401ab73,5\n S 1fff000758,8\nI  0401b770,1\n M 1fff000750,8\nhello\n L 04222cac,4\n";
 
-/// The chunks, and what ended the reading.
+/// Returns the chunks, and the error that ended the reading.
 pub(super) fn read(mut importer: Importer<&[u8]>) -> (Vec<Chunk>, Option<ImportError>) {
     let mut chunks = Vec::new();
     loop {
@@ -116,7 +116,7 @@ fn names_the_line_that_cannot_be() {
     );
 }
 
-/// Each reference: address, bytes, whether it stores.
+/// Returns each reference: address, bytes, whether it is a store.
 fn touched(chunk: &Chunk) -> Vec<(u64, u16, bool)> {
     chunk
         .references
@@ -331,7 +331,7 @@ fn follows_an_instruction_into_a_block_up_to_the_longest() {
     );
 }
 
-/// What the chunks break of a stream's rules.
+/// Returns the violated rules of the stream.
 fn problems(importer: Importer<&[u8]>) -> Vec<Problem> {
     let mut checker = Checker::default();
     let mut place = ChunkPlace::default();
@@ -342,7 +342,7 @@ fn problems(importer: Importer<&[u8]>) -> Vec<Problem> {
     checker.finish().problems
 }
 
-/// Mostly addresses that a trace can hold.
+/// Generates mostly addresses that a trace can store.
 fn address() -> impl Strategy<Value = u64> {
     prop_oneof![9 => 0..1_u64 << 47, 9 => 0..64_u64, 1 => any::<u64>()]
 }

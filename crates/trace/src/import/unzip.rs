@@ -1,5 +1,4 @@
-//! What the members of a zip file hold, one after another, as one stream: drmemtrace cuts a trace into members so that a reader can
-//! begin in the middle.
+//! Joins the members of a zip file to one stream: drmemtrace divides a trace into members so that a reader can begin in the middle.
 
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Take};
 
@@ -9,7 +8,7 @@ use zip::{CompressionMethod, ZipArchive};
 
 /// The contents of a zip file's members, as one stream.
 pub struct Unzipped<F> {
-    /// The members of the zip file that are still to be read, the next one last.
+    /// Members that remain to be read, the next one last.
     members: Vec<Member>,
     at: At<F>,
 }
@@ -23,10 +22,10 @@ struct Member {
 }
 
 enum At<F> {
-    /// No member is open.
+    /// Between two members.
     Between(F),
     Within(CrcReader<Content<F>>, u32),
-    /// No member is open, because of an error.
+    /// No file, because of an error.
     Nowhere,
 }
 

@@ -1,11 +1,11 @@
-//! Chunks of the file, decoded when a task comes to them and kept while there is room.
+//! Decoded chunks of the file, stored while there is room.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::{Chunk, ReadTraceError, Reference, TraceFile};
 
-/// Room for decoded chunks, some 30 chunks of full length: tasks that run in turn may be far apart in the trace.
+/// Room for decoded chunks, some 30 of full length: alternating tasks may be far apart in the trace.
 const ROOM_BYTES: usize = 256 << 20;
 
 /// A decoded chunk, with the number of instructions and references before each block.
@@ -44,7 +44,7 @@ impl Decoded {
     }
 }
 
-/// The file, and the chunks of it that were decoded last.
+/// The file, with the chunks decoded last.
 pub(super) struct DecodedChunks<'f> {
     file: TraceFile<'f>,
     kept: VecDeque<(u32, Arc<Decoded>)>,
@@ -60,7 +60,7 @@ impl<'f> DecodedChunks<'f> {
         }
     }
 
-    /// A chunk, by its number in the file.
+    /// Returns a chunk by its number in the file.
     pub(super) fn get(&mut self, number: u32) -> Result<Arc<Decoded>, ReadTraceError> {
         if let Some(place) = self.kept.iter().position(|(kept, _)| *kept == number) {
             let found = self.kept.remove(place).map(|(_, decoded)| decoded);

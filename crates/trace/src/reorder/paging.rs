@@ -1,6 +1,6 @@
-//! Page faults that wait for a disk. A model: each page of a file is read at its first use by anybody, and stays in memory.
+//! Page faults that wait for a disk. A model: each page of a file is read at its first use by any task, and stays in memory.
 //!
-//! Pages without a file, which the kernel fills with zeros, wait for nothing. What is mapped where is in the trace's marks.
+//! Pages without a file, which the kernel fills with zeros, need no wait. The trace's marks give the mappings.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -9,7 +9,7 @@ use crate::{Block, Mapping, ProcessId, Reference};
 
 const PAGE: u64 = 4096;
 
-/// The part of a file that is mapped at a range of addresses.
+/// Part of a file that is mapped to a range of addresses.
 #[derive(Clone, Copy, Debug)]
 struct Mapped {
     end: u64,
@@ -19,10 +19,10 @@ struct Mapped {
 
 type Mappings = BTreeMap<u64, Mapped>;
 
-/// The files of processes, where they are mapped, and which of their pages are in memory.
+/// Mapped files of processes, and their pages in memory.
 #[derive(Debug)]
 pub(super) struct Paging {
-    /// Instructions in which the disk reads a page.
+    /// Instructions executed while the disk reads a page.
     pub(super) delay: u64,
     files: HashMap<Vec<u8>, usize>,
     mappings: HashMap<ProcessId, Mappings>,
@@ -44,7 +44,7 @@ impl Paging {
 
     pub(super) fn map(&mut self, process: ProcessId, mapping: &Mapping) {
         self.unmap(process, mapping.start, mapping.bytes);
-        // Memory that no file is behind has no path.
+        // Memory without a file has no path.
         if mapping.path.is_empty() {
             return;
         }

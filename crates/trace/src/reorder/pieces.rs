@@ -1,43 +1,43 @@
-//! A trace taken apart: which pieces of which chunks are one task's stream, and how each of them ended.
+//! Splits a trace into the streams of its tasks: pieces of chunks, and the end of each piece.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::{Cause, Chunk, Mark, ProcessId, ReadTraceError, TaskId, TraceFile};
 
-/// What a task executed of one chunk in one turn.
+/// Execution of one task in one chunk and one time slice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// The turn's number in the trace. The pieces of one turn lie in consecutive chunks.
+    /// Number of the time slice in the trace. Pieces of one time slice lie in consecutive chunks.
     pub(super) turn: u64,
     /// Number of the chunk.
     pub(super) chunk: u32,
     pub(super) blocks: Range<u32>,
     pub(super) marks: Range<u32>,
-    /// System calls that the task has entered by the end of the piece.
+    /// Number of system calls that the task has entered by the end of the piece.
     pub(super) calls: u64,
     /// Instructions of the whole trace before the piece, and up to its end.
     pub(super) instructions: Range<u64>,
-    /// Whether the task left the CPU voluntarily after the piece, and the cause; `None` if the turn continues in the next chunk.
+    /// Whether the task left the CPU voluntarily after the piece, and the cause; `None` if the time slice continues in the next chunk.
     pub(super) switch: Option<(bool, Cause)>,
 }
 
 impl Piece {
-    /// Why the task left the CPU after the piece, if it did so voluntarily.
+    /// Cause for which the task left the CPU voluntarily after the piece; `None` if it did not.
     pub(super) fn left(&self) -> Option<Cause> {
         self.switch
             .and_then(|(is_voluntary, cause)| is_voluntary.then_some(cause))
     }
 }
 
-/// What one task does from its birth to its end.
+/// Execution of one task from its birth to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stream {
     pub(super) task: TaskId,
     pub(super) pieces: Vec<Piece>,
     /// Whether the trace has the task's birth.
     pub(super) has_birth: bool,
-    /// The turn in which the trace has the task's end.
+    /// Time slice in which the trace has the task's end; `None` without an end.
     pub(super) ended: Option<u64>,
 }
 
@@ -45,10 +45,10 @@ pub(super) struct Stream {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Streams {
     pub(super) tasks: Vec<Stream>,
-    /// Births of what the user started.
+    /// Births of the user's commands.
     pub(super) commands: Vec<Mark>,
     pub(super) places: BTreeMap<TaskId, usize>,
-    /// Whether the task makes system calls.
+    /// For each task, whether it makes system calls.
     pub(super) has_calls: bool,
 }
 
@@ -76,7 +76,7 @@ impl Streams {
     }
 }
 
-/// Whether a mark has a position of its own in every order: births of commands come first, and an end comes when the task ends.
+/// Whether a mark has its own position in every order: births of commands come first, and an end comes when the task ends.
 pub(super) fn is_moved(mark: &Mark) -> bool {
     matches!(
         mark,

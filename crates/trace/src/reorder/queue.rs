@@ -1,11 +1,11 @@
-//! Those who may run, and whose turn it is.
+//! Runnable tasks, and the choice of the next one.
 
 use std::collections::{HashMap, VecDeque};
 
 use super::schedule::Schedule;
 use crate::ProcessId;
 
-/// A task that may run, as an index of the list of tasks.
+/// A runnable task, as an index into the list of tasks.
 #[derive(Clone, Copy, Debug)]
 struct Ready {
     task: usize,
@@ -13,14 +13,14 @@ struct Ready {
     passed_over: u32,
 }
 
-/// The tasks that may run, in the order in which they came to the queue.
+/// Runnable tasks, in the order in which they entered the queue.
 #[derive(Debug)]
 pub(super) struct Queue {
     schedule: Schedule,
     ready: VecDeque<Ready>,
-    /// The tasks that take turns, if their number is limited.
+    /// Tasks that alternate, if their number is limited.
     batch: Vec<usize>,
-    /// By process: the turn in which it last had the CPU.
+    /// Time slice in which each process last had the CPU.
     ran: HashMap<ProcessId, u64>,
     turns: u64,
 }
@@ -36,7 +36,7 @@ impl Queue {
         }
     }
 
-    /// A task may run.
+    /// Adds a runnable task.
     pub(super) fn push(&mut self, task: usize, process: ProcessId) {
         self.ready.push_back(Ready {
             task,
@@ -45,12 +45,13 @@ impl Queue {
         });
     }
 
-    /// A task left the CPU by itself, or ended.
+    /// Notes that a task left the CPU voluntarily, or ended.
     pub(super) fn leave(&mut self, task: usize) {
         self.batch.retain(|&member| member != task);
     }
 
-    /// Takes the next task to run out of the queue. `expired` has just had a turn, and gets another only if no other task may run.
+    /// Removes the next task from the queue, and returns it. `expired` has just had a time slice, and gets another only if no other task is
+    /// runnable.
     pub(super) fn pick(&mut self, expired: Option<usize>) -> Option<usize> {
         let eligible = self.eligible();
         let others: Vec<usize> = eligible
@@ -72,7 +73,7 @@ impl Queue {
         Some(task)
     }
 
-    /// The positions in the queue of the tasks that may be chosen.
+    /// Positions in the queue of the eligible tasks.
     fn eligible(&mut self) -> Vec<usize> {
         let Schedule::Batch(most) = self.schedule else {
             return (0..self.ready.len()).collect();
@@ -99,7 +100,7 @@ impl Queue {
                 .unwrap_or(0)
         };
         let due = places.iter().find(is_due);
-        // Of several that ran last, since none has run, the first in the queue.
+        // If no process of these tasks has run, the first in the queue is chosen.
         due.or_else(|| places.iter().rev().max_by_key(|place| last_ran(place)))
             .copied()
     }

@@ -1,4 +1,4 @@
-//! The streams played again under a schedule.
+//! Replays the streams under a schedule.
 
 use std::sync::Arc;
 
@@ -10,31 +10,31 @@ use super::schedule::Schedule;
 use super::waits::{TO_ITS_END, Wait};
 use crate::{Cause, Chunk, Mark, Preemptions, ProcessId, ReadTraceError, TaskId, TraceFile};
 
-/// How far a task has come.
+/// Position of a task in its stream.
 #[derive(Clone, Debug, Default)]
 struct Player {
     process: ProcessId,
     is_born: bool,
     piece: usize,
-    /// The next block of the piece's chunk; also, the next mark.
+    /// Next block of the piece's chunk, and next mark.
     block: u32,
     mark: u32,
     calls: u64,
 }
 
-/// A task that may not run yet.
+/// A task that is not runnable yet.
 #[derive(Clone, Debug)]
 struct Waiting {
     task: usize,
-    /// Calls of others that are still to come.
+    /// Calls of other tasks that must come first.
     calls: Vec<(usize, u64)>,
-    /// The moment, in instructions, at which the task comes back by itself.
+    /// Time, in instructions, at which the task returns without a call of another task.
     due: Option<u64>,
-    /// The turn in which it came back in the trace.
+    /// Time slice in which the task came back in the trace.
     turn: u64,
 }
 
-/// The task that had the CPU last, and why it left.
+/// Task that had the CPU last, and why it left.
 #[derive(Clone, Copy, Debug)]
 struct Left {
     task: TaskId,
@@ -42,7 +42,7 @@ struct Left {
     cause: Cause,
 }
 
-/// A trace in another order, made while it is read. Numbers of tasks and processes are those of the original trace, so they are not in
+/// A trace in another order, generated while it is read. Numbers of tasks and processes are those of the original trace, so they are not in
 /// the order of births.
 pub struct Reordered<'f> {
     chunks: DecodedChunks<'f>,
@@ -52,13 +52,13 @@ pub struct Reordered<'f> {
     queue: Queue,
     players: Vec<Player>,
     waiting: Vec<Waiting>,
-    /// Instructions so far.
+    /// Number of instructions so far.
     clock: u64,
     running: Option<usize>,
     quantum_left: u64,
     left: Option<Left>,
     is_begun: bool,
-    /// Which pages must be read; `None` if page faults do not wait.
+    /// Pages that must be read; `None` if page faults do not wait.
     paging: Option<Paging>,
 }
 
@@ -95,8 +95,8 @@ impl<'f> Reordered<'f> {
         }
     }
 
-    /// Makes a task that uses a page of a file for the first time wait for a disk, while the others execute so many instructions. The
-    /// page is then in memory for all tasks.
+    /// Makes a task that is the first to use a page of a file wait for the disk, while the others execute this many instructions. The page
+    /// is then in memory for all tasks.
     #[must_use]
     pub fn wait_for_page_faults(self, instructions: u64) -> Self {
         Reordered {
@@ -105,7 +105,7 @@ impl<'f> Reordered<'f> {
         }
     }
 
-    /// The same where turns also end at these moments.
+    /// Also ends time slices at these moments.
     #[must_use]
     pub fn preempt(self, preemptions: Preemptions) -> Self {
         Reordered {
@@ -115,14 +115,14 @@ impl<'f> Reordered<'f> {
         }
     }
 
-    /// Instructions of the next turn.
+    /// Returns the number of instructions of the next time slice.
     fn turn_length(&mut self) -> u64 {
         let quantum = self.quantum.unwrap_or(u64::MAX);
         let distance = self.preemptions.as_mut().map(Preemptions::next_distance);
         distance.map_or(quantum, |distance| distance.min(quantum))
     }
 
-    /// Makes the next chunk in `chunk`; returns false, and an empty chunk, at the end.
+    /// Generates the next chunk in `chunk`; returns false, and an empty chunk, at the end.
     ///
     /// # Errors
     ///
@@ -231,7 +231,7 @@ impl<'f> Reordered<'f> {
         Ok(())
     }
 
-    /// The marks at the place that the task has come to.
+    /// Appends the marks at the task's position.
     fn marks(&mut self, task: usize, piece: &Piece, decoded: &Decoded, chunk: &mut Chunk) {
         while self.players[task].mark < piece.marks.end {
             let placed = &decoded.chunk.marks[self.players[task].mark as usize];
@@ -251,7 +251,7 @@ impl<'f> Reordered<'f> {
         }
     }
 
-    /// Runs the blocks up to the next mark, or to a block that waits for a page; returns whether there is such a block. The turn ends
+    /// Runs the blocks up to the next mark, or to a block that waits for a page; returns whether there is such a block. The time slice ends
     /// with the block that uses its last instruction.
     fn blocks(&mut self, task: usize, piece: &Piece, decoded: &Decoded, chunk: &mut Chunk) -> bool {
         let player = &mut self.players[task];
@@ -295,7 +295,7 @@ impl<'f> Reordered<'f> {
         faulting.is_some()
     }
 
-    /// The task is away while the disk reads.
+    /// Blocks the task while the disk reads.
     fn wait_for_page(&mut self, task: usize, turn: u64) {
         self.leave(task, true, Cause::PageFault);
         self.queue.leave(task);
@@ -309,7 +309,7 @@ impl<'f> Reordered<'f> {
         });
     }
 
-    /// Notes that a task has made `calls` calls. Tasks that waited for them may run.
+    /// Notes that a task has made `calls` calls, and wakes the tasks that waited for them.
     fn called(&mut self, task: usize, calls: u64) {
         self.players[task].calls = calls;
         for waiting in &mut self.waiting {
@@ -330,14 +330,14 @@ impl<'f> Reordered<'f> {
         }
     }
 
-    /// Releases the tasks whose time has come, the earliest first.
+    /// Wakes the tasks whose time has come, the earliest first.
     fn release_due(&mut self) {
         let clock = self.clock;
         self.waiting.sort_by_key(|waiting| waiting.due);
         self.release(|waiting| waiting.due.is_some_and(|due| due <= clock));
     }
 
-    /// The task leaves the CPU by itself, after a piece.
+    /// Blocks the task after a piece.
     fn block(&mut self, task: usize, piece: usize, cause: Cause) {
         self.leave(task, true, cause);
         self.queue.leave(task);
@@ -359,7 +359,7 @@ impl<'f> Reordered<'f> {
         self.release(|waiting| waiting.due.is_none() && waiting.calls.is_empty());
     }
 
-    /// The task's stream is over.
+    /// Ends the task, whose stream is over.
     fn end(&mut self, task: usize, chunk: &mut Chunk) {
         let stream = &self.streams.tasks[task];
         let has_ended = stream.ended.is_some();
@@ -385,7 +385,7 @@ impl<'f> Reordered<'f> {
         self.called(task, TO_ITS_END);
     }
 
-    /// Ends the task's turn. The task continues if no other may run.
+    /// Ends the task's time slice. The task continues if no other is runnable.
     fn expire(&mut self, task: usize, chunk: &mut Chunk) {
         self.release_due();
         self.queue.push(task, self.players[task].process);
@@ -407,7 +407,7 @@ impl<'f> Reordered<'f> {
         });
     }
 
-    /// Gives the CPU to a task; false if all have ended.
+    /// Gives the CPU to a task; returns false if all have ended.
     fn dispatch(&mut self, chunk: &mut Chunk) -> bool {
         self.release_due();
         let next = self.queue.pick(None).or_else(|| {
@@ -417,8 +417,8 @@ impl<'f> Reordered<'f> {
         next.map(|next| self.switch(next, chunk)).is_some()
     }
 
-    /// Passes time while no task may run: until the first task comes back by itself. If the trace contradicts itself, the task that
-    /// came back first in it may run.
+    /// Advances the time while no task is runnable, until the first task returns. If the trace contradicts itself, the task that came back
+    /// first in the trace becomes runnable.
     fn pass_time(&mut self) {
         if let Some(due) = self.waiting.iter().filter_map(|waiting| waiting.due).min() {
             self.clock = self.clock.max(due);
@@ -456,7 +456,7 @@ fn start_of(piece: &Piece) -> (u32, u32) {
     (piece.blocks.start, piece.marks.start)
 }
 
-/// The first of these blocks that must wait for a page.
+/// Index of the first of these blocks that must wait for a page.
 fn first_fault(
     paging: &mut Paging,
     process: ProcessId,

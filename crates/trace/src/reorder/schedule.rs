@@ -1,18 +1,18 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Rule that chooses the next task, and for how long it runs.
+/// Rule for the next task and the length of its time slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
     /// The task that has waited longest, for a quantum.
     #[default]
     RoundRobin,
-    /// A task of the process that ran last, whose lines are likeliest to be in the cache, for a quantum. A task that was passed over so
+    /// A task of the process that ran last, whose lines are likeliest to be in the cache, for a quantum. A task that was passed over this
     /// many times comes first.
     Affinity(u32),
-    /// The task that has waited longest, until it leaves by itself.
+    /// The task that has waited longest, until it leaves the CPU voluntarily.
     LongestQuantum,
-    /// At most so many tasks alternate, for a quantum each; another one joins when one of them leaves by itself.
+    /// At most this many tasks alternate, for a quantum each; another one joins when one of them leaves the CPU voluntarily.
     Batch(u32),
 }
 

@@ -48,7 +48,7 @@ fn reordered(chunks: &[Chunk], schedule: Schedule, quantum: u64) -> Vec<Chunk> {
     all
 }
 
-/// Something that happens in a trace, in its order.
+/// An event of a trace.
 #[derive(Clone, Debug, PartialEq)]
 enum Event {
     Block(Block, Vec<Reference>),
@@ -79,7 +79,7 @@ fn events(chunks: &[Chunk]) -> Vec<Event> {
     all
 }
 
-/// What each task does, without what has a place of its own in every order.
+/// Returns the events of each task, without those that have their own position in every order.
 fn by_task(events: &[Event]) -> BTreeMap<TaskId, Vec<Event>> {
     let (mut all, mut running) = (BTreeMap::<TaskId, Vec<Event>>::new(), TaskId::NONE);
     for event in events {
@@ -92,7 +92,7 @@ fn by_task(events: &[Event]) -> BTreeMap<TaskId, Vec<Event>> {
     all
 }
 
-/// References of each process, blocks by the task that runs.
+/// Returns the references of each process, and its blocks, by the running task.
 fn by_process(events: &[Event]) -> BTreeMap<ProcessId, (u64, u64)> {
     let mut processes: BTreeMap<TaskId, ProcessId> = BTreeMap::new();
     let (mut all, mut running) = (BTreeMap::<ProcessId, (u64, u64)>::new(), TaskId::NONE);
@@ -115,8 +115,7 @@ fn by_process(events: &[Event]) -> BTreeMap<ProcessId, (u64, u64)> {
     all
 }
 
-/// By brute force: for each time that a task left by itself and came back, the calls that others made meanwhile, each by its
-/// task and number.
+/// Returns, by brute force, for each voluntary absence of a task the calls that others made meanwhile, each by task and number.
 fn absences(events: &[Event]) -> BTreeMap<(TaskId, usize), Vec<(TaskId, usize)>> {
     let (mut open, mut done) = (BTreeMap::new(), BTreeMap::new());
     let (mut left, mut calls) = (
@@ -154,10 +153,10 @@ fn absences(events: &[Event]) -> BTreeMap<(TaskId, usize), Vec<(TaskId, usize)>>
     done
 }
 
-/// Places in the order of events of what a task does for the so many-th time.
+/// Positions in the order of events of the n-th event of a task.
 type Moments = BTreeMap<(TaskId, usize), usize>;
 
-/// When each task comes back for the so many-th time after it left by itself, and when it makes each call.
+/// Returns the position of each return of a task after a voluntary switch, and of each call.
 fn moments(events: &[Event]) -> (Moments, Moments) {
     let (mut left, mut calls) = (
         BTreeMap::<TaskId, usize>::new(),
@@ -194,12 +193,12 @@ fn moments(events: &[Event]) -> (Moments, Moments) {
     (back, called)
 }
 
-/// No task comes back before what may have woken it; gives the number of calls that were waited for.
+/// Checks that no task returns before an event that may have woken it; returns the number of calls that were waited for.
 fn assert_waits(before: &[Event], after: &[Event]) -> usize {
     let (back, called) = moments(after);
     let mut waited = 0;
     for (absence, meanwhile) in absences(before) {
-        // Whoever came back only to do nothing more does not come back here.
+        // A task that came back without doing anything does not come back here.
         let Some(moment) = back.get(&absence) else {
             continue;
         };
@@ -271,7 +270,7 @@ fn the_order_of_the_trace_comes_back_under_its_own_schedule() {
     );
 }
 
-/// Without the first switch after the births: who made it up says differently how voluntary it was.
+/// Returns the events without the first switch after the births, whose kind is invented differently.
 fn but_for_the_beginning(events: &[Event], births: usize) -> Vec<Event> {
     assert!(matches!(
         events[births],
@@ -284,7 +283,7 @@ fn but_for_the_beginning(events: &[Event], births: usize) -> Vec<Event> {
     [&events[..births], &events[births + 1..]].concat()
 }
 
-/// Lengths of turns and who had them.
+/// Returns the lengths of time slices with their tasks.
 fn turns(events: &[Event]) -> Vec<(TaskId, u64)> {
     let mut all: Vec<(TaskId, u64)> = Vec::new();
     for event in events {

@@ -1,4 +1,4 @@
-//! What a task waits for that left the CPU by itself. The rule is in the docs of the room.
+//! Condition for the return of a task that left the CPU voluntarily. The docs of the parent module have the rule.
 
 use super::pieces::Streams;
 
@@ -15,7 +15,7 @@ pub(super) enum Wait {
 }
 
 impl Streams {
-    /// What a task waits for after a piece; nothing after its last piece.
+    /// Returns the wait of a task after a piece; `None` after its last piece.
     pub(super) fn wait_behind(&self, task: usize, piece: usize) -> Option<Wait> {
         let pieces = &self.tasks[task].pieces;
         let (here, next) = (&pieces[piece], pieces.get(piece + 1)?);
@@ -31,7 +31,7 @@ impl Streams {
         })
     }
 
-    /// How many calls a task had made by its last call between two turns; `None` if it made none there.
+    /// Number of calls that a task had made by its last call between two time slices; `None` if it made none there.
     fn last_call(&self, task: usize, after: u64, before: u64) -> Option<u64> {
         let stream = &self.tasks[task];
         if stream

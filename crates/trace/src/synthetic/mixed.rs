@@ -5,19 +5,19 @@ use crate::{Block, BlockFlags, Reference};
 
 use super::{CODE, DATA, Program, STACK, Synthetic};
 
-/// Different blocks of a program's code.
+/// Number of different blocks in a program's code.
 const PIECES: usize = 4096;
 const INSTRUCTION_BYTES: u16 = 4;
-/// Lines of 64 bytes on the heap: 4 MiB.
+/// Number of lines of 64 bytes on the heap: 4 MiB.
 const HEAP_LINES: u64 = 64 << 10;
 const STREAM: u64 = DATA + (1 << 30);
 const STREAM_BYTES: u64 = 1 << 20;
-/// 0.35 references an instruction, of 256.
+/// Chance of a reference per instruction, in 1/256: 0.35.
 const REFERENCE_CHANCE: u8 = 90;
 
-/// Processes whose code and data are used as unevenly as those of real programs: few blocks make most of the execution; there are a
-/// small stack, a heap with hot and cold lines, and a stream that is walked through. Not a model of any program. On average a block has
-/// 5 instructions, and an instruction 0.35 references.
+/// Processes whose code and data are used as unevenly as those of real programs: a few blocks account for most of the execution; there are
+/// a small stack, a heap with hot and cold lines, and an array that is streamed. Not a model of any program. On average a block has 5
+/// instructions, and an instruction 0.35 references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mixed {
     /// Number of processes, each with code and random numbers of its own.
@@ -31,7 +31,7 @@ pub struct Mixed {
 }
 
 impl Mixed {
-    /// The stream of chunks.
+    /// Returns the stream of chunks.
     pub fn chunks(&self) -> Synthetic {
         let one = |number| Box::new(Worker::new(self.seed, number)) as Box<dyn Program + Send>;
         Synthetic::new(
@@ -42,7 +42,7 @@ impl Mixed {
     }
 }
 
-/// A block of the code: its address, and what each of its instructions touches.
+/// A block of the code: its address, and the memory that each of its instructions touches.
 struct Piece {
     address: u64,
     touches: Vec<Option<Touched>>,
@@ -138,7 +138,7 @@ impl Touched {
             5..8 => Region::Heap,
             _ => Region::Stream,
         };
-        // 4 or 8 bytes; a third stores.
+        // 4 or 8 bytes; a third are stores.
         Some(Touched {
             place,
             is_store: kind.is_multiple_of(3),
@@ -147,7 +147,7 @@ impl Touched {
     }
 }
 
-/// A number below `below`, the cube of an even roll: half of all are in the lowest eighth.
+/// Returns a number below `below` from the cube of an even roll: half of all are in the lowest eighth.
 fn uneven(roll: u64, below: u64) -> u64 {
     let unit = (roll >> 32) & 0xffff;
     let cubed = unit * unit * unit;

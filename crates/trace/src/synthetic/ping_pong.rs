@@ -10,8 +10,8 @@ const EIGHT_BYTES: u8 = 7;
 /// Processes that loop over code and data of a known size, in time slices of a known length, so that every count of a simulation can be
 /// calculated.
 ///
-/// An instruction is 4 bytes. A block has four instructions, or what is left of the loop or the slice. Its first instruction loads 8
-/// bytes, `stride_bytes` after those of the block before, and starts again when they would not fit into the data.
+/// An instruction is 4 bytes. A block has four instructions, or the rest of the loop or the slice. Its first instruction loads 8 bytes,
+/// `stride_bytes` after those of the block before, and from the start of the data if they would not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PingPong {
     /// Number of processes.
@@ -37,7 +37,7 @@ struct Loops {
 }
 
 impl PingPong {
-    /// The stream of chunks.
+    /// Returns the stream of chunks.
     pub fn chunks(&self) -> Synthetic {
         let programs = (0..self.processes)
             .map(|_| Box::new(self.one()) as Box<dyn Program + Send>)

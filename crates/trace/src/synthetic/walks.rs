@@ -9,11 +9,11 @@ const EIGHT_BYTES: u8 = 7;
 
 /// Length of every instruction.
 const INSTRUCTION_BYTES: u32 = 4;
-/// The largest number of instructions of any loop, whose bytes fit a block.
+/// Most instructions of a loop: the bytes of more would not fit a block.
 const MOST_INSTRUCTIONS: u32 = 250;
 
-/// Processes that each walk a working set of `workload` once per time slice: the accesses of `measure`, without the kernel's and those
-/// of the stack. Instructions are 4 bytes long.
+/// Processes that each walk a working set of `workload` once per time slice: the accesses of `measure`, without those of the kernel and the
+/// stack. Instructions are 4 bytes long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Walks {
     /// The working set of each process.
@@ -38,7 +38,7 @@ struct Walk {
 }
 
 impl Walks {
-    /// The stream of chunks. A set that [`WorkingSet::check`] refuses touches nothing.
+    /// Returns the stream of chunks. A set that [`WorkingSet::check`] refuses touches nothing.
     pub fn chunks(&self) -> Synthetic {
         let one = |set: &WorkingSet| {
             let blocks = blocks(set, self.instructions);
@@ -54,7 +54,7 @@ impl Walks {
     }
 }
 
-/// The instructions of an element, divided among its loads and stores.
+/// Divides the instructions of an element among its loads and stores.
 fn blocks(set: &WorkingSet, instructions: Option<u32>) -> Vec<u32> {
     let Some(instructions) = instructions else {
         return vec![2];

@@ -49,7 +49,7 @@ impl Stream {
         self.done
     }
 
-    /// Appends a step; does nothing if no task can take it.
+    /// Appends a step; does nothing if no task can execute it.
     pub fn step(&mut self, step: &Step) {
         match *step {
             Step::Run {
@@ -122,7 +122,7 @@ impl Stream {
         );
     }
 
-    /// A block whose shape follows from `code`: `code` instructions more or less, of 1 to 4 bytes, up to 7 references.
+    /// Creates a block whose shape follows from `code`: 1 to 9 instructions of 1 to 4 bytes, with up to 7 references.
     fn block(&mut self, address: u64, code: u16, data: u64, flags: BlockFlags) {
         let instructions = 1 + code % 9;
         let length = 1 + code % 4;
@@ -263,7 +263,7 @@ fn map_start(file: u8) -> u64 {
     0x7f00_0000_0000 + u64::from(file) * 0x10_0000
 }
 
-/// Most names are tame; some are what a hostile program would choose.
+/// Returns a name: most are harmless, some are those of a hostile program.
 fn name_of(task: TaskId) -> Vec<u8> {
     match task.0 % 5 {
         0 => vec![0xff, 0x1b, b'[', b'3', b'1', b'm', 0],

@@ -1,4 +1,4 @@
-//! One file of a trace, and how far it was read.
+//! One file of a trace, and the reader's position in it.
 
 use std::io::BufRead;
 
@@ -15,14 +15,14 @@ const NOTHING: &str = "the end of the file behind a footer (type 26), which more
 pub(super) struct File<R: BufRead> {
     pub(super) name: String,
     pub(super) records: Records<R>,
-    /// The thread of the records that come and its process, if they are reported.
+    /// Thread and process of the following records, if they are reported.
     pub(super) thread: Option<u64>,
     pub(super) process: Option<u64>,
-    /// The time, in microseconds, and the CPU of the records that come; 0 before the first time stamp.
+    /// Time, in microseconds, and CPU of the following records; 0 before the first time stamp.
     pub(super) now: u64,
     pub(super) cpu: Option<u64>,
     pub(super) is_read: bool,
-    /// The last record was a footer.
+    /// Whether the last record was a footer.
     is_ended: bool,
 }
 
@@ -40,8 +40,8 @@ impl<R: BufRead> File<R> {
         })
     }
 
-    /// The next record, if it may stand there; `None` at the end, if the file may end there. In the trace of a core each thread that
-    /// ends has a footer, and others continue after it.
+    /// Returns the next record, if it is valid at this position; `None` at a valid end of the file. In the trace of a core each ending
+    /// thread has a footer, and other threads continue after it.
     pub(super) fn next_record(&mut self, is_core: bool) -> Result<Option<Record>, ImportError> {
         let (place, is_first) = (self.records.place(), self.records.is_at_start());
         let Some(record) = self.records.next()? else {

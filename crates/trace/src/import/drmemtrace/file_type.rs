@@ -1,4 +1,4 @@
-//! What the type of a file says of all of its records: whether they can be read for what they are.
+//! The type of a file, which decides whether its records can be read.
 
 use super::numbers::file_type::{
     AARCH64, ARM32, CORE, FILTERED, FILTERED_AT_FIRST, INSTRUCTIONS_ONLY, KERNEL_INSTRUCTIONS_ONLY,
@@ -6,7 +6,7 @@ use super::numbers::file_type::{
 };
 use crate::import::{ImportError, Location};
 
-/// Bits that matter here. The others show what markers there are.
+/// Bits that matter here; the others announce markers.
 const LOOKED_AT: u64 = INSTRUCTIONS_ONLY | KERNEL_INSTRUCTIONS_ONLY | CORE | REGDEPS | UNKNOWN;
 
 const NO_DATA: &str = "the trace has no data references, since it was taken of instructions alone: whatever is said of data is missing, \
@@ -17,10 +17,10 @@ const SYNTHETIC: &str = "the trace's instructions are of DynamoRIO's synthetic s
                          program, whose architecture it does not say";
 const LATER: &str = "the trace has a file type that this version does not know: what it means is left out of all numbers";
 
-/// The note for a trace whose filter ended at some point.
+/// Words of the note for a trace that was filtered up to some point.
 pub(super) const FIRST_PART: &str = "for the first part of the time that";
 
-/// The type of a file whose records can be read.
+/// Type of a readable file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FileType(u64);
 
@@ -48,12 +48,12 @@ impl FileType {
         Ok(FileType(bits))
     }
 
-    /// Whether its records are those of one core, with any threads.
+    /// Whether the records are those of one core, with any threads.
     pub(super) fn is_core(self) -> bool {
         self.0 & CORE != 0
     }
 
-    /// Whether two types are the same, as far as it matters here.
+    /// Checks that two types are equal in the bits that matter here.
     pub(super) fn agree(
         before: Option<FileType>,
         found: FileType,

@@ -27,7 +27,7 @@ pub(super) mod kind {
     pub(in crate::import) const UNTAKEN_JUMP: u16 = 49;
 }
 
-/// The kinds of markers, which stand in place of a record's size.
+/// Kinds of markers, stored in place of a record's size.
 pub(super) mod marker {
     pub(in crate::import) const TIMESTAMP: u16 = 2;
     pub(in crate::import) const CPU: u16 = 3;
@@ -43,7 +43,7 @@ pub(super) mod marker {
     pub(in crate::import) const CORE_IDLE: u16 = 33;
     pub(in crate::import) const SWITCH_TRACE_BEGINS: u16 = 34;
     pub(in crate::import) const SWITCH_TRACE_ENDS: u16 = 35;
-    /// Markers from this number up to those of users belong to later releases, or mean nothing here.
+    /// First number of markers that belong to later releases or have no meaning here; it ends at the markers of users.
     pub(in crate::import) const FIRST_LATER: u16 = 36;
     pub(in crate::import) const LAST_RESERVED: u16 = 100;
 }

@@ -8,7 +8,7 @@ use crate::import::{ImportError, Location};
 use super::numbers::kind;
 
 const RECORD_BYTES: usize = 12;
-/// The eighth byte of a raw file: the tracer's first entry of 8 bytes is a header, of an old and a new kind.
+/// Eighth byte of a raw file, in an old and a new version: the tracer's first entry of 8 bytes is a header.
 const RAW: [u8; 2] = [0xc0, 0xc4];
 
 pub(super) struct Records<R: BufRead>(Unpacked<R>);
@@ -29,7 +29,7 @@ impl<R: BufRead> Records<R> {
         self.0.place()
     }
 
-    /// Whether nothing was read so far.
+    /// Whether nothing has been read so far.
     pub(super) fn is_at_start(&self) -> bool {
         self.0.is_at_start()
     }

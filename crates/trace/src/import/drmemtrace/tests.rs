@@ -8,8 +8,8 @@ use crate::{
     Cause, Checker, Chunk, ChunkPlace, ImportError, Importer, Mark, ProcessId, ProcessTable, TaskId,
 };
 
-/// The records that the public page "DrCacheSim Offline Trace Debugging" shows, type, size and address, with what it
-/// says that they are: header, thread, process, time stamp, CPU, an instruction of 3 bytes, a load of 4.
+/// Records in the public page "DrCacheSim Offline Trace Debugging", as type, size and address, with their meaning by the page: header,
+/// thread, process, time stamp, CPU, an instruction of 3 bytes, a load of 4.
 const PUBLISHED: &[(u16, u16, u64)] = &[
     (0x19, 0, 1),
     (0x16, 4, 0x33bcd),
@@ -107,7 +107,7 @@ fn reads_a_packed_file_of_several_members() {
     assert_eq!(chunks, read(&file).0);
 }
 
-/// Switches in their order: from, to, whether voluntary, cause.
+/// Returns the switches in order: from, to, whether voluntary, cause.
 fn switches(chunk: &Chunk) -> Vec<(u32, u32, bool, Cause)> {
     let switch = |mark: &Mark| match *mark {
         Mark::Switch {
@@ -248,7 +248,7 @@ fn threads_of_a_core_go_on_behind_footers_and_idle_times() {
     let expected = [
         (0, 1, false, Cause::Unknown),
         (1, 2, true, Cause::Exit),
-        // Nothing else ran, but its core was idle.
+        // Nothing else ran, but the core was idle.
         (2, 2, true, Cause::Syscall(202)),
         (2, 3, false, Cause::Syscall(39)),
     ];
@@ -403,12 +403,12 @@ fn code_of_the_upper_half_is_the_kernels_with_or_without_markers() {
     );
 }
 
-/// The notes with the first chunk, and the architecture.
+/// Returns the notes with the first chunk, and the architecture.
 fn said(file_type: u64) -> (Vec<String>, Option<&'static str>) {
     said_with(&[(28, 9, file_type)])
 }
 
-/// The same with these markers before the first instruction.
+/// Returns the notes with these markers before the first instruction.
 fn said_with(markers: &[(u16, u16, u64)]) -> (Vec<String>, Option<&'static str>) {
     let file = bytes(&whole(&[markers, &[(10, 4, 0)]].concat()));
     let mut importer = Importer::drmemtrace(file.as_slice()).expect("a trace");
@@ -534,7 +534,7 @@ fn reads_frames_of_snappy() {
     assert_eq!(read(&packed.into_inner().expect("memory")).0, read(&file).0);
 }
 
-/// A thread's file: with each time stamp the CPU and the address of an instruction.
+/// Creates a thread's file: with each time stamp the CPU and the address of an instruction.
 fn thread_file(thread: u64, runs: &[(u64, u64, u64)]) -> Vec<u8> {
     let head = [(25, 0, 7), (28, 9, 0xe40), (22, 8, thread), (24, 8, 50)];
     let run = |&(now, cpu, address): &(u64, u64, u64)| {
@@ -590,7 +590,7 @@ fn threads_with_files_of_their_own_take_turns_as_their_time_stamps_say() {
     assert_eq!(ran(&all), [0x1000, 0x2000, 0x1100, 0x2100, 0x1200, 0x2200]);
     assert_eq!(births(&all), [(1, 1), (2, 1)]);
     let causes: Vec<_> = switches(&all).iter().map(|switch| switch.3).collect();
-    // No CPU switched from one to the other.
+    // No CPU switched between the two threads.
     assert_eq!(causes, [&[Cause::Unknown; 5][..], &[Cause::Exit]].concat());
     assert_sound(&all);
     assert!(

@@ -6,19 +6,19 @@ use crate::import::assembler::Assembler;
 use crate::import::{ImportError, Location};
 use crate::{BlockFlags, Cause, Mark, ProcessId, TaskId};
 
-/// Far more threads than traced programs have; what is kept of each is bounded by this.
+/// Most threads of a trace: far more than traced programs have. It limits the memory for them.
 const MOST_TASKS: u32 = 1 << 20;
-/// The one page of the kernel's half that is the user's code (vsyscall).
+/// The only page in the kernel's half with user code (vsyscall).
 const VSYSCALL: std::ops::Range<u64> = 0xffff_ffff_ff60_0000..0xffff_ffff_ff60_1000;
 
 /// The threads and processes, by the numbers of the traced machine. A thread's number may be used again after its end. A process's
 /// number means one address space: the process may live on in other cores or files after its last thread here has ended.
 #[derive(Default)]
 pub(super) struct Threads {
-    /// The thread of the records that come, and its process if it is reported.
+    /// Thread of the following records, and its process if it is reported.
     thread: u64,
     process: Option<u64>,
-    /// By the number of a thread: its task, and the number of its process.
+    /// Task and process number of each thread, by the thread's number.
     tasks: BTreeMap<u64, (TaskId, u64)>,
     processes: BTreeMap<u64, Process>,
     last_task: u32,
@@ -37,7 +37,7 @@ struct Process {
     ended: Option<TaskId>,
 }
 
-/// What the running task did since its last instruction.
+/// Actions of the running task since its last instruction.
 #[derive(Default)]
 struct Leaving {
     call: Option<u16>,
@@ -57,33 +57,33 @@ impl Leaving {
 }
 
 impl Threads {
-    /// The records that come are this thread's.
+    /// Makes a thread the current one.
     pub(super) fn thread(&mut self, thread: u64) {
         self.thread = thread;
         self.process = None;
     }
 
-    /// The present thread belongs to this process.
+    /// Sets the process of the current thread.
     pub(super) fn process(&mut self, process: u64) {
         self.process = Some(process);
     }
 
-    /// The running task calls the kernel; a number that no call has is not reported.
+    /// Notes that the running task calls the kernel; an impossible number is not reported.
     pub(super) fn call(&mut self, number: u64) {
         self.leaving.call = u16::try_from(number).ok();
     }
 
-    /// The call that began may wait.
+    /// Notes that the current call may wait.
     pub(super) fn may_block(&mut self) {
         self.leaving.may_block = true;
     }
 
-    /// No thread runs for a time.
+    /// Notes that no thread runs for a time.
     pub(super) fn idle(&mut self) {
         self.leaving.is_idle = true;
     }
 
-    /// The present thread's code is the kernel's from here on, or no longer.
+    /// Notes whether the current thread's code is the kernel's from here on.
     pub(super) fn set_in_kernel(&mut self, is_in_kernel: bool) {
         if is_in_kernel {
             self.in_kernel.insert(self.thread);
@@ -92,12 +92,12 @@ impl Threads {
         }
     }
 
-    /// The code is that of a switch from here on, or no longer.
+    /// Notes whether the code is that of a switch from here on.
     pub(super) fn switching(&mut self, is_switching: bool) {
         self.is_switching = is_switching;
     }
 
-    /// The flags of an instruction of the current thread. The upper half of all addresses is the kernel's.
+    /// Returns the flags of an instruction of the current thread. The upper half of all addresses is the kernel's.
     pub(super) fn flags(&self, address: u64) -> BlockFlags {
         let is_above = address >> 47 & 1 == 1 && !VSYSCALL.contains(&address);
         if is_above || self.is_switching || self.in_kernel.contains(&self.thread) {
@@ -125,7 +125,7 @@ impl Threads {
         }
     }
 
-    /// Records what is still open at the end of the trace.
+    /// Records all pending ends at the end of the trace.
     pub(super) fn end(&mut self, into: &mut Assembler) {
         for task in self
             .processes
@@ -136,7 +136,7 @@ impl Threads {
         }
     }
 
-    /// Makes the present thread's task run.
+    /// Makes the current thread's task run.
     pub(super) fn run(&mut self, place: Location, into: &mut Assembler) -> Result<(), ImportError> {
         let known = self.tasks.get(&self.thread).copied();
         let task = match known {
