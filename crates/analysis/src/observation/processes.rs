@@ -70,6 +70,16 @@ const NEGLIGIBLE_CPUS: f64 = 0.01;
 pub const NO_BOUND: f64 = 0.995;
 
 impl ProcessFinding {
+    /// Cost of cold caches as a share of the CPU time; without an upper end if nothing but the CPU time bounds the sum of costs.
+    pub fn cold_share(&self) -> Option<Range> {
+        let is_open = self.share.is_some_and(|share| !share.is_bounded());
+        let high = |range: Range| if is_open { f64::INFINITY } else { range.high };
+        self.indirect_share.map(|range| Range {
+            high: high(range),
+            ..range
+        })
+    }
+
     /// Whether switching costs less than a hundredth of a CPU, even at most.
     pub fn is_negligible(&self) -> bool {
         let most = self.cost_cpus.map(|cost| cost.high).or(self.cpus);

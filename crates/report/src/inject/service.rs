@@ -73,7 +73,7 @@ fn own(found: &ServiceFindings, cost: &Estimate) -> String {
         Some(of_time) => {
             let (rate, of_time) = (rounded(rate), share(Some(of_time)));
             format!(
-                " By itself it is preempted {rate} times a second: at that price {of_time} of its CPU time."
+                " By itself it is preempted {rate} times a second: {of_time} of its CPU time if others touch as much."
             )
         }
         None => format!(

@@ -255,7 +255,7 @@ fn of_a_service_it_is_reported_what_cold_caches_cost_and_what_its_own_preemption
         "{reported}"
     );
     for part in [
-        "). By itself it is preempted 900 times a second: at that price 0.7",
+        "). By itself it is preempted 900 times a second: 0.7",
         "A pause of 10.0 us that touches no memory lowers its CPU time by 20.",
         "other touches     cold caches (interval)  other runs for  it ran in between  preemptions  groups",
         "Thread 8 of process 7 (server), the busiest, on CPU ",

@@ -115,14 +115,14 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
     if all.is_negligible() {
         return negligible(&who, observation, findings);
     }
-    match (all.share, all.direct_share, all.indirect_share) {
+    match (all.share, all.direct_share, all.cold_share()) {
         (Some(both), Some(direct), Some(indirect)) => {
             let cpus = all.cost_cpus.filter(|_| both.is_bounded());
             format!(
                 "Switching costs {who} {} of the CPU time{}: {} directly, {}{}.",
                 range_words(both),
                 cpu_share(cpus, observation),
-                share(Some(direct.likely.unwrap_or(direct.high))),
+                direct_words(direct, both),
                 describe_caches(indirect),
                 known_by(findings, observation)
             )
@@ -142,6 +142,17 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
             "{} switched, but what a switch costs here is not known.",
             first_words(&observation.subject)
         ),
+    }
+}
+
+/// Direct share: the likely value, but the range beside a sum without an upper end, which begins with the lower ends.
+fn direct_words(direct: Range, both: Range) -> String {
+    match direct.likely.filter(|_| both.is_bounded()) {
+        Some(likely) => share(Some(likely)),
+        None => range_words(Range {
+            likely: None,
+            ..direct
+        }),
     }
 }
 
@@ -393,7 +404,7 @@ fn advised(advice: &Advice) -> String {
             "Fewer switches save at most {} of its CPU time{waits}{beside}.",
             share(Some(cpu))
         ),
-        None => format!("The possible gain is unknown{beside}."),
+        None => format!("The gain is not estimated{beside}."),
     };
     format!("Try: {}. {wins}", change_sentence(&advice.change))
 }

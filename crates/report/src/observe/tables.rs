@@ -179,7 +179,7 @@ const COLUMNS: [(&str, Of); 8] = [
     ("CPUs", |found| found.cost_cpus?.likely.map(cpus)),
     ("directly", |found| found.direct_share.map(ends)),
     ("cold caches", |found| {
-        found.indirect_share.map(likely_or_ends)
+        found.cold_share().map(likely_or_ends)
     }),
     ("wait p99", |found| {
         found

@@ -374,7 +374,7 @@ fn matched_intervals_are_reported_with_what_they_are_of() {
             cold(0.012, None, open),
             cold(0.042, None, open),
             "4.2 % or more of the CPU time:",
-            "3.6 % directly, 1.2 % or more cold caches, measured on",
+            "3.0 to 4.2 % directly, 1.2 % or more cold caches, measured on",
         ),
     ];
     for (cold, share, whole, parts) in cases {
