@@ -1,4 +1,4 @@
-//! Observing with programs on the kernel's tracepoints.
+//! Observes with programs on the kernel's tracepoints.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering::{Relaxed, Release};
@@ -30,7 +30,7 @@ use crate::sums::Sums;
 use crate::tables::Tables;
 use crate::totals::Totals;
 
-/// Counts from its start until it is dropped. Nothing stays in the kernel then, however this process ends.
+/// Counts from its start until it is dropped. Then nothing stays in the kernel, however this process ends.
 pub(crate) struct ByBpf {
     counters: Counters,
     _cpu_counters: Option<CpuCounters>,
@@ -40,22 +40,22 @@ pub(crate) struct ByBpf {
     ended: RingBuf<MapData>,
     events: RingBuf<MapData>,
     sums: Sums,
-    /// Of those whose slots were used again.
+    /// Totals of tasks whose slots have been used again.
     ended_totals: Totals,
     own_cost: own_cost::OwnCost,
     memory: Memory,
-    /// The slot with which the next look at memory begins.
+    /// Slot with which the next check of memory begins.
     first_with_memory: usize,
     counts_only: bool,
     cpus: Cpus,
-    /// What CPUs did while the program was attached to one tracepoint after another.
+    /// Counts of each CPU while the program was being attached to one tracepoint after another.
     cpus_before: Vec<CpuTime>,
     stacks: Option<Stacks>,
     calls: Calls,
 }
 
 impl ByBpf {
-    /// Begins to count. Nothing is observed yet.
+    /// Starts to count. Nothing is observed yet.
     pub(crate) fn start(host: &HostManifest, options: Options) -> Result<ByBpf, NoBpf> {
         let mut counters = if options.counts_only {
             Counters::default()
@@ -109,7 +109,7 @@ impl ByBpf {
         Ok(by_bpf)
     }
 
-    /// Observes these processes and what they start from here on.
+    /// Observes these processes and their future children.
     pub(crate) fn add(&mut self, processes: &[u32]) -> Result<(), NoBpf> {
         if let Some(stacks) = &mut self.stacks {
             stacks.add(processes.iter().copied());
@@ -117,7 +117,7 @@ impl ByBpf {
         self.add_targets(processes, target::PROCESS)
     }
 
-    /// The same of single threads.
+    /// Observes single threads.
     pub(crate) fn add_threads(&mut self, threads: &[u32]) -> Result<(), NoBpf> {
         self.add_targets(threads, target::THREAD)
     }
@@ -141,11 +141,11 @@ impl ByBpf {
         self.tables
             .control(Control::Generation)
             .fetch_add(1, Relaxed);
-        // Where the kernel cannot do it, tasks are observed from their next switch on.
+        // If the kernel cannot do this, tasks are observed from their next switch on.
         let _ = self.kernel.look();
     }
 
-    /// The observed processes with a task that is alive.
+    /// Returns the observed processes with a live task.
     pub(crate) fn processes(&self) -> BTreeSet<u32> {
         (1..TASKS)
             .filter_map(|slot| self.tables.process(slot))
@@ -168,7 +168,7 @@ impl ByBpf {
         )
     }
 
-    /// Observes tasks as soon as they come to a control group or to one below it.
+    /// Observes tasks as soon as they enter a control group or one below it.
     pub(crate) fn add_group(&mut self, group: GroupId) {
         self.tables
             .control(Control::Hierarchy)
@@ -178,7 +178,7 @@ impl ByBpf {
             .store(group.number, Release);
     }
 
-    /// Observes all tasks, those of the kernel too.
+    /// Observes all tasks, including the kernel's.
     pub(crate) fn add_all(&mut self) {
         if let Some(stacks) = &mut self.stacks {
             stacks.add_all();
@@ -187,7 +187,7 @@ impl ByBpf {
         self.begin_new_targets();
     }
 
-    /// Takes the sums of tasks that have ended, so that their slots can be used again. To be called several times a second.
+    /// Takes the sums of ended tasks, so that their slots can be used again. Must be called several times a second.
     pub(crate) fn tick(&mut self) {
         while let Some(item) = self.ended.next() {
             let slot = item
@@ -206,7 +206,7 @@ impl ByBpf {
             );
             self.ended_totals.add(self.tables.totals(slot));
             self.tables.clear(slot);
-            // There is room: it was taken from there.
+            // There is room, because the slot was taken from the queue.
             let _ = self.free_slots.push(slot as u32, 0);
         }
         if self.cpus.have_come(&Root::system()) {
@@ -237,7 +237,7 @@ impl ByBpf {
         self.calls = calls;
     }
 
-    /// Hands over the events since the last time.
+    /// Hands over the events since the last call.
     pub(crate) fn take_events(&mut self, take: &mut dyn FnMut(Event)) {
         while let Some(item) = self.events.next() {
             if let Ok(event) = layout::Event::read_from_bytes(&item) {
@@ -256,7 +256,7 @@ impl ByBpf {
 
     /// Ends the observation.
     pub(crate) fn finish(mut self, empty: &Observation) -> Result<Observation, NoBpf> {
-        // While it is still counted who runs.
+        // Before the program is detached.
         let _ = self.kernel.look();
         let in_flight = self.read_in_flight();
         let switches = self.switches();
@@ -274,7 +274,7 @@ impl ByBpf {
         })
     }
 
-    /// What was counted so far.
+    /// Returns the counts so far.
     pub(crate) fn snapshot(&mut self, empty: &Observation) -> Result<Observation, NoBpf> {
         let _ = self.kernel.look();
         let in_flight = self.read_in_flight();
@@ -353,7 +353,7 @@ impl ByBpf {
         })
     }
 
-    /// The longest waits of each CPU.
+    /// Returns the longest waits of each CPU.
     fn waits(&self) -> impl Iterator<Item = layout::Wait> {
         self.cpus
             .known()
@@ -400,7 +400,7 @@ impl Observed for ByBpf {
     }
 }
 
-/// Nanoseconds that all programs have run, as far as they were accounted for.
+/// Time that all programs have run, in nanoseconds, as far as it was accounted for.
 fn run_time(kernel: &Kernel, stacks: Option<&Stacks>, calls: &Calls) -> u64 {
     own_cost::run_time(
         kernel
@@ -433,8 +433,8 @@ fn event_of(event: &layout::Event) -> Event {
     }
 }
 
-/// The observed processes that have switched, those of the kernel left out: they have no memory of their own. Of more than are looked
-/// at, others each time, from a slot on that moves on.
+/// Returns the observed processes that have switched, without the kernel's, which have no memory of their own. If there are too many, each
+/// call begins at another slot.
 fn processes(tables: &Tables, first: &mut usize) -> BTreeSet<u32> {
     let mut found = BTreeSet::new();
     for slot in (*first..TASKS).chain(0..*first) {

@@ -1,5 +1,5 @@
-//! Observing with the kernel's records of switches: when each was, and whether the task could have run on; not why, and not by which task.
-//! Threads that run already are of this user, or this process may trace them.
+//! Observes with the kernel's records of switches: the time of each, and whether the task could have run on; no reasons, and no other
+//! tasks. Running threads must belong to this user, or this process must be allowed to trace them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
@@ -26,26 +26,26 @@ const NO_CPU: u32 = u32::MAX;
 /// Counts from its start until it is dropped.
 pub(crate) struct ByPerf {
     records: SwitchRecords,
-    /// Read, and not yet counted: another CPU may have written earlier ones.
+    /// Records that were read but not counted yet, because another CPU may have written earlier ones.
     waiting: Vec<SwitchRecord>,
-    /// When the last look began.
+    /// Time at which the last check began.
     looked_at: Nanos,
     relatives: BTreeMap<CpuId, (u32, u32)>,
-    /// By number of the thread.
+    /// Tasks by thread number.
     tasks: HashMap<u32, Task>,
-    /// Others whose records come all the same: this thread, and what it has started.
+    /// Threads that are not observed although their records arrive: this thread, and its descendants.
     own: HashSet<u32>,
     sums: Sums,
-    /// Of tasks that have ended.
+    /// Totals of tasks that have ended.
     ended_totals: Totals,
-    /// What the kernel itself counts of the observed.
+    /// The kernel's own counts of the observed tasks.
     kernels: KernelCounts,
     memory: Memory,
     lost: Lost,
 }
 
 impl ByPerf {
-    /// Begins to record. Nothing is observed yet.
+    /// Starts to record. Nothing is observed yet.
     pub(crate) fn start(host: &HostManifest) -> Result<ByPerf, Unavailable> {
         Ok(ByPerf {
             records: SwitchRecords::open_for_own_children(&host.cpus_online)?,
@@ -62,20 +62,20 @@ impl ByPerf {
         })
     }
 
-    /// Observes these processes and what they start from here on. Fails where the first of all threads may not be recorded; what fails
-    /// later is counted as lost.
+    /// Observes these processes and their future children. Fails if the first of all threads may not be recorded; later failures are
+    /// counted as lost.
     pub(crate) fn add(&mut self, processes: &[u32]) -> Result<(), Unavailable> {
         for &process in processes {
-            // Threads that are started meanwhile are found at the second look, or were started by one that is recorded.
+            // Threads that start meanwhile are found by the second check, or were started by a recorded thread.
             self.add_threads(&threads(process))?;
             self.add_threads(&threads(process))?;
         }
         Ok(())
     }
 
-    /// The same of single threads.
+    /// Observes single threads.
     pub(crate) fn add_threads(&mut self, threads: &[u32]) -> Result<(), Unavailable> {
-        // Who has been started by this process is known by its records.
+        // Threads started by this process are known by their records.
         self.take_until(Nanos(u64::MAX));
         for &thread in threads.iter() {
             let is_new = kernel_counts::is_alive(thread) && !self.tasks.contains_key(&thread);
@@ -104,7 +104,7 @@ impl ByPerf {
         Ok(())
     }
 
-    /// The observed processes with a task that has not ended.
+    /// Returns the observed processes with a task that has not ended.
     pub(crate) fn processes(&self) -> BTreeSet<u32> {
         self.tasks.values().map(|task| task.tgid).collect()
     }
@@ -118,7 +118,7 @@ impl ByPerf {
         totals
     }
 
-    /// Counts what has been recorded up to the last look: what other CPUs wrote before it is all here by now.
+    /// Counts the records up to the last check: by now all earlier ones of other CPUs have arrived.
     pub(crate) fn tick(&mut self) {
         self.kernels.look(self.tasks.keys().copied());
         let until = std::mem::replace(&mut self.looked_at, monotonic());
@@ -139,7 +139,7 @@ impl ByPerf {
         self.snapshot(empty)
     }
 
-    /// What was counted so far.
+    /// Returns the counts so far.
     pub(crate) fn snapshot(&mut self, empty: &Observation) -> Observation {
         self.tick();
         let now = monotonic();
@@ -163,7 +163,7 @@ impl ByPerf {
     fn take_until(&mut self, until: Nanos) {
         let waiting = &mut self.waiting;
         self.records.read(|record| waiting.push(record));
-        // Those of one CPU are in order, and stay so.
+        // The records of one CPU are in order, and a stable sort keeps them so.
         waiting.sort_by_key(|record| record.at);
         let ripe = waiting.partition_point(|record| record.at < until);
         let later = self.waiting.split_off(ripe);
@@ -208,7 +208,7 @@ impl ByPerf {
             }
             SwitchKind::Came => self.switched_in(record),
             SwitchKind::Named { name, is_exec } => {
-                // All other threads have ended, and the one that is left takes the number of its process.
+                // All other threads have ended, and the remaining one takes the number of its process.
                 let of = |task: &&Task| task.tgid == record.process && task.pid != record.thread;
                 let left = self
                     .tasks
@@ -219,7 +219,7 @@ impl ByPerf {
                 if let Some(mut task) = left.and_then(|thread| self.tasks.remove(&thread)) {
                     self.kernels.renumber(task.pid, record.thread);
                     task.pid = record.thread;
-                    // Whose number it was has ended, though another task of that number is alive.
+                    // The previous task with this number has ended, although another one lives now.
                     if let Some(first) = self.tasks.insert(record.thread, task) {
                         self.count_ended(first);
                     }
@@ -236,7 +236,7 @@ impl ByPerf {
             SwitchKind::Ended => self.end(record.thread, at),
             SwitchKind::Lost { records } => {
                 self.lost.records += records;
-                // What they did meanwhile is not known.
+                // Their activity meanwhile is unknown.
                 for task in self
                     .tasks
                     .values_mut()
@@ -286,7 +286,7 @@ impl ByPerf {
         });
     }
 
-    /// The last switch of a task is recorded no more: it waits for ever then, which the kernel counts as voluntary.
+    /// Ends a task whose last switch is not recorded: it waits forever, which the kernel counts as voluntary.
     fn end(&mut self, thread: u32, at: u64) {
         self.own.remove(&thread);
         let Some(mut task) = self.tasks.remove(&thread) else {
@@ -295,7 +295,7 @@ impl ByPerf {
         let since = (task.on_since > 0).then_some(task.on_since);
         self.kernels.left(thread, since, at, Totals::default());
         task.run_ns += take_since(&mut task.on_since, at).unwrap_or(0);
-        // The kernel says the same of one whose records end since it has gained rights.
+        // The kernel sends the same record for a task whose records end because it has gained rights.
         if kernel_counts::is_alive(thread) {
             task.off_since = 0;
             self.tasks.insert(thread, task);
@@ -315,7 +315,7 @@ impl ByPerf {
     }
 }
 
-/// For how long it has been since; it is no more from here on.
+/// Returns the time since `since`, and clears `since`.
 fn take_since(since: &mut u64, now: u64) -> Option<u64> {
     let began = std::mem::take(since);
     (began > 0).then(|| now.saturating_sub(began))

@@ -1,5 +1,5 @@
-//! Observing with the kernel's own counters in /proc: how many switches, and how long tasks ran and waited; not why, and not by
-//! which task. A task that ends between two looks is counted up to the last look.
+//! Observes with the kernel's own counters in /proc: the number of switches, and the times that tasks ran and waited; no reasons, and no
+//! other tasks. A task that ends between two reads is counted up to the last read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,7 +13,7 @@ use crate::subject::process_of;
 use crate::sums::{self, Key};
 use crate::totals::Totals;
 
-/// Tasks that are looked at: each look reads two files of each.
+/// Most tasks that are read: each takes two files.
 const TASKS: usize = 4096;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,12 +47,12 @@ impl Task {
 pub(crate) struct ByProc {
     is_all: bool,
     processes: BTreeSet<u32>,
-    /// Single threads, whose process is not observed.
+    /// Single threads whose process is not observed.
     threads: BTreeSet<u32>,
-    /// Children that observed processes had already: they were not asked for.
+    /// Older children of observed processes, which are not observed.
     older: BTreeSet<u32>,
     tasks: BTreeMap<(u32, u32), Task>,
-    /// Where all are observed: the tasks that the kernel had started before, and those that were there.
+    /// If all tasks are observed: the number of tasks started before, and the number of tasks at the start.
     before: Option<(u64, usize)>,
     no_room: u64,
 }
@@ -83,7 +83,7 @@ impl ByProc {
         self.before = started.map(|started| (started, self.tasks.len()));
     }
 
-    /// Looks at all tasks again. Children that the observed have from now on are observed, too, from when they are first seen.
+    /// Reads the counters of all tasks. New children of the observed are observed from when they are first seen.
     pub(crate) fn tick(&mut self) {
         if self.is_all {
             self.processes = numbers("/proc")
@@ -111,7 +111,7 @@ impl ByProc {
         }
     }
 
-    /// Those that have been seen; some may have ended.
+    /// Returns the processes that have been seen; some may have ended.
     pub(crate) fn processes(&self) -> BTreeSet<u32> {
         self.tasks.keys().map(|&(process, _)| process).collect()
     }
@@ -124,7 +124,7 @@ impl ByProc {
         totals
     }
 
-    /// Tasks that the kernel has started meanwhile and that were gone before they were seen.
+    /// Number of tasks that started and ended without being seen.
     fn unseen(&self) -> u64 {
         let Some(((before, there), now)) = self.before.zip(started()) else {
             return 0;
@@ -145,7 +145,7 @@ impl ByProc {
         };
         let of_process = || name(&format!("/proc/{process}"));
         if let Some(task) = self.tasks.get_mut(&key) {
-            // Another program since, perhaps.
+            // The task may have executed another program meanwhile.
             if task.last != now {
                 (task.name, task.process_name) = (name(&folder), of_process());
             }
@@ -165,7 +165,7 @@ impl ByProc {
         }
     }
 
-    /// What was counted so far.
+    /// Returns the counts so far.
     pub(crate) fn snapshot(&mut self, empty: &Observation) -> Observation {
         self.tick();
         let mut groups: BTreeMap<Key, Tasks> = BTreeMap::new();
@@ -195,14 +195,14 @@ impl ByProc {
                 tasks: self.no_room.max(self.unseen()),
                 ..Lost::default()
             },
-            // All that it takes is CPU time of this process.
+            // The whole cost is CPU time of this process.
             own_cost: Some(OwnCost::default()),
             ..empty.clone()
         }
     }
 }
 
-/// What the kernel has counted of a task; none where it is gone.
+/// Reads the kernel's counts of a task; `None` if it has ended.
 fn counters(folder: &str) -> Option<Counters> {
     let status = fs::read_to_string(format!("{folder}/status")).ok()?;
     let field = |name| {
@@ -211,7 +211,7 @@ fn counters(folder: &str) -> Option<Counters> {
             .find_map(|line: &str| line.strip_prefix(name))?;
         value.trim().parse().ok()
     };
-    // Run and wait in nanoseconds; the kernel may be built without them.
+    // Run and wait times in nanoseconds; the kernel may lack them.
     let times = fs::read_to_string(format!("{folder}/schedstat")).unwrap_or_default();
     let mut times = times
         .split_whitespace()
@@ -224,7 +224,7 @@ fn counters(folder: &str) -> Option<Counters> {
     })
 }
 
-/// The tasks that the kernel has started since it runs; none in a PID namespace of its own, where others are not seen at all.
+/// Number of tasks that the kernel has started since boot; `None` in a PID namespace, in which other tasks are not visible.
 fn started() -> Option<u64> {
     let stat = fs::read_to_string("/proc/stat")
         .ok()
@@ -244,7 +244,7 @@ fn children(process: u32, task: u32) -> Vec<u32> {
         .collect()
 }
 
-/// The entries of a folder whose names are numbers.
+/// Returns the entries of a folder whose names are numbers.
 fn numbers(folder: &str) -> impl Iterator<Item = u32> + use<> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
@@ -308,7 +308,7 @@ mod tests {
             );
         }
         let counted = counted(&mut proc);
-        // Others may start tasks, too, and some of these may have been seen.
+        // Other programs may start tasks, too, and some may have been seen.
         assert!(counted.lost.tasks >= 50, "{:?}", counted.lost);
         assert!(
             !counted.tasks.iter().any(|tasks| tasks.name == "true"),

@@ -1,5 +1,5 @@
-//! Calls of a few observed processes and the user code between them, in slices of the window (docs/method/matched-intervals.md): by a
-//! program of its own in the kernel, which is attached during the slices alone.
+//! Traces calls of a few observed processes and the user code between them, in slices of the window (docs/method/matched-intervals.md), by
+//! a separate program in the kernel that is attached only during the slices.
 
 mod kept;
 mod layout;
@@ -23,12 +23,12 @@ use layout::{Call, Control, PROCESSES};
 
 pub(crate) static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/calls.bpf.o"));
 
-/// When the first slice begins, its length, and the time from one to the next.
+/// Start of the first slice, length of a slice, and time from one slice to the next.
 const FIRST: Nanos = Nanos::seconds(1);
 const LENGTH: Nanos = Nanos::seconds(1);
 const EACH: Nanos = Nanos::seconds(10);
 
-/// Tracing takes no more than one part in so many of the CPU time of the observed.
+/// Tracing takes at most one part in this many of the CPU time of the observed.
 const SHARE: u64 = 50;
 
 /// Functions of the program and their tracepoints, in the order in which they are attached.
@@ -39,7 +39,8 @@ const HOOKS: [(&str, &str); 4] = [
     ("on_entry", "sys_enter"),
 ];
 
-/// Kinds of interrupts, each with a tracepoint at its entry and one at its exit. What a kernel has none for stays in the user's time.
+/// Kinds of interrupts, each with a tracepoint at its entry and its exit. Interrupts without tracepoints in a kernel stay in the user's
+/// time.
 #[cfg(target_arch = "x86_64")]
 const INTERRUPTS: [&str; 7] = [
     "irq_handler",
@@ -53,26 +54,26 @@ const INTERRUPTS: [&str; 7] = [
 #[cfg(not(target_arch = "x86_64"))]
 const INTERRUPTS: [&str; 3] = ["irq_handler", "softirq", "ipi"];
 
-/// Traces when it is time.
+/// Traces calls in slices.
 #[derive(Default)]
 pub(crate) struct Calls {
     tracing: CallTracing,
     began: Nanos,
-    /// When the next slice begins, and the time from it to the one after.
+    /// Start of the next slice, and the time from one slice to the next.
     next: Nanos,
     each: Nanos,
     tracer: Option<Tracer>,
     kept: Kept,
-    /// Why there is no more.
+    /// Why no more calls are traced.
     refused: Option<NoBpf>,
 }
 
-/// What is to be known of the observed when it is time.
+/// State of the observed tasks when a slice may begin.
 pub(crate) trait Observed {
-    /// CPU time that they used so far.
+    /// CPU time of the observed so far.
     fn cpu_time(&self) -> Nanos;
 
-    /// Those of them that have switched.
+    /// Observed processes that have switched.
     fn processes(&self) -> BTreeSet<u32>;
 }
 
@@ -89,7 +90,7 @@ impl Calls {
         }
     }
 
-    /// Begins and ends slices, and takes what was traced. To be called several times a second.
+    /// Begins and ends slices, and takes the traced calls. Must be called several times a second.
     pub(crate) fn tick(&mut self, now: Nanos, observed: &impl Observed) {
         let Some(tracer) = &mut self.tracer else {
             if self.is_due(now) {
@@ -111,8 +112,8 @@ impl Calls {
         self.tracing != CallTracing::Never && self.refused.is_none() && now >= self.next
     }
 
-    /// Whether it takes no more than its share of what the observed will have used at the end, if that is known. Who asks for one slice has
-    /// it whole.
+    /// Whether tracing takes at most its share of the CPU time that the observed will have used at the end, if this is known. A single
+    /// requested slice is always traced.
     fn is_cheap(&self, now: Nanos, observed: &impl Observed) -> bool {
         let CallTracing::Sampled { duration } = self.tracing else {
             return true;
@@ -179,7 +180,7 @@ impl Calls {
         }
     }
 
-    /// The programs, for the accounts of what they cost.
+    /// Returns the programs, to account for their cost.
     pub(crate) fn programs(&self) -> impl Iterator<Item = &ProgramFd> {
         self.tracer.iter().flat_map(Tracer::programs)
     }
@@ -189,7 +190,7 @@ impl Calls {
         self.refused.as_ref()
     }
 
-    /// All that was traced; none if nothing was.
+    /// Returns all traced calls; `None` if there are none.
     pub(crate) fn finish(mut self, now: Nanos) -> Option<TracedCalls> {
         self.end_slice(now);
         let lost = self.tracer.as_ref()?.lost();
@@ -202,7 +203,7 @@ struct Tracer {
     ebpf: Ebpf,
     control: Array<MapData, Control>,
     calls: RingBuf<MapData>,
-    /// What keeps it attached, and until when.
+    /// Links that keep the program attached.
     links: Vec<BtfTracePointLink>,
     until: Option<Nanos>,
 }
@@ -255,7 +256,7 @@ impl Tracer {
         self.control
             .set(0, control, 0)
             .map_err(|error| refused("to begin a slice", &error.into()))?;
-        // The exits first: an interrupt between the two would never end.
+        // The exits first: otherwise an interrupt between the two attachments would never end.
         let mut names: Vec<String> = ["exit", "entry"]
             .iter()
             .flat_map(|end| INTERRUPTS.map(|name| format!("on_{name}_{end}")))
@@ -280,7 +281,7 @@ impl Tracer {
 
     fn end(&mut self) {
         self.until = None;
-        // The calls first, then what they are made of.
+        // The calls first, then the tracepoints that they depend on.
         while self.links.pop().is_some() {}
     }
 
@@ -353,7 +354,7 @@ mod tests {
         let sampled = |duration| CallTracing::Sampled { duration };
         assert!(is_cheap(sampled(None), Nanos::millis(21)));
         assert!(!is_cheap(sampled(None), Nanos::millis(19)));
-        // At that rate they will have used 190 ms at the end.
+        // At that rate the observed will have used 190 ms at the end.
         let ten = Some(Nanos::seconds(10));
         assert!(is_cheap(sampled(ten), Nanos::millis(19)));
         assert!(!is_cheap(sampled(ten), Nanos::micros(1_900)));

@@ -1,4 +1,4 @@
-//! The command that is observed.
+//! The observed command.
 
 use std::ffi::OsString;
 use std::io;
@@ -12,36 +12,36 @@ use switchcost_host::held::{Held, Parent};
 use crate::error::ObserveError;
 use crate::kernel::NoBpf;
 
-/// A command that is asked to end has so long for it.
+/// Time for a command that is asked to end.
 const GRACE: Duration = Duration::from_millis(400);
 
-/// Where the standard streams of a command lead.
+/// Destinations of a command's standard streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Streams {
-    /// To ours.
+    /// The streams of this program.
     Ours,
-    /// To ours, but standard output to our standard error: ours is for the result.
+    /// The streams of this program, but standard output goes to standard error: standard output is for the result.
     OutputToError,
-    /// Nowhere: the terminal is drawn on.
+    /// Nowhere, because the terminal is drawn on.
     Nowhere,
 }
 
-/// When it is dropped, the command has ended: by itself, or since it was asked to.
+/// A command, which has ended when this value is dropped: by itself, or because it was asked to.
 #[derive(Debug)]
 pub struct Command {
     words: Vec<OsString>,
-    /// In the record, and in what is said.
+    /// Words of the command in the record and in messages.
     shown: Vec<String>,
     streams: Streams,
     child: Option<Child>,
-    /// Lives as long as we do: the command may ask for a signal at its death.
+    /// Parent of the command that lives as long as this process: the command may ask for a signal at its parent's death.
     parent: Option<Parent>,
-    /// Ends the command where we are killed.
+    /// Helper that ends the command if this process is killed.
     helper: Option<CleanupHelper>,
 }
 
 impl Command {
-    /// A command of at least one word, not yet started.
+    /// Creates a command of at least one word, without starting it.
     pub fn new(words: Vec<OsString>, streams: Streams) -> Command {
         let shown = words
             .iter()
@@ -57,13 +57,13 @@ impl Command {
         }
     }
 
-    /// The same, by other words in the record and in what is said.
+    /// Sets other words for the record and for messages.
     pub fn shown_as(mut self, shown: Vec<String>) -> Command {
         self.shown = shown;
         self
     }
 
-    /// Starts it. It is held until `observe` has been given its process, so that not one of its switches is missed.
+    /// Starts the command. It is held until `observe` has its process, so that no switch is missed.
     pub(crate) fn start(
         &mut self,
         observe: impl FnOnce(u32) -> Result<(), NoBpf>,
@@ -89,27 +89,27 @@ impl Command {
         };
         let held = Held::start(command).map_err(refused)?;
         observe(held.process())?;
-        // Where there is none, a kill of ours leaves the command alone.
+        // Without a helper, a kill of this process leaves the command alone.
         self.helper = CleanupHelper::start(&Step::Command(held.process())).ok();
         let (child, parent) = held.release().map_err(refused)?;
         (self.child, self.parent) = (Some(child), Some(parent));
         Ok(())
     }
 
-    /// Its process, while it lives.
+    /// Returns the command's process, while it lives.
     pub(crate) fn process(&self) -> Option<u32> {
         self.child.as_ref().map(Child::id)
     }
 
-    /// How it ended, once.
+    /// Returns the exit status of the command, once.
     pub(crate) fn take_end(&mut self) -> Option<ExitStatus> {
-        // Waiting fails only for what is no child of ours.
+        // Waiting fails only for a process that is no child of this one.
         let status = self.child.as_mut()?.try_wait().ok().flatten()?;
         (self.child, self.helper) = (None, None);
         Some(status)
     }
 
-    /// Whether it has been started and has ended.
+    /// Whether the command has been started and has ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.child.is_none()
     }
@@ -130,7 +130,7 @@ impl Drop for Command {
     }
 }
 
-/// Where standard error goes; nowhere if it is closed.
+/// Duplicates standard error; discards output if it is closed.
 fn duplicate(error: &io::Stderr) -> Stdio {
     use std::os::fd::AsFd;
     error

@@ -1,24 +1,23 @@
-//! What processes are called where they live: their numbers in PID namespaces of their own, and their control groups, by which those
-//! of a container are recognized.
+//! Names of processes in their containers: their numbers in other PID namespaces, and the control groups that identify a container.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use switchcost_record::observation::Tasks;
 
-/// The number of the machine's own PID namespace (PID_NS_INIT_INO of linux/nsfs.h).
+/// Number of the machine's own PID namespace (PID_NS_INIT_INO of linux/nsfs.h).
 const OF_THE_MACHINE: u64 = 0xEFFF_FFFC;
 
-/// Processes looked at: each takes two files.
+/// Most processes that are examined: each takes two files.
 const PROCESSES: usize = 1024;
 
-/// Whether this process knows others by the numbers that programs in the kernel see.
+/// Whether this process sees the same process numbers as programs in the kernel.
 pub(crate) fn is_outside() -> bool {
-    // A kernel without such namespaces has one.
+    // A kernel without PID namespaces has only one.
     fs::metadata("/proc/self/ns/pid").map_or(true, |namespace| namespace.ino() == OF_THE_MACHINE)
 }
 
-/// Looks at the processes of those tasks that are alive, the first of them.
+/// Examines the processes of live tasks, up to a number of them.
 pub(crate) fn look_at(tasks: &mut [Tasks]) {
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     for tasks in tasks
@@ -39,7 +38,7 @@ pub(crate) fn look_at(tasks: &mut [Tasks]) {
     }
 }
 
-/// The last of its numbers, where there is more than one.
+/// Returns the last of a process's numbers, if it has several.
 fn inside(status: &str) -> Option<u32> {
     let numbers = status
         .lines()
@@ -52,12 +51,12 @@ fn inside(status: &str) -> Option<u32> {
         .ok()
 }
 
-/// Digits of the number that tools give a container.
+/// Digits of a container's number.
 const CONTAINER_DIGITS: usize = 64;
 
-/// The one that names a container, or else that of version 2, or else of `cpu`, or else of another hierarchy where the observer is in
-/// another group (`own` are its groups), or else the root of either. Where hierarchies of both versions are mounted, a container may have groups
-/// of its own in any of them.
+/// Returns the group that names a container, else that of version 2, else that of `cpu`, else that of another hierarchy in which the
+/// observer (with the groups `own`) is elsewhere, else the root. With hierarchies of both versions a container may have its own groups in
+/// any of them.
 fn control_group(text: &str, own: &str) -> Option<String> {
     let mut groups: Vec<(u8, &str)> = Vec::new();
     for line in text.lines() {
@@ -78,7 +77,7 @@ fn control_group(text: &str, own: &str) -> Option<String> {
         };
         groups.push((rank, path));
     }
-    // Of several that name it, the first.
+    // Among several groups that name it, the first.
     groups
         .into_iter()
         .rev()

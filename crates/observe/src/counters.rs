@@ -1,4 +1,4 @@
-//! Hardware counters that the program in the kernel reads at each switch, if there is a PMU and its counters give known answers.
+//! Hardware counters that the program in the kernel reads at each switch, if the machine has them and they give known answers.
 
 use std::os::fd::AsFd;
 
@@ -12,7 +12,7 @@ use crate::layout::COUNTERS;
 use crate::sums::histogram;
 use crate::tables::Tables;
 
-/// In the order of the program's. What misses the first level is asked of the second.
+/// Events in the order of the program's. A request that misses the first level goes to the second.
 const EVENTS: [Event; COUNTERS] = [
     Event::Instructions,
     Event::Cycles,
@@ -20,16 +20,16 @@ const EVENTS: [Event; COUNTERS] = [
     Event::LlcLoadMisses,
 ];
 
-/// Which events are counted.
+/// Counted events.
 #[derive(Clone, Default)]
 pub(crate) struct Counters {
-    /// With their places in [`EVENTS`].
+    /// Counted events, with their indices in [`EVENTS`].
     counted: Vec<(usize, Event)>,
     tests: Vec<SelfTest>,
 }
 
 impl Counters {
-    /// Tests the events on a CPU. Nothing is counted without instructions, and nothing is said of a machine that has no such counter.
+    /// Tests the events on a CPU. Without instructions nothing is counted, and a machine without counters gives no message.
     pub(crate) fn prove(cpu: Option<CpuId>) -> Counters {
         let mut tests = prove(&System, &EVENTS[..1], cpu);
         if matches!(tests[0].outcome, SelfTestOutcome::Unavailable { .. }) {
@@ -47,7 +47,7 @@ impl Counters {
             .filter(is_admitted)
             .map(|(_, event)| *event)
             .collect();
-        // What does not fit on the counters beside instructions is not counted.
+        // Events that do not fit on the counters beside instructions are not counted.
         let together = shares(&System, &admitted, cpu)
             .into_iter()
             .next()
@@ -62,7 +62,7 @@ impl Counters {
         }
     }
 
-    /// As the program wants them: a bit for each.
+    /// Returns the counted events as bits, for the program.
     pub(crate) fn bits(&self) -> u8 {
         self.counted.iter().map(|(place, _)| 1 << place).sum()
     }
@@ -83,7 +83,7 @@ impl Counters {
         counters.map(Some).map_err(|why| why.to_string())
     }
 
-    /// Counts nothing, and says why.
+    /// Stops counting, with a reason.
     pub(crate) fn refuse(&mut self, why: &str) {
         self.counted.clear();
         for test in &mut self.tests {
@@ -97,7 +97,7 @@ impl Counters {
         &self.tests
     }
 
-    /// What was counted in the turns of a task; none if nothing is counted.
+    /// Returns the counts of a task's time slices; `None` if nothing is counted.
     pub(crate) fn turns(&self, tables: &Tables, slot: usize) -> Option<CountedTurns> {
         let counted = tables.counted(slot)?;
         let events = self

@@ -1,4 +1,4 @@
-//! Which CPUs there are: some may come online later.
+//! Online CPUs, including those that come online later.
 
 use std::time::{Duration, Instant};
 
@@ -7,10 +7,10 @@ use switchcost_units::CpuId;
 
 use crate::layout::CPUS;
 
-/// From one look to the next.
+/// Interval of the checks.
 const EACH: Duration = Duration::from_secs(1);
 
-/// All that have been online so far and have a slot in the tables.
+/// All CPUs that have been online so far and have a slot in the tables.
 pub(crate) struct Cpus {
     known: Vec<CpuId>,
     looked_at: Instant,
@@ -30,7 +30,7 @@ impl Cpus {
         &self.known
     }
 
-    /// Whether some have come since the last look, where it is time for one.
+    /// Whether CPUs have come online since the last check, if it is time for one.
     pub(crate) fn have_come(&mut self, root: &Root) -> bool {
         self.looked_at.elapsed() >= EACH && self.look(root)
     }

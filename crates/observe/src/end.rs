@@ -1,4 +1,4 @@
-//! How far an observation is, and whether it goes on.
+//! Progress of an observation, and whether it continues.
 
 use switchcost_units::Nanos;
 
@@ -9,22 +9,22 @@ use crate::notice::Notice;
 pub(crate) enum Next {
     GoOn,
     End,
-    /// The same, with something to say first.
+    /// As above, with a notice to be reported first.
     Say(Notice, bool),
 }
 
-/// How far an observation is, and how it ends.
+/// Progress of an observation, and how it ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
     pub(crate) elapsed: Nanos,
-    /// The user said for how long.
+    /// Whether the user gave a duration.
     pub(crate) is_timed: bool,
-    /// It goes on until it is stopped.
+    /// Whether the observation lasts until it is stopped.
     pub(crate) is_endless: bool,
 }
 
 impl Window {
-    /// Whether it is meant to go on when those that are observed have ended.
+    /// Whether the observation continues after the observed tasks have ended.
     pub(crate) fn is_open(self) -> bool {
         self.is_timed || self.is_endless
     }

@@ -6,13 +6,13 @@ use switchcost_remedies::start_remedy;
 use crate::kernel::NoBpf;
 use crate::subject::SubjectError;
 
-/// Why there is no observation.
+/// Why an observation is impossible.
 #[derive(Debug, thiserror::Error)]
 pub enum ObserveError {
-    /// The kernel does not count.
+    /// The kernel cannot count.
     #[error("{0}")]
     Count(#[from] NoBpf),
-    /// No task is meant.
+    /// No task matches.
     #[error("{0}")]
     Subject(#[from] SubjectError),
     /// The command has no words.
@@ -24,29 +24,29 @@ pub enum ObserveError {
         start_remedy(.source, "give its path, or check PATH")
     )]
     Start {
-        /// Its first word.
+        /// First word of the command.
         program: OsString,
-        /// What the kernel says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The command that counts requests gives no number. Its words and what it printed are hostile until escaped.
+    /// The command that counts requests prints no number. Its words and its output are hostile until escaped.
     #[error("{found} is not a whole number, as '{command}' must print; try the command in a shell")]
     Requests {
         /// The command.
         command: String,
-        /// What it gave.
+        /// Output of the command.
         found: String,
     },
-    /// What it counts has become less.
+    /// The number of requests has decreased.
     #[error(
         "{after} came from '{command}' after {before}, but the number must grow; check whether it was reset, as by a restart"
     )]
     FewerRequests {
         /// The command.
         command: String,
-        /// What it gave first.
+        /// First number.
         before: u64,
-        /// What it gave in the end.
+        /// Last number.
         after: u64,
     },
 }

@@ -1,5 +1,5 @@
-//! What is not over yet when what was counted is read: who runs has had its CPU since its last switch, which may be the whole observation,
-//! and who waits for one waits on.
+//! Unfinished runs and waits at the moment of reading: a running task has had its CPU since its last switch, which may be the whole
+//! observation, and a waiting task still waits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,19 +15,20 @@ use crate::subject::{name_in_kernel, name_of, process_of};
 use crate::tables::Tables;
 use crate::totals::Totals;
 
-/// Where things are among the fields of /proc/PID/stat, from behind the name.
+/// Indices of fields of /proc/PID/stat after the name.
 const FLAGS: usize = 6;
 const CPU: usize = 36;
 
-/// Of one moment.
+/// Unfinished runs and waits at one moment.
 pub(crate) struct InFlight {
     pub(crate) now: Nanos,
-    /// CPU time since it was observed by the kernel's own account, by slot of the task. It may be as old as the last timer tick.
+    /// CPU time of each running task since it was observed, by the kernel's own account and by slot. It may be as old as the last timer
+    /// tick.
     runs: BTreeMap<usize, Nanos>,
 }
 
 impl InFlight {
-    /// Of now.
+    /// Reads the present state.
     pub(crate) fn look(tables: &Tables, cpus: impl Iterator<Item = usize>) -> InFlight {
         let now = switchcost_host::clock::monotonic();
         let running = running(tables, cpus);
@@ -42,7 +43,7 @@ impl InFlight {
         }
     }
 
-    /// What is running of a CPU's own time, in tasks and idle. Which of both is not known of one that has not switched.
+    /// Returns the unfinished part of a CPU's time, in tasks and idle. For a CPU that has not switched it is unknown which of both runs.
     pub(crate) fn cpu_counts(&self, cpu: &Cpu) -> (u64, u64) {
         let ns = self.now.0.saturating_sub(cpu.since);
         match (cpu.switches, cpu.since, cpu.running_pid) {
@@ -52,12 +53,12 @@ impl InFlight {
         }
     }
 
-    /// Adds the run of a task that has not ended.
+    /// Adds the current run of a task.
     pub(crate) fn add_run(&self, slot: usize, task: &mut Task) {
         task.run_ns = self.run_of(slot, Nanos(task.run_ns)).0;
     }
 
-    /// The same of its sums.
+    /// Adds the current run of a task to its totals.
     pub(crate) fn with_run(&self, slot: usize, totals: Totals) -> Totals {
         Totals {
             run: self.run_of(slot, totals.run),
@@ -71,7 +72,7 @@ impl InFlight {
             .map_or(counted, |&run| counted.max(run))
     }
 
-    /// Adds the wait of a task that is off its CPU and could run; and that wait by itself, and who ran on that CPU meanwhile.
+    /// Adds the current wait of a runnable task that is off its CPU. Returns this wait, and the tasks that ran on that CPU meanwhile.
     pub(crate) fn add_wait(
         &self,
         slot: usize,
@@ -84,9 +85,9 @@ impl InFlight {
             .map(|cause| Why::from_repr(cause.reason));
         let since = match why {
             Some(Some(why)) if why.is_involuntary() => task.off_since,
-            // It was woken.
+            // The task was woken.
             Some(_) if task.queued_since > task.off_since => task.queued_since,
-            // It was waiting when it was seen first, and has not run since.
+            // The task was waiting when it was first seen, and has not run since.
             None if task.voluntary + task.involuntary == 0 => task.off_since,
             _ => return None,
         };
@@ -102,7 +103,7 @@ impl InFlight {
             Some(Some(why)) => self.share_out(task, ns, why.is_involuntary(), tables),
             _ => self.share_out(task, ns, false, tables),
         };
-        // It is off its CPU for as long as that at least.
+        // The task has been off its CPU for at least this long.
         let off = self.now.0 - std::mem::take(&mut task.off_since);
         task.off_ns += off;
         task.off[bucket_of(Nanos(off), BUCKETS)] += 1;
@@ -127,12 +128,13 @@ impl InFlight {
         Some((wait, runs))
     }
 
-    /// Whether it has a CPU after all: the program is not always called.
+    /// Whether the task has a CPU after all: the program is not always called.
     fn has_run(&self, slot: usize, task: &Task) -> bool {
         self.runs.get(&slot).is_some_and(|&run| run.0 > task.run_ns)
     }
 
-    /// Shares a wait out among those that ran meanwhile on the CPU in whose queue it is, as the program does when one is over.
+    /// Divides a wait among the tasks that ran meanwhile on the CPU in whose queue the waiting task is, as the program does for a finished
+    /// wait.
     fn share_out(
         &self,
         task: &mut Task,
@@ -162,7 +164,7 @@ impl InFlight {
         }
     }
 
-    /// By the last runs, however many there were before.
+    /// Divides a wait by the last runs, whatever the number of runs before.
     fn share_out_by_runs(
         &self,
         task: &mut Task,
@@ -193,7 +195,7 @@ impl InFlight {
     }
 }
 
-/// By what each process has run on a CPU since a moment, so many nanoseconds ago.
+/// Divides a wait by the time that each process has run on the CPU since its begin.
 fn share_out_by_sums(
     task: &mut Task,
     ns: u64,
@@ -227,14 +229,14 @@ fn share_out_by_sums(
     shares
 }
 
-/// Slots whose tasks came to a CPU last.
+/// Returns the slots of the tasks that came to a CPU last.
 fn running(tables: &Tables, cpus: impl Iterator<Item = usize>) -> BTreeSet<usize> {
     cpus.map(|cpu| tables.cpu(cpu).running_slot as usize)
         .filter(|&slot| slot > 0)
         .collect()
 }
 
-/// Who runs on a CPU, and for how long by now; none where it is idle, or has not switched.
+/// Returns the task that runs on a CPU, and its time so far; `None` if the CPU is idle or has not switched.
 fn running_on(on: &Cpu, now: u64, tables: &Tables) -> Option<Neighbour> {
     if on.running_pid == 0 || on.since == 0 {
         return None;
@@ -269,7 +271,7 @@ fn neighbour(process: u32, name: [u8; 16]) -> Neighbour {
     }
 }
 
-/// Adds a part of one wait.
+/// Adds a part of a wait.
 fn add_share(shares: &mut Vec<Neighbour>, by: Neighbour, ns: u64) {
     if ns == 0 {
         return;
@@ -284,7 +286,7 @@ fn add_share(shares: &mut Vec<Neighbour>, by: Neighbour, ns: u64) {
     }
 }
 
-/// A field of a thread's own line.
+/// Returns a field of a thread's stat file.
 fn stat(thread: u32, field: usize) -> Option<u64> {
     let line = Root::system().read(&format!("/proc/{thread}/stat")).ok()?;
     line.rsplit_once(") ")?
@@ -296,7 +298,7 @@ fn stat(thread: u32, field: usize) -> Option<u64> {
         .ok()
 }
 
-/// How long a task has had a CPU since it was observed; none where it is gone, or the kernel keeps no such account.
+/// Time that a task has had a CPU since it was observed; `None` if it has ended, or if the kernel has no such account.
 fn cpu_time(task: &Task) -> Option<Nanos> {
     let path = format!("/proc/{}/task/{}/schedstat", task.tgid, task.pid);
     let all: u64 = Root::system()

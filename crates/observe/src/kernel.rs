@@ -1,4 +1,4 @@
-//! The program in the kernel: loaded, attached, and gone with this value.
+//! The program in the kernel: loaded, attached, and removed when this value is dropped.
 
 use std::io;
 
@@ -16,13 +16,13 @@ use crate::options::Options;
 
 pub(crate) static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/switches.bpf.o"));
 
-/// A function of the program, and the tracepoint of the kernel that calls it.
+/// A function of the program, with the tracepoint that calls it.
 struct Hook {
     function: &'static str,
     tracepoint: &'static str,
-    /// Whether nothing can be counted without it.
+    /// Whether nothing can be counted without this function.
     is_needed: bool,
-    /// Whether it is of use: what is not costs a call at each event.
+    /// Whether the function is useful with these options: an unused one costs a call at each event.
     is_wanted: fn(Options) -> bool,
 }
 
@@ -48,12 +48,12 @@ const fn wanted(
     }
 }
 
-/// In the order in which they are attached.
+/// Hooks in the order in which they are attached.
 const HOOKS: [Hook; 8] = [
     needed("on_fork", "sched_process_fork"),
     needed("on_rename", "task_rename"),
     wanted("on_attach", "cgroup_attach_task", |_| true),
-    // Of some processors only: elsewhere a page fault counts as an interrupt.
+    // Only some processors have this tracepoint: elsewhere a page fault counts as an interrupt.
     wanted("on_fault", "page_fault_user", |_| true),
     wanted("on_waking", "sched_waking", |options| {
         options.wants_wakers || options.wants_events
@@ -67,22 +67,22 @@ const HOOKS: [Hook; 8] = [
     }),
 ];
 
-/// The function that looks at all tasks once. What runs already is not seen before its next switch without it, so it is no reason to count
+/// Function that examines all tasks once. Without it a running task is not seen before its next switch, which is no reason to count
 /// nothing.
 const LOOK: &str = "on_look";
 
 const SCHEDULER_EXIT: &str = "on_scheduler_exit";
 
-/// The least that the kernel takes for a stream, where there is none.
+/// Least size of an unused stream that the kernel accepts.
 const NO_STREAM: u32 = 4096;
 
-/// Why the kernel takes no program. Reads well behind "switches are counted without causes and neighbours: ".
+/// Why the kernel accepts no program. The text follows "switches are counted without causes and neighbours: ".
 #[derive(Debug, thiserror::Error)]
 pub enum NoBpf {
     /// The caller wants the kernel's own counters.
     #[error("BPF programs were not wanted (--no-bpf)")]
     NotAsked,
-    /// It was built without clang.
+    /// This program was built without clang.
     #[error(
         "this program was built without clang; install it (sudo apt-get install clang libbpf-dev) and build again"
     )]
@@ -92,40 +92,40 @@ pub enum NoBpf {
         "/sys/kernel/btf/vmlinux cannot be read ({0}); use a kernel with CONFIG_DEBUG_INFO_BTF=y, as distributions build it"
     )]
     NoBtf(String),
-    /// The kernel does not let this process.
+    /// The kernel denies permission to this process.
     #[error(
         "loading BPF programs needs root, or cap_bpf and cap_perfmon; run it with sudo, or give them to the program (sudo \
          setcap cap_bpf,cap_perfmon,cap_sys_resource+ep switchcost)"
     )]
     NotAllowed,
-    /// This process is in a PID namespace of its own, and knows no task by the number that the kernel's programs see.
+    /// This process is in another PID namespace, and does not know the process numbers of programs in the kernel.
     #[error(
         "this is another PID namespace than the machine's, whose numbers the kernel's programs use; run it outside of the \
          container, or the container with --pid=host"
     )]
     Inside,
-    /// A limit is reached, which is not the kernel's fault.
+    /// A limit is reached.
     #[error("there is no room for BPF programs ({why}); {remedy}")]
     Limited {
-        /// What the kernel says.
+        /// Error of the system.
         why: io::Error,
-        /// What is needed, and what helps.
+        /// What is needed, with the remedy.
         remedy: String,
     },
-    /// The kernel lacks something, or the rest of what may go wrong.
+    /// The kernel lacks a feature, or another failure.
     #[error(
         "the kernel refuses {what} ({why}); use Linux 5.13 or newer with BPF tracepoints, and no lockdown"
     )]
     Refused {
-        /// What it refuses.
+        /// Refused operation.
         what: String,
-        /// What it says.
+        /// Error of the kernel.
         why: String,
     },
 }
 
 impl NoBpf {
-    /// Its tables cannot be mapped.
+    /// Returns the error for tables that cannot be mapped.
     pub(crate) fn table_error(error: &io::Error) -> NoBpf {
         let refused = || NoBpf::Refused {
             what: "to share the program's tables".to_owned(),
@@ -138,15 +138,15 @@ impl NoBpf {
     }
 }
 
-/// The program at work, and its tables.
+/// The running program, with its tables.
 pub(crate) struct Kernel {
     ebpf: Ebpf,
-    /// So many CPUs have marks.
+    /// Number of CPUs with marks.
     with_marks: u32,
 }
 
 impl Kernel {
-    /// Loads the program. It counts nothing before it is attached.
+    /// Loads the program. It counts nothing until it is attached.
     pub(crate) fn load(options: Options, counters: u8) -> Result<Kernel, NoBpf> {
         if OBJECT.is_empty() {
             return Err(NoBpf::NotBuilt);
@@ -154,7 +154,7 @@ impl Kernel {
         if !container::is_outside() {
             return Err(NoBpf::Inside);
         }
-        // Before Linux 5.11 tables count as locked memory. Where that limit cannot be raised, loading fails and says so.
+        // Before Linux 5.11 tables count as locked memory. If that limit cannot be raised, loading fails with a message.
         let _ = setrlimit(
             Resource::Memlock,
             Rlimit {
@@ -201,8 +201,8 @@ impl Kernel {
             .load(OBJECT)
             .map_err(|error| refused("its tables", &error))?;
         for hook in HOOKS.iter().filter(|hook| (hook.is_wanted)(options)) {
-            // The verifier gives up at a signal (EAGAIN), and then it would all be tried again, several times. Between two programs it is
-            // heard.
+            // The verifier gives up at a signal (EAGAIN), and everything would be tried again several times. Signals are handled between
+            // two programs.
             let blocked = block_signals().ok();
             let loaded = point(&mut ebpf, hook).load(hook.tracepoint, &btf);
             drop(blocked);
@@ -224,12 +224,12 @@ impl Kernel {
         Ok(Kernel { ebpf, with_marks })
     }
 
-    /// How many CPUs have marks.
+    /// Number of CPUs with marks.
     pub(crate) fn with_marks(&self) -> usize {
         self.with_marks as usize
     }
 
-    /// Counts from here on.
+    /// Starts to count.
     pub(crate) fn attach(&mut self) -> Result<(), NoBpf> {
         for hook in &HOOKS {
             match point(&mut self.ebpf, hook).attach() {
@@ -242,8 +242,8 @@ impl Kernel {
         Ok(())
     }
 
-    /// Has the program look at all tasks that run or wait for a CPU, where the kernel can do that: those that are to be observed are from
-    /// here on, not from their next switch on.
+    /// Lets the program examine all tasks that run or wait for a CPU, if the kernel supports this: these are then observed at once, not
+    /// from their next switch on.
     pub(crate) fn look(&mut self) -> io::Result<()> {
         let look: &mut Iter = self
             .ebpf
@@ -262,29 +262,29 @@ impl Kernel {
         .map(drop)
     }
 
-    /// Whether it shows how long the scheduler takes.
+    /// Whether the time in the scheduler is measured.
     pub(crate) fn has_scheduler_time(&self) -> bool {
         self.ebpf
             .program(SCHEDULER_EXIT)
             .is_some_and(|program| program.fd().is_ok())
     }
 
-    /// Counts no more; the tables stay.
+    /// Stops counting; the tables remain.
     pub(crate) fn detach(&mut self) {
         for hook in &HOOKS {
-            // Nothing is left attached: the kernel lets go with the last descriptor, at the latest with this process.
+            // Nothing stays attached: the kernel releases the program with its last descriptor, at the latest with this process.
             let _ = point(&mut self.ebpf, hook).unload();
         }
     }
 
-    /// Those of the programs that are loaded.
+    /// Returns the loaded programs.
     pub(crate) fn programs(&self) -> impl Iterator<Item = &aya::programs::ProgramFd> {
         self.ebpf
             .programs()
             .filter_map(|(_, program)| program.fd().ok())
     }
 
-    /// An array.
+    /// Returns an array's descriptor.
     pub(crate) fn array(&mut self, name: &str) -> io::Result<std::os::fd::OwnedFd> {
         use std::os::fd::AsFd;
         match self.ebpf.map(name) {
@@ -307,13 +307,13 @@ impl Kernel {
             .map_err(|error| refused("pairs", &error.into()))
     }
 
-    /// A ring that the program fills.
+    /// Returns a ring buffer that the program fills.
     pub(crate) fn take_ring(&mut self, name: &str) -> Result<RingBuf<MapData>, NoBpf> {
         let ring = self.ebpf.take_map(name).expect("the program has it");
         RingBuf::try_from(ring).map_err(|error| refused(name, &error.into()))
     }
 
-    /// Slots for tasks, all free.
+    /// Returns the queue of slots for tasks, all free.
     pub(crate) fn take_free_slots(&mut self) -> Result<Queue<MapData, u32>, NoBpf> {
         let slots = self
             .ebpf
@@ -321,7 +321,7 @@ impl Kernel {
             .expect("the program has it");
         let full = |error| refused("free_slots", &EbpfError::from(error));
         let mut slots: Queue<MapData, u32> = Queue::try_from(slots).map_err(full)?;
-        // The first slot stands for none.
+        // Slot 0 stands for none.
         for slot in 1..TASKS as u32 {
             slots.push(slot, 0).map_err(full)?;
         }
@@ -357,12 +357,12 @@ pub(crate) fn btf_error(error: &BtfError) -> NoBpf {
         .unwrap_or_else(|| NoBpf::NoBtf(error.to_string()))
 }
 
-/// Those that may come online, as far as they are counted each by itself.
+/// Number of CPUs that may come online, limited to those counted separately.
 fn possible_cpus() -> u32 {
     aya::util::nr_cpus().map_or(CPUS, |cpus| cpus.min(CPUS)) as u32
 }
 
-/// What the system says behind an error.
+/// Returns the system's error number behind an error.
 fn system_number(error: &(dyn std::error::Error + 'static)) -> Option<i32> {
     std::iter::successors(Some(error), |error| error.source()).find_map(|error| {
         error
@@ -371,17 +371,17 @@ fn system_number(error: &(dyn std::error::Error + 'static)) -> Option<i32> {
     })
 }
 
-/// Of what is behind an error, the system's own words decide.
+/// Names an error. The system's own error at its root decides.
 fn name_error(what: &str, error: &(dyn std::error::Error + 'static), words: String) -> NoBpf {
     let system = system_number(error);
-    // A program that the verifier finds fault with is answered with EACCES, for root, too.
+    // The kernel answers EACCES for a program that the verifier rejects, even to root.
     if system == Some(rustix::io::Errno::PERM.raw_os_error()) {
         return NoBpf::NotAllowed;
     }
     if let Some(limited) = system.and_then(limited) {
         return limited;
     }
-    // Behind the first line comes what the verifier has to say: what it finds fault with at the end, but for what it has spent.
+    // After the first line comes the verifier's log, which ends with the fault, except for its statistics.
     let is_spent = |line: &&str| {
         ["processed ", "stack depth ", "verification time "]
             .iter()

@@ -1,6 +1,5 @@
-//! What the kernel itself counts of tasks whose records are read: records are lost where there is no room for them, and a task that gains
-//! rights at an exec, or runs on a CPU that came online later, has none any more, which nothing reports. Nor is there one of a run that is
-//! not over.
+//! The kernel's own counts of tasks with recorded switches. Records are lost without room for them, and end without notice for a task that
+//! gains rights at an exec, or that runs on a CPU which came online later. An unfinished run has no record either.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,15 +12,15 @@ use crate::layout::Task;
 use crate::subject::is_thread_there;
 use crate::totals::Totals;
 
-/// Tasks looked at each time: each is two files.
+/// Tasks read each time: each takes two files.
 const EACH: usize = 32;
 
-/// Of each thread what was counted before it was observed, and at the last look.
+/// Counts of each thread before it was observed, and at the last read.
 #[derive(Debug, Default)]
 pub(crate) struct KernelCounts {
     first: HashMap<u32, Totals>,
     last: HashMap<u32, Look>,
-    /// Who comes next.
+    /// Next thread to be read.
     next: u32,
 }
 
@@ -29,19 +28,19 @@ pub(crate) struct KernelCounts {
 struct Look {
     at: Nanos,
     counted: Totals,
-    /// What records have reported later.
+    /// Totals of later records.
     since: Totals,
 }
 
 impl KernelCounts {
-    /// A thread that runs already.
+    /// Begins with a thread that already runs.
     pub(crate) fn begin(&mut self, thread: u32) {
         if let Some(now) = read(thread) {
             self.first.insert(thread, now);
         }
     }
 
-    /// Looks at some of these threads, at others each time.
+    /// Reads the counts of some of these threads, of others each time.
     pub(crate) fn look(&mut self, threads: impl Iterator<Item = u32>) {
         let mut threads: Vec<u32> = threads.collect();
         threads.sort_unstable();
@@ -67,7 +66,7 @@ impl KernelCounts {
         }
     }
 
-    /// A record says that a thread has left its CPU, or has ended there, where it had come `since`, if that is known.
+    /// Notes a record that a thread has left its CPU or ended, with the start of its run `since`, if it is known.
     pub(crate) fn left(&mut self, thread: u32, since: Option<u64>, at: u64, switches: Totals) {
         let Some(last) = self.last.get_mut(&thread).filter(|last| last.at.0 < at) else {
             return;
@@ -79,7 +78,7 @@ impl KernelCounts {
         });
     }
 
-    /// What a task has in all, if the kernel had counted more at the last look than records have reported by now.
+    /// Returns the totals of a task, if the kernel's last count exceeds the records so far.
     pub(crate) fn corrected(&self, thread: u32, task: &Task) -> Totals {
         let reported = Totals {
             voluntary: task.voluntary,
@@ -106,7 +105,7 @@ impl KernelCounts {
         }
     }
 
-    /// Corrects a task: how many of its switches no record has reported.
+    /// Corrects a task; returns the number of switches without a record.
     pub(crate) fn correct(&self, thread: u32, task: &mut Task) -> u64 {
         let (all, reported) = (
             self.corrected(thread, task),
@@ -117,7 +116,7 @@ impl KernelCounts {
         all.voluntary + all.involuntary - reported
     }
 
-    /// A thread has taken the number of its process.
+    /// Notes that a thread has taken the number of its process.
     pub(crate) fn renumber(&mut self, thread: u32, process: u32) {
         let first = self.first.get(&thread).copied();
         self.forget(thread);
@@ -125,7 +124,7 @@ impl KernelCounts {
         self.first.extend(first.map(|first| (process, first)));
     }
 
-    /// One that has ended.
+    /// Removes a thread that has ended.
     pub(crate) fn forget(&mut self, thread: u32) {
         self.first.remove(&thread);
         self.last.remove(&thread);
@@ -139,7 +138,7 @@ pub(crate) fn is_alive(thread: u32) -> bool {
 
 fn read(thread: u32) -> Option<Totals> {
     let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
-    // The kernel may be built without it.
+    // The kernel may lack this file.
     let times = fs::read_to_string(format!("/proc/{thread}/schedstat")).unwrap_or_default();
     let run = times
         .split(' ')

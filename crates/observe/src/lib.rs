@@ -5,7 +5,7 @@
 //! of tasks that end before their slots are needed again, and reads the rest. No statistics, no printing.
 //!
 //! ```text
-//!  observe (the loop) <──> Listener: what looks meanwhile
+//!  observe (the loop) <──> Listener: informed meanwhile
 //!     │  Target, Quotas, Moments, Requests
 //!     v
 //!  Backend: Observer ──> ByBpf ──(targets)──> the kernel's tracepoints: bpf/

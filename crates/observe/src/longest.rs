@@ -1,4 +1,4 @@
-//! The longest waits for a CPU, out of those that each CPU keeps.
+//! The longest waits for a CPU, selected from those of each CPU.
 
 use switchcost_record::observation::{Behind, LongWait};
 use switchcost_units::Nanos;
@@ -6,10 +6,10 @@ use switchcost_units::Nanos;
 use crate::layout::{Wait, process};
 use crate::sums::trim_at_zero;
 
-/// So many are reported.
+/// Number of reported waits.
 const LONGEST: usize = 3;
 
-/// The longest first.
+/// Returns the longest waits in descending order.
 pub(crate) fn longest_waits(waits: impl Iterator<Item = Wait>) -> Vec<LongWait> {
     let mut waits: Vec<Wait> = waits.filter(|wait| wait.ns > 0).collect();
     waits.sort_by_key(|wait| std::cmp::Reverse(wait.ns));

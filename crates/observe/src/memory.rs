@@ -1,4 +1,4 @@
-//! How much memory live processes have; at the same looks, whether their programs are of Go, and whether speculation is restricted.
+//! Memory of live processes; also whether their programs are written in Go, and whether their speculation is restricted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 use object::read::{Object, ReadCache};
 use switchcost_units::Bytes;
 
-/// From the first look at what is resident to the second, twice as long to the third, ...: a program has its memory soon, and may not
-/// run for long ...
+/// Time from the first read of resident memory to the second; each further pause is twice as long. A program gets its memory early, and may
+/// not run for long.
 const EARLY: Duration = Duration::from_millis(20);
-/// ... and no longer than this between two.
+/// Longest pause between two reads.
 const EACH: Duration = Duration::from_secs(1);
-/// Processes looked at, each time: some 10 us for each are half of what the observer takes where there are thousands.
+/// Most processes per read: some 10 us for each are half of the observer's time with thousands of processes.
 pub(crate) const PROCESSES: usize = 128;
 
-/// What was seen of each process.
+/// Facts seen of each process.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     resident: BTreeMap<u32, Bytes>,
@@ -26,7 +26,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Looks at processes as time goes by.
+    /// Reads processes when it is time.
     pub(crate) fn tick(&mut self, processes: impl FnOnce() -> BTreeSet<u32>) {
         // The first pause is the shortest, and each is twice the one before.
         let pause = EARLY.saturating_mul(2u32.saturating_pow(self.looks.saturating_sub(1)));
@@ -64,7 +64,7 @@ impl Memory {
 }
 
 fn keep_most(of: &mut BTreeMap<u32, Bytes>, process: u32, bytes: Bytes) {
-    // Numbers of processes that are gone stay; there are not many in an observation, and a bound keeps them from growing.
+    // Numbers of ended processes stay, up to a bound.
     if of.len() < PROCESSES * 128 || of.contains_key(&process) {
         let most = of.entry(process).or_insert(bytes);
         *most = (*most).max(bytes);
@@ -79,7 +79,7 @@ fn resident(process: u32) -> Option<Bytes> {
     ))
 }
 
-/// What a process runs.
+/// Program of a process.
 #[derive(Debug)]
 struct Program {
     path: PathBuf,
@@ -88,7 +88,7 @@ struct Program {
     restricts_speculation: bool,
 }
 
-/// A process that was started just now may run another program soon.
+/// Examines the program. A process that has just started may soon execute another one.
 fn look_at_program(programs: &mut BTreeMap<u32, Program>, process: u32) {
     let Ok(path) = fs::read_link(format!("/proc/{process}/exe")) else {
         return;
@@ -109,7 +109,7 @@ fn look_at_program(programs: &mut BTreeMap<u32, Program>, process: u32) {
     }
     if let Some(program) = programs.get_mut(&process) {
         program.looks += 1;
-        // A program mostly restricts itself when it begins; to read all that the kernel says of it takes longer than the other looks.
+        // A program mostly restricts itself at its start, and reading the kernel's whole status takes longer than the other reads.
         if program.looks.is_power_of_two() {
             let status = fs::read_to_string(format!("/proc/{process}/status"));
             program.restricts_speculation |= status.is_ok_and(|text| restricts_speculation(&text));
@@ -117,8 +117,8 @@ fn look_at_program(programs: &mut BTreeMap<u32, Program>, process: u32) {
     }
 }
 
-/// Whether a process has speculation restricted for itself alone, by prctl or seccomp, so that the kernel changes the processor's mode at
-/// its switches.
+/// Whether a process has restricted its own speculation, by prctl or seccomp, so that the kernel changes the processor's mode at its
+/// switches.
 fn restricts_speculation(status: &str) -> bool {
     const RESTRICTED: [(&str, [&str; 2]); 2] = [
         (
@@ -139,7 +139,7 @@ fn restricts_speculation(status: &str) -> bool {
     status.lines().any(is_restricted)
 }
 
-/// Go's linker leaves this section in every program, stripped or not.
+/// Whether a process runs a Go program: Go's linker leaves this section in every program, stripped or not.
 fn is_of_go(process: u32) -> bool {
     let Ok(program) = File::open(format!("/proc/{process}/exe")) else {
         return false;

@@ -1,12 +1,12 @@
-//! How switches and waits are spread over the window: sums of short stretches, as many as one can look at.
+//! Distribution of switches and waits over the window, as sums of short stretches.
 
 use crate::totals::Totals;
 use switchcost_record::observation::Moment;
 use switchcost_units::Nanos;
 
-/// The length of a stretch at first.
+/// Initial length of a stretch.
 const FIRST: Nanos = Nanos::millis(100);
-/// Where there are so many, two and two become one, and from then on they are twice as long.
+/// Number of stretches at which each pair is merged; from then on stretches are twice as long.
 const MOST: usize = 240;
 
 pub(crate) struct Moments {
@@ -29,7 +29,7 @@ impl Moments {
         }
     }
 
-    /// Ends a stretch where it is time.
+    /// Ends a stretch if it is time.
     pub(crate) fn look(&mut self, now: Nanos, totals: impl FnOnce() -> Totals) {
         if now < self.next_at {
             return;

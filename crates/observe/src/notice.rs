@@ -4,51 +4,51 @@ use std::process::ExitStatus;
 use switchcost_facts::limits::ending;
 use switchcost_units::Nanos;
 
-/// Something to be said while it is observed. Reads well on a line of its own; names and words in it are hostile until escaped.
+/// A message during an observation. It is a line of its own; names and words in it are hostile until escaped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// The command has failed.
     CommandFailed {
-        /// Its words.
+        /// Words of the command.
         words: Vec<String>,
-        /// How it ended.
+        /// Exit status of the command.
         status: ExitStatus,
     },
-    /// The command has ended, and something that it started has not.
+    /// The command has ended, but processes that it started live on.
     GoesOn {
-        /// The command's words.
+        /// Words of the command.
         words: Vec<String>,
-        /// What goes on: numbers and names of processes.
+        /// Numbers and names of the remaining processes.
         processes: Vec<(u32, String)>,
-        /// Whether it is observed further.
+        /// Whether the observation of these processes continues.
         is_observed: bool,
     },
-    /// What is observed has ended, and the observation with it, before its time was over.
+    /// The target has ended, and the observation with it, before its time was over.
     Ended {
-        /// What.
+        /// Name of the target.
         what: String,
-        /// When, from the start.
+        /// Time since the start.
         after: Nanos,
     },
-    /// What is observed has ended or was removed; the observation waits for another of its name.
+    /// The target has ended or was removed; the observation waits for another one with its name.
     Gone {
-        /// What.
+        /// Name of the target.
         what: String,
-        /// When, from the start.
+        /// Time since the start.
         after: Nanos,
     },
-    /// There is another of its name.
+    /// Another target with this name has appeared.
     Back {
-        /// What.
+        /// Name of the target.
         what: String,
-        /// When, from the start.
+        /// Time since the start.
         after: Nanos,
     },
-    /// Requests were asked for and could not be counted at the end.
+    /// Requests could not be counted at the end.
     NoRequests(String),
-    /// The time inside the scheduler was asked for and is not to be had.
+    /// The time in the scheduler was requested, but cannot be measured.
     NoSchedulerTime,
-    /// Calls were to be traced and could not be, or not to the end.
+    /// Calls could not be traced, or not to the end.
     NoCalls(String),
 }
 
@@ -70,7 +70,7 @@ impl fmt::Display for Notice {
     }
 }
 
-/// So many processes are named.
+/// Most processes that are named.
 const NAMED: usize = 3;
 
 fn goes_on(

@@ -1,4 +1,4 @@
-//! An observation at work, by the best way that there is.
+//! An observation by the best available source.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::totals::Totals;
 /// Counts until it is finished or dropped.
 pub struct Observer {
     way: Way,
-    /// Why each of the ways that tell more is unavailable.
+    /// Why each more detailed source is unavailable.
     unavailable_because: Vec<String>,
     empty: Observation,
 }
@@ -31,8 +31,8 @@ enum Way {
 }
 
 impl Way {
-    /// The best that there is, and why each of those that tell more is unavailable: where the kernel takes no programs of ours, its
-    /// records of switches are read, and where it gives none, its counters.
+    /// Returns the best source, and why each more detailed one is unavailable: BPF programs, else the kernel's records of switches, else
+    /// its counters.
     fn best(host: &HostManifest, options: Options) -> (Way, Vec<String>) {
         let by_bpf = if options.without_bpf {
             Err(NoBpf::NotAsked)
@@ -59,7 +59,7 @@ impl Way {
 }
 
 impl Observer {
-    /// Begins to count, into `empty`, an observation of this machine in which nothing was counted. No task is observed yet.
+    /// Starts to count; `empty` is an observation of this machine without counts. No task is observed yet.
     pub fn start(empty: Observation, options: Options) -> Observer {
         let (way, unavailable_because) = Way::best(&empty.host, options);
         Observer {
@@ -69,7 +69,7 @@ impl Observer {
         }
     }
 
-    /// Why it is not counted by programs in the kernel.
+    /// Why BPF programs are unavailable.
     pub fn bpf_unavailable_because(&self) -> Option<&str> {
         self.unavailable_because
             .first()
@@ -77,7 +77,7 @@ impl Observer {
             .map(String::as_str)
     }
 
-    /// Counts by the kernel's counters, where nothing has been observed yet.
+    /// Counts by the kernel's counters, if nothing has been observed yet.
     fn count_by_proc(&mut self, why: String) -> &mut ByProc {
         self.unavailable_because.push(why);
         self.way = Way::Proc(ByProc::default());
@@ -157,7 +157,7 @@ impl Backend for Observer {
         }
     }
 
-    /// Without programs in the kernel there are none.
+    /// Without BPF programs there are no events.
     fn take_events(&mut self, take: &mut dyn FnMut(Event)) {
         if let Way::Bpf(bpf) = &mut self.way {
             bpf.take_events(take);

@@ -1,4 +1,4 @@
-//! Children that observed processes had before: they are not observed, and may do all the work, as those of a server that forks before it
+//! Older children of observed processes: they are not observed, but may do all the work, such as those of a server that forks before it
 //! serves.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,10 +8,10 @@ use switchcost_record::observation::OlderChildren;
 
 use crate::subject::is_there;
 
-/// So many are looked at.
+/// Most children that are read.
 const MOST: usize = 1024;
 
-/// Those that are not observed, with the switches that the kernel has counted of each so far.
+/// Older children, with the kernel's count of each one's switches so far.
 #[derive(Debug, Default)]
 pub(crate) struct Older {
     parents: BTreeSet<u32>,
@@ -19,7 +19,7 @@ pub(crate) struct Older {
 }
 
 impl Older {
-    /// The children of these processes, and theirs in turn.
+    /// Finds the children of these processes, and their descendants.
     pub(crate) fn new(root: &Root, observed: &[u32]) -> Older {
         let (mut older, mut ahead) = (Older::default(), observed.to_vec());
         while let Some(parent) = ahead.pop() {
@@ -36,7 +36,7 @@ impl Older {
         older
     }
 
-    /// What they have done since; none where there are none. Of those that have ended it is not known.
+    /// Returns the children's switches since then, without those of ended ones; `None` if there are no children.
     pub(crate) fn since(&self, root: &Root) -> Option<OlderChildren> {
         let since = |(&child, &before): (&u32, &u64)| switches(root, child).saturating_sub(before);
         (!self.before.is_empty()).then(|| OlderChildren {
@@ -66,7 +66,7 @@ fn children(root: &Root, process: u32) -> Vec<u32> {
         .collect()
 }
 
-/// By the kernel's own counters of all its threads; 0 where it is gone.
+/// Switches of all threads of a process, by the kernel's own counters; 0 if it has ended.
 fn switches(root: &Root, process: u32) -> u64 {
     let of_thread = |folder: String| -> u64 {
         let status = root.read(&format!("{folder}/status")).unwrap_or_default();

@@ -1,35 +1,35 @@
 use switchcost_units::Nanos;
 
-/// What is counted besides switches.
+/// Events to be counted besides switches.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Which task woke which: it makes a switch dearer by a third more.
+    /// Whether wakers are counted, which makes a switch a third more expensive.
     pub wants_wakers: bool,
-    /// Each switch and wake-up of the observed, one by one: see [`crate::Backend::take_events`].
+    /// Whether each switch and wake-up of the observed is reported: see [`crate::Backend::take_events`].
     pub wants_events: bool,
-    /// How long the scheduler takes at each switch, where the kernel has tracepoints at its entry and exit.
+    /// Whether the time of the scheduler at each switch is measured, if the kernel has tracepoints at its entry and exit.
     pub wants_scheduler_time: bool,
-    /// Counts and causes alone, without a clock: no times off the CPU, no neighbours, no memory.
+    /// Whether only counts and causes are wanted, without a clock: no times off the CPU, no other tasks, no memory.
     pub counts_only: bool,
-    /// So many switches a second have the user's stack sampled.
+    /// Switches per second whose user stack is sampled; `None` for no samples.
     pub stacks_per_second: Option<u32>,
-    /// When calls of the observed are traced.
+    /// Tracing of calls of the observed tasks.
     pub calls: CallTracing,
-    /// Whether to do without programs in the kernel, even where it would take them.
+    /// Whether BPF programs are avoided, even if the kernel would accept them.
     pub without_bpf: bool,
 }
 
-/// When system calls of the observed and the code between them are traced.
+/// When system calls of the observed, and the code between them, are traced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CallTracing {
     /// Never.
     #[default]
     Never,
-    /// In slices of one second of each ten, as long as they cost little of an observation of this duration, if it is known.
+    /// In one-second slices every ten seconds, as long as this costs little of an observation of the given duration.
     Sampled {
-        /// From its begin to its end.
+        /// Duration of the observation, if it is known.
         duration: Option<Nanos>,
     },
-    /// For this time, once.
+    /// Once, for this time.
     Once(Nanos),
 }

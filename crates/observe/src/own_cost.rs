@@ -1,6 +1,6 @@
-//! What the program in the kernel costs, by the kernel's own accounts.
+//! Cost of the programs in the kernel, by the kernel's own accounts.
 //!
-//! They are kept while asked for, and take two readings of a clock for each call, so they are asked for now and then.
+//! The accounts are kept only on request, and take two clock readings per call, so they are requested only at times.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use aya::programs::ProgramFd;
 use aya::sys::{Stats, enable_stats};
 use switchcost_units::Nanos;
 
-/// Of each second so much is accounted for.
+/// Accounted time of each second.
 const SAMPLED: Duration = Duration::from_millis(100);
 const EACH: Duration = Duration::from_secs(1);
 
@@ -32,14 +32,14 @@ struct Sample {
 }
 
 impl OwnCost {
-    /// Begins and ends samples as time goes by. `run_time` is that of the programs. `switches` is their number on all CPUs so far.
+    /// Begins and ends samples. `run_time` returns the programs' time, and `switches` is the number of switches on all CPUs so far.
     pub(crate) fn tick(&mut self, run_time: impl Fn() -> u64, switches: u64) {
         match &self.sample {
             Some(sample) if sample.began.elapsed() >= SAMPLED => self.end(run_time, switches),
             Some(_) => {}
             None if self.last.is_none_or(|last| last.elapsed() >= EACH) => {
                 self.last = Some(Instant::now());
-                // Where the kernel keeps no accounts for us, nothing is reported.
+                // If the kernel keeps no accounts for this process, nothing is reported.
                 self.sample = enable_stats(Stats::RunTime).ok().map(|accounts| Sample {
                     _accounts: accounts,
                     began: Instant::now(),
@@ -51,7 +51,7 @@ impl OwnCost {
         }
     }
 
-    /// Ends a sample that was begun, however short.
+    /// Ends an open sample, however short.
     pub(crate) fn end(&mut self, run_time: impl Fn() -> u64, switches: u64) {
         let Some(sample) = self.sample.take() else {
             return;
@@ -62,7 +62,7 @@ impl OwnCost {
     }
 }
 
-/// Nanoseconds that the programs have run, as far as they were accounted for.
+/// Time that the programs have run, in nanoseconds, as far as it was accounted for.
 pub(crate) fn run_time<'a>(programs: impl Iterator<Item = &'a ProgramFd>) -> u64 {
     programs
         .filter_map(|program| run_time_of(program.as_fd().as_raw_fd()).ok())

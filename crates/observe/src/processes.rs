@@ -1,4 +1,4 @@
-//! Processes that are observed by number or by name, until the last has ended, or others of the name have come.
+//! Processes observed by number or by name, until the last has ended; others of the same name are added.
 
 use std::collections::BTreeSet;
 
@@ -11,21 +11,21 @@ use crate::error::ObserveError;
 use crate::notice::Notice;
 use crate::subject::{SubjectError, name_of, processes_named, start_of};
 
-/// From one look for others of a name to the next, while one is there and while none is.
+/// Intervals of the search for others of a name: while one is alive, and while none is.
 const EACH: [Nanos; 2] = [Nanos::seconds(1), Nanos::millis(100)];
 
-/// Processes, and what they start.
+/// Processes, and their children.
 #[derive(Debug)]
 pub struct Processes {
-    /// Those whose processes are observed, whenever they come; none if numbers are meant.
+    /// Names whose processes are observed whenever they start; empty for processes given by number.
     names: Vec<String>,
     observed: Vec<Process>,
-    /// Whether all have ended, and others may come.
+    /// Whether all have ended, and others may start.
     are_gone: bool,
     looked_at: Nanos,
 }
 
-/// A number may be another process's later, which has started at another time.
+/// A process, identified by number and start time, because its number may be used again.
 #[derive(Debug)]
 struct Process {
     number: u32,
@@ -61,7 +61,7 @@ impl Processes {
         }
     }
 
-    /// Those that are there now.
+    /// Finds the live processes with these names.
     pub(crate) fn named(root: &Root, names: &[String]) -> Result<Processes, SubjectError> {
         let mut found = BTreeSet::new();
         for name in names {
@@ -71,12 +71,12 @@ impl Processes {
         Ok(Processes::new(root, &found, names))
     }
 
-    /// All so far, in the order in which they were named or came.
+    /// Returns all processes so far, in the order in which they were named or appeared.
     pub fn numbers(&self) -> Vec<u32> {
         self.observed.iter().map(|process| process.number).collect()
     }
 
-    /// Whether there is still something to observe, or may be again before the time is over.
+    /// Whether there is something to observe, or may be again before the time is over.
     pub(crate) fn go_on(
         &mut self,
         root: &Root,
@@ -103,7 +103,7 @@ impl Processes {
         })
     }
 
-    /// Observes others of the names that have come; whether there are some.
+    /// Observes new processes with the names; returns whether there are some.
     fn look(
         &mut self,
         root: &Root,
@@ -116,7 +116,7 @@ impl Processes {
             .iter()
             .map(|process| (process.number, process.start))
             .collect();
-        // Children of the observed are so anyway.
+        // Children of the observed are observed anyway.
         let observed = backend.processes();
         let come: Vec<Process> = self
             .names

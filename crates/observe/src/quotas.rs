@@ -1,4 +1,4 @@
-//! Limits on the CPU time of the observed: what their control groups used up, and for how long that kept them from running.
+//! Limits on the CPU time of the observed: how often their control groups used up a quota, and for how long this kept them from running.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,30 +6,30 @@ use switchcost_facts::{CpuThrottling, Root, cpu_groups, cpu_throttling};
 use switchcost_record::observation::Throttled;
 use switchcost_units::Nanos;
 
-/// Control groups looked at.
+/// Most control groups that are read.
 const GROUPS: usize = 64;
-/// Processes whose control groups are looked for, each time.
+/// Processes whose control groups are looked up, each time.
 const PROCESSES: usize = 64;
-/// From one look to the next.
+/// Interval of the reads.
 const EACH: Nanos = Nanos::millis(200);
 
-/// The statistics of control groups as they were at first, and as they were last.
+/// Statistics of control groups, the first and the last.
 pub(crate) struct Quotas {
     began: Nanos,
     looked_at: Nanos,
     groups: BTreeMap<String, Group>,
-    /// Processes whose groups have been looked for.
+    /// Processes whose groups have been looked up.
     known: BTreeSet<u32>,
-    /// What processes say of their groups, so far: those that say the same are in the same.
+    /// Texts about groups that processes had so far: equal texts mean equal groups.
     seen: BTreeSet<String>,
-    /// The process with which the next look begins.
+    /// Process with which the next lookup begins.
     next: u32,
 }
 
 struct Group {
     first: CpuThrottling,
     last: CpuThrottling,
-    /// When an observed process came to it, after the start.
+    /// Time after the start at which an observed process joined the group.
     joined: Option<Nanos>,
 }
 
@@ -48,7 +48,7 @@ impl Quotas {
         quotas
     }
 
-    /// Looks again: a group may be gone at the end, and a process may have come to another one.
+    /// Reads again: a group may have gone by the end, and a process may have moved to another one.
     pub(crate) fn look(
         &mut self,
         root: &Root,
@@ -87,8 +87,8 @@ impl Quotas {
         }
     }
 
-    /// Looks for groups of some processes: of many others each time. One that is looked at for the first time may have been in its group
-    /// all the time.
+    /// Looks up the groups of some processes; if there are many, of others each time. A process that is examined for the first time may
+    /// always have been in its group.
     fn find(&mut self, root: &Root, processes: &BTreeSet<u32>, after: Nanos) {
         let later = processes.range(self.next..);
         for &process in later.chain(processes.range(..self.next)).take(PROCESSES) {

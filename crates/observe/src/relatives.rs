@@ -1,4 +1,4 @@
-//! Which CPUs share a core or a last-level cache.
+//! CPUs that share a core or a last-level cache.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use switchcost_facts::{Root, relation};
 use switchcost_record::Relation;
 use switchcost_units::CpuId;
 
-/// Names the core and the last-level cache of each by the first CPU that has it.
+/// Returns for each CPU its core and its last-level cache, each identified by the first CPU that has it.
 pub(crate) fn relatives(cpus: &[CpuId]) -> BTreeMap<CpuId, (u32, u32)> {
     let root = Root::system();
     let mut firsts: BTreeMap<CpuId, (u32, u32)> = BTreeMap::new();

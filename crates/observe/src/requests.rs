@@ -1,20 +1,20 @@
-//! How many requests were served meanwhile: as the user says, or as a command counts them.
+//! Number of requests served during the observation: given by the user, or counted by a command.
 
 use crate::error::ObserveError;
 
-/// Where the number of requests comes from.
+/// Source of the number of requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Requests {
-    /// From nowhere.
+    /// No source.
     #[default]
     Unknown,
-    /// It is known.
+    /// A number given by the user.
     Known(u64),
-    /// A shell command prints how many were served so far.
+    /// A shell command that prints the number served so far.
     Counted(String),
 }
 
-/// The number before the observation.
+/// Number before the observation.
 pub(crate) struct Before {
     requests: Requests,
     before: u64,

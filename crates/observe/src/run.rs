@@ -1,4 +1,4 @@
-//! The loop of an observation: who is observed, for how long, and what is informed meanwhile.
+//! The loop of an observation: target, duration, and listeners.
 
 use std::time::{Duration, Instant};
 
@@ -17,38 +17,38 @@ use crate::quotas::Quotas;
 use crate::requests::Requests;
 use crate::target::Target;
 
-/// Between two looks at who has ended: far less than it takes to use up the slots of tasks.
+/// Interval of the checks for ended tasks: far shorter than the time to use up the slots of tasks.
 const TICK: Nanos = Nanos::millis(20);
 
-/// Who stops waits so long for the number of requests.
+/// Time for counting requests after a user's stop.
 const COUNTED_WITHIN: Duration = Duration::from_millis(500);
 
-/// What is to be observed.
+/// Task of an observation.
 #[derive(Debug)]
 pub struct Task {
-    /// Who.
+    /// Target of the observation.
     pub target: Target,
-    /// A command that runs meanwhile and is not part of the target: the observation ends with it.
+    /// A command that runs meanwhile and does not belong to the target: the observation ends with it.
     pub companion: Option<Command>,
-    /// For how long; none until they have ended, or as is usual for those that do not.
+    /// Duration; `None` until the targets end, or the usual duration for targets that do not end.
     pub duration: Option<Nanos>,
-    /// Whether it goes on until it is stopped.
+    /// Whether the observation lasts until it is stopped.
     pub is_endless: bool,
-    /// Whether the time inside the scheduler is asked for.
+    /// Whether the time in the scheduler is requested.
     pub wants_scheduler_time: bool,
-    /// Where the number of requests comes from.
+    /// Source of the number of requests.
     pub requests: Requests,
 }
 
-/// What is informed while it observes.
+/// Is informed during the observation.
 pub trait Listener {
-    /// What may go wrong there.
+    /// Error of the listener.
     type Error: From<ObserveError>;
 
-    /// Whether to end now.
+    /// Whether the observation should end now.
     fn should_stop(&self) -> bool;
 
-    /// Counting has begun.
+    /// Called when counting has begun.
     ///
     /// # Errors
     /// Whatever shall end the observation without a result.
@@ -56,26 +56,26 @@ pub trait Listener {
         Ok(())
     }
 
-    /// A switch or wake-up, where they were asked for.
+    /// Takes a switch or wake-up, if these were requested.
     fn take(&mut self, event: Event);
 
     /// Called several times a second. `so_far` reads all that was counted.
     ///
     /// # Errors
-    /// Whatever shall end the observation without a result.
+    /// Any error that should end the observation without a result.
     fn look(
         &mut self,
         so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>,
     ) -> Result<(), Self::Error>;
 
-    /// Something is to be said.
+    /// Takes a message for the user.
     fn notice(&mut self, notice: Notice);
 }
 
 /// Observes; the kernel's files are read below `root`.
 ///
 /// # Errors
-/// Where no task can be observed, the command cannot be run, or what was counted cannot be read; and as the listener says.
+/// If no task can be observed, the command cannot be run, or the counts cannot be read; and errors of the listener.
 pub fn observe<B: Backend, L: Listener>(
     mut backend: B,
     task: Task,
@@ -106,7 +106,7 @@ pub fn observe<B: Backend, L: Listener>(
         .usual_duration()
         .filter(|_| !is_endless && companion.is_none());
     let limit = duration.or(usual).unwrap_or(Nanos(u64::MAX));
-    // Who has not switched yet may not be known to the backend.
+    // The backend may not know tasks that have not switched yet.
     let mut quotas = Quotas::begin(root, began.at, &(&backend.processes() | &target.numbers()));
     let mut moments = Moments::begin(began.at);
     loop {
@@ -150,7 +150,7 @@ pub fn observe<B: Backend, L: Listener>(
     }
     let throttled = quotas.end(root);
     let own_cpu_time = backend.own_cpu_time();
-    // What was observed is kept, with or without them.
+    // The observation is kept even if the requests cannot be counted.
     let ended = Instant::now();
     let is_late = || listener.should_stop() && ended.elapsed() > COUNTED_WITHIN;
     let requests = requests.end(&is_late).unwrap_or_else(|why| {
@@ -198,7 +198,7 @@ fn goes_on<L: Listener>(
     })
 }
 
-/// Whether a companion has ended; if it has failed, that is reported.
+/// Whether a companion has ended; a failure is reported.
 fn has_ended<L: Listener>(command: &mut Command, listener: &mut L) -> bool {
     let status = command.take_end();
     if let Some(status) = status.filter(|status| !status.success()) {
@@ -215,14 +215,14 @@ fn extensions_between(((granted, yielded), now): ((u64, u64), (u64, u64))) -> Sl
     }
 }
 
-/// When it began, and the CPU time that this process had used.
+/// Start of the observation, and CPU time of this process until then.
 struct Began {
     at: Nanos,
     cpu: Nanos,
 }
 
 impl Began {
-    /// Of what a backend has filled in: waits from the beginning of the window on, and with the CPU time that was used since.
+    /// Completes the counts of a backend: waits since the beginning of the window, and the CPU time used since.
     fn complete(&self, counted: Observation, own_cpu_time: Nanos) -> Observation {
         let user_ns = own_cpu_time.saturating_sub(self.cpu);
         Observation {

@@ -1,5 +1,5 @@
-//! Whether older kernels take the programs: before Linux 6.13 they let a program and the functions that it calls have 512 bytes of stack
-//! together, each function's rounded up (`check_max_stack_depth` in kernel/bpf/verifier.c). The kernel that tests run on may be newer.
+//! Checks the programs against older kernels: before Linux 6.13 a program and its functions share 512 bytes of stack, each function's part
+//! rounded up (`check_max_stack_depth` in kernel/bpf/verifier.c). The kernel that runs the tests may be newer.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ const CALL: u8 = 0x85;
 const MOVE: u8 = 0xbf;
 const ADD: u8 = 0x07;
 
-/// What a function needs of its own, and what it calls.
+/// Stack and calls of a function.
 #[derive(Default)]
 struct Function {
     depth: u32,
@@ -40,7 +40,7 @@ impl Instruction {
         }
     }
 
-    /// How deep into the stack it loads or stores, or the address lies that it makes of the frame's, which `before` has copied.
+    /// Depth in the stack of a load or store, or of an address computed from the frame's, which `before` has copied.
     fn depth(&self, before: Option<&Instruction>) -> u32 {
         let is_address =
             before.is_some_and(|b| b.code == MOVE && b.source == FRAME && b.target == self.target);
@@ -94,7 +94,7 @@ fn functions(object: &[u8]) -> BTreeMap<String, Function> {
     text.filter_map(function).collect()
 }
 
-/// The deepest stack of a function and those that it calls, as the kernel adds it up.
+/// Deepest stack of a function with the functions that it calls, as the kernel computes it.
 fn deepest(functions: &BTreeMap<String, Function>, name: &str) -> u32 {
     let function = &functions[name];
     let below = function

@@ -1,6 +1,6 @@
-//! Stacks of the observed at their switches, sampled: of every so many switches one, by a program of its own in the kernel.
+//! Samples stacks of the observed at one of every so many switches, by a separate program in the kernel.
 //!
-//! Addresses become places in files at once, while the processes live; the functions there are looked up where symbols are known.
+//! Addresses become places in files at once, while the processes live; functions are looked up later, if symbols are known.
 
 mod layout;
 mod mappings;
@@ -22,10 +22,10 @@ use sums::Sums;
 
 pub(crate) static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stacks.bpf.o"));
 
-/// From one look at how many samples came to the next.
+/// Interval at which the number of samples is read.
 const EACH: Duration = Duration::from_millis(100);
 
-/// Until it is known how many there are: of the fastest of programs less than there is room for between two looks.
+/// Initial switches per sample, until the rate is known: even the fastest programs then fit the room between two reads.
 const FIRST: u64 = 16;
 
 /// Samples until it is dropped.
@@ -41,7 +41,7 @@ pub(crate) struct Stacks {
 }
 
 impl Stacks {
-    /// Begins to sample so many switches a second, of no task yet.
+    /// Starts to sample this many switches per second, of no task yet.
     pub(crate) fn start(per_second: u32) -> Result<Stacks, NoBpf> {
         if OBJECT.is_empty() {
             return Err(NoBpf::NotBuilt);
@@ -85,11 +85,11 @@ impl Stacks {
         Ok(stacks)
     }
 
-    /// Samples these processes, too.
+    /// Adds processes to be sampled.
     pub(crate) fn add(&mut self, processes: impl IntoIterator<Item = u32>) {
         for process in processes {
             if self.known.insert(process) {
-                // Of more than there is room for there are no samples.
+                // Processes without room have no samples.
                 let _ = self.processes.insert(process, 1, 0);
             }
         }
@@ -100,8 +100,8 @@ impl Stacks {
         self.change(|control| control[1] = 1);
     }
 
-    /// Takes what was sampled, and sees to it that no more is than was asked for. To be called several times a second with the observed
-    /// processes that live.
+    /// Takes the samples, and limits their rate to the requested one. Must be called several times a second with the live observed
+    /// processes.
     pub(crate) fn tick(&mut self, processes: impl FnOnce() -> BTreeSet<u32>) {
         self.take();
         let Some(every) = self.rate.look() else {
@@ -110,7 +110,7 @@ impl Stacks {
         self.change(|control| control[0] = every);
         let alive = processes();
         for gone in self.known.difference(&alive) {
-            // The kernel gives its number to another.
+            // The kernel may give the number to another process.
             let _ = self.processes.remove(gone);
             self.sums.forget(*gone);
         }
@@ -133,14 +133,14 @@ impl Stacks {
         let _ = self.control.set(0, control, 0);
     }
 
-    /// The programs, for the accounts of what they cost.
+    /// Returns the programs, to account for their cost.
     pub(crate) fn programs(&self) -> impl Iterator<Item = &aya::programs::ProgramFd> {
         self.ebpf
             .programs()
             .filter_map(|(_, program)| program.fd().ok())
     }
 
-    /// All that was sampled.
+    /// Returns all samples.
     pub(crate) fn finish(mut self) -> SampledStacks {
         self.take();
         let lost = self.control.get(&0, 0).unwrap_or_default()[2];
@@ -148,7 +148,7 @@ impl Stacks {
     }
 }
 
-/// How many switches a sample stands for, so that no more come than were asked for.
+/// Number of switches per sample that keeps the requested rate.
 struct Rate {
     per_second: u64,
     every: u64,
@@ -166,7 +166,7 @@ impl Rate {
         }
     }
 
-    /// The new number, where it is time.
+    /// Returns the new number, if it is time.
     fn look(&mut self) -> Option<u64> {
         let elapsed = self.since.elapsed();
         let are_many = self.taken > self.per_second;
@@ -179,7 +179,7 @@ impl Rate {
     }
 }
 
-/// As many as would have made the samples as many as were asked for.
+/// Returns the number that would have given the requested rate.
 fn next(every: u64, taken: u64, per_second: u64, elapsed: Duration) -> u64 {
     let wanted = (per_second as f64 * elapsed.as_secs_f64()).max(1.0);
     ((every as f64 * taken as f64 / wanted).round() as u64)

@@ -1,17 +1,17 @@
-//! Which tasks are meant.
+//! Finds the tasks that the user names.
 
 use std::collections::BTreeSet;
 
 use switchcost_facts::{Root, Unreadable};
 
-/// Where control groups are: of version 2 alone, of version 2 beside version 1, and those of `cpu` of version 1.
+/// Folders of control groups: of version 2 alone, of version 2 beside version 1, and of `cpu` of version 1.
 const CONTROL_GROUPS: [&str; 3] = [
     "/sys/fs/cgroup",
     "/sys/fs/cgroup/unified",
     "/sys/fs/cgroup/cpu",
 ];
 
-/// The threads of a control group: of version 2, and of version 1. Groups of single threads list no processes.
+/// Files with the threads of a control group: of version 2, and of version 1. Groups of single threads list no processes.
 const THREADS: [&str; 2] = ["cgroup.threads", "tasks"];
 
 /// Why no task can be observed.
@@ -22,25 +22,25 @@ pub enum SubjectError {
         "no control group {0}: {1}; name a folder below /sys/fs/cgroup with a file cgroup.procs, as systemd-cgls lists them"
     )]
     NoGroup(String, String),
-    /// Nothing has that number.
+    /// No process has this number.
     #[error("no process with PID {0}; list processes with ps -e")]
     NoProcess(u32),
-    /// No process has that name.
+    /// No process has this name.
     #[error("no process named '{0}' runs; list names with ps -e -o comm")]
     NoName(String),
-    /// The number is that of a thread which does not lead its process.
+    /// The number belongs to a thread that is not the first of its process.
     #[error("{thread} is a thread of process {process} ({name}), not a process; use -p {process}")]
     Thread {
-        /// The number.
+        /// Number of the thread.
         thread: u32,
-        /// Its process.
+        /// Number of its process.
         process: u32,
-        /// The name of that; hostile text until escaped.
+        /// Name of the process; hostile text until escaped.
         name: String,
     },
 }
 
-/// The folder of a control group: named in full, or below the one of the system.
+/// Returns the folder of a control group, named in full or relative to the system's.
 pub(crate) fn folder_of_group(root: &Root, name: &str) -> Result<String, SubjectError> {
     let below = CONTROL_GROUPS
         .iter()
@@ -54,16 +54,16 @@ pub(crate) fn folder_of_group(root: &Root, name: &str) -> Result<String, Subject
         .ok_or_else(|| SubjectError::NoGroup(name.to_owned(), why()))
 }
 
-/// A control group as programs in the kernel know it.
+/// Identity of a control group for programs in the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupId {
-    /// The number of its folder.
+    /// Number of the group's folder.
     pub(crate) number: u64,
-    /// That of its hierarchy: 0 of version 2.
+    /// Number of the group's hierarchy; 0 for version 2.
     pub(crate) hierarchy: u64,
 }
 
-/// The numbers of a control group's folder; none where they are not known.
+/// Returns the identity of a control group; `None` if it is not known.
 pub(crate) fn id_of_group(root: &Root, folder: &str) -> Option<GroupId> {
     Some(GroupId {
         number: number_of_group(root, folder).filter(|_| root.is_system())?,
@@ -71,7 +71,7 @@ pub(crate) fn id_of_group(root: &Root, folder: &str) -> Option<GroupId> {
     })
 }
 
-/// The number of its folder: one that is made again under the same name has another.
+/// Returns the number of the folder: a group that is created again under the same name has another one.
 pub(crate) fn number_of_group(root: &Root, folder: &str) -> Option<u64> {
     root.number(folder)
 }
@@ -103,7 +103,7 @@ fn hierarchy_of(root: &Root, folder: &str) -> Option<u64> {
         "cgroup" => {}
         _ => return None,
     }
-    // Those of version 1 are distinguished by their controllers, or a name.
+    // Hierarchies of version 1 are distinguished by their controllers, or by a name.
     let own = root.read("/proc/self/cgroup").ok()?;
     let is_it = |controllers: &str| {
         let has = |one: &str| options.split(',').any(|option| option == one);
@@ -117,7 +117,7 @@ fn hierarchy_of(root: &Root, folder: &str) -> Option<u64> {
     own.lines().find_map(number)
 }
 
-/// The threads of a control group and of those below it, as they are now. What is gone meanwhile is left out.
+/// Returns the present threads of a control group and of those below it. Groups that have gone meanwhile are left out.
 pub(crate) fn threads_of_group(root: &Root, folder: &str) -> Result<BTreeSet<u32>, SubjectError> {
     let gone = |why: Unreadable| SubjectError::NoGroup(folder.to_owned(), why.to_string());
     let [of_version_2, of_version_1] = THREADS.map(|file| format!("{folder}/{file}"));
@@ -138,7 +138,7 @@ pub(crate) fn threads_of_group(root: &Root, folder: &str) -> Result<BTreeSet<u32
     Ok(threads)
 }
 
-/// The process that a thread belongs to; none where there is no such thread.
+/// Returns the process of a thread; `None` if there is no such thread.
 pub(crate) fn process_of(root: &Root, thread: u32) -> Option<u32> {
     let status = root.read(&format!("/proc/{thread}/status")).ok()?;
     status
@@ -149,18 +149,17 @@ pub(crate) fn process_of(root: &Root, thread: u32) -> Option<u32> {
         .ok()
 }
 
-/// Whether a process is there: one of its threads at least, since the first may end before the others. One that has ended and that was not
-/// waited for yet is not.
+/// Whether a process is alive: at least one of its threads, since the first may end before the others. A zombie is not alive.
 pub(crate) fn is_there(root: &Root, process: u32) -> bool {
     start_of(root, process).is_some()
 }
 
-/// Whether a thread is there.
+/// Whether a thread is alive.
 pub(crate) fn is_thread_there(root: &Root, thread: u32) -> bool {
     fields_of(root, &format!("/proc/{thread}")).is_some_and(|fields| is_alive(&fields))
 }
 
-/// When a process that is there was started, in ticks by the kernel's clock: another one that gets its number has another.
+/// Start of a live process, in ticks of the kernel's clock: another process with the same number has another start.
 pub(crate) fn start_of(root: &Root, process: u32) -> Option<u64> {
     let own = fields_of(root, &format!("/proc/{process}"))?;
     let folder = format!("/proc/{process}/task");
@@ -174,24 +173,24 @@ pub(crate) fn start_of(root: &Root, process: u32) -> Option<u64> {
     (is_alive(&own) || is_one_alive()).then(|| start().unwrap_or(0))
 }
 
-/// Where the start is among the fields of /proc/PID/stat, from behind the name.
+/// Index of the start time among the fields of /proc/PID/stat after the name.
 const START: usize = 19;
 
 fn is_alive(fields: &[String]) -> bool {
     !fields[0].starts_with(['Z', 'X'])
 }
 
-/// The fields of its line from behind the name, which may hold anything; at least one.
+/// Returns the fields of a stat file after the name, which may contain anything; at least one.
 fn fields_of(root: &Root, folder: &str) -> Option<Vec<String>> {
     let stat = root.read(&format!("{folder}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(") ")?;
     Some(fields.split(' ').map(str::to_owned).collect())
 }
 
-/// The kernel keeps so many bytes of a name.
+/// Bytes of a name that the kernel stores.
 const KEPT: usize = 15;
 
-/// The processes of a name that are there now, as pgrep -x finds them, but for this one. A name is compared as far as the kernel keeps it.
+/// Returns the live processes of a name, like pgrep -x, without this one. Names are compared as far as the kernel stores them.
 pub(crate) fn processes_named(root: &Root, name: &str) -> Result<Vec<u32>, SubjectError> {
     let kept = |name: &str| name.as_bytes()[..name.len().min(KEPT)].to_owned();
     let numbers = root
@@ -211,7 +210,7 @@ pub(crate) fn processes_named(root: &Root, name: &str) -> Result<Vec<u32>, Subje
     }
 }
 
-/// The name of a process; empty where it is gone.
+/// Name of a process; empty if it has ended.
 pub(crate) fn name_of(root: &Root, process: u32) -> String {
     root.read(&format!("/proc/{process}/comm"))
         .unwrap_or_default()
@@ -219,7 +218,7 @@ pub(crate) fn name_of(root: &Root, process: u32) -> String {
         .to_owned()
 }
 
-/// A name as the kernel keeps it.
+/// Returns a name as the kernel stores it.
 pub(crate) fn name_in_kernel(name: &[u8]) -> [u8; 16] {
     let mut kept = [0; 16];
     kept.iter_mut()

@@ -1,4 +1,4 @@
-//! Tasks, put together as far as they are distinguished in the end.
+//! Sums of tasks, in the groups of the record.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use syscalls::Sysno;
 use crate::layout::{self, KERNEL_THREAD, Neighbour, Task, process, task_state};
 use crate::memory::Memory;
 
-/// Groups of tasks that are distinguished; all others are one group more. Names are anybody's, and there may be any number of them.
+/// Most groups of tasks; all others form one more group. Names are arbitrary, and there may be any number of them.
 const GROUPS: usize = 8192;
 
-/// The name of all others.
+/// Name of the group of all others.
 const OTHERS: &str = "(others)";
 
-/// As the record names it.
+/// Name of the runtime in the record.
 const GO: &str = "Go";
 
-/// What distinguishes groups of tasks.
+/// Identity of a group of tasks.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) process: Option<u32>,
@@ -29,7 +29,7 @@ pub(crate) struct Key {
     pub(crate) is_kernel: bool,
 }
 
-/// Sums of tasks by process and name; of those that ended, by name.
+/// Sums of tasks by process and name; of ended processes by name.
 #[derive(Clone, Default)]
 pub(crate) struct Sums {
     groups: BTreeMap<Key, Tasks>,
@@ -37,12 +37,12 @@ pub(crate) struct Sums {
     pairs: BTreeMap<(u32, u32), Pair>,
     waits: BTreeMap<u32, Waits>,
     pub(crate) lost_pairs: u64,
-    /// Switches whose reason is none that this program knows.
+    /// Switches whose reason this program does not know.
     pub(crate) lost_causes: u64,
 }
 
 impl Sums {
-    /// Adds a task with what was counted in its turns, at a time of the kernel's clock.
+    /// Adds a task with its counters, at a time of the kernel's clock.
     pub(crate) fn add(
         &mut self,
         task: &Task,
@@ -108,7 +108,7 @@ impl Sums {
         }
     }
 
-    /// What was counted in the turns of all tasks is not to be used.
+    /// Discards the counters of all tasks.
     pub(crate) fn forget_counted(&mut self) {
         self.groups
             .values_mut()
@@ -136,7 +136,7 @@ impl Sums {
         }
     }
 
-    /// Those of more processes than are distinguished are together, as of a process of no number.
+    /// Returns the waits of a process. Processes beyond the limit share one entry, under a number that no process has.
     fn waits_of(&mut self, process: u32) -> &mut Waits {
         let has_room = self.waits.len() < GROUPS || self.waits.contains_key(&process);
         let process = if has_room { process } else { process::NONE };
@@ -150,7 +150,7 @@ impl Sums {
         })
     }
 
-    /// Of a process that has ended another one may have the number.
+    /// Stores the name of a process. The number of an ended process may be used again.
     fn keep_name(&mut self, process: u32, has_ended: bool, name: &str) {
         let has_room = self.names.len() < GROUPS;
         match self.names.get_mut(&process) {
@@ -162,7 +162,7 @@ impl Sums {
         }
     }
 
-    /// Adds what a neighbour did to a process.
+    /// Adds the effect of another task on a process.
     pub(crate) fn add_neighbour(&mut self, process: u32, neighbour: &Neighbour) {
         let key = (process, neighbour.process);
         let events = neighbour.runs + neighbour.preempted + neighbour.woke + neighbour.kept_waiting;
@@ -181,7 +181,7 @@ impl Sums {
             kept_waiting_ns: Nanos(0),
             kept_waiting: 0,
         });
-        // Each task knows the name of the last time: a program had another before its exec.
+        // Each task has the latest name: a program had another one before its exec.
         if events > events_of(sum) {
             sum.name = String::from_utf8_lossy(trim_at_zero(&neighbour.name)).into_owned();
         }
@@ -193,14 +193,14 @@ impl Sums {
         sum.kept_waiting += neighbour.kept_waiting;
     }
 
-    /// Keeps the pairs with the most events; those of the others are counted as lost.
+    /// Keeps the pairs with the most events; the events of the others are counted as lost.
     fn drop_light_pairs(&mut self) {
         let mut sorted: Vec<u64> = self.pairs.values().map(events_of).collect();
         sorted.sort_unstable_by_key(|&events| std::cmp::Reverse(events));
         let Some(&least) = sorted.get(GROUPS) else {
             return;
         };
-        // Of those that are as light as the first that goes, some have room.
+        // Among pairs equal to the first dropped one, some have room.
         let mut room = GROUPS - sorted.partition_point(|&events| events > least);
         let (lost, mut dropped) = (&mut self.lost_pairs, Vec::new());
         self.pairs.retain(|_, pair| {
@@ -217,7 +217,7 @@ impl Sums {
         }
     }
 
-    /// All pairs, those that took the most time first.
+    /// Returns all pairs, those with the longest times first.
     pub(crate) fn take_pairs(&mut self) -> Vec<Pair> {
         self.drop_light_pairs();
         let mut pairs: Vec<Pair> = std::mem::take(&mut self.pairs).into_values().collect();
@@ -228,7 +228,7 @@ impl Sums {
         pairs
     }
 
-    /// Waits behind no process that is remembered.
+    /// Returns waits without a recorded process.
     pub(crate) fn take_waits(&mut self) -> Vec<Waits> {
         let mut waits: Vec<Waits> = std::mem::take(&mut self.waits).into_values().collect();
         for each in &mut waits {
@@ -237,7 +237,7 @@ impl Sums {
         waits
     }
 
-    /// All tasks, those with the most switches first.
+    /// Returns all tasks, those with the most switches first.
     pub(crate) fn into_tasks(self) -> Vec<Tasks> {
         let mut tasks: Vec<Tasks> = self.groups.into_values().collect();
         for each in &mut tasks {
@@ -249,12 +249,12 @@ impl Sums {
     }
 }
 
-/// How often a process had to do with an observed one.
+/// Number of events between a process and an observed one.
 fn events_of(pair: &Pair) -> u64 {
     pair.runs + pair.preempted + pair.woke + pair.kept_waiting
 }
 
-/// Adds a cause; how many switches it has that are not reported, for their reason is not known.
+/// Adds a cause; returns the number of its switches that are not reported because their reason is unknown.
 fn add_cause(causes: &mut Vec<Cause>, cause: &layout::Cause) -> u64 {
     let Some(why) = Why::from_repr(cause.reason) else {
         return cause.switches;
@@ -296,10 +296,10 @@ use syscalls::arm::Sysno as CompatSysno;
 #[cfg(not(target_arch = "aarch64"))]
 use syscalls::x86::Sysno as CompatSysno;
 
-/// Numbers that only calls of x32 have begin here.
+/// First number of system calls that only the x32 ABI has.
 const X32_OWN: u32 = 512;
 
-/// The name of a system call by its ABI's table, or its number where it has none.
+/// Name of a system call by its ABI's table; its number if it has none.
 pub(crate) fn name_of_call(call: u32) -> String {
     let number = call & !(layout::entry::COMPAT | layout::entry::X32);
     let (name, abi) = if call & layout::entry::COMPAT != 0 {
@@ -324,7 +324,7 @@ pub(crate) fn histogram(counts: &[u32]) -> Histogram {
     Histogram::new(counts.iter().map(|&count| u64::from(count)))
 }
 
-/// A group in which there is no task yet.
+/// Creates a group without tasks.
 pub(crate) fn empty(key: Key) -> Tasks {
     Tasks {
         is_kernel: key.is_kernel,
@@ -333,7 +333,7 @@ pub(crate) fn empty(key: Key) -> Tasks {
     }
 }
 
-/// A name as the kernel keeps it, up to its end.
+/// Returns a name of the kernel up to its terminating zero.
 pub(crate) fn trim_at_zero(name: &[u8]) -> &[u8] {
     &name[..name
         .iter()

@@ -1,4 +1,4 @@
-//! The tables of the program in the kernel, mapped: reading them takes no call.
+//! The mapped tables of the program in the kernel, which are read without system calls.
 
 use std::io;
 use std::mem::offset_of;
@@ -16,7 +16,7 @@ use crate::layout::{
 };
 use crate::totals::Totals;
 
-/// Where words of a task are; the number of its process is the upper half of the first.
+/// Indices of words of a task; the process number is the upper half of the first word.
 const TGID: usize = 0;
 const FLAGS: usize = offset_of!(Task, flags) / 8;
 const ON_SINCE: usize = offset_of!(Task, on_since) / 8;
@@ -33,9 +33,9 @@ pub(crate) struct Tables {
     cpus: SharedFile,
     marks: SharedFile,
     control: SharedFile,
-    /// Where the scheduler's times are counted.
+    /// Table with the scheduler's times.
     in_scheduler: Option<SharedFile>,
-    /// Where hardware counters are summed up, and what they are on each CPU.
+    /// Tables with sums of hardware counters, and with their state on each CPU.
     counted: Option<(SharedFile, SharedFile)>,
 }
 
@@ -61,7 +61,7 @@ impl Tables {
         })
     }
 
-    /// A task as it is now. The kernel goes on writing: sums of one that runs may be of slightly different times.
+    /// Reads a task. The kernel continues to write, so the sums of a running task may be of slightly different times.
     pub(crate) fn task(&self, slot: usize) -> Task {
         let mut words = [0; TASK_WORDS];
         copy(
@@ -71,21 +71,21 @@ impl Tables {
         Task::read_from_bytes(words.as_bytes()).expect("as many bytes as it has")
     }
 
-    /// Whether a slot is used, and whether by a task that has ended: without reading all of it.
+    /// Returns the state of a slot without reading all of it.
     pub(crate) fn state(&self, slot: usize) -> u32 {
-        // The upper half of the second word.
+        // The state is the upper half of the second word.
         (self.tasks.u64s()[slot * TASK_WORDS + 1].load(Relaxed) >> 32) as u32
     }
 
-    /// The process of a slot whose task is alive and none of the kernel's: without reading all of it, which would take most of what the
-    /// observer takes where there are many.
+    /// Returns the process of a slot whose task is alive and not the kernel's, without reading all of it, which would dominate the
+    /// observer's time with many tasks.
     pub(crate) fn process(&self, slot: usize) -> Option<u32> {
         let is_it = self.state(slot) == task_state::IN_USE
             && self.word(slot, FLAGS) as u32 & KERNEL_THREAD == 0;
         is_it.then(|| (self.word(slot, TGID) >> 32) as u32)
     }
 
-    /// The same of one that has switched: one that was started just now has its parent's memory.
+    /// Returns the process of a slot whose task has switched: a process that has just started still has its parent's memory.
     pub(crate) fn process_that_switched(&self, slot: usize) -> Option<u32> {
         let has_switched = || self.word(slot, ON_SINCE) + self.word(slot, OFF_SINCE) > 0;
         self.process(slot).filter(|_| has_switched())
@@ -100,7 +100,7 @@ impl Tables {
         self.tasks.u64s()[slot * TASK_WORDS + at].load(Relaxed)
     }
 
-    /// Sums of a slot, without reading all of it.
+    /// Reads the sums of a slot, without reading all of it.
     pub(crate) fn totals(&self, slot: usize) -> Totals {
         let word = |at| self.word(slot, at);
         Totals {
@@ -111,12 +111,12 @@ impl Tables {
         }
     }
 
-    /// From when on the time of a CPU is counted that has not switched yet.
+    /// Sets the time from which on a CPU that has not switched yet is counted.
     pub(crate) fn begin(&self, cpu: usize, now: Nanos) {
         self.cpus.u64s()[cpu * CPU_WORDS + SINCE].store(now.0, Relaxed);
     }
 
-    /// Makes a slot as it was at first.
+    /// Resets a slot.
     pub(crate) fn clear(&self, slot: usize) {
         for word in &self.tasks.u64s()[slot * TASK_WORDS..][..TASK_WORDS] {
             word.store(0, Relaxed);
@@ -129,7 +129,7 @@ impl Tables {
         }
     }
 
-    /// What was counted in the turns of a task; none if nothing is counted.
+    /// Reads the counters of a task's time slices; `None` if nothing is counted.
     pub(crate) fn counted(&self, slot: usize) -> Option<Counted> {
         let mut words = [0; COUNTED_WORDS];
         let (tasks, _) = self.counted.as_ref()?;
@@ -140,7 +140,7 @@ impl Tables {
         Some(Counted::read_from_bytes(words.as_bytes()).expect("as many bytes as it has"))
     }
 
-    /// How many readings of a CPU's counters cover part of the time.
+    /// Number of readings of a CPU's counters that cover only part of the time.
     pub(crate) fn refused_readings(&self, cpu: usize) -> u64 {
         let of_cpu = |(_, cpus): &(SharedFile, SharedFile)| {
             cpus.u64s()[cpu * COUNTING_WORDS + REFUSED].load(Relaxed)
@@ -157,7 +157,7 @@ impl Tables {
         Cpu::read_from_bytes(words.as_bytes()).expect("as many bytes as it has")
     }
 
-    /// The first mark of a CPU at or after a moment; none where there is none.
+    /// Returns the first mark of a CPU at or after a time; `None` if there is none.
     pub(crate) fn first_mark(&self, cpu: usize, moment: Nanos) -> Option<Mark> {
         let mut words = [0; MARKS_WORDS];
         let all = self.marks.u64s().get(cpu * MARKS_WORDS..)?;
@@ -167,7 +167,7 @@ impl Tables {
         since.min_by_key(|mark| mark.at)
     }
 
-    /// A CPU inside the scheduler; none where that is not counted.
+    /// Reads the scheduler's times on a CPU; `None` if they are not measured.
     pub(crate) fn scheduler_time(&self, cpu: usize) -> Option<InScheduler> {
         let mut words = [0; IN_SCHEDULER_WORDS];
         copy(
@@ -177,7 +177,7 @@ impl Tables {
         Some(InScheduler::read_from_bytes(words.as_bytes()).expect("as many bytes as it has"))
     }
 
-    /// Says who shares a CPU's core and its last-level cache.
+    /// Sets the core and the last-level cache of a CPU.
     pub(crate) fn set_relatives(&self, cpu: usize, core: u32, cache: u32) {
         self.cpus.u64s()[cpu * CPU_WORDS].store(u64::from(core) | u64::from(cache) << 32, Relaxed);
     }

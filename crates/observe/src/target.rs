@@ -1,4 +1,4 @@
-//! The target: which tasks are observed, from what the user says to the tasks, and when it is over.
+//! The target: from the user's words to tasks, and the end of the observation.
 
 use std::collections::BTreeSet;
 
@@ -18,20 +18,20 @@ use crate::subject::{
     threads_of_group,
 };
 
-/// Those that never end by themselves are observed for so long.
+/// Duration of the observation of targets that never end by themselves.
 const USUAL: Nanos = Nanos::seconds(10);
 
-/// From one look at who has come to a control group to the next. Children of the observed are observed anyway.
+/// Interval of the search for new tasks of a control group. Children of the observed are observed anyway.
 const EACH: Nanos = Nanos::millis(100);
 
-/// Which tasks are observed.
+/// Observed tasks.
 #[derive(Debug)]
 pub enum Target {
-    /// A command, started when all is ready, and all that it starts.
+    /// A command, started when everything is ready, with all its descendants.
     Command(Command),
-    /// Processes, and what they start.
+    /// Processes and their children.
     Processes(Processes),
-    /// The threads of a control group and of those below it.
+    /// Threads of a control group and of those below it.
     Group(Group),
     /// All tasks.
     All,
@@ -42,7 +42,7 @@ pub enum Target {
 pub struct Group {
     name: String,
     folder: String,
-    /// That of the folder.
+    /// Number of the group's folder.
     number: Option<u64>,
     known: BTreeSet<u32>,
     is_gone: bool,
@@ -50,7 +50,7 @@ pub struct Group {
 }
 
 impl Target {
-    /// Processes that are there now.
+    /// Returns the target of live processes.
     ///
     /// # Errors
     /// Where one is not, or is a thread of another one.
@@ -71,7 +71,7 @@ impl Target {
         Ok(Target::Processes(Processes::new(root, &numbers, &[])))
     }
 
-    /// Processes of these names that are there now, and those that come.
+    /// Returns the target of live and future processes with these names.
     ///
     /// # Errors
     /// Where there is none of a name.
@@ -79,7 +79,7 @@ impl Target {
         Processes::named(root, names).map(Target::Processes)
     }
 
-    /// A control group: its folder, or its path below that of all.
+    /// Returns the target of a control group, given by its folder or by its path below the common one.
     ///
     /// # Errors
     /// Where there is none of that name.
@@ -95,12 +95,12 @@ impl Target {
         }))
     }
 
-    /// For how long those are observed that do not end by themselves.
+    /// Returns the usual duration for a target that does not end by itself.
     pub fn usual_duration(&self) -> Option<Nanos> {
         matches!(self, Target::Group(_) | Target::All).then_some(USUAL)
     }
 
-    /// Begins: a command is started, the others are there.
+    /// Begins: starts the command; other targets already exist.
     pub(crate) fn begin(
         &mut self,
         root: &Root,
@@ -115,7 +115,7 @@ impl Target {
         Ok(())
     }
 
-    /// Whether there is still something to observe; who has come to a control group meanwhile is observed from here on.
+    /// Whether there is still something to observe. New tasks of a control group are observed from here on.
     pub(crate) fn go_on(
         &mut self,
         root: &Root,
@@ -132,7 +132,7 @@ impl Target {
         }
     }
 
-    /// Those that are meant by number, whether they have switched or not.
+    /// Returns the processes given by number, whether they have switched or not.
     pub(crate) fn numbers(&self) -> BTreeSet<u32> {
         match self {
             Target::Command(command) => command.process().into_iter().collect(),
@@ -142,7 +142,7 @@ impl Target {
         }
     }
 
-    /// Children of those that are meant by number, as they are now.
+    /// Returns the present children of processes given by number.
     pub(crate) fn older_children(&self, root: &Root) -> Older {
         match self {
             Target::Processes(processes) => Older::new(root, &processes.numbers()),
@@ -168,7 +168,8 @@ impl Group {
         self.add(&self.known, backend)
     }
 
-    /// One that is removed has no threads any more, and what was counted of them is there. One that is made again under its name is another.
+    /// Checks the group. A removed group has no threads any more, and their counts are complete. A group that is created again under its
+    /// name is another one.
     fn look(
         &mut self,
         root: &Root,
@@ -218,7 +219,7 @@ impl Group {
     }
 }
 
-/// The observer may be in the group that it observes.
+/// Removes the observer, which may be in the group that it observes.
 fn exclude_observer(root: &Root, mut threads: BTreeSet<u32>) -> BTreeSet<u32> {
     let own = root.names(&format!("/proc/{}/task", std::process::id()));
     let own: BTreeSet<u32> = own
@@ -229,7 +230,8 @@ fn exclude_observer(root: &Root, mut threads: BTreeSet<u32>) -> BTreeSet<u32> {
     threads
 }
 
-/// When the command has ended, what it started may go on: a daemon. It is observed further where the user said for how long.
+/// Decides whether to continue after the command has ended while its descendants live on, such as a daemon. They are observed further if
+/// the user gave a duration.
 fn command_goes_on(
     command: &mut Command,
     root: &Root,

@@ -1,15 +1,15 @@
 use switchcost_units::Nanos;
 
-/// Sums over all observed tasks, those that have ended included.
+/// Sums over all observed tasks, including ended ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Switches that they asked for by waiting.
+    /// Voluntary switches.
     pub voluntary: u64,
-    /// Switches that they did not ask for, and calls of sched_yield.
+    /// Involuntary switches, and calls of sched_yield.
     pub involuntary: u64,
     /// Time on a CPU, by the kernel's own account.
     pub run: Nanos,
-    /// Time ready to run and waiting for a CPU that is over.
+    /// Time runnable and waiting for a CPU, in finished waits.
     pub wait: Nanos,
 }
 

@@ -1,4 +1,4 @@
-//! The calls that are kept: those of whole slices, with bounded memory.
+//! Stores traced calls: those of whole slices, with bounded memory.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,16 +9,16 @@ use switchcost_units::Nanos;
 use super::layout::{Call, HAS_WOKEN};
 use crate::sums::name_of_call;
 
-/// Calls that a record keeps.
+/// Most calls of a record.
 pub(super) const MOST: usize = 3 * SLICE;
-/// Calls of a slice.
+/// Most calls of a slice.
 pub(super) const SLICE: usize = 1 << 17;
-/// Different places and results.
+/// Most different places and results.
 const SITES: usize = 1 << 16;
 
-/// Results up to here are kept as they are.
+/// Largest result that is stored exactly.
 const EXACT: i64 = 64;
-/// Beyond, so many steps in a doubling.
+/// Steps per doubling of larger results.
 const STEPS: i64 = 8;
 
 #[derive(Default)]
@@ -30,7 +30,7 @@ pub(super) struct Kept {
 
 type SiteKey = (u16, u32, i64, bool, u16);
 
-/// The slice that goes on.
+/// The open slice.
 struct Open {
     began: Nanos,
     room: usize,
@@ -45,7 +45,7 @@ struct Thread {
 }
 
 impl Kept {
-    /// Begins a slice of so many calls at most.
+    /// Begins a slice of at most `room` calls.
     pub(super) fn begin(&mut self, began: Nanos, room: usize) {
         self.slice = Some(Open {
             began,
@@ -55,7 +55,7 @@ impl Kept {
         });
     }
 
-    /// Whether there is no room for more calls in the slice that goes on.
+    /// Whether the open slice has no room for more calls.
     pub(super) fn is_full(&self) -> bool {
         let mut slice = self.slice.iter();
         slice.any(|slice| slice.calls == slice.room)
@@ -83,7 +83,7 @@ impl Kept {
             last: began,
             calls: ThreadCalls {
                 process: call.process,
-                // It may have ended when the slice does.
+                // The thread may have ended by the end of the slice.
                 name: name_of_thread(root, call.process, call.thread),
                 ..ThreadCalls::default()
             },
@@ -91,7 +91,7 @@ impl Kept {
         thread.add(site, call);
     }
 
-    /// Ends the slice, and says whether slices are to be half as frequent: there were more calls than a record keeps.
+    /// Ends the slice. Returns whether slices should become half as frequent, because there were more calls than a record stores.
     pub(super) fn end(&mut self, now: Nanos) -> bool {
         let Some(open) = self.slice.take() else {
             return false;
@@ -133,7 +133,7 @@ impl Thread {
         self.calls
             .after_us
             .push(after_us.min(u32::MAX.into()) as u32);
-        // What is rounded off is part of the next.
+        // The rounding error is part of the next time.
         self.last += after_us * 1_000;
         self.calls.call_ns.push(call.in_call_ns);
         self.calls.user_ns.push(call.in_user_ns);
@@ -185,7 +185,7 @@ fn site_of(
     Some(site)
 }
 
-/// The lower end of the step in which a result lies.
+/// Lower end of the step that contains a result.
 fn step_of(result: i64) -> i64 {
     let size = result.abs();
     if size <= EXACT {

@@ -1,8 +1,8 @@
-//! What the program that traces calls writes, as `bpf/calls.bpf.c` lays it out.
+//! Layout of the data that the tracing program writes, as in `bpf/calls.bpf.c`.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// Processes that are traced, at most.
+/// Most processes that are traced.
 pub(crate) const PROCESSES: usize = 8;
 
 pub(crate) const HAS_WOKEN: u8 = 1;
@@ -10,7 +10,7 @@ pub(crate) const HAS_WOKEN: u8 = 1;
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub(crate) struct Call {
-    /// When it was entered.
+    /// Time of entry.
     pub(crate) at: u64,
     pub(crate) thread: u32,
     pub(crate) process: u32,
@@ -28,8 +28,8 @@ pub(crate) struct Call {
     pub(crate) flags: u8,
 }
 
-/// The number of the slice, and the calls that found no room.
+/// Number of the slice, and number of calls without room.
 pub(crate) type Control = [u64; 2];
 
-// The same in bpf/calls.bpf.c: who changes one sees the other.
+// Keep in step with bpf/calls.bpf.c.
 const _: () = assert!(size_of::<Call>() == 48 && size_of::<Control>() == 16);

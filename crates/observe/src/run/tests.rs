@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::totals::Totals;
 
-/// A machine of files whose time passes by pauses, in which things happen at times.
+/// A machine of files whose time passes only in pauses, with scripted events.
 struct Script {
     folder: TempDir,
     now: Nanos,
@@ -58,7 +58,7 @@ impl Script {
         self.alive.insert(number);
     }
 
-    /// So often so far, half of it voluntarily, as near as that goes.
+    /// Sets the number of a task's switches, half of them voluntary.
     fn switched(&self, number: u32, times: u64) {
         let status = format!(
             "Name:\ta\nTgid:\t{number}\nvoluntary_ctxt_switches:\t{}\nnonvoluntary_ctxt_switches:\t{}\n",
@@ -74,7 +74,7 @@ impl Script {
             .expect("it was there");
     }
 
-    /// A control group of version 2 with these threads, that has been throttled so often for a millisecond each.
+    /// Creates a control group of version 2 with these threads, throttled `throttled` times for a millisecond each.
     fn group(&self, name: &str, threads: &str, throttled: u64) {
         let folder = format!("/sys/fs/cgroup/{name}");
         self.file(&format!("{folder}/cgroup.procs"), "");
@@ -86,7 +86,7 @@ impl Script {
         self.file(&format!("{folder}/cpu.stat"), &stat);
     }
 
-    /// At so many milliseconds after the start.
+    /// Adds an event at this time after the start, in milliseconds.
     fn at(mut self, ms: u64, step: impl Fn(&mut Script) + 'static) -> Script {
         self.events
             .insert(self.now.0 + ms * 1_000_000, Box::new(step));
@@ -147,7 +147,7 @@ impl Backend for &mut Script {
     }
 }
 
-/// Who listens, and what was said.
+/// A listener that stores messages.
 #[derive(Default)]
 struct Said(Vec<String>);
 
@@ -237,7 +237,7 @@ fn children_that_were_there_before_are_counted_and_not_observed() {
     let (observation, _) = observed(&mut script, target, Some(Nanos::seconds(1)));
     assert_eq!(script.observed, [[7, 8]]);
     let older = observation.older_children.expect("there are some");
-    // One that is observed itself is none of them.
+    // An observed child is none of them.
     assert_eq!(
         (older.processes, older.parents, older.switches),
         (2, vec![7, 9], 1100)
@@ -387,7 +387,7 @@ fn times(observation: &Observation) -> Vec<(u64, Option<Nanos>)> {
         .collect()
 }
 
-/// A process that is throttled twice in the middle, in a group in which it has been before.
+/// A process that is throttled twice in the middle, in a group to which it belonged before.
 fn quota_from_the_start() -> Script {
     let mut script = Script::new();
     script.process(7, "a");
@@ -483,7 +483,7 @@ fn what_ends_before_its_time_is_told_and_what_comes_under_its_name_is_observed()
     let [one] = &said[..] else { panic!("{said:?}") };
     assert!(one.starts_with("process 7 (a) ended after 30"), "{one}");
 
-    // The same number, and another process.
+    // Another process with the same number.
     let mut script = end_of_7().at(301, |script| {
         script.process(7, "b");
         let fields = "0 ".repeat(18);

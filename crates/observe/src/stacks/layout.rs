@@ -1,8 +1,8 @@
-//! What the program that samples stacks writes, as `bpf/stacks.bpf.c` lays it out.
+//! Layout of the data that the sampling program writes, as in `bpf/stacks.bpf.c`.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// Frames of a stack, at most.
+/// Most frames of a stack.
 pub(crate) const DEPTH: usize = 127;
 
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -10,7 +10,7 @@ pub(crate) const DEPTH: usize = 127;
 pub(crate) struct Sample {
     pub(crate) process: u32,
     pub(crate) waits: u32,
-    /// For so many it stands.
+    /// Number of switches that the sample represents.
     pub(crate) switches: u64,
     depth: u64,
     pub(crate) name: [u8; 16],
@@ -24,8 +24,8 @@ impl Sample {
     }
 }
 
-/// How often it samples, whether of all tasks, and for how many switches there was no room.
+/// Switches per sample, whether all tasks are sampled, and number of switches without room.
 pub(crate) type Control = [u64; 3];
 
-// The same in bpf/stacks.bpf.c: who changes one sees the other.
+// Keep in step with bpf/stacks.bpf.c.
 const _: () = assert!(size_of::<Sample>() == 1056 && size_of::<Control>() == 24);

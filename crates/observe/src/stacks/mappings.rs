@@ -1,21 +1,21 @@
-//! Where the files of a process are in its memory.
+//! Files mapped in the memory of a process.
 
 use std::collections::BTreeMap;
 
-/// A place in a file that is mapped, or in memory that is none's.
+/// A place in a mapped file, or in memory without a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
-    /// Path and inode of the file; what the kernel calls memory of its own, such as `[vdso]`; or [`ANONYMOUS`].
+    /// Path and inode of the file; or the kernel's name for its own memory, such as `[vdso]`; or [`ANONYMOUS`].
     pub(crate) module: (String, u64),
     pub(crate) offset: u64,
-    /// What the program calls the code there that it has made itself.
+    /// The program's own name for code that it has generated.
     pub(crate) function: Option<String>,
 }
 
-/// What is generated while a program runs is in no file.
+/// Name of memory without a file, such as that of generated code.
 pub(crate) const ANONYMOUS: &str = "[anonymous memory]";
 
-/// Mappings with code, by their ends.
+/// Executable mappings, by their ends.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mappings {
     by_end: BTreeMap<u64, Mapping>,
@@ -29,18 +29,18 @@ struct Mapping {
 }
 
 impl Mappings {
-    /// Of the text of `/proc/PID/maps`.
+    /// Parses the text of `/proc/PID/maps`.
     pub(crate) fn parse(text: &str) -> Mappings {
         Mappings {
             by_end: text.lines().filter_map(line).collect(),
         }
     }
 
-    /// What is at an address; none where nothing is mapped that may be executed.
+    /// Returns the place of an address; `None` if nothing executable is mapped there.
     pub(crate) fn find(&self, address: u64) -> Option<Place> {
         let (_, mapping) = self.by_end.range(address.saturating_add(1)..).next()?;
         let from = address.checked_sub(mapping.start)?;
-        // An offset into memory that is in no file says nothing.
+        // An offset into memory without a file has no meaning.
         let offset = if mapping.module.0 == ANONYMOUS {
             0
         } else {
@@ -53,7 +53,7 @@ impl Mappings {
         })
     }
 
-    /// The log of a just-in-time compiler, which its program maps as code to say where it is.
+    /// Returns the log of a just-in-time compiler, which its program maps as code to announce it.
     pub(crate) fn compiler_log(&self) -> Option<&str> {
         let mut paths = self
             .by_end
@@ -68,7 +68,7 @@ impl Mappings {
     }
 }
 
-/// Whether code that is made while a program runs may be there: memory that no file is behind, or one that was made for it.
+/// Whether code generated at run time may be there: memory without a file, or with a file made for this purpose.
 pub(crate) fn is_for_runtime_code(module: &(String, u64)) -> bool {
     let (path, inode) = module;
     let is_made = ["/memfd:", "/dev/zero", "/anon_hugepage", "/SYSV"]

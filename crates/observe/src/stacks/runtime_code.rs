@@ -1,8 +1,8 @@
-//! Names of code that is made while a program runs, as the program itself tells them to profilers: a map of lines (`/tmp/perf-PID.map`, of
-//! Node.js, Python, JVMs with an agent) or the log of a just-in-time compiler (`jit-PID.dump`, which the program maps to say where it is).
+//! Names of code generated at run time, as the program publishes them for profilers: a map of lines (`/tmp/perf-PID.map`, of Node.js,
+//! Python, JVMs with an agent) or the log of a just-in-time compiler (`jit-PID.dump`, which the program maps to announce it).
 //!
-//! Both grow while the program runs, and are read on from where they were left. Of two functions at an address the last that was told is
-//! there. What is in these files comes from the observed program and is hostile.
+//! Both grow while the program runs, and are read on from the last position. Of two functions at an address the later one counts. The
+//! content of these files comes from the observed program and is hostile.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,17 +14,17 @@ use switchcost_host::foreign_file::open_seen_by;
 
 use super::mappings::Mappings;
 
-/// The files are not read on sooner.
+/// Shortest time between two reads of the files.
 const EACH: Duration = Duration::from_millis(10);
 
-/// Functions remembered of a process.
+/// Most functions of a process.
 const MOST_FUNCTIONS: usize = 1 << 19;
-/// Bytes of a map that are read; of a log, that its records may have.
+/// Most bytes read of a map, and most bytes of a log's record.
 const MOST_BYTES: u64 = 64 << 20;
-/// A longer name is cut.
+/// Longest name in bytes; longer ones are cut.
 const LONGEST_NAME: usize = 512;
 
-/// What is known of one process.
+/// Generated code of one process.
 #[derive(Debug, Default)]
 pub(crate) struct RuntimeCode {
     functions: Functions,
@@ -34,7 +34,7 @@ pub(crate) struct RuntimeCode {
 }
 
 impl RuntimeCode {
-    /// The function at an address, as far as the program has told it by now.
+    /// Returns the function at an address, as far as the program has published it.
     pub(crate) fn name_at(
         &mut self,
         process: u32,
@@ -73,7 +73,7 @@ impl RuntimeCode {
     }
 }
 
-/// The number that the process has for itself: the last, in the innermost namespace.
+/// Returns the process's own number: the last, in the innermost namespace.
 fn own_number(process: u32) -> Option<u32> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let numbers = status
@@ -94,7 +94,7 @@ impl Functions {
         (address < *end).then_some(name)
     }
 
-    /// What was there before is there no more.
+    /// Inserts a function, and removes those that it replaces.
     fn insert(&mut self, start: u64, size: u64, name: &[u8]) {
         let Some(end) = start.checked_add(size).filter(|end| *end > start) else {
             return;
@@ -121,11 +121,11 @@ impl Functions {
     }
 }
 
-/// A map of lines, `START SIZE NAME`, numbers in hexadecimal.
+/// A map of lines `START SIZE NAME`, with hexadecimal numbers.
 #[derive(Debug)]
 struct MapFile {
     file: File,
-    /// Whole lines that were read.
+    /// Number of bytes of complete lines that were read.
     read: u64,
 }
 
@@ -139,7 +139,7 @@ impl MapFile {
             return;
         };
         if length < self.read {
-            // It was written anew.
+            // The file was written again.
             self.read = 0;
         }
         let mut text = vec![0; length.min(MOST_BYTES).saturating_sub(self.read) as usize];
@@ -170,20 +170,20 @@ fn parse(line: &[u8]) -> Option<(u64, u64, &[u8])> {
     Some((start, size, fields.next()?.trim_ascii()))
 }
 
-/// What a just-in-time compiler logs (tools/perf/Documentation/jitdump-specification.txt of the kernel).
+/// Log of a just-in-time compiler (tools/perf/Documentation/jitdump-specification.txt of the kernel).
 #[derive(Debug)]
 struct CompilerLog {
     file: File,
-    /// Bytes of whole records that were read; `None` where it is no such log, or damaged.
+    /// Bytes of complete records that were read; `None` if the file is no such log, or damaged.
     read: Option<u64>,
 }
 
-/// "JiTD", in the byte order of this machine, as the logs of its programs have it.
+/// "JiTD", in the byte order of this machine, which its programs use.
 const MAGIC: u32 = 0x4a69_5444;
 const RECORD_HEAD: u64 = 16;
 const LOADED: u32 = 0;
 const MOVED: u32 = 1;
-/// Process, thread, address in the log's view, address, size, index.
+/// Length of process, thread, address in the log's view, address, size and index.
 const LOADED_HEAD: usize = 40;
 
 impl CompilerLog {
@@ -208,7 +208,7 @@ impl CompilerLog {
                 self.read = None;
                 return;
             }
-            // It is not all written yet.
+            // The record is not complete yet.
             if at + size > length {
                 return;
             }
@@ -298,7 +298,7 @@ mod tests {
     fn record(kind: u32, numbers: &[u64], rest: &[u8]) -> Vec<u8> {
         let size = 16 + 8 + 8 * numbers.len() + rest.len();
         let mut bytes = [kind, size as u32].map(u32::to_ne_bytes).concat();
-        // When it was written; process and thread.
+        // Time stamp, process and thread.
         bytes.extend([1_u64, 7].map(u64::to_ne_bytes).concat());
         numbers
             .iter()
@@ -328,7 +328,7 @@ mod tests {
             (functions.find(0x1000), functions.find(0x5000)),
             (None, Some("f(int)"))
         );
-        // A record without a length would be read for ever.
+        // A record without a length would be read forever.
         file.write_all(&[0; 64]).expect("room");
         log.read_on(&mut functions);
         assert_eq!(log.read, None);

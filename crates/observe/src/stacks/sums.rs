@@ -1,4 +1,4 @@
-//! Samples of the same stack, put together.
+//! Sums of samples with the same stack.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -11,16 +11,16 @@ use super::mappings::{Mappings, Place, is_for_runtime_code};
 use super::runtime_code::RuntimeCode;
 use crate::sums::trim_at_zero;
 
-/// Different stacks kept; samples of others are counted as lost.
+/// Most different stacks; samples of others are counted as lost.
 const STACKS: usize = 1 << 16;
 
-/// Programs whose names for code of their own are read.
+/// Most programs whose names for generated code are read.
 const PROGRAMS: usize = 64;
 
-/// Mappings of a process are not read again sooner: an address may be in none.
+/// Shortest time between two reads of a process's mappings: an address may be in none.
 const EACH: Duration = Duration::from_millis(10);
 
-/// What is known of an address in no mapping: the process was gone before they could be read, say.
+/// Name of an address without a mapping, such as that of a process that ended before its mappings could be read.
 const UNKNOWN: &str = "[unknown]";
 
 #[derive(Default)]
@@ -60,7 +60,7 @@ impl Sums {
 
     fn frames_of(&mut self, sample: &Sample) -> Vec<u32> {
         let frames = sample.frames().iter().enumerate();
-        // An address to return to lies behind the call, and may be in another function already.
+        // A return address follows the call, and may already be in another function.
         let places = frames.map(|(depth, &address)| {
             self.place(
                 sample.process,
@@ -84,7 +84,7 @@ impl Sums {
             let code = self.runtime_code.entry(process).or_default();
             place.function = code.name_at(process, mappings, address).map(str::to_owned);
             if place.function.is_some() {
-                // Functions move, and their names stay.
+                // Functions move, but their names stay.
                 place.offset = 0;
             }
         }
@@ -97,7 +97,7 @@ impl Sums {
         if let Some(place) = known(&self.mappings) {
             return place;
         }
-        // It is new, has called exec, or has loaded a library.
+        // The process is new, has called exec, or has loaded a library.
         if self
             .mappings
             .get(&process)
@@ -115,7 +115,7 @@ impl Sums {
         })
     }
 
-    /// A process is gone; another may get its number.
+    /// Removes an ended process, whose number may be used again.
     pub(crate) fn forget(&mut self, process: u32) {
         self.mappings.remove(&process);
         self.runtime_code.remove(&process);
@@ -152,7 +152,7 @@ impl Sums {
     }
 }
 
-/// Values by the order in which they first came.
+/// Values, numbered by first occurrence.
 struct Numbers<T> {
     numbers: BTreeMap<T, u32>,
     values: Vec<T>,
