@@ -44,9 +44,10 @@ class InstalledFiles(BuildHookInterface):
             if shutil.which(need) is None:
                 raise SystemExit(f"{need} is not in PATH, and builds switchcost from source; {_WHEEL}, or install {need}")
         self._folder = tempfile.TemporaryDirectory(prefix="switchcost-build-")
-        target = os.environ.get("CARGO_TARGET_DIR", str(source / "target"))
-        program = Path(target, "dist", "switchcost")
-        _run(source, "cargo", "build", "--profile", "dist", "--locked", "--package", "switchcost")
+        # Of its own: files of an sdist are dated 2020, and cargo would take what another source has left for built from them.
+        target = source / "target"
+        _run(source, "cargo", "build", "--profile", "dist", "--locked", "--package", "switchcost", f"--target-dir={target}")
+        program = target / "dist" / "switchcost"
         # Without the programs under the GPL, which are a package of their own.
         _run(source, "make", "--silent", "install", f"DIST={program}", "PREFIX=", f"DESTDIR={self._folder.name}", "TOOL=none", "GUEST=none")
         return self._folder.name
