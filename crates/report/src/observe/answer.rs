@@ -145,9 +145,12 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
     }
 }
 
-/// Direct share: the likely value, but the range beside a sum without an upper end, which begins with the lower ends.
+/// Direct share: the likely value, but the range beside a sum that has a lower end alone.
 fn direct_words(direct: Range, both: Range) -> String {
-    match direct.likely.filter(|_| both.is_bounded()) {
+    match direct
+        .likely
+        .filter(|_| both.likely.is_some() || both.is_bounded())
+    {
         Some(likely) => share(Some(likely)),
         None => range_words(Range {
             likely: None,
