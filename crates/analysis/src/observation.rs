@@ -1,8 +1,8 @@
 //! Cost of the switches of live tasks: their counts times the cost of a switch on this machine, by process and by cause.
 //!
-//! The direct cost is that of `measure`: a switch that blocks, one at sched_yield, and between the two for a preemption, which does less
-//! than a switch that blocks and no less than a yield; with the interrupt, where one preempts. The indirect cost is known if calls of the
-//! program were traced (`matched.rs`), or if `inject` has measured it.
+//! The direct cost is that of `measure`: a switch that blocks, one at sched_yield, and a cost between the two for a preemption, which
+//! does less than a switch that blocks and no less than a yield, plus the interrupt if one caused it. The indirect cost is known if calls
+//! of the program were traced (`matched.rs`), or if `inject` has measured it.
 
 mod advice;
 mod calibration;

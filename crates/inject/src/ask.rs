@@ -16,10 +16,10 @@ use crate::run::Executor;
 /// First argument that makes the program serve one run.
 pub const INJECTION_ARGUMENT: &str = "serve-one-injection";
 
-/// So soon it is seen that the user wants to stop.
+/// Interval of the checks whether the user wants to stop.
 pub(crate) const GLANCE: Nanos = Nanos::millis(50);
 
-/// A run that is over its time by so much hangs.
+/// Excess time after which a run counts as hanging.
 pub(crate) const TIMEOUT: Nanos = Nanos::seconds(5);
 
 /// Executes each run in a fresh process.
@@ -43,7 +43,7 @@ impl Executor for ProcessExecutor {
     }
 }
 
-/// None if it was stopped.
+/// Asks the process; `None` if it was stopped.
 fn ask(
     order: &Order,
     should_stop: &dyn Fn() -> bool,
@@ -73,7 +73,7 @@ fn ask(
                 return Ok(Some(Answer::Refused(ended(process.exit_status()?))));
             }
             Waited::Ended => {
-                // All that the twins have started is gone with it.
+                // All processes that the twins have started have ended with it.
                 process.exit_status()?;
                 return Ok(Some(serde_json::from_slice(&text)?));
             }

@@ -1,4 +1,4 @@
-//! The command whose copies are run: what is asked of it, and whether it is so.
+//! The command whose copies run: its requirements, and their check.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -15,23 +15,23 @@ use switchcost_units::{Bytes, Nanos, TickRate, Ticks};
 use crate::fault::{Fault, LEAST_CPU};
 use crate::protocol::{Order, Outcome, Place};
 
-/// Variables that make programs of a language do the same each time; they are set if they are not.
+/// Variables that make programs of some languages deterministic; they are set if they are unset.
 const SETTINGS: [(&str, &str); 3] = [
     ("PYTHONHASHSEED", "0"),
     ("PERL_HASH_SEED", "0"),
     ("PERL_PERTURB_KEYS", "0"),
 ];
 
-/// Who takes so long has more than a few turns.
+/// CPU time from which on a command counts as having more than a few time slices.
 const LONG: Nanos = Nanos::millis(100);
 
-/// Who has the CPU for less of its turns sleeps.
+/// Least share of its time slices for which a command must have the CPU; below it the command mostly sleeps.
 const LEAST_AWAKE: f64 = 0.5;
 
-/// So much of what a program says is reported.
+/// Most bytes of a program's error output that are reported.
 const LONGEST_WORDS: u64 = 4096;
 
-/// Instruments that every run is given besides its plan.
+/// Instruments of every run, besides its plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Instruments {
     /// The clock to read.
@@ -49,13 +49,13 @@ pub struct Subject {
     settings: Vec<(String, String)>,
     input: Option<(PathBuf, u64)>,
     checks_output: bool,
-    /// Below it is all that they write.
+    /// Folder for everything that the copies write.
     folder: PathBuf,
-    /// A control group for each of them.
+    /// Control group of each copy; `None` if signals stop them.
     groups: Option<[PathBuf; 2]>,
-    /// Whether each has its own copy of the working directory.
+    /// Whether each copy has its own copy of the working directory.
     is_apart: bool,
-    /// Where the outputs go; else nowhere.
+    /// Folder for the outputs; `None` discards them.
     outputs: Option<PathBuf>,
 }
 
@@ -136,7 +136,7 @@ impl Subject {
             .collect()
     }
 
-    /// Empty places, the same each time.
+    /// Creates empty places, the same each time.
     pub(crate) fn places(&self, is_first: bool) -> io::Result<[Place; 2]> {
         let place = |number: u8| -> io::Result<Place> {
             let temporary = self.folder.join(format!("twin-{number}"));
@@ -160,7 +160,7 @@ impl Subject {
             Ok(Place {
                 temporary,
                 output: file("out").filter(|_| keeps || self.checks_output),
-                // The first time it is looked at why it fails.
+                // After the first run the errors are examined if it fails.
                 errors: file("err").filter(|_| keeps || is_first),
                 group,
                 layer,
@@ -169,7 +169,7 @@ impl Subject {
         Ok([place(1)?, place(2)?])
     }
 
-    /// Whether twins did the same, and it was their work.
+    /// Checks that both twins ended alike, and did their work.
     pub(crate) fn check(&self, outcomes: &[Outcome; 2], places: &[Place; 2]) -> Result<(), Fault> {
         use std::os::unix::process::ExitStatusExt;
         let [first, second] =
@@ -197,7 +197,7 @@ impl Subject {
     }
 }
 
-/// Whether what ran undisturbed can be measured.
+/// Checks whether the undisturbed command can be measured.
 pub(crate) fn check_undisturbed(outcomes: &[Outcome; 2], has_pipe: bool) -> Result<(), Fault> {
     let least = outcomes
         .iter()
@@ -205,11 +205,11 @@ pub(crate) fn check_undisturbed(outcomes: &[Outcome; 2], has_pipe: bool) -> Resu
         .min()
         .unwrap_or(Nanos(0));
     let sum = |of: fn(&Outcome) -> Nanos| outcomes.iter().map(|outcome| of(outcome).0).sum::<u64>();
-    // The last turn of each goes on behind its end.
+    // The last time slice of each twin continues after its end.
     let turns =
         sum(|outcome| outcome.run.turns_ns).saturating_sub(outcomes.len() as u64 * LEAST_CPU.0 / 4);
     let awake = sum(|outcome| outcome.run.cpu_ns) as f64 / turns.max(1) as f64;
-    // Of a short one the last turns are the most.
+    // In a short run the last time slices dominate.
     if awake < LEAST_AWAKE && turns > 2 * LONG.0 {
         return Err(Fault::Sleeps(awake * 100.0));
     }
@@ -230,7 +230,7 @@ fn settings(of: impl Fn(&str) -> Option<OsString>) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Our own standard input, if it is a file, and how far it was read.
+/// Returns our own standard input, if it is a file, and the position in it.
 fn own_input() -> Option<(PathBuf, u64)> {
     let link = PathBuf::from("/proc/self/fd/0");
     let facts = fs::read_to_string("/proc/self/fdinfo/0").ok()?;
@@ -273,7 +273,7 @@ fn check(program: &OsStr, path: Option<&OsStr>) -> Result<(), Fault> {
     }
 }
 
-/// As execvp finds it.
+/// Finds a program like execvp.
 fn find(program: &OsStr, path: Option<&OsStr>) -> Option<PathBuf> {
     if Path::new(program).components().count() > 1 || Path::new(program).is_absolute() {
         return Some(program.into());
@@ -301,7 +301,7 @@ fn last_line(path: &Path) -> Option<String> {
         .map(|line| printable(line.trim()))
 }
 
-/// Where two files differ.
+/// Returns the difference of two files; `None` if they are equal.
 fn difference(first: &Path, second: &Path) -> io::Result<Option<Fault>> {
     let lengths = [fs::metadata(first)?.len(), fs::metadata(second)?.len()];
     let bytes = |path: &Path| -> io::Result<_> { Ok(BufReader::new(File::open(path)?).bytes()) };

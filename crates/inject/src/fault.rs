@@ -2,10 +2,10 @@ use std::io;
 
 use switchcost_units::Nanos;
 
-/// A program that ends sooner is over within a few turns.
+/// Least CPU time of a program: a shorter one ends within a few time slices.
 pub(crate) const LEAST_CPU: Nanos = Nanos::millis(20);
 
-/// Why it may have had nothing to do.
+/// Words on a possible reason for having had nothing to do.
 const OF_PIPES: &str = ": its standard input is a pipe, which can be read but once, so both copies find it empty; put it in a file, and give that: < FILE";
 
 const MORE_WORK: &str =
@@ -17,39 +17,39 @@ pub enum Fault {
     /// No command was given.
     #[error("no command is given; put it after --, such as switchcost inject -- gzip -c file")]
     NoCommand,
-    /// It cannot be run.
+    /// The command cannot be run.
     #[error("{program} cannot be run: {source}; give its path, or check PATH")]
     NotRun {
-        /// Its first word, escaped.
+        /// First word of the command, escaped.
         program: String,
-        /// What the kernel says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The command gains other rights, with which it escapes control.
+    /// The command gains other rights, and so cannot be stopped.
     #[error(
         "{0} has the set-user-ID or set-group-ID bit, so it cannot be stopped; run it as the user that it becomes, from a copy \
          without that bit"
     )]
     GainsRights(String),
-    /// It is over before it can be measured.
+    /// The command ends before it can be measured.
     #[error(
         "the command runs too briefly ({cpu} of CPU time, {LEAST_CPU} needed){}", if *.has_pipe { OF_PIPES } else { MORE_WORK }
     )]
     TooSoon {
-        /// What it takes.
+        /// CPU time of the command.
         cpu: Nanos,
         /// Whether our standard input is a pipe.
         has_pipe: bool,
     },
-    /// It did not do its work.
+    /// The command failed.
     #[error(
         "the command failed ({how}){said}; if it has done its work nevertheless, run -- sh -c 'COMMAND || true' (it has no \
          terminal, and standard input only if that is a file)"
     )]
     Failed {
-        /// How it ended.
+        /// Exit status of the command.
         how: String,
-        /// The last line that it has said, escaped.
+        /// Last line of the command's error output, escaped.
         said: String,
     },
     /// Two runs of the command end differently.
@@ -58,13 +58,13 @@ pub enum Fault {
          the same files"
     )]
     OtherEnd(String, String),
-    /// The same command does not write the same.
+    /// Two copies of the command write different outputs.
     #[error(
         "the outputs of two copies differ from byte {at} on ({first} and {second} bytes); leave time stamps and random numbers \
          out of them, or leave out --check-output"
     )]
     OtherOutput {
-        /// The first byte, counted from 0.
+        /// Index of the first different byte.
         at: u64,
         /// Length of the first output.
         first: u64,
@@ -83,21 +83,21 @@ pub enum Fault {
          --budget"
     )]
     TooLong(Nanos),
-    /// Its budget is too small.
+    /// The budget is too small.
     #[error(
         "{budget} is not enough: the command takes {cpu} of CPU time, and each of {ways} cases needs at least {least} runs; \
          use --budget {needed}, a shorter command, or fewer --footprint and --period values"
     )]
     TooLittleTime {
-        /// Of the command.
+        /// CPU time of the command.
         cpu: Nanos,
-        /// Footprints, periods and whatever else is tried.
+        /// Number of ways: footprints, periods and so on.
         ways: usize,
-        /// What was given.
+        /// The given budget.
         budget: Nanos,
-        /// Runs.
+        /// Least number of runs.
         least: u64,
-        /// What is needed.
+        /// Time needed.
         needed: Nanos,
     },
     /// The command leaves processes behind.

@@ -1,7 +1,7 @@
-//! What one preemption costs an unmodified program: two copies of it run on one CPU in turns, and one of them is preempted.
+//! Measures the cost of one preemption to an unmodified program: two copies of it run on one CPU in turns, and one of the two is preempted.
 //!
-//! What comes in: a command that does the same each time it is run. What goes out: what each copy used, run by run. No
-//! statistics and no printing: how many runs are enough is decided by the caller.
+//! The input is a deterministic command; the output is the CPU time of each copy, run by run. This crate has no
+//! statistics and no printing: the caller decides on the number of runs.
 //!
 //! ```text
 //!  run ──(Order)──> a fresh process: serve ──> the first process of a PID namespace: stage ──> turns
@@ -9,11 +9,11 @@
 //!   └──────────────────(Answer)────────────────────────────┘
 //! ```
 //!
-//! The preemptor is the parent of the twins and the first process of a PID namespace: when it is gone, however it went, the kernel ends
-//! both of them, stopped or not, and whatever they have started.
+//! The preemptor is the parent of the twins and the first process of a PID namespace: when it ends, for whatever reason, the kernel ends
+//! both twins, stopped or not, and all their descendants.
 //!
-//! A service that runs already is preempted where it is ([`mod@service`]): in phases of two arms, in one of which the preemptor touches
-//! memory, while it spins for as long in the other.
+//! A running service is preempted on its own CPU ([`mod@service`]): in phases of two arms. In one the preemptor touches
+//! memory; in the other it spins for as long.
 
 mod ask;
 mod command;

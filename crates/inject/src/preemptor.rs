@@ -1,4 +1,4 @@
-//! What a preemptor does on the CPU that it takes, and how it gives it away.
+//! The preemptor's actions on the CPU that it takes, and the release of the CPU.
 
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
@@ -11,13 +11,14 @@ use switchcost_host::timer::Alarm;
 use switchcost_units::{Bytes, Nanos, Ticks};
 use switchcost_workload::Pages;
 
-/// A task that runs so long without giving the CPU away is out of hand; the largest footprint takes some milliseconds.
+/// Longest run of a real-time task without releasing the CPU, beyond which it is out of control; the largest footprint takes some
+/// milliseconds.
 const LONGEST_REAL_TIME_RUN: Nanos = Nanos::seconds(2);
 
-/// Words of a cache line.
+/// Number of words in a cache line.
 const LINE: usize = 8;
 
-/// Memory to touch, a timer, and the core's clock.
+/// Memory to be touched, a timer, and the core's clock.
 pub(crate) struct Preemptor {
     clock: Clock,
     overhead: f64,
@@ -26,7 +27,7 @@ pub(crate) struct Preemptor {
 }
 
 impl Preemptor {
-    /// One that may touch so much; all of it is there.
+    /// Creates a preemptor for footprints up to this size; all of its memory is present.
     pub(crate) fn new(clock: Clock, overhead: Ticks, footprint: Bytes) -> io::Result<Preemptor> {
         let memory = Memory::map(footprint, MapType::Private, Pages::Base).map_err(|error| match error {
             MapError::Refused { size, source } => io::Error::other(format!(
@@ -43,19 +44,19 @@ impl Preemptor {
         })
     }
 
-    /// Bounds how long the kernel lets this process run under a real-time policy without a pause.
+    /// Limits the time that this process may run under a real-time policy without a pause.
     pub(crate) fn limit() -> io::Result<()> {
         limit_real_time(LONGEST_REAL_TIME_RUN)
     }
 
-    /// Gives the CPU away for so long; returns how long it was away.
+    /// Releases the CPU for this time; returns the actual time.
     pub(crate) fn give_cpu(&self, time: Nanos) -> io::Result<Ticks> {
         let before = self.clock.now();
         self.alarm.wait(time)?;
         Ok(self.since(before))
     }
 
-    /// Touches one word of each line of so many bytes.
+    /// Touches one word of each line of a footprint; returns the time that it took.
     pub(crate) fn touch(&self, footprint: Bytes) -> Ticks {
         let before = self.clock.now();
         let words = (footprint.0 / 8) as usize;
@@ -68,7 +69,7 @@ impl Preemptor {
         self.since(before)
     }
 
-    /// Does nothing for so long.
+    /// Spins for this time; returns the actual time.
     pub(crate) fn spin(&self, time: Ticks) -> Ticks {
         let before = self.clock.now();
         while self.since(before) < time {
@@ -77,7 +78,7 @@ impl Preemptor {
         self.since(before)
     }
 
-    /// How long a chain of multiplications takes, as the mean of so many.
+    /// Time of a chain of multiplications, in ticks: the mean of this number of chains.
     pub(crate) fn chain(&self, probes: u32) -> f64 {
         let sum: f64 = (0..probes)
             .map(|_| core_clock::probe(self.clock))

@@ -1,4 +1,4 @@
-//! What the program and the process of one run say to each other: JSON, one value a line.
+//! Messages between the program and the process of one run: JSON, one value per line.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -51,7 +51,8 @@ pub struct Order {
     pub moves_to: Option<CpuId>,
     /// Whether neither copy is preempted.
     pub preempts_nobody: bool,
-    /// Estimated cost of a preemption. The time slices of the preempted copy are longer by it, so that both copies need equally many.
+    /// Estimated cost of a preemption. The time slices of the preempted copy are longer by this cost, so that both copies need equally
+    /// many.
     pub lost: Nanos,
     /// Deadline of the run, on CLOCK_MONOTONIC.
     pub latest: Nanos,

@@ -1,4 +1,4 @@
-//! The order of runs: passes through the footprints in random order, until the time is used up.
+//! Order of the runs: passes through the footprints in random order, until the time is used up.
 
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -12,18 +12,18 @@ use crate::command::{Instruments, Subject, check_undisturbed, has_pipe};
 use crate::fault::Fault;
 use crate::protocol::{Answer, Order, Outcome, Place};
 
-/// Below it there is no interval to speak of.
+/// Least number of runs for an interval.
 const LEAST_RUNS: u64 = 6;
 
-/// A run under way may end after the budget, unless all have by then taken twice the budget and this.
+/// Time by which runs may exceed twice the budget; until then a run in progress may end.
 const OVERTIME: Nanos = Nanos::seconds(5);
 
 /// Runs two copies to their ends.
 pub trait Executor {
-    /// None if it was stopped.
+    /// Makes a run; `None` if it was stopped.
     fn run(&mut self, order: &Order, should_stop: &dyn Fn() -> bool) -> Option<Answer>;
 
-    /// How long its runs were paused from outside so far.
+    /// Total time for which the runs were paused from outside so far.
     fn pause(&self) -> Pause {
         Pause::default()
     }
@@ -44,7 +44,7 @@ pub trait Stop<T = Run> {
     /// Whether to stop at once.
     fn should_stop(&self) -> bool;
 
-    /// Called after each, with all so far.
+    /// Called after each run or group, with all so far.
     fn progress(&mut self, progress: Progress, all: &[T]);
 }
 
@@ -63,7 +63,7 @@ impl Undisturbed {
         plan.budget_ns.0 / self.pass(plan).0.max(1)
     }
 
-    /// How long a run of each takes together, at least.
+    /// Least time of one run of each way together.
     fn pass(&self, plan: &Plan) -> Nanos {
         Nanos(self.wall.0 * plan.ways().len() as u64)
     }
@@ -102,7 +102,7 @@ pub fn undisturbed(
 }
 
 fn too_little_time(found: &Undisturbed, plan: &Plan) -> Fault {
-    // Preempted ones take longer, and so much was measured but once.
+    // Preempted runs take longer, and the time was measured only once.
     let needed = found.pass(plan).0 * LEAST_RUNS * 3 / 2;
     Fault::TooLittleTime {
         cpu: Nanos(found.twins[0].cpu_ns.0 / 1_000_000 * 1_000_000),
@@ -182,7 +182,7 @@ struct Passes<'a> {
     instruments: &'a Instruments,
     plan: &'a Plan,
     start: Nanos,
-    /// Before the start.
+    /// Paused time before the start.
     paused_before: Nanos,
     runs: Vec<Run>,
 }
@@ -196,7 +196,7 @@ impl Passes<'_> {
         self.runs.iter().filter(move |run| run.way() == way)
     }
 
-    /// By the longest of its kind so far.
+    /// Whether there is time for another run, by the longest of its kind so far.
     fn has_time_for(&self, way: Way, pause: Pause) -> bool {
         let longest = self
             .runs(way)
@@ -207,7 +207,7 @@ impl Passes<'_> {
         self.elapsed().saturating_sub(paused) + longest <= self.plan.budget_ns
     }
 
-    /// About what such a preemption costs, by the runs so far.
+    /// Estimated cost of such a preemption, from the runs so far.
     fn lost(&self, way: Way) -> Nanos {
         let lost = |run: &Run| {
             run.preempted()

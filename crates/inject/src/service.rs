@@ -1,11 +1,11 @@
-//! A service that runs and goes on: one thread of it is preempted where it is, and what it uses for its work is compared.
+//! Preempts one thread of a running service on its CPU, and compares the CPU time that it uses for its work.
 //!
 //! ```text
 //!  find ──> Placed (the thread on one CPU) ──> a fresh process: preempt ──> phases ──(Reply)──> follow
 //! ```
 //!
 //! The service is never stopped. If this process is killed, the preemptor ends with it, and another process lets the thread run
-//! where it could before.
+//! on its former CPUs.
 
 mod fault;
 mod find;

@@ -1,4 +1,4 @@
-//! The stage as it is: two copies of a program on one CPU, and this process, which takes it from them.
+//! The real stage: two copies of a program on one CPU, and this process, which takes the CPU from them.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
@@ -16,14 +16,14 @@ use crate::preemptor::Preemptor;
 use crate::protocol::{Answer, Order, Outcome, Place};
 use crate::turns::{Tally, Turns, TurnsEnd, TwinControl, play};
 
-/// Runs both copies to their ends, in a process of its own that does nothing else.
+/// Runs both copies to their ends, in a separate process that does nothing else.
 pub(crate) fn perform(order: &Order) -> io::Result<Answer> {
     let _pin = pin(&[order.cpu])?;
     let twins = [
         start(order, &order.places[0])?,
         start(order, &order.places[1])?,
     ];
-    // Only now: a copy that waits for its first turn would share what the preemptor touches.
+    // Created only now: a copy that waits for its first time slice would share the preemptor's memory.
     let preemptor = Preemptor::new(order.clock, order.overhead, order.footprint)?;
     let _lock = lock_memory().ok();
     Preemptor::limit()?;
@@ -71,7 +71,7 @@ fn start(order: &Order, place: &Place) -> io::Result<Twin> {
     Twin::start(command, place.group.as_deref(), place.layer.as_deref())
 }
 
-/// Opened anew for each: processes that share an open file share the place in it.
+/// Opens the input separately for each copy: processes that share an open file share its position.
 fn input(order: &Order) -> io::Result<Stdio> {
     let Some((path, from)) = &order.input else {
         return Ok(Stdio::null());
@@ -90,21 +90,21 @@ fn created(path: Option<&Path>) -> io::Result<Stdio> {
 struct OnCpu {
     preemptor: Preemptor,
     home: CpuId,
-    /// Where a preempted twin goes instead of staying, and comes back from.
+    /// CPU to which a preempted twin moves, and from which it returns; `None` if it stays.
     moves_to: Option<CpuId>,
     is_away: bool,
     footprint: Bytes,
     latest: Nanos,
     preempts_nobody: bool,
     twins: [Twin; 2],
-    /// Whether one of them went and left a process that goes on.
+    /// Whether a twin has ended and left a process behind.
     has_left_some: bool,
-    /// Whether one of them has processes that are not stopped with it.
+    /// Whether a twin has processes that are not stopped with it.
     is_group_left: bool,
 }
 
 impl OnCpu {
-    /// With this process, which takes the twin's CPU from it there.
+    /// Moves a twin together with this process, which preempts it there.
     fn move_to(&mut self, twin: usize, cpu: CpuId) -> io::Result<()> {
         self.twins[twin].place(cpu)?;
         place_self(cpu)?;
@@ -143,7 +143,7 @@ impl OnCpu {
 
 impl TwinControl for OnCpu {
     fn let_run(&mut self, twin: usize) -> io::Result<()> {
-        // The other one may have ended elsewhere.
+        // The other twin may have ended elsewhere.
         self.come_home(twin)?;
         self.twins[twin].resume()
     }
@@ -163,7 +163,7 @@ impl TwinControl for OnCpu {
 
     fn stop(&mut self, twin: usize) -> io::Result<()> {
         self.come_home(twin)?;
-        // Looked for where nothing is measured: it takes longer than a turn may.
+        // Checked only when nothing is measured: it may take longer than a time slice.
         if self.preempts_nobody && !self.twins[twin].is_frozen() && !self.is_group_left {
             self.is_group_left = is_group_left(&[self.twins[0].pid(), self.twins[1].pid()])?;
         }

@@ -1,4 +1,4 @@
-//! The order of turns: who has the CPU, for how long, and when it is taken from him.
+//! Order of time slices: which twin has the CPU, for how long, and when it is preempted.
 
 use std::io;
 
@@ -10,7 +10,7 @@ pub(crate) trait TwinControl {
     /// Lets a twin run as soon as the CPU is free.
     fn let_run(&mut self, twin: usize) -> io::Result<()>;
 
-    /// Gives the CPU away for so long; returns how long it was away.
+    /// Releases the CPU for this time; returns the actual time.
     fn give_cpu(&mut self, time: Nanos) -> io::Result<Ticks>;
 
     /// Whether a twin has ended.
@@ -19,17 +19,17 @@ pub(crate) trait TwinControl {
     /// Stops a twin as soon as it would run.
     fn stop(&mut self, twin: usize) -> io::Result<()>;
 
-    /// What a preemptor does with a twin's CPU, and for how long.
+    /// Preempts a twin; returns the time that the preemptor had the CPU.
     fn preempt(&mut self, twin: usize) -> io::Result<Ticks>;
 
-    /// How long a chain of multiplications takes, as the mean of so many.
+    /// Time of a chain of multiplications, in ticks: the mean of this number of chains.
     fn chain(&mut self, probes: u32) -> f64;
 
     /// Whether the time of the run is up.
     fn is_late(&self) -> bool;
 }
 
-/// How turns are to be.
+/// Lengths of time slices and periods.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turns {
     pub(crate) period: Nanos,
@@ -39,7 +39,7 @@ pub(crate) struct Turns {
     pub(crate) lost: Nanos,
 }
 
-/// How it went.
+/// Result of all time slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TurnsEnd {
     /// Both copies have ended.
@@ -48,17 +48,17 @@ pub(crate) enum TurnsEnd {
     TooLong,
 }
 
-/// Chains at either end of a turn: a single one is as coarse as the clock.
+/// Chains of multiplications at both ends of a time slice: the time of one is as coarse as the clock.
 const AT_ENDS: u32 = 4;
 
 impl Turns {
-    /// In how many parts a turn is cut if it is preempted.
+    /// Number of parts of a preempted time slice.
     fn parts(&self) -> u64 {
         (self.turn.0 / self.period.0.max(1)).max(2)
     }
 
-    /// The parts of a turn of a twin. That of one who loses by being preempted is longer by what he loses: both get on
-    /// equally far in a turn, and have equally many.
+    /// Returns the parts of a twin's time slice. That of the preempted twin is longer by the cost of preemptions, so that both twins
+    /// progress equally in a time slice, and have equally many.
     fn parts_of(&self, twin: usize) -> Vec<Nanos> {
         let parts = self.parts();
         let preemptions = parts - 1;
@@ -70,14 +70,14 @@ impl Turns {
         of_twin
     }
 
-    /// Whose turn it is: 0 1 1 0, again and again, as long as both live.
+    /// Returns the twin of a time slice: 0 1 1 0, repeatedly, while both live.
     fn owner(number: u64, has_ended: [bool; 2]) -> Option<usize> {
         let twin = usize::from(matches!(number % 4, 1 | 2));
         [twin, 1 - twin].into_iter().find(|twin| !has_ended[*twin])
     }
 }
 
-/// What is counted of a twin.
+/// Counts of a twin.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     turns: u64,
@@ -88,7 +88,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// A part of a turn, between two readings of the core's clock.
+    /// Adds a part of a time slice, between two readings of the core's clock.
     fn add(&mut self, time: Ticks, before: f64, after: f64) {
         self.ticks += time.0;
         self.chains += time.0 as f64 * (1.0 / before + 1.0 / after) / 2.0;
@@ -112,7 +112,7 @@ impl Tally {
     }
 }
 
-/// Lets both run to their ends.
+/// Lets both twins run to their ends.
 pub(crate) fn play(
     stage: &mut impl TwinControl,
     turns: &Turns,
@@ -130,7 +130,7 @@ pub(crate) fn play(
     Ok((TurnsEnd::Ended, tallies))
 }
 
-/// One turn; whether the twin has ended in it.
+/// Executes one time slice; returns whether the twin has ended in it.
 fn turn(
     stage: &mut impl TwinControl,
     turns: &Turns,
@@ -168,8 +168,8 @@ mod tests {
 
     const COST: u64 = 10_000;
 
-    /// Two programs that need so much CPU time each, on a CPU of 1 tick a nanosecond if a preemption costs [`COST`], and a turn's
-    /// beginning five times as much.
+    /// Two programs that need the given CPU times, on a CPU of 1 tick per nanosecond where a preemption costs [`COST`], and the beginning
+    /// of a time slice five times as much.
     struct Scripted {
         needs: [u64; 2],
         running: usize,
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(played, TurnsEnd::Ended);
         assert_eq!(&stage.order[..8], [0, 1, 1, 0, 0, 1, 1, 0]);
         assert_eq!((first.preemptions, first.away), (0, 0));
-        // 31 in each whole turn of 32 periods; what ends in a turn is not preempted any more.
+        // 31 preemptions in each whole time slice of 32 periods; a twin that ends in a time slice is not preempted any more.
         let whole = second.preemptions / 31;
         assert!(
             whole + 1 == second.turns || whole == second.turns,
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!((run.chain_ps, run.turns_ns.0), (600_000, second.ticks));
     }
 
-    /// What a turn costs at its beginning is no preemption's.
+    /// The cost at the beginning of a time slice is not part of a preemption's.
     #[test]
     fn with_turns_as_long_as_what_is_lost_the_cost_of_a_preemption_is_what_comes_out() {
         let cost = |lost| {

@@ -1,8 +1,8 @@
-//! Tasks that walk at once, each on a CPU of its own: what the caches that they share cost without any switch.
+//! Tasks that walk concurrently, each on its own CPU: the cost of sharing caches without any switch.
 //!
 //! Task 0 is the caller. In the switching arm, which switches nothing here, all tasks walk at the same time; in the baseline each walks
 //! alone while the others sleep, one after the other. Both arms run the same loop over the same pages on the same CPUs, and a cycle
-//! alternates them as it does those of a switch.
+//! alternates them like those of a switch.
 
 use std::io;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::controls::TaskControls;
 use crate::experiment::{Batch, Experiment, Split, Timed};
 use crate::peers::{Command, Peer, Shared, Worker, start_peer};
 
-/// Tasks that are set up and sleep until they are told to walk at once.
+/// Tasks that are set up and sleep until they are commanded to walk.
 pub(crate) struct AtOnce {
     shared: Arc<Shared>,
     own: Worker,
@@ -93,7 +93,7 @@ impl Experiment for AtOnce {
         } else {
             self.one_after_the_other(batch)?
         };
-        // Each walk stands where others have a hand-off and its walk.
+        // Each walk takes the place of a hand-off with its walk.
         let handoffs = batch.rounds * self.tasks;
         Ok(Timed {
             handoffs,

@@ -1,4 +1,4 @@
-//! Which controls the experiment wants, whether they can be had, and how a task takes them on.
+//! Controls that the experiment wants, whether they are possible, and how a task applies them.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use switchcost_remedies::memory_limits;
 use switchcost_units::{CpuId, Nanos, format_cpu_list};
 use switchcost_workload::{Pages, Sharing, WorkingSet, prepare};
 
-/// A task that runs so long without blocking is out of hand; no walk of any size that fits into memory takes as long.
+/// Longest run of a real-time task without blocking, beyond which it is out of control; no walk that fits into memory takes as long.
 const LONGEST_REAL_TIME_RUN: Nanos = Nanos::seconds(30);
 
 /// The controls that the user left on.
@@ -189,7 +189,7 @@ impl TaskControls {
     }
 }
 
-/// Maps memory for a working set, or says why there is none and which limit is in force.
+/// Maps memory for a working set; the error names the limit in force.
 pub(crate) fn map(set: &WorkingSet, map_type: MapType) -> Result<Memory, String> {
     Memory::map(set.size_bytes, map_type, set.pages).map_err(|error| match memory_limits() {
         Some(limits) => format!("{error}; or {limits}"),

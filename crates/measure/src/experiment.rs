@@ -1,4 +1,4 @@
-//! What every experiment has in common: how a batch is asked for, timed and watched.
+//! Common parts of all experiments: how a batch is requested, timed and watched.
 
 use std::io;
 use std::ops::{AddAssign, Sub};
@@ -12,37 +12,37 @@ use switchcost_units::{CpuId, Ticks};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Batch {
     pub(crate) arm: Arm,
-    /// How often the token goes round in the timed part.
+    /// Number of timed round trips of the token.
     pub(crate) rounds: u64,
-    /// How often it goes round before that, untimed.
+    /// Number of untimed round trips before.
     pub(crate) warm_up: u64,
 }
 
 impl Batch {
-    /// Rounds with the untimed ones.
+    /// Number of round trips, untimed ones included.
     pub(crate) fn total_rounds(&self) -> u64 {
         self.warm_up + self.rounds
     }
 }
 
-/// One batch that was run.
+/// Result of a batch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Timed {
-    /// Hand-offs in the timed part.
+    /// Number of timed hand-offs.
     pub(crate) handoffs: u64,
-    /// The time of the hand-offs, and of the walks after them.
+    /// Time of the hand-offs, and of the walks after them.
     pub(crate) time: Split,
-    /// Hand-offs from one task to another, the untimed ones too.
+    /// Hand-offs from one task to another, untimed ones included.
     pub(crate) switching_handoffs: u64,
-    /// Kernel switches that the commands to tasks took.
+    /// Kernel switches due to commands to tasks.
     pub(crate) control_switches: u64,
-    /// Switches that a user-level mechanism counted itself, the untimed ones too.
+    /// Switches counted by a user-level mechanism itself, untimed ones included.
     pub(crate) user_switches: u64,
     /// Hand-offs for which the tasks counted their switches; none if they did not count.
     pub(crate) counted: CountedHandoffs,
 }
 
-/// What a batch has more than a shorter one: only hand-offs and time.
+/// Subtracts a shorter batch from a longer one: only hand-offs and times are meaningful.
 impl Sub for Timed {
     type Output = Timed;
 
@@ -56,10 +56,10 @@ impl Sub for Timed {
     }
 }
 
-/// The time of hand-offs and of walks, timed separately.
+/// Times of hand-offs and of walks, measured separately.
 ///
-/// Both wrap. Between CPUs whose counters differ, a hand-off one way looks too long by as much as a hand-off the other way looks too
-/// short, and the sum over a round is right.
+/// Both wrap. Between CPUs whose counters differ, a hand-off one way looks too long by as much as a hand-off the other way looks too short,
+/// and the sum over a round is right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Split {
     pub(crate) handoffs: Ticks,
@@ -77,7 +77,7 @@ impl Split {
         self.walks.0 = self.walks.0.wrapping_add(to.0.wrapping_sub(from.0));
     }
 
-    /// Whether the clock ran backwards: no sum is below zero otherwise.
+    /// Whether the clock ran backwards: only then is a sum below zero.
     pub(crate) fn is_backwards(&self) -> bool {
         (self.handoffs.0 as i64) < 0 || (self.walks.0 as i64) < 0
     }
@@ -103,13 +103,13 @@ impl Sub for Split {
 
 /// A mechanism with its tasks and their memory, set up to run batches of any arm.
 pub(crate) trait Experiment {
-    /// The tasks to be watched, the calling one first.
+    /// Watched tasks, the calling one first.
     fn tasks(&self) -> Vec<TaskId>;
 
     /// Runs one batch.
     fn run(&mut self, batch: Batch) -> io::Result<Timed>;
 
-    /// The rounds of a batch, if they do not depend on how long a round takes.
+    /// Number of round trips in a batch, if it does not depend on the time of one.
     fn fixed_rounds(&self, _arm: Arm) -> Option<u64> {
         None
     }
@@ -123,18 +123,18 @@ pub(crate) trait Experiment {
         ))
     }
 
-    /// What the program of a runtime has reported of itself; `None` for all other experiments.
+    /// Report of a runtime's program on itself; `None` for all other experiments.
     fn runtime_run(&mut self) -> Option<RuntimeRun> {
         None
     }
 
-    /// Times `count` single hand-offs; `None` if the mechanism has none to time.
+    /// Times `count` single hand-offs; `None` if the mechanism does not support this.
     fn single_handoffs(&mut self, _count: u64) -> io::Result<Option<(Timed, Vec<u32>)>> {
         Ok(None)
     }
 }
 
-/// Opens and closes the windows that batches are watched in.
+/// Opens and closes the windows in which batches are watched.
 pub(crate) struct Watch {
     witness: Witness,
 }

@@ -1,4 +1,4 @@
-//! Runs each repetition in a fresh process of this very program.
+//! Runs each repetition in a fresh process of this program.
 
 use std::io;
 
@@ -17,16 +17,16 @@ use crate::run::{Executor, RepetitionOutcome};
 /// The hidden argument that makes the program serve one repetition (see [`crate::serve`]).
 pub const REPETITION_ARGUMENT: &str = "serve-one-repetition";
 
-/// A repetition takes well below a second, with the largest sets some tens; beyond this something hangs.
+/// Time after which a repetition counts as hanging: it takes well below a second, and some tens of seconds with the largest sets.
 const PATIENCE: Nanos = Nanos::seconds(180);
 
-/// The priority while a repetition is set up: below all tasks that are measured.
+/// Priority during the set-up of a repetition: below all measured tasks.
 const SET_UP: StepsBelowTop = StepsBelowTop(50);
 
-/// How often the wait for a repetition checks whether it should stop.
+/// Interval at which the wait for a repetition checks whether to stop.
 const GLANCE: Nanos = Nanos::millis(100);
 
-/// Starts this program anew for each repetition.
+/// Starts this program for each repetition.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProcessExecutor;
 
@@ -54,9 +54,9 @@ fn converse(
     should_stop: &dyn Fn() -> bool,
     take: &mut dyn FnMut(Message),
 ) -> io::Result<RepetitionOutcome> {
-    // Before the start: what ran elsewhere counts for some 300 ms.
+    // Before the start: time on another CPU counts for some 300 ms.
     let _beside = stay_beside(order);
-    // Beside ten loops a repetition of 10 ms took 600 ms to start and set up as an ordinary process.
+    // Beside ten loops, an ordinary process took 600 ms to start and set up a repetition of 10 ms.
     let urgent = order
         .has_real_time
         .then(|| set_policy(Policy::Fifo, SET_UP).ok())
@@ -102,10 +102,9 @@ fn converse(
     }
 }
 
-/// Keeps this thread, and what it starts, on the CPU of ordinary tasks; the thread sleeps except for a moment after each window. A
-/// control group (or autogroup) with tasks on two CPUs has its share divided between them anew at each switch (`calc_group_shares` in
-/// the kernel's sched/fair.c): in eight levels of groups that makes a switch 6 % longer. A real-time task would not let this thread
-/// run.
+/// Keeps this thread, and its child processes, on the CPU of ordinary tasks; the thread sleeps except for a moment after each window. A
+/// control group (or autogroup) with tasks on two CPUs has its share divided again between them at each switch (`calc_group_shares` in the
+/// kernel's sched/fair.c): in eight levels of groups that makes a switch 6 % longer. A real-time task would not let this thread run.
 fn stay_beside(order: &Order) -> Option<PinGuard> {
     let case = &order.case;
     let [first, others @ ..] = &case.placement.cpus[..] else {
@@ -134,7 +133,7 @@ fn ended(status: &std::process::ExitStatus) -> String {
     )
 }
 
-/// Cuts a stream of bytes into messages.
+/// Splits a stream of bytes into messages.
 #[derive(Default)]
 struct Lines {
     pending: Vec<u8>,

@@ -1,5 +1,5 @@
-//! Load latency by size: a pointer chase that no prefetcher follows, for the bound on what a reload can cost; the same with empty
-//! caches; and how fast lines come at best.
+//! Load latency by size: a pointer chase that no prefetcher follows, for the bound on the cost of a reload; the same chase with empty
+//! caches; and the fastest rate of lines.
 
 use switchcost_host::clock::{Clock, monotonic};
 use switchcost_host::control::{StepsBelowTop, pin, set_policy};
@@ -10,13 +10,13 @@ use switchcost_workload::{Access, Pages, Pattern, Sharing, WorkingSet, prepare, 
 
 use crate::LatencyPlan;
 
-/// Walks that are timed at each size.
+/// Number of timed walks at each size.
 const WALKS: usize = 3;
 
-/// Measures the load latency of memory of each size on `cpu` (or any CPU) with the machine's usual pages. `policy` keeps other tasks
-/// away: beside ten loops the walks took ten times as long.
+/// Measures the load latency of memory of each size on `cpu` (or any CPU) with the machine's usual pages. `policy` keeps other tasks away:
+/// beside ten loops the walks took ten times as long.
 ///
-/// A size for which there is no memory is left out.
+/// A size without memory for it is left out.
 pub fn measure_latencies(
     clock: Clock,
     cpu: Option<CpuId>,
@@ -36,7 +36,7 @@ pub fn measure_latencies(
         );
         drop(priority);
         if policy.is_real_time() {
-            // An eighth of the time is for others, as after each window of a repetition.
+            // An eighth of the time is left to other tasks, as after each window of a repetition.
             let taken = monotonic().saturating_sub(began);
             std::thread::sleep(Nanos(taken.0 / 8).as_duration());
         }
@@ -54,7 +54,7 @@ fn latency(
     let chase = chasing(size, plan.line);
     chase.check().ok()?;
     let memory = Memory::map(size, MapType::Private, Pages::Base).ok()?;
-    // What no cache holds is as it was after a walk.
+    // Memory larger than all caches does not settle by a walk.
     let settles = size <= plan.last_level;
     let in_order = settled(clock, &memory, &reading(size, plan.line), settles);
     let Walks { loads, walk_ticks } = settled(clock, &memory, &chase, settles);
@@ -76,7 +76,7 @@ fn chasing(size: Bytes, node: Bytes) -> WorkingSet {
     }
 }
 
-/// Loads of one word a line.
+/// Working set of loads with one word per line.
 fn reading(size_bytes: Bytes, stride_bytes: Bytes) -> WorkingSet {
     WorkingSet {
         size_bytes,
@@ -87,7 +87,7 @@ fn reading(size_bytes: Bytes, stride_bytes: Bytes) -> WorkingSet {
     }
 }
 
-/// Walks of memory that was walked just before, if that leaves anything in the caches.
+/// Times walks of memory that was walked just before, if this leaves lines in the caches.
 fn settled(clock: Clock, memory: &Memory, set: &WorkingSet, settles: bool) -> Walks {
     prepare(memory, set, set.size_bytes.0);
     if settles {
@@ -107,7 +107,7 @@ fn timed(clock: Clock, work: impl FnOnce()) -> Ticks {
     clock.now() - start
 }
 
-/// Small sets are walked often enough for the clock's own cost to vanish.
+/// Number of walks per timed walk: small sets are walked so often that the clock's own cost vanishes.
 fn repeats(set: &WorkingSet) -> u64 {
     (100_000 / set.touches() as u64).max(1)
 }

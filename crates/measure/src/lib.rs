@@ -1,8 +1,8 @@
 //! Internal to switchcost: the experiment: plan, calibrate, interleave, raw samples.
 //!
-//! What comes in: a [`switchcost_record::Plan`]. What goes out: raw cycles of short batches, window by window, handed to a sink
-//! as they are taken. No statistics and no printing: when a case has enough repetitions is decided by a function that the
-//! caller passes in.
+//! The input is a [`switchcost_record::Plan`]; the output is raw cycles of short batches, window by window, handed to a sink
+//! as they are taken. This crate has no statistics and no printing: a function that the
+//! caller passes in decides when a case has enough repetitions.
 //!
 //! ```text
 //!  plan ──> run ──(Order)──> a fresh process: repetition ──> Experiment (ring | user | preempt | at_once)

@@ -1,8 +1,7 @@
-//! The kernel tasks of an experiment: the caller, which leads, and its peers, which follow commands.
+//! Kernel tasks of an experiment: the caller, which leads, and its peers, which follow commands.
 //!
-//! What comes in: a case. What goes out: peers that are set up, each pinned, with its memory and its priority, and what all share: the
-//! channels, the commands, the times. Which batches are run, and what is counted, is up to the experiments ([`crate::ring`],
-//! [`crate::preempt`]).
+//! The input is a case; the output is peers that are set up, each pinned, with its memory and its priority, and the shared channels,
+//! commands and times. The experiments ([`crate::ring`], [`crate::preempt`]) choose the batches and the counts.
 
 mod links;
 mod preemptor;
@@ -30,7 +29,7 @@ pub(crate) enum Peer {
 }
 
 impl Peer {
-    /// The ID by which the task is watched.
+    /// ID by which the task is watched.
     pub(crate) fn task_id(&self) -> TaskId {
         match self {
             Peer::Process(process) => TaskId::process(process.pid()),

@@ -1,9 +1,9 @@
-//! What gives each repetition other places in memory than the last one had.
+//! Random placement in memory for each repetition.
 //!
-//! What a repetition gives back, pages, kernel stacks, pipes, is the first that the kernel gives to the next one. All repetitions of a
-//! run would then have the same places, and what depends on them (which lines of a physically indexed cache get in each other's way:
-//! up to a quarter of a switch's cost with data as large as the second level) would be the same within a run and another in
-//! the next. So some of each are taken first, as many as chance says, and held until the repetition is over.
+//! The kernel reuses the pages, kernel stacks and pipes of a repetition first for the next one. Without this module all repetitions of a
+//! run would have the same places, and effects of the places (which lines of a physically indexed cache conflict: up to a quarter of a
+//! switch's cost with data as large as the second level) would be the same within a run and different in the next. So a random number of
+//! each is allocated first, and held until the repetition is over.
 
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
@@ -16,14 +16,14 @@ use switchcost_host::task::{Forked, fork};
 use switchcost_units::Bytes;
 use switchcost_workload::Pages;
 
-/// Idle tasks at most: more than the kernel stacks that a CPU keeps for the next ones.
+/// Most idle tasks: more than the kernel stacks that a CPU keeps for reuse.
 const MOST_TASKS: u32 = 8;
 const MOST_PIPES: u32 = 16;
 const MOST_PAGES: u64 = 1024;
 const PAGE: u64 = 4096;
 const WORDS_A_PAGE: usize = 512;
 
-/// Held for the time of a repetition.
+/// Resources held during a repetition.
 pub(crate) struct PlacementNoise {
     _memory: Option<Memory>,
     _pipes: Vec<Pipe>,
@@ -31,7 +31,7 @@ pub(crate) struct PlacementNoise {
 }
 
 impl PlacementNoise {
-    /// Draws the noise. What the system refuses is left out, and the repetition is as good as without it.
+    /// Draws the noise. Resources that the system refuses are left out; the repetition is then as good as without noise.
     pub(crate) fn draw(random: &mut impl Rng) -> PlacementNoise {
         let tasks = (0..random.random_range(0..MOST_TASKS))
             .filter_map(|_| fork(wait_for_ever).ok())
@@ -57,7 +57,7 @@ impl PlacementNoise {
     }
 }
 
-/// A pipe with a page of its own.
+/// Creates a pipe with a page of its own.
 fn filled() -> io::Result<Pipe> {
     let pipe = Pipe::new()?;
     pipe.send()?;

@@ -1,4 +1,4 @@
-//! From what the user selects and what the machine is to the list of cases.
+//! Turns the user's selection and the machine's facts into a list of cases.
 
 mod check;
 mod presets;
@@ -81,15 +81,15 @@ pub struct Selection {
     pub strides: Vec<Bytes>,
     /// Kinds of access of walks.
     pub accesses: Vec<Access>,
-    /// Strided or chase.
+    /// Order of the walk: strided or chase.
     pub pattern: Pattern,
-    /// Private or shared arrays.
+    /// Whether arrays are private or shared.
     pub sharing: Sharing,
-    /// Base or huge pages.
+    /// Whether pages are base or huge ones.
     pub pages: Pages,
     /// Whether to measure the reload of the working set, walk by walk.
     pub reload: bool,
-    /// Bytes that other tasks touch meanwhile; empty means as many as the first task. If given, the reload is measured.
+    /// Bytes that other tasks touch meanwhile; empty means as many as the first task. If this is not empty, the reload is measured.
     pub away: Vec<Bytes>,
     /// Vector registers that are in use at each hand-off.
     pub vectors: Vec<VectorCase>,
@@ -117,7 +117,7 @@ pub struct Selection {
     pub synthetic_reload: Nanos,
 }
 
-/// A hand-off of a runtime that is to be measured.
+/// A hand-off of a runtime to be measured.
 #[derive(Clone, Debug)]
 pub struct RuntimeSelection {
     /// The runtime and its hand-off.
@@ -131,7 +131,7 @@ pub struct RuntimeSelection {
 }
 
 impl Selection {
-    /// Whether any list names what to measure.
+    /// Whether any list names cases.
     fn names_something(&self) -> bool {
         !(self.mechanisms.is_empty()
             && self.runtimes.is_empty()
@@ -194,7 +194,7 @@ pub fn plan(
     let max_repetitions = selection.max_repetitions.unwrap_or(pace.max_repetitions);
     check::check_repetitions(selection.confidence_per_mille, max_repetitions)?;
     let budget_ns = selection.budget.unwrap_or(pace.budget);
-    // A preset is as long as it is; only an explicit selection or budget is refused.
+    // A preset has its own length; only an explicit selection or budget is refused.
     if is_selected || selection.budget.is_some() {
         check::check_time(&cases, budget_ns, selection.confidence_per_mille)?;
         check::check_pauses(
@@ -226,8 +226,8 @@ pub fn plan(
     })
 }
 
-/// Intended length of a batch: short beside the milliseconds in which the speed of a core changes, and long beside the
-/// reading of a clock.
+/// Intended length of a batch: short compared with the milliseconds in which the speed of a core changes, and long compared with reading a
+/// clock.
 const BATCH: Nanos = Nanos::micros(20);
 
 /// A case before its placement is known.
@@ -239,7 +239,7 @@ struct Draft {
     working_set: WorkingSet,
     away: Option<Bytes>,
     vectors: Option<VectorCase>,
-    /// The policy, if it is not the selected one.
+    /// Policy, if it differs from the selected one.
     policy: Option<Policy>,
     runtime: Option<RuntimeCase>,
     /// Whether tasks of one kernel thread may nevertheless be on several CPUs.
@@ -287,13 +287,13 @@ impl Draft {
             across_cpus,
             ..
         } = self;
-        // Contexts of one thread are all on the thread's CPU; and who is compared with tasks that run at once takes turns on one.
+        // Contexts of one thread are all on the thread's CPU; and the time-sharing that concurrent tasks are compared with is on one CPU.
         let is_in_turn = selection.is_concurrent && mechanism != Mechanism::Concurrent;
         let placement = match placement.cpus.first() {
             Some(first) if !across_cpus || is_in_turn => Placement::one_cpu(*first),
             _ => placement,
         };
-        // A runtime does as it likes: what the kernel counts of it is reported.
+        // A runtime's switches are not planned: the kernel's count is only reported.
         let switches = if runtime.is_some() {
             None
         } else {
@@ -314,11 +314,11 @@ impl Draft {
     }
 }
 
-/// How many switches the kernel should count: none between contexts of one thread, one a hand-off on one CPU.
+/// Returns the number of switches that the kernel should count: none between contexts of one thread, one per hand-off on one CPU.
 ///
-/// An ordinary task that is woken may take the CPU at once, find that it cannot continue (a lock is held) and give the CPU back, the
-/// blog's "hurry up and wait". On Linux 6.18 2.00 to 2.4 switches were counted for a hand-off of a mutex, 1.00 to 1.15 for pipes and
-/// futexes. Real-time tasks of one priority do not take the CPU from each other.
+/// An ordinary task that is woken may take the CPU at once, find that it cannot continue (a lock is held) and give the CPU back, the blog's
+/// "hurry up and wait". On Linux 6.18 2.00 to 2.4 switches were counted for a hand-off of a mutex, 1.00 to 1.15 for pipes and futexes.
+/// Real-time tasks of one priority do not take the CPU from each other.
 fn switch_plan(
     mechanism: Mechanism,
     between: Between,

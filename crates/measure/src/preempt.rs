@@ -1,11 +1,10 @@
-//! Involuntary switches: a victim computes, a preemptor of higher priority takes the CPU from it on a timer, and the
-//! cost is charged to the victim.
+//! Involuntary switches: a victim computes, a preemptor of higher priority takes the CPU from it on a timer, and the cost is charged to the
+//! victim.
 //!
-//! The victim looks at the clock without pause. When the preemptor's count has changed, the gap since the last look is
-//! what the preemption took from it: timer interrupt, switch, the preemptor's own turn, switch back. The victim then
-//! walks its working set, or nothing. The baseline is what both do without a switch: the victim sees a count that it
-//! changed itself, and walks; the preemptor makes its system call, which finds nothing, and walks. Two hand-offs a
-//! preemption: there and back.
+//! The victim looks at the clock without pause. When the preemptor's count has changed, the gap since the last look is the time that the
+//! preemption took: timer interrupt, switch, the preemptor's own turn, switch back. The victim then walks its working set, or nothing. In
+//! the baseline both do the same without a switch: the victim sees a count that it changed itself, and walks; the preemptor makes its
+//! system call, which finds nothing, and walks. A preemption has two hand-offs: there and back.
 
 use std::io;
 use std::sync::Arc;
@@ -21,10 +20,10 @@ use crate::controls::TaskControls;
 use crate::experiment::{Batch, Experiment, Split, Timed};
 use crate::peers::{Command, Peer, Shared, Worker, start_peer};
 
-/// The shortest time between two preemptions. A walk makes it longer.
+/// Shortest time between two preemptions. Walks make it longer.
 const PERIOD: Nanos = Nanos::micros(100);
 
-/// Preemptions of a batch: half a millisecond if nothing is walked, short beside changes of the core's speed.
+/// Preemptions of a batch: half a millisecond without walks, short compared with changes of the core's speed.
 const ROUNDS: u64 = 4;
 
 /// A victim, which is the caller, and its preemptor.
@@ -79,13 +78,13 @@ impl Preemption {
         let (handoffs, time) =
             run_victim(&self.shared, memory, &self.set, batch.rounds, gaps, || ());
         self.shared.tell_to_stop();
-        // Computing, as a victim does: waiting would leave the CPU idle until the timer fires, and look like another task's.
+        // The victim computes: waiting would leave the CPU idle until the timer fires, and look like another task's time.
         while !self.shared.has_stopped() {
             std::hint::spin_loop();
         }
         self.shared.wait(1)?;
         let switching_handoffs = 2 * (self.shared.wakes() - before);
-        // The preemptor takes the CPU when it is told to, and gives it back to wait for its timer.
+        // The preemptor takes the CPU when it is commanded to, and gives it back to wait for its timer.
         Ok(Timed {
             handoffs,
             time,
@@ -147,7 +146,7 @@ impl Experiment for Preemption {
         }
     }
 
-    /// Whole preemptions, as the victim sees them: the switch there, the preemptor's turn, and the switch back.
+    /// Times whole preemptions, as the victim sees them: the switch there, the preemptor's run, and the switch back.
     fn single_handoffs(&mut self, count: u64) -> io::Result<Option<(Timed, Vec<u32>)>> {
         let mut gaps = Vec::with_capacity(count as usize);
         let batch = Batch {
@@ -160,7 +159,7 @@ impl Experiment for Preemption {
     }
 }
 
-/// Walks once warm, and takes eight times as long as the period of both tasks' walks.
+/// Walks once with warm caches, and returns eight times the time of both tasks' walks.
 fn walking_period(own: &Worker, shared: &Shared, case: &Case) -> Nanos {
     let memory = own.memory(shared, true);
     walk(memory, &case.working_set);
@@ -202,7 +201,7 @@ fn run_victim(
         let noticed = clock.now();
         walk(memory, set);
         let end = clock.now();
-        // Of the gap, the preemptor's walk is no hand-off.
+        // The preemptor's walk in the gap is no hand-off.
         let walked_before = std::mem::replace(&mut preemptor_walks, shared.preemptor_walks());
         time.add_walk(walked_before, preemptor_walks);
         time.add_walk(noticed, end);

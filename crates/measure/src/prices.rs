@@ -1,6 +1,6 @@
-//! What a line of an array costs more right after a footprint: arrays that time themselves, without a switch between.
+//! Additional time of a line of an array right after a footprint: arrays that time themselves, without a switch between.
 //!
-//! An experiment with a switch has the kernel's own way in it, which goes cold, too, and which is not the program's.
+//! A switch would include the kernel's own path, which also runs cold, and which is not part of the program.
 
 mod arrays;
 
@@ -19,18 +19,18 @@ use switchcost_units::{Bytes, Nanos, TickRate};
 
 use arrays::{Array, LINE, touched};
 
-/// How often an array is walked. After the first walk all of it is back, or was evicted again by itself.
+/// Walks of an array per round. After the first walk all lines are back, or were evicted again by the array itself.
 const PASSES: usize = 4;
-/// Rounds of one array.
+/// Least number of rounds of one array.
 const FEWEST_ROUNDS: usize = 7;
 const MOST_ROUNDS: usize = 64;
-/// Pages taken at random before each array, so that none has the frames of the last.
+/// Most pages taken at random before each array, so that each has other frames than the last.
 const MOST_PAGES: u64 = 1024;
 
 /// Kind of walk with one touch a line, size of the array, and footprint.
 pub type Point = (Kind, Bytes, Bytes);
 
-/// For each point the rounds of each array, in nanoseconds a line.
+/// Rounds of each array at each point, in nanoseconds a line.
 pub type Rounds = BTreeMap<Point, Vec<Vec<f64>>>;
 
 /// Measures all points of a grid, once for each array, in random order, on this CPU. Points that are not done by `latest`, or when the
@@ -68,7 +68,7 @@ pub fn price_points(
                 let away = &others[..away.as_usize() / size_of::<AtomicU64>()];
                 // Laying an array out takes about as long as its rounds.
                 let time = Nanos(time_left.0 / left / 2);
-                // Code is for some processors alone: what is not measured has no price.
+                // Code is measured on some processors only: an unmeasured kind has no price.
                 if let Ok(of_array) = price_rounds(*kind, *own, away, time, clock, &mut random) {
                     rounds.entry(*point).or_default().push(of_array);
                 }
@@ -79,7 +79,7 @@ pub fn price_points(
     Ok(rounds)
 }
 
-/// For one array, by round: how much longer a line took right after a footprint than later, in nanoseconds.
+/// Returns for one array, by round, the additional time of a line right after a footprint compared with later, in nanoseconds.
 fn price_rounds(
     kind: Kind,
     own: Bytes,
@@ -102,7 +102,7 @@ fn price_rounds(
             .0 as f64
     };
     timed();
-    // Others would take the CPU, and the caches, between the two times. An array takes some milliseconds.
+    // Other tasks would take the CPU, and the caches, between the two times. An array takes some milliseconds.
     let _policy = set_policy(Policy::Fifo, StepsBelowTop(1)).ok();
     let (began, mut rounds) = (monotonic(), Vec::new());
     while rounds.len() < FEWEST_ROUNDS
@@ -115,7 +115,7 @@ fn price_rounds(
     Ok(rounds)
 }
 
-/// Touches memory as a preemptor does: loads each line and stores to it.
+/// Touches memory like a preemptor: loads each line and stores to it.
 fn touch(away: &[AtomicU64]) {
     away.iter()
         .step_by(LINE)

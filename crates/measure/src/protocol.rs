@@ -1,4 +1,4 @@
-//! What the measuring process and the process of one repetition say to each other: JSON, one value a line.
+//! Messages between the measuring process and the process of one repetition: JSON, one value per line.
 
 use serde::{Deserialize, Serialize};
 use switchcost_host::clock::Clock;
@@ -7,7 +7,7 @@ use switchcost_host::pause::Pause;
 use switchcost_record::{Arm, Case, Cycles, Rounds, RuntimeRun, Sample};
 use switchcost_units::{Bytes, Nanos, TickRate};
 
-/// Rounds of one timed batch of each arm, once calibrated; 0 means not yet known.
+/// Round trips in a timed batch of each arm, after calibration; 0 before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchRounds([u64; 4]);
 

@@ -28,23 +28,23 @@ use crate::round::Preparation;
 use crate::runtime::Runtimes;
 use crate::user;
 
-/// How many single hand-offs a repetition times.
+/// Number of single hand-offs that a repetition times.
 const SINGLE_HANDOFFS: u64 = 300;
 
-/// The longest window of cycles, but for cycles that are longer: real-time tasks may run 950 ms of each second.
+/// Longest window of cycles, unless a single cycle is longer: real-time tasks may run 950 ms of each second.
 const WINDOW: Nanos = Nanos::millis(25);
 
-/// Batches that the length of one is found by.
+/// Number of batches for the calibration of a batch's length.
 const CALIBRATION_BATCHES: u32 = 5;
 
 /// Walks after a switch, if the reload of a working set is measured. The last three are taken as settled; one alone would put its noise
 /// into each difference.
 const WALKS_A_VISIT: u32 = 8;
 
-/// How many times as long as others the longer batch for counters is, if the others are not long already.
+/// Ratio of the longer batch for counters to the others, if these are not already long.
 const COUNTED_BATCHES: u64 = 16;
 
-/// Rounds of the longer batch at least, if nothing is walked: what begins a batch differs by some hundred instructions.
+/// Least rounds of the longer batch without walks: the beginnings of batches differ by some hundred instructions.
 const LEAST_COUNTED_ROUNDS: u64 = 256;
 
 /// Reads one order, runs it, and writes samples as they are taken.
@@ -82,7 +82,7 @@ struct Repetition<'a> {
     watch: Watch,
     random: ChaCha8Rng,
     position: u32,
-    /// When the CPU was last left to other tasks.
+    /// Time since which the CPU has not been left to other tasks.
     busy_since: Nanos,
     core_counter: Option<Box<dyn RunningCounter>>,
     preparation: Preparation,
@@ -116,7 +116,7 @@ impl<'a> Repetition<'a> {
 
     fn run<W: Write>(&mut self, messages: &mut MessageWriter<W>) -> Result<BatchRounds, String> {
         if self.order.case.away.is_some() {
-            // A visit is what it is: there is nothing to calibrate, and no arm to count events of.
+            // A visit needs no calibration, and has no arm whose events could be counted.
             self.cycles(messages, self.order.rounds)?;
             return Ok(self.order.rounds);
         }
@@ -205,7 +205,7 @@ impl<'a> Repetition<'a> {
         evidence.is_clock_backwards = taken.is_clock_backwards;
         let end = monotonic().saturating_sub(order.run_start);
         let opened = end.saturating_sub(evidence.wall_ns);
-        // What it slept no other task took from it.
+        // No other task took the time that was slept.
         evidence.wall_ns = evidence.wall_ns.saturating_sub(taken.paused);
         self.rest();
         Ok(Cycles {
@@ -320,7 +320,7 @@ impl<'a> Repetition<'a> {
                 continue;
             }
             for arm in levels(self.order).into_iter().flatten() {
-                // A machine may run out of counters or descriptors for many tasks: the times stand without the counts.
+                // A machine may run out of counters or descriptors for many tasks: the times are valid without the counts.
                 let Ok(counters) = CounterSet::open(&System, &events, &scope) else {
                     continue;
                 };
@@ -340,7 +340,7 @@ impl<'a> Repetition<'a> {
         Ok(())
     }
 
-    /// A long batch less a short one, so that what begins and ends a batch is in no count.
+    /// Counts a long batch minus a short one, so that the begin and end of a batch are in no count.
     fn counted(
         &mut self,
         arm: Arm,
@@ -382,7 +382,7 @@ impl<'a> Repetition<'a> {
         }
         for arms in levels(self.order) {
             if rounds.rounds(arms[0]) == 0 {
-                // The same for both arms of a difference.
+                // The number of rounds must be equal for both arms of a difference.
                 let found = self.rounds_for(arms[1])?;
                 arms.into_iter().for_each(|arm| rounds.set(arm, found));
             }
@@ -390,7 +390,7 @@ impl<'a> Repetition<'a> {
         Ok(rounds)
     }
 
-    /// How many rounds of this arm a batch takes: as many as fit into the intended length, by the fastest of several tries.
+    /// Returns the number of rounds in a batch of this arm: as many as fit into the intended length, by the fastest of several tries.
     fn rounds_for(&mut self, arm: Arm) -> io::Result<u64> {
         if let Some(rounds) = self.experiment.fixed_rounds(arm) {
             return Ok(rounds);
@@ -407,7 +407,7 @@ impl<'a> Repetition<'a> {
             for _ in 0..CALIBRATION_BATCHES {
                 let time = self.experiment.run(batch)?.time;
                 shortest = shortest.min(time.handoffs.0.wrapping_add(time.walks.0));
-                // A batch that is long is long for what it does.
+                // A single round that takes this long needs no more rounds.
                 if shortest >= intended.0 {
                     break;
                 }
@@ -425,7 +425,7 @@ impl<'a> Repetition<'a> {
     }
 }
 
-/// The CPUs of a case, each once.
+/// Returns the CPUs of a case, each once.
 fn cpus_of(case: &Case) -> Vec<CpuId> {
     let mut cpus = case.placement.cpus.clone();
     cpus.sort_unstable();
@@ -442,7 +442,7 @@ fn counter_of_core(order: &Order) -> Option<Box<dyn RunningCounter>> {
     core_clock::System.open(order.core_counter?, cpu).ok()
 }
 
-/// The state of the core between batches.
+/// State of the core between batches.
 struct Core<'a> {
     clock: Clock,
     counter: &'a mut Option<Box<dyn RunningCounter>>,
@@ -465,7 +465,7 @@ impl Core<'_> {
     }
 }
 
-/// The batches of a window, as they are taken.
+/// Batches of a window so far.
 #[derive(Default)]
 struct Taken {
     batches: Batches,
@@ -474,7 +474,7 @@ struct Taken {
     user_switches: u64,
     counted: CountedHandoffs,
     is_clock_backwards: bool,
-    /// Slept between batches.
+    /// Time slept between batches.
     paused: Nanos,
 }
 
@@ -517,7 +517,7 @@ impl Taken {
         times
     }
 
-    /// Batches of which only the switches are counted.
+    /// Runs batches of which only the switches are counted.
     fn warm_up(&mut self, experiment: &mut dyn Experiment, batches: &[Batch]) -> io::Result<()> {
         let first_of_each = |index: &usize| index % 3 < 2;
         (0..batches.len())
@@ -553,7 +553,7 @@ fn batches_of_cycle(order: &Order, rounds: BatchRounds, random: &mut ChaCha8Rng)
         };
         let batch = |arm: Arm, times| {
             let rounds = rounds.rounds(arm);
-            // What was emptied before a batch is to be missed in what is timed.
+            // The timed part must miss the lines that were flushed before.
             let is_cold = order.batches.flush_bytes.is_some();
             let warm_up = if is_cold {
                 0
@@ -598,14 +598,14 @@ fn levels(order: &Order) -> Vec<[Arm; 2]> {
         order.case.mechanism.hands_over(),
         order.case.working_set.is_empty(),
     ) {
-        // There is no hand-off to be timed without a walk.
+        // Without a walk there is no hand-off to be timed.
         (false, _) => vec![total],
         (_, true) => vec![direct],
         (_, false) => vec![direct, total],
     }
 }
 
-/// A batch of one walk a task has long walks, of which a few are enough.
+/// Returns the rounds of a batch for counters: one with a single walk per task is long, and needs few.
 fn counted_rounds(arm: Arm, rounds: u64) -> u64 {
     if !arm.walks() {
         (rounds * COUNTED_BATCHES).max(LEAST_COUNTED_ROUNDS)

@@ -1,4 +1,4 @@
-//! A ring of kernel tasks that hand one token round: every mechanism whose switch the kernel makes.
+//! A ring of kernel tasks that pass one token round: every mechanism with a switch by the kernel.
 //!
 //! Task 0 is the caller. The baseline is the same loop over a channel from a task to itself, run by every task in turn
 //! over its own memory: the difference of the two arms is then about the same pages on both sides.
@@ -25,7 +25,7 @@ use crate::controls::TaskControls;
 use crate::experiment::{Batch, Experiment, Split, Timed};
 use crate::peers::{Command, Passed, Peer, Shared, Worker, pass_on, start_peer};
 
-/// A ring with its tasks waiting.
+/// A ring whose tasks wait for commands.
 pub(crate) struct Ring {
     shared: Arc<Shared>,
     own: Worker,
@@ -70,7 +70,7 @@ impl Ring {
         self.finish(batch, back, passed)
     }
 
-    /// Takes the token out, and gathers what every peer has timed and counted.
+    /// Takes the token out, and collects the times and counts of every peer.
     fn finish(&self, batch: Batch, back: &dyn Channel, passed: Passed) -> io::Result<Timed> {
         back.recv()?;
         let (mut time, mut switches) = (passed.time, passed.switches_since());
@@ -81,7 +81,7 @@ impl Ring {
             switches += self.shared.switches(index);
         }
         let tasks = u64::from(self.case.tasks);
-        // A task that yields is still in its loop when the token is out: all have the CPU once more.
+        // A task that yields is still in its loop when the token is out: each task has the CPU once more.
         let control_switches = if self.case.mechanism == Mechanism::Yield {
             tasks
         } else {
@@ -128,7 +128,7 @@ impl Ring {
             time += self.shared.time(index);
         }
         let handoffs = batch.rounds * u64::from(self.case.tasks);
-        // To each peer and back.
+        // One hand-off to each peer and back.
         Ok(Timed {
             handoffs,
             time,

@@ -1,4 +1,4 @@
-//! What comes before each timed batch if the user asks for it: caches emptied, a pause, as in the code of Li, Ding and Shen 2007.
+//! Preparation of each timed batch on the user's request: flushed caches, a pause, as in the code of Li, Ding and Shen 2007.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -9,14 +9,14 @@ use switchcost_record::Rounds;
 use switchcost_units::{Bytes, Nanos};
 use switchcost_workload::Pages;
 
-/// Memory that is written to before each batch, and how long nothing is done after that.
+/// Memory to be written before each batch, and the length of the pause after it.
 pub(crate) struct Preparation {
     memory: Option<Memory>,
     pause: Option<Duration>,
 }
 
 impl Preparation {
-    /// Maps what is to be written.
+    /// Maps the memory to be written.
     pub(crate) fn new(rounds: &Rounds) -> Result<Preparation, String> {
         let map = |size: Bytes| {
             Memory::map(size, MapType::Private, Pages::Base).map_err(|error| {
@@ -30,7 +30,7 @@ impl Preparation {
         })
     }
 
-    /// Writes every word and then sleeps. Returns how long it slept; other tasks did not take this time.
+    /// Writes every word and then sleeps. Returns the time slept, which no other task took.
     pub(crate) fn run(&self) -> Nanos {
         for word in self.memory.iter().flat_map(|memory| memory.iter()) {
             word.store(1, Relaxed);

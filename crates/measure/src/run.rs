@@ -1,4 +1,4 @@
-//! The order in which repetitions are run: interleaved over all cases, until each has its precision or time is up.
+//! Order of the repetitions: interleaved over all cases, until each has its precision or the time is up.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use switchcost_units::{Nanos, TickRate};
 use crate::plan::fewest_repetitions;
 use crate::protocol::{BatchRounds, Launch, Message, Order};
 
-/// How many repetitions every case gets before any case gets more. Fewer give no useful interval.
+/// Number of repetitions that every case gets before any case gets more. Fewer give no useful interval.
 const FIRST_REPETITIONS: u32 = 8;
 
 /// A case that has no interval after this many repetitions is not run beyond the budget.
@@ -27,21 +27,20 @@ const MOSTLY_SET_UP: u64 = 3;
 /// longer than a neighbour usually takes a part of the core.
 const OF_WARM_UP: u64 = 4;
 
-/// How much longer than the budget a running repetition may take, in addition to a quarter of the budget. What it has measured by then
-/// is kept.
+/// Time by which a running repetition may exceed the budget, in addition to a quarter of the budget. Its results so far are kept.
 const OVERTIME: Nanos = Nanos::seconds(2);
 
-/// One part in this many of the budget shows what repetitions take.
+/// One part in this many of the budget shows the time of repetitions.
 const TO_ESTIMATE: u64 = 8;
 
-/// Why a case that was ended with the budget has no result.
+/// Reason for the missing result of a case that the budget ended.
 const TOO_LATE: &str = "the budget was over before the first cycles were; raise --budget, or use a smaller --size, fewer --tasks or a \
                         shorter --pause";
 
-/// A case that was refused so often in a row is given up.
+/// Successive refusals after which a case is given up.
 const REFUSALS: u32 = 2;
 
-/// The intended length of a batch of a runtime: long compared with the question over a pipe, and with a reading of its clock.
+/// Intended length of a batch of a runtime: long compared with the request over a pipe, and with reading its clock.
 const RUNTIME_BATCH: Nanos = Nanos::micros(100);
 
 /// Outcome of one repetition.
@@ -49,9 +48,9 @@ const RUNTIME_BATCH: Nanos = Nanos::micros(100);
 pub enum RepetitionOutcome {
     /// The repetition ran to its end, with these rounds of a batch.
     Done(BatchRounds),
-    /// The repetition could not be run, or broke off: why, and what to do.
+    /// The repetition could not be run, or broke off, with the reason and the remedy.
     Refused(String),
-    /// The repetition was told to stop.
+    /// The repetition was asked to stop.
     Stopped,
     /// The repetition had not ended by its deadline.
     TooLate,
@@ -81,7 +80,7 @@ pub struct Progress {
     pub elapsed: Nanos,
 }
 
-/// Decides when a run ends, and is told of its progress. The caller's side of [`measure`].
+/// Decides when a run ends, and is informed of its progress: the caller's side of [`measure`].
 pub trait Stop {
     /// Whether the cycles of this case are precise enough.
     fn is_precise(&mut self, case: usize, cycles: &[Cycles]) -> bool;
@@ -92,7 +91,7 @@ pub trait Stop {
     /// Whether the cycles of this case are enough for an interval, however wide.
     fn has_interval(&mut self, case: usize, cycles: &[Cycles]) -> bool;
 
-    /// When a run ends that continues after its budget for cases without an interval (CLOCK_MONOTONIC); `None` if it does not continue.
+    /// End of a run that continues after its budget for cases without an interval (CLOCK_MONOTONIC); `None` if it does not continue.
     fn latest_end(&self) -> Option<Nanos> {
         None
     }
@@ -104,18 +103,18 @@ pub trait Stop {
     fn resume(&mut self, _pause: Pause) {}
 }
 
-/// Instruments that every repetition is given.
+/// Instruments of every repetition.
 #[derive(Clone, Debug)]
 pub struct Instruments {
     /// The clock to read.
     pub clock: Clock,
-    /// Its rate.
+    /// Rate of the clock.
     pub rate: TickRate,
     /// Whether to lock memory.
     pub locks_memory: bool,
     /// Counter of the core's cycles, if one has passed its test.
     pub core_counter: Option<CycleEvent>,
-    /// How to start each runtime of the plan, by name; or why it cannot be started.
+    /// Start of each runtime of the plan, by name, or the reason why it cannot be started.
     pub runtimes: BTreeMap<String, Result<Launch, String>>,
     /// Admitted counters by name, in groups that fit on the CPU together; empty means no batches for them.
     pub counters: Vec<Vec<String>>,
@@ -127,7 +126,7 @@ struct CaseState {
     refusals: u32,
     rounds: BatchRounds,
     spent: Nanos,
-    /// The intended total time of a repetition's cycles.
+    /// Intended total time of a repetition's cycles.
     cycles_ns: Nanos,
     is_finished: bool,
 }
@@ -166,7 +165,7 @@ pub fn measure<E>(
     run.run_to_the_end(executor, stop, sink)
 }
 
-/// What starts the runtime of a case; `None` for other cases, or if it cannot be started.
+/// Returns the start of a case's runtime; `None` for other cases, or if it cannot be started.
 fn launch<'a>(
     case: &Case,
     runtimes: &'a BTreeMap<String, Result<Launch, String>>,
@@ -174,13 +173,13 @@ fn launch<'a>(
     runtimes.get(&case.runtime.as_ref()?.runtime)?.as_ref().ok()
 }
 
-/// The time of the cycles of a case's first repetitions.
+/// Returns the time of the cycles of a case's first repetitions.
 fn first_cycles_time(planned: Nanos, launch: Option<&Launch>) -> Nanos {
     planned.max(launch.map_or(planned, |launch| Nanos(launch.warm_up_ns.0 / OF_WARM_UP)))
 }
 
-/// The time of the cycles of later repetitions, if the first ones took `first` in all. Large arrays take long to set up, and at least
-/// half of the time should be spent on what is measured.
+/// The time of the cycles of later repetitions, if the first ones took `first` in all. Large arrays take long to set up, and at least half
+/// of the time should be spent on measured cycles.
 fn cycles_time(planned: Nanos, first: Nanos) -> Nanos {
     let each = Nanos(first.0 / u64::from(FIRST_REPETITIONS));
     if each.0 > MOSTLY_SET_UP * planned.0 {
@@ -194,14 +193,14 @@ struct Run<'a> {
     header: &'a Header,
     instruments: Instruments,
     start: Nanos,
-    /// Stopped from outside so far.
+    /// Total time stopped from outside so far.
     paused: Nanos,
     random: ChaCha8Rng,
     cases: Vec<CaseState>,
 }
 
 impl Run<'_> {
-    /// Refuses each runtime that is not there, once.
+    /// Refuses each missing runtime, once.
     fn refuse_missing_runtimes<E>(
         &mut self,
         sink: &mut dyn FnMut(Line) -> Result<(), E>,
@@ -260,8 +259,8 @@ impl Run<'_> {
         }
     }
 
-    /// The unfinished cases, of which the last of the plan wait where the time left does not suffice for an interval of each: some results
-    /// are worth more than none.
+    /// Returns the unfinished cases. If the remaining time does not suffice for an interval of each, the last of the plan wait: some
+    /// results are better than none.
     fn open_cases(&self, stop: &dyn Stop) -> Vec<usize> {
         let open = (0..self.cases.len()).filter(|case| !self.cases[*case].is_finished);
         let budget = self.header.plan.budget_ns;
@@ -283,7 +282,7 @@ impl Run<'_> {
             let missing = u64::from(fewest.saturating_sub(case.repetitions));
             let each = case.spent.0.checked_div(u64::from(case.repetitions));
             let needed = missing.saturating_mul(each.unwrap_or(spent / repetitions));
-            // One is tried at all events.
+            // At least one case is tried.
             if needed <= left || fitting.is_empty() {
                 fitting.push(place);
                 left = left.saturating_sub(needed);
@@ -292,7 +291,7 @@ impl Run<'_> {
         fitting
     }
 
-    /// When the last repetition must end.
+    /// Returns the deadline of the last repetition.
     fn latest_end(&self, stop: &dyn Stop) -> Nanos {
         let budget = self.header.plan.budget_ns.0;
         let most = budget.saturating_add(budget / 4);
@@ -366,7 +365,7 @@ impl Run<'_> {
         let state = &mut self.cases[case];
         state.repetitions += 1;
         state.spent = state.spent + monotonic().saturating_sub(start + pause.stopped);
-        // Of a runtime, what differs from process to process is more than what more cycles would show.
+        // For a runtime, differences between processes exceed the information in further cycles.
         if state.repetitions == FIRST_REPETITIONS && order.runtime.is_none() {
             state.cycles_ns = cycles_time(state.cycles_ns, state.spent);
         }

@@ -1,5 +1,5 @@
 //! Tasks of a language's runtime: a program of that language hands a token round among its own tasks, asked for each batch over its
-//! standard streams. Here it is started, warmed up and asked; nothing that it says is relied on.
+//! standard streams. This module starts it, warms it up and sends requests; its answers are not trusted.
 //!
 //! ```text
 //!  we say     {"protocol":"switchcost.runtime/1","handoff":"channel","tasks":2,"cpus":1,"size_bytes":0,...}
@@ -28,21 +28,21 @@ use crate::protocol::{Launch, Order};
 /// The protocol that runtimes speak.
 const PROTOCOL: &str = "switchcost.runtime/1";
 
-/// The longest time until a runtime is ready. One that is compiled at its start takes a few seconds.
+/// Longest time until a runtime is ready. One that compiles at its start takes a few seconds.
 const READY_WITHIN: Nanos = if cfg!(test) {
     Nanos::seconds(2)
 } else {
     Nanos::seconds(30)
 };
 
-/// A batch takes a fraction of a millisecond, or a few walks.
+/// Longest time of an answer: a batch takes a fraction of a millisecond, or a few walks.
 const ANSWER_WITHIN: Nanos = if cfg!(test) {
     Nanos::millis(500)
 } else {
     Nanos::seconds(10)
 };
 
-/// Windows of the warm-up that are reported, at most.
+/// Most windows of the warm-up that are reported.
 const MOST_WARM_UP: usize = 200;
 
 /// Rounds of the first window of a warm-up ...
@@ -51,14 +51,14 @@ const FIRST_ROUNDS: u64 = 1;
 /// Untimed rounds before each window except the first, because tasks that are threads of the kernel must be started first.
 const ROUNDS_TO_START: u64 = 8;
 
-/// The length of a warm-up's windows, in batches: what must be warm is the hand-off, not the beginning of a window.
+/// Length of a warm-up's windows, in batches: the hand-off must be warm, not the beginning of a window.
 const WARM_UP_BATCHES: u64 = 10;
 
-/// How many times its planned length a warm-up may last, if the program had less CPU time than planned, because other tasks had the CPU
+/// Factor by which a warm-up may exceed its planned length, if the program had less CPU time than planned, because other tasks had the CPU
 /// or it waited.
 const LONGEST_WARM_UP: u64 = 2;
 
-/// How many rounds may pass within one step of the program's clock, which may have microseconds.
+/// Most rounds within one step of the program's clock, which may advance by microseconds.
 const WITHIN_A_STEP: u64 = 256;
 
 /// The first message to a program.
@@ -78,7 +78,7 @@ struct Ready {
     refused: Option<String>,
 }
 
-/// A question to a program.
+/// A request to a program.
 #[derive(Debug, Serialize)]
 struct Question {
     arm: &'static str,
@@ -96,11 +96,11 @@ struct Window {
     handoffs: u64,
     switches: Option<u64>,
     collections: Option<u64>,
-    /// The switches of all its threads by the kernel (getrusage), if the program counts them.
+    /// Switches of all the program's threads by the kernel (getrusage), if the program counts them.
     kernel_switches: Option<u64>,
 }
 
-/// A runtime that was started.
+/// A running runtime.
 pub(crate) struct Runtimes {
     name: String,
     talk: Conversation,
@@ -170,8 +170,8 @@ impl Runtimes {
         }
     }
 
-    /// Warms up both arms in turn, until the time is over and the program has used as much CPU time, which compilation in the
-    /// background needs.
+    /// Warms up both arms alternately, until the time is over and the program has used as much CPU time, because background compilation
+    /// needs it.
     fn warm_up(&mut self, time: Nanos, order: &Order) -> Result<(), String> {
         let arms = match order.case.working_set.is_empty() {
             true => vec![Arm::BaselineDirect, Arm::SwitchDirect],
@@ -228,7 +228,7 @@ impl Runtimes {
         };
         let window: Window = self.ask(&question, ANSWER_WITHIN)?;
         let planned = batch.rounds.saturating_mul(self.tasks);
-        // Who is not asked in turn may have one turn more or less at either end.
+        // Tasks of a ring may differ by one turn at either end.
         if window.handoffs.abs_diff(planned) > self.tasks {
             return Err(self.complain(&format!(
                 "said {} hand-offs instead of {planned}",
@@ -253,7 +253,7 @@ impl Runtimes {
         timeout: Nanos,
     ) -> Result<A, String> {
         let line = serde_json::to_vec(question).map_err(|error| error.to_string())?;
-        // Who has ended takes none: how it ended says more.
+        // A program that has ended accepts no request: its exit status says more.
         let said = self.talk.say(&line);
         let answer = match (self.talk.hear(timeout), said) {
             (Ok(answer), _) => answer,
@@ -274,7 +274,7 @@ impl Runtimes {
         })
     }
 
-    /// A message: what was found, in which program, and the last lines that it printed.
+    /// Message with the fault, the program, and the last lines that it printed.
     fn complain(&mut self, found: &str) -> String {
         let last = last_words(&self.talk.complaints());
         let said = if last.is_empty() {
@@ -286,7 +286,7 @@ impl Runtimes {
     }
 }
 
-/// A program that was compiled by one version and is run by another says another one.
+/// Checks that the program reports the version that was found: one compiled by one version may be run by another.
 fn same_version(reported: &str, launch: &Launch) -> Result<(), String> {
     let has_number = reported.contains(|letter: char| letter.is_ascii_digit());
     if !has_number || launch.version.is_empty() || reported.contains(&launch.version) {
@@ -298,13 +298,13 @@ fn same_version(reported: &str, launch: &Launch) -> Result<(), String> {
     ))
 }
 
-/// Lines of what a program printed that are reported.
+/// Most lines of a program's output that are reported.
 const LAST_LINES: usize = 4;
 
-/// Words in the line of an error, by which it is found before the stacks of calls that may follow.
+/// Words that identify the line of an error, after which stack traces may follow.
 const TELLING: [&str; 4] = ["error", "fatal", "exception", "panic"];
 
-/// The last lines, and of the lines before them the last one that names an error.
+/// Returns the last lines, and before them the last line that names an error.
 fn last_words(complaints: &str) -> String {
     let lines: Vec<&str> = complaints
         .lines()
@@ -344,7 +344,7 @@ fn shown(launch: &Launch) -> String {
     printable(&launch.command.join(" "))
 }
 
-/// Starts the program. It may use all CPUs of the case. This process, which reads the core's clock beside the program's windows, stays
+/// Starts the program, which may use all CPUs of the case. This process, which reads the core's clock beside the program's windows, stays
 /// on the first.
 fn begin(launch: &Launch, order: &Order) -> io::Result<(Conversation, Option<PinGuard>)> {
     let cpus = &order.case.placement.cpus;
@@ -379,14 +379,14 @@ fn begin(launch: &Launch, order: &Order) -> io::Result<(Conversation, Option<Pin
     Ok((talk, first))
 }
 
-/// How many rounds take about the length of a batch, at most four times as many as before.
+/// Number of rounds that take about the length of a batch; at most four times as many as before.
 fn next_rounds(rounds: u64, took_ns: u64, batch: Nanos) -> u64 {
     let fitting = u128::from(rounds) * u128::from(batch.0) / u128::from(took_ns.max(1));
     let fitting = u64::try_from(fitting).unwrap_or(u64::MAX);
     fitting.clamp(1, rounds.saturating_mul(4))
 }
 
-/// The windows that are reported: the first half unchanged, because most changes happen there, and the rest at even distances.
+/// Windows to be reported: the first half unchanged, because most changes happen there, and the rest at even distances.
 fn thinned(windows: Vec<WarmUp>) -> Vec<WarmUp> {
     let (begin, rest) = windows.split_at(windows.len().min(MOST_WARM_UP / 2));
     let step = rest.len().div_ceil(MOST_WARM_UP / 2).max(1);

@@ -1,4 +1,4 @@
-//! Two sides measured in turns, until enough is known or time is up.
+//! Two sides measured in alternating runs, until the result suffices or the time is up.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -7,9 +7,9 @@ use switchcost_units::Nanos;
 /// One of two compared sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The side that is compared with.
+    /// The side compared with.
     Base,
-    /// The side that is compared.
+    /// The side under test.
     New,
 }
 
@@ -25,15 +25,15 @@ pub struct Limits {
 /// Why alternating runs ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// Enough was known.
+    /// The runs sufficed.
     Enough,
     /// The next pair would not have fit into the budget.
     Budget,
-    /// The runs were told to stop.
+    /// The runs were asked to stop.
     Interrupted,
 }
 
-/// Runs one side at a time, and decides whether that was enough.
+/// Runs one side at a time, and decides whether the runs suffice.
 pub trait Runs {
     /// The error with which a run may end.
     type Error;
@@ -41,7 +41,7 @@ pub trait Runs {
     /// Runs a side once.
     fn run(&mut self, side: Side) -> Result<(), Self::Error>;
 
-    /// Whether the runs so far are enough; asked after each pair.
+    /// Whether the runs so far suffice; called after each pair.
     fn is_enough(&mut self) -> Result<bool, Self::Error>;
 
     /// Time since the start.
@@ -96,7 +96,7 @@ pub fn interleave<R: Runs>(runs: &mut R, limits: Limits, seed: u64) -> Result<En
 mod tests {
     use super::*;
 
-    /// Runs of a second each, enough or told to stop after so many.
+    /// Runs of a second each, sufficient or asked to stop after this many.
     #[derive(Default)]
     struct Script {
         done: Vec<Side>,

@@ -1,7 +1,7 @@
 //! The tasks of a case, for a tracer: set up as for a measurement, and run between two stops without being timed.
 //!
 //! ```text
-//! set up, two rounds ──> SIGSTOP ──(tracing begins, SIGCONT)──> so many rounds ──> SIGSTOP ──> end
+//! set up, two rounds ──> SIGSTOP ──(tracing begins, SIGCONT)──> rounds ──> SIGSTOP ──> end
 //! ```
 
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use crate::experiment::Batch;
 use crate::protocol::{BatchRounds, Order};
 use crate::repetition::start_experiment;
 
-/// The hidden argument that makes the program take turns (see [`take_turns`]); the turns follow as JSON.
+/// Hidden argument that makes the program run turns (see [`take_turns`]); the turns follow as JSON.
 pub const TURNS_ARGUMENT: &str = "take-turns";
 
 /// Rounds before the first stop, so that every page is present and every function is linked.
@@ -24,7 +24,7 @@ const ROUNDS_BEFORE: u64 = 2;
 pub struct Turns {
     /// Conditions of the case.
     pub case: Case,
-    /// Arm: whether the token goes round the ring, and whether working sets are walked.
+    /// Arm of the batch: whether the token goes round the ring, and whether working sets are walked.
     pub arm: Arm,
     /// Number of turns of each task.
     pub rounds: u64,
@@ -37,7 +37,7 @@ impl Turns {
     ///
     /// # Errors
     ///
-    /// What is wrong; follows "failed to make a trace of walks: " in a message.
+    /// The fault; it follows "failed to make a trace of walks: " in a message.
     pub fn check(&self) -> Result<(), String> {
         let (mechanism, tasks) = (self.case.mechanism, self.case.tasks);
         let family = mechanism.traits().family;
@@ -78,7 +78,7 @@ impl Turns {
     }
 }
 
-/// Takes the turns that are given in JSON; stops this process before the first and after the last.
+/// Runs the turns in the JSON text; stops this process before the first and after the last.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
-//! Switches that the kernel does not see: contexts in one thread that hand the CPU to each other.
+//! Switches invisible to the kernel: contexts in one thread that hand the CPU to each other.
 //!
-//! Every context runs the same body, a walk over its own array or over nothing; the baseline calls the bodies one
-//! after the other without a switch.
+//! Every context runs the same body, a walk over its own array or over nothing; the baseline calls the bodies one after the other without a
+//! switch.
 
 mod contexts;
 mod executor;
@@ -41,7 +41,7 @@ pub(crate) fn start(order: &Order, controls: &TaskControls) -> Result<Box<dyn Ex
     })
 }
 
-/// What the contexts run, and the controls of the thread that they share.
+/// Bodies of the contexts, and the controls of their common thread.
 pub(crate) struct Bodies {
     clock: Clock,
     arrays: Vec<Memory>,
@@ -144,7 +144,7 @@ impl Bodies {
         let end = self.clock.now();
         let mut time = Split::default();
         time.add_walk(walked, self.walked.get());
-        // What is not walking is hand-offs.
+        // Time outside walks is that of hand-offs.
         time.add_handoff(Ticks(start.0.wrapping_add(time.walks.0)), end);
         (done, time)
     }

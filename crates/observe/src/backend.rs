@@ -21,13 +21,13 @@ pub trait Backend {
     /// Observes these processes, and their future children. Processes already observed stay so.
     ///
     /// # Errors
-    /// Where no more can be observed.
+    /// If no more can be observed.
     fn add(&mut self, processes: &[u32]) -> Result<(), NoBpf>;
 
     /// Observes single threads.
     ///
     /// # Errors
-    /// Where no more can be observed.
+    /// If no more can be observed.
     fn add_threads(&mut self, threads: &[u32]) -> Result<(), NoBpf>;
 
     /// Observes tasks as soon as they enter a control group or one below it, if the source can; otherwise they are found by polling.

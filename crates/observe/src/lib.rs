@@ -1,8 +1,8 @@
-//! Internal to switchcost: observes live tasks: how often they are switched, why, by which tasks, and how long they are off their CPUs.
+//! Internal to switchcost: observes live tasks: number and causes of their switches, the other tasks involved, and times off the CPU.
 //!
-//! What comes in: who is to be observed, and for how long. What goes out: an [`switchcost_record::observation::Observation`]; what a switch costs
-//! is not known here. The program in `bpf/` counts inside the kernel; this crate loads it, says what it observes, takes the sums
-//! of tasks that end before their slots are needed again, and reads the rest. No statistics, no printing.
+//! The input is the target and a duration; the output is an [`switchcost_record::observation::Observation`]. The cost of a switch is not
+//! known here. The program in `bpf/` counts inside the kernel; this crate loads it, sets its targets, takes the sums of tasks that end
+//! before their slots are needed again, and reads the rest. It has no statistics and no printing.
 //!
 //! ```text
 //!  observe (the loop) <──> Listener: informed meanwhile

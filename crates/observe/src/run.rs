@@ -51,7 +51,7 @@ pub trait Listener {
     /// Called when counting has begun.
     ///
     /// # Errors
-    /// Whatever shall end the observation without a result.
+    /// Any error that should end the observation without a result.
     fn began(&mut self) -> Result<(), Self::Error> {
         Ok(())
     }
@@ -59,7 +59,7 @@ pub trait Listener {
     /// Takes a switch or wake-up, if these were requested.
     fn take(&mut self, event: Event);
 
-    /// Called several times a second. `so_far` reads all that was counted.
+    /// Called several times a second. `so_far` reads all counts.
     ///
     /// # Errors
     /// Any error that should end the observation without a result.

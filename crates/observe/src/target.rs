@@ -53,7 +53,7 @@ impl Target {
     /// Returns the target of live processes.
     ///
     /// # Errors
-    /// Where one is not, or is a thread of another one.
+    /// If one is not alive, or is a thread of another process.
     pub fn processes(root: &Root, numbers: Vec<u32>) -> Result<Target, SubjectError> {
         for &number in &numbers {
             match process_of(root, number) {
@@ -74,7 +74,7 @@ impl Target {
     /// Returns the target of live and future processes with these names.
     ///
     /// # Errors
-    /// Where there is none of a name.
+    /// If there is none with one of the names.
     pub fn named(root: &Root, names: &[String]) -> Result<Target, SubjectError> {
         Processes::named(root, names).map(Target::Processes)
     }
@@ -82,7 +82,7 @@ impl Target {
     /// Returns the target of a control group, given by its folder or by its path below the common one.
     ///
     /// # Errors
-    /// Where there is none of that name.
+    /// If there is none with that name.
     pub fn group(root: &Root, name: &str) -> Result<Target, SubjectError> {
         let folder = folder_of_group(root, name)?;
         Ok(Target::Group(Group {

@@ -1,4 +1,4 @@
-//! One page of HTML that holds everything: the answer, figures, a table beside each, and how it was measured.
+//! One page of HTML that holds everything: the answer, figures with their tables, and the method of measurement.
 //!
 //! The input is records with their findings, or a comparison of records; the output is the page as text, the names of its figures, and its
 //! tables as CSV. The page asks for nothing from outside, has no script, and is the same for the same records. All text from a record is

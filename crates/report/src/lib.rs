@@ -2,7 +2,7 @@
 //!
 //! The input is a record, its findings, a [`Format`] and a [`Style`]; the output is a `String` that ends in a newline. This crate uses no
 //! files, no machine and no statistics: the report has only numbers from the findings, and words for what could not be measured. Names and
-//! reasons from a record are hostile text: no control character of theirs reaches a terminal.
+//! reasons from a record are hostile text: none of their control characters reaches a terminal.
 #[macro_use]
 mod entry;
 

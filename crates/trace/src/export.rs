@@ -22,7 +22,7 @@ pub trait Exporter {
     /// Flushes, and returns the totals.
     ///
     /// # Errors
-    /// What the writer says.
+    /// Errors of the writer.
     fn finish(self) -> io::Result<Exported>;
 }
 

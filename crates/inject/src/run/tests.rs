@@ -5,11 +5,11 @@ use switchcost_record::injection::Timing;
 use switchcost_record::{ClockFacts, CoreClock, HostManifest};
 use switchcost_units::{CpuId, TickRate, Ticks};
 
-/// Answers at once: what is preempted takes longer. Keeps what it was asked for.
+/// Answers at once, with more time for preempted copies. Stores the orders.
 struct Scripted {
     orders: Vec<Order>,
     answer: fn(&Order) -> Option<Answer>,
-    /// In each run.
+    /// Pause in each run.
     pause: Nanos,
 }
 
@@ -43,7 +43,7 @@ fn twins(order: &Order, status: [i32; 2]) -> Option<Answer> {
             status: status[usize::from(place)],
         }
     };
-    // Runs take time.
+    // Runs must take time.
     std::thread::sleep(Nanos::millis(1).as_duration());
     Some(Answer::Ended([twin(0), twin(1)]))
 }
@@ -128,7 +128,7 @@ fn ran(budget: Nanos, until: usize, answer: fn(&Order) -> Option<Answer>) -> Ran
     ran_with_pauses(Nanos(0), budget, until, answer)
 }
 
-/// With such a pause in each run.
+/// Returns the result with this pause in each run.
 fn ran_with_pauses(
     pause: Nanos,
     budget: Nanos,
@@ -223,7 +223,7 @@ fn a_pause_takes_nothing_from_the_budget() {
             .len()
     };
     assert!(paused(Nanos(0)) < 20);
-    // Of a run that took less there is nothing left.
+    // Nothing remains of a run that took less.
     assert_eq!(paused(Nanos::seconds(1)), 20);
 }
 

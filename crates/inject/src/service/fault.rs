@@ -3,10 +3,10 @@ use std::io;
 use switchcost_record::printable;
 use switchcost_units::Nanos;
 
-/// So long it is looked what that one does.
+/// Time for which the thread is watched before it is preempted.
 pub(crate) const LOOK: Nanos = Nanos::seconds(1);
 
-/// Who has less of a CPU is hardly ever preempted.
+/// Least share of a CPU: a thread with less is hardly ever preempted.
 pub(crate) const LEAST_SHARE: f64 = 0.02;
 
 /// Why a service cannot be measured.
@@ -20,14 +20,14 @@ pub enum ServiceFault {
         "/proc/PID/schedstat has no CPU time of threads; use a kernel with CONFIG_SCHED_INFO, as distributions build it"
     )]
     NoAccount,
-    /// It belongs to another user.
+    /// The process belongs to another user.
     #[error(
         "process {process} ({}) belongs to another user; run it as root", printable(.name)
     )]
     NotOurs {
-        /// Its number.
+        /// Number of the process.
         process: u32,
-        /// Its name.
+        /// Name of the process.
         name: String,
     },
     /// The thread may not run on the wanted CPU.
@@ -41,36 +41,36 @@ pub enum ServiceFault {
          chrt -r -p 50 {0}"
     )]
     Unyielding(u32),
-    /// It does nothing.
+    /// The process does nothing.
     #[error(
         "process {process} ({}) was on the CPU for {share:.1} % of {LOOK} and must be for {least:.0} % or more, since only \
          running code can be preempted; put it under load, or name the process that does the work", printable(.name), least = LEAST_SHARE * 100.0
     )]
     AtRest {
-        /// Its number.
+        /// Number of the process.
         process: u32,
-        /// Its name.
+        /// Name of the process.
         name: String,
-        /// Of a CPU, in percent.
+        /// Share of a CPU, in percent.
         share: f64,
     },
-    /// What is counted does not happen.
+    /// The counted event does not occur.
     #[error(
         "no {} in {LOOK} of thread {thread} ({}), so its work cannot be counted; choose another with --work: strace -c -p \
          {thread} shows its system calls", printable(.work), printable(.name)
     )]
     NoWork {
-        /// What.
+        /// Name of the event.
         work: String,
         /// The thread.
         thread: u32,
-        /// Its name.
+        /// Name of the thread.
         name: String,
     },
     /// The kernel does not count the work.
     #[error("{0}")]
     NotCounted(#[from] switchcost_host::perf::Unavailable),
-    /// A command that prints something else.
+    /// The command prints something other than a number.
     #[error(
         "the command '{}' of --work gave {} instead of a number; let it print how much work was done so far, or use \
          syscall:NAME or uprobe:LIBRARY:FUNCTION", printable(.command), printable(.found)
@@ -78,7 +78,7 @@ pub enum ServiceFault {
     Command {
         /// The command.
         command: String,
-        /// What it has printed.
+        /// Output of the command.
         found: String,
     },
     /// The service ended.

@@ -1,4 +1,4 @@
-//! Who of a service does its work, and what it does by itself.
+//! Finds the thread that does a service's work, and measures its undisturbed activity.
 
 use std::collections::BTreeSet;
 
@@ -14,16 +14,16 @@ use super::Work;
 use super::fault::{LEAST_SHARE, LOOK};
 use super::work::Counter;
 
-/// So long it is looked who is busiest.
+/// Time for which threads are watched to find the busiest.
 const GLANCE: Nanos = Nanos::millis(300);
 
-/// So much work a phase is to have, at least: one piece more or less is a hundredth of it.
+/// Least pieces of work in a phase: one more or less is then a hundredth.
 const LEAST_WORK: f64 = 100.0;
 
-/// No phase is longer, whatever is done in it.
+/// Longest phase, however little work is done in it.
 const LONGEST_PHASE: Nanos = Nanos::seconds(1);
 
-/// The thread that does the service's work.
+/// Thread that does the service's work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// Identity of the thread.
@@ -44,7 +44,7 @@ impl Found {
         enough.max(work.least_phase())
     }
 
-    /// Whether there is something to preempt, and something to count.
+    /// Checks that there is enough activity to preempt, and work to count.
     fn check(self, work: &str) -> Result<Found, ServiceFault> {
         let Found { id, name, look, .. } = &self;
         let share = look.cpu_ns.0 as f64 / look.wall_ns.0.max(1) as f64;
@@ -91,7 +91,7 @@ pub fn find(
     look(seen, &members, counted, cpus, should_stop)?.check(work)
 }
 
-/// Who may be meant by a number: a process with all that it has started, or a thread that does not lead one.
+/// Returns the tasks that a number may mean: a process with its descendants, or a thread that is not the first of its process.
 fn members(census: &Census, number: u32) -> Result<Members, ServiceFault> {
     if census.threads().next().is_none() {
         return Err(ServiceFault::NoAccount);
@@ -119,7 +119,7 @@ impl Members {
     }
 }
 
-/// Of equals the first.
+/// Returns the busiest thread; among equals the first.
 fn busiest<'a>(now: &'a Census, before: &Census, members: &Members) -> Option<&'a Seen> {
     let used = now.used_since(before).filter(|(seen, _)| members.has(seen));
     used.reduce(|most, next| if next.1 > most.1 { next } else { most })

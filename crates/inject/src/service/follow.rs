@@ -1,4 +1,4 @@
-//! The preemptor from outside: what it reports is kept as soon as it comes.
+//! The preemptor from outside: its replies are stored as they arrive.
 
 use std::io;
 
@@ -14,14 +14,14 @@ use crate::run::{Progress, Stop};
 
 /// Reports on an order, reply by reply.
 pub trait Follower {
-    /// The next reply; none if it was stopped.
+    /// Returns the next reply; `None` if it was stopped.
     fn next(&mut self, should_stop: &dyn Fn() -> bool) -> Option<Reply>;
 }
 
-/// How following a service has ended.
+/// Result of following a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Followed {
-    /// Whether it was stopped.
+    /// Whether the user stopped it.
     pub is_interrupted: bool,
     /// Whether the service has ended by itself.
     pub has_service_ended: bool,
@@ -80,7 +80,7 @@ impl ProcessFollower {
     ///
     /// If no process can be started.
     pub fn start(order: ServiceOrder) -> Result<ProcessFollower, ServiceFault> {
-        // The last group may begin right before the end.
+        // The last group may begin shortly before the end.
         let phase = order
             .timings
             .iter()

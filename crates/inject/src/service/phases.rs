@@ -1,4 +1,4 @@
-//! The order of phases, and what is done in each.
+//! Order of the phases, and the actions in each.
 
 use std::io;
 
@@ -11,37 +11,37 @@ use switchcost_units::{Nanos, TickRate, Ticks};
 
 use super::{ServiceFault, ServiceOrder};
 
-/// Chains at either end of a phase: a single one is as coarse as the clock.
+/// Chains of multiplications at both ends of a phase: the time of one is as coarse as the clock.
 const AT_ENDS: u32 = 4;
 
-/// The CPU of a service, and who takes it. Tests script it.
+/// The CPU of a service, and its preemptor. Tests script it.
 pub(crate) trait ServiceControl {
-    /// Gives the CPU away for so long; returns how long it was away.
+    /// Releases the CPU for this time; returns the actual time.
     fn give_cpu(&mut self, time: Nanos) -> io::Result<Ticks>;
 
-    /// Touches a footprint.
+    /// Touches a footprint; returns the time that it took.
     fn touch(&mut self, footprint: usize) -> Ticks;
 
-    /// Spins for as long as touching it has taken lately.
+    /// Spins for the recent mean time of touching the footprint.
     fn spin(&mut self, footprint: usize) -> Ticks;
 
-    /// How long touching it has taken lately.
+    /// Recent mean time of touching the footprint.
     fn took(&self, footprint: usize) -> Nanos;
 
-    /// How long a chain of multiplications takes, as the mean of so many.
+    /// Time of a chain of multiplications, in ticks: the mean of this number of chains.
     fn chain(&mut self, probes: u32) -> f64;
 
     /// CPU time of the thread.
     fn cpu_time(&mut self) -> Result<Nanos, ServiceFault>;
 
-    /// Its work, and its switches.
+    /// Work of the thread, and its switches.
     fn counts(&mut self) -> Result<(u64, KernelSwitches), ServiceFault>;
 
-    /// Now, on CLOCK_MONOTONIC.
+    /// Present time, on CLOCK_MONOTONIC.
     fn now(&self) -> Nanos;
 }
 
-/// What is compared: two arms with a footprint at a period.
+/// A comparison: two arms with a footprint at a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Compared {
     timing: usize,
@@ -49,7 +49,7 @@ struct Compared {
     arms: [Arm; 2],
 }
 
-/// Goes through all that is compared in random order, again and again, until the time is over or no more is wanted.
+/// Makes all comparisons in random order, repeatedly, until the time is over or the reader has gone.
 pub(crate) fn run_phases(
     service: &mut impl ServiceControl,
     order: &ServiceOrder,
@@ -82,7 +82,7 @@ pub(crate) fn run_phases(
     Ok(())
 }
 
-/// Each footprint once at each period, and one against not being preempted at all; each time from the one or the other arm on.
+/// Returns each footprint once at each period, and one comparison with no preemption; each begins with a random arm.
 fn block_of(order: &ServiceOrder, random: &mut ChaCha8Rng) -> Vec<Compared> {
     let at = |timing| {
         let of = move |footprint| Compared {
@@ -107,7 +107,7 @@ fn block_of(order: &ServiceOrder, random: &mut ChaCha8Rng) -> Vec<Compared> {
     all
 }
 
-/// What is summed over a phase.
+/// Sums over a phase.
 #[derive(Default)]
 struct Tally {
     cpu: u64,
@@ -119,13 +119,13 @@ struct Tally {
 }
 
 impl Tally {
-    /// CPU time between two readings of the core's clock.
+    /// Adds CPU time between two readings of the core's clock.
     fn add(&mut self, cpu: Nanos, before: f64, after: f64) {
         self.cpu += cpu.0;
         self.chains += cpu.0 as f64 * (1.0 / before + 1.0 / after) / 2.0;
     }
 
-    /// As a harmonic mean over CPU time; 0 if there was none.
+    /// Harmonic mean of the chain's time over CPU time, in picoseconds; 0 without CPU time.
     fn chain_ps(&self, rate: TickRate) -> u64 {
         let ticks = if self.chains > 0.0 {
             self.cpu as f64 / self.chains
@@ -136,7 +136,7 @@ impl Tally {
     }
 }
 
-/// Each turn of the service follows a preemption of the same kind.
+/// Executes a phase. Each time slice of the service follows a preemption of the same kind.
 fn phase(
     service: &mut impl ServiceControl,
     rate: TickRate,
@@ -163,7 +163,7 @@ fn phase(
         }
     }
     let (work_after, after) = service.counts()?;
-    // Where a command counts, the service has run meanwhile, as before the first turn.
+    // While a command counts, the service runs as before the first time slice.
     tally.add(service.cpu_time()?.saturating_sub(cpu), before, before);
     Ok(Phase {
         arm,
@@ -179,8 +179,8 @@ fn phase(
     })
 }
 
-/// How many turns a phase has, and how long each is: never shorter than the preemption before, so that the service has its CPU for half of
-/// the time. Who is not preempted has one of the same length as all together.
+/// Returns the number of time slices in a phase, and the length of each: at least that of the preemption before, so that the service has
+/// its CPU for half of the time. A phase without preemption has one slice with the length of all together.
 fn turns(timing: Timing, arm: Arm, took: Nanos) -> (u64, Nanos) {
     let turn = timing.period_ns.max(took);
     let turns = (timing.turn_ns.0 / turn.0.max(1)).max(2);

@@ -1,4 +1,4 @@
-//! The preemptor as it is, in a process of its own that does nothing else.
+//! The real preemptor, in a separate process that does nothing else.
 
 use std::io::{self, Write};
 
@@ -14,11 +14,11 @@ use super::work::Counter;
 use super::{Reply, ServiceFault, ServiceOrder};
 use crate::preemptor::Preemptor;
 
-/// So many touches are some ten phases: the first of a phase take longest, since the service has had the caches for a phase in which nothing
-/// was touched, and who spins for as long as the last ones took would be away for a shorter time.
+/// Number of touches in the running mean, some ten phases. The first touches of a phase take longest, because the service has had the
+/// caches meanwhile; a preemptor that spins for the time of the last ones would be away for too short a time.
 const LATELY: f64 = 512.0;
 
-/// Preempts to the end, and reports each group as soon as there is one.
+/// Preempts to the end, and reports each group at once.
 pub(crate) fn preempt(order: &ServiceOrder, output: &mut dyn Write) -> io::Result<()> {
     let outcome = perform(order, &mut |group| {
         say(output, &Reply::Group(Box::new(group)))
@@ -47,7 +47,7 @@ fn perform(
             "the task may not have real-time priority ({error})"
         ))
     };
-    // Before this becomes a task that others wait for.
+    // Before this process becomes one that others wait for.
     let counter = Counter::start(&order.work, order.id.thread, &order.other_cpus)?;
     let thread = LiveThread::open(order.id).map_err(|_| ended(order))?;
     let _pin = pin(&[order.cpu]).map_err(refused)?;
@@ -63,7 +63,7 @@ fn perform(
         thread,
         took: Vec::new(),
     };
-    // The first brings the memory to the caches.
+    // The first touch loads the memory into the caches.
     (0..2).for_each(|_| {
         service.took = order
             .footprints
@@ -87,7 +87,7 @@ struct OnCpu<'a> {
     preemptor: Preemptor,
     counter: Counter,
     thread: LiveThread,
-    /// Of each footprint.
+    /// Time of touching each footprint.
     took: Vec<Took>,
 }
 
@@ -133,7 +133,7 @@ impl ServiceControl for OnCpu<'_> {
     }
 }
 
-/// How long something takes, as the mean over the last times.
+/// Time of an action, as a mean over recent times.
 #[derive(Clone, Copy, Debug)]
 struct Took {
     mean: f64,
@@ -162,7 +162,7 @@ impl Took {
 mod tests {
     use super::*;
 
-    /// Of 40 touches in each phase the first ten take twice as long.
+    /// In each phase of 40 touches the first ten take twice as long.
     #[test]
     fn who_spins_does_so_for_as_long_as_all_touches_of_a_phase_take_in_the_mean() {
         let mut took = Took::new(Ticks(1_000));

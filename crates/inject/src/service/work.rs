@@ -1,4 +1,4 @@
-//! What a service does, as a number that grows.
+//! Work of a service, as a growing number.
 
 use std::io;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use switchcost_units::CpuId;
 
 use super::{ServiceFault, Work};
 
-/// How often it is asked whether to stop.
+/// Interval of the checks whether to stop.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// Reports how much work was done so far.
+/// Reports the amount of work so far.
 pub(crate) enum Counter {
     Calls(CallCounter),
     Command {
@@ -28,7 +28,8 @@ pub(crate) enum Counter {
 }
 
 impl Counter {
-    /// Of a thread. A command is run by a thread of this process on other CPUs, whatever the caller becomes then.
+    /// Starts to count the work of a thread. A command is run by a thread of this process on other CPUs, whatever the caller's CPU and
+    /// policy become.
     pub(crate) fn start(work: &Work, thread: u32, cpus: &[CpuId]) -> Result<Counter, ServiceFault> {
         match work {
             Work::Called(called) => Ok(Counter::Calls(CallCounter::open(called, thread)?)),
@@ -39,7 +40,7 @@ impl Counter {
                 let stop = Arc::new(AtomicBool::new(false));
                 let is_stopped = Arc::clone(&stop);
                 let serve = move || {
-                    // Where there are others.
+                    // If there are other CPUs.
                     let _pin = pin(&cpus);
                     asked
                         .iter()

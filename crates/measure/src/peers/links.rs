@@ -32,7 +32,7 @@ impl Links {
         if mechanism == Mechanism::MutexCondvarHeld {
             return Links::new_for_turns(tasks);
         }
-        // A preemption needs no channel: the preemptor takes the CPU. Nor do tasks that hand nothing on.
+        // A preemption needs no channel, because the preemptor takes the CPU. Tasks without a hand-off need none either.
         let is_ring = mechanism.traits().family == Family::Ring;
         let tasks = if is_ring { tasks } else { 0 };
         let all = || {
@@ -46,7 +46,7 @@ impl Links {
         })
     }
 
-    /// All over one lock, which the plan allows two tasks.
+    /// Creates links that share one lock, which the plan allows for two tasks.
     fn new_for_turns(tasks: usize) -> io::Result<Links> {
         let turns = Turns::new()?;
         let channel = |sender, receiver| Box::new(turns.channel(sender, receiver)) as AnyChannel;

@@ -1,4 +1,4 @@
-//! What a preemptor runs: it takes the CPU on a timer, or makes the same calls without a switch.
+//! Loop of a preemptor: takes the CPU on a timer, or makes the same calls without a switch.
 
 use std::io;
 use std::sync::atomic::AtomicU64;
@@ -30,7 +30,7 @@ pub(super) fn run_preemptor(
     Ok(())
 }
 
-/// The preemptor's share of the baseline: the same system call, which finds that the timer has not fired, and the walk.
+/// Runs the preemptor's share of the baseline: the same system call, which finds that the timer has not fired, and the walk.
 pub(super) fn run_preemptor_baseline(
     clock: Clock,
     memory: &[AtomicU64],

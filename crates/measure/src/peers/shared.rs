@@ -1,4 +1,4 @@
-//! What the kernel tasks of an experiment share: commands to each, what each reports, the channels, and a shared working set.
+//! Memory shared by the kernel tasks of an experiment: commands to each task, reports of each, the channels, and a shared working set.
 
 use std::io;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(crate) enum Command {
         warm_up: u64,
         rounds: u64,
     },
-    /// Take the CPU from task 0 once a period, until told to stop.
+    /// Take the CPU from task 0 once a period, until asked to stop.
     Preempt { walks: bool, period: Nanos },
     /// Hand the token to itself.
     Baseline {
@@ -36,9 +36,9 @@ pub(crate) enum Command {
         warm_up: u64,
         rounds: u64,
     },
-    /// Walk this often while all other tasks walk, too.
+    /// Walk this many times while all other tasks walk, too.
     AtOnce { warm_up: u64, rounds: u64 },
-    /// Walk this often alone.
+    /// Walk this many times alone.
     Alone { warm_up: u64, rounds: u64 },
 }
 
@@ -47,12 +47,12 @@ const RUNS: u64 = 0;
 const SHOULD_STOP: u64 = 1;
 const HAS_STOPPED: u64 = 2;
 
-/// Shared by all tasks, processes or threads.
+/// State shared by all tasks, processes or threads.
 pub(crate) struct Shared {
     words: Arc<Memory>,
     go: Vec<EventFd>,
     done: Vec<EventFd>,
-    /// The one array of a shared working set.
+    /// The single array of a shared working set.
     pub(super) array: Option<Memory>,
     pub(crate) links: Links,
     pub(crate) clock: Clock,
@@ -167,7 +167,7 @@ impl Shared {
         }
     }
 
-    /// Keeps why a peer cannot be set up; what does not fit is cut off.
+    /// Stores the reason why a peer cannot be set up; it is cut to the available room.
     pub(super) fn fail(&self, task: usize, why: &str) {
         let bytes = &why.as_bytes()[..why.len().min((WORDS - TEXT) * 8)];
         for (index, chunk) in bytes.chunks(8).enumerate() {
@@ -198,7 +198,7 @@ impl Shared {
         self.store(task, WALK_TICKS, time.walks.0);
     }
 
-    /// The time that a peer measured.
+    /// Time that a peer measured.
     pub(crate) fn time(&self, task: usize) -> Split {
         Split {
             handoffs: Ticks(self.load(task, HANDOFF_TICKS)),
@@ -211,7 +211,7 @@ impl Shared {
         self.store(task, INVOLUNTARY, switches.involuntary);
     }
 
-    /// The switches of its own that a peer counted.
+    /// Switches that a peer counted for itself.
     pub(crate) fn switches(&self, task: usize) -> KernelSwitches {
         KernelSwitches {
             voluntary: self.load(task, VOLUNTARY),
@@ -227,13 +227,13 @@ impl Shared {
         now
     }
 
-    /// When the token was last handed on. Receiving the token orders this read after the write.
+    /// Time at which the token was last handed on. Receiving the token orders this read after the write.
     #[inline(always)]
     pub(super) fn sent_at(&self) -> Ticks {
         Ticks(self.words[word_index(0, SENT_AT)].load(Relaxed))
     }
 
-    /// Resets the counts of tasks that walk at once, before they are told to walk.
+    /// Resets the counts of concurrently walking tasks, before they are commanded to walk.
     pub(crate) fn clear_meetings(&self) {
         [BEGUN, ENDED]
             .into_iter()
@@ -248,27 +248,27 @@ impl Shared {
         }
     }
 
-    /// Says that one more task has walked enough.
+    /// Reports that one more task has walked enough.
     pub(super) fn say_ended(&self) {
         self.words[word_index(0, ENDED)].fetch_add(1, SeqCst);
     }
 
-    /// Whether all have.
+    /// Whether all tasks have walked enough.
     pub(super) fn have_all_ended(&self, tasks: u64) -> bool {
         self.load(0, ENDED) >= tasks
     }
 
-    /// How often the preemptor has taken the CPU.
+    /// Number of times that the preemptor has taken the CPU.
     pub(crate) fn wakes(&self) -> u64 {
         self.load(1, WAKES)
     }
 
-    /// Counts one turn of the preemptor.
+    /// Counts one run of the preemptor.
     pub(crate) fn count_wake(&self) {
         self.words[word_index(1, WAKES)].fetch_add(1, SeqCst);
     }
 
-    /// How long the preemptor has walked so far.
+    /// Time of the preemptor's walks so far.
     pub(crate) fn preemptor_walks(&self) -> Ticks {
         Ticks(self.load(1, WALK_TICKS))
     }
@@ -283,7 +283,7 @@ impl Shared {
         self.store(1, STOP, RUNS);
     }
 
-    /// Asks the preemptor to stop at its next turn.
+    /// Asks the preemptor to stop at its next run.
     pub(crate) fn tell_to_stop(&self) {
         self.store(1, STOP, SHOULD_STOP);
     }
@@ -292,7 +292,7 @@ impl Shared {
         self.load(1, STOP) == SHOULD_STOP
     }
 
-    /// Reports that the preemptor has had its last turn.
+    /// Reports that the preemptor has had its last run.
     pub(crate) fn say_stopped(&self) {
         self.store(1, STOP, HAS_STOPPED);
     }

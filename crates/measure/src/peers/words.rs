@@ -1,4 +1,4 @@
-//! Where each task has its words in the memory that all share.
+//! Position of each task's words in the shared memory.
 
 /// Words of each task: numbers, then room for the text of a failure.
 pub(super) const WORDS: usize = 64;
@@ -12,9 +12,9 @@ pub(super) const THREAD: usize = 6;
 pub(super) const WAKES: usize = 7;
 pub(super) const STOP: usize = 8;
 pub(super) const TEXT_LENGTH: usize = 9;
-/// The word of task 0 that holds when the token was last handed on.
+/// Word of task 0 with the time at which the token was last handed on.
 pub(super) const SENT_AT: usize = 10;
-/// The words of task 0 that count how many tasks have begun to walk at once, and how many have walked enough.
+/// Words of task 0 that count the tasks that have begun to walk concurrently, and those that have walked enough.
 pub(super) const BEGUN: usize = 11;
 pub(super) const ENDED: usize = 12;
 /// Switches of the task itself while the token went round.

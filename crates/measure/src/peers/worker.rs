@@ -16,7 +16,7 @@ use super::shared::{Command, Shared};
 use crate::controls::{ControlGuards, TaskControls, private_array};
 use crate::experiment::Split;
 
-/// What a task reports of the rounds in which it handed the token on.
+/// Report of a task on the rounds in which it handed the token on.
 pub(crate) struct Passed {
     pub(crate) time: Split,
     /// Its switches up to the first receive; `None` if that receive was timed.
@@ -24,7 +24,7 @@ pub(crate) struct Passed {
 }
 
 impl Passed {
-    /// The switches of the rounds. To be called after the receive that follows the last round.
+    /// Switches of the rounds. Must be called after the receive that follows the last round.
     pub(crate) fn switches_since(&self) -> KernelSwitches {
         self.first
             .map(|first| usage::own_switches().since(first))
@@ -36,13 +36,13 @@ impl Passed {
         self.first.is_some()
     }
 
-    /// Rounds of which only the time is known.
+    /// Creates a report with only a time.
     pub(crate) fn timed(time: Split) -> Passed {
         Passed { time, first: None }
     }
 }
 
-/// A task that is set up for its case.
+/// A task set up for its case.
 pub(crate) struct Worker {
     index: usize,
     tasks: u64,
@@ -53,7 +53,7 @@ pub(crate) struct Worker {
     _guards: ControlGuards,
 }
 
-/// What a task does between receiving the token and sending it on.
+/// Actions of a task between receiving the token and sending it on.
 #[derive(Clone, Copy)]
 pub(crate) struct Turn<'a> {
     memory: &'a [AtomicU64],
@@ -182,7 +182,7 @@ impl Worker {
         }
     }
 
-    /// The memory that a walk touches: the whole array, or none.
+    /// Memory that a walk touches: the whole array, or none.
     pub(crate) fn memory<'a>(&'a self, shared: &'a Shared, walks: bool) -> &'a [AtomicU64] {
         match self
             .array
@@ -195,7 +195,7 @@ impl Worker {
         }
     }
 
-    /// A turn of this task.
+    /// Returns a turn of this task.
     pub(crate) fn turn<'a>(&'a self, shared: &'a Shared, walks: bool) -> Turn<'a> {
         Turn {
             memory: self.memory(shared, walks),
@@ -248,7 +248,7 @@ impl Worker {
         walk_timed(shared.clock, memory, &self.set, rounds)
     }
 
-    /// The baseline: the very same over the channel to itself.
+    /// Runs the baseline: the same loop over the channel to itself.
     pub(crate) fn hand_to_self(
         &self,
         shared: &Shared,
@@ -281,7 +281,7 @@ fn first_round(
     Ok(so_far)
 }
 
-/// The one loop of tasks that walk without handing anything on, at once or alone.
+/// The single loop of tasks that walk without a hand-off, concurrently or alone.
 #[inline(never)]
 fn walk_timed(clock: Clock, memory: &[AtomicU64], set: &WorkingSet, rounds: u64) -> Split {
     let mut time = Split::default();
@@ -293,8 +293,8 @@ fn walk_timed(clock: Clock, memory: &[AtomicU64], set: &WorkingSet, rounds: u64)
     time
 }
 
-/// The loop of every task in both arms: takes the token, walks, hands the token on. Each hand-off is timed from before the send, by
-/// whichever task, to after the receive; each walk is timed separately. Notes single hand-offs if asked to.
+/// The loop of every task in both arms: takes the token, walks, hands the token on. Each hand-off is timed from before the send, by any
+/// task, to after the receive; each walk is timed separately. Notes single hand-offs on request.
 #[inline(never)]
 pub(crate) fn pass_on(
     shared: &Shared,

@@ -1,22 +1,22 @@
-//! Whether this machine can run a plan, before anything is started.
+//! Checks whether this machine can run a plan, before anything is started.
 
 use switchcost_record::{Between, Case, Family, HostManifest, Mechanism, Relation};
 use switchcost_units::{Bytes, CpuId, Nanos, format_cpu_list};
 use switchcost_workload::{Sharing, UnfitWorkingSet};
 
-/// A ring has at least two tasks, and lmbench's largest has 64.
+/// Number of tasks: a ring has at least two, and lmbench's largest has 64.
 const TASKS: std::ops::RangeInclusive<u32> = 2..=64;
 
-/// Bytes that a task makes present and writes in a nanosecond, at the very most: pages are zeroed by the kernel, then
-/// written. Measured on an Intel Xeon of 2.3 GHz under KVM, beside other load: 0.6 on base pages, 1.1 on huge ones. Twenty
-/// is what the fastest of memories would allow one core, so that no plan is refused that some machine can do.
+/// Most bytes that a task makes present and writes in a nanosecond: pages are zeroed by the kernel, then written. Measured on an Intel Xeon
+/// of 2.3 GHz under KVM, beside other load: 0.6 on base pages, 1.1 on huge ones. Twenty is what the fastest of memories would allow one
+/// core, so that no plan is refused that some machine can do.
 const PREPARED_PER_NS: u64 = 20;
 
-/// Bytes that a walk passes in a nanosecond, at the very most: two elements a cycle at 6 GHz. Measured there: 5 in memory,
-/// 18 in the nearest cache.
+/// Most bytes that a walk passes in a nanosecond: two elements a cycle at 6 GHz. Measured on the same processor: 5 in memory, 18 in the
+/// nearest cache.
 const WALKED_PER_NS: u64 = 100;
 
-/// Walks of a repetition, at the very least: two arms, two batches of each, a round to warm up and a timed one.
+/// Least number of walks in a repetition: two arms, two batches of each, an untimed round and a timed one.
 const WALKS: u64 = 8;
 
 /// Why a plan cannot be run.
@@ -28,12 +28,12 @@ pub enum PlanError {
     /// Too few or too many tasks.
     #[error("{0} task{s} cannot hand off in a ring; choose 2 to 64 with --tasks", s = if *.0 == 1 { "" } else { "s" })]
     Tasks(u32),
-    /// A mechanism between two, and only two.
+    /// A mechanism that works with two tasks only.
     #[error("{tasks} tasks are too many for {mechanism}, which takes 2: {who}; use --tasks 2")]
     TwoOnly {
         /// The mechanism.
         mechanism: Mechanism,
-        /// The number of tasks asked for.
+        /// Requested number of tasks.
         tasks: u32,
         /// Which two tasks the mechanism has, for the message.
         who: &'static str,
@@ -43,7 +43,7 @@ pub enum PlanError {
         "no CPU {cpu} is online, only {online}; choose one with --cpu (lscpu -e lists those that are offline)"
     )]
     Offline {
-        /// The CPU asked for.
+        /// Requested CPU.
         cpu: CpuId,
         /// The CPUs that are online.
         online: String,
@@ -54,12 +54,12 @@ pub enum PlanError {
          shows it, AllowedCPUs= of the systemd unit makes it last"
     )]
     NotAllowed {
-        /// The CPU asked for.
+        /// Requested CPU.
         cpu: CpuId,
         /// The CPUs that are allowed.
         allowed: String,
     },
-    /// A preemption was asked for across CPUs, but a task can take the CPU only from a task on the same CPU.
+    /// A preemption across CPUs, which is impossible: a task can take the CPU only from a task on the same CPU.
     #[error(
         "{mechanism} cannot be measured across CPUs, since it takes the CPU from its victim; give --cpu one number"
     )]
@@ -67,30 +67,30 @@ pub enum PlanError {
         /// The mechanism.
         mechanism: Mechanism,
     },
-    /// What was asked for does not suit tasks that run at once.
+    /// A selection that does not suit concurrent tasks.
     #[error(
         "--concurrent cannot run with {found}: it takes {needed}; lscpu -e shows which CPUs share a cache (--cpu with two of \
          them)"
     )]
     NotAtOnce {
-        /// What was asked for, or what the machine says.
+        /// Requested or reported state.
         found: String,
         /// What is needed.
         needed: &'static str,
     },
-    /// A reload without data.
+    /// A reload without a working set.
     #[error("--size 0 leaves no working set to reload; give some, such as --size 64KiB,1MiB")]
     NothingToReload,
-    /// A reload if no task can keep the token without a switch.
+    /// A reload with a mechanism in which no task can keep the token without a switch.
     #[error(
         "the reload of a working set cannot be measured with {what}; use --mechanism pipe, eventfd, futex and the like, \
          --sharing private, and one CPU"
     )]
     NoReload {
-        /// What the reload was to be measured over, for the message.
+        /// Mechanism of the reload, for the message.
         what: String,
     },
-    /// Vector registers were asked for, but no task of ours hands a token on right after loading them.
+    /// Vector registers with a mechanism in which no task hands the token on right after loading them.
     #[error(
         "--vector-state cannot be measured with {mechanism}, which does not switch in the kernel; use --mechanism pipe, \
          eventfd, futex and the like"
@@ -104,11 +104,11 @@ pub enum PlanError {
         "--max-repetitions {most} is too low: an interval of {percent} takes {needed} or more; raise it, or lower --confidence"
     )]
     Repetitions {
-        /// The number of repetitions allowed.
+        /// Allowed number of repetitions.
         most: u32,
-        /// Repetitions that the interval takes at least.
+        /// Least number of repetitions for the interval.
         needed: u32,
-        /// The confidence asked for.
+        /// Requested confidence.
         percent: String,
     },
     /// Arrays that do not fit.
@@ -116,11 +116,11 @@ pub enum PlanError {
         "{available} of memory is free, too little for the {needed} of {arrays}; use a smaller --size or fewer --tasks"
     )]
     Memory {
-        /// The memory that is free.
+        /// Free memory.
         available: Bytes,
-        /// The memory that all arrays take.
+        /// Memory for all arrays.
         needed: Bytes,
-        /// How many arrays there are, and of which sizes.
+        /// Number and sizes of the arrays.
         arrays: String,
     },
     /// Pauses that are longer than the run.
@@ -131,9 +131,9 @@ pub enum PlanError {
     Pauses {
         /// Time for the whole run.
         budget: Nanos,
-        /// All pauses together, at the least.
+        /// Least total time of all pauses.
         needed: Nanos,
-        /// The length of one pause.
+        /// Length of one pause.
         pause: Nanos,
         /// The least number of batches with a pause before them.
         batches: u64,
@@ -147,22 +147,22 @@ pub enum PlanError {
     Time {
         /// Time for the whole run.
         budget: Nanos,
-        /// The least time that preparing and walking the arrays takes.
+        /// Least time for preparing and walking the arrays.
         needed: Nanos,
         /// Tasks of the case that takes longest.
         tasks: u32,
         /// The size of each array.
         size: Bytes,
-        /// Repetitions that the interval takes at least.
+        /// Least number of repetitions for the interval.
         repetitions: u32,
         /// The other cases, if there are any.
         and_others: String,
-        /// The size of all arrays together that would fit the budget, if all cases shrank alike.
+        /// Size of all arrays together that would fit the budget, if all cases shrank alike.
         fits: Bytes,
     },
 }
 
-/// The smallest number of repetitions whose signed-rank interval reaches a confidence. With n repetitions the exact probability that
+/// Returns the least number of repetitions whose signed-rank interval reaches a confidence. With n repetitions the exact probability that
 /// not all lie on one side of the truth is 1 - 2 / 2^n.
 pub(crate) fn fewest_repetitions(confidence_per_mille: u32) -> u32 {
     let reaches = |n: &u32| 2000 <= (1000 - u64::from(confidence_per_mille.min(999))) << n;
@@ -214,8 +214,8 @@ fn check_vectors(case: &Case) -> Result<(), PlanError> {
     }
 }
 
-/// Two cores that share a cache: hardware threads of one core slow each other down without any cache, and what shares none has nothing
-/// to compare.
+/// Checks the CPUs of concurrent tasks: two cores that share a cache. Hardware threads of one core slow each other down without any cache,
+/// and cores without a shared cache have nothing to compare.
 fn check_at_once(case: &Case) -> Result<(), PlanError> {
     if case.mechanism != Mechanism::Concurrent {
         return Ok(());
@@ -395,7 +395,7 @@ fn least_time(case: &Case) -> u128 {
     prepared + u128::from(WALKS) * walked / u128::from(WALKED_PER_NS)
 }
 
-/// A size that reads well, and is no larger.
+/// Rounds a size down to one that reads well.
 fn rounded_down(size: Bytes) -> Bytes {
     let unit = [1 << 30, 1 << 20, 1 << 10]
         .into_iter()

@@ -1,4 +1,4 @@
-//! The ready-made lists of cases, and how much time each gets.
+//! Ready-made lists of cases, and the time for each.
 
 use switchcost_record::{Between, HostManifest, Mechanism, Policy, VectorCase};
 use switchcost_units::{Bytes, Nanos};
@@ -6,7 +6,7 @@ use switchcost_workload::{Access, Pattern, WorkingSet};
 
 use super::{Draft, Preset, RuntimeSelection, Selection, sizes};
 
-/// How a run spends its time by default.
+/// Default times of a run.
 pub(super) struct Pace {
     pub(super) budget: Nanos,
     pub(super) precision_per_mille: u32,
@@ -76,7 +76,7 @@ fn direct_drafts(is_first_only: bool) -> Vec<Draft> {
     Mechanism::real().flat_map(variants).collect()
 }
 
-/// The pipe under the ordinary scheduler, too: what programs pay, if real-time priority is there to measure well.
+/// The pipe under the ordinary scheduler, which programs use, in addition to the measurement at real-time priority.
 fn ordinary(betweens: &[Between]) -> impl Iterator<Item = Draft> {
     betweens.iter().map(|between| Draft {
         policy: Some(Policy::Other),
@@ -84,14 +84,14 @@ fn ordinary(betweens: &[Between]) -> impl Iterator<Item = Draft> {
     })
 }
 
-/// The largest arrays of the default and of the quick preset, of which eight repetitions take two seconds, or half of one; the
-/// last level of a server may be several times as large, and not one's own.
+/// Largest arrays of the default and of the quick preset, for which eight repetitions take two seconds, or half a second. A server's last
+/// level may be several times as large, but a guest has only a part of it.
 const DEFAULT_TOP: Bytes = Bytes::mib(64);
 const QUICK_TOP: Bytes = Bytes::mib(16);
 /// The largest arrays of the full preset.
 const FULL_TOP: Bytes = Bytes::mib(256);
 
-/// The `sizes` up to `top`, and `top` in place of all larger ones.
+/// Returns the `sizes` up to `top`, with `top` in place of all larger ones.
 fn up_to(top: Bytes, sizes: Vec<Bytes>) -> Vec<Bytes> {
     let mut sizes: Vec<Bytes> = sizes.into_iter().map(|size| size.min(top)).collect();
     sizes.dedup();
@@ -179,7 +179,7 @@ pub(super) fn lmbench() -> Vec<Draft> {
     columns.into_iter().map(draft).collect()
 }
 
-/// The sizes whose reload is measured by default: about the sizes of a core's caches.
+/// Default sizes for the reload: about the sizes of a core's caches.
 const RELOAD_SIZES: [Bytes; 5] = [
     Bytes::kib(16),
     Bytes::kib(64),
@@ -188,11 +188,10 @@ const RELOAD_SIZES: [Bytes; 5] = [
     Bytes::mib(4),
 ];
 
-/// The size of the control for walking at once. Two such arrays fit every cache, so what walking at once costs with it is not due to
-/// caches.
+/// Size of the control for concurrent walks. Two such arrays fit every cache, so their slowdown is not due to caches.
 const CONTROL: Bytes = Bytes::kib(4);
 
-/// The sizes that are named, or the default ones for what is asked for.
+/// Returns the named sizes, or the default ones of the selection.
 fn sizes(selection: &Selection, host: &HostManifest) -> Vec<Bytes> {
     let usual = match (selection.is_concurrent, selection.measures_reload()) {
         (true, _) => up_to(DEFAULT_TOP, sizes::concurrent_sizes(host)),
@@ -211,7 +210,7 @@ fn sizes(selection: &Selection, host: &HostManifest) -> Vec<Bytes> {
     control.into_iter().chain(named).collect()
 }
 
-/// The mechanisms that are named, or the pipe; also walks at once, if they are asked for.
+/// Returns the named mechanisms, or the pipe, and concurrent walks if they are selected.
 fn mechanisms(selection: &Selection) -> Vec<Mechanism> {
     let named = if selection.mechanisms.is_empty() {
         vec![Mechanism::Pipe]
@@ -270,7 +269,7 @@ pub(super) fn selected(selection: &Selection, host: &HostManifest) -> Vec<Draft>
     drafts
 }
 
-/// The ways to hand over the token that are to be measured.
+/// Returns the selected mechanisms with their conditions.
 fn mechanism_drafts(selection: &Selection) -> Vec<Draft> {
     let of_runtime = |of: &RuntimeSelection| Draft {
         runtime: Some(of.case.clone()),
@@ -293,7 +292,7 @@ fn mechanism_drafts(selection: &Selection) -> Vec<Draft> {
     mechanisms.chain(runtimes).collect()
 }
 
-/// Whether this way of handing over is also measured with arrays.
+/// Whether this mechanism is also measured with arrays.
 fn walks(selection: &Selection, how: &Draft) -> bool {
     let walks =
         |of: &RuntimeSelection| of.walks_in_ladder && Some(&of.case) == how.runtime.as_ref();
@@ -302,14 +301,14 @@ fn walks(selection: &Selection, how: &Draft) -> bool {
         || selection.runtimes.iter().any(walks)
 }
 
-/// What is measured beside the tasks of runtimes: threads and processes of the kernel, and a bare switch of registers.
+/// Hand-offs measured in addition to runtimes: threads and processes of the kernel, and a bare switch of registers.
 const BESIDE_RUNTIMES: [(Mechanism, Between); 3] = [
     (Mechanism::Fiber, Between::User),
     (Mechanism::Futex, Between::Thread),
     (Mechanism::Pipe, Between::Process),
 ];
 
-/// What the other tasks touch while a task with an array of this size is away, if its reload is asked for.
+/// Bytes that the other tasks touch during the absence of a task with an array of this size, if its reload is measured.
 fn away(selection: &Selection, size: Bytes) -> Vec<Option<Bytes>> {
     match selection.away.as_slice() {
         [] if selection.reload => vec![Some(size)],
@@ -318,7 +317,7 @@ fn away(selection: &Selection, size: Bytes) -> Vec<Option<Bytes>> {
     }
 }
 
-/// The vector registers that are named; otherwise whatever the program leaves in them.
+/// Returns the named vector registers; otherwise the program's own use of them.
 fn vectors(selection: &Selection) -> Vec<Option<VectorCase>> {
     match selection.vectors.as_slice() {
         [] => vec![None],

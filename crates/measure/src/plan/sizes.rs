@@ -1,12 +1,12 @@
-//! Sizes worth measuring on this machine: around each cache and the reach of each TLB.
+//! Sizes to measure on this machine: around each cache and the reach of each TLB.
 
 use switchcost_record::{CacheKind, HostManifest, TlbKind};
 use switchcost_units::Bytes;
 
-/// The cache sizes assumed for a machine that reports none.
+/// Cache sizes assumed for a machine that reports none.
 const USUAL_CACHES: [Bytes; 3] = [Bytes::kib(32), Bytes::kib(512), Bytes::mib(8)];
 
-/// The largest number of sizes in a sweep.
+/// Most sizes in a sweep.
 const SWEEP: usize = 16;
 
 /// Data and unified caches, nearest first.
@@ -39,7 +39,7 @@ fn tlb_reaches(host: &HostManifest) -> Vec<Bytes> {
         .collect()
 }
 
-/// The largest size of which two arrays leave half of the free memory alone.
+/// Returns the largest size of which two arrays leave half of the free memory unused.
 fn ceiling(host: &HostManifest) -> Bytes {
     Bytes((host.memory_available_bytes.0 / 4).max(1 << 20))
 }
@@ -78,7 +78,7 @@ fn thin(sizes: &mut Vec<u64>) {
     });
 }
 
-/// Puts the geometric mean into the widest gap, if there is one of a factor above 1.5.
+/// Inserts the geometric mean into the widest gap; returns false if no gap has a factor above 1.5.
 fn fill_widest_gap(sizes: &mut Vec<u64>) -> bool {
     let ratio = |pair: &[u64]| pair[1] * 1000 / pair[0];
     let widest = sizes
@@ -155,7 +155,7 @@ pub(super) fn observe_sizes(host: &HostManifest) -> Vec<Bytes> {
     sizes
 }
 
-/// Sizes at which sharing a cache at once and in turn are compared: half of the first level and half of the second (two such arrays
+/// Sizes at which concurrent use and time-sharing of a cache are compared: half of the first level and half of the second (two such arrays
 /// fit), twice the second, half of the last, and all of it.
 pub(super) fn concurrent_sizes(host: &HostManifest) -> Vec<Bytes> {
     let caches = capacities(host);
@@ -179,10 +179,10 @@ pub(super) fn concurrent_sizes(host: &HostManifest) -> Vec<Bytes> {
     sizes
 }
 
-/// A chase through more takes seconds; a guest rarely has more of a server's last level to itself.
+/// Largest chase: a larger one takes seconds, and a guest rarely has more of a server's last level to itself.
 const LARGEST_CHASE: Bytes = Bytes::mib(64);
 
-/// The largest memory that is walked to empty the caches; more takes seconds to walk often enough.
+/// Largest memory that is walked to empty the caches: more would take seconds.
 const LARGEST_FLUSH: Bytes = Bytes(1 << 30);
 
 /// Sizes for measuring load latency.

@@ -1,4 +1,4 @@
-//! Arrays that are walked one touch a line, as each kind of access does.
+//! Arrays that are walked with one touch per line, for each kind of access.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -13,13 +13,12 @@ use switchcost_workload::Pages;
 
 /// Words of a line.
 pub(super) const LINE: usize = 8;
-/// 5 lines: farther than the next ones that are fetched in any case.
+/// Stride of 5 lines: farther than the adjacent lines that are always prefetched.
 const STRIDE: usize = 5;
-/// Of this many lines one is touched in an array whose lines have no used neighbours, because neighbours would be fetched with it. A
-/// power of two.
+/// In an array of lines without used neighbours, one of this many lines is touched, because neighbours would be prefetched. A power of two.
 const SPREAD: usize = 8;
 
-/// Turns of a loop of 50 instructions. With so many turns left, a core does not fetch what comes after the loop.
+/// Iterations of a loop of 50 instructions. With so many iterations left, a core does not fetch the code after the loop.
 const TURNS: u32 = 24;
 
 pub(super) enum Array {
@@ -67,7 +66,7 @@ impl Array {
     }
 }
 
-/// Memory that is there.
+/// Creates memory whose pages are present.
 pub(super) fn touched(size: Bytes) -> io::Result<Memory> {
     let memory = Memory::map(size, MapType::Private, Pages::Base).map_err(io::Error::other)?;
     memory
@@ -77,21 +76,21 @@ pub(super) fn touched(size: Bytes) -> io::Result<Memory> {
     Ok(memory)
 }
 
-/// All lines in random order, from line 0 on.
+/// Returns all lines in random order, with line 0 first.
 fn order(lines: usize, random: &mut impl Rng) -> Vec<u32> {
     let mut order: Vec<u32> = (0..lines as u32).collect();
     order[1..].shuffle(random);
     order
 }
 
-/// The first word of a line that stands alone: anywhere among as many as there is one of (multiplicative hashing after Knuth).
+/// Returns the first word of a line without neighbours: a pseudo-random one in each group (multiplicative hashing after Knuth).
 #[inline]
 fn word_of(line: usize) -> usize {
     let within = (line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) % SPREAD;
     (line * SPREAD + within) * LINE
 }
 
-/// Into each line where the next one is, and from the last to the first.
+/// Stores in each line the position of the next one, and in the last that of the first.
 fn chain(memory: &[AtomicU64], order: &[u32]) {
     let nexts = order.iter().cycle().skip(1);
     for (line, next) in order.iter().zip(nexts) {
@@ -117,7 +116,7 @@ fn strided(memory: &[AtomicU64], lines: usize) {
     std::hint::black_box(sum);
 }
 
-/// Touches each line once, none shortly after its neighbours; every address is known beforehand.
+/// Touches each line once, none shortly after its neighbours; every address is known in advance.
 #[inline(never)]
 fn golden(memory: &[AtomicU64], touch: impl Fn(&AtomicU64) -> u64) {
     let lines = memory.len() / LINE / SPREAD;

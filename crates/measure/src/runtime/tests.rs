@@ -48,7 +48,7 @@ fn order(script: &str) -> Order {
     }
 }
 
-/// A shell that says what a ring whose hand-offs take so many nanoseconds, and 100 to oneself, would.
+/// Shell script that answers like a ring whose hand-offs take this many nanoseconds, and 100 to oneself.
 fn ring(handoff_ns: u64) -> String {
     format!(
         "read plan; echo '{{\"ready\":\"made-up 2.10\"}}'; while read line; do
@@ -103,7 +103,7 @@ fn a_window_is_what_the_program_says_of_it() {
     }
 }
 
-/// What is said of a program that does this.
+/// Message about a program that does this.
 fn refused(script: &str) -> String {
     match Runtimes::start(&order(script)) {
         Err(why) => why,

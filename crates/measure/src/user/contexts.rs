@@ -9,7 +9,7 @@ use switchcost_host::evidence::TaskId;
 use super::Bodies;
 use crate::experiment::{Batch, Experiment, Timed};
 
-/// swapcontext from each context to the next.
+/// A ring of contexts, each of which calls swapcontext to the next.
 pub(super) struct Ucontexts {
     bodies: Rc<Bodies>,
     ring: UcontextRing,

@@ -28,8 +28,8 @@ impl Tasks {
         })
     }
 
-    /// Runs all tasks in turn. Returns how often a task gave the thread to the executor and got it back, and the part after the
-    /// warm-up.
+    /// Runs all tasks alternately. Returns the number of times that a task gave the thread to the executor and got it back, and the part
+    /// after the warm-up.
     fn together(&self, batch: Batch) -> (u64, Part) {
         let set = LocalSet::new();
         let switches = Rc::new(Cell::new(0));
@@ -65,13 +65,13 @@ impl Tasks {
     }
 }
 
-/// What was timed: the turns of all tasks in it, each with one trip through the executor.
+/// Timed part: the turns of all tasks in it, each with one trip through the executor.
 struct Part {
     turns: u64,
     time: Split,
 }
 
-/// The clock, with what was walked and how many turns were taken until then.
+/// A reading of the clock, with the walks and turns until then.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mark {
     at: Ticks,
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use switchcost_record::Arm;
 
-    /// With a batch of one round the executor takes the second task before the first the next time: one turn is timed, not two.
+    /// With batches of one round the executor takes the second task before the first the next time: one turn is timed, not two.
     #[test]
     fn the_turns_that_were_timed_are_counted() {
         let tasks = Tasks::new(Rc::new(Bodies::bare(2))).expect("a runtime");

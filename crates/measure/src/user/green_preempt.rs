@@ -1,9 +1,9 @@
-//! User-level threads that a timer signal takes the CPU from.
+//! User-level threads that lose the CPU to a timer signal.
 //!
-//! Every thread looks at the clock without pause. When the count of signals has changed, the gap since the last look,
-//! by whichever thread, is what the signal took: its delivery, the switch if there was one, and the return from the
-//! handler. The thread that notices walks its working set, or nothing. In the baseline the same signals come to one
-//! thread that has the run queue to itself: their delivery is in both arms, the switch in one.
+//! Every thread reads the clock continuously. When the count of signals has changed, the gap since the last reading, by whichever thread,
+//! is the time that the signal took: its delivery, the switch if there was one, and the return from the handler. The thread that notices
+//! walks its working set, or nothing. In the baseline the same signals come to one thread that has the run queue to itself: their delivery
+//! is in both arms, the switch in one.
 
 use std::io;
 use std::rc::Rc;
@@ -18,10 +18,10 @@ use switchcost_units::{Nanos, Ticks};
 use super::Bodies;
 use crate::experiment::{Batch, Experiment, Split, Timed};
 
-/// The shortest time between two signals. A walk makes it longer.
+/// Shortest time between two signals. Walks make it longer.
 const PERIOD: Nanos = Nanos::micros(100);
 
-/// Signals of a batch: half a millisecond if nothing is walked, short beside changes of the core's speed.
+/// Signals of a batch: half a millisecond without walks, short compared with changes of the core's speed.
 const SIGNALS: u64 = 4;
 
 pub(super) struct PreemptedGreens {
@@ -31,11 +31,11 @@ pub(super) struct PreemptedGreens {
     walking_period: Nanos,
 }
 
-/// The last look and what was found so far; shared by all threads, any of which may lose the CPU at any instruction.
+/// Last reading, and gaps so far; shared by all threads, any of which may lose the CPU at any instruction.
 struct Gaps {
     clock: Clock,
-    /// The latest look of any thread. It only moves forward, so that a thread that was preempted between its reading and its store does
-    /// not move it back.
+    /// Latest reading of any thread. It only moves forward, so that a thread that was preempted between its reading and its store does not
+    /// move it back.
     looked: AtomicU64,
     seen: AtomicU64,
     left: AtomicU64,
@@ -68,7 +68,7 @@ impl Gaps {
         self.left.load(SeqCst) == 0
     }
 
-    /// The gaps as hand-offs, and the walks after them.
+    /// Returns the gaps as hand-offs, with the walks after them.
     fn time(&self) -> Split {
         Split {
             handoffs: Ticks(self.gaps.load(SeqCst)),
@@ -84,7 +84,7 @@ impl Gaps {
             .fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1));
     }
 
-    /// Looks until enough signals were seen, by this thread or another.
+    /// Reads the clock until enough signals were seen, by this thread or another.
     #[inline(never)]
     fn look(&self, scheduler: &Scheduler, walk: impl Fn()) {
         while !self.is_over() {
@@ -94,7 +94,7 @@ impl Gaps {
                 continue;
             }
             self.seen.store(scheduler.signals(), SeqCst);
-            // Read again: since the first reading this thread may have lost the CPU, and others may have looked.
+            // The clock is read again, because this thread may have lost the CPU since the first reading, and others may have read it.
             let noticed = self.clock.now();
             walk();
             let end = self.clock.now();
@@ -113,7 +113,7 @@ impl PreemptedGreens {
         let (own_bodies, own_gaps) = (Rc::clone(&bodies), Rc::clone(&gaps));
         let turn = move |scheduler: &Scheduler, task| {
             own_gaps.look(scheduler, || own_bodies.walk_if_asked(task));
-            // Over: back to the caller.
+            // All signals have come: back to the caller.
             scheduler.yield_now();
         };
         let green = Green::new(bodies.tasks, Box::new(turn))?;
@@ -175,7 +175,7 @@ impl PreemptedGreens {
     }
 }
 
-/// Eight times as long as a warm walk.
+/// Returns eight times the time of a warm walk.
 fn walking_period(bodies: &Bodies) -> Nanos {
     bodies.walk(0);
     let start = monotonic();

@@ -1,6 +1,5 @@
-//! A made-up switch: the switching arm burns a known time at each hand-off, and a known time more at each walk.
-//! What the instrument makes of it is known before it is measured. If both times are 0 the switching arm runs the
-//! baseline's own code: two arms without any difference (an A/A run).
+//! A synthetic switch: the switching arm spends a known time at each hand-off, and a further known time at each walk, so the correct result
+//! is known in advance. If both times are 0 the switching arm runs the baseline's own code: two arms without any difference (an A/A run).
 
 use std::io;
 use std::rc::Rc;
@@ -51,13 +50,13 @@ fn rounds(bodies: &Bodies, burner: &mut Burner, switch: Ticks, reload: Ticks, ro
 /// ones take less.
 struct Burner {
     clock: Clock,
-    /// What a burn costs beyond the distance between its first and last reading. It is calibrated.
+    /// Cost of a burn beyond the distance between its first and last reading, from calibration.
     overhead: i64,
-    /// Still to be burnt; negative if too much was.
+    /// Time still to be burnt; negative if too much was burnt.
     owed: i64,
 }
 
-/// Burns of a calibration, and how long each is: a microsecond or so.
+/// Number of burns in a calibration, and length of each: about a microsecond.
 const CALIBRATION: u64 = 200;
 const CALIBRATION_TICKS: Ticks = Ticks(2_000);
 
@@ -78,7 +77,7 @@ impl Burner {
         }
     }
 
-    /// How much longer a loop of turns takes with burns than without, minus the time burnt.
+    /// Returns the additional time of a loop of turns with burns, minus the time burnt.
     fn cost_beyond(mut self, bodies: &Bodies) -> i64 {
         let start = self.clock.now();
         for _ in 0..CALIBRATION {
@@ -94,7 +93,7 @@ impl Burner {
         (longer + self.owed) / CALIBRATION as i64 - CALIBRATION_TICKS.0 as i64
     }
 
-    /// A burn of nothing costs nothing.
+    /// Burns a time; a time of 0 costs nothing.
     #[inline(never)]
     fn burn(&mut self, ticks: Ticks) {
         if ticks.0 == 0 {

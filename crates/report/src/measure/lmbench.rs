@@ -79,7 +79,7 @@ fn grid(seven: &[&CaseFinding]) -> Grid {
     grid
 }
 
-/// Cell for the cost of a hand-off including the reload of the working set. lmbench also subtracts what its work costs alone, and divides
+/// Cell for the cost of a hand-off including the reload of the working set. lmbench also subtracts the cost of its work alone, and divides
 /// by the number of hand-offs.
 fn entry(finding: &CaseFinding) -> Entry {
     match (&finding.verdict, &finding.handoff_cost()) {

@@ -1,5 +1,5 @@
 //! Traps of another user in the place of an output. In a folder in which everybody may create files (sticky, such as /tmp) a FIFO, a socket
-//! or a link of another user's is not followed or written to, by root neither: the rule of the kernel's `fs.protected_fifos` and
+//! or a link of another user's is not followed or written to, not even by root: the rule of the kernel's `fs.protected_fifos` and
 //! `fs.protected_symlinks`, which hold only if they are set, and only for files to be created.
 
 use std::fs::Metadata;

@@ -8,8 +8,8 @@ const COST: u64 = 3_000;
 const PER_WORK: u64 = 10_000;
 const TOOK: u64 = 50_000;
 
-/// A service that is never done, on a CPU of 1 tick a nanosecond. A preemption by one who touches costs it [`COST`] a time, and each piece
-/// of work [`PER_WORK`].
+/// A service that always has work, on a CPU of 1 tick per nanosecond. A preemption that touches memory costs [`COST`], and each piece of
+/// work takes [`PER_WORK`].
 #[derive(Default)]
 struct Scripted {
     now: u64,
@@ -194,7 +194,7 @@ fn who_is_not_preempted_has_its_cpu_for_as_long_as_the_other_phase_lasts() {
     assert!(walls.iter().all(|wall| *wall == walls[0]), "{walls:?}");
     let idle = group.phases(Arm::Idle).next().expect("two of four");
     assert_eq!((idle.turns, idle.away_ns.0), (1, 0));
-    // Who is away for longer than a period leaves the service as long.
+    // After an absence longer than a period, the service runs for as long.
     assert_eq!(
         turns(order.timings[0], Arm::Touching, Nanos::millis(4)),
         (5, Nanos::millis(4))
