@@ -1,4 +1,4 @@
-//! What may stand beside a level.
+//! Parts beside a level: write buffers, victim cache, stream buffers and prefetchers.
 
 use serde::{Deserialize, Serialize};
 use strum::Display;

@@ -1,4 +1,4 @@
-//! Whether a design could be built: each part by itself. How the levels of a path fit together is in [`crate::paths`].
+//! Checks whether a design could be built, each part by itself. [`crate::paths`] checks how the levels of a path fit together.
 
 mod beside;
 mod partition;
@@ -18,7 +18,7 @@ use crate::{
 /// The largest number of levels: enough for any machine, and a bound for what a file can ask for.
 const MOST_LEVELS: usize = 64;
 const LONGEST_LEVEL_NAME_BYTES: usize = 64;
-/// The longest name of a design, in bytes. It is longer than a level's, because designs of a sweep have in their names what was varied.
+/// Longest name of a design, in bytes. It is longer than a level's, because the names of a sweep's designs contain the varied fields.
 const LONGEST_DESIGN_NAME_BYTES: usize = 256;
 const LONGEST_TEXT_BYTES: usize = 4096;
 const LINES: RangeInclusive<u64> = 4..=4096;
@@ -29,7 +29,7 @@ const LARGEST_LEVEL: Bytes = Bytes(4 << 30);
 const MOST_LINES: u64 = 1 << 26;
 /// A reference crosses each level at most once: sums of 64 levels over 10^11 references stay within 64 bits.
 const MOST_CYCLES: u32 = 1_000_000;
-/// Buffers are searched one by one.
+/// Most entries of buffers, which are searched one by one.
 const MOST_BUFFERED: u64 = 65_536;
 /// The largest integer of TOML.
 const LARGEST_SEED: u64 = i64::MAX as u64;

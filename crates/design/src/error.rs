@@ -18,7 +18,7 @@ pub struct UnrealisableDesign {
     pub remedy: String,
 }
 
-/// A part of a design, for messages on what is wrong with it.
+/// A part of a design, for messages about its faults.
 #[derive(Clone)]
 pub(crate) struct Part(String);
 

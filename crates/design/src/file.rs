@@ -1,4 +1,4 @@
-//! Designs as TOML text (`docs/formats/design.md`): read with the place of each mistake, and written.
+//! Designs as TOML text (`docs/formats/design.md`): read with the position of each mistake, and written.
 
 use std::fmt;
 use std::ops::Range;
@@ -7,45 +7,45 @@ use crate::{Design, UnrealisableDesign};
 use switchcost_record::printable;
 use switchcost_units::Bytes;
 
-/// A design is a page of text; a longer file is something else.
+/// Longest file: a design is a page of text.
 const LONGEST_FILE: Bytes = Bytes::mib(1);
-/// How much of a faulty line is shown.
+/// Most characters of a faulty line that are shown.
 const SHOWN_CHARACTERS: usize = 60;
 
 /// Why a text is not a design.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DesignError {
-    /// Too long to be one.
+    /// The text is too long for a design.
     #[error(
         "{source_name} has {found}, more than the {LONGEST_FILE} of a design file; check its name"
     )]
     TooLong {
-        /// Where the text came from.
+        /// Source of the text.
         source_name: String,
-        /// Its length.
+        /// Length of the text.
         found: Bytes,
     },
-    /// Not TOML, or a field that is missing, unknown, or of another kind.
+    /// The text is not TOML, or a field is missing, unknown, or of another kind.
     #[error("{source_name}:{at}: {message}; docs/formats/design.md lists the fields")]
     Text {
-        /// Where the text came from.
+        /// Source of the text.
         source_name: String,
-        /// Line and column, and the line's text.
+        /// Line and column of the mistake, with the line's text.
         at: Location,
-        /// What is wrong there.
+        /// Description of the mistake.
         message: String,
     },
-    /// A design that could not be built.
+    /// The design could not be built.
     #[error("{source_name}: {unrealisable}")]
     Unrealisable {
-        /// Where the text came from.
+        /// Source of the text.
         source_name: String,
-        /// The field and what is wrong with it.
+        /// The impossible field, with the reason.
         unrealisable: Box<UnrealisableDesign>,
     },
 }
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
     /// Line, from 1.
@@ -117,7 +117,7 @@ pub fn write_design(design: &Design) -> Result<String, DesignError> {
     })
 }
 
-/// Field by field, whether it could be built or not.
+/// Parses the design field by field, whether it could be built or not.
 fn parse(text: &str) -> Result<Design, (Location, String)> {
     toml::from_str(text).map_err(|error: toml::de::Error| {
         let message = printable(&error.message().trim_end().replace('\n', ", "));

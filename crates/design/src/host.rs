@@ -11,12 +11,12 @@ use switchcost_record::{Cache, CacheKind, Fact, HostManifest, Tlb, TlbKind};
 
 /// Load-to-use cycles of a cache by its level, from 1: in the range of today's servers and laptops.
 const HIT_CYCLES: [u32; 4] = [0, 14, 50, 100];
-/// After the last cache: about 90 ns at 3.3 GHz.
+/// Cycles after a miss in the last cache: about 90 ns at 3.3 GHz.
 const MEMORY_CYCLES: u32 = 300;
-/// A walk whose tables are cached.
+/// Cycles of a page walk whose tables are cached.
 const WALK_CYCLES: u32 = 30;
 const LATER_TLB_CYCLES: u32 = 7;
-/// First-level TLBs are small enough for one set; later ones are not.
+/// Ways of TLBs after the first level, which are too large for one set.
 const LATER_TLB_WAYS: u32 = 8;
 
 /// Why no design could be made of this machine.
@@ -34,13 +34,13 @@ pub enum HostDesignError {
          (docs/formats/design.md), or use a built-in design of a similar machine"
     )]
     Unreported(String),
-    /// It does not describe one completely.
+    /// The machine does not describe a cache completely.
     #[error(
         "this machine does not report the associativity of {name}; write a design file (docs/formats/design.md), or use a \
          built-in design of a similar machine"
     )]
     NoWays {
-        /// The cache.
+        /// Name of the cache.
         name: String,
     },
     /// The machine reports caches that are impossible together.
@@ -92,7 +92,7 @@ fn cycle_ns([sustained, highest]: [u64; 2]) -> [f64; 2] {
     [highest, sustained].map(|khz| 1e6 / khz as f64)
 }
 
-/// Whether cycles have a time, and from where.
+/// Words on the cycle time, and its source.
 fn clock(core_khz: Option<[u64; 2]>) -> String {
     match core_khz {
         None => {
@@ -153,7 +153,7 @@ fn levels(caches: &[Cache]) -> Result<Vec<Level>, HostDesignError> {
         .collect()
 }
 
-/// Instruction caches first: the order of the shipped designs.
+/// Order of the caches of a level: instruction caches first, as in the shipped designs.
 const fn order_of(kind: CacheKind) -> u32 {
     match kind {
         CacheKind::Instruction => 0,
@@ -202,7 +202,7 @@ fn ways_by_level(level: u32) -> u32 {
     HIT_CYCLES[index]
 }
 
-/// Those for base pages; if several of one kind are reported (loads and stores apart), the largest.
+/// Returns the TLBs for base pages; if several of one kind are reported (loads and stores apart), the largest.
 fn tlbs(host: &HostManifest, on_switch: OnSwitch) -> Vec<TlbLevel> {
     let mut ordered = host.plausible_tlbs();
     ordered.retain(|tlb| tlb.page_bytes == host.page_bytes);

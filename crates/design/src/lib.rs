@@ -1,8 +1,8 @@
-//! Memory systems to be simulated, as TOML files describe them (`docs/formats/design.md`).
+//! Memory systems to be simulated, described by TOML files (`docs/formats/design.md`).
 //!
-//! What comes in: a [`Design`], from a file ([`read_design`]), from those that come with the program ([`shipped`]), of this machine
-//! ([`host_design`]), varied ([`vary`]) or built field by field. What goes out: whether it could be built ([`Design::check`]), and what
-//! its parts are. Nothing here knows how a design is simulated, or what comes of it.
+//! The input is a [`Design`], from a file ([`read_design`]), built in ([`shipped`]), of this machine ([`host_design`]), varied ([`vary`])
+//! or built field by field. This crate checks whether it could be built ([`Design::check`]), and describes its parts. It does not know how
+//! a design is simulated, or the results.
 #![doc = include_str!("../README.md")]
 
 mod aside;

@@ -1,4 +1,4 @@
-//! Where pages lie in physical memory.
+//! Placement of pages in physical memory.
 
 use serde::{Deserialize, Serialize};
 use strum::Display;

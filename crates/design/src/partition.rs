@@ -1,13 +1,13 @@
-//! Who may fill which ways of a level: Intel's Cache Allocation Technology, in the words of Linux's resctrl.
+//! Ways of a level that each program may fill: Intel's Cache Allocation Technology, in the terms of Linux's resctrl.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// The key of all programs that no other key names.
+/// Key of all programs that no other key names.
 const DEFAULT: &str = "default";
-/// Before the number of a process, if its name does not distinguish it.
+/// Prefix of a process number, for processes whose name is ambiguous.
 const PROCESS: &str = "process:";
 
 /// Capacity bitmasks by program. A program without a mask may fill all ways.
@@ -15,7 +15,7 @@ const PROCESS: &str = "process:";
 #[serde(transparent)]
 pub struct Partition(BTreeMap<String, CapacityBitmask>);
 
-/// Bit `n` stands for way `n`. Written in hexadecimal, as in resctrl's schemata.
+/// Mask in which bit `n` stands for way `n`. Written in hexadecimal, as in resctrl's schemata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CapacityBitmask(pub u64);
 
@@ -55,7 +55,7 @@ fn number_of(key: &str) -> Option<Option<u32>> {
     })
 }
 
-/// `PROGRAM:MASK`, several joined by `+`.
+/// Parses `PROGRAM:MASK`, several joined by `+`.
 impl std::str::FromStr for Partition {
     type Err = String;
 
@@ -113,7 +113,7 @@ impl Serialize for CapacityBitmask {
     }
 }
 
-/// A text only: 110 would be another mask than "110".
+/// Accepts only text: the number 110 would be another mask than "110".
 impl<'de> Deserialize<'de> for CapacityBitmask {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Mask;

@@ -1,4 +1,4 @@
-//! How the levels fit together that a fetch, or a load or store, asks one after another.
+//! Checks how the levels fit together that a fetch, or a load or store, requests one after another.
 
 use crate::error::{Part, UnrealisableDesign, quoted};
 use crate::{AddressKind, Design, Holds, Inclusion, Level, TlbLevel, WritePolicy};
@@ -110,7 +110,7 @@ fn check_exclusive(
 ) -> Result<(), UnrealisableDesign> {
     check_not_first(place, before, "exclusive")?;
     if let Some(last) = before.last() {
-        // A stream buffer has no place for the modified state of what it takes out.
+        // A stream buffer cannot store the modified state of the lines that it would take out.
         place.require(
             last.streams.is_none(),
             "inclusion",
@@ -175,7 +175,7 @@ fn check_same_tags(place: &Part, level: &Level, earlier: &Level) -> Result<(), U
     )
 }
 
-/// Checks that no store that goes on ends in an exclusive level.
+/// Checks that no store that is passed on ends in an exclusive level.
 fn check_stores(earlier: &Level, level: &Level) -> Result<(), UnrealisableDesign> {
     Part::level(level).require(
         level.inclusion != Inclusion::Exclusive || earlier.allocates_on_write(),

@@ -1,8 +1,7 @@
-//! What a simulation gives: counters of each design, and intervals, after Mogul and Borg 1990 (section 3.3).
+//! Results of a simulation: counters of each design, and intervals, after Mogul and Borg 1990 (section 3.3).
 //!
-//! The simulator fills these types in, the analysis takes them apart, and the record keeps them. Nothing here knows how a
-//! number comes about, or how it is stored: that is said in `docs/method/simulation.md` and
-//! `docs/formats/simulation-record.md`.
+//! The simulator fills these types in, the analysis reads them, and the record stores them. This module does not know how a number is
+//! computed or stored: see `docs/method/simulation.md` and `docs/formats/simulation-record.md`.
 
 mod attribution;
 mod by_depth;
@@ -83,7 +82,7 @@ impl<T> ByView<T> {
 /// Cause of a switch away from a task, as reports group it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SwitchCause {
-    /// Whether the task gave the CPU up by itself.
+    /// Whether the task gave up the CPU voluntarily.
     pub is_voluntary: bool,
     /// Kernel entry of the task: `syscall`, `page-fault`, `quantum`, `wake-up`, `interrupt`, `exit`, `unknown`; or `birth` for the
     /// first segment of a task.
@@ -268,7 +267,7 @@ pub struct LostLines {
     pub found_alone: String,
     /// Farthest level of the shared hierarchy that missed the lines.
     pub missed: String,
-    /// How the lines were requested.
+    /// Kind of the requests for the lines.
     pub kind: Kind,
     /// Number of lines.
     pub lines: u64,
@@ -376,7 +375,7 @@ pub struct FillPoint {
     pub most_held: Vec<u64>,
 }
 
-/// Contents of a part of a trace, and the result of every design for it.
+/// Part of a trace, with the result of every design for it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PartResult {
     /// Instructions of the part.
@@ -396,7 +395,7 @@ pub struct PhysicalPages {
     pub assigned: u64,
 }
 
-/// What has a private hierarchy. It takes the place of a process in origins of misses, evictions, and losses at switches.
+/// Owner of a private hierarchy. It takes the place of a process in origins of misses, evictions, and losses at switches.
 #[derive(
     Clone,
     Copy,
@@ -464,7 +463,7 @@ pub struct TraceFacts {
     pub loads: u64,
     /// Stores of the trace.
     pub stores: u64,
-    /// Switches at which the task left by itself.
+    /// Switches at which the task left the CPU voluntarily.
     pub voluntary_switches: u64,
     /// Other switches.
     pub involuntary_switches: u64,
@@ -540,7 +539,7 @@ pub struct Simulation {
     pub interval_instructions: u64,
     /// Number of intervals distinguished after each switch; the rest of a segment is one more interval.
     pub intervals: u32,
-    /// What has a private hierarchy; a process if absent.
+    /// Owner of a private hierarchy; a process if absent.
     #[serde(default, skip_serializing_if = "PrivateBy::is_process")]
     pub private_by: PrivateBy,
     /// The processes (or tasks, if each has a private hierarchy), in the order of their numbers.
@@ -590,7 +589,7 @@ pub struct Interval {
     pub number: u32,
     /// Instructions of the interval.
     pub instructions: u64,
-    /// Cycles of the interval, one per instruction included.
+    /// Cycles of the interval, including one per instruction.
     pub cycles: ByView<u64>,
     /// Part of these cycles that other processes caused; `None` for designs of [`DetailLevel::Counters`].
     pub of_others: Option<OfOthers>,

@@ -1,4 +1,4 @@
-//! The designs that come with the program: the files of `designs/`, each with its source.
+//! Built-in designs: the files of `designs/`, each with its source.
 
 use crate::{Design, read_design};
 

@@ -27,54 +27,54 @@ const PARTS: [(&str, &[&str]); 5] = [
 /// Why a design cannot be varied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VaryError {
-    /// An axis that has not the form of one.
+    /// An axis with a wrong form.
     #[error(
         "{found:?} is not of the form LEVEL.FIELD=VALUE,VALUE...; write L1D.size=4KiB,8KiB or L1I+L1D.ways=1,2,4"
     )]
     Form {
-        /// The text of the axis.
+        /// Text of the axis.
         found: String,
     },
     /// The design has no such level or TLB.
     #[error("{axis}: design {design:?} has no level or TLB {place:?}; it has {known}")]
     UnknownPlace {
-        /// The axis without its values.
+        /// Axis without its values.
         axis: String,
-        /// The unknown name.
+        /// Unknown name.
         place: String,
-        /// The name of the design.
+        /// Name of the design.
         design: String,
-        /// The names of its levels and TLBs.
+        /// Names of the design's levels and TLBs.
         known: String,
     },
     /// The design has no such field, or the field does not take this value.
     #[error("{axis}={value}: {message}")]
     Value {
-        /// The axis without its values.
+        /// Axis without its values.
         axis: String,
         /// The value.
         value: String,
-        /// The message of the reader of designs.
+        /// Message of the reader of designs.
         message: String,
     },
-    /// One field has two values, or one value is named twice.
+    /// A field gets two values, or a value is named twice.
     #[error("{what} is given twice; remove one")]
     Twice {
         /// The field or the value.
         what: String,
     },
-    /// The axes make more designs than there may be.
+    /// The axes give too many designs.
     #[error("{found} designs are too many (at most {MOST_DESIGNS}); give fewer values")]
     TooMany {
-        /// The numbers of values, multiplied.
+        /// Numbers of values, multiplied.
         found: String,
     },
     /// A combination that could not be built.
     #[error("{design}: {unrealisable}")]
     Unrealisable {
-        /// The varied design's name.
+        /// Name of the varied design.
         design: String,
-        /// What is wrong with the design.
+        /// Fault of the design.
         unrealisable: Box<UnrealisableDesign>,
     },
 }
@@ -102,7 +102,7 @@ struct Setting {
     assignments: Vec<(Path, Option<Value>)>,
 }
 
-/// All combinations of the values that `axes` name, the last axis fastest. Without axes the result is the design itself.
+/// Returns all combinations of the axes' values, the last axis fastest. Without axes the result is the design itself.
 ///
 /// # Errors
 ///
@@ -190,7 +190,7 @@ fn find_paths(base: &Design, axis: &str) -> Result<Vec<Path>, VaryError> {
     Ok(places.into_iter().map(path).collect())
 }
 
-/// The tables that `names` joins by `+`, or the name that is none.
+/// Returns the tables whose names are joined by `+`; the error is an unknown name.
 fn find_places(base: &Design, names: &str) -> Result<Vec<Place>, String> {
     if names == CACHES {
         return Ok((0..base.levels.len()).map(Place::Level).collect());
@@ -238,7 +238,7 @@ fn assign(base: &Design, paths: &[Path], text: &str) -> Result<Vec<(Path, Option
     Ok(assignments)
 }
 
-/// Numbers joined by colons, one a field.
+/// Assigns numbers joined by colons, one per field.
 fn assign_part(
     path: &Path,
     fields: &[&str],
@@ -267,7 +267,7 @@ fn scalar(text: &str) -> Value {
 /// Index and tag of a first level, or of a later one.
 fn addressing(text: &str, is_first: bool) -> Result<[&'static str; 2], String> {
     match (text, is_first) {
-        // With numbers of address spaces: a kernel line is one for each of them.
+        // With address-space numbers: a kernel line is a separate line for each of them.
         ("vivt", _) => Ok(["virtual", "virtual"]),
         ("vipt", true) => Ok(["virtual", "physical"]),
         ("vipt", false) | ("pipt", _) => Ok(["physical", "physical"]),
@@ -275,7 +275,7 @@ fn addressing(text: &str, is_first: bool) -> Result<[&'static str; 2], String> {
     }
 }
 
-/// Whether no level before it holds what it holds.
+/// Whether no level before it has the same contents.
 fn is_first(design: &Design, place: Place) -> bool {
     let Place::Level(index) = place else {
         return true;
@@ -298,7 +298,7 @@ fn page_allocation_path() -> Path {
     }
 }
 
-/// The default for a design without `pages`: the size of today's base pages, and of the DECstation's.
+/// Default for a design without `pages`: the size of today's base pages, and of the DECstation's.
 fn page_allocation() -> Result<Value, String> {
     let pages = PageAllocation {
         size: switchcost_units::Bytes::kib(4),
@@ -308,7 +308,7 @@ fn page_allocation() -> Result<Value, String> {
     Value::try_from(pages).map_err(|error| error.to_string())
 }
 
-/// A field that two axes set would take the last one's value and the name of both.
+/// Refuses a field that two axes set: it would take the last one's value and the name of both.
 fn check_overlap(base: &Design, axes: &[Vec<Setting>]) -> Result<(), VaryError> {
     let mut seen: Vec<&Path> = Vec::new();
     for setting in axes.iter().filter_map(|axis| axis.first()) {
@@ -316,7 +316,7 @@ fn check_overlap(base: &Design, axes: &[Vec<Setting>]) -> Result<(), VaryError> 
             let name = match path.place {
                 Place::Level(index) => &base.levels[index].name,
                 Place::Tlb(index) => &base.tlbs[index].name,
-                // Several axes may need the same pages.
+                // Several axes may need the same page allocation.
                 Place::Design => continue,
             };
             let is_same = |other: &&Path| {

@@ -1,4 +1,4 @@
-//! What the core's own clock and its neighbours do while they are watched, for two seconds.
+//! Observes the core's clock and its neighbours for two seconds.
 
 use std::time::Duration;
 
@@ -12,24 +12,24 @@ use switchcost_host::core_clock::{self, CoreProbe};
 const WATCHED: Nanos = Nanos::seconds(2);
 const PAUSE: Duration = Duration::from_micros(500);
 
-/// Probes of a moment, which together are finer than one: some clocks go on by ten nanoseconds at a time.
+/// Number of probes in a moment: together they are finer than one, because some clocks advance by ten nanoseconds at a time.
 const MOMENT: usize = 8;
 
-/// A twentieth at either end is interrupts and luck.
+/// Share of the moments that is ignored at either end, because of interrupts and luck.
 pub(super) const TAIL: f64 = 0.05;
 
-/// What was seen of a core while it was watched: its clock, and how often it was shared.
+/// Observed clock of a core, and how often the core was shared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ClockDrift {
     pub(super) cpu: CpuId,
-    /// Slowest and fastest, in cycles a second; relative to the fastest if the cycles of a chain are not known.
+    /// Slowest and fastest clock, in cycles a second; relative to the fastest if the cycles of a chain are not known.
     pub(super) clock: (f64, f64),
     pub(super) is_hertz: bool,
-    /// Share of the moments in which another hardware thread had a part of the core.
+    /// Share of the moments in which another hardware thread used a part of the core.
     pub(super) shared: f64,
 }
 
-/// Watches the core that has this CPU; `None` if that is not ours to run on.
+/// Observes the core of this CPU; `None` if this process may not run on it.
 pub(super) fn watch(cpu: CpuId, is_tsc_invariant: bool) -> Option<ClockDrift> {
     let _pin = pin(&[cpu]).ok()?;
     let clock = Clock::choose(is_tsc_invariant);

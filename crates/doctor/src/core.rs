@@ -1,4 +1,4 @@
-//! The core's own clock and its neighbours: what changes while one measures.
+//! The core's clock and its neighbours, which may change during a measurement.
 
 use switchcost_record::Check;
 
@@ -6,10 +6,10 @@ use super::clock_drift::{ClockDrift, TAIL};
 use super::line::{Line, Remedy};
 use super::subject::Subject;
 
-/// Clocks within this are one.
+/// Largest relative difference of clocks that count as equal.
 const STEADY: f64 = 0.03;
 
-/// Whether the core has one clock.
+/// Checks whether the core keeps one clock.
 pub(super) fn clock(subject: &Subject) -> Check {
     let line = Line::new("core clock", "one clock while it is watched (2 s)");
     let Some(ClockDrift {
@@ -39,7 +39,7 @@ pub(super) fn clock(subject: &Subject) -> Check {
     line.caveat(found, remedy)
 }
 
-/// Whether the core is ours.
+/// Checks whether the core is unshared.
 pub(super) fn sharing(subject: &Subject) -> Check {
     let line = Line::new("core sharing", "the core's other hardware thread is idle");
     let Some(ClockDrift { cpu, shared, .. }) = subject.clock_drift else {

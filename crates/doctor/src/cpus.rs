@@ -1,4 +1,4 @@
-//! The CPUs and their company: how many, what shares their cores, what interrupts and loads them.
+//! The CPUs: their number, the sharing of their cores, and their interrupts and load.
 
 use switchcost_record::{Check, Fact, InterruptLoad};
 use switchcost_units::{CpuId, format_cpu_list};
@@ -8,12 +8,12 @@ use super::subject::Subject;
 use super::words::{MOUNT_PROC, MOUNT_SYS};
 use switchcost_facts::topology::{cpu_list, per_second, siblings};
 
-/// Interrupts a second that are expected at most: a tick of 1,000 Hz and as many wake-ups. With more, something else interrupts.
+/// Most interrupts a second that are expected: a tick of 1,000 Hz and as many wake-ups. With more, something else interrupts.
 const MANY_INTERRUPTS: u64 = 2_000;
-/// A hardware thread that is busy for this share of the watched moment competes for its core.
+/// Least share of the observed time, in thousandths, for which a busy hardware thread competes for its core.
 const BUSY_PER_MILLE: u64 = 500;
 
-/// Checks how many CPUs there are to measure on.
+/// Checks the number of CPUs to measure on.
 pub(super) fn cpus(subject: &Subject) -> Check {
     let line = Line::new(
         "CPUs",
@@ -28,7 +28,7 @@ pub(super) fn cpus(subject: &Subject) -> Check {
         list(allowed)
     );
     match allowed.iter().filter(|cpu| online.contains(cpu)).count() {
-        // Every process may run somewhere: what says where could not be read.
+        // Every process may run on some CPU: the file with the allowed CPUs could not be read.
         _ if allowed.is_empty() => line.unfit(found, Remedy::new(MOUNT_PROC, "")),
         _ if online.is_empty() => line.unfit(found, Remedy::new(MOUNT_SYS, "")),
         0 => line.unfit(found, widen()),
@@ -50,7 +50,7 @@ fn widen() -> Remedy {
     Remedy::new("taskset -pc 0-$(($(nproc --all) - 1)) $$", lasting)
 }
 
-/// Whether a core runs two hardware threads, and whether the other one works.
+/// Checks whether a core runs two hardware threads, and whether the other one is busy.
 pub(super) fn hardware_threads(subject: &Subject) -> Check {
     let line = Line::new(
         "hardware threads",
@@ -92,7 +92,7 @@ fn threads_on(line: Line, subject: &Subject) -> Check {
     )
 }
 
-/// Whether a CPU is kept out of the scheduler's balancing and of the tick.
+/// Checks whether a CPU is excluded from the scheduler's balancing and from the tick.
 pub(super) fn isolation(subject: &Subject) -> Check {
     let line = Line::new(
         "isolation",

@@ -1,4 +1,4 @@
-//! An attempt to count cycles.
+//! Tries to count cycles.
 
 use std::hint::black_box;
 use std::io;
@@ -17,7 +17,7 @@ pub(super) enum CycleCounter {
     Counts,
     /// The counter opens but stays at zero, as under some hypervisors.
     StaysZero,
-    /// The counter counts something else: what is wrong, and whether the counter of instructions is right.
+    /// The counter counts something else, with the reason, and whether the counter of instructions is right.
     Wrong(String),
     /// The kernel has no such counter.
     Absent(String),
@@ -27,8 +27,8 @@ pub(super) enum CycleCounter {
     NotTried,
 }
 
-/// Opens a counter of this thread's own user-level cycles, spends some cycles, and reads it. The count must pass the known-answer test
-/// that a measurement uses.
+/// Opens a counter of this thread's own user-level cycles, spends some cycles, and reads the counter. The count must pass the known-answer
+/// test that a measurement uses.
 pub(super) fn attempt(cpu: Option<CpuId>) -> CycleCounter {
     match count() {
         Ok(0) => CycleCounter::StaysZero,
@@ -89,7 +89,7 @@ mod tests {
         assert!(matches!(error(libc::ENOENT), CycleCounter::Absent(_)));
     }
 
-    /// As in an emulator, which counts instructions for cycles.
+    /// Like an emulator, which counts instructions as cycles.
     #[test]
     fn a_counter_of_something_else_is_none_of_cycles() {
         let wrong = SelfTestOutcome::Wrong {

@@ -7,7 +7,7 @@ use super::subject::Subject;
 use switchcost_facts::control_groups::{own_group, real_time_share_file};
 use switchcost_facts::{Root, kernel};
 
-/// What this process' group allows real-time tasks.
+/// Checks the real-time share of this process's group.
 pub(super) fn group_limits(subject: &Subject) -> Check {
     let line = Line::new(
         "real-time group limits",
@@ -19,7 +19,7 @@ pub(super) fn group_limits(subject: &Subject) -> Check {
             share_out(&file),
         ),
         Some((Ok(share), file)) => line.fit(format!("{file} is {share}")),
-        // The file is missing where the kernel has no real-time groups.
+        // The file is missing if the kernel has no real-time groups.
         Some((Err(_), _)) | None => check_share_of_v2(line, &subject.root),
     }
 }
@@ -35,7 +35,7 @@ fn share_out(file: &str) -> Remedy {
     )
 }
 
-/// The second version of control groups has no knob: only its root may have real-time tasks.
+/// Checks the second version of control groups, which has no such setting: only its root may have real-time tasks.
 fn check_share_of_v2(line: Line, root: &Root) -> Check {
     let group = own_group(root, "").unwrap_or_else(|| "/".to_owned());
     match (are_real_time_groups_built_in(root), group.as_str()) {
@@ -79,7 +79,7 @@ fn are_real_time_groups_built_in(root: &Root) -> Option<bool> {
     Some(is_set("CONFIG_RT_GROUP_SCHED") && is_on)
 }
 
-/// What this process' groups allow its tasks of all CPUs.
+/// Checks the CPU quota of this process's groups.
 pub(super) fn cpu_quota(subject: &Subject) -> Check {
     let line = Line::new("CPU quota", "none: no task is stopped for what it has used");
     match &subject.host.cpu_quota {
@@ -196,7 +196,7 @@ mod tests {
             "{}",
             found.fix
         );
-        // As systemd calls a group whose unit has a dash in its name.
+        // Escaped as by systemd, for a group whose unit has a dash in its name.
         let escaped = Fixture::workstation()
             .file("/proc/self/cgroup", "0::/app-my\\x2dprogram.scope\n")
             .file(

@@ -1,4 +1,4 @@
-//! The machine itself: caches, TLBs, clock, hypervisor, and what the kernel pays for the CPU's weaknesses.
+//! The machine itself: caches, TLBs, clock, hypervisor, and the kernel's mitigations.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ const COARSE_CLOCKS: [&str; 2] = ["jiffies", "refined-jiffies"];
 /// Counters that every CPU reads by itself, without a call into the kernel or the hypervisor.
 const CPU_CLOCKS: [&str; 3] = ["tsc", "arch_sys_counter", "riscv_clocksource"];
 
-/// The caches that working sets are compared with.
+/// Checks the caches, with which working sets are compared.
 pub(super) fn caches(subject: &Subject) -> Check {
     let line = Line::new("caches", "sizes of all levels are reported");
     let host = &subject.host;
@@ -46,7 +46,7 @@ fn cache(cache: &Cache) -> String {
     )
 }
 
-/// The TLBs that working sets are compared with.
+/// Checks the TLBs, with which working sets are compared.
 pub(super) fn tlbs(subject: &Subject) -> Check {
     let line = Line::new("TLBs", "entries of all levels are reported");
     if let Some(doubted) = subject.host.doubted_tlb() {
@@ -62,7 +62,7 @@ pub(super) fn tlbs(subject: &Subject) -> Check {
     }
 }
 
-/// Those of base pages; all if none of that page size are reported.
+/// Lists the TLBs of base pages; all if none of that page size is reported.
 fn list_base_page_tlbs(tlbs: &[Tlb], page_bytes: Bytes) -> String {
     let chosen: Vec<_> = tlbs
         .iter()
@@ -82,7 +82,7 @@ fn tlb(tlb: &Tlb) -> String {
     )
 }
 
-/// The clock by which everything is timed.
+/// Checks the clock that times everything.
 pub(super) fn clock(subject: &Subject) -> Check {
     let line = Line::new("clock", CLOCK);
     let rate = if subject.host.is_tsc_invariant {
@@ -99,7 +99,7 @@ pub(super) fn clock(subject: &Subject) -> Check {
         (true, Some(source)) if CPU_CLOCKS.contains(&source) => line.fit(found),
         (false, None) => line.unfit(found, show_clock(subject)),
         (true, None) => line.caveat(found, show_clock(subject)),
-        // It is chosen already: what is not known is whether it is invariant.
+        // The clock is already in use, but it is not known whether it is invariant.
         (false, Some(source)) if source == CLOCK_SOURCE => {
             line.caveat(found, show_processor(subject))
         }
@@ -109,7 +109,7 @@ pub(super) fn clock(subject: &Subject) -> Check {
 
 const CLOCK_SOURCES: &str = "/sys/devices/system/clocksource/clocksource0";
 
-/// A file that is not there cannot be written to.
+/// A missing file cannot be written to, so the remedy is to show it.
 fn show_clock(subject: &Subject) -> Remedy {
     let is_mounted = subject.root.has("/sys/devices/system");
     if is_mounted {
@@ -136,7 +136,7 @@ fn choose_counter() -> Remedy {
     )
 }
 
-/// Who else runs on this CPU, unseen.
+/// Checks for a hypervisor, whose other guests are invisible here.
 pub(super) fn hypervisor(subject: &Subject) -> Check {
     let line = Line::new("hypervisor", "none, or none that takes time");
     match &subject.host.hypervisor {
@@ -148,7 +148,7 @@ pub(super) fn hypervisor(subject: &Subject) -> Check {
     }
 }
 
-/// Stolen time since the start. A hypervisor that does not report it looks like one that takes none.
+/// Time stolen since boot. A hypervisor that does not report it looks like one that steals none.
 fn stolen(subject: &Subject) -> String {
     match subject.stolen() {
         None => "/proc/stat shows no steal".to_owned(),
@@ -174,7 +174,7 @@ fn leave() -> Remedy {
     )
 }
 
-/// What the kernel does against the CPU's weaknesses, which is part of what a switch costs.
+/// Checks the kernel's mitigations, which are part of the cost of a switch.
 pub(super) fn mitigations(subject: &Subject) -> Check {
     let line = Line::new("mitigations", "reported, and on as in production");
     let known = &subject.host.mitigations;
@@ -231,7 +231,7 @@ fn restore_mitigations() -> Remedy {
     )
 }
 
-/// Whether each kernel entry changes page tables, and whether the TLB survives it.
+/// Checks whether each kernel entry changes page tables, and whether the TLB survives this.
 pub(super) fn page_tables(subject: &Subject) -> Check {
     let line = Line::new("page tables", TAGGED);
     let isolated = match &subject.host.is_kpti_active {

@@ -1,10 +1,10 @@
 //! Internal to switchcost: the machine's check-up: is it fit to measure, and what makes it so?
 //!
-//! What comes in: a [`Root`]. What goes out: a [`Fitness`], one [`Check`] a condition: what was found, what is wanted,
-//! how it bears on measuring, and what helps, now and for good. Everything is read first into a [`Subject`]; each
-//! check judges one thing about it and is tested on machines made of files. Nothing is changed and nothing printed.
+//! The input is a [`Root`]; the output is a [`Fitness`], with one [`Check`] per condition: the state found and the one wanted, its effect
+//! on measuring, and the remedies, for now and for good. Everything is read first into a [`Subject`]; each check judges one aspect of it,
+//! and is tested on machines made of files. This crate changes and prints nothing.
 //!
-//! `Unfit` is kept for what makes measuring meaningless. A condition that cannot be read is a caveat that says why.
+//! `Unfit` is reserved for conditions that make measuring meaningless. A condition that cannot be read is a caveat that says why.
 
 mod clock_drift;
 mod core;

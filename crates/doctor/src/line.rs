@@ -1,13 +1,13 @@
 use switchcost_record::{Check, Severity};
 
-/// What helps now, and what makes it permanent.
+/// Remedy for now, and a permanent one.
 pub(super) struct Remedy {
     now: String,
     lasting: String,
 }
 
 impl Remedy {
-    /// No remedy exists within this machine.
+    /// Creates an empty remedy, for a condition that cannot be changed within this machine.
     pub(super) fn none() -> Self {
         Remedy {
             now: String::new(),
@@ -15,7 +15,7 @@ impl Remedy {
         }
     }
 
-    /// Commands or settings.
+    /// Creates a remedy of commands or settings.
     pub(super) fn new(now: impl Into<String>, lasting: impl Into<String>) -> Self {
         Remedy {
             now: now.into(),
@@ -23,7 +23,7 @@ impl Remedy {
         }
     }
 
-    /// A setting of the kernel: `sysctl -w` now, a file of `sysctl.d` for good.
+    /// Creates a remedy that sets a kernel parameter: `sysctl -w` for now, a file in `sysctl.d` permanently.
     pub(super) fn sysctl(setting: &str) -> Self {
         let lasting = format!("echo '{setting}' | sudo tee -a /etc/sysctl.d/90-switchcost.conf");
         Remedy::new(format!("sudo sysctl -w {setting}"), lasting)
@@ -37,7 +37,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// A line named `name` for a condition wanted as `wanted`.
+    /// Creates a line named `name` for a condition wanted as `wanted`.
     pub(super) fn new(name: &'static str, wanted: &'static str) -> Self {
         Line { name, wanted }
     }
@@ -47,12 +47,12 @@ impl Line {
         self.judged(Severity::Fit, found.into(), Remedy::none())
     }
 
-    /// Measurable, with something to know.
+    /// Judges the condition as measurable with a caveat.
     pub(super) fn caveat(self, found: impl Into<String>, remedy: Remedy) -> Check {
         self.judged(Severity::Caveat, found.into(), remedy)
     }
 
-    /// Judges that the machine is unfit to be measured as it is.
+    /// Judges the machine as unfit to be measured in this condition.
     pub(super) fn unfit(self, found: impl Into<String>, remedy: Remedy) -> Check {
         self.judged(Severity::Unfit, found.into(), remedy)
     }

@@ -1,4 +1,4 @@
-//! Memory: may it be locked, does it come in huge pages, is there enough?
+//! Memory: locking, huge pages, and free memory.
 
 use switchcost_record::Check;
 use switchcost_units::Bytes;
@@ -8,14 +8,14 @@ use super::rights::{Capability, Rights, limit};
 use super::subject::Subject;
 use switchcost_facts as facts;
 
-/// The locked memory that is enough: the largest working sets of the presets, their stacks, and the program.
+/// Locked memory that suffices: the largest working sets of the presets, their stacks, and the program.
 const ENOUGH_TO_LOCK: Bytes = Bytes::mib(64);
-/// Room for the largest working sets beside each other without reclaim.
+/// Free memory that suffices for the largest working sets side by side without reclaim.
 const ENOUGH_FREE: Bytes = Bytes::mib(256);
 /// With less free memory the kernel reclaims pages during the experiment, and every sample has page faults.
 const TOO_LITTLE_FREE: Bytes = Bytes::mib(16);
 
-/// Whether working sets can be kept in memory.
+/// Checks whether working sets can be locked in memory.
 pub(super) fn locked(subject: &Subject) -> Check {
     let line = Line::new(
         "locked memory",
@@ -37,7 +37,7 @@ fn raise_memlock() -> Remedy {
     Remedy::new("sudo prlimit --memlock=unlimited --pid $$", lasting)
 }
 
-/// Whether huge pages can be had.
+/// Checks whether huge pages are available.
 pub(super) fn huge_pages(subject: &Subject) -> Check {
     let line = Line::new(
         "huge pages",
@@ -71,7 +71,7 @@ fn allow_huge_pages() -> Remedy {
     Remedy::new(now, "kernel command line: transparent_hugepage=madvise")
 }
 
-/// Whether the working sets fit without reclaim.
+/// Checks whether the working sets fit without reclaim.
 pub(super) fn free(subject: &Subject) -> Check {
     let line = Line::new("free memory", "at least 256 MiB available");
     let remedy = || {

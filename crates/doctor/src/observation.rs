@@ -1,4 +1,4 @@
-//! What `observe` needs: the kernel's trace points, and BPF programs on them.
+//! Requirements of `observe`: the kernel's tracepoints, and BPF programs on them.
 
 use switchcost_record::Check;
 
@@ -6,10 +6,10 @@ use super::line::{Line, Remedy};
 use super::rights::{Capability, Rights};
 use super::subject::Subject;
 
-/// Where tracefs is mounted, now and before 4.1.
+/// Mount points of tracefs, now and before Linux 4.1.
 const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// Whether the trace points can be read.
+/// Checks whether the tracepoints can be read.
 pub(super) fn tracing(subject: &Subject) -> Check {
     let line = Line::new("tracing", "tracefs mounted and readable");
     let readings = TRACEFS.map(|folder| {
@@ -28,13 +28,13 @@ pub(super) fn tracing(subject: &Subject) -> Check {
     }
 }
 
-/// The group gets the right to read: its files are those of root and its group, whatever mode the folder has.
+/// Remedy that gives the group the right to read: the files belong to root and a group, whatever the mode of the folder.
 fn open_tracefs(subject: &Subject) -> Remedy {
     let mounts = subject.root.read("/proc/self/mounts").unwrap_or_default();
     let is_mounted = mounts
         .lines()
         .any(|line| line.split(' ').skip(1).take(2).eq([TRACEFS[0], "tracefs"]));
-    // What is mounted there is not mounted again.
+    // An existing mount is not mounted again.
     let mount = if is_mounted {
         "-o remount,"
     } else {
@@ -49,7 +49,7 @@ fn open_tracefs(subject: &Subject) -> Remedy {
     )
 }
 
-/// Whether BPF programs can be loaded on trace points and find their types.
+/// Checks whether BPF programs can be loaded on tracepoints and find their types.
 pub(super) fn bpf(subject: &Subject) -> Check {
     let line = Line::new(
         "BPF",

@@ -1,4 +1,4 @@
-//! Whether a hardware counter can be had at all. The known-answer test of each counter belongs to the run, not here.
+//! Availability of hardware counters. The known-answer test of each counter belongs to the run, not here.
 
 use switchcost_record::Check;
 
@@ -7,7 +7,7 @@ use super::line::{Line, Remedy};
 use super::rights::{Capability, Rights};
 use super::subject::Subject;
 
-/// Checks the hardware counters, and whether the kernel lets this process use them for its own half, too.
+/// Checks the hardware counters, and whether the kernel lets this process count inside the kernel, too.
 pub(super) fn counters(subject: &Subject) -> Check {
     let line = Line::new(
         "hardware counters",

@@ -1,4 +1,4 @@
-//! Frequency: does the CPU keep the one at which it is measured?
+//! Clock frequency: does the CPU keep it during a measurement?
 
 use switchcost_record::{Check, Fact};
 
@@ -6,7 +6,7 @@ use super::line::{Line, Remedy};
 use super::subject::Subject;
 use super::words::NO_TURBO_SWITCH;
 
-/// Who chooses the frequency.
+/// Checks the frequency governor.
 pub(super) fn governor(subject: &Subject) -> Check {
     let line = Line::new("governor", "performance");
     match &subject.host.governor {
@@ -24,14 +24,14 @@ fn perform() -> Remedy {
     )
 }
 
-/// A switch for opportunistic frequencies: the file, and the text that says off.
+/// Settings for turbo frequencies: the file, and the text that turns them off.
 const SWITCHES: [(&str, &str); 3] = [
     ("/sys/devices/system/cpu/intel_pstate/no_turbo", "1"),
     ("/sys/devices/system/cpu/cpufreq/boost", "0"),
     ("/sys/devices/system/cpu/cpu0/cpufreq/boost", "0"),
 ];
 
-/// Whether the CPU runs faster while it is cool.
+/// Checks whether the CPU runs faster while it is cool.
 pub(super) fn turbo(subject: &Subject) -> Check {
     let line = Line::new(
         "turbo",

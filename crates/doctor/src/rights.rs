@@ -1,4 +1,4 @@
-//! What this process may do: its capabilities and limits, as `/proc/self` shows them.
+//! Rights of this process: its capabilities and limits, from `/proc/self`.
 
 use switchcost_record::Check;
 
@@ -9,7 +9,7 @@ use switchcost_facts::limits::tight;
 pub(super) use switchcost_facts::rights::{Capability, Rights};
 use switchcost_facts::{Root, status};
 
-/// Checks which user this process has, and which capabilities it lacks.
+/// Checks the user of this process, and the capabilities that it lacks.
 pub(super) fn privileges(subject: &Subject) -> Check {
     let line = Line::new(
         "privileges",
@@ -64,7 +64,7 @@ pub(super) fn limits(subject: &Subject) -> Check {
     )
 }
 
-/// The second of the real, effective, saved and file-system users.
+/// Returns the effective user: the second of the real, effective, saved and file-system users.
 fn effective_user(root: &Root) -> Option<u32> {
     status::field(root, "Uid")?
         .split_ascii_whitespace()

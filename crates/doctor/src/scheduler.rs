@@ -14,7 +14,7 @@ use switchcost_facts::kernel;
 const FIRST_WITH_FAIR_SERVER: (u32, u32) = (6, 12);
 const FAIR_SERVER: &str = "/sys/kernel/debug/sched/fair_server";
 
-/// Whether ordinary tasks are weighed by session.
+/// Checks whether ordinary tasks share the CPU by session.
 pub(super) fn autogroup(subject: &Subject) -> Check {
     let line = Line::new(
         "autogroup",
@@ -33,7 +33,7 @@ pub(super) fn autogroup(subject: &Subject) -> Check {
     }
 }
 
-/// Checks how much of each second real-time tasks must leave to others.
+/// Checks the part of each second that real-time tasks must leave to others.
 pub(super) fn throttling(subject: &Subject) -> Check {
     let line = Line::new(
         "real-time throttling",
@@ -82,7 +82,7 @@ fn fair_server(line: Line, subject: &Subject) -> Check {
     }
 }
 
-/// A number of nanoseconds as a time; other text unchanged.
+/// Formats nanoseconds as a time; other text stays unchanged.
 fn span(text: &str) -> String {
     text.parse()
         .map_or_else(|_| text.to_owned(), |nanos| Nanos(nanos).to_string())

@@ -6,17 +6,17 @@ use super::cycles::{self, CycleCounter};
 use switchcost_facts::cpu_time::{Times, busy_per_mille};
 use switchcost_facts::{self as facts, Root};
 
-/// The machine under examination: all that the checks judge.
+/// The machine under examination, with everything that the checks judge.
 pub(super) struct Subject {
-    /// Where further files are read.
+    /// Source of further files.
     pub(super) root: Root,
-    /// The facts.
+    /// Facts about the machine.
     pub(super) host: HostManifest,
-    /// What an attempt to count cycles came to.
+    /// Outcome of the attempt to count cycles.
     pub(super) cycles: CycleCounter,
-    /// What the quietest core's clock and neighbours did; `None` if it could not be watched.
+    /// Clock and neighbours of the quietest core; `None` if it could not be observed.
     pub(super) clock_drift: Option<ClockDrift>,
-    /// `/proc/stat` at the start and at the end of the moment in which the interrupts were watched.
+    /// `/proc/stat` at the start and at the end of the time in which interrupts were observed.
     statistics: [String; 2],
     #[cfg(test)]
     _tree: Option<std::sync::Arc<tempfile::TempDir>>,
@@ -46,18 +46,18 @@ impl Subject {
         }
     }
 
-    /// The CPU to measure on; CPU 0 stands in if there is none.
+    /// Returns the CPU to measure on; CPU 0 if none is known.
     pub(super) fn quietest(&self) -> CpuId {
         facts::quietest_cpu(&self.host).unwrap_or(CpuId(0))
     }
 
-    /// Share of the watched moment in which `cpu` was not idle, in thousandths; `None` if no time passed for it.
+    /// Share of the observed time in which `cpu` was not idle, in thousandths; `None` if no time passed for it.
     pub(super) fn busy_per_mille(&self, cpu: CpuId) -> Option<u64> {
         let [before, after] = &self.statistics;
         busy_per_mille(before, after, cpu)
     }
 
-    /// Time stolen by the hypervisor since the start, and all time, in the kernel's ticks.
+    /// Time stolen by the hypervisor since boot, and total time, in the kernel's ticks.
     pub(super) fn stolen(&self) -> Option<(u64, u64)> {
         Times::parse(&self.statistics[1], "cpu").map(|times| (times.stolen, times.all))
     }
@@ -65,7 +65,7 @@ impl Subject {
 
 #[cfg(test)]
 impl Subject {
-    /// A machine made of files, whose cycle counter works.
+    /// Creates a machine made of files, with a working cycle counter.
     pub(super) fn scripted(fixture: &facts::fixture::Fixture) -> Self {
         let examined = Subject::examine(&fixture.root());
         let clock_drift = Some(clock_drift::undisturbed());
@@ -77,7 +77,7 @@ impl Subject {
         }
     }
 
-    /// The same with another reading of `/proc/stat` at the end.
+    /// Sets another reading of `/proc/stat` at the end.
     pub(super) fn ending_with(mut self, statistics: &str) -> Self {
         self.statistics[1] = statistics.to_owned();
         self

@@ -1,4 +1,4 @@
-//! What this architecture calls the things that others have under other names.
+//! Names that differ between architectures.
 
 /// A counter that every CPU reads by itself, at one rate in every state.
 pub(super) const CLOCK: &str = if IS_X86 {
@@ -7,14 +7,14 @@ pub(super) const CLOCK: &str = if IS_X86 {
     "a counter of the CPU at one rate in every state, which is also the kernel's clock source"
 };
 
-/// The name of the clock as a clock source of the kernel.
+/// Name of the clock as a clock source of the kernel.
 pub(super) const CLOCK_SOURCE: &str = match (IS_X86, cfg!(target_arch = "aarch64")) {
     (true, _) => "tsc",
     (false, true) => "arch_sys_counter",
     (false, false) => "NAME",
 };
 
-/// The boot parameters that make the kernel use it from its start.
+/// Boot parameters by which the kernel uses the clock from its start.
 pub(super) const CLOCK_SOURCE_PARAMETERS: &str = match (IS_X86, cfg!(target_arch = "aarch64")) {
     (true, _) => "clocksource=tsc tsc=reliable",
     (false, true) => "clocksource=arch_sys_counter",
@@ -27,7 +27,7 @@ pub(super) const MOUNT_PROC: &str = "sudo mount -t proc proc /proc";
 /// The command that makes devices, CPUs and clocks visible.
 pub(super) const MOUNT_SYS: &str = "sudo mount -t sysfs sysfs /sys";
 
-/// The source that was asked for the caches.
+/// Sources that were searched for caches.
 pub(super) const NO_CACHES: &str = if IS_X86 {
     "neither the kernel nor CPUID reports any cache"
 } else {
@@ -41,7 +41,7 @@ pub(super) const TAGGED: &str = match (IS_X86, cfg!(target_arch = "aarch64")) {
     (false, false) => "address spaces tagged, kernel page tables not isolated",
 };
 
-/// The switches for higher frequencies that were looked for.
+/// Settings for turbo frequencies that were searched.
 pub(super) const NO_TURBO_SWITCH: &str = if IS_X86 {
     "not visible: neither intel_pstate/no_turbo nor cpufreq/boost is there"
 } else {

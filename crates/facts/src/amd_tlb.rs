@@ -1,7 +1,6 @@
 //! TLBs as AMD's CPUID reports them (AMD64 Architecture Programmer's Manual, volume 3, appendix E.4).
 //!
-//! The registers are decoded here, since the counts have 12 bits and the crate after the other leaves keeps 8 of
-//! them for pages of 1 GiB.
+//! The registers are decoded here, because the counts have 12 bits, of which the crate for the other leaves keeps 8 for pages of 1 GiB.
 
 use raw_cpuid::CpuIdReader;
 use switchcost_record::{Tlb, TlbKind};
@@ -43,7 +42,7 @@ fn narrow(register: u32) -> Entries {
     (register >> 16 & 0xff, register & 0xff)
 }
 
-/// The others give 4 bits of associativity and 12 bits of entries each.
+/// The other registers give 4 bits of associativity and 12 bits of entries each.
 fn wide(register: u32) -> Entries {
     (register >> 16 & 0xfff, register & 0xfff)
 }

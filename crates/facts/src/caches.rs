@@ -3,8 +3,8 @@ use switchcost_units::{Bytes, CpuId};
 
 use super::{Root, status, topology};
 
-/// The caches seen from `cpu`, nearest first: as the kernel lists them, else as CPUID does; empty if neither does. Beside them the files
-/// that should describe one more and do not, each with the reason.
+/// Returns the caches seen from `cpu`, nearest first: as the kernel lists them, else as CPUID does; empty if neither does. Also returns the
+/// files that should describe another cache and do not, each with the reason.
 pub(crate) fn caches(root: &Root, cpu: CpuId) -> (Vec<Cache>, Vec<String>) {
     let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cache");
     let indexes = root
@@ -65,8 +65,8 @@ fn kind(text: &str) -> Option<CacheKind> {
 
 /// The TLBs, which only CPUID reports.
 ///
-/// The `TLB size` of AMD in `/proc/cpuinfo` is no way out: the kernel adds up the second-level data and instruction
-/// TLBs (`cpu_detect_cache_sizes`), and the sum cannot be taken apart again.
+/// The `TLB size` of AMD in `/proc/cpuinfo` does not help: the kernel adds up the second-level data and instruction TLBs
+/// (`cpu_detect_cache_sizes`), and the sum cannot be separated again.
 pub(crate) fn tlbs(root: &Root) -> Fact<Vec<Tlb>> {
     let tlbs = tlbs_of_cpuid(root);
     match tlbs.is_empty() {

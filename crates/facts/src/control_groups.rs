@@ -1,11 +1,11 @@
-//! Control groups (cgroups(7)): what they may use of the CPUs, and what that took from them.
+//! Control groups (cgroups(7)): the limits on CPU time, and their effect so far.
 
 use switchcost_record::CpuQuota;
 use switchcost_units::Nanos;
 
 use super::Root;
 
-/// This process, as a folder of /proc.
+/// Name of this process as a folder of /proc.
 const OWN: &str = "self";
 
 /// Effect of a CPU-time limit on the tasks of a control group so far.

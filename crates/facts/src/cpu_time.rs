@@ -1,4 +1,4 @@
-//! How busy a CPU is, from two readings of `/proc/stat`.
+//! CPU use, from two readings of `/proc/stat`.
 
 use switchcost_units::CpuId;
 

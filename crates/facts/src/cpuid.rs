@@ -1,7 +1,7 @@
-//! What the CPUID instruction reports: TLBs, caches and the hypervisor's name.
+//! Facts from the CPUID instruction: TLBs, caches and the hypervisor's name.
 //!
-//! What comes in: a reader of CPUID leaves, so that tests can play any CPU. What goes out: plain facts, and nothing
-//! if a leaf is absent or zero, as hypervisors leave the leaves that they hide.
+//! The input is a reader of CPUID leaves, so that tests can simulate any CPU; the output is plain facts, and nothing for a leaf that is
+//! absent or zero, as hypervisors leave hidden leaves.
 
 use raw_cpuid::{CacheParameter, CacheType, CpuId as Leaves, CpuIdReader, CpuIdResult, Hypervisor};
 use switchcost_record::{Cache, CacheKind, Tlb};
@@ -28,7 +28,7 @@ pub(super) fn tlbs<R: CpuIdReader>(reader: R) -> Vec<Tlb> {
 /// the CPU has the cache to itself, and otherwise left empty.
 pub(super) fn caches<R: CpuIdReader>(reader: R, cpu: CpuId) -> Vec<Cache> {
     let parameters = Leaves::with_cpuid_reader(countable(reader)).get_cache_parameters();
-    // A hypervisor that answers every sub-leaf alike would have no end; no CPU has more caches than this.
+    // A hypervisor that answers every sub-leaf alike would never end the list; no CPU has more caches than this.
     parameters
         .into_iter()
         .flatten()

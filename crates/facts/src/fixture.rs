@@ -26,7 +26,7 @@ impl Fixture {
         }
     }
 
-    /// A machine as wanted for measuring: four cores without SMT, one socket, CPU 3 isolated, no hypervisor, nothing running.
+    /// Creates a machine well suited to measuring: four cores without SMT, one socket, CPU 3 isolated, no hypervisor, idle.
     pub fn workstation() -> Self {
         let fixture = FILES.iter().fold(Fixture::new(), |fixture, (path, text)| {
             fixture.file(path, text)
@@ -75,7 +75,7 @@ impl Fixture {
         Root::new(self.dir.path())
     }
 
-    /// The files of core `n`: its own L1 and L2, one L3 for all four.
+    /// Adds the files of core `n`: its own L1 and L2, and one L3 for all four.
     fn core(self, n: u32) -> Self {
         let topology = format!("/sys/devices/system/cpu/cpu{n}/topology");
         let own = n.to_string();

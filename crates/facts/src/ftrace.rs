@@ -1,16 +1,16 @@
-//! What ftrace and kprobes have put into the kernel's way.
+//! Functions of ftrace and kprobes that are attached to the kernel.
 
 use switchcost_record::Fact;
 
 use super::Root;
 
-/// Where tracefs is mounted, now and before 4.1.
+/// Mount points of tracefs, now and before Linux 4.1.
 const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// How many functions are named at most.
+/// Most functions that are named.
 const FUNCTIONS_NAMED: usize = 16;
 
-/// Tracers and events of all instances, functions that something is attached to, and probes.
+/// Returns tracers and events of all instances, traced functions, and probes.
 pub(super) fn active_tracers(root: &Root) -> Fact<Vec<String>> {
     let Some(folder) = TRACEFS
         .into_iter()
@@ -54,12 +54,12 @@ fn instance_tracers(root: &Root, folder: &str) -> Vec<String> {
         .collect()
 }
 
-/// The functions in a list with lines like `schedule (1) R`, by name; if there are many, their number.
+/// Returns the names of functions in lines such as `schedule (1) R`; if there are many, their number.
 fn functions(root: &Root, folder: &str) -> Vec<String> {
     let text = root
         .read(&format!("{folder}/enabled_functions"))
         .unwrap_or_default();
-    // What stands further in belongs to the function above.
+    // An indented line belongs to the function above.
     let names = text
         .lines()
         .filter(|line| !line.starts_with(char::is_whitespace));
@@ -75,7 +75,7 @@ fn functions(root: &Root, folder: &str) -> Vec<String> {
     }
 }
 
-/// `ffffffff81c0 k schedule+0x0 [FTRACE]`.
+/// Returns probes from lines such as `ffffffff81c0 k schedule+0x0 [FTRACE]`.
 fn probes(root: &Root) -> Vec<String> {
     let text = root
         .read("/sys/kernel/debug/kprobes/list")

@@ -2,7 +2,7 @@ use switchcost_record::Fact;
 
 use super::{Root, processor::Processor};
 
-/// What firmware tables of virtual machines say, with the hypervisor's name. Vendors of physical machines are not listed.
+/// Texts in the firmware tables of virtual machines, with the hypervisor's name. Vendors of physical machines are not listed.
 const FIRMWARE: [(&str, &str); 9] = [
     ("QEMU", "qemu or kvm"),
     ("KVM", "kvm"),
@@ -15,7 +15,7 @@ const FIRMWARE: [(&str, &str); 9] = [
     ("Parallels", "parallels"),
 ];
 
-/// The same for the device tree, from which machines without firmware tables are started.
+/// Texts in the device tree, for machines without firmware tables.
 const DEVICE_TREE: [(&str, &str); 3] = [("kvm", "kvm"), ("xen", "xen"), ("vmware", "vmware")];
 
 /// The hypervisor's name, or `none`: CPUID first, then what the kernel found, then the firmware's tables, then the device tree.
@@ -28,7 +28,7 @@ pub(crate) fn hypervisor(root: &Root, processor: &Processor) -> Fact<String> {
             .ok()
             .filter(|name| !name.is_empty())
     };
-    // Clouds sell bare machines under the same firmware vendor: there the CPU's missing flag decides, or the product's name.
+    // Clouds sell bare machines with the same firmware vendor: then the CPU's missing flag, or the product's name, decides.
     let firmware = || {
         if is_flagged == Some(false) {
             None
@@ -62,7 +62,7 @@ fn firmware_hypervisor(root: &Root) -> Option<String> {
     found.map(|(_, name)| (*name).to_owned())
 }
 
-/// Amazon's `m7g.metal` and the like.
+/// Whether the product name is that of a bare machine, such as Amazon's `m7g.metal`.
 fn is_sold_bare(root: &Root) -> bool {
     let product = root
         .line("/sys/class/dmi/id/product_name")
@@ -70,8 +70,8 @@ fn is_sold_bare(root: &Root) -> bool {
     product.ends_with(".metal") || product.contains(".metal-")
 }
 
-/// What a hypervisor says of itself in the device tree; or the device by which QEMU passes files to its guest; or the name by which
-/// QEMU and others call a virtual board.
+/// Returns the hypervisor's own entry in the device tree; or QEMU, if there is the device by which it passes files to its guest, or a name
+/// of its virtual board.
 fn device_tree_hypervisor(root: &Root) -> Option<String> {
     let of_itself = root
         .line("/proc/device-tree/hypervisor/compatible")

@@ -12,8 +12,7 @@ const M2: Bytes = Bytes::mib(2);
 const M4: Bytes = Bytes::mib(4);
 const G1: Bytes = Bytes::mib(1024);
 
-/// The largest number of structures, more than any CPU lists. A hypervisor that answers every sub-leaf alike would otherwise have no
-/// end.
+/// Most structures: no CPU lists as many, but a hypervisor that answers every sub-leaf alike would never end the list.
 const MOST_STRUCTURES: usize = 64;
 
 pub(super) fn tlbs<R: CpuIdReader>(leaves: &Leaves<R>) -> Vec<Tlb> {
@@ -68,7 +67,7 @@ fn structure(tlb: &DatInfo) -> Vec<Tlb> {
         .collect()
 }
 
-/// The TLBs of one descriptor of leaf 02H, for 64-bit CPUs from 2008 on; none for others.
+/// The TLBs of one descriptor of leaf 02H, for 64-bit CPUs from 2008 on; empty for other descriptors.
 fn descriptor(number: u8) -> Vec<Tlb> {
     use TlbKind::{Data, Instruction, Unified};
     let (level, kind, parts): (u32, TlbKind, &[(u32, Bytes)]) = match number {
@@ -156,7 +155,7 @@ mod tests {
 
     #[test]
     fn leaf_two_is_the_fallback() {
-        // Haswell: 63H, 03H, 76H, B6H, C1H; FFH says that the caches stand in leaf 4.
+        // Haswell: 63H, 03H, 76H, B6H, C1H; FFH refers to leaf 4 for the caches.
         let reader = |leaf, _: u32| match leaf {
             2 => CpuIdResult {
                 eax: 0x7603_6301,

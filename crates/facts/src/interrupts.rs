@@ -1,7 +1,7 @@
 //! Interrupt counts per CPU, read from the kernel's two tables.
 //!
-//! What comes in: the text of `/proc/interrupts` or `/proc/softirqs`, whose columns are the online CPUs. What goes
-//! out: sums of one column. [`total`] and [`device_total`] allocate nothing, since they run between timed batches.
+//! The input is the text of `/proc/interrupts` or `/proc/softirqs`, whose columns are the online CPUs; the output is sums of one column.
+//! [`total`] and [`device_total`] allocate nothing, since they run between timed batches.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -12,8 +12,8 @@ use switchcost_units::CpuId;
 use super::Root;
 use super::cpu_time::busy_per_mille;
 
-/// How long the load is observed: a dozen ticks of a 250 Hz timer, and five of the ticks in which CPU time is counted, which is short
-/// enough for the start of a run.
+/// Time for which the load is observed: a dozen ticks of a 250 Hz timer, and five of the ticks in which CPU time is counted; short enough
+/// for the start of a run.
 const OBSERVED: Duration = Duration::from_millis(50);
 
 /// Number of all interrupts of `cpu`; `None` if the table has no such column, or an invalid number.
@@ -26,8 +26,8 @@ pub fn device_total(text: &str, cpu: CpuId) -> Option<u64> {
     sum(text, cpu, |line| !is_own_timer(line))
 }
 
-/// The load of each of `cpus` that the table shows, observed for 50 ms (a tree of files stands still and needs no
-/// watching); nothing if there is no table.
+/// The load of each of `cpus` that the table shows, observed for 50 ms (a tree of files does not change and is not observed); empty if
+/// there is no table.
 pub(super) fn load(root: &Root, cpus: &[CpuId]) -> Vec<InterruptLoad> {
     let times = || root.read("/proc/stat").unwrap_or_default();
     let (started, times_before) = (Instant::now(), times());
@@ -98,14 +98,14 @@ fn label(line: &str) -> &str {
     line.split(':').next().unwrap_or_default().trim()
 }
 
-/// Error counters have one number for the whole machine, which on one CPU looks like a column.
+/// Whether a line has one number for the whole machine, such as an error counter, which on one CPU looks like a column.
 fn is_machine_wide(line: &str) -> bool {
     ["ERR", "MIS"]
         .iter()
         .any(|name| label(line).eq_ignore_ascii_case(name))
 }
 
-/// The tick of the CPU itself: x86 `LOC` (`HVS` under Hyper-V), the architected timers of Arm and RISC-V.
+/// Whether a line counts the CPU's own tick: x86 `LOC` (`HVS` under Hyper-V), the architected timers of Arm and RISC-V.
 fn is_own_timer(line: &str) -> bool {
     matches!(label(line), "LOC" | "HVS")
         || ["arch_timer", "riscv-timer"]

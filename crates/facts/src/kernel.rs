@@ -1,4 +1,4 @@
-//! What the kernel is and how it was built.
+//! The kernel: its version, build and settings.
 
 use std::io::Read;
 
@@ -7,7 +7,7 @@ use switchcost_units::Bytes;
 
 use super::{Root, status};
 
-/// The longest unpacked configuration that is read. Kernel configurations have about 300 KiB.
+/// Largest unpacked configuration that is read. Kernel configurations have about 300 KiB.
 const LARGEST_CONFIG: u64 = 4 << 20;
 
 /// Release and version of the kernel: `6.18.1 #1 SMP PREEMPT_DYNAMIC`.
@@ -44,7 +44,7 @@ pub fn distribution(root: &Root) -> Fact<String> {
     name.map_or_else(|| Fact::unknown("os-release has no PRETTY_NAME"), plain)
 }
 
-/// The kernel's build configuration; the error says what was tried.
+/// The kernel's build configuration; the error lists the searched files.
 pub fn config(root: &Root) -> Result<String, String> {
     if let Ok(packed) = root.bytes("/proc/config.gz") {
         return unpack(&packed).map_err(|error| format!("/proc/config.gz: {error}"));
@@ -102,7 +102,7 @@ pub fn timer_hz(config: &Result<String, String>) -> Fact<u32> {
     }
 }
 
-/// The preemption model in force. If a kernel can change the model and does not show it, the one that it was built with.
+/// Preemption model in force. If a kernel can change the model without showing it, the model that it was built with.
 pub fn preemption(root: &Root, config: &Result<String, String>) -> Fact<String> {
     let version = root.line("/proc/sys/kernel/version").unwrap_or_default();
     let has = |word: &str| version.split_ascii_whitespace().any(|found| found == word);
@@ -168,7 +168,7 @@ pub fn command_line_value(root: &Root, name: &str) -> Option<String> {
         .map(|(_, value)| value.to_owned())
 }
 
-/// Size of a transparent huge page, and who gets one: `2 MiB (madvise)`.
+/// Size of a transparent huge page, and when it is used: `2 MiB (madvise)`.
 pub fn huge_pages(root: &Root) -> Fact<String> {
     let folder = "/sys/kernel/mm/transparent_hugepage";
     let mode = match root.line(&format!("{folder}/enabled")) {
@@ -202,7 +202,7 @@ pub fn memory(root: &Root) -> Bytes {
         .unwrap_or_default()
 }
 
-/// Models of preemption by the option that builds a kernel with each.
+/// Preemption models, each with the option that builds it into a kernel.
 pub(super) const MODELS: [(&str, &str); 4] = [
     ("CONFIG_PREEMPT_NONE", "none"),
     ("CONFIG_PREEMPT_VOLUNTARY", "voluntary"),
@@ -272,7 +272,7 @@ mod tests {
             preemption(&asked.root(), &Err(String::new())),
             known("lazy (by the command line)")
         );
-        // A kernel that has no such model does not listen.
+        // A kernel without such a model ignores the parameter.
         let without = Ok("CONFIG_PREEMPT=y\n".to_owned());
         let refused = asked.file("/proc/sys/kernel/version", "#1 SMP PREEMPT_DYNAMIC");
         assert_eq!(

@@ -1,8 +1,8 @@
 //! Internal to switchcost: facts about the machine and about this process, from the kernel's files and the CPU.
 //!
-//! What comes in: a [`Root`], which is the running machine or a tree of files that stands for one. What goes out: a filled
-//! [`HostManifest`], with a reason wherever something is not reported; limits and capabilities. Every text is kept as data, however odd;
-//! nothing here judges, changes the machine or prints.
+//! The input is a [`Root`], which is the running machine or a tree of files that stands for one; the output is a filled [`HostManifest`],
+//! with a reason for each missing fact, and limits and capabilities. Every text is kept as data, however odd; this crate does not judge,
+//! change the machine or print.
 
 #[cfg(target_arch = "x86_64")]
 mod amd_tlb;
@@ -53,7 +53,7 @@ pub fn manifest(root: &Root, answers: Answers) -> HostManifest {
     }
 }
 
-/// Facts about the machine in its present state, without each CPU's interrupts and without what affects a switch.
+/// Facts about the machine in its present state, without each CPU's interrupts and without the conditions of its switch path.
 pub fn manifest_at_once(root: &Root, slice_extension: Fact<bool>) -> HostManifest {
     let processor = processor::Processor::read(root);
     let config = kernel::config(root);

@@ -1,5 +1,5 @@
-//! Limits of this process (getrlimit(2)) that kill a run or hinder it: what each is of, how little of it is too little, and which
-//! one may have ended a process. Those on locked memory and real-time priority are looked at if these are asked for.
+//! Limits of this process (getrlimit(2)) that end or hinder a run: their purposes, the least useful values, and the limit that may have
+//! ended a process. Limits on locked memory and real-time priority are examined only if these are requested.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -16,7 +16,7 @@ pub struct Limit {
     /// Name of the limit as an option of prlimit(1): `--KEY`.
     pub key: &'static str,
     unit: Unit,
-    /// A limit below this hinders the largest of what the subcommands do.
+    /// Least value that does not hinder the largest action of any subcommand.
     least: u64,
     /// The signals by which the limit may end a process.
     signals: &'static [i32],
@@ -42,7 +42,7 @@ const LIMITS: [Limit; 9] = [
         3_600,
         &[libc::SIGXCPU, libc::SIGKILL],
     ),
-    // Valgrind, and the memory that traced programs share with us.
+    // Valgrind, and the memory that traced programs share with this program.
     limit(
         "Max address space",
         "address space",
@@ -67,7 +67,7 @@ const LIMITS: [Limit; 9] = [
         1 << 20,
         &[libc::SIGSEGV, libc::SIGBUS],
     ),
-    // Of a trace; memory that processes share counts as a file.
+    // A trace; memory that processes share counts as a file.
     limit(
         "Max file size",
         "length of a file",
@@ -76,7 +76,7 @@ const LIMITS: [Limit; 9] = [
         GIB,
         &[libc::SIGXFSZ],
     ),
-    // 64 tasks in a ring, with four to each.
+    // 64 tasks in a ring, with four descriptors to each.
     limit(
         "Max open files",
         "open files",
@@ -102,7 +102,7 @@ const LIMITS: [Limit; 9] = [
         512 << 10,
         &[],
     ),
-    // A window of a real-time task is far shorter; we kill one that runs for 30 s.
+    // A window of a real-time task is far shorter; a task that runs for 30 s is killed anyway.
     limit(
         "Max realtime timeout",
         "real-time CPU time",
@@ -197,7 +197,7 @@ pub fn tight(root: &Root, is_bound_to_processes: bool) -> Vec<(Limit, String)> {
     LIMITS.into_iter().chain(processes).filter_map(of).collect()
 }
 
-/// The command line alone takes nearly as much.
+/// Stack that the command line alone nearly needs.
 const LEAST_STACK: u64 = 512 << 10;
 
 /// Size of the first thread's stack, if the program would overflow it.
@@ -209,8 +209,8 @@ pub fn too_small_stack() -> Option<switchcost_units::Bytes> {
         .map(switchcost_units::Bytes)
 }
 
-/// How a process of ours ended, and the limits that may have ended it: `signal: 24 (SIGXCPU), which a limit may be the cause of: CPU
-/// time of 1 s`; or the filter of system calls.
+/// Describes how a child process ended, and the limits that may have ended it: `signal: 24 (SIGXCPU), which a limit may be the cause of:
+/// CPU time of 1 s`; or the filter of system calls.
 pub fn ending(status: ExitStatus) -> String {
     ending_below(&Root::system(), status)
 }

@@ -1,4 +1,4 @@
-//! Which other processes hold perf events or attached BPF programs: both may be on the way of each switch.
+//! Other processes that hold perf events or attached BPF programs, both of which may be in the path of each switch.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -10,7 +10,7 @@ use super::status::field_of;
 
 const PERF_EVENT: &str = "anon_inode:[perf_event]";
 
-/// By the files that processes have open: an event or attachment is gone with its last.
+/// Finds observers by the open files of processes: an event or attachment ends with its last file.
 pub(super) fn find_observers(root: &Root) -> Fact<Vec<String>> {
     let mut all: BTreeMap<String, Held> = BTreeMap::new();
     let mut hidden = 0;
@@ -25,7 +25,7 @@ pub(super) fn find_observers(root: &Root) -> Fact<Vec<String>> {
             Ok(held) if held == Held::default() => {}
             Ok(held) => all.entry(name(root, process)).or_default().add(held),
             Err(ErrorKind::PermissionDenied) => hidden += 1,
-            // It has ended meanwhile.
+            // The process has ended meanwhile.
             Err(_) => {}
         }
     }
@@ -94,7 +94,7 @@ fn held_by(root: &Root, process: &str) -> Result<Held, ErrorKind> {
     Ok(held)
 }
 
-/// `raw_tracepoint sched_switch`.
+/// Describes an attachment, such as `raw_tracepoint sched_switch`.
 fn attachment(root: &Root, file: &str) -> Option<String> {
     let text = root.read(file).ok()?;
     let kind = field_of(&text, "link_type")?;

@@ -1,4 +1,4 @@
-//! What kind of CPU runs this, and what the kernel does about its weaknesses.
+//! The kind of CPU, and the kernel's mitigations of its weaknesses.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use switchcost_units::CpuId;
 
 use super::{Root, arm_core, status};
 
-/// `/proc/cpuinfo`, of which the first CPU speaks for all.
+/// Content of `/proc/cpuinfo`, in which the first CPU represents all.
 pub(crate) struct Processor {
     text: String,
 }
@@ -60,7 +60,7 @@ impl Processor {
                 .ok()
                 .filter(|khz| *khz > 0)
         };
-        // A hypervisor shows its guests the rate of the time stamp counter there.
+        // In a guest the hypervisor shows the rate of the time stamp counter instead.
         let now = || {
             let mhz = status::field_of(&self.text, "cpu MHz")?;
             khz_of(&mhz).filter(|_| self.has("hypervisor") != Some(true))
@@ -98,7 +98,7 @@ impl Processor {
     }
 }
 
-/// The kernel's word on each vulnerability.
+/// The kernel's report on each vulnerability.
 pub(crate) fn mitigations(root: &Root) -> BTreeMap<String, String> {
     let folder = "/sys/devices/system/cpu/vulnerabilities";
     let names = root.names(folder).into_iter();
@@ -146,7 +146,7 @@ pub(crate) fn is_turbo_on(root: &Root) -> Option<bool> {
         .or_else(|| is_one(format!("{cpu}/intel_pstate/no_turbo")).map(|off| !off))
 }
 
-/// `2596.136` of MHz.
+/// Parses megahertz such as `2596.136`.
 fn khz_of(mhz: &str) -> Option<u64> {
     let (whole, rest) = mhz.trim().split_once('.').unwrap_or((mhz.trim(), ""));
     let thousandths: String = rest.chars().chain("000".chars()).take(3).collect();

@@ -1,4 +1,4 @@
-//! The capabilities of this process, and whether they count.
+//! The capabilities of this process, and whether they are effective.
 
 use crate::{Root, status};
 
@@ -9,7 +9,7 @@ pub enum Capability {
     IpcLock = 14,
     /// Reading about processes of other users.
     SysPtrace = 19,
-    /// The old one, which most were split off from.
+    /// Administration in general: the old capability from which most others were split off.
     SysAdmin = 21,
     /// Taking real-time priority.
     SysNice = 23,
@@ -50,13 +50,13 @@ impl Rights {
         }
     }
 
-    /// Whether the kernel grants what `capability` stands for. It grants priorities, locked memory, counters and BPF only to
-    /// capabilities in the first user namespace (`capable()`, not `ns_capable()`).
+    /// Whether the kernel grants the rights of `capability`. It grants priorities, locked memory, counters and BPF only to capabilities in
+    /// the first user namespace (`capable()`, not `ns_capable()`).
     pub fn has(&self, capability: Capability) -> bool {
         !self.is_in_user_namespace && self.holds(capability)
     }
 
-    /// Whether this process has a capability in its own user namespace. The old `cap_sys_admin` covers the two that were split off from
+    /// Whether this process has a capability in its own user namespace. The old `cap_sys_admin` includes the two that were split off from
     /// it.
     pub fn holds(&self, capability: Capability) -> bool {
         let covered = matches!(capability, Capability::Perfmon | Capability::Bpf)

@@ -4,8 +4,8 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// No file that the kernel shows is read beyond this size: `/proc/interrupts` of 512 CPUs with a thousand
-/// interrupts has about 6 MiB. A longer file is refused, since a number read from half a file looks right.
+/// Largest kernel file that is read: `/proc/interrupts` of 512 CPUs with a thousand interrupts has about 6 MiB. A longer file is refused,
+/// because a number from half a file looks right.
 const LARGEST_FILE: u64 = 8 << 20;
 
 /// Root of the kernel's files: `/`, or a tree built like it.
@@ -42,7 +42,7 @@ impl Root {
         }
     }
 
-    /// Whether this is the running machine, whose CPU and kernel may be asked, too.
+    /// Whether this is the running machine, on which CPUID and system calls may be used, too.
     pub fn is_system(&self) -> bool {
         self.prefix == Path::new("/")
     }
@@ -106,7 +106,7 @@ impl Root {
         self.join(path).exists()
     }
 
-    /// Inode of `path`, which changes if the file is made again.
+    /// Inode of `path`, which changes if the file is created again.
     pub fn number(&self, path: &str) -> Option<u64> {
         std::fs::metadata(self.join(path))
             .ok()

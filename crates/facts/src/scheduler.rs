@@ -1,15 +1,15 @@
-//! What the kernel's scheduler brings that bears on switches. Probed, and never concluded from the version; whoever calls asks what
-//! takes a system call.
+//! Features of the kernel's scheduler that affect switches. They are probed, and never inferred from the version; the caller makes the
+//! system calls.
 
 use switchcost_record::{Fact, Scheduler};
 
 use super::Root;
 use super::kernel::{MODELS, has_option, option};
 
-/// Where debugfs has the scheduler's settings.
+/// Folder of the scheduler's settings in debugfs.
 const SETTINGS: &str = "/sys/kernel/debug/sched";
 
-/// The counts of extended time slices, if the kernel keeps them (CONFIG_RSEQ_STATS).
+/// File with the counts of extended time slices, if the kernel keeps them (CONFIG_RSEQ_STATS).
 const RSEQ_STATISTICS: &str = "/sys/kernel/debug/rseq/stats";
 
 pub(super) fn scheduler(
@@ -51,7 +51,7 @@ fn preemption_models(root: &Root, config: &Result<String, String>) -> Fact<Vec<S
 }
 
 fn is_cache_aware(root: &Root, config: &Result<String, String>) -> Fact<bool> {
-    // What the setting says, and in brackets where it is a choice of several.
+    // The setting, with the active choice in brackets if it is one of several.
     if let Ok(setting) = root.line(&format!("{SETTINGS}/llc_balancing/enabled")) {
         let choice = super::kernel::bracketed(&setting).unwrap_or(&setting);
         return Fact::Known(!["0", "N", "never"].contains(&choice));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Root;
 
-/// Settings that do not begin with `sched_` but matter: what is accounted, scanned or traced at switches and ticks.
+/// Settings that do not begin with `sched_` but matter: accounting, scanning or tracing at switches and ticks.
 const OTHERS: [&str; 6] = [
     "ftrace_enabled",
     "nmi_watchdog",
@@ -46,7 +46,7 @@ pub fn settings(root: &Root) -> BTreeMap<String, String> {
     sysctl.chain(debug).chain(features(root)).collect()
 }
 
-/// `PLACE_LAG NO_HRTICK`, one by one.
+/// Splits features such as `PLACE_LAG NO_HRTICK`.
 fn features(root: &Root) -> impl Iterator<Item = (String, String)> {
     let text = root
         .line("/sys/kernel/debug/sched/features")

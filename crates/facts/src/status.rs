@@ -1,4 +1,4 @@
-//! What the kernel's text files of the form `name: value` say, each in the one place that needs it.
+//! Fields of the kernel's text files of the form `name: value`.
 
 use switchcost_units::Bytes;
 

@@ -1,26 +1,26 @@
-//! What acts on a switch of this program's tasks beside the kernel itself.
+//! Conditions besides the kernel itself that affect a switch of this program's tasks.
 
 use switchcost_record::{Fact, SwitchPath};
 
 use super::{Root, control_groups, ftrace, observers, settings, status};
 
-/// Answers of the kernel to system calls, which are not made in this crate.
+/// Results of system calls, which this crate does not make.
 #[derive(Clone, Debug)]
 pub struct Answers {
-    /// Whether the kernel extends time slices.
+    /// Whether the kernel supports the extension of time slices.
     pub slice_extension: Fact<bool>,
     /// The nice value of this program.
     pub nice: Fact<i32>,
     /// Time slice of this program.
     pub slice_ns: Fact<u64>,
-    /// Least and highest utilization that the scheduler assumes for this program.
+    /// Least and largest utilization that the scheduler assumes for this program.
     pub utilization_clamp: Fact<[u32; 2]>,
     /// Whether system calls are audited.
     pub audit: Fact<String>,
 }
 
 impl Answers {
-    /// No answers, with a reason.
+    /// Creates answers that are all unknown, with a reason.
     pub fn none(why: &str) -> Answers {
         Answers {
             slice_extension: Fact::unknown(why),
@@ -56,7 +56,7 @@ pub(super) fn switch_path(root: &Root, answers: Answers) -> SwitchPath {
     }
 }
 
-/// Of the first version's `cpu`, if that has processes, or else of the second version.
+/// Returns the group in the first version's `cpu` hierarchy if that has processes, else in the second version.
 fn control_group(root: &Root) -> Result<String, &'static str> {
     let group = |controller| control_groups::own_group(root, controller);
     let first = group("cpu").filter(|group| group != "/");
@@ -91,7 +91,7 @@ fn number(root: &Root, name: &str) -> Fact<u32> {
     )
 }
 
-/// Store bypass and indirect branches: what a switch does about them depends on the two tasks.
+/// Mitigations of store bypass and indirect branches: what a switch does about these depends on the two tasks.
 fn speculation(root: &Root) -> Fact<String> {
     let field = |name: &str| status::field(root, name);
     let parts: Vec<String> = [

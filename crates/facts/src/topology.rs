@@ -1,4 +1,4 @@
-//! Which CPUs there are, how they are related, and which of them is quiet.
+//! The CPUs, their relations, and the quietest of them.
 
 use std::cmp::Reverse;
 
@@ -7,12 +7,12 @@ use switchcost_units::{CpuId, parse_cpu_list};
 
 use super::Root;
 
-/// CPUs whose interrupts a second exceed the least by no more than this are equally quiet: it is the commonest tick (`CONFIG_HZ=250`),
-/// which a CPU that runs anything has and an idle one has not, so it shows nothing about the CPU.
+/// Interrupts a second by which equally quiet CPUs may differ: the most common tick (`CONFIG_HZ=250`), which a CPU has while it runs
+/// anything, and which therefore says nothing about the CPU.
 const SAME_RATE: u64 = 250;
 
-/// CPUs that are busy for about the same share of the time, in thousandths, are equally quiet: two of the five ticks that the moment of
-/// watching has, one of which may be this program's own.
+/// Difference of busy shares, in thousandths, up to which CPUs are equally quiet: two of the five ticks in the observed time, one of which
+/// may be this program's own.
 const SAME_BUSY: u64 = 400;
 
 /// Relation of two CPUs; [`Relation::Unknown`] if the kernel does not report it.
@@ -33,7 +33,7 @@ pub fn relation(root: &Root, a: CpuId, b: CpuId) -> Relation {
     }
 }
 
-/// The CPU that is disturbed least; see [`cpus_by_quiet`].
+/// Returns the least disturbed CPU; see [`cpus_by_quiet`].
 pub fn quietest_cpu(manifest: &HostManifest) -> Option<CpuId> {
     cpus_by_quiet(manifest).first().copied()
 }
@@ -59,7 +59,7 @@ fn usable(manifest: &HostManifest) -> impl Iterator<Item = CpuId> + '_ {
         .filter(|cpu| manifest.cpus_online.contains(cpu))
 }
 
-/// Larger is noisier. A CPU without a count is noisier than any with one.
+/// Sort key of a CPU's noise, in ascending order. A CPU without a count is noisier than any with one.
 fn noise(manifest: &HostManifest, cpu: CpuId, least: u64) -> (bool, u64, u64, u64, Reverse<CpuId>) {
     let load = load(manifest, cpu);
     let busy = load
@@ -100,7 +100,7 @@ pub fn siblings(root: &Root, cpu: CpuId) -> Option<Vec<CpuId>> {
         .filter(|cpus| !cpus.is_empty())
 }
 
-/// Whether both use one cache, whatever its level; `None` if no cache of `a` shows it.
+/// Whether both CPUs use a common cache of any level; `None` if no cache of `a` shows its sharers.
 fn shared_cache(root: &Root, a: CpuId, b: CpuId) -> Option<bool> {
     let folder = format!("/sys/devices/system/cpu/cpu{a}/cache");
     let indexes = root

@@ -1,4 +1,4 @@
-//! What may stand beside a level.
+//! Checks the parts beside a level.
 
 use std::ops::RangeInclusive;
 
@@ -6,9 +6,9 @@ use super::{MOST_BUFFERED, check_cycles};
 use crate::Level;
 use crate::error::{Part, UnrealisableDesign};
 
-/// Fills before a stream begins: of lines of 4 bytes, all of a page.
+/// Number of fills before a stream begins: at most a page of 4-byte lines.
 const RUNS: RangeInclusive<u32> = 1..=1024;
-/// The entries of prefetchers, and their lines and strides: more would lead beyond a page of lines of 4 bytes.
+/// Entries of prefetchers, and their lines and strides: more would exceed a page of 4-byte lines.
 const ENTRIES: RangeInclusive<u32> = 1..=65_536;
 const DEGREES: RangeInclusive<u32> = 1..=64;
 const DISTANCES: RangeInclusive<u32> = 1..=1024;

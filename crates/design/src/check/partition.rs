@@ -1,4 +1,4 @@
-//! Whether ways could be divided so.
+//! Checks the partition of a level's ways.
 
 use super::{LONGEST_DESIGN_NAME_BYTES, is_clean};
 use crate::error::{Part, UnrealisableDesign, quoted};

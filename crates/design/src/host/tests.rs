@@ -173,7 +173,7 @@ fn a_cycle_takes_as_long_as_the_machine_says() {
     assert_eq!(host_design(&host).expect("enough facts").cycle_ns, None);
 }
 
-/// The third level would be taken for the second.
+/// Without the refusal, the third level would be taken for the second.
 #[test]
 fn a_level_of_which_a_file_is_missing_is_refused_by_the_name_of_the_file() {
     let mut host = host();

@@ -1,4 +1,4 @@
-//! Whom and what cycles and evictions are attributed to: other processes and the kernel, code and data, system calls.
+//! Attribution of cycles and evictions: to other processes and the kernel, code and data, system calls.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -66,7 +66,7 @@ impl LostCycles {
     }
 }
 
-/// Cycles that lookups took less in the shared hierarchy than in the private one, by the line that they found; see "Cycles gained" in
+/// Cycles saved in the shared hierarchy relative to the private one, by the kind of line found; see "Cycles gained" in
 /// `docs/method/simulation.md`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GainedCycles {
@@ -99,7 +99,7 @@ pub struct WorkingSetLoss {
     pub resident_at_departure: u64,
     /// Lines of these that others evicted before the process came back.
     pub lost: u64,
-    /// Lost lines that the process brought back before it left again.
+    /// Lost lines that the process loaded again before it left again.
     pub restored: u64,
 }
 

@@ -1,4 +1,4 @@
-//! How the detail of a result is written: `depth` says whether there is one, and its fields stand beside.
+//! Serialisation of a result's detail: `depth` shows whether there is one, and its fields follow.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -1,4 +1,4 @@
-//! What each process made of a design.
+//! Misses of each process in a design.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub struct ProcessMisses {
 }
 
 impl ProcessMisses {
-    /// The misses since `before`, which is of the same process; zero for a process that was not there before.
+    /// Returns the misses since `before`, which belongs to the same process and is `None` for a new one.
     pub(crate) fn since(mut self, before: Option<&ProcessMisses>) -> ProcessMisses {
         for (now, then) in self
             .misses

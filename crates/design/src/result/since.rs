@@ -1,4 +1,4 @@
-//! What a part of a trace came to: what was counted in the end, less what had been counted before it.
+//! Result of a part of a trace: the counts at its end minus those before it.
 
 use crate::result::{
     ByView, DesignResult, Detail, Eviction, GainedCycles, HierarchyCounts, LevelCounts, LostCycles,
