@@ -1,18 +1,18 @@
-//! The two arms of what a hand-off in a guest is compared by.
+//! The two arms of a simulated hand-off in a guest.
 
-/// Where the tasks of `trace walks --system` hand the token.
+/// Receiver of the token in `trace walks --system`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arm {
-    /// Each to itself, one task after the other: without switches.
+    /// The task itself, one task after the other: without switches.
     Alone,
-    /// Each to the other.
+    /// The other task.
     Two,
 }
 
 pub(crate) const ARMS: [Arm; 2] = [Arm::Alone, Arm::Two];
 
 impl Arm {
-    /// In the names of steps.
+    /// Name of the arm in the names of steps.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Arm::Alone => "alone",
@@ -20,7 +20,7 @@ impl Arm {
         }
     }
 
-    /// What a command line of `trace walks` ends with.
+    /// End of the command line of `trace walks` for this arm.
     pub(crate) fn option(self) -> &'static str {
         match self {
             Arm::Alone => " --alone",

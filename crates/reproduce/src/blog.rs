@@ -1,4 +1,4 @@
-//! The blog post: two threads, a mutex and a condition variable, taking turns on one CPU.
+//! The blog post: two threads with a mutex and a condition variable alternate on one CPU.
 
 mod kinds;
 mod perf;
@@ -18,19 +18,19 @@ use crate::{Effort, Exhibit, Records, Site, Step, Table};
 const STEP: &str = "blog-condvar";
 const OBSERVED: &str = "blog-observed";
 
-/// The post's program, but for its loop.
+/// Mechanism of the post's program, except for its loop.
 const PROGRAM: Mechanism = Mechanism::MutexCondvarHeld;
 
-/// Iterations of each side, elapsed time, voluntary and involuntary switches of both.
+/// The post's iterations of each side, elapsed time, and voluntary and involuntary switches of both.
 const ITERATIONS: f64 = 20_000.0;
 const ELAPSED_MS: f64 = 107.993;
 const VOLUNTARY: f64 = 39_999.0;
 const INVOLUNTARY: f64 = 40_000.0;
-/// Elapsed time under `perf stat`, and the time in user mode and in the kernel that it showed.
+/// The post's elapsed time under `perf stat`, and its time in user mode and in the kernel.
 const OBSERVED_MS: f64 = 132.224;
 const USER_S: f64 = 0.012_264;
 const SYSTEM_S: f64 = 0.122_640;
-/// What it counted, by event.
+/// The post's counts, by event.
 const COUNTED: [(&str, f64); 8] = [
     ("context-switches", 79_999.0),
     ("cpu-migrations", 1.0),
@@ -42,11 +42,11 @@ const COUNTED: [(&str, f64); 8] = [
     ("branch-misses", 1_114_687.0),
 ];
 
-/// Two hand-offs make an iteration: there and back.
+/// Hand-offs per iteration: there and back.
 const HANDOFFS: f64 = 2.0;
 
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
-    // More than the intervals need: the time in user mode is counted in steps of 10 ms.
+    // More time than the intervals need: the time in user mode is counted in steps of 10 ms.
     let budget = if site.effort == Effort::Quick {
         "4s"
     } else {
@@ -92,7 +92,7 @@ fn case<'a>(
     Ok((record, number, finding))
 }
 
-/// An iteration in nanoseconds: a round through both threads.
+/// Time of an iteration, a round through both threads, in nanoseconds.
 fn iteration(records: &Records, step: &str) -> Result<Estimate, String> {
     let (_, _, finding) = case(records, step, PROGRAM)?;
     finding
@@ -101,7 +101,7 @@ fn iteration(records: &Records, step: &str) -> Result<Estimate, String> {
         .ok_or_else(|| "the round trip could not be measured: see the record".to_owned())
 }
 
-/// Switches an iteration by the spread of the repetitions, and the share of them that was involuntary.
+/// Switches per iteration, with an interval from the spread of the repetitions, and the share of involuntary ones.
 fn switches(records: &Records, mechanism: Mechanism) -> Result<(Interval, f64), String> {
     let (record, number, finding) = case(records, STEP, mechanism)?;
     let counts: Vec<f64> = switches_of_repetitions(record, number)
@@ -116,7 +116,7 @@ fn switches(records: &Records, mechanism: Mechanism) -> Result<(Interval, f64), 
     Ok((all, share))
 }
 
-/// Elapsed time a switch, in nanoseconds, as the post divides.
+/// Elapsed time per switch, in nanoseconds, computed like the post's.
 fn elapsed(records: &Records) -> Result<Term, String> {
     let round = iteration(records, STEP)?;
     let (all, _) = switches(records, PROGRAM)?;
@@ -217,7 +217,7 @@ fn counts(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// The post's block on its machine, line by line.
+/// The post's output on its machine, line by line.
 fn environment(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new("ENV", "The machines");
     exhibit.steps.push(STEP.to_owned());
@@ -271,7 +271,7 @@ fn environment(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// An iteration under perf stat, where it counted.
+/// Time of an iteration under perf stat, if perf counted.
 fn watched(records: &Records) -> Result<Estimate, String> {
     if records.text(OBSERVED)?.contains("context-switches") {
         iteration(records, OBSERVED)
@@ -318,7 +318,7 @@ fn switches_an_iteration(records: &Records, mechanism: Mechanism) -> Result<Foun
     ))
 }
 
-/// Those of them that were involuntary.
+/// Number of involuntary switches per iteration.
 fn involuntary_an_iteration(records: &Records) -> Result<Found, String> {
     let ((all, low, high), share) = switches(records, PROGRAM)?;
     let term = Term::new(
@@ -352,7 +352,7 @@ fn fewer_when_unlocked(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// How much of the time is user mode, and what the same calls take where no task waits: all of that is user mode.
+/// Share of user mode in the time, and the time of the same calls without a waiting task: that is all user mode.
 fn mostly_kernel(records: &Records) -> Result<Found, String> {
     let (_, _, finding) = case(records, STEP, PROGRAM)?;
     let alone = finding.baseline_ns.as_ref().map(|alone| alone.estimate);
@@ -383,7 +383,7 @@ fn convert_to_microseconds(term: Term) -> Found {
     Found::new(vec![term], "")
 }
 
-/// All switches that perf saw, over those that the kernel counted for the same processes from their beginnings to their ends.
+/// Ratio of all switches that perf saw to those that the kernel counted for the same processes over their whole lives.
 fn perf_over_kernel(records: &Records) -> Result<Found, String> {
     let seen = perf::Counts::read(records.text(OBSERVED)?).count("context-switches")?;
     let (record, _) = records.measured(OBSERVED)?;
@@ -395,7 +395,7 @@ fn perf_over_kernel(records: &Records) -> Result<Found, String> {
         return Err("the record does not count the switches of the whole run".to_owned());
     }
     let note = format!("{seen:.0} by perf, {counted} by getrusage");
-    // No shorter than the interval of two counts.
+    // The interval is no shorter than that of two counts.
     let (ratio, half) = (
         seen / counted as f64,
         1.645 * (1.0 / seen + 1.0 / counted as f64).sqrt(),
@@ -409,7 +409,7 @@ fn perf_over_kernel(records: &Records) -> Result<Found, String> {
     Ok(Found::new(vec![term], note))
 }
 
-/// Every event, and for each switch.
+/// Every event, in total and per switch.
 fn counted_by_perf(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "perf's counts",

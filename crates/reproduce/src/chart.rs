@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How an axis is divided.
+/// Scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Axis {
@@ -17,13 +17,13 @@ pub enum Axis {
     Names,
 }
 
-/// How a series is drawn.
+/// Style of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Style {
-    /// Points joined by lines: found here.
+    /// Points joined by lines: values found here.
     Found,
-    /// Points alone, or dashed: published.
+    /// Points alone, or dashed lines: published values.
     Published,
     /// Points alone: single trials.
     Trials,
@@ -34,15 +34,15 @@ pub enum Style {
 /// One curve.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Series {
-    /// Its name.
+    /// Name of the curve.
     pub name: String,
-    /// Published or found.
+    /// Whether the curve is published or found.
     pub style: Style,
-    /// Places.
+    /// Positions of the points.
     pub x: Vec<f64>,
-    /// Values.
+    /// Values of the points.
     pub y: Vec<f64>,
-    /// Ends of the values' intervals; empty where they have none.
+    /// Ends of the values' intervals; empty if there are none.
     pub intervals: Vec<(f64, f64)>,
 }
 
@@ -69,19 +69,19 @@ impl Series {
 /// A figure as data.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Chart {
-    /// What the x axis shows.
+    /// Title of the x axis.
     pub x_title: String,
-    /// How it is divided.
+    /// Scale of the x axis.
     pub x_axis: Axis,
     /// Names along it, for [`Axis::Names`].
     pub x_names: Vec<String>,
-    /// What the y axis shows.
+    /// Title of the y axis.
     pub y_title: String,
-    /// How it is divided.
+    /// Scale of the y axis.
     pub y_axis: Axis,
     /// The curves.
     pub series: Vec<Series>,
-    /// Marked places along the x axis, with words.
+    /// Marked positions along the x axis, with words.
     pub marks: Vec<(f64, String)>,
 }
 

@@ -1,7 +1,7 @@
-//! The table of claims: what each paper says, and the rule by which intervals decide it, written down before a run.
+//! The table of claims: each paper's statements, with the rule for intervals that decides each one, written before a run.
 //!
-//! The table is data, a file a paper in `claims/`, and the only place that a verdict comes from: the papers' modules say how
-//! large a quantity is, with its interval, and never what that means.
+//! The table is data, one file per paper in `claims/`, and the only source of verdicts: the papers' modules compute quantities with their
+//! intervals, without a judgement.
 
 mod judged;
 mod rule;
@@ -19,58 +19,58 @@ pub use term::Term;
 pub(crate) use term::{Found, exact, over, ranged, ratio, ratio_within_run};
 pub(crate) use variants::NONE_REACHES;
 
-/// What a verdict on a claim is worth.
+/// Kind of evidence that a verdict on a claim gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// The numbers found could have been otherwise.
     Tested,
-    /// Something was fitted to the paper first: at best consistent with it.
+    /// Something was fitted to the paper first: the result is at best consistent with it.
     Calibrated,
-    /// It follows from how it is made here, or is met by any machine of today: the numbers are shown beside the published ones, and no rule
-    /// judges them.
+    /// The claim follows from the construction here, or is met by any current machine: its numbers are shown beside the published ones,
+    /// without a rule.
     Shown,
-    /// A question of ours, or one that the papers leave open: answered, and not counted as theirs.
+    /// A question of ours, or one that the papers leave open: answered, but not counted among their claims.
     Own,
 }
 
-/// A claim as the table has it.
+/// A claim of the table.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Entry {
-    /// Names it among the claims of its paper.
+    /// ID of the claim among those of its paper.
     pub id: String,
-    /// The figure or table that it is about.
+    /// Figure or table of the claim.
     pub exhibit: String,
-    /// What a verdict on it is worth.
+    /// Kind of evidence that a verdict gives.
     pub kind: Kind,
-    /// What the paper shows, as a statement about a shape.
+    /// The paper's statement, about a shape.
     pub statement: String,
-    /// The paper's words; none where they are a curve or a table.
+    /// The paper's words; `None` if the statement is a curve or a table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quotation: Option<String>,
-    /// Where in the paper.
+    /// Position in the paper.
     pub place: String,
-    /// What is computed.
+    /// Computed quantity.
     pub quantity: String,
-    /// Which numbers meet it; any, where they are only shown.
+    /// Rule for the numbers; any number meets that of a claim that is only shown.
     #[serde(default)]
     pub rule: Rule,
-    /// Where the rule's numbers come from, "ours" where the paper does not give them; why there is none, where numbers are only shown.
+    /// Source of the rule's numbers, "ours" if the paper does not give them; for a claim without a rule, the reason.
     pub bounds: String,
-    /// The paper's own numbers; none where it prints none.
+    /// Published numbers; empty if the paper prints none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<f64>,
-    /// What was fitted or is free, to what, and in which range; for calibrated claims.
+    /// Fitted or free parameters, with their targets and ranges, for calibrated claims.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub free: Vec<String>,
-    /// Why no number of today's experiment can decide it.
+    /// Why no number of today's experiment can decide the claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open: Option<String>,
-    /// Whether it is judged over all that the paper leaves open, one setting at a time.
+    /// Whether the claim is judged over all open parameters, one setting at a time.
     #[serde(default, skip_serializing_if = "is_false")]
     pub over_free: bool,
-    /// What might be behind a claim that is not met, each with a rule of its own.
+    /// Possible reasons if the claim is not met, each with its own rule.
     #[serde(default, rename = "reason", skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<ReasonEntry>,
 }
@@ -80,12 +80,12 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl Entry {
-    /// Whether its numbers vary from run to run: then they need an interval, and a second result that agrees.
+    /// Whether the claim's numbers vary from run to run: then they need an interval, and a second result that agrees.
     pub fn is_noisy(&self) -> bool {
         self.over_free || matches!(self.kind, Kind::Tested | Kind::Own)
     }
 
-    /// What several results say of it, each number with an interval that also has what it differs by from result to result.
+    /// Returns the verdicts of several results on the claim; each interval is widened by the differences between the results.
     pub fn judge_results(&self, results: &[&[Term]]) -> Vec<Verdict> {
         let widened = |terms: &[Term]| -> Vec<Term> {
             let places = terms.iter().enumerate();
@@ -104,7 +104,7 @@ impl Entry {
             .collect()
     }
 
-    /// The verdict of its rule on numbers. A number that varies and has no interval decides nothing.
+    /// Returns the rule's verdict on the numbers. A number that varies and has no interval decides nothing.
     pub fn judge(&self, terms: &[Term]) -> Verdict {
         match self.kind {
             Kind::Shown => Verdict::Undecided,
@@ -116,19 +116,19 @@ impl Entry {
     }
 }
 
-/// A possible reason as the table has it: a statement about a run, which may turn out wrong.
+/// A possible reason: a statement about a run, which may turn out wrong.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ReasonEntry {
-    /// Names the quantity.
+    /// ID of the quantity.
     pub id: String,
     /// The reason.
     pub statement: String,
-    /// What is computed.
+    /// Computed quantity.
     pub quantity: String,
-    /// Which numbers support it.
+    /// Rule for the numbers that support the reason.
     pub rule: Rule,
-    /// The step that shows it.
+    /// Step whose run shows the reason.
     pub run: String,
 }
 
@@ -153,13 +153,13 @@ pub fn table(paper: Paper) -> Vec<Entry> {
     table.claim
 }
 
-/// How large something is, by the records.
+/// Computes a quantity from the records.
 pub(crate) type Quantity = fn(&Records) -> Result<Found, String>;
 
 /// Quantities by the ids of claims and reasons.
 pub(crate) type Quantities = Vec<(&'static str, Quantity)>;
 
-/// The claims of one exhibit, judged; over the variants of the records if a claim is to be.
+/// Judges the claims of one exhibit, if required over the variants of the records.
 pub(crate) fn judge(
     paper: Paper,
     exhibit: &str,

@@ -1,7 +1,7 @@
-//! Other results of a paper, of another day or another machine: a verdict stands only where they agree.
+//! Other results of a paper, of another day or machine: a verdict stands only if they agree.
 //!
-//! An interval says by how much a number varies within a run, or from run to run of an hour. What a day or a machine changes, no
-//! interval of one result has seen: a verdict that another result does not share is inconclusive.
+//! An interval covers the variation of a number within a run, or between runs of an hour. It does not cover changes by a day or a machine:
+//! a verdict that another result does not share is inconclusive.
 
 use serde::Deserialize;
 
@@ -16,12 +16,12 @@ pub struct Earlier {
     claims: Vec<StoredClaim>,
 }
 
-/// Why a file is no other result of a paper.
+/// Why a file cannot be used as another result of a paper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EarlierError {
-    /// It is not of this form.
+    /// The file has another format.
     Form(String),
-    /// It has another paper.
+    /// The file is about another paper.
     Paper(Paper),
 }
 
@@ -65,7 +65,7 @@ struct StoredClaim {
 }
 
 impl Earlier {
-    /// Of the text of a file that `reproduce` wrote.
+    /// Reads the text of a file that `reproduce` wrote.
     ///
     /// # Errors
     /// Where the file is none of these, or of another paper.
@@ -89,7 +89,7 @@ impl Earlier {
         })
     }
 
-    /// Its numbers of a claim, where it computed the same.
+    /// Returns the result's numbers for a claim, if it computed the same quantity.
     fn terms_of(&self, claim: &Claim) -> Option<&Vec<Term>> {
         let entry = &claim.entry;
         let is_it =
@@ -98,7 +98,7 @@ impl Earlier {
         (!terms.is_empty()).then_some(terms)
     }
 
-    /// Whether all numbers are equal: a count may be the same in another result, too, but not all of them.
+    /// Whether all numbers are equal: single counts may be the same in another result, but not all numbers.
     fn is_same(&self, exhibits: &[Exhibit]) -> bool {
         let mut claims = exhibits.iter().flat_map(|exhibit| &exhibit.claims);
         claims.all(|claim| {
@@ -107,7 +107,7 @@ impl Earlier {
         })
     }
 
-    /// What it says of a claim, by the rule as it is now; nothing where it had no such number.
+    /// Judges the result on a claim by the present rule; `None` if it has no such number.
     fn of(&self, claim: &Claim) -> Option<Other> {
         let terms = self.terms_of(claim)?;
         let (file, machine) = (self.file.clone(), self.machine.clone());
@@ -120,7 +120,7 @@ impl Earlier {
     }
 }
 
-/// Lets only those verdicts stand on which other results agree, each judged with intervals that also have what results differ by.
+/// Keeps only verdicts on which other results agree, each judged with intervals widened by the differences between the results.
 pub fn stand(exhibits: &mut [Exhibit], others: &[Earlier]) {
     if others.is_empty() {
         return;
@@ -272,7 +272,7 @@ mod tests {
         );
     }
 
-    /// 7 and 9 us with intervals of 1 %: on another day it may well be more than 10. Of two that agree, nothing is widened.
+    /// 7 and 9 us with intervals of 1 %: on another day the value may well exceed 10. Two results that agree widen nothing.
     #[test]
     fn what_results_differ_by_widens_the_interval() {
         let judged = |mine: f64, theirs: f64| {
@@ -286,7 +286,7 @@ mod tests {
         assert_eq!(judged(3.0, 4.0), Verdict::Holds);
     }
 
-    /// A simulation over all that is free is the same each time.
+    /// A simulation over all free parameters is the same each time.
     #[test]
     fn what_does_not_vary_needs_no_second_result() {
         let mut exhibits = exhibits(1.0, 2.0, Kind::Calibrated);

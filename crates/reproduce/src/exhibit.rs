@@ -9,17 +9,17 @@ use crate::{Chart, Claim};
 pub enum Cell {
     /// Words.
     Text(String),
-    /// A number, with so many decimals when it is printed.
+    /// A number, with the number of decimals to print.
     Number {
-        /// The number, in the unit of its column.
+        /// Value in the unit of its column.
         value: f64,
         /// Decimals to print.
         #[serde(skip)]
         decimals: usize,
     },
-    /// A number that could not be had.
+    /// A missing number.
     Missing {
-        /// Why.
+        /// Reason for the missing number.
         why: String,
     },
 }
@@ -41,7 +41,7 @@ impl Cell {
         Cell::Number { value, decimals }
     }
 
-    /// A number of what was found, or why nothing was.
+    /// Creates a cell for a number of the result, or for the reason why there is none.
     pub(crate) fn new<T>(
         found: &Result<T, String>,
         decimals: usize,
@@ -61,7 +61,7 @@ impl Cell {
     }
 }
 
-/// Values point by point, published and found.
+/// Published values and those found, point by point.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Table {
     /// Names of the columns, each with its unit.
@@ -84,22 +84,22 @@ impl Table {
     }
 }
 
-/// One published figure or table, redone.
+/// One published figure or table, reproduced.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Exhibit {
-    /// Its name in the paper: `Figure 1`, `Table 4`, `section 3.3`.
+    /// Name in the paper: `Figure 1`, `Table 4`, `section 3.3`.
     pub name: String,
-    /// What it shows.
+    /// Title of the exhibit.
     pub title: String,
-    /// What the paper shows there, and whether it shows here.
+    /// Claims of the paper about the exhibit.
     pub claims: Vec<Claim>,
-    /// Point by point.
+    /// Values point by point.
     pub table: Table,
-    /// The figure; none where the paper has a table.
+    /// Figure of the exhibit; `None` for a table.
     pub chart: Option<Chart>,
-    /// What to know when the two are compared.
+    /// Notes on the comparison.
     pub notes: Vec<String>,
-    /// Names of the steps whose records are behind it.
+    /// Names of the steps whose records were used.
     pub steps: Vec<String>,
 }
 

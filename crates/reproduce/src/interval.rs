@@ -1,4 +1,4 @@
-//! Intervals of what is computed here alone; all at 90 %, as the papers' and those of `analysis`.
+//! Intervals of quantities that only this crate computes; all at 90 %, as in the papers and in `analysis`.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -39,13 +39,13 @@ pub(crate) fn slope_interval(points: &[(f64, f64)]) -> Option<Interval> {
         .then_some((slope, slope - half, slope + half))
 }
 
-/// The interval of a statistic from its values without one batch each.
+/// Returns the interval of a statistic from its values without each batch in turn.
 pub(crate) fn batch_interval(value: f64, without_one: &[f64]) -> Option<Interval> {
     let (low, high) = interval::jackknife(value, without_one, CONFIDENCE)?;
     Some((value, low, high))
 }
 
-/// The ratio of two standard deviations with so many degrees of freedom, by the F distribution of the variances.
+/// Returns the ratio of two standard deviations with these degrees of freedom, by the F distribution of the variances.
 pub(crate) fn spread_ratio_interval(ratio: f64, above: f64, below: f64) -> Option<Interval> {
     let high = |above, below| {
         Some(
@@ -63,11 +63,11 @@ pub(crate) fn spread_ratio_interval(ratio: f64, above: f64, below: f64) -> Optio
     (ratio > 0.0 && found.1.is_finite() && found.2.is_finite()).then_some(found)
 }
 
-/// Half of the intervals of 90 % may miss on one side.
+/// Share of 90 % intervals that may miss on one side.
 const ONE_SIDE: f64 = 0.05;
 
-/// An interval so wide that those of so many numbers cover all of them as surely as this one its own (Bonferroni); on the scale of
-/// ratios where it is above 0.
+/// Widens an interval so that those of `many` numbers cover all of them with the same confidence (Bonferroni); on the scale of ratios if it
+/// is above 0.
 pub(crate) fn among((value, low, high): Interval, many: usize) -> (f64, f64) {
     let quantile = |share: f64| Normal::standard().inverse_cdf(1.0 - share);
     let factor = quantile(ONE_SIDE / many.max(1) as f64) / quantile(ONE_SIDE);
@@ -84,7 +84,7 @@ pub(crate) fn among((value, low, high): Interval, many: usize) -> (f64, f64) {
     }
 }
 
-/// The largest of some numbers: which one it is was not known before, so it lies somewhere in the intervals of so many.
+/// Returns the largest of some numbers. Which one is the largest was not known before, so its interval is widened for their number.
 pub(crate) fn largest(all: &[Interval]) -> Option<Interval> {
     let widened = all.iter().map(|one| (one.0, among(*one, all.len())));
     widened
@@ -92,7 +92,7 @@ pub(crate) fn largest(all: &[Interval]) -> Option<Interval> {
         .reduce(|a, b| (a.0.max(b.0), a.1.max(b.1), a.2.max(b.2)))
 }
 
-/// The smallest of them.
+/// Returns the smallest of some numbers, like [`largest`].
 pub(crate) fn smallest(all: &[Interval]) -> Option<Interval> {
     let widened = all.iter().map(|one| (one.0, among(*one, all.len())));
     widened
@@ -100,9 +100,9 @@ pub(crate) fn smallest(all: &[Interval]) -> Option<Interval> {
         .reduce(|a, b| (a.0.min(b.0), a.1.min(b.1), a.2.min(b.2)))
 }
 
-/// The mean over groups, each with the standard error of its own value, by the hierarchical bootstrap (groups are drawn, then what is in
-/// them: Davison and Hinkley 1997, section 3.8). Of a mean its variance is a sum, and needs no drawing: that of the groups' values, and
-/// the mean of their own.
+/// Returns the mean over groups, each with the standard error of its own value, by the hierarchical bootstrap (draw groups, then their
+/// members: Davison and Hinkley 1997, section 3.8). For a mean, the variance is a sum and needs no drawing: the variance of the groups'
+/// values, and the mean of their own variances.
 pub(crate) fn group_interval(groups: &[(f64, f64)]) -> Option<Interval> {
     let n = groups.len() as f64;
     let mean = groups.iter().map(|(value, _)| value).sum::<f64>() / n;
@@ -116,7 +116,7 @@ pub(crate) fn group_interval(groups: &[(f64, f64)]) -> Option<Interval> {
     half.is_finite().then_some((mean, mean - half, mean + half))
 }
 
-/// The standard error of a statistic from its values without one batch each.
+/// Standard error of a statistic from its values without each batch in turn.
 pub(crate) fn error_of_batches(without_one: &[f64]) -> f64 {
     let n = without_one.len().max(1) as f64;
     let mean = without_one.iter().sum::<f64>() / n;
@@ -128,7 +128,7 @@ pub(crate) fn error_of_batches(without_one: &[f64]) -> f64 {
     .sqrt()
 }
 
-/// Student's factor for so many independent values.
+/// Student's factor for this number of independent values.
 fn student(values: usize) -> Option<f64> {
     let student = StudentsT::new(0.0, 1.0, values.checked_sub(1)? as f64).ok()?;
     Some(student.inverse_cdf(1.0 - ONE_SIDE))
@@ -136,8 +136,8 @@ fn student(values: usize) -> Option<f64> {
 
 const RESAMPLES: usize = 1000;
 
-/// A statistic of independent runs: its standard error is that over samples of as many runs, drawn from these with replacement (Efron and
-/// Tibshirani 1993, chapter 6). None with fewer than six runs, or where most samples have no statistic.
+/// Interval of a statistic of independent runs: its standard error over samples of as many runs, drawn with replacement (Efron and
+/// Tibshirani 1993, chapter 6). `None` with fewer than six runs, or if most samples have no statistic.
 pub(crate) fn run_interval<T: Copy>(
     runs: &[T],
     statistic: impl Fn(&[T]) -> Option<f64>,
@@ -162,14 +162,14 @@ pub(crate) fn run_interval<T: Copy>(
         .map(|found| (found - mean).powi(2))
         .sum::<f64>()
         / (drawn.len() - 1) as f64;
-    // What is drawn with replacement varies by n - 1 of n less.
+    // Drawing with replacement has (n - 1) / n of the variance.
     let n = runs.len() as f64;
     let half = student(runs.len())? * (variance * n / (n - 1.0)).sqrt();
     half.is_finite()
         .then_some((value, value - half, value + half))
 }
 
-/// The share of so many that were counted (Clopper and Pearson 1934).
+/// Interval of a counted share (Clopper and Pearson 1934).
 pub(crate) fn share_interval(counted: u64, of: u64) -> Interval {
     let (k, n) = (counted as f64, of as f64);
     let beta = |a, b, share| Beta::new(a, b).map_or(f64::NAN, |beta| beta.inverse_cdf(share));

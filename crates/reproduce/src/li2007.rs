@@ -10,7 +10,7 @@ use crate::{Exhibit, Records};
 
 pub(crate) use steps::steps;
 
-/// The paper's second level, in bytes.
+/// Size of the second level of the paper's machine, in bytes.
 const L2_BYTES: u64 = 512 << 10;
 
 pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {

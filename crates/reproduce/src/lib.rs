@@ -1,12 +1,12 @@
-//! Internal to switchcost: what was published, redone: which commands to run, and their records laid beside the papers' figures and tables.
+//! Internal to switchcost: reproduces publications: the commands to run, and their records beside the papers' figures and tables.
 //!
-//! What comes in: what the machine has ([`Site`]), and the records that the [`Step`]s left ([`Records`]). What goes out:
-//! [`Exhibit`]s, one for each published figure or table: the published values, those found here, and for each thing that
-//! the paper shows whether it shows here, too ([`Claim`]). Pure: no files, no machine, no printing; estimates come from
-//! `analysis`, and what is added here is comparison. What is claimed, and by which rule it is decided, is a table ([`Entry`]).
+//! The input is the machine ([`Site`]), and the records of the [`Step`]s ([`Records`]); the output is [`Exhibit`]s, one for each published
+//! figure or table: the published values, those found here, and for each statement of the paper whether it is reproduced here ([`Claim`]).
+//! Pure: no files, no machine, no printing; estimates come from `analysis`, and this crate compares them. The claims with their rules are a
+//! table ([`Entry`]).
 //!
-//! A claim is about a *shape* (an order, a knee, a ratio), which any machine can show, and not about nanoseconds, which
-//! only the paper's machine can.
+//! A claim is about a *shape* (an order, a knee, a ratio), which any machine can show, and not about nanoseconds, which only the paper's
+//! machine can.
 
 mod arm;
 mod blog;

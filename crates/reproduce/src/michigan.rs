@@ -1,4 +1,4 @@
-//! The poster of Michigan: switches in the kernel and at user level, over size; and who misses what.
+//! The Michigan poster: switches in the kernel and at user level by size, and their misses.
 
 mod counted;
 mod measured;
@@ -28,7 +28,7 @@ fn first_level(host: &HostManifest) -> Result<Bytes, String> {
         .ok_or_else(|| "the machine does not report its caches".to_owned())
 }
 
-/// Whether an array of a size just fills a level: the sizes that are run do not lie closer.
+/// Whether an array just fills a level, within the distance of the measured sizes.
 fn is_about(size: Bytes, level: Bytes) -> bool {
     (level.0 / 2..=level.0 * 2).contains(&size.0)
 }

@@ -25,15 +25,15 @@ struct Set {
     published: &'static str,
     name: &'static str,
     trials: [&'static str; 4],
-    /// Whether a turn is a few thousand instructions, and not a quantum.
+    /// Whether a time slice is a few thousand instructions, and not a quantum.
     has_short_turns: bool,
-    /// How turns end: the mean of their lengths is fitted to Table 4.
+    /// Ends of time slices; the mean of their lengths is fitted to Table 4.
     turns: Turns,
-    /// How they might end, too: shorter and longer, to the ends of what Table 4's trials have; of one length.
+    /// Alternative lengths: shorter and longer, to the extremes of Table 4's trials, and constant.
     other_turns: &'static [(&'static str, Turns)],
 }
 
-/// Turns end after a quantum of instructions, or at random before, so many instructions apart in the mean.
+/// Ends of time slices: after a quantum of instructions, or at random before, with this mean distance in instructions.
 #[derive(Clone, Copy)]
 struct Turns {
     quantum: u64,
@@ -116,13 +116,13 @@ const DESIGNS: [&str; 4] = ["1a", "2a", "1b", "2b"];
 /// another order of its programs, preemptions at other moments, another beginning, and another length: copies of one trace would differ by
 /// less than two days of one machine.
 const TRIALS: u64 = 6;
-/// Switches of each. Of the first as in the paper (section 4.1): its curves and tables are drawn.
+/// Switches of each trial. The first has as many as the paper's (section 4.1): its curves and tables are drawn.
 const SWITCHES: [u64; TRIALS as usize] = [5000, 1500, 1000, 1500, 1000, 1000];
 /// Switches before the first that counts: trials begin elsewhere in their programs, the first with them, as in the paper.
 const SKIPPED: [u64; TRIALS as usize] = [0, 0, 700, 400, 1000, 250];
 const QUICK_SWITCHES: u64 = 40;
 
-/// What tests possible reasons: more ways for the pair of processes, other sizes for Timesharing.
+/// Step that tests possible reasons: more ways for the pair of processes, other sizes for Timesharing.
 const WAYS_STEP: &str = "mogul1990-client-server-ways";
 const SIZES_STEP: &str = "mogul1990-timesharing-sizes";
 const SIZES: &str = "16KiB,32KiB,64KiB,128KiB,256KiB,512KiB,1MiB,2MiB,4MiB";
@@ -132,12 +132,12 @@ fn step_name(set: &Set, trial: u64) -> String {
     format!("mogul1990-{}-{trial}", set.name)
 }
 
-/// The seed of a trial: another result has others.
+/// Seed of a trial: another result has other seeds.
 fn seed(site: &Site<'_>, trial: u64) -> u64 {
     site.seed * 100 + trial
 }
 
-/// What is traced for a trial.
+/// Command that traces a trial.
 fn trial_line(site: &Site<'_>, set: &Set, trial: u64) -> String {
     let place = trial as usize - 1;
     let switches = match site.effort {
@@ -158,7 +158,7 @@ fn trial_line(site: &Site<'_>, set: &Set, trial: u64) -> String {
     format!("workload {name} --seed {seed} {turns} --switches {switches}{skip}")
 }
 
-/// One step a set and trial: all four designs go over the same references.
+/// One step for each set and trial: all four designs simulate the same references.
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     let (trials, switches) = match site.effort {
         Effort::Usual => (TRIALS, SWITCHES[0]),
@@ -215,12 +215,12 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// The trials of a set that are there; why not, where none is.
+/// Existing trials of a set, or the reason if there is none.
 fn trials<'a>(records: &'a Records, set: &Set) -> Result<Vec<Trial<'a>>, String> {
     trials_named(records, TRIALS, |trial| step_name(set, trial))
 }
 
-/// Those of the steps with these names that are there.
+/// Existing trials of the steps with these names.
 fn trials_named(
     records: &Records,
     most: u64,

@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString};
 
-/// What was published.
+/// A publication.
 #[derive(
     Clone,
     Copy,
@@ -31,12 +31,12 @@ pub enum Paper {
     Mogul1990,
     /// lmbench's matrix.
     Lmbench,
-    /// What they conclude, on the machines since then.
+    /// The papers' conclusions, tested on current machines.
     Today,
 }
 
 impl Paper {
-    /// Authors, title, where and when.
+    /// Authors, title, place and date.
     pub fn citation(self) -> &'static str {
         match self {
             Paper::Li2007 => {
@@ -64,7 +64,7 @@ impl Paper {
         }
     }
 
-    /// What it is about, for a heading.
+    /// Subject of the paper, for a heading.
     pub fn title(self) -> &'static str {
         match self {
             Paper::Li2007 => {

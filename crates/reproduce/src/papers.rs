@@ -1,4 +1,4 @@
-//! What is in the module of each paper.
+//! Steps and exhibits of each paper.
 
 use crate::claims::Quantities;
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
 };
 
 impl Paper {
-    /// What is to be run, in this order.
+    /// Returns the steps to be run, in this order.
     pub fn steps(self, site: &Site<'_>) -> Vec<Step> {
         match self {
             Paper::Li2007 => li2007::steps(site),
@@ -18,7 +18,7 @@ impl Paper {
         }
     }
 
-    /// Its figures and tables beside what the records say, and what these say of its claims.
+    /// Returns the paper's figures and tables with the results of the records and the verdicts on its claims.
     pub fn exhibits(self, records: &Records) -> Vec<Exhibit> {
         let mut exhibits = self.tables_and_figures(records);
         let quantities = self.quantities();

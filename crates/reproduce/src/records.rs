@@ -4,7 +4,7 @@ use switchcost_analysis::{Findings, simulation};
 use switchcost_design::result::Simulation;
 use switchcost_record::{HostManifest, MeasureRecord};
 
-/// The records that the steps left, by the steps' names.
+/// Records of the steps, by the steps' names.
 #[derive(Debug, Default)]
 pub struct Records {
     measured: BTreeMap<String, (MeasureRecord, Findings)>,
@@ -14,27 +14,27 @@ pub struct Records {
 }
 
 impl Records {
-    /// Adds what a step of `measure` left.
+    /// Adds the record of a step of `measure`.
     pub fn add_measured(&mut self, step: &str, record: MeasureRecord, findings: Findings) {
         self.measured.insert(step.to_owned(), (record, findings));
     }
 
-    /// Adds what a step of `simulate` or `workload` left, without its intervals.
+    /// Adds the record of a step of `simulate` or `workload`, without its intervals.
     pub fn add_simulated(&mut self, step: &str, head: Simulation, findings: simulation::Findings) {
         self.simulated.insert(step.to_owned(), (head, findings));
     }
 
-    /// Adds what another program printed.
+    /// Adds the output of another program.
     pub fn add_text(&mut self, step: &str, text: String) {
         self.texts.insert(step.to_owned(), text);
     }
 
-    /// Says why a step left nothing.
+    /// Adds the reason why a step left nothing.
     pub fn add_missing(&mut self, step: &str, why: String) {
         self.missing.insert(step.to_owned(), why);
     }
 
-    /// The machine that a measurement was taken on: not always the one that judges it.
+    /// Returns the machine of a measurement, which may differ from the one that judges it.
     pub fn host(&self) -> Option<&HostManifest> {
         let (record, _) = self.measured.values().next()?;
         Some(&record.header.host)

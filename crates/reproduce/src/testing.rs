@@ -1,4 +1,4 @@
-//! Records whose answers are known, made of the committed samples.
+//! Records with known answers, made from the committed samples.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use switchcost_workload::Access;
 
 use crate::{Kind, Paper, Records, Verdict};
 
-/// A record that a crate keeps among its samples.
+/// Path of a record among a crate's samples.
 fn sample(of: &str, name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("..")
@@ -33,7 +33,7 @@ pub(crate) fn simulated() -> (Simulation, simulation::Findings) {
     (record.head, findings)
 }
 
-/// A record without results; push what was found.
+/// Creates a record without results, to which findings are added.
 pub(crate) fn measured() -> (MeasureRecord, Findings) {
     let record =
         MeasureRecord::read(&sample("record", "measure-2.jsonl")).expect("a committed record");
@@ -56,7 +56,7 @@ pub(crate) fn estimate(ns: f64) -> Estimate {
     }
 }
 
-/// A cost with an interval of so many nanoseconds to either side.
+/// Creates a cost with an interval of this many nanoseconds to either side.
 pub(crate) fn within(ns: f64, half: f64) -> Estimate {
     let ends = (ns - half, ns + half);
     Estimate {
@@ -100,7 +100,7 @@ pub(crate) fn verdicts(paper: Paper, records: &Records) -> BTreeMap<String, Verd
         .collect()
 }
 
-/// What a claim comes to by the paper's own numbers, and by each of other stories.
+/// Verdicts on a claim by the paper's own numbers, and by each of the other stories.
 #[derive(Debug)]
 pub(crate) struct Shown {
     pub(crate) by_paper: Verdict,

@@ -11,7 +11,7 @@ pub(crate) fn number(value: f64) -> String {
         size if size >= 10.0 => 1,
         size if size >= 1.0 => 2,
         size if size >= 0.01 => 3,
-        // As many as it takes to see two digits: a share of 0.0002 is not none.
+        // As many decimals as show two digits, so that a share of 0.0002 is not printed as 0.
         size => (1.0 - size.log10()).ceil().min(12.0) as usize,
     };
     format!("{rounded:.decimals$}")
@@ -22,7 +22,7 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{} %", number(share * 100.0))
 }
 
-/// Nanoseconds in microseconds.
+/// Converts nanoseconds to microseconds.
 pub(crate) fn microseconds(ns: f64) -> String {
     format!("{} us", number(ns / 1e3))
 }

@@ -1,6 +1,6 @@
-//! What the papers conclude or leave open, on the machines since then.
+//! Conclusions and open questions of the papers, on current machines.
 //!
-//! Simulated cycles of a core that overlaps and prefetches are no time, so nothing is said of what part of a switch the caches take there.
+//! Simulated cycles are no time on a core that overlaps and prefetches, so there is no statement on the caches' share in a switch on these.
 
 mod kernel;
 mod order;
@@ -25,7 +25,7 @@ const WALKS: &str = "today-walks";
 const ROUND_ROBIN: &str = "today-round-robin";
 const AFFINITY: &str = "today-affinity";
 
-/// A machine of its time: the design, and its name.
+/// A machine with its design and name.
 struct Machine {
     design: &'static str,
     name: &'static str,
@@ -56,8 +56,8 @@ fn sizes_of_levels(host: &HostManifest) -> (u64, u64) {
     (of(1).unwrap_or(32 << 10), of(2).unwrap_or(1 << 20))
 }
 
-/// Half of the first level, half of the second, and twice the second: what the tasks touch drives the kernel's own lines out to
-/// the level behind.
+/// Sizes of half of the first level, half of the second, and twice the second: the tasks' data evict the kernel's own lines to the level
+/// after.
 fn sizes_bytes(host: &HostManifest) -> [u64; 3] {
     let (first, second) = sizes_of_levels(host);
     [first / 2, second / 2, second * 2].map(|size| size / 4096 * 4096)

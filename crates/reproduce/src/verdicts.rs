@@ -4,26 +4,26 @@ use serde::{Deserialize, Serialize};
 use crate::Exhibit;
 use crate::claims::{Claim, Kind, Verdict};
 
-/// How often an interval of 90 % lies wholly on the wrong side of a bound, at most.
+/// Share of 90 % intervals that may lie wholly on the wrong side of a bound.
 const WRONG_BY_CHANCE: f64 = 0.05;
 
-/// Verdicts by what they are worth. What is only shown has none.
+/// Counts of verdicts, by kind of evidence. Claims that are only shown are not counted.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Verdicts {
-    /// Of claims whose numbers could have been otherwise.
+    /// Verdicts on claims whose numbers could have been otherwise.
     pub tested: Counts,
-    /// Of claims for which something was fitted first.
+    /// Verdicts on claims for which something was fitted first.
     pub calibrated: Counts,
-    /// Of questions that are not the paper's.
+    /// Verdicts on questions that are not the paper's.
     #[serde(default)]
     pub own: Counts,
-    /// So many of those whose numbers vary would be wrong by chance, at most: 5 %. Results of one kind of machine are not independent, and
-    /// that two agree makes it no less.
+    /// Expected number of wrong verdicts by chance among those whose numbers vary, at most: 5 %. Results of one kind of machine are not
+    /// independent, so an agreement of two does not reduce it.
     #[serde(default)]
     pub wrong_by_chance: f64,
 }
 
-/// How many claims have which verdict.
+/// Number of claims by verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Counts {
     /// Printed as "reproduced".
@@ -36,14 +36,14 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Claims, whatever the verdict.
+    /// Number of claims with any verdict.
     pub fn total(self) -> usize {
         self.holds + self.differs + self.undecided
     }
 }
 
 impl Verdicts {
-    /// Of all claims of these exhibits.
+    /// Counts the verdicts on all claims of these exhibits.
     pub fn count(exhibits: &[Exhibit]) -> Verdicts {
         let counts = |kind| {
             let claims = || {

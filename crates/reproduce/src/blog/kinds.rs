@@ -1,4 +1,4 @@
-//! Whether a voluntary switch and an involuntary one cost the same: a task that waits for a futex, and one that yields.
+//! Compares the cost of voluntary and involuntary switches: a task that waits for a futex, and one that yields.
 
 use switchcost_analysis::{CaseFinding, Estimate};
 use switchcost_record::Mechanism;
@@ -10,7 +10,7 @@ use crate::{Exhibit, Records, Site, Step, Table};
 
 const STEP: &str = "blog-kinds";
 
-/// All of the one kind, and all of the other: wherever fewer than this are, the kinds are mixed.
+/// Least share of one kind of switches: with fewer, the kinds are mixed.
 const MOSTLY: f64 = 0.9;
 
 pub(super) fn step(site: &Site<'_>) -> Step {

@@ -1,13 +1,13 @@
-//! What `perf stat -x ,` printed: an event a line.
+//! Parser for the output of `perf stat -x ,`: one event per line.
 
 use std::collections::BTreeMap;
 
-/// Counts by the events' names, in perf's units; what perf could not count is not there.
+/// Counts by the events' names, in perf's units, without events that perf could not count.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Counts(BTreeMap<String, f64>);
 
 impl Counts {
-    /// Lines that say something else are passed over.
+    /// Parses the output. Other lines are skipped.
     pub(super) fn read(words: &str) -> Counts {
         let count = |line: &str| {
             let mut fields = line.split(',');
@@ -17,7 +17,7 @@ impl Counts {
                 .parse()
                 .ok()
                 .filter(|value: &f64| value.is_finite())?;
-            // An event that perf counted in user mode alone has that behind a colon.
+            // An event that perf counted only in user mode has a suffix after a colon.
             event
                 .split(':')
                 .next()
@@ -39,7 +39,7 @@ impl Counts {
 mod tests {
     use super::*;
 
-    /// Printed by perf 6.12 on a guest without hardware counters.
+    /// Output of perf 6.12 on a guest without hardware counters.
     const WORDS: &str = "# started on Tue Nov 24 19:53:01 2026\n\n1,,context-switches,851000,100.00,1.175,K/sec\n\
                          0.85,msec,task-clock,851000,100.00,0.008,CPUs utilized\n\
                          <not supported>,,cycles:u,0,100.00,,\n77,,page-faults:u,1,100.00,,\n";

@@ -11,18 +11,18 @@ use super::{OBSERVED, PROGRAM, STEP};
 use crate::testing::{self, Shown, case, estimate, measured};
 use crate::{Cell, Paper, Records};
 
-/// What a run says.
+/// Numbers of a synthetic run.
 struct Story {
-    /// Switches a hand-off, notified under the lock and after unlocking.
+    /// Switches per hand-off, notified under the lock and after unlocking.
     switches: [f64; 2],
-    /// Milliseconds that were counted in user mode, and in the kernel.
+    /// Milliseconds counted in user mode, and in the kernel.
     user_ms: u64,
     system_ms: u64,
-    /// Nanoseconds of an iteration, alone and under perf.
+    /// Nanoseconds of an iteration, without and with perf.
     iteration_ns: [f64; 2],
-    /// Switches that perf saw beside those of the record, as a share.
+    /// Switches that perf saw in addition to those of the record, as a share.
     more: f64,
-    /// Nanoseconds of a switch to a task that waits, and to one that yields.
+    /// Nanoseconds of a switch to a waiting task, and to one that yields.
     kinds_ns: [f64; 2],
 }
 

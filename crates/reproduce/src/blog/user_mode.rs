@@ -1,18 +1,18 @@
-//! How much of the hand-offs' time is user mode.
+//! Share of user mode in the time of the hand-offs.
 //!
-//! The kernel divides the CPU time as its ticks fell. In the windows that the record covers, the first task also probes the core's
-//! clock before each batch, in user mode; how long that takes is recorded, and taken off. What is left has the error of counting
-//! ticks: so many of them as were found there, give or take the square root of that.
+//! The kernel divides the CPU time by its ticks. In the windows of the record, the first task also probes the core's clock before each
+//! batch, in user mode; the recorded time of the probes is subtracted. The result has the error of counting ticks: the square root of their
+//! number.
 
 use switchcost_record::MeasureRecord;
 
 use crate::claims::Term;
 
-/// Of a kernel that does not say how often its timer ticks: as Debian's.
+/// Timer rate of a kernel that does not report its own: Debian's.
 const USUAL_HZ: u32 = 250;
 /// Student's t at 90 % for many degrees of freedom.
 const T90: f64 = 1.645;
-/// Below so many ticks nothing can be said.
+/// Least number of ticks for a result.
 const FEWEST_TICKS: f64 = 20.0;
 
 /// Time in user mode over time in the kernel, of one case.

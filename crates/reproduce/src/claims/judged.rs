@@ -5,36 +5,36 @@ use super::{Entry, Found, Kind, Quantities, Rule, Term, Verdict};
 use crate::Records;
 use crate::text::number;
 
-/// One thing that a paper shows, and whether it shows here.
+/// A statement of a paper, and whether it is reproduced here.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Claim {
     /// The claim as the table has it, without its reasons.
     #[serde(flatten)]
     pub entry: Entry,
-    /// The numbers found here.
+    /// Numbers found here.
     pub terms: Vec<Term>,
-    /// The same in words, with what to know about them; empty where there are none.
+    /// Numbers found, in words, with notes; empty if there are none.
     pub found: String,
-    /// What the rule makes of them; where other results are at hand, what all of them agree on.
+    /// Verdict of the rule; with other results, the verdict on which all agree.
     pub verdict: Verdict,
-    /// What the rule makes of this result alone.
+    /// Verdict of the rule on this result alone.
     pub alone: Verdict,
-    /// What other results say, of other days or machines.
+    /// Other results, of other days or machines.
     pub others: Vec<Other>,
-    /// What is missing, if it is not known.
+    /// Missing part, if the claim cannot be judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
-    /// For a claim that is not met: what the runs say of each possible reason.
+    /// Evidence of the runs on each possible reason, for a claim that is not met.
     pub reasons: Vec<Reason>,
-    /// For a claim that is not met: the reasons that runs support, or "no reason found".
+    /// Reasons that the runs support, or "no reason found", for a claim that is not met.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why_not: Option<String>,
 }
 
-/// Where no possible reason is supported, or none was tested.
+/// Text if no possible reason is supported, or none was tested.
 const NO_REASON: &str = "no reason found";
 
-/// The supported ones.
+/// Returns the supported reasons.
 fn supported(reasons: &[Reason]) -> String {
     let shown = reasons
         .iter()
@@ -47,16 +47,16 @@ fn supported(reasons: &[Reason]) -> String {
     }
 }
 
-/// What another result says of a claim.
+/// Another result on a claim.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Other {
-    /// The file that it is kept in.
+    /// File of the result.
     pub file: String,
-    /// Its machine, in one line.
+    /// Machine of the result, in one line.
     pub machine: String,
-    /// The numbers found there.
+    /// Numbers of the result.
     pub terms: Vec<Term>,
-    /// What the rule makes of them.
+    /// Verdict of the rule on this result.
     pub verdict: Verdict,
 }
 
@@ -65,27 +65,27 @@ pub struct Other {
 pub struct Reason {
     /// The reason.
     pub statement: String,
-    /// What is computed.
+    /// Computed quantity.
     pub quantity: String,
-    /// Which numbers support it.
+    /// Rule for the numbers that support the reason.
     pub rule: Rule,
-    /// The step that shows it.
+    /// Step whose run shows the reason.
     pub run: String,
     /// The numbers found.
     pub terms: Vec<Term>,
-    /// The same in words, or what is missing.
+    /// Numbers found, in words, or the missing part.
     pub found: String,
-    /// Whether the run supports it.
+    /// Whether the run supports the reason.
     pub verdict: Verdict,
 }
 
 impl Claim {
-    /// Whether a verdict on it counts: it is the paper's, and has a rule.
+    /// Whether a verdict on the claim counts: it is the paper's, and has a rule.
     pub fn counts(&self) -> bool {
         matches!(self.entry.kind, Kind::Tested | Kind::Calibrated)
     }
 
-    /// Takes the verdict back, and with it the reasons: what was found shows that it works, and no more.
+    /// Removes the verdict and the reasons: a quick run shows only that the steps work.
     pub fn withhold(&mut self) {
         self.leave_open(
             "not judged: --quick has too few sizes and too little time for verdicts".to_owned(),
@@ -93,7 +93,7 @@ impl Claim {
         self.reasons.clear();
     }
 
-    /// Takes the verdict back, for want of something.
+    /// Removes the verdict because something is missing.
     pub(crate) fn leave_open(&mut self, missing: String) {
         (self.verdict, self.missing, self.why_not) = (Verdict::Undecided, Some(missing), None);
     }
@@ -178,7 +178,7 @@ fn quantity(id: &str, quantities: &Quantities, records: &Records) -> Result<Foun
 
 type Judged = (Vec<Term>, String, Verdict, Option<String>);
 
-/// Numbers that are not finite are none.
+/// Numbers that are not finite count as missing.
 fn judged(judge: &dyn Fn(&[Term]) -> Verdict, found: Result<Found, String>) -> Judged {
     let is_finite = |term: &Term| {
         [term.value, term.low, term.high]
@@ -199,7 +199,7 @@ fn judged(judge: &dyn Fn(&[Term]) -> Verdict, found: Result<Found, String>) -> J
     }
 }
 
-/// Which interval allows both.
+/// Returns the first interval that allows both verdicts.
 fn open(judge: &dyn Fn(&[Term]) -> Verdict, terms: &[Term]) -> String {
     let is_open = |term: &&Term| judge(std::slice::from_ref(*term)) == Verdict::Undecided;
     match terms.iter().find(is_open) {

@@ -4,17 +4,17 @@ use serde::{Deserialize, Serialize};
 use super::Term;
 use crate::text::number;
 
-/// Which numbers meet a claim. The ends do not belong to a range; an end may be infinite.
+/// Range of numbers that meet a claim. The ends do not belong to it; an end may be infinite.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
-    /// All numbers lie in the range: an order or a trend, where the numbers are ratios, and the range begins or ends at 1.
+    /// All numbers lie in the range. For an order or a trend the numbers are ratios, and one end is 1.
     Every(
         #[serde(with = "ends")]
         #[schemars(with = "[Option<f64>; 2]")]
         [f64; 2],
     ),
-    /// At least one does.
+    /// At least one number lies in the range.
     Some(
         #[serde(with = "ends")]
         #[schemars(with = "[Option<f64>; 2]")]
@@ -22,20 +22,20 @@ pub enum Rule {
     ),
 }
 
-/// What the rule of a claim makes of the intervals of its numbers.
+/// Verdict of a claim's rule on the intervals of its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The rule is met wherever in their intervals the numbers lie.
+    /// The rule is met by all values within the intervals.
     Holds,
-    /// It is met nowhere in them.
+    /// The rule is met by no values within the intervals.
     Differs,
     /// The intervals allow both, or a number is missing.
     #[serde(rename = "not-told")]
     Undecided,
 }
 
-/// No rule.
+/// The default is no rule.
 impl Default for Rule {
     fn default() -> Rule {
         Rule::Every([f64::NEG_INFINITY, f64::INFINITY])
@@ -43,7 +43,7 @@ impl Default for Rule {
 }
 
 impl Rule {
-    /// The verdict on numbers; undecided if there is none.
+    /// Returns the verdict on numbers; undecided if there is none.
     pub fn judge(&self, terms: &[Term]) -> Verdict {
         let (range, all) = match self {
             Rule::Every(range) => (range, true),
@@ -63,8 +63,8 @@ impl Rule {
         }
     }
 
-    /// The same where the intervals are of chance. One number outside is enough for `every` to fail, and one inside for `some` to be met:
-    /// of many numbers, one lies there by chance sooner, and so their intervals are widened for that.
+    /// Returns the verdict on numbers with intervals due to chance. One number outside is enough for `every` to fail, and one inside for
+    /// `some` to be met; among many numbers this happens by chance sooner, so their intervals are widened.
     pub fn judge_noisy(&self, terms: &[Term]) -> Verdict {
         let widened: Vec<Term> = terms.iter().map(|term| term.among(terms.len())).collect();
         let by_one = match self {
@@ -92,7 +92,7 @@ impl Rule {
     }
 }
 
-/// JSON has no infinite numbers: there, an end that is none is null.
+/// Serialises infinite ends as null, because JSON has no infinite numbers.
 mod ends {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -190,7 +190,7 @@ mod tests {
         );
         assert_eq!(below.judge_noisy(&of(&outside, 20)), Verdict::Differs);
         assert_eq!(above.judge_noisy(&of(&outside, 20)), Verdict::Holds);
-        // All of them have to be in: that is no less sure of many.
+        // All numbers must be inside, which is no less certain for many.
         assert_eq!(
             below.judge_noisy(&[inside.clone(), term(0.8, 0.999)]),
             Verdict::Holds

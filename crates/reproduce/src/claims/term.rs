@@ -5,19 +5,19 @@ use switchcost_analysis::Estimate;
 use crate::interval::Interval;
 use crate::text::number;
 
-/// Of a normal distribution: half of an interval of 90 % over its standard deviation.
+/// Half of a 90 % interval of a normal distribution, over its standard deviation.
 const HALF_OF_90: f64 = 1.645;
 
 /// One number that a claim is judged by.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Term {
-    /// Of what.
+    /// Name of the number.
     pub name: String,
     /// The number.
     pub value: f64,
-    /// Lower end of its interval; the number itself where it is exact.
+    /// Lower end of the interval; the number itself if it is exact.
     pub low: f64,
-    /// Upper end.
+    /// Upper end of the interval.
     pub high: f64,
 }
 
@@ -31,13 +31,13 @@ impl Term {
         }
     }
 
-    /// Whether it has no interval.
+    /// Whether the number has no interval.
     pub fn is_exact(&self) -> bool {
         self.low == self.high
     }
 
-    /// The number with an interval so wide that those of so many cover all their numbers as surely as this one its own (Bonferroni);
-    /// on the scale of ratios where it is above 0.
+    /// Widens the interval so that the intervals of `many` numbers cover all of them with the same confidence (Bonferroni); on the scale of
+    /// ratios if the interval is above 0.
     #[must_use]
     pub fn among(&self, many: usize) -> Term {
         let (low, high) = crate::interval::among((self.value, self.low, self.high), many);
@@ -48,7 +48,7 @@ impl Term {
         }
     }
 
-    /// The number with an interval that also has what results differ by: a standard deviation, of logarithms where its interval is above 0.
+    /// Widens the interval by the differences between results: a standard deviation, of logarithms if the interval is above 0.
     #[must_use]
     pub fn with_spread(&self, spread: f64) -> Term {
         let widened = |distance: f64| distance.hypot(HALF_OF_90 * spread);
@@ -71,7 +71,7 @@ impl Term {
         }
     }
 
-    /// The number and its interval.
+    /// Formats the number and its interval.
     pub fn words(&self) -> String {
         let [value, low, high] = [self.value, self.low, self.high].map(number);
         let interval = if low == value && high == value {
@@ -88,8 +88,8 @@ impl Term {
     }
 }
 
-/// What one number differs by from result to result beyond its intervals: the root of the variance of its values less the mean of the
-/// variances that their intervals tell; on the scale of logarithms where all intervals are above 0. None of one result.
+/// Returns the differences of one number between results beyond its intervals: the root of the variance of its values minus the mean
+/// variance by their intervals; on the scale of logarithms if all intervals are above 0. It is 0 for a single result.
 pub(super) fn spread(results: &[&Term]) -> f64 {
     let is_ratio = results.iter().all(|term| term.low > 0.0);
     let scaled = |number: f64| if is_ratio { number.ln() } else { number };
@@ -101,16 +101,16 @@ pub(super) fn spread(results: &[&Term]) -> f64 {
         (half / HALF_OF_90).powi(2) / n
     };
     let more = results.iter().map(between).sum::<f64>() - results.iter().map(own).sum::<f64>();
-    // Of one result, no number.
+    // A single result gives NaN, which becomes 0.
     more.max(0.0).sqrt()
 }
 
-/// A number without an interval, as a count has none.
+/// Creates a number without an interval, such as a count.
 pub(crate) fn exact(name: impl Into<String>, value: f64) -> Term {
     Term::new(name, value, value, value)
 }
 
-/// A number that depends on what is free: the one with the usual settings, and all others.
+/// Creates a number that depends on free parameters: its value with the usual settings, and its range over all.
 pub(crate) fn ranged(name: impl Into<String>, usual: f64, all: impl Iterator<Item = f64>) -> Term {
     let (low, high) = all.fold((usual, usual), |(low, high), one| {
         (low.min(one), high.max(one))
@@ -118,7 +118,7 @@ pub(crate) fn ranged(name: impl Into<String>, usual: f64, all: impl Iterator<Ite
     Term::new(name, usual, low, high)
 }
 
-/// The ratio of two estimates, and the interval that the intervals of both surely cover.
+/// Creates the ratio of two estimates, with an interval that surely covers it if those of both cover theirs.
 pub(crate) fn ratio(name: impl Into<String>, above: &Estimate, below: &Estimate) -> Term {
     over(
         name,
@@ -127,7 +127,7 @@ pub(crate) fn ratio(name: impl Into<String>, above: &Estimate, below: &Estimate)
     )
 }
 
-/// The same of two cases of one run with the same mechanism and number of tasks: what runs differ by cancels.
+/// Creates the ratio of two cases of one run with the same mechanism and number of tasks, in which differences between runs cancel.
 pub(crate) fn ratio_within_run(
     name: impl Into<String>,
     above: &Estimate,
@@ -140,7 +140,7 @@ pub(crate) fn ratio_within_run(
     )
 }
 
-/// The same of numbers with their ends; none where the lower one may be 0 or less.
+/// Creates the ratio of two numbers with their ends; fails if the lower end of the second may be 0 or less.
 pub(crate) fn over(name: impl Into<String>, above: Interval, below: Interval) -> Term {
     if below.1 <= 0.0 {
         return Term::new(name, f64::NAN, f64::NAN, f64::NAN);
@@ -151,11 +151,11 @@ pub(crate) fn over(name: impl Into<String>, above: Interval, below: Interval) ->
     Term::new(name, above.0 / below.0, low, high)
 }
 
-/// What was found: the numbers, and what to know about them.
+/// Numbers found, with notes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Found {
     pub(crate) terms: Vec<Term>,
-    /// Costs behind a ratio, how many trials; may be empty.
+    /// Note on the costs behind a ratio, or the number of trials; may be empty.
     pub(crate) note: String,
 }
 

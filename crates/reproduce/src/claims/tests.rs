@@ -152,7 +152,7 @@ fn without_records_nothing_is_reported() {
     }
 }
 
-/// What each claim of a paper comes to by the paper's own numbers, and by others. A new paper has to have its own.
+/// Verdicts on each claim of a paper by the paper's own numbers, and by others. A new paper needs its own.
 fn reported(paper: Paper) -> BTreeMap<String, Shown> {
     match paper {
         Paper::Li2007 => crate::li2007::tests::reported(),

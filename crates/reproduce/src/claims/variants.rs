@@ -1,9 +1,9 @@
-//! A number over all that a paper leaves open: its interval, widened by what each setting changes on a trace.
+//! A number over all open parameters of a paper: its interval is widened by the effect of each setting on a trace.
 
 use super::{Found, Quantity, Term};
 use crate::Records;
 
-/// How the reason begins why no trial has a number.
+/// Beginning of the reason why no trial has a number.
 pub(crate) const NONE_REACHES: &str = "no trial of";
 
 /// The number over the trials, its interval widened by what each setting changes.
@@ -23,7 +23,7 @@ pub(super) fn over_variants(
     for variant in rest {
         match quantity(variant) {
             Ok(found) => others.push(found),
-            // Turns that end before a claim's place in a curve say nothing of it.
+            // Time slices that end before a claim's position in a curve do not show it.
             Err(why) if why.starts_with(NONE_REACHES) => (),
             Err(why) => return Err(format!("with what is free otherwise: {why}")),
         }
@@ -66,7 +66,7 @@ pub(super) fn over_variants(
     Ok(Found::new(terms, notes.collect::<Vec<_>>().join("; ")))
 }
 
-/// A number and its interval as they would be if what is free were otherwise: on the scale of ratios where all is above 0.
+/// Shifts a number and its interval by the effect of a free parameter; on the scale of ratios if all are above 0.
 fn moved(term: &Term, base: f64, varied: f64) -> Term {
     let (factor, more) = if term.low > 0.0 && base > 0.0 && varied > 0.0 {
         (varied / base, 0.0)

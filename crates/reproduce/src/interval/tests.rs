@@ -95,7 +95,7 @@ impl Noise {
     }
 }
 
-/// How many of a hundred intervals cover the truth.
+/// Number of intervals, of a hundred, that cover the truth.
 fn covered(truth: f64, mut interval: impl FnMut() -> Interval) -> usize {
     let is_covered = |(_, low, high): Interval| low <= truth && truth <= high;
     (0..100).filter(|_| is_covered(interval())).count()

@@ -19,8 +19,8 @@ use crate::{Exhibit, Records, Table};
 
 const SIZES: usize = 3;
 
-/// A run of each setting, in the order of [`SETTINGS`]: nanoseconds a half round trip at each size, which is the time of the switching
-/// arm, its walks included, over its hand-offs, as the paper's s1/20000.
+/// A run of each setting, in the order of [`SETTINGS`]: nanoseconds per half round trip at each size: the time of the switching arm,
+/// including its walks, over its hand-offs, as the paper's s1/20000.
 type Block = [[f64; SIZES]; SETTINGS.len()];
 
 const ISOLATED_QUIET: usize = 0;
@@ -57,7 +57,7 @@ fn run(record: &MeasureRecord) -> Vec<(u64, f64)> {
         .collect()
 }
 
-/// The share of a run's time in which its tasks did not have the CPU that they share.
+/// Share of a run's time in which its tasks did not have their common CPU.
 fn share_of_others(record: &MeasureRecord) -> f64 {
     let sum = |of: fn(&Evidence) -> u64| {
         record
@@ -69,7 +69,7 @@ fn share_of_others(record: &MeasureRecord) -> f64 {
     1.0 - sum(|evidence| evidence.task_cpu_ns.0) / sum(|evidence| evidence.wall_ns.0)
 }
 
-/// That share in one setting over the same in another.
+/// Ratio of that share between two settings.
 fn ratio_of_foreign_time(records: &Records, before: usize, after: usize) -> Result<Found, String> {
     let of = |place: usize, number: usize| {
         records
@@ -139,12 +139,12 @@ fn median(values: &[f64]) -> f64 {
     f64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2])
 }
 
-/// The mean over the sizes of a number of each.
+/// Mean of a number over the sizes.
 fn over_sizes(of_size: impl Fn(usize) -> f64) -> f64 {
     (0..SIZES).map(of_size).sum::<f64>() / SIZES as f64
 }
 
-/// The logarithm of how far runs of a setting vary, relative to their median, over the sizes.
+/// Logarithm of the variation of a setting's runs, relative to their median, over the sizes.
 fn spread(blocks: &[Block], setting: usize) -> f64 {
     over_sizes(|size| {
         let runs = select(blocks, setting, size);
@@ -153,7 +153,7 @@ fn spread(blocks: &[Block], setting: usize) -> f64 {
     })
 }
 
-/// By how much the runs of one setting lie above those of another, as a share, over the sizes.
+/// Relative increase of the runs of one setting over those of another, over the sizes.
 fn shift(blocks: &[Block], before: usize, after: usize) -> f64 {
     over_sizes(|size| {
         median(&select(blocks, after, size)) / median(&select(blocks, before, size)) - 1.0
@@ -175,7 +175,7 @@ fn shifted(blocks: &[Block], before: usize, after: usize) -> Result<Found, Strin
     ))
 }
 
-/// How many times as far the runs of one setting vary as those of another.
+/// Ratio of the variation of one setting's runs to that of another's.
 fn widened(blocks: &[Block], before: usize, after: usize) -> Result<Found, String> {
     let found = run_interval(blocks, |blocks| {
         finite(spread(blocks, after) - spread(blocks, before))
@@ -197,7 +197,7 @@ fn widened(blocks: &[Block], before: usize, after: usize) -> Result<Found, Strin
     ))
 }
 
-/// How many times as much noise widens without isolation as with it: a difference of differences, of logarithms.
+/// Ratio of the widening by noise without isolation to that with isolation: a difference of differences of logarithms.
 fn isolation_helps(blocks: &[Block]) -> Result<Found, String> {
     let of = |blocks: &[Block], before, after| spread(blocks, after) - spread(blocks, before);
     let difference = |blocks: &[Block]| {
@@ -363,7 +363,7 @@ pub(super) fn quantities() -> Quantities {
 
 type Compare = fn(&[Block], usize, usize) -> Result<Found, String>;
 
-/// Two settings, whether or not the others are there.
+/// Compares two settings, whether or not the others exist.
 fn compared(records: &Records, before: usize, after: usize, of: Compare) -> Result<Found, String> {
     of(&blocks(records, &[before, after])?.0, before, after)
 }

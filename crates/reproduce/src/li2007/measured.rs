@@ -1,4 +1,4 @@
-//! The direct cost, and Figures 1 and 2, as measured on this machine.
+//! The direct cost, and Figures 1 and 2, measured on this machine.
 
 use switchcost_analysis::{CaseFinding, Curve, Estimate, Findings, Knee};
 use switchcost_record::{Arm, Between, CacheKind, Case, MeasureRecord, Mechanism};
@@ -15,12 +15,12 @@ use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 /// Strides of the grid, in bytes.
 const STRIDES: [u64; 5] = [8, 64, 128, 512, 4096];
 
-/// Section 3.1.
+/// Direct cost of section 3.1, in nanoseconds.
 const DIRECT_NS: f64 = 3800.0;
-/// Of the processors, section 3.1.
+/// Clock of the paper's processors (section 3.1).
 const GHZ: f64 = 2.0;
 
-/// Between processes over a pipe, two tasks.
+/// Whether a result has the paper's conditions: two processes over a pipe.
 fn is_theirs(finding: &CaseFinding) -> bool {
     is_their_case(&finding.case)
 }
@@ -36,12 +36,12 @@ fn is_their_case(case: &Case) -> bool {
 type Points = Vec<Point>;
 type Point = (u64, f64, (f64, f64));
 
-/// With intervals that hold for other runs, too.
+/// Returns points with intervals that hold for other runs, too.
 fn points(findings: &Findings, access: Access, stride: u64) -> Points {
     points_with(findings, access, stride, Estimate::clone)
 }
 
-/// With intervals to compare them with each other: they are all of one run.
+/// Returns points with intervals for comparing them with each other: all are of one run.
 fn points_of_one_run(findings: &Findings, access: Access, stride: u64) -> Points {
     points_with(findings, access, stride, Estimate::estimate_within_run)
 }
@@ -77,7 +77,7 @@ fn points_with(
     points
 }
 
-/// Those whose intervals lie above 0. Where one covers 0, there is no cost to be drawn or judged.
+/// Returns the points whose intervals lie above 0: without that there is no cost to be drawn or judged.
 fn clear(mut points: Points) -> Points {
     points.retain(|(_, _, (low, _))| *low > 0.0);
     points
@@ -94,7 +94,7 @@ fn series(name: &str, points: &Points) -> Series {
     series
 }
 
-/// Upper ends of the costs that are not clear of 0; none where all are.
+/// Upper ends of the costs whose intervals cover 0; `None` if there are none.
 fn bounds(name: &str, points: &Points) -> Option<Series> {
     let covering = points
         .iter()
@@ -104,7 +104,7 @@ fn bounds(name: &str, points: &Points) -> Option<Series> {
     (!series.x.is_empty()).then_some(series)
 }
 
-/// Cost and interval in microseconds; no cost where the interval covers 0.
+/// Cells of cost and interval in microseconds; no cost if the interval covers 0.
 fn cells(cost: f64, (low, high): (f64, f64)) -> [Cell; 3] {
     let centre = if low > 0.0 || high < 0.0 {
         cost / 1e3
@@ -149,7 +149,7 @@ fn direct_cycles(records: &Records) -> Result<Estimate, String> {
         .ok_or_else(|| "the cycles of a multiplication are not known for this core".to_owned())
 }
 
-/// A quantity with the ends of its interval, in a unit of so many.
+/// Row of a quantity with the ends of its interval, divided by a unit.
 fn row(
     what: &str,
     published: Cell,
@@ -220,7 +220,7 @@ pub(super) fn figure_1(records: &Records) -> Exhibit {
         let published = Series::new(
             "all accesses, published regions",
             Style::Published,
-            // The ends of its regions 1 and 2, as its text gives them.
+            // Ends of the paper's regions 1 and 2, from its text.
             [
                 (1024.0, 4200.0),
                 (200.0 * 1024.0, 8700.0),
@@ -254,7 +254,7 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
     exhibit.steps.push(GRID.to_owned());
     let mut table = Table::new(&["size", "stride B", "total us", "low", "high"]);
     let found = records.measured(GRID).map(|(_, findings)| {
-        // Only sizes of which more than one stride was measured.
+        // Only sizes measured at several strides.
         let by_stride = STRIDES.map(|stride| points(findings, Access::Rmw, stride));
         let sizes: Vec<u64> = by_stride[1].iter().map(|(size, ..)| *size).collect();
         let mut lines = Vec::new();
@@ -279,7 +279,7 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
     });
     exhibit.table = table;
     if let Ok(lines) = found {
-        // Section 3.2: the means of arrays that do not fit.
+        // Section 3.2: means of arrays that do not fit.
         let means = Series::new(
             "arrays that do not fit, published",
             Style::Published,
@@ -306,12 +306,12 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// Cost with its ends.
+/// Cost with the ends of its interval.
 fn interval(point: &Point) -> Interval {
     (point.1, point.2.0, point.2.1)
 }
 
-/// Reading and writing in strides of 8 B, where the cost is clear of 0.
+/// Points of reading and writing at a stride of 8 B whose cost is above 0.
 fn rmw(records: &Records) -> Result<Points, String> {
     let (_, findings) = records.measured(GRID)?;
     let points = clear(points_of_one_run(findings, Access::Rmw, 8));
@@ -322,7 +322,7 @@ fn rmw(records: &Records) -> Result<Points, String> {
     }
 }
 
-/// Capacities of the machine's data caches, the smallest first.
+/// Capacities of the machine's data caches in ascending order.
 fn capacities(records: &Records) -> Result<Vec<u64>, String> {
     let (record, _) = records.measured(GRID)?;
     let caches = record
@@ -345,7 +345,7 @@ fn dearest(points: &[Point]) -> Option<&Point> {
     points.iter().max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// Refuses to call a cost the largest where another, too noisy to be clear of 0, may be larger.
+/// Refuses to call a cost the largest if another one, too noisy to be above 0, may be larger.
 fn check_largest(all: &[Point], most: &Point) -> Result<(), String> {
     let hidden = all
         .iter()
@@ -362,19 +362,19 @@ fn cheapest(points: &[Point]) -> Option<&Point> {
     points.iter().min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// The largest cost of some sizes: which one it is shows only afterwards.
+/// Largest cost of some sizes; which one it is was not known before.
 fn most_of(points: &[Point]) -> Result<Interval, String> {
     largest(&points.iter().map(interval).collect::<Vec<_>>())
         .ok_or_else(|| "no size has a cost that is clear of 0".to_owned())
 }
 
-/// The smallest of them.
+/// Smallest cost of some sizes.
 fn least_of(points: &[Point]) -> Result<Interval, String> {
     smallest(&points.iter().map(interval).collect::<Vec<_>>())
         .ok_or_else(|| "no size has a cost that is clear of 0".to_owned())
 }
 
-/// Sizes of which two fit the first level, and that level.
+/// Points of which two arrays fit the first level, and the size of that level.
 fn region_1(records: &Records) -> Result<(Points, u64), String> {
     let first = capacities(records)?[0];
     let fit: Points = rmw(records)?
@@ -409,7 +409,7 @@ fn flat(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// The first knee of reading and writing in order.
+/// First knee of reading and writing in order.
 fn knee_of(records: &Records) -> Result<&Knee, String> {
     let (_, findings) = records.measured(GRID)?;
     let is_theirs = |curve: &&Curve| {
@@ -433,7 +433,7 @@ fn knee_of(records: &Records) -> Result<&Knee, String> {
         .ok_or_else(|| "no knee was found in the curve".to_owned())
 }
 
-/// Where it lies, over the capacity of the smallest cache that reaches so far.
+/// Ratio of the knee's size to the capacity of the smallest cache of at least that size.
 fn knee(records: &Records) -> Result<Found, String> {
     let knee = knee_of(records)?;
     let (after, before) = (knee.after_bytes as f64, knee.before_bytes as f64);
@@ -458,7 +458,7 @@ fn knee(records: &Records) -> Result<Found, String> {
     Ok(Found::new(vec![term], note))
 }
 
-/// A stride that skips lines, so that what is fetched ahead of a walk in order is not what it asks for next.
+/// A stride that skips lines, so that the lines prefetched for a walk in order are not the next ones.
 const SKIPPING_BYTES: u64 = 512;
 
 /// The cost in strides that skip lines over that in order, at sizes from half of the second level to the knee.
@@ -489,7 +489,8 @@ fn prefetched(records: &Records) -> Result<Found, String> {
     Ok(Found::new(terms, ""))
 }
 
-/// Region 2: the dearest size over the smallest, in strides that are not prefetched: in order, what a reload costs is small beside noise.
+/// Region 2: ratio of the most expensive size to the smallest, at strides that are not prefetched: in order, the cost of a reload is small
+/// compared with noise.
 fn rise(records: &Records) -> Result<Found, String> {
     let all = points_of_one_run(records.measured(GRID)?.1, Access::Rmw, STRIDES[2]);
     let points = clear(all.clone());
@@ -512,7 +513,7 @@ fn rise(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Region 2: from half of the last level to all of it, each size over the one before.
+/// Region 2: from half of the last level to all of it, ratio of each size to the one before.
 fn grows(records: &Records) -> Result<Found, String> {
     let last = capacities(records)?.pop().unwrap_or_default();
     let mut points = rmw(records)?;
@@ -526,7 +527,7 @@ fn grows(records: &Records) -> Result<Found, String> {
     Ok(Found::new(steps_up(&points), ""))
 }
 
-/// Each size over the one before.
+/// Ratio of each size to the one before.
 fn steps_up(points: &[Point]) -> Vec<Term> {
     let step = |pair: &[Point]| {
         over(
@@ -538,7 +539,7 @@ fn steps_up(points: &[Point]) -> Vec<Term> {
     points.windows(2).map(step).collect()
 }
 
-/// The largest total cost less the direct one, over the direct one.
+/// Ratio of the largest total cost minus the direct one to the direct one.
 fn indirect_range(records: &Records) -> Result<Found, String> {
     let direct = direct_cost(records)?.estimate_within_run();
     let all = points_of_strides(records)?;
@@ -593,12 +594,12 @@ fn beyond(records: &Records) -> Result<Points, String> {
     }
 }
 
-/// Region 3: each size over the one before.
+/// Region 3: ratio of each size to the one before.
 fn uneven(records: &Records) -> Result<Found, String> {
     Ok(Found::new(steps_up(&beyond(records)?), ""))
 }
 
-/// Region 3: its cheapest size over the dearest of region 1.
+/// Region 3: ratio of its cheapest size to the most expensive of region 1.
 fn region_3_ratio(records: &Records) -> Result<Found, String> {
     let (least, most) = (
         least_of(&beyond(records)?)?,
@@ -614,7 +615,7 @@ fn region_3_ratio(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// The mean cost of some sizes at a stride, and the means of the intervals' ends.
+/// Mean cost of some sizes at a stride, and the means of the intervals' ends.
 fn mean_of(points: &Points, wanted: &[u64]) -> Interval {
     let chosen: Vec<_> = points
         .iter()
@@ -630,7 +631,7 @@ fn mean_of(points: &Points, wanted: &[u64]) -> Interval {
     )
 }
 
-/// The strides of the grid at the sizes that have a cost clear of 0 at all of them.
+/// Costs by stride at the sizes whose costs are above 0 at all of the strides.
 fn points_by_stride(records: &Records, strides: &[u64]) -> Result<(Vec<Points>, Vec<u64>), String> {
     let (_, findings) = records.measured(GRID)?;
     let of_stride = |stride: &u64| clear(points_of_one_run(findings, Access::Rmw, *stride));
@@ -647,7 +648,7 @@ fn points_by_stride(records: &Records, strides: &[u64]) -> Result<(Vec<Points>, 
     }
 }
 
-/// Of the larger half of the sizes, each stride over the one before.
+/// Larger half of the sizes: ratio of each stride to the one before.
 fn larger_strides(records: &Records) -> Result<Found, String> {
     let (all, sizes) = points_by_stride(records, &STRIDES)?;
     let means: Vec<Interval> = all
@@ -667,7 +668,7 @@ fn larger_strides(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Nanoseconds of a walk without switches, of all sizes at a stride.
+/// Time of a walk without switches over all sizes at a stride, in nanoseconds.
 fn walks_alone(record: &MeasureRecord, stride: u64, sizes: &[u64]) -> Option<f64> {
     let ns_per_tick = 1e9 / record.header.clock.ticks_per_second.0 as f64;
     let mut mean = 0.0;
@@ -697,7 +698,7 @@ fn walks_alone(record: &MeasureRecord, stride: u64, sizes: &[u64]) -> Option<f64
     mean.is_finite().then_some(mean)
 }
 
-/// Walks of the baseline in large strides over those at 128 B.
+/// Ratio of the baseline's walks at large strides to those at 128 B.
 fn misses_without_switches(records: &Records) -> Result<Found, String> {
     let (record, _) = records.measured(GRID)?;
     let (_, sizes) = points_by_stride(records, &STRIDES)?;
@@ -717,7 +718,7 @@ fn misses_without_switches(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// The cost at 128 B over that at 8 B, of the smallest size or as the mean of the larger half.
+/// Ratio of the cost at 128 B to that at 8 B, for the smallest size or as the mean of the larger half.
 fn strided(records: &Records, is_small: bool) -> Result<Found, String> {
     let (all, sizes) = points_by_stride(records, &[8, 128])?;
     let wanted = if is_small {
@@ -734,7 +735,7 @@ fn strided(records: &Records, is_small: bool) -> Result<Found, String> {
     Ok(Found::new(vec![over("128 B over 8 B", far, near)], note))
 }
 
-/// What was measured at every stride.
+/// All costs measured at every stride.
 fn points_of_strides(records: &Records) -> Result<Points, String> {
     let (_, findings) = records.measured(GRID)?;
     Ok(STRIDES
@@ -742,7 +743,7 @@ fn points_of_strides(records: &Records) -> Result<Points, String> {
         .concat())
 }
 
-/// The largest over the smallest cost of all that was measured.
+/// Ratio of the largest to the smallest of all measured costs.
 fn whole_range(records: &Records) -> Result<Found, String> {
     let every = points_of_strides(records)?;
     let all = clear(every.clone());

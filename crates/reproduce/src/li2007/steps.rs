@@ -1,4 +1,4 @@
-//! What is run for this paper.
+//! Commands for this paper.
 
 pub(super) mod hand_off;
 
@@ -14,7 +14,7 @@ use crate::{Effort, Site, Step};
 
 pub(super) const GRID: &str = "li2007-grid";
 
-/// A setting of Tables 1 and 2: on a CPU of its own with real-time priority or not, with noise or not.
+/// A setting of Tables 1 and 2: with or without a separate CPU and real-time priority, with or without noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Setting {
     pub(super) is_isolated: bool,
@@ -41,7 +41,7 @@ pub(super) const SETTINGS: [Setting; 4] = [
 ];
 
 impl Setting {
-    /// The step of one of its runs.
+    /// Name of the step of one run.
     pub(super) fn run(self, number: usize) -> String {
         let where_ = if self.is_isolated {
             "isolated"
@@ -71,11 +71,10 @@ pub(super) const STRIDES: [u64; 4] = [8, 32, 64, 128];
 /// 32-bit x86, and the paper used no optimization. Its tables 1 and 2, less its figure 1, leave 12.6 to 12.8 cycles an
 /// element in the cache, and the design counts one cycle an instruction.
 const INSTRUCTIONS: u32 = 13;
-/// Cycles that a line takes the bus, from its peak of 3.2 GB/s to the most that the paper's own times allow (see the design).
+/// Cycles for which a line occupies the bus, from its peak of 3.2 GB/s to the most that the paper's own times allow (see the design).
 pub(super) const BUS_CYCLES: [u32; 8] = [80, 104, 112, 116, 120, 124, 128, 152];
 
-/// What is not published of the machine: latency behind the L2, the outermost buses and the design's, and the loop's
-/// instructions for each element.
+/// Unpublished parameters of the machine: latency, the outermost buses and the design's, and the loop's instructions for each element.
 pub(super) const LATENCIES: [u32; 3] = [199, 300, 343];
 pub(super) const OUTER_BUSES: [u32; 3] = [80, 120, 152];
 pub(super) const LOOPS: [u32; 2] = [INSTRUCTIONS, 15];
@@ -187,7 +186,7 @@ pub(super) fn points(is_quick: bool) -> Vec<(Access, u64, u64)> {
     for access in ACCESSES {
         points.extend(thin(&SIZES_KIB).into_iter().map(|kib| (access, 8, kib)));
     }
-    // Those between are drawn, and no claim is about them.
+    // Strides in between are drawn, but no claim is about them.
     let strides = STRIDES
         .iter()
         .copied()
@@ -218,12 +217,12 @@ pub(super) fn sizes(host: &HostManifest) -> [Bytes; 3] {
     ]
 }
 
-/// Runs of each setting: six in the paper, and more here, so that what they differ by can be determined. Two show only that it works.
+/// Runs of each setting: six in the paper, and more here, to determine their spread. Two only show that the steps work.
 pub(super) const RUNS: usize = 20;
 const QUICK_RUNS: usize = 2;
 
-/// The settings in blocks, each block in an order of its own: what the machine does over time falls on all of them alike. A run is a
-/// program of its own, as in the paper. Where one CPU is all there is, the paper's second setting alone.
+/// Steps of the settings in blocks, each block in a random order, so that changes of the machine affect all settings alike. A run is a
+/// separate program, as in the paper. With a single CPU, only the paper's second setting.
 fn interference(site: &Site<'_>) -> Vec<Step> {
     let noisy = site.noisy_cpu.unwrap_or(site.quiet_cpu);
     let has_two = site.noisy_cpu.is_some();
@@ -255,7 +254,7 @@ fn command(site: &Site<'_>, noisy: CpuId, setting: Setting) -> String {
         noisy
     };
     let sizes = sizes(site.host).map(|size| size.0.to_string()).join(",");
-    // All repetitions, whatever their intervals are: together as long as several bursts of the noise are apart.
+    // All repetitions, whatever their intervals: together they span several bursts of the noise.
     let mut line = format!(
         "measure --size {sizes} --precision 0.1% --max-repetitions {REPETITIONS} --budget 30s --no-counters --cpu {cpu}"
     );

@@ -150,7 +150,7 @@ fn gaps(
     if gaps.len() < 3 { Err(why) } else { Ok(gaps) }
 }
 
-/// What the arms differ by; no interval of one batch.
+/// Difference of the arms; a single batch has no interval.
 fn gap(found: &CounterFinding) -> Interval {
     let (gap, half) = (
         found.switching - found.baseline,
@@ -161,10 +161,10 @@ fn gap(found: &CounterFinding) -> Interval {
     (gap, gap - half, gap + half)
 }
 
-/// Of an interval of 90 % of many batches.
+/// Half of a 90 % interval over many batches, in standard errors.
 const NORMAL: f64 = 1.645;
 
-/// The largest gap at a size about the first level's, over the largest at any other.
+/// Ratio of the largest gap at a size about the first level's to the largest at any other size.
 fn first_maximum(records: &Records) -> Result<Found, String> {
     let gaps = gaps(records, KERNEL, Mechanism::Pipe, L1D)?;
     let first = first_level(&records.measured(KERNEL)?.0.header.host)?;
@@ -191,7 +191,7 @@ fn first_maximum(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// One number less another, and the interval that both surely cover.
+/// Difference of two numbers, with an interval that surely covers it if those of both cover theirs.
 fn less(name: &str, one: Interval, other: Interval) -> Term {
     Term::new(name, one.0 - other.0, one.1 - other.2, one.2 - other.1)
 }
@@ -223,7 +223,7 @@ fn tlb(records: &Records) -> Result<Found, String> {
 /// A size in KiB, its gap, and its cost.
 type Size<'a> = (u64, Interval, &'a Estimate);
 
-/// Whether overhead and dTLB misses go the same way from each size above 64 KB to the next.
+/// Whether overhead and dTLB misses change in the same direction from each size above 64 KB to the next.
 fn follows(records: &Records) -> Result<Found, String> {
     let gaps = gaps(records, KERNEL, Mechanism::Pipe, DTLB)?;
     let costs = curve(records, KERNEL, Mechanism::Pipe)?;
@@ -249,7 +249,7 @@ fn follows(records: &Records) -> Result<Found, String> {
     }
 }
 
-/// The relative change of the cost where the misses grow, and its opposite where they fall; either where they may do both.
+/// Relative change of the cost if the misses grow, and its opposite if they fall; both if the direction is uncertain.
 fn way((from, few, before): &Size<'_>, (to, many, after): &Size<'_>) -> Term {
     let [before, after] = [before, after].map(|cost| (cost.estimate, cost.low, cost.high));
     let change = over("", after, before);

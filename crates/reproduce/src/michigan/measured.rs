@@ -1,4 +1,4 @@
-//! Figures 2 and 3, as measured on this machine.
+//! Figures 2 and 3, measured on this machine.
 
 use switchcost_analysis::{CaseFinding, Estimate};
 use switchcost_record::Mechanism;
@@ -46,7 +46,7 @@ pub(super) fn curve(
     }
 }
 
-/// In microseconds; none where its interval covers 0.
+/// Cost in microseconds; no cost if its interval covers 0.
 fn cost(found: Option<&Estimate>, why: &str) -> Cell {
     match found {
         Some(estimate) if estimate.low <= 0.0 => {
@@ -156,7 +156,7 @@ fn user(records: &Records) -> Result<Vec<(u64, Estimate)>, String> {
     curve(records, USER, Mechanism::Ucontext)
 }
 
-/// The cost about the first level's capacity over that at the sizes before and behind.
+/// Ratio of the cost about the first level's capacity to that at the neighbouring sizes.
 fn peak(records: &Records) -> Result<Found, String> {
     let first = first_level(&records.measured(KERNEL)?.0.header.host)?;
     let curve = kernel(records)?;
@@ -244,7 +244,7 @@ fn slower(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Largest over smallest cost at user level below 64 KiB.
+/// Ratio of largest to smallest cost at user level below 64 KiB.
 fn level(records: &Records) -> Result<Found, String> {
     let curve = user(records)?;
     let small = curve
@@ -263,7 +263,7 @@ fn level(records: &Records) -> Result<Found, String> {
     }
 }
 
-/// Whether both curves go the same way from each size from 64 KiB on to the next: 1 where they do, -1 where they part; open where the
+/// Whether both curves change in the same direction from each size from 64 KiB on to the next: 1 if they do, -1 if not; undecided if the
 /// intervals of one of them overlap.
 fn same_shape(records: &Records) -> Result<Found, String> {
     let (kernel, user) = (kernel(records)?, user(records)?);
@@ -304,7 +304,7 @@ fn same_shape(records: &Records) -> Result<Found, String> {
     }
 }
 
-/// Up or down; none where the intervals overlap.
+/// Direction of a change; `None` if the intervals overlap.
 fn change(before: &Estimate, after: &Estimate) -> Option<f64> {
     let is_clear = after.low > before.high || after.high < before.low;
     is_clear.then(|| (after.estimate - before.estimate).signum())
@@ -345,7 +345,7 @@ fn first_level_reload(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// How much of what the ratio of user level to kernel differs by from the poster's is the cost at user level; in logarithms.
+/// Part of the ratio's difference from the poster's (user level to kernel) that is due to the cost at user level; in logarithms.
 fn library(records: &Records) -> Result<Found, String> {
     let (kernel, user) = (direct(kernel(records)?)?, direct(user(records)?)?);
     let share = |user_ns: f64, kernel_ns: f64| {

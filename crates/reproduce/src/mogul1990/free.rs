@@ -1,8 +1,8 @@
-//! What the paper leaves open: how its turns were distributed, what its caches' tags were, whether stores allocate lines, how fast write
-//! buffers drain.
+//! Open parameters of the paper: the distribution of time slices, the caches' tags, whether stores allocate lines, the speed of write
+//! buffers.
 //!
-//! Of each set one trace is kept, and simulated with one of these at a time as it might have been. A claim is judged over all of them: the
-//! interval of its number over the trials, moved by what each of them changes on that trace.
+//! One trace of each set is simulated with one of these parameters changed at a time. A claim is judged over all of them: the interval of
+//! its number over the trials is widened by the effect of each parameter on that trace.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use crate::exhibit::Cell;
 use crate::{Effort, Exhibit, Records, Site, Step, Table};
 
 const SWITCHES: u64 = 800;
-/// The traces are the same in every result: a setting is not sampled.
+/// Seed of the traces, which are the same in every result, because a setting is not a sample.
 const TRACE_SEED: u64 = 300;
 
-/// What differs from the paper's designs as we read them.
+/// Differences from the paper's designs as understood here.
 const DESIGN_SETTINGS: [(&str, &str); 4] = [
     ("physical-tags", "caches.addressing=pipt"),
     ("stores-allocate", "L1D.write_allocate=true"),
@@ -92,7 +92,7 @@ pub(super) fn all_steps(set: &Set) -> Vec<String> {
     names.map(|setting| free_step(set, setting)).collect()
 }
 
-/// The records with one setting, as if its traces were the first trials of all sets; the usual one first.
+/// Records with each setting, as if its traces were the first trials of all sets; the usual setting first.
 pub(crate) fn variants(records: &Records) -> Result<Vec<Records>, String> {
     settings()
         .map(|setting| variant(records, setting))

@@ -1,4 +1,4 @@
-//! How long a trace has to be: the cost of a switch in one part of a trace after the other.
+//! Required length of a trace: the cost of a switch in successive parts of a trace.
 
 use super::sample::{Sample, costs_of};
 use super::{SETS, Set, trials};
@@ -9,7 +9,7 @@ use crate::{Exhibit, Records, Table};
 /// Parts of a trace, of as many batches of segments each.
 const PARTS: usize = 5;
 
-/// The cost in each part of the longest trial, and its switches.
+/// Cost in each part of the longest trial, and its switches.
 struct ByPart {
     switches: u64,
     parts: Vec<Interval>,
@@ -46,7 +46,7 @@ fn lengths_by_part(records: &Records, set: &Set) -> Result<ByPart, String> {
     Ok(ByPart { switches, parts })
 }
 
-/// From which part on the cost stays within what parts differ by: each part's interval meets that of the last one.
+/// Index of the first part from which on every part's interval overlaps that of the last one.
 fn settled(parts: &[Interval]) -> Option<usize> {
     let last = parts.last()?;
     let meets = |part: &Interval| part.1 <= last.2 && last.1 <= part.2;

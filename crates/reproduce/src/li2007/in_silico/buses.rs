@@ -1,4 +1,4 @@
-//! The buses that the machine can have had, and which of them each figure leads to.
+//! Possible buses of the paper's machine, and the bus that each figure implies.
 
 use switchcost_workload::Access;
 
@@ -8,23 +8,23 @@ use crate::exhibit::Cell;
 use crate::text::number;
 use crate::{Exhibit, Records, Table};
 
-/// The bus that a figure leads to; why there is none.
+/// Bus that a figure implies, or the reason why there is none.
 type Fitted = Result<usize, String>;
 
-/// Drawn beside the slowest and the fastest: the design's own.
+/// Bus drawn beside the slowest and the fastest: the design's own.
 pub(super) const DRAWN: usize = 4;
-/// How many times as much writing costs as reading, and a stride of 128 B as one of 8 B: the paper, sections 3.1 and 3.2.
+/// Ratio of the cost of writing to that of reading, and of a stride of 128 B to one of 8 B: the paper, sections 3.1 and 3.2.
 const TWICE: f64 = 2.0;
 const SEVEN_TIMES: f64 = 825.3 / 116.5;
-/// A ratio leads to a bus where it comes at least so near to the published one with it.
+/// Largest factor between a ratio and the published one for which the ratio implies a bus.
 const NEAR: f64 = 1.25;
 
-/// What memory sustains with a bus: 128 bytes in so many cycles of 0.5 ns.
+/// Bandwidth of memory with a bus: 128 bytes in this number of cycles of 0.5 ns.
 pub(super) fn name(bus: usize) -> String {
     format!("{:.2} GB/s", 128.0 / (f64::from(BUS_CYCLES[bus]) * 0.5))
 }
 
-/// How many times as much as reading it costs to write or to read and write, mean costs from 384 to 512 KB.
+/// Ratio of the mean cost of an access from 384 to 512 KB to that of reading.
 fn over_reading(records: &Records, access: Access) -> Result<ByBus<f64>, String> {
     collect_by_bus(|bus| {
         let of = |access| {
@@ -38,7 +38,7 @@ fn over_reading(records: &Records, access: Access) -> Result<ByBus<f64>, String>
     })
 }
 
-/// Mean costs of arrays that do not fit beside each other: at a stride of 8 B, and of 128 B.
+/// Mean costs of arrays that do not fit side by side: at a stride of 8 B, and of 128 B.
 fn strides(records: &Records) -> Result<ByBus<(f64, f64)>, String> {
     let mean_at = |bus, stride| {
         Ok::<_, String>(mean(&points(
@@ -52,7 +52,7 @@ fn strides(records: &Records) -> Result<ByBus<(f64, f64)>, String> {
     collect_by_bus(|bus| Ok((mean_at(bus, 8)?, mean_at(bus, 128)?)))
 }
 
-/// The bus that Figure 1 leads to: writing, and reading and writing, come nearest to twice reading.
+/// Bus that Figure 1 implies: writing, and reading and writing, are closest to twice reading.
 fn fit_figure_1(records: &Records) -> Fitted {
     let (write, rmw) = (
         over_reading(records, Access::Write)?,
@@ -64,7 +64,7 @@ fn fit_figure_1(records: &Records) -> Fitted {
     )
 }
 
-/// The bus that Figure 2 leads to: a stride of 128 B comes nearest to seven times one of 8 B.
+/// Bus that Figure 2 implies: a stride of 128 B is closest to seven times one of 8 B.
 fn fit_figure_2(records: &Records) -> Fitted {
     nearest(
         strides(records)?.map(|(short, long)| long / short),
@@ -72,7 +72,7 @@ fn fit_figure_2(records: &Records) -> Fitted {
     )
 }
 
-/// The bus with which `ratio` comes nearest to a published one.
+/// Bus whose `ratio` is closest to a published one.
 fn nearest(ratios: ByBus<f64>, published: f64) -> Fitted {
     let far = |ratio: f64| {
         if ratio > 0.0 {
@@ -93,7 +93,7 @@ fn nearest(ratios: ByBus<f64>, published: f64) -> Fitted {
     }
 }
 
-/// What each bus makes of the shapes that depend on it.
+/// Shapes that depend on the bus, for each bus.
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "Figures 1 and 2, by bus",

@@ -1,6 +1,6 @@
-//! What the claims of both figures make of everything that is not published of the machine, by one step a point.
+//! Claims of both figures over all unpublished parameters of the machine, one step per point.
 //!
-//! The claims are judged over all of it: what holds with some settings only is not reported.
+//! The claims are judged over all of these: a result that holds with only some settings is not reported.
 
 use switchcost_workload::Access;
 
@@ -9,7 +9,7 @@ use crate::claims::{Found, Quantities, Term, ranged};
 use crate::exhibit::Cell;
 use crate::{Exhibit, Records, Table};
 
-/// What is free: instructions of the loop, latency and bus.
+/// Free parameters: instructions of the loop, latency and bus.
 #[derive(Clone, Copy)]
 struct Setting {
     instructions: u32,
@@ -17,7 +17,7 @@ struct Setting {
     bus: usize,
 }
 
-/// The design's own.
+/// The design's own setting.
 const USUAL: Setting = Setting {
     instructions: LOOPS[0],
     latency: 1,
@@ -36,7 +36,7 @@ fn settings() -> impl Iterator<Item = Setting> {
     })
 }
 
-/// Microseconds a switch.
+/// Cost of a switch, in microseconds.
 fn cost(
     records: &Records,
     setting: Setting,
@@ -63,7 +63,7 @@ fn rmw(records: &Records, setting: Setting, kib: u64) -> Result<f64, String> {
     cost(records, setting, Access::Rmw, 8, kib)
 }
 
-/// How many times as much as reading another access costs, at 512 KiB.
+/// Ratio of the cost of another access to that of reading, at 512 KiB.
 fn over_reading(records: &Records, setting: Setting, access: Access) -> Result<f64, String> {
     Ok(cost(records, setting, access, 8, 512)? / cost(records, setting, Access::Read, 8, 512)?)
 }
@@ -72,12 +72,12 @@ fn stride_ratio(records: &Records, setting: Setting) -> Result<f64, String> {
     Ok(cost(records, setting, Access::Rmw, 128, 512)? / rmw(records, setting, 512)?)
 }
 
-/// The larger of the costs of region 1.
+/// The larger cost in region 1.
 fn region_1(records: &Records, setting: Setting) -> Result<f64, String> {
     Ok(rmw(records, setting, 32)?.max(rmw(records, setting, 192)?))
 }
 
-/// A number with the design's own settings, and its range over all settings that were simulated.
+/// A number with the design's own setting, and its range over all simulated settings.
 fn over_all(
     name: impl Into<String>,
     of: impl Fn(Setting) -> Result<f64, String>,

@@ -1,4 +1,4 @@
-//! What was simulated: the cost of a switch by bus, access, stride and size.
+//! Simulated costs of a switch by bus, access, stride and size.
 
 use switchcost_units::Bytes;
 use switchcost_workload::Access;
@@ -6,13 +6,13 @@ use switchcost_workload::Access;
 use super::super::steps::{BUS_CYCLES, simulated_step};
 use crate::{Records, Series, Style};
 
-/// Nanoseconds a switch by size in KiB.
+/// Cost of a switch in nanoseconds by size in KiB.
 pub(super) type Points = Vec<(u64, f64)>;
 
-/// One of each bus, in the order of [`BUS_CYCLES`], which is the order of the designs of each step.
+/// One value for each bus, in the order of [`BUS_CYCLES`], which is the order of the designs of each step.
 pub(super) type ByBus<T> = [T; BUS_CYCLES.len()];
 
-/// What is asked of each bus; the first reason why not, where one has no answer.
+/// Collects the values of all buses, or the first reason for a missing one.
 pub(super) fn collect_by_bus<T>(
     of: impl Fn(usize) -> Result<T, String>,
 ) -> Result<ByBus<T>, String> {
@@ -44,7 +44,7 @@ pub(super) fn cost(
     Ok(cycles * cycle_ns)
 }
 
-/// The sizes that were simulated; why not, where none was.
+/// Simulated sizes, or the reason if there is none.
 pub(super) fn points(
     records: &Records,
     bus: usize,
@@ -71,7 +71,7 @@ pub(super) fn points(
     }
 }
 
-/// The sizes from one to another, both with them.
+/// Sizes from one to another, both included.
 pub(super) fn within(points: &Points, from: u64, to: u64) -> Result<Points, String> {
     let inside: Points = points
         .iter()
@@ -100,7 +100,7 @@ pub(super) fn bytes(kib: u64) -> String {
     Bytes::kib(kib).to_string()
 }
 
-/// A line over the size; what is not above 0 cannot be drawn.
+/// A line over the size; values not above 0 cannot be drawn.
 pub(super) fn series(name: &str, points: &Points) -> Series {
     let above = points.iter().filter(|(_, ns)| *ns > 0.0);
     Series::new(
