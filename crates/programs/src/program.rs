@@ -27,6 +27,14 @@ pub struct MissingProgram {
     pub package: &'static str,
 }
 
+/// What to do if a compiler fails, by what it printed.
+fn compiler_remedy(error: &io::Error) -> &'static str {
+    match error.to_string().contains("File size limit exceeded") {
+        true => "raise the limit on the length of files (ulimit -f unlimited)",
+        false => "sudo apt-get install gcc libc6-dev",
+    }
+}
+
 /// Why a set cannot be prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
@@ -42,7 +50,8 @@ pub enum PrepareError {
     Compiler(io::Error),
     /// The compiler does not translate the pair of client and server.
     #[error(
-        "gcc does not translate a client and a server with a static C library ({0}); sudo apt-get install gcc libc6-dev"
+        "gcc does not translate a client and a server with a static C library ({0}); {}",
+        compiler_remedy(.0)
     )]
     Pair(io::Error),
     /// An input cannot be written.
