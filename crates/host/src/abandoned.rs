@@ -1,4 +1,5 @@
-//! Whether a file is one of ours whose owner is dead. An owner has a lock on it (flock), which the kernel takes from the dead.
+//! Whether a file is one of ours whose owner is dead. The owner has locked the file (flock), and the kernel releases the locks of dead
+//! processes.
 
 use std::fs::File;
 use std::io;

@@ -13,10 +13,10 @@ const AUDIT_GET: u16 = 1000;
 const NLM_F_REQUEST: u16 = 1;
 const HEADER_BYTES: u32 = 16;
 
-/// The kernel answers at once, or not at all.
+/// Time for the kernel's answer: it comes at once, or not at all.
 const TIMEOUT: std::time::Duration = std::time::Duration::from_millis(200);
 
-/// `off`, `on` or `locked on`; or why the kernel may not be asked.
+/// Returns `off`, `on` or `locked on`, or the reason why the kernel may not be asked.
 pub(crate) fn audit() -> Fact<String> {
     match ask().map(|answer| state(&answer)) {
         Ok(Some(state)) => Fact::Known(state.to_owned()),
@@ -43,7 +43,7 @@ fn ask() -> io::Result<Vec<u8>> {
     Ok(answer)
 }
 
-/// A header (`struct nlmsghdr`) alone: length, type, flags, sequence number, port.
+/// Returns a header (`struct nlmsghdr`) without a body: length, type, flags, sequence number, port.
 fn request() -> Vec<u8> {
     let mut bytes = HEADER_BYTES.to_ne_bytes().to_vec();
     bytes.extend(AUDIT_GET.to_ne_bytes());

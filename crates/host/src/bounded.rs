@@ -1,5 +1,5 @@
-//! Programs of others that are run to their end, or ended before: when it is time, or when we are to stop. With a program ends all that it
-//! has started, also if we are killed ([`crate::supervisor`]).
+//! Runs other programs to their end, or ends them at a time limit or on request. All descendants of a program end with it, also if this
+//! process is killed ([`crate::supervisor`]).
 
 use std::fmt;
 use std::fs::File;
@@ -15,7 +15,7 @@ use crate::supervisor::{Program, Report, Setting, Supervisor};
 /// How often the wait checks whether to stop.
 const GLANCE: Duration = Duration::from_millis(5);
 
-/// A program that prints more does so without end.
+/// Most bytes of output: a program that prints more prints endlessly.
 const MOST_PRINTED: u64 = 1 << 20;
 
 /// Limits for a program that does not end by itself.
@@ -31,7 +31,7 @@ pub struct Bounds<'a> {
 /// Why a program has not ended by itself.
 #[derive(Debug)]
 pub enum Unfinished {
-    /// The program was told to end; its status, if it was not killed.
+    /// The program was asked to end; its status, if it was not killed.
     Stopped(Option<ExitStatus>),
     /// The program took longer than this.
     Late(Duration),
@@ -163,7 +163,7 @@ fn run_checked(
     }
 }
 
-/// How the program has ended, if it has.
+/// Returns the program's exit status, if it has ended.
 fn end(supervisor: &mut Supervisor, timeout: Duration) -> io::Result<Option<ExitStatus>> {
     match supervisor.report(timeout)? {
         Some(Report::Ended { status, .. }) => Ok(Some(status)),
@@ -219,7 +219,7 @@ mod tests {
         );
     }
 
-    /// Of programs with this text among their words.
+    /// Returns the number of programs with this text among their words.
     fn living(mark: &str) -> usize {
         let processes = std::fs::read_dir("/proc").expect("mounted").flatten();
         let words = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());

@@ -1,5 +1,5 @@
-//! The cleanup helper: a process that puts in order what a run leaves that was killed. It is this very program, started anew, in a process
-//! group of its own, if no signal from a terminal reaches it. Its standard input ends when the run is gone.
+//! The cleanup helper: a process that cleans up after a run that was killed. It is another process of this program, in its own process
+//! group, so that no signal from a terminal reaches it. Its standard input ends when the run has ended.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -13,7 +13,7 @@ use std::time::Duration;
 /// First argument that turns the program into a cleanup helper; the step follows.
 pub const CLEANUP_ARGUMENT: &str = "clean-up-when-abandoned";
 
-// With dashes: a test program would take words for names of its tests.
+// With dashes, because a test program would take words for names of its tests.
 pub(crate) const REMOVE: &str = "--remove";
 pub(crate) const TERMINAL: &str = "--terminal";
 pub(crate) const COMMAND: &str = "--command";
@@ -22,7 +22,7 @@ pub(crate) const AFFINITY: &str = "--affinity";
 /// The longest time until the helper knows its step.
 const READY_WITHIN: Duration = Duration::from_secs(5);
 
-/// What a cleanup helper does after the run is gone.
+/// Action of a cleanup helper after the end of the run.
 #[derive(Debug)]
 pub enum Step<'a> {
     /// Removes a temporary folder or a draft whose lock the run held.
@@ -91,7 +91,7 @@ impl CleanupHelper {
         Ok(helper)
     }
 
-    /// Makes the helper do its step now, without being waited for.
+    /// Makes the helper do its step now, without waiting for it.
     pub(crate) fn release(mut self) {
         self.line = None;
     }
@@ -100,7 +100,7 @@ impl CleanupHelper {
 impl Drop for CleanupHelper {
     fn drop(&mut self) {
         if self.line.is_some() {
-            // Not by closing the line: it would do its step.
+            // Not by closing the connection, which would trigger the step.
             let _ = self.process.kill();
             let _ = self.process.wait();
         }

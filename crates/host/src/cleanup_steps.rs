@@ -1,4 +1,4 @@
-//! The main of a cleanup helper: see [`crate::cleanup`].
+//! Main function of a cleanup helper: see [`crate::cleanup`].
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -19,15 +19,15 @@ use crate::live::{self, Census};
 use crate::signal_action::SignalAction;
 use crate::temporary::abandoned_folder;
 
-/// How long a command that is asked to end may take.
+/// Time for a command that is asked to end.
 const GRACE: Duration = Duration::from_secs(2);
-/// Programs that are being ended may still write for a while.
+/// Longest time of a removal: programs that are being ended may still write.
 pub(crate) const LONGEST: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(10);
-/// Back from the other screen, with a cursor and without colours.
+/// Terminal codes that leave the alternate screen, show the cursor and reset colours.
 const AS_BEFORE: &[u8] = b"\x1b[?1049l\x1b[?25h\x1b[0m";
 
-/// Main function of a cleanup helper: notes the present state, waits until the run is gone, and does the step given in `words`.
+/// Main function of a cleanup helper: notes the present state, waits until the run has ended, and does the step given in `words`.
 pub fn clean_up(words: &[OsString]) {
     // From the background it may change the terminal only so.
     // SAFETY: ignored, no handler is called.
@@ -60,7 +60,7 @@ fn prepared(kind: &OsStr, words: &[OsString]) -> Option<Prepared> {
         }
         (COMMAND, [_]) => {
             let process = texts[0].parse().ok()?;
-            // While its parent lives, the number is its own; from here on the handle is.
+            // While its parent lives, the number belongs to it; from here on the handle identifies it.
             let (_, held) = open(process)?;
             Some(Box::new(move || {
                 if !has_ended_within(&held, Duration::ZERO) {
@@ -126,7 +126,7 @@ impl Terminal {
     }
 }
 
-/// A process and its descendants whose parents are among them. They are held by descriptors, so that their numbers are not used again.
+/// Returns a process and its descendants, as far as their parents live. Descriptors hold them, so that their numbers are not used again.
 fn family(process: u32) -> Vec<(u32, OwnedFd)> {
     let census = Census::now(&Root::system());
     census

@@ -1,7 +1,7 @@
 //! The run's clock, calibrated, and the kernel's clocks beside it.
 //!
-//! Readings are integers in the clock's own ticks; [`calibrate`] says how many make a second. The frequency that
-//! /proc/cpuinfo prints is never used: it is the core's, not the counter's.
+//! Readings are integers in the clock's own ticks; [`calibrate`] returns their rate per second. The frequency that /proc/cpuinfo prints is
+//! never used: it is the core's, not the counter's.
 
 mod agreement;
 mod counter;
@@ -115,7 +115,7 @@ pub fn monotonic() -> Nanos {
     )
 }
 
-/// CLOCK_BOOTTIME of the machine, which goes on while the machine is suspended: the same in all time namespaces.
+/// CLOCK_BOOTTIME of the machine, which continues while the machine is suspended: the same in all time namespaces.
 pub fn boot_time() -> Nanos {
     let ahead = offsets().boot;
     Nanos(
@@ -125,7 +125,7 @@ pub fn boot_time() -> Nanos {
     )
 }
 
-/// How far the clocks of a time namespace are ahead of the machine's, in nanoseconds.
+/// Offsets of a time namespace's clocks from the machine's, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Offsets {
     monotonic: i64,
@@ -197,7 +197,8 @@ fn reading_pair(clock: Clock) -> (Ticks, Nanos) {
         .expect("64 tries are not none")
 }
 
-/// Long enough for a rate good to a millionth: two readings are a few tens of nanoseconds apart.
+/// Length of the first calibration: long enough for a rate precise to a millionth, because two readings are a few tens of nanoseconds
+/// apart.
 const FIRST: Nanos = Nanos::millis(60);
 
 /// A continuing calibration: started once, it becomes more precise with time.
@@ -234,7 +235,7 @@ impl Calibration {
     }
 }
 
-/// How long the known-answer test of a clock takes.
+/// Duration of the known-answer test of a clock.
 const WINDOW: Nanos = Nanos::millis(10);
 
 /// A known-answer test of `clock` at `rate` against the kernel's clock, within a thousandth, and upwards 20 us more for an interrupt
@@ -261,7 +262,7 @@ fn kernels_window(clock: Clock, rate: TickRate) -> u64 {
         own = rate.nanos(clock.now() - start);
     }
     let found = monotonic().saturating_sub(before);
-    // The CPU may have been away when the window was over: then it was longer, by both clocks.
+    // The CPU may have been taken away at the end of the window, which was then longer by both clocks.
     (u128::from(found.0) * u128::from(WINDOW.0) / u128::from(own.0)) as u64
 }
 
@@ -287,7 +288,7 @@ mod tests {
     use std::time::{Duration, Instant};
     use switchcost_record::SelfTestOutcome;
 
-    /// Good to a millionth: two readings are a few tens of nanoseconds apart.
+    /// Rate of a clock, precise to a millionth: two readings are a few tens of nanoseconds apart.
     fn rate_of(clock: Clock) -> TickRate {
         let calibration = Calibration::start(clock);
         std::thread::sleep(Duration::from_millis(60));
@@ -360,7 +361,7 @@ mod tests {
         assert!(slept < Nanos::millis(10), "{slept}");
         let start = Instant::now();
         let worked = || clock.read().expect("own clock").saturating_sub(before);
-        // On a loaded machine 20 ms may hold little time of our own.
+        // On a loaded machine this process may get little of 20 ms.
         while worked() <= Nanos::millis(5) && start.elapsed() < Duration::from_secs(10) {}
         let worked = worked();
         assert!(worked > Nanos::millis(5), "{worked}");

@@ -1,7 +1,7 @@
 //! Contexts of one kernel thread that hand the CPU to each other in user space, over the C library's ucontext.
 //!
-//! What comes in: what each context is to run. What goes out: turns taken, and switches counted. Panics in a context
-//! end the process: there is no caller to unwind into. What the turns do, and what they cost, is not known here.
+//! The input is the body of each context; the output is executed turns and counted switches. Panics in a context end the process, because
+//! there is no caller to unwind into. This module does not know the content or cost of the turns.
 
 mod green;
 mod machine;

@@ -1,5 +1,5 @@
-//! Controls of the environment as guards: each changes one thing for the calling thread or process, and puts it back
-//! when dropped. Nothing outside this process is ever changed, so a killed process leaves the machine as it was.
+//! Controls of the environment as guards: each changes one setting of the calling thread or process, and restores it when dropped. Nothing
+//! outside this process is ever changed, so a killed process leaves the machine as it was.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -49,7 +49,7 @@ pub(crate) fn cpu_set(cpus: &[CpuId]) -> io::Result<CpuSet> {
 
 impl Drop for PinGuard {
     fn drop(&mut self) {
-        // A CPU that went offline meanwhile is not ours to bring back.
+        // A CPU that went offline meanwhile cannot be restored.
         let _ = sched_setaffinity(None, &self.before);
     }
 }
@@ -166,7 +166,7 @@ pub fn can_lock_everything() -> Result<(), String> {
     }
 }
 
-/// A limit in bytes; none is no limit.
+/// Formats a limit in bytes; `None` is no limit.
 fn format_kib(limit: Option<u64>) -> String {
     limit.map_or_else(|| "none".to_owned(), |bytes| format!("{} KiB", bytes >> 10))
 }

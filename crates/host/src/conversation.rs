@@ -1,5 +1,5 @@
-//! Programs of others that talk in lines over their standard streams. Nothing that they do is relied on: a line has a greatest length,
-//! an answer its time, the whole a limit of memory, and at the end all that they have started is killed.
+//! Other programs that exchange lines over their standard streams. They are not trusted: lines have a maximum length, answers a time limit,
+//! and the whole a limit of memory; at the end all descendants of the program are killed.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -17,16 +17,16 @@ use switchcost_units::{Bytes, Nanos};
 use crate::task;
 use crate::twin::list_other_children;
 
-/// A longer line is no answer.
+/// Longest line that counts as an answer.
 const LONGEST_LINE: usize = 64 << 10;
 
-/// How many bytes of the standard error are kept, the last ones. The stacks of many threads may follow the error.
+/// Last bytes of the standard error that are kept: stack traces of many threads may follow the error.
 const COMPLAINTS: usize = 64 << 10;
 
 /// How often the program is checked.
 const GLANCE: Nanos = Nanos::millis(50);
 
-/// A killed program is gone within this time, unless it hangs in the kernel.
+/// Time in which a killed program ends, unless it hangs in the kernel.
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 
 /// Why no line came from a program.
@@ -34,7 +34,7 @@ const GONE_WITHIN: Duration = Duration::from_secs(5);
 pub enum Silence {
     /// The program ended.
     Ended(ExitStatus),
-    /// The program closed its output and goes on.
+    /// The program closed its output but continues.
     Closed,
     /// The program wrote no line in time.
     Late(Nanos),
@@ -139,7 +139,7 @@ impl Conversation {
     /// If no line comes.
     pub fn hear(&mut self, timeout: Nanos) -> Result<Vec<u8>, Silence> {
         let start = Instant::now();
-        // Of one that always answers at once nothing else is seen.
+        // A program that always answers at once would otherwise never be checked.
         if self.weighed.elapsed() > GLANCE.as_duration() {
             self.weigh()?;
         }
@@ -236,7 +236,7 @@ impl Conversation {
         }
     }
 
-    /// Checks whether the program is still there, since others may hold its output open, and how large it is.
+    /// Checks whether the program is still alive, since others may hold its output open, and how large it is.
     fn look(&mut self) -> Result<(), Silence> {
         match self.child.try_wait()? {
             Some(status) => Err(Silence::Ended(status)),
@@ -282,7 +282,7 @@ impl Conversation {
 
 impl Drop for Conversation {
     fn drop(&mut self) {
-        // It has not been waited for, or its number is still that of its group: ours either way.
+        // The program has not been waited for, or its number is still that of its group: in either case the number is ours.
         self.input = None;
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let _ = self.child.kill();

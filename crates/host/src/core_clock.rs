@@ -1,8 +1,8 @@
-//! How fast the core runs, and whether it is shared, measured in a microsecond without a performance counter.
+//! Speed and sharing of the core, measured in a microsecond without a performance counter.
 //!
-//! A chain of multiplications, each of which needs the one before, takes a number of core cycles that depends on the core's design alone:
-//! it is a cycle counter. Additions that need nothing of each other take as long as the core's execution units allow, and longer when
-//! another hardware thread of the core takes some of them: their time over the chain's shows a neighbour on the same core.
+//! A chain of multiplications, each dependent on the one before, takes a number of core cycles that depends only on the core's design: it
+//! is a cycle counter. Independent additions take as long as the core's execution units allow, and longer if another hardware thread of the
+//! core uses some of these: the ratio of their time to the chain's reveals a neighbour on the same core.
 
 mod counter;
 
@@ -20,7 +20,7 @@ pub const CHAIN_LENGTH: u32 = 600;
 /// Number of independent additions in a probe.
 pub const ADDITIONS: u32 = 3600;
 
-/// Pairs of chains that the overhead is found by.
+/// Number of pairs of chains from which the overhead is computed.
 const PAIRS: u32 = 2_001;
 
 /// Multiplications in one pass of the loop: so many that the loop's own two instructions take no additional time.
@@ -42,7 +42,7 @@ pub struct CoreProbe {
 /// Probes the core on which the caller runs. Takes a microsecond or so.
 #[inline(never)]
 pub fn probe(clock: Clock) -> CoreProbe {
-    // The shorter of two: a walk may have evicted the probe's code, and the first time through brings it back.
+    // The shorter of two readings: a walk may have evicted the probe's code, and the first reading loads it again.
     let both = [read(clock), read(clock)];
     CoreProbe {
         chain: both[0].chain.min(both[1].chain),
@@ -107,7 +107,7 @@ fn pass_hundredths() -> Option<u32> {
     let leaves = CpuId::new();
     let (vendor, feature) = (leaves.get_vendor_info()?, leaves.get_feature_info()?);
     let extended = leaves.get_extended_feature_info()?;
-    // Designs on which it was not tried stay unknown: one that falls short of its units would look shared for ever.
+    // Untested designs stay unknown: one that does not use all of its units would always look shared.
     match (vendor.as_str(), feature.family_id()) {
         // Golden Cove: five units. Measured: 0.475 of the chain, where 0.44 is the least.
         ("GenuineIntel", 6) if extended.has_amx_tile() => Some(220),

@@ -1,4 +1,4 @@
-//! A shell command that prints a number: how much work was done so far.
+//! A shell command that prints a number: the amount of work so far.
 
 use std::ffi::OsStr;
 use std::time::Duration;
@@ -13,7 +13,7 @@ const LONGEST: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 ///
-/// What the command printed instead; hostile text until escaped.
+/// The output of the command; untrusted text, to be escaped before printing.
 pub fn counted(command: &str, should_stop: &dyn Fn() -> bool) -> Result<u64, String> {
     let bounds = Bounds {
         longest: LONGEST,
@@ -23,7 +23,7 @@ pub fn counted(command: &str, should_stop: &dyn Fn() -> bool) -> Result<u64, Str
     let program = Program::shell(OsStr::new(command), &[]).map_err(|error| error.to_string())?;
     let printed = read(program, Streams::Output, &bounds).map_err(|why| why.to_string())?;
     if !printed.status.success() {
-        // What fails may have printed something all the same.
+        // A failing command may have printed something all the same.
         return Err(printed.status.to_string());
     }
     let text = printed.text.trim();

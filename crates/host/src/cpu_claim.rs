@@ -1,7 +1,7 @@
-//! A CPU that a measurement runs on, so that no other measurement chooses it.
+//! Claims of CPUs by measurements, so that no other measurement chooses the same one.
 //!
-//! A claim is the name of a Unix socket that is in no file system: the kernel gives it to one process at a time, takes it back from the
-//! dead, and names its owner. A process that may not have one measures all the same.
+//! A claim is the name of a Unix socket outside the file system: the kernel gives it to one process at a time, releases it when the process
+//! ends, and reports its owner. A process that cannot claim a CPU measures all the same.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -58,7 +58,7 @@ fn held(name: &str) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// The process that began to listen, by the kernel, whatever that process does.
+/// Returns the process that listens, as reported by the kernel.
 fn holder(name: &str) -> io::Result<i32> {
     let socket = new_socket()?;
     connect(

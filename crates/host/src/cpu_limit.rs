@@ -1,5 +1,5 @@
-//! The limit on CPU time (`ulimit -t`): the kernel kills without a word if the soft limit is as high as the hard one, as shells set it.
-//! Here it is announced before.
+//! The limit on CPU time (`ulimit -t`): the kernel kills without a message if the soft limit equals the hard one, as shells set it. This
+//! module announces the limit before.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -20,7 +20,7 @@ pub const REACHED: &str = "the limit on CPU time is reached (ulimit -t); raise i
 const LINE: &str = "error: the limit on CPU time is reached (ulimit -t)\nhint: raise it: prlimit --cpu=unlimited --pid $$, and \
                     to make it last cpu in /etc/security/limits.d\n";
 
-/// The signal comes this long before the limit. Keeping what was counted takes less.
+/// Time between the signal and the limit: storing the results takes less.
 const BEFORE: Duration = Duration::from_secs(1);
 
 /// Makes SIGXCPU arrive before the kernel kills, and end the program with a message, until [`is_watched`] is called.

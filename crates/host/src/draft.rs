@@ -1,8 +1,9 @@
-//! A file that gets its name when it is whole, so that a reader never sees half of it.
+//! A file that gets its name when it is complete, so that no reader sees a part of it.
 //!
-//! Until then it has none (O_TMPFILE): whatever ends the program, nothing of it is left. If the file system cannot do that, it has a
-//! name beside the target, and a process of our own removes it when we are gone ([`crate::temporary`]). What is left by a death at the
-//! wrong moment, the next draft for the same target removes: only what has such a name, belongs to this user and is abandoned by its lock.
+//! Until then it has no name (O_TMPFILE), so nothing remains, whatever ends the program. If the file system does not support this, the
+//! draft has a name beside the target, and a helper process removes it if this process dies ([`crate::temporary`]). A draft left by a death
+//! at the wrong moment is removed by the next draft for the same target, if it has such a name, belongs to this user and is abandoned by
+//! its lock.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Permissions};
@@ -25,7 +26,7 @@ use crate::signals::defer_signals;
 const PREFIX: &[u8] = b".switchcost-";
 /// Random bytes in the name of a draft.
 const RANDOM_BYTES: usize = 6;
-/// Bytes of the result's name that a draft's name contains at most. With what is added, it stays below the limit of 255 bytes.
+/// Most bytes of the target's name in a draft's name. With the additions, the name stays below the limit of 255 bytes.
 const MOST_NAME_BYTES: usize = 200;
 /// The permissions of a result, before the umask.
 const EVERYBODY: u32 = 0o666;
@@ -92,7 +93,7 @@ impl Draft {
             .tempfile_in(folder_of(target.as_ref()))?
             .into_parts();
         own(&file);
-        // By its own name: what we hold the helper does not.
+        // By the draft's own name: the helper does not have the descriptor.
         let helper = CleanupHelper::start(&Step::Remove(&fs::canonicalize(&path)?)).ok();
         Ok(Draft {
             file,
@@ -125,7 +126,7 @@ impl Draft {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             done => return done,
         }
-        // A link replaces nothing, and a file without a name cannot be renamed: for a moment it has one of its own.
+        // A link replaces nothing, and a file without a name cannot be renamed, so the draft has a name of its own for a moment.
         let _deferred = defer_signals()?;
         let prefix = prefix_of(target);
         let draft = Builder::new()
@@ -162,7 +163,7 @@ fn can_be_linked(file: &impl AsRawFd) -> bool {
     Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())).exists()
 }
 
-/// A file system without locks has none that could be taken for abandoned either.
+/// Locks a draft. On a file system without locks no file can be taken for abandoned.
 fn own(file: &File) {
     let _ = flock(file, FlockOperation::NonBlockingLockExclusive);
 }

@@ -1,4 +1,4 @@
-//! Why a call of the C library has failed.
+//! The error of the last failed call of the C library.
 
 use std::io;
 

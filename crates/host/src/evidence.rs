@@ -1,7 +1,7 @@
-//! What happens beside a timed batch: read before and after it, so that a disturbed sample is known as such.
+//! Events beside a timed batch: counters read before and after it, so that a disturbed sample is recognised.
 //!
-//! A [`Witness`] is opened once for a set of tasks and CPUs and read twice a batch. It allocates nothing while it is
-//! read, and reads what costs most farthest from the timed part.
+//! A [`Witness`] is opened once for a set of tasks and CPUs, and read twice per batch. It allocates nothing while it is read, and its most
+//! expensive reads are the farthest from the timed part.
 
 mod tasks;
 
@@ -19,7 +19,7 @@ use switchcost_facts::interrupts;
 pub use tasks::{TaskId, TaskWitness};
 pub(crate) use tasks::{parse_run_delay, parse_switches};
 
-/// /proc/interrupts of a machine with hundreds of CPUs and interrupts.
+/// Size of the buffer: that of /proc/interrupts on a machine with hundreds of CPUs and interrupts.
 const TEXT_LIMIT: usize = 1 << 20;
 
 /// Watches the CPUs and tasks of an experiment.
@@ -56,7 +56,7 @@ struct Moment {
     probe: Ticks,
 }
 
-/// An open window.
+/// A window that was opened and not closed yet, with the counters at its begin.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenWindow(Moment);
 
@@ -173,7 +173,8 @@ fn read_at_start(file: &File, buffer: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// The sum over the watched CPUs of what `count` finds in the file's text; `None` if nothing is watched or shown.
+/// Returns the sum over the watched CPUs of the numbers that `count` finds in the file's text; `None` if no CPU is watched, or if a number
+/// is missing.
 fn per_cpu(
     file: Option<&File>,
     buffer: &mut [u8],
@@ -276,7 +277,7 @@ mod tests {
         let outside = Instant::now();
         let window = witness.open().expect("readable");
         let inside = Instant::now();
-        // However long that takes: a neighbour may have the CPU meanwhile.
+        // Another task may have the CPU meanwhile, so this may take long.
         (0..16).for_each(|_| burn_cpu_time());
         let inside = inside.elapsed();
         let (busy, _) = witness.close(window).expect("readable");

@@ -4,9 +4,9 @@ use rustix::io;
 
 use crate::errno;
 
-/// Gives what this process executes next the same addresses each time (ADDR_NO_RANDOMIZE). Allocates no memory.
+/// Gives the next program that this process executes the same addresses each time (ADDR_NO_RANDOMIZE). Allocates no memory.
 pub(crate) fn fix_addresses() -> io::Result<()> {
-    /// Changes nothing, and returns what is set.
+    /// Argument that changes nothing and returns the present setting.
     const ASK: libc::c_ulong = 0xffff_ffff;
     // SAFETY: takes a number and returns one.
     let present = unsafe { libc::personality(ASK) };

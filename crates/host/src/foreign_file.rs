@@ -1,5 +1,5 @@
-//! A file as another process sees it, opened so that neither its name nor what it is can do harm: it may be in a container, and a link, a FIFO
-//! or a device may stand under its name.
+//! A file as another process sees it, opened safely whatever its name and type: it may be in a container, and a link, a FIFO or a device
+//! may be at its path.
 
 use std::fs::File;
 use std::io;
@@ -31,7 +31,7 @@ pub fn open_seen_by(process: u32, path: &Path) -> io::Result<File> {
     {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
-    // What was opened by its path alone was looked at; only now it is opened to be read.
+    // The file was examined through a descriptor of its path; only now it is opened for reading.
     let reading = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let path = format!("/proc/self/fd/{}", found.as_raw_fd());
     Ok(open(path, reading, Mode::empty())?.into())

@@ -1,4 +1,4 @@
-//! A program that has a process and waits before its first instruction, so that it can be counted from the start.
+//! A program whose process waits before its first instruction, so that it can be counted from the start.
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustix::process::getpid;
 
-/// How often, a millisecond apart, a process is checked until it waits.
+/// Number of checks, a millisecond apart, for a process that does not wait yet.
 const LOOKS: u32 = 200;
 
 /// A process that waits before it executes its program. If dropped, it ends without executing it.
@@ -79,7 +79,7 @@ impl Held {
     ///
     /// If the program cannot be executed.
     pub fn release(mut self) -> io::Result<(Child, Parent)> {
-        // It may have been killed meanwhile: its parent knows.
+        // The process may have been killed meanwhile, which its parent notices.
         let _ = self.gate.write_all(&[1]);
         let child = self.started.recv().map_err(io::Error::other)??;
         Ok((child, self.parent))

@@ -1,8 +1,8 @@
-//! Channels for one token: what a task hands to the next over each mechanism.
+//! Channels for one token: the transport of each mechanism between two tasks.
 //!
 //! A [`Channel`] has one sender and one receiver, which may be the same task, or tasks of two processes forked after it was made. `send`
 //! never blocks, `recv` blocks until there is a token. Both make the same system calls whether or not the peer is another task, as far as
-//! the mechanism allows: that is what a baseline subtracts.
+//! the mechanism allows, so that the baseline can subtract the calls.
 
 mod condition;
 mod descriptor;
@@ -27,12 +27,12 @@ pub trait Channel {
     /// Waits for the token and takes it.
     fn recv(&self) -> io::Result<()>;
 
-    /// Called after the last hand-off of a batch: gives back what the sender keeps between hand-offs.
+    /// Called after the last hand-off of a batch: releases what the sender keeps between hand-offs.
     fn sender_leaves(&self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Called after the last hand-off of a batch: gives back what the receiver keeps between hand-offs.
+    /// Called after the last hand-off of a batch: releases what the receiver keeps between hand-offs.
     fn receiver_leaves(&self) -> io::Result<()> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! An array of instructions: one jump a line, each to the next line of some order, maybe after a loop, and a return at the end.
+//! An array of instructions: one jump per line, each to the next line of some order, optionally after a loop, and a return at the end.
 
 use std::io;
 use std::ptr::NonNull;

@@ -1,8 +1,8 @@
 //! Internal to switchcost: clocks and counters, and guards for everything that has to be changed on the machine.
 //!
-//! What comes in: questions (which clock? how many switches?) and wishes (pin me, lock my memory). What goes out: answers as
-//! `record` types, and owned handles that restore what they changed when dropped. The only room with unsafe code and
-//! raw system calls: each is wrapped here in a safe handle. No experiments, no statistics, no printing.
+//! The input is queries (a clock, the number of switches) and requests (pin a thread, lock memory); the output is `record` types, and owned
+//! handles that restore what they changed when dropped. The only crate with unsafe code and raw system calls: each is wrapped here in a
+//! safe handle. No experiments, no statistics, no printing.
 
 pub mod abandoned;
 mod audit;

@@ -1,4 +1,4 @@
-//! Programs that run already: who of them is at work, what a thread has used, and on which CPU it may run.
+//! Other running programs: their active threads, the CPU time of a thread, and its allowed CPUs.
 
 mod census;
 mod placed;

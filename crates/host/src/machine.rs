@@ -1,4 +1,4 @@
-//! The machine as its files show it, and as its kernel answers.
+//! Facts about the machine, from its files and its kernel.
 
 use switchcost_facts::{Answers, Root};
 use switchcost_record::{Fact, HostManifest};
@@ -71,7 +71,7 @@ fn slice_extension(root: &Root) -> Fact<bool> {
     match error.raw_os_error() {
         // This thread has no rseq area; others may.
         Some(libc::ENXIO) => Fact::Known(true),
-        // The kernel knows no such question, or was booted to offer none.
+        // The kernel does not know this request, or was booted without the feature.
         Some(libc::EINVAL | ENOTSUPP) => Fact::Known(false),
         _ => Fact::unknown(error.to_string()),
     }

@@ -97,7 +97,7 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Says which pages are wanted, so that a system-wide setting of transparent huge pages does not decide.
+    /// Advises the kernel on the wanted pages, so that a system-wide setting of transparent huge pages does not decide.
     fn advise(&self, pages: Pages) {
         let advice = match pages {
             Pages::Base => Advice::LinuxNoHugepage,

@@ -1,5 +1,5 @@
-//! Work in a PID namespace of its own: it is done by its first process, and when that is gone, however it went, the kernel ends all that it
-//! has started, stopped or not, and whatever that has started.
+//! Work in a separate PID namespace, done by the namespace's first process: when that process ends, for whatever reason, the kernel ends
+//! all its descendants, stopped or not.
 
 use std::io;
 use std::panic::AssertUnwindSafe;

@@ -1,4 +1,4 @@
-//! Network traffic made on purpose, to see what it does to a measurement.
+//! Deliberate network traffic, to show its effect on a measurement.
 
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -18,7 +18,7 @@ const BURST: usize = 500;
 const MESSAGE_BYTES: usize = 1024;
 /// The longest pause between two bursts, as between the pings of Li, Ding and Shen 2007, section 3.3.
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
-/// The threads see within this time that they must end.
+/// Time within which the threads notice that they must end.
 const TIMEOUT: Duration = Duration::from_millis(50);
 
 /// Bursts of messages over the loopback device with random pauses, all on one CPU: system calls, soft interrupts, timers, and two
@@ -81,7 +81,7 @@ fn shout(socket: &UdpSocket, is_over: &AtomicBool, cpu: CpuId, mut dice: ChaCha8
     let mut message = [0; MESSAGE_BYTES];
     while !is_over.load(SeqCst) {
         for _ in 0..BURST {
-            // A message that is lost makes one pause more: no matter.
+            // A lost message only adds a pause.
             let is_sent = socket.send(&message).is_ok();
             if is_over.load(SeqCst) || !(is_sent && socket.recv(&mut message).is_ok()) {
                 break;

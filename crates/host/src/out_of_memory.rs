@@ -1,4 +1,4 @@
-//! What is said if there is no memory to be had: one line that names the limit, in place of an abort.
+//! Message for a failed allocation: one line that names the limit, instead of an abort.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::{self, Write};
@@ -48,7 +48,7 @@ fn end(bytes: usize) -> ! {
     unsafe { libc::_exit(1) }
 }
 
-/// Whether the kernel promises no more memory than there is. Read without an allocation.
+/// Whether the kernel commits no more memory than it has. Reads without an allocation.
 fn is_commitment_strict() -> bool {
     let mut mode = [0; 1];
     let file = rustix::fs::open(

@@ -1,4 +1,4 @@
-//! A working directory of one's own: what is written there is seen by the calling process and its children alone, and is gone with them.
+//! A private copy of the working directory: changes are visible only to the calling process and its children, and disappear with these.
 
 use std::fs;
 use std::io;

@@ -1,5 +1,5 @@
-//! The environment and the folder of tools that we start for ourselves: compilers, interpreters, package managers. What a user has set for
-//! other runs of them, or has lying where we are called, changes nothing of what they do.
+//! Environment and folder for tools that this program starts for itself: compilers, interpreters, package managers. The user's own settings
+//! and files for these tools have no effect.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -7,8 +7,8 @@ use std::process::Command;
 
 use switchcost_record::trust::find_program;
 
-/// Variables that say where things are, who the user is, and how to reach the network. Versions are not cached: they are asked for each
-/// time, whatever these variables select.
+/// Variables that are passed on: locations, user, and network access. Versions of tools are not cached but queried each time, so these
+/// variables may select them.
 const PASSED_ON: [&str; 26] = [
     "PATH",
     "HOME",

@@ -1,4 +1,4 @@
-//! Whether /proc shows processes under the numbers that they have for us: that of another PID namespace shows others under these.
+//! Whether /proc shows processes under the numbers that this process uses; that of another PID namespace shows other processes under these.
 
 use std::fs;
 use std::io;

@@ -1,8 +1,8 @@
 //! Counters of the kernel and of the CPU, around the tasks of an experiment.
 //!
-//! What comes in: the events wanted, and the tasks to watch. What goes out: readings by name, of events that have
-//! given the known answer to a known workload on this machine first ([`admit`]). A reading that the kernel had to
-//! multiplex is left out, never scaled. What the readings mean is not known here.
+//! The input is events and tasks; the output is readings by name, of events that have given the known answer to a known workload on this
+//! machine first ([`admit`]). A reading that the kernel had to multiplex is left out, never scaled. This module does not interpret the
+//! readings.
 
 mod cpu_counters;
 mod event;
@@ -46,8 +46,8 @@ impl Scope {
         }
     }
 
-    /// Where these events can be counted, the best place first. Events of the CPU are counted on the CPU: a counter of a task also
-    /// counts how the kernel schedules counters at a switch, and misses the rest of the switch.
+    /// Returns the targets on which these events can be counted, the best first. Hardware events are counted on the CPU: a counter of a
+    /// task also counts the kernel's scheduling of counters at a switch, and misses the rest of the switch.
     fn targets(&self, events: &[Event]) -> Vec<Vec<CounterTarget>> {
         let cpus: Vec<_> = self.cpus.iter().copied().map(CounterTarget::Cpu).collect();
         let threads = self.threads.iter().copied().map(CounterTarget::Thread);

@@ -1,4 +1,4 @@
-//! What the kernel says of how this process is scheduled.
+//! Scheduling attributes of this process, from the kernel.
 
 use std::io;
 

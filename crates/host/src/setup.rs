@@ -1,7 +1,7 @@
-//! A program under a set-up of its own: shell commands before it, a wrapper around it, and after it whatever they did undone, however it ends.
+//! A program in a set-up: shell commands before it, a wrapper around it, and the undoing of both after it, however it ends.
 //!
-//! A *keeper* sees to that: this very program, started anew, as a cleanup helper is ([`crate::cleanup`]). Its standard input ends when it
-//! is to stop, or the run is gone.
+//! A *keeper* ensures this: another process of this program, like a cleanup helper ([`crate::cleanup`]). Its standard input ends when it
+//! should stop, or when the run has ended.
 
 mod keeper;
 mod settings;
@@ -26,7 +26,7 @@ const LOOK: Timespec = Timespec {
     tv_nsec: 20_000_000,
 };
 
-/// How long a run that is told to stop waits until a set-up is undone.
+/// Time that a run which is asked to stop waits for a set-up to be undone.
 const LEFT_AFTER: Duration = Duration::from_millis(600);
 
 /// The set-up around a program; each part may be empty.
@@ -76,7 +76,7 @@ impl Setup {
     /// If no process can be started.
     pub fn start(&self, program: &[OsString], log: File) -> io::Result<Keeper> {
         let mut command = Command::new("/proc/self/exe");
-        // Signals from the terminal are for the run, which then asks.
+        // Signals from the terminal go to the run, which then asks the keeper to stop.
         command
             .arg0("switchcost")
             .arg(KEEPER_ARGUMENT)

@@ -1,4 +1,4 @@
-//! What happens when a signal comes.
+//! Actions of signals.
 
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -28,7 +28,7 @@ impl SignalAction {
         SignalAction::new(handler as usize, flags & !libc::SA_SIGINFO)
     }
 
-    /// A handler that gets what is known about the signal, and the registers.
+    /// A handler that gets information about the signal, and the registers.
     pub(crate) fn informed_handler(
         handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut libc::c_void),
         flags: c_int,

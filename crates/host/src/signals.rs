@@ -11,9 +11,9 @@ use crate::signal_set::SignalSet;
 
 const ENDING: [c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
-/// The signals that have come, one bit each.
+/// Signals that have arrived, one bit each.
 static COME: AtomicU64 = AtomicU64::new(0);
-/// Held while signals are blocked, so that what is restored is the state before any were blocked.
+/// Held while signals are blocked, so that the restored state is the one before any were blocked.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 extern "C" fn note(number: c_int) {
@@ -30,7 +30,8 @@ pub struct DeferredSignals {
 /// Defers SIGINT, SIGTERM, SIGHUP and SIGQUIT for the few instructions between which the program must not end.
 ///
 /// # Errors
-/// If the kernel refuses it.
+///
+/// If the kernel refuses this.
 pub fn defer_signals() -> io::Result<DeferredSignals> {
     defer(&ENDING)
 }

@@ -27,7 +27,7 @@ fn stop_of(task: pid_t) -> io::Result<Option<Option<c_int>>> {
         -1 => Err(io::Error::last_os_error()),
         0 => Ok(None),
         _ if !libc::WIFSTOPPED(status) => Ok(Some(None)),
-        // Not for a signal, but for us, or for its group: there is none to be handed on.
+        // A stop for this process or for its group, not for a signal: there is no signal to hand on.
         _ if status >> 16 == libc::PTRACE_EVENT_STOP => Ok(Some(Some(0))),
         _ => Ok(Some(Some(libc::WSTOPSIG(status)))),
     }

@@ -1,11 +1,11 @@
-//! A process that starts programs for us, and ends all of them and whatever they started when we end.
+//! A process that starts programs for this one, and ends all of them with their descendants when this one ends.
 //!
-//! The supervisor is the parent of the programs and inherits their orphans (PR_SET_CHILD_SUBREAPER), so nothing that they
-//! start can get away from it. It reads a pipe that only we write: when we ask it to, or when we are gone, however we
-//! went, it ends its children until it has none. The programs die with the supervisor (PR_SET_PDEATHSIG).
+//! The supervisor is the parent of the programs and inherits their orphans (PR_SET_CHILD_SUBREAPER), so none of their descendants can
+//! escape it. It reads a pipe that only this process writes: on request, or when this process has ended for whatever reason, it ends its
+//! children until it has none. The programs die with the supervisor (PR_SET_PDEATHSIG).
 //!
-//! Programs may live in a PID namespace of their own: then the supervisor is its first process. Process numbers are the same each time
-//! there, and its /proc shows no others; the kernel ends all in it with the supervisor.
+//! Programs may have their own PID namespace, whose first process is then the supervisor. In it process numbers are the same each time, and
+//! /proc shows no other processes; the kernel ends all its processes with the supervisor.
 
 mod child;
 mod fork;

@@ -1,4 +1,4 @@
-//! Processes that end when their parent ends, whatever ends it.
+//! Processes that end with their parent, whatever ends it.
 
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
@@ -85,7 +85,7 @@ impl Forked {
         self.pid.as_raw_nonzero().get()
     }
 
-    /// Notes that somebody else has waited for the process, whose number may be used again.
+    /// Notes that another function has waited for the process, whose number may be used again.
     pub(crate) fn was_waited_for(&mut self) {
         self.is_reaped = true;
     }

@@ -1,12 +1,12 @@
 //! A folder for the temporary files of a run, which does not outlive the run, however that ends.
 //!
-//! It is `switchcost-1`, or the first such name that is free, in the usual place for such folders (TMPDIR): the same in each
-//! run, as programs may make addresses from the paths of their files. In it are `lock`, which is ours as long as we live (flock),
-//! and `files`, which is for everything else.
+//! It is `switchcost-1`, or the first such name that is free, in the usual place (TMPDIR): the same in each run, because the addresses of
+//! programs may depend on the paths of their files. It contains `lock`, which this process holds while it lives (flock), and `files` for
+//! everything else.
 //!
-//! A process of our own waits until the run is gone and removes the folder then ([`crate::cleanup`]). What that could not do, as
-//! if the power failed or it was killed, too, the next run does. Only such a folder is removed as is surely one of ours and abandoned:
-//! it has the name and the lock, both belong to this user, and no process holds the lock. Symbolic links are not followed.
+//! A helper process waits until the run has ended, and then removes the folder ([`crate::cleanup`]). If the helper could not do so (a power
+//! failure, or it was killed, too), the next run does. A folder is removed only if it is surely ours and abandoned: it has the name and the
+//! lock, both belong to this user, and no process holds the lock. Symbolic links are not followed.
 
 pub(crate) mod abandoned_folder;
 
@@ -25,11 +25,11 @@ use crate::cleanup::{CleanupHelper, Step};
 use crate::signals::defer_signals;
 
 const PREFIX: &str = "switchcost-";
-/// The largest number of folders: nobody has so many runs at once.
+/// Most folders: nobody has as many concurrent runs.
 const MOST_FOLDERS: u32 = 10_000;
 const LOCK: &str = "lock";
 const FILES: &str = "files";
-/// Paths of control groups, one a line.
+/// File with paths of control groups, one per line.
 const GROUPS: &str = "groups";
 
 /// The locks of this process. A supervisor inherits them until everything that it started is gone, because what still writes there
@@ -100,14 +100,14 @@ impl Drop for TemporaryFolder {
     }
 }
 
-/// Whether programs cannot be executed from a folder (or its future place), because its file system is mounted so.
+/// Whether programs cannot be executed from a folder (or its future place), because its file system is mounted noexec.
 pub fn is_noexec(folder: &Path) -> bool {
     let there = folder.ancestors().find(|folder| folder.exists());
     let facts = there.and_then(|folder| statvfs(folder).ok());
     facts.is_some_and(|facts| facts.f_flag.contains(StatVfsMountFlags::NOEXEC))
 }
 
-/// None if the name is taken. A signal takes effect once the helper knows the folder.
+/// Claims a folder; `None` if the name is taken. Signals take effect once the helper knows the folder.
 fn claim(path: PathBuf) -> io::Result<Option<TemporaryFolder>> {
     let _deferred = defer_signals()?;
     match DirBuilder::new().mode(0o700).create(&path) {
@@ -159,7 +159,7 @@ fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     )?)
 }
 
-/// Removes what runs have left that are no more. What cannot be removed stays, and does no harm.
+/// Removes the folders of runs that have ended. Whatever cannot be removed stays, and does no harm.
 fn sweep(within: &Path) {
     let Ok(entries) = fs::read_dir(within) else {
         return;

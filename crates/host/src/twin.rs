@@ -1,5 +1,5 @@
-//! A program that runs in turns: it waits, stopped, until it is let run, and is stopped again. What it and its children have used is
-//! reported by the kernel when it has ended.
+//! A program that runs in time slices: it is stopped until it is allowed to run, and then stopped again. When it has ended, the kernel
+//! reports the resources that it and its children used.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -101,7 +101,7 @@ impl Twin {
         Ok(twin)
     }
 
-    /// Frozen instead of stopped from here on.
+    /// Switches from stopping to freezing.
     fn enter_group(&self) -> io::Result<()> {
         let Some(control) = &self.control else {
             return Ok(());

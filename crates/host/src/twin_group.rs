@@ -1,6 +1,6 @@
-//! A control group of one twin: all that it starts is in it, whatever process group that has, and is frozen and thawed with it.
+//! A control group of one twin: all its descendants are in the group, whatever their process group, and are frozen and thawed with it.
 //!
-//! Of version 2 alone. What the freezer of version 1 has frozen cannot be killed, and so would outlive whoever was to thaw it.
+//! Only version 2 is used. Tasks frozen by version 1 cannot be killed, and so would survive the process that should thaw them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -106,7 +106,7 @@ impl TwinGroup {
     }
 }
 
-/// CPU time of all that were ever in a group.
+/// CPU time of all tasks that were ever in a group.
 fn used(accounts: &Path) -> io::Result<Duration> {
     let text = fs::read_to_string(accounts)?;
     let used = text

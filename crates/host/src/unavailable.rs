@@ -1,4 +1,4 @@
-//! Why the kernel does not count.
+//! Reasons why the kernel does not count.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! What a child has used when it ends, by the kernel's accounts.
+//! Resources that a child used, by the kernel's accounts at its end.
 
 use std::io;
 use std::mem::MaybeUninit;

@@ -1,8 +1,8 @@
 //! Vector registers that are in use, or in their initial state, when the kernel switches away from a task.
 //!
-//! The kernel saves with XSAVE, which leaves out what is in its initial state (XINUSE: Intel, Software Developer's Manual, volume 1,
+//! The kernel saves with XSAVE, which omits components in their initial state (XINUSE: Intel, Software Developer's Manual, volume 1,
 //! section 13.6). So the registers are loaded with XRSTOR from an area that has the wanted components and no other: those are in use
-//! afterwards, and all others are initialised. Of processors without XSAVE nothing is known.
+//! afterwards, and all others are initialised. Processors without XSAVE are not supported.
 
 #[cfg(not(target_arch = "x86_64"))]
 mod none;

@@ -1,18 +1,17 @@
-//! How a known-answer test is judged: by the least disturbed of several short windows.
+//! Judgement of a known-answer test by the least disturbed of several short windows.
 //!
-//! Who takes the CPU away in the middle of a window, a neighbour of this machine or of the virtual one, lengthens the time
-//! and adds to the counts found in it, and never takes anything away. So a finding below the known answer is wrong at once.
-//! One above may be the neighbour's doing: another window is looked at, and the instrument is wrong if all are.
+//! A task or guest that takes the CPU in the middle of a window lengthens its time and adds to its counts, but never reduces them. So a
+//! result below the known answer is wrong at once. A result above may be due to a disturbance: another window is examined, and the
+//! instrument is wrong if all are above.
 
 use std::ops::RangeInclusive;
 
 use switchcost_record::SelfTestOutcome;
 
-/// The most windows that are looked at. Of windows of a millisecond or so, hardly all are disturbed on any machine that
-/// can be measured on.
+/// Most windows that are examined. Windows of about a millisecond are hardly all disturbed on any usable machine.
 const MOST: usize = 16;
 
-/// Looks at windows until one finds no more than `expected`, and judges by the least that was found.
+/// Examines windows until one has at most `expected`, and judges by the smallest result.
 pub(crate) fn judge<E>(
     expected: RangeInclusive<u64>,
     mut window: impl FnMut() -> Result<u64, E>,
@@ -40,7 +39,7 @@ mod tests {
     use super::*;
     use std::convert::Infallible;
 
-    /// What comes of windows that find this, the last one again and again; and how many were looked at.
+    /// Returns the judgement of windows with these results, the last one repeated, and the number of windows examined.
     fn judged(found: &[u64]) -> (SelfTestOutcome, usize) {
         let mut looks = 0;
         let window = || {

@@ -1,4 +1,4 @@
-//! Whether a clock has the same time on two CPUs: what a stamp of one is worth to the other.
+//! Whether a clock shows the same time on two CPUs, so that their time stamps can be compared.
 
 use std::io;
 use std::sync::atomic::AtomicU64;
@@ -10,13 +10,13 @@ use switchcost_units::{CpuId, Nanos, Ticks};
 use super::{Clock, monotonic};
 use crate::control::pin;
 
-/// Questions asked: takes a millisecond if both CPUs are free.
+/// Number of requests: they take a millisecond if both CPUs are free.
 const QUESTIONS: u64 = 2_000;
 
 /// A CPU that does not answer within this time is too busy.
 const TIMEOUT: Nanos = Nanos::millis(200);
 
-/// Asked last: there is nothing more to answer.
+/// Last request, which ends the exchange.
 const END: u64 = u64::MAX;
 
 /// Whether the clock of one CPU was ever outside of the time in which the other CPU asked for it, by the other's clock. Clocks that
@@ -83,7 +83,7 @@ mod tests {
     fn the_kernels_clock_is_the_same_everywhere() {
         let cpus = allowed_cpus(&Root::system());
         let pair = [cpus[0], cpus[cpus.len() - 1]];
-        // A neighbour may take a CPU for longer than we wait: then it could not be asked.
+        // Another task may take a CPU for longer than the time limit: then the clocks were not compared.
         match disagree(Clock::MonotonicRaw, pair) {
             Ok(found) => assert!(!found),
             Err(error) => assert_eq!(error.kind(), io::ErrorKind::TimedOut),

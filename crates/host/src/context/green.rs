@@ -26,7 +26,7 @@ use super::timer::{SignalTimer, is_of_a_timer, require_deliverable};
 /// The scheduler that the signal belongs to; null if there is none.
 static RUNNING: AtomicPtr<Scheduler> = AtomicPtr::new(std::ptr::null_mut());
 
-/// What a thread does each time that it has the CPU.
+/// Body of a thread, executed each time that it has the CPU.
 type Turn = Box<dyn Fn(&Scheduler, usize)>;
 
 /// A set of user-level threads; thread 0 is the caller. A process can have one set at a time.
@@ -172,7 +172,7 @@ impl Scheduler {
         let Some(next) = ready.pop_front() else {
             return;
         };
-        // Never grows: the queue was made for all threads but one.
+        // The queue never grows, because it has room for all threads but one.
         ready.push_back(own);
         self.current.set(next);
         count.fetch_add(1, SeqCst);

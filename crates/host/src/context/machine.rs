@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 
 use corosensei::stack::{DefaultStack, Stack};
 
-/// Room for a walk, a signal frame with the widest vector registers, and the handler.
+/// Size of a stack: room for a walk, a signal frame with the widest vector registers, and the handler.
 const STACK: usize = 128 << 10;
 
 /// A context that can be left and resumed. It begins in a function of its own, or is the caller's.

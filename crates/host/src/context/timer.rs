@@ -1,4 +1,4 @@
-//! A timer that sends a signal to the calling thread, and the signal's disposition while it does.
+//! A timer that sends a signal to the calling thread, with the signal's action meanwhile.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -8,13 +8,13 @@ use switchcost_units::Nanos;
 use crate::signal_action::SignalAction;
 use crate::signal_set::SignalSet;
 
-/// The user-level library's own signal: not one that a terminal or the kernel sends by itself.
+/// Signal of the user-level library: one that neither a terminal nor the kernel sends.
 const TICK: libc::c_int = libc::SIGUSR2;
 
 /// The function that runs at each signal.
 pub(super) type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
 
-/// Whether a timer sent the signal, and not a program by `kill`: that may come to any thread of the process.
+/// Whether a timer sent the signal, and not a program by `kill`, which may reach any thread of the process.
 pub(super) fn is_of_a_timer(information: &libc::siginfo_t) -> bool {
     information.si_code == libc::SI_TIMER
 }
@@ -39,7 +39,7 @@ pub(super) struct SignalTimer {
 impl SignalTimer {
     pub(super) fn start(period: Nanos, handler: Handler) -> io::Result<SignalTimer> {
         if period == Nanos(0) {
-            // To the kernel that is a timer that never fires.
+            // For the kernel, a period of 0 is a timer that never fires.
             return Err(io::Error::other("a period of 0 ns never passes"));
         }
         require_deliverable()?;

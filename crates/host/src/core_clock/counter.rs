@@ -1,6 +1,5 @@
-//! The core's cycles as the CPU itself counts them, if it can be asked: by its performance counters or, free of those, by APERF. A
-//! counter that gives the known number of cycles for the probe's chain is the core's clock; and if that number is not known of a core,
-//! the counter gives it.
+//! The core's cycles as counted by the CPU itself, if they are accessible: by its performance counters, or by APERF. A counter that gives
+//! the known number of cycles for the probe's chain is the core's clock; if that number is not known for a core, the counter determines it.
 
 use std::fmt;
 use std::io;
@@ -17,10 +16,10 @@ use crate::control::pin;
 use crate::unavailable::{Unavailable, WHOLE_CPU, unavailable};
 use crate::windows::judge;
 
-/// Multiplications whose cycles are counted. They take half a millisecond, compared with which reading the counter takes no time.
+/// Multiplications whose cycles are counted. They take half a millisecond, which makes the time of reading the counter negligible.
 const PROOF: u32 = 600_000;
 
-/// Cycles of a multiplication on any core there is.
+/// Possible cycles of a multiplication on any core.
 const PLAUSIBLE: std::ops::RangeInclusive<u32> = 2..=10;
 
 /// Event that counts the cycles of a core.
@@ -183,11 +182,11 @@ pub(crate) fn judge_chain<E>(
 ) -> Result<(SelfTestOutcome, u32), E> {
     let each = match known {
         Some(each) => each,
-        // An interrupt in the first window would make it another whole number.
+        // An interrupt in the first window would give another whole number.
         None => nearest(window()?.min(window()?).min(window()?)),
     };
     let cycles = u64::from(each) * u64::from(PROOF);
-    // Less is wrong; more may be the kernel's, up to a fiftieth.
+    // Fewer cycles are wrong; more, up to a fiftieth, may be the kernel's.
     let outcome = judge(cycles - cycles / 200..=cycles + cycles / 50, window)?;
     Ok((outcome, each))
 }
@@ -327,7 +326,7 @@ mod tests {
         );
     }
 
-    /// Two and a half cycles are no multiplication's: something else is counted, or for part of the time.
+    /// No multiplication takes two and a half cycles: something else is counted, or only part of the time.
     #[test]
     fn a_broken_number_of_cycles_is_no_known_answer() {
         let (clock, outcome) = proven(

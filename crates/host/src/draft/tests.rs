@@ -10,7 +10,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Without a name, if the file system can, and with one.
+/// Drafts without a name, if the file system supports them, and with one.
 const KINDS: [fn(&Path) -> io::Result<Draft>; 2] =
     [Draft::new, |target| Draft::named(HeldPath::named(target))];
 

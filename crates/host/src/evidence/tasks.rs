@@ -1,4 +1,4 @@
-//! What the kernel counted for one task.
+//! The kernel's counts for one task.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -10,7 +10,7 @@ use switchcost_units::Nanos;
 use super::read_text;
 use crate::clock::CpuClock;
 
-/// A task, and how its CPU time is read.
+/// A task, with the way in which its CPU time is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskId {
     process: i32,

@@ -1,4 +1,4 @@
-//! All threads of the machine at one moment: what each has used, and where it ran last.
+//! All threads of the machine at one moment: CPU time and last CPU of each.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -1,4 +1,4 @@
-//! A thread of another program on one CPU, for as long as it is measured there.
+//! Restricts a thread of another program to one CPU while it is measured there.
 
 use std::io;
 
@@ -21,11 +21,11 @@ pub struct Placed {
     allowed: Vec<CpuId>,
 }
 
-/// What is to be restored.
+/// CPUs to be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct PutBack {
     id: ThreadId,
-    /// When it was placed, in ticks of the kernel since boot.
+    /// Time of the restriction, in ticks of the kernel since boot.
     since: u64,
     cpu: CpuId,
     allowed: Vec<CpuId>,

@@ -1,4 +1,4 @@
-//! One thread of a program that runs already, from the kernel's files.
+//! One thread of a running program, from the kernel's files.
 
 use std::fs::File;
 use std::io;
@@ -28,7 +28,7 @@ pub struct LiveThread {
     text: Vec<u8>,
 }
 
-/// The most bytes that are read of these files, which are far shorter.
+/// Most bytes that are read of these files, which are far shorter.
 const LONGEST: usize = 16 << 10;
 
 impl LiveThread {

@@ -1,4 +1,4 @@
-//! Counters that read what a script says, for tests of everything that uses counters.
+//! Scripted counters, for tests of all users of counters.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -73,7 +73,7 @@ fn ask(
     answer: &KnownAnswer,
     bench: &mut Workbench,
 ) -> Result<SelfTestOutcome, String> {
-    // Whoever counts moves between CPUs has to be free to move.
+    // A task that counts its migrations must be free to move.
     let cpu = cpu.filter(|_| event.is_hardware());
     let not_ours = |error| format!("this process may not run on the measured CPU: {error}");
     let _pin = cpu.map(|cpu| pin(&[cpu])).transpose().map_err(not_ours)?;
@@ -90,7 +90,7 @@ fn ask(
             "there is one CPU to run on, and two are needed to be moved between".to_owned(),
         );
     }
-    // Once to warm it up, and then as often as its count has to be looked at.
+    // Once to warm up, and then once per counted window.
     (answer.run)(bench);
     let expected = match &answer.expected {
         Expected::Within(expected) => expected.clone(),
@@ -202,7 +202,7 @@ fn known_misses(event: Event) -> KnownAnswer {
             |bench| bench.chase_lines(64 << 20),
             |bench| bench.chase_one_page(1_048_576),
         ),
-        // Ten cycles of waiting for each miss there is at least.
+        // At least ten cycles of waiting for each miss.
         Event::StalledCyclesFrontend => answer(
             "8,192 jumps, each to another line of 512 KiB of code, and few stalls in a loop of as many rounds",
             20_000,

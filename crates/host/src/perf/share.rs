@@ -1,4 +1,4 @@
-//! Which events fit onto the CPU's counters at the same time.
+//! Groups of events that fit onto the CPU's counters at the same time.
 
 use switchcost_units::CpuId;
 
@@ -6,7 +6,7 @@ use super::workloads::counted_loop;
 use super::{CounterSet, CounterSource, Event, Scope};
 use crate::control::pin;
 
-/// Long enough to be counted, and short: a twentieth of a millisecond.
+/// Length of a trial: long enough to be counted, and short, a twentieth of a millisecond.
 const TRIAL_ROUNDS: u64 = 100_000;
 
 /// Divides events into groups that count all the time, as tested on the calling thread. Groups are counted one after the other, never

@@ -1,4 +1,4 @@
-//! Where counters come from: the kernel, or a script in tests.
+//! Sources of counters: the kernel, or a script in tests.
 
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -33,10 +33,10 @@ pub trait CounterGroup {
     /// Starts counting from zero.
     fn start(&mut self) -> io::Result<()>;
 
-    /// Holds the counts.
+    /// Stops counting; the counts remain.
     fn stop(&mut self) -> io::Result<()>;
 
-    /// Reads what was counted.
+    /// Reads the counts.
     fn read(&mut self) -> io::Result<Reading>;
 
     /// Whether the kernel's half is counted too.

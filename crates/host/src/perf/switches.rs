@@ -11,7 +11,7 @@ use switchcost_units::{CpuId, Nanos};
 use super::source::OWN_TASKS;
 use crate::unavailable::{Unavailable, unavailable};
 
-/// Bytes of records that find room on each CPU: as many as everybody may lock (kernel.perf_event_mlock_kb), less a page.
+/// Size of the buffer for records on each CPU: as much as any user may lock (kernel.perf_event_mlock_kb), minus one page.
 const RING: usize = 256 << 10;
 
 // Of linux/perf_event.h.
@@ -168,7 +168,7 @@ fn event(thread: i32, cpu: CpuId) -> Builder<'static> {
     builder
         .sample(SampleFlag::TID | SampleFlag::TIME | SampleFlag::CPU)
         .sample_id_all(true);
-    // Whoever reads looks by itself.
+    // The reader polls.
     builder.clockid(Clock::MONOTONIC).wakeup_watermark(RING);
     builder
 }

@@ -1,4 +1,4 @@
-//! How often a thread of another program makes a system call, or calls a function.
+//! Number of system calls or function calls of another program's thread.
 
 use std::ffi::CString;
 use std::io;

@@ -88,7 +88,7 @@ pub(super) fn touch_pages(pages: u64) {
     }
 }
 
-/// Gives up the CPU `times` times, as the kernel counts it. A sleep that is over before it begins does not count.
+/// Gives up the CPU `times` times by the kernel's count. A sleep that is over before it begins does not count.
 pub(crate) fn sleep(times: i64) {
     let Some(start) = voluntary_switches() else {
         return;

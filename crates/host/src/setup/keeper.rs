@@ -1,4 +1,4 @@
-//! The keeper's own main.
+//! Main function of the keeper.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -69,7 +69,7 @@ fn shell(
     run(Program::shell(script, arguments)?, log()?, log()?, bounds)
 }
 
-/// Whether the run has closed the connection, or is gone. Nothing is ever written to it.
+/// Whether the run has closed the connection, or has ended. Nothing is ever written to it.
 fn is_abandoned() -> bool {
     let now = Timespec {
         tv_sec: 0,

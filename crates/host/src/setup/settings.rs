@@ -1,4 +1,4 @@
-//! Settings that were changed, and are put back.
+//! Settings that were changed, and are restored.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What is asked of a supervisor, and what it reports.
+//! Requests to a supervisor, and its reports.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
@@ -166,7 +166,7 @@ pub enum Report {
     Ended {
         /// The number of the program.
         program: u32,
-        /// How it ended.
+        /// Exit status of the program.
         status: ExitStatus,
     },
 }

@@ -1,4 +1,4 @@
-//! What goes through the pipe of reports. System calls only, on the supervisor's side.
+//! Messages in the pipe of reports. The supervisor's side makes only system calls.
 
 use std::io;
 use std::os::fd::OwnedFd;

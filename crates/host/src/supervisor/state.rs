@@ -1,4 +1,4 @@
-//! All that the supervisor works with, made before it is forked: it takes no memory afterwards.
+//! Data of the supervisor, allocated before it is forked: afterwards it allocates no memory.
 
 use std::ffi::c_char;
 use std::io;

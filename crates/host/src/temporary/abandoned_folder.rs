@@ -1,4 +1,4 @@
-//! A folder whose run is gone: how that is known, and how it is removed.
+//! A folder whose run has ended: how to recognise and remove it.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
