@@ -50,8 +50,8 @@ pub enum PrepareError {
     Compiler(io::Error),
     /// The compiler does not translate the pair of client and server.
     #[error(
-        "gcc does not translate a client and a server with a static C library ({0}); {}",
-        compiler_remedy(.0)
+        "gcc does not translate a client and a server with a static C library ({0}); {remedy}",
+        remedy = compiler_remedy(.0)
     )]
     Pair(io::Error),
     /// An input cannot be written.
