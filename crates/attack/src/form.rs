@@ -158,7 +158,7 @@ const ENTRY: usize = 12;
 const MOST_UNPACKED: usize = 64 << 20;
 
 impl Columns {
-    /// None of a record that is no chunk.
+    /// Returns `None` if the record is not a chunk.
     pub(crate) fn new(kind: [u8; 4], body: &[u8]) -> Option<Columns> {
         let (head, rest) = body
             .split_at_checked(CHUNK_HEAD)

@@ -33,7 +33,7 @@ const TIMEOUT: Duration = Duration::from_millis(50);
 const LONGEST_WITHOUT_LOOK: Duration = Duration::from_millis(250);
 /// How long until the flags and the kernel are looked at again, if a task that has the answer is about to run.
 const SHORT_PAUSE: Duration = Duration::from_micros(200);
-/// How long tasks may take to end their last runs.
+/// Longest time that tasks may take to end their last runs.
 const LONGEST_STOP: Duration = Duration::from_secs(5);
 /// A task that sleeps this long in the middle of a run was stopped, and the others do not wait for it.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
@@ -62,7 +62,7 @@ struct Launch {
     since: Instant,
 }
 
-/// Why the loop ended before all tasks did, or its error.
+/// Reason for which the loop ended before all tasks did.
 enum Halt<E: std::error::Error + 'static> {
     Ending(Ending),
     Failed(Failure<E>),
@@ -86,13 +86,13 @@ impl<E: std::error::Error + 'static> From<Stopped<E>> for Halt<E> {
     }
 }
 
-/// What is known at the end of a capture.
+/// Results at the end of a capture.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) ending: Ending,
     pub(crate) statuses: Vec<Option<ExitStatus>>,
     pub(crate) warnings: Vec<String>,
-    /// How often the kernel took the CPU from a task without giving it to another traced task.
+    /// Number of times that the kernel took the CPU from a task without giving it to another traced task.
     pub(crate) switches_elsewhere: u64,
 }
 

@@ -31,7 +31,7 @@ impl Command {
         }
     }
 
-    /// As the user would type it, without quotes.
+    /// Command as the user would type it, without quotes.
     pub(crate) fn shown(&self) -> String {
         self.words
             .join(OsStr::new(" "))

@@ -9,7 +9,7 @@ use crate::end_flags::EndFlags;
 use crate::error::{CaptureError, Failure};
 use crate::ring::Ring;
 
-/// How long the consumer sleeps if nothing wakes it.
+/// Longest sleep of the consumer if nothing wakes it.
 const TIMEOUT: Duration = Duration::from_millis(50);
 /// How many short sleeps the consumer takes before it asks to be woken. Waking it costs the traced program time, and filling a buffer
 /// takes about as long as one short sleep.

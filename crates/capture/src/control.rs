@@ -17,7 +17,7 @@ use crate::scheduler::{Decision, Scheduler, Seen, Switch};
 use crate::tasks::{TaskEvent, Tasks};
 use crate::turns::Turns;
 
-/// Why the capture ended.
+/// Reason for the end of the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// All tasks ended by themselves.
@@ -30,7 +30,7 @@ pub enum Ending {
     Interrupted,
 }
 
-/// What the controller knows at the end.
+/// Results of the controller at the end of the capture.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) ending: Ending,
@@ -48,7 +48,7 @@ const LONG_PAUSE: Duration = Duration::from_millis(1);
 const LOOKS_AROUND: u32 = 512;
 pub(crate) const LONGEST_START: Duration = Duration::from_secs(60);
 pub(crate) const LONGEST_END: Duration = Duration::from_secs(20);
-/// How long a task may take to appear after its creator is gone.
+/// Longest time that a task may take to appear after its creator is gone.
 pub(crate) const LONGEST_BIRTH: Duration = Duration::from_secs(2);
 /// How often in a row, [`TIMEOUT`] apart, a task must be found stopped before it counts as stopped alone. If a whole capture is stopped
 /// and continued, the controller is, too, and the order stays as it would have been.
@@ -70,7 +70,7 @@ pub(crate) struct Control<'a> {
     switches: u64,
     pace: Pace,
     warnings: Vec<String>,
-    /// How often in a row the task that has the CPU was found stopped.
+    /// Number of times in a row that the task that has the CPU was found stopped.
     looks_at_stopped: u32,
     /// The process that was stopped in its turn and could not be made to leave the CPU.
     held_by: Option<u32>,
@@ -85,7 +85,7 @@ struct Wait {
     since: Option<Instant>,
 }
 
-/// Why the loop ended before all tasks did, or its error.
+/// Reason for which the loop ended before all tasks did.
 enum Halt {
     Ending(Ending),
     Failed(CaptureError),

@@ -66,7 +66,7 @@ pub enum Problem {
     NoStamp,
 }
 
-/// Why decoding stopped.
+/// Reason for which decoding stopped.
 #[derive(Debug)]
 pub(crate) enum Stopped<E> {
     /// The stream is damaged.

@@ -5,7 +5,7 @@ use switchcost_record::bind_semicolons;
 
 use crate::decode::{DecodeError, Stopped};
 
-/// Why programs could not be captured.
+/// Error of the capture of programs.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// No command was given.
@@ -14,11 +14,11 @@ pub enum CaptureError {
     /// The frontend cannot run this program.
     #[error("the command '{command}' cannot be traced: {reason}; {need}")]
     Unfit {
-        /// The command as it was given.
+        /// Command as the user gave it.
         command: String,
-        /// What it is.
+        /// Property of the command's program that prevents tracing, as text.
         reason: String,
-        /// What it should be.
+        /// Kind of program that can be traced instead, as text.
         need: String,
     },
     /// The frontend gave up before the program ran.
@@ -28,9 +28,9 @@ pub enum CaptureError {
         bind_semicolons(.command)
     )]
     NotStarted {
-        /// The command as it was given.
+        /// Command as the user gave it.
         command: String,
-        /// How the frontend ended.
+        /// Exit status of the frontend.
         status: ExitStatus,
     },
     /// The frontend neither ran the program nor gave up.
@@ -39,10 +39,10 @@ pub enum CaptureError {
         bind_semicolons(.command)
     )]
     SlowStart {
-        /// The command as it was given.
+        /// Command as the user gave it.
         command: String,
     },
-    /// More tasks at once than slots.
+    /// More tasks run at once than the shared memory has slots.
     #[error(
         "more than {} tasks run at once, too many to trace; trace fewer processes and threads",
         crate::ring::SLOTS
@@ -57,18 +57,18 @@ pub enum CaptureError {
          CONFIG_RSEQ (4.18 or newer) that lets this user call rseq"
     )]
     NoPreemption(io::Error),
-    /// A task got away from the CPU that all share.
+    /// A task left the CPU on which all traced tasks must stay.
     #[error(
         "a task runs on CPU {other}, but with the order as-run all must stay on CPU {cpu}; use --order scheduled, or leave out \
          what moves it (such as taskset)"
     )]
     OtherCpu {
-        /// Where all should be.
+        /// CPU on which all tasks must stay.
         cpu: u32,
-        /// Where one is.
+        /// CPU on which the task was found.
         other: u64,
     },
-    /// No CPU to run on.
+    /// The process may run on no CPU.
     #[error("there is no CPU that this process may run on; name one with --cpu")]
     NoCpu,
     /// An error of the guest of a whole system.
@@ -83,7 +83,7 @@ pub enum CaptureError {
     System(#[from] io::Error),
 }
 
-/// Why a capture failed.
+/// Error of a capture, or of the consumer that takes its chunks.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure<E: std::error::Error + 'static> {
     /// An error of the capture itself.

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use crate::tool::ToolError;
 
-/// Why there is no guest, or why it failed.
+/// Error of the guest: it cannot be started, or it failed.
 #[derive(Debug, thiserror::Error)]
 pub enum GuestError {
     /// The plugin and the first process have not been built.
@@ -12,31 +12,31 @@ pub enum GuestError {
         shown(.0)
     )]
     NotBuilt(Vec<PathBuf>),
-    /// Another user could have put a program there that is to be executed.
+    /// Another user could have written the program that is to be executed.
     #[error("{0}")]
     Untrusted(String),
     /// There are no tools for this processor.
     #[error(transparent)]
     OtherProcessor(#[from] ToolError),
-    /// There is no QEMU.
+    /// QEMU is missing or does not start.
     #[error(
         "{program} does not work ({error}); install QEMU 7.2, or 9 or newer, for x86: apt-get install qemu-system-x86 (make \
          setup does)"
     )]
     NoQemu {
-        /// What was tried.
+        /// Name of the QEMU program that was tried.
         program: String,
-        /// What came of it.
+        /// Error of starting QEMU.
         error: io::Error,
     },
-    /// There is no kernel.
+    /// No kernel image is in these folders.
     #[error(
         "no kernel image (vmlinuz*) is in {}; name an image or a package: --kernel linux-image-cloud-amd64 (make setup fetches \
          that)",
         shown(.0)
     )]
     NoKernel(Vec<PathBuf>),
-    /// The named image is no file, and cannot be a package.
+    /// The named kernel image does not exist as a file, and its name cannot be that of a package.
     #[error(
         "no file '{path}'; name a kernel image or a package of Debian's: --kernel linux-image-cloud-amd64",
         path = .0.display()
@@ -47,9 +47,9 @@ pub enum GuestError {
         "no kernel in package '{name}' ({why}); name an image or a package of Debian's: --kernel linux-image-cloud-amd64"
     )]
     Package {
-        /// As it was given.
+        /// Package name as the user gave it.
         name: String,
-        /// What was said.
+        /// Reason, in the words of the package manager.
         why: String,
     },
     /// The kernel lacks information that is needed.
@@ -58,46 +58,46 @@ pub enum GuestError {
          --kernel linux-image-cloud-amd64"
     )]
     Kernel(String),
-    /// More commands than a guest can start.
+    /// The user gave more commands than a guest can start.
     #[error("{0} commands are too many for a guest, which starts 64; trace fewer")]
     Commands(usize),
-    /// A file that a command needs.
+    /// A file that a command needs cannot be used.
     #[error("the file {path} cannot be used in the guest ({error}); name one that is there", path = .path.display())]
     File {
-        /// Where it should be.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Error of using the file.
         error: io::Error,
     },
-    /// A library of a program.
+    /// A library that a program needs is missing.
     #[error("the library {library} of {program} is missing; install it", program = .program.display())]
     Library {
-        /// What needs it.
+        /// Path of the program that needs the library.
         program: PathBuf,
-        /// Its name.
+        /// Name of the library.
         library: String,
     },
-    /// What runs a script.
+    /// The interpreter of a script is missing.
     #[error("{interpreter}, which runs the script {script}, is missing; install it", script = .script.display())]
     Interpreter {
-        /// What its first line asks for.
+        /// Interpreter that the script's first line names.
         interpreter: String,
-        /// Who asks.
+        /// Path of the script.
         script: PathBuf,
     },
-    /// A device file of this machine.
+    /// A command names a device file of this machine, which the guest does not have.
     #[error(
         "{path} is a device, and the guest has none of this machine's; name files, or trace without --system",
         path = .0.display()
     )]
     Device(PathBuf),
-    /// The guest did not get as far as its programs.
+    /// The guest did not boot in time. Contains its last output.
     #[error("the guest did not finish booting within 3 minutes{}; try another --kernel or --append", last(.0))]
     SlowBoot(String),
-    /// The guest does not do anything any more.
+    /// The guest executes no instructions any more. Contains its last output.
     #[error("the guest executed no instruction for two minutes{}; run it again, or try another --kernel", last(.0))]
     Hung(String),
-    /// QEMU does not accept our plugin.
+    /// QEMU does not accept the plugin's interface version.
     #[error(
         "this version of QEMU is not supported ({0}); put a qemu-system-x86_64 of 7.2, or 9 to 11.1, first in PATH"
     )]
@@ -105,12 +105,12 @@ pub enum GuestError {
     /// QEMU ended before the programs did.
     #[error("the guest ended before its programs ({status}){}; {}", last(.said), advice(.said))]
     Died {
-        /// How QEMU ended.
+        /// Exit status of QEMU.
         status: std::process::ExitStatus,
-        /// The last lines of the guest's console and of QEMU.
+        /// Last lines of output of the guest's console and of QEMU.
         said: String,
     },
-    /// A program that should have stopped itself ended.
+    /// A program ended before it had stopped itself as it should. Contains the output of the programs.
     #[error(
         "a program ended before it had stopped itself{}; let each stop itself when it is ready (kill -STOP $$), or use \
          --seconds",
@@ -134,7 +134,7 @@ fn shown(folders: &[PathBuf]) -> String {
         .join(", ")
 }
 
-/// What programs wrote, if anything.
+/// Formats the programs' output for a message; returns an empty string if they wrote nothing.
 fn wrote(text: &str) -> String {
     if text.is_empty() {
         String::new()
@@ -143,7 +143,7 @@ fn wrote(text: &str) -> String {
     }
 }
 
-/// What was said last, if anything was.
+/// Formats the guest's last output for a message; returns an empty string if there was none.
 fn last(said: &str) -> String {
     if said.is_empty() {
         String::new()
@@ -161,7 +161,7 @@ fn advice(said: &str) -> String {
     }
 }
 
-/// As messages are.
+/// Joins lines with ` | `, so that a message stays on one line.
 fn join_lines(text: &str) -> String {
     text.lines().collect::<Vec<_>>().join(" | ")
 }

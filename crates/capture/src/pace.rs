@@ -37,7 +37,7 @@ impl Pace {
             .map_or(Duration::ZERO, |since| now - since);
     }
 
-    /// What the user should know about clocks.
+    /// Returns a warning about the programs' clock if it ran too fast for their number of switches; else `None`.
     pub(crate) fn remark(&self, now: Instant) -> Option<String> {
         let busy = (now - self.began?).saturating_sub(self.asleep);
         if self.voluntary < FEWEST || busy < LONG * self.voluntary.min(u64::from(u32::MAX)) as u32 {
@@ -57,7 +57,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// So many voluntary switches in so many milliseconds, for some of which all slept.
+    /// Returns the warning after `switches` voluntary switches in `all_ms` milliseconds, in `asleep_ms` of which all tasks slept.
     fn said(switches: u64, all_ms: u64, asleep_ms: u64) -> Option<String> {
         let (mut pace, began) = (Pace::default(), Instant::now());
         let at = |ms| began + Duration::from_millis(ms);

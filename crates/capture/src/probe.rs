@@ -112,7 +112,7 @@ fn text_of(file: &File, text: &mut [u8; 256]) -> std::io::Result<Vec<u8>> {
     Ok(text[..bytes].to_vec())
 }
 
-/// None if the task runs.
+/// Returns the number of the system call that a task is in; `None` if the task runs.
 fn syscall_number(text: &[u8]) -> Option<i64> {
     std::str::from_utf8(text)
         .ok()?

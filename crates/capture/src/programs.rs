@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use switchcost_host::supervisor::{Report, Supervisor, TaskFiles};
 
-/// How long one wait for a report takes if none comes.
+/// Longest time to wait for one report.
 const TIMEOUT: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl Programs {
         Ok(report)
     }
 
-    /// How a command has ended, if it has.
+    /// Exit status of a command; `None` while the command runs.
     pub(crate) fn status(&self, command: u32) -> Option<ExitStatus> {
         self.statuses.get(command as usize).copied().flatten()
     }
@@ -69,7 +69,7 @@ impl Programs {
         self.supervisor.dismiss();
     }
 
-    /// None if a command was ended with the capture.
+    /// Returns the exit status of each command; `None` if a command was ended with the capture.
     pub(crate) fn into_statuses(self) -> Vec<Option<ExitStatus>> {
         self.statuses
     }

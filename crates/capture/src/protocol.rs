@@ -80,7 +80,7 @@ pub(crate) mod fault {
     pub(crate) const CPU: u32 = 3;
 }
 
-/// Why a run ended.
+/// Reason for the end of a run.
 pub(crate) mod left {
     pub(crate) const SYSCALL: u64 = 0;
     pub(crate) const PREEMPTED: u64 = 1;
@@ -127,7 +127,7 @@ pub(crate) mod tag {
     pub(crate) const PAGE: u64 = 0x10;
 }
 
-/// How the address of a reference is known.
+/// Source of the address of a reference.
 pub(crate) mod how {
     #[cfg(test)]
     pub(crate) const EXPLICIT: u64 = 0;

@@ -10,7 +10,7 @@ use switchcost_host::shared_file::{self, SharedFile};
 
 use crate::protocol::{self, buffer, header, info, slot, state};
 
-/// How many tasks can live at the same time.
+/// Maximum number of tasks that can live at the same time.
 pub(crate) const SLOTS: usize = 2048;
 /// System calls that execute a program: execve, execveat.
 const EXECS: [u32; 2] = [59, 322];
@@ -34,9 +34,9 @@ pub(crate) struct Full {
     pub(crate) index: usize,
     /// The slot of the task that wrote it.
     pub(crate) slot: u32,
-    /// How many buffers were submitted before.
+    /// Number of buffers that were submitted before this one.
     pub(crate) order: u64,
-    /// As run: when the run of the buffer began.
+    /// As run: time at which the run of the buffer began.
     pub(crate) stamp: u64,
 }
 
@@ -286,7 +286,7 @@ impl Ring {
         self.notify_submission();
     }
 
-    /// How many buffers were submitted, or other reports made to the consumer.
+    /// Number of buffers that were submitted, and of other reports made to the consumer.
     pub(crate) fn submissions(&self) -> u32 {
         self.u32_at(header::SUBMISSIONS).load(SeqCst)
     }
@@ -305,7 +305,7 @@ impl Ring {
         outcome
     }
 
-    /// How often tasks have rung.
+    /// Number of times that tasks have rung.
     pub(crate) fn rings(&self) -> u32 {
         self.u32_at(header::DOORBELL).load(SeqCst)
     }

@@ -26,7 +26,7 @@ use crate::start;
 use crate::tool::Tool;
 use crate::turns::Turns;
 
-/// How tasks are scheduled.
+/// Order in which tasks are scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Round robin; the same inputs give the same trace.
@@ -34,7 +34,7 @@ pub enum Order {
         /// Instructions of a turn.
         quantum_instructions: u64,
     },
-    /// As the kernel schedules them on one CPU.
+    /// Tasks run in the order in which the kernel schedules them on one CPU.
     AsRun,
 }
 
@@ -67,14 +67,14 @@ pub enum Output {
     /// This program's standard error for both, because standard output is for results.
     #[default]
     Errors,
-    /// None: output is discarded.
+    /// Output is discarded.
     Nowhere,
 }
 
 /// Options of a capture.
 #[derive(Debug)]
 pub struct Options {
-    /// How tasks are scheduled.
+    /// Order in which tasks are scheduled.
     pub order: Order,
     /// For scheduled captures, seed of the lengths of time slices, which then differ from the quantum by up to a sixteenth.
     pub turn_seed: Option<u64>,
@@ -117,7 +117,7 @@ impl Options {
 /// Totals of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// Why the capture ended.
+    /// Reason for the end of the capture.
     pub ending: Ending,
     /// Switches in the chunks.
     pub switches: u64,
@@ -127,7 +127,7 @@ pub struct Summary {
     pub statuses: Vec<Option<ExitStatus>>,
     /// Warnings for the reader of the trace.
     pub warnings: Vec<String>,
-    /// Why the programs have no PID namespace, if they should have one.
+    /// Reason for which the programs have no PID namespace; `None` if they have one or need none.
     pub no_pid_namespace: Option<String>,
     /// For as-run captures, how often the kernel took the CPU from a task without giving it to another one of the trace: for other
     /// programs, or more than once between two looks.

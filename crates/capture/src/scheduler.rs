@@ -9,24 +9,24 @@ use std::collections::VecDeque;
 
 use switchcost_trace::Cause;
 
-/// What a task was seen doing.
+/// State of a task as last seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     /// The task has the CPU.
     Running,
-    /// It wants the CPU.
+    /// The task wants the CPU.
     Queued {
-        /// Why it gave up the CPU and wants it again at once, if it ran until now: its quantum ended, or it yielded.
+        /// Reason for which a task that ran until now gave up the CPU: its quantum ended, or it yielded. `None` if it did not run.
         gave_up: Option<Cause>,
     },
-    /// It had the CPU, slept in this system call for too short a time to be seen asleep, and wants the CPU again.
+    /// The task had the CPU, slept in this system call for too short a time to be seen asleep, and wants the CPU again.
     Slept {
         /// The number of the system call.
         syscall: u16,
     },
     /// The task wanted the CPU when a signal stopped it, or cannot use the CPU now.
     Stopped,
-    /// It sleeps in this system call.
+    /// The task sleeps in this system call.
     Blocked {
         /// The number of the system call.
         syscall: u16,
@@ -54,7 +54,7 @@ pub(crate) struct Switch {
     pub(crate) cause: Cause,
 }
 
-/// What the scheduler decides.
+/// Decision of the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
     /// Nothing yet: look again. All tasks sleep if `is_idle`.

@@ -100,7 +100,7 @@ impl System {
 /// Totals of a guest's capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuestSummary {
-    /// Why the capture ended.
+    /// Reason for the end of the capture.
     pub ending: Ending,
     /// Switches in the trace from one task to another, or to no task.
     pub switches: u64,
@@ -283,7 +283,7 @@ impl<T: Take<Error: std::error::Error + 'static>> Read for Telling<'_, '_, T> {
     }
 }
 
-/// What remains of a guest after its end.
+/// Results of a guest after its end.
 struct Kept {
     /// The guest's report; `None` if it did not end by itself.
     report: Option<Report>,

@@ -224,7 +224,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// What each task is doing. `running` had the CPU last.
+    /// Returns the state of each task. `running` is the task that had the CPU last.
     pub(crate) fn look(&mut self, ring: &Ring, running: Option<u32>) -> io::Result<&[Sighting]> {
         self.sightings.clear();
         let mut is_any_gone = false;

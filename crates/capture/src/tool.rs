@@ -23,7 +23,7 @@ pub struct Tool {
     pub folder: PathBuf,
 }
 
-/// Why there is no tool.
+/// Reason for which there is no tool.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {
     /// The tool does not exist for this processor.

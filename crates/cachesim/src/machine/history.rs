@@ -31,7 +31,7 @@ impl History {
         self.let_go.insert((at, key), turn);
     }
 
-    /// A line came into the shared level anew.
+    /// Forgets that the level lost a line, because the line came into the shared level again.
     pub(super) fn has_come_anew(&mut self, at: usize, key: u64) {
         self.let_go.remove(&(at, key));
     }

@@ -48,7 +48,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         &mut self.levels[at].views[view]
     }
 
-    /// Time of a request that has come so far.
+    /// Returns the time, in cycles, that a view has reached in the current request.
     #[inline]
     fn time(&self, view: usize) -> u64 {
         self.clocks.now(view) + self.clocks.delays[view]

@@ -16,7 +16,7 @@ pub(crate) enum Fate {
     Asleep,
     /// The task has ended.
     Gone,
-    /// It can no longer be found out.
+    /// The fate of the task can no longer be found out.
     Unknown,
 }
 

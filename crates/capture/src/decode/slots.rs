@@ -55,7 +55,7 @@ pub(super) struct Slots {
     has_shared_shapes: bool,
 }
 
-/// What a birth creates.
+/// Kind of task that a birth creates.
 #[derive(Debug)]
 pub(super) struct Born {
     pub(super) task: TaskId,

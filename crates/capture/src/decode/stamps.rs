@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::protocol::{left, tag};
 
-/// How often the kernel took the CPU from a task.
+/// Number of times that the kernel took the CPU from a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) voluntary: u64,
@@ -49,7 +49,7 @@ impl Stamp {
     }
 }
 
-/// How a run ended, as its task reported.
+/// End of a run, as its task reported it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Left {
     /// The task entered the kernel; only its return shows the result.

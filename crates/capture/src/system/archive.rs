@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// What is at a path of the archive.
+/// Content of a path of the archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     Folder,

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use super::archive::{Archive, Entry};
 use crate::guest_error::GuestError;
 
-/// How many links may lead to one another.
+/// Maximum number of links that may lead to one another.
 const MOST_LINKS: u32 = 40;
 
 pub(super) fn unusable(path: &Path, error: io::Error) -> GuestError {

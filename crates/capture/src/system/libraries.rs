@@ -111,7 +111,7 @@ fn kind_of(bytes: &[u8]) -> Option<u16> {
     Some(header.e_type(header.endian().ok()?))
 }
 
-/// None of a program that needs none.
+/// Returns the path of a program's dynamic loader; `None` if the program needs no loader.
 fn loader_of(bytes: &[u8]) -> Option<Vec<u8>> {
     use object::elf::PT_INTERP;
     use object::read::elf::{FileHeader, ProgramHeader};

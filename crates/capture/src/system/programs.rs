@@ -15,11 +15,11 @@ use super::starts::{self, FirstLine};
 use crate::command::Command;
 use crate::guest_error::GuestError;
 
-/// How many interpreters may interpret one another, as in the kernel.
+/// Maximum number of interpreters that may interpret one another, as in the kernel.
 const MOST_INTERPRETERS: u32 = 4;
 /// Programs that a text names: one that names more is no script but a book.
 const MOST_STARTED: usize = 64;
-/// How many bytes of a script are searched for names of programs.
+/// Number of bytes of a script that are searched for names of programs.
 const MOST_TEXT: u64 = 64 << 10;
 
 /// Adds a program with all that it needs. Returns the absolute path of what is to be run.

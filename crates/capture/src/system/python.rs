@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use switchcost_host::own_environment::tool;
 
-/// What an interpreter says about itself.
+/// Facts that a Python interpreter reports about itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Python {
     /// The program after the name: not a script of `pyenv` or the like, which chooses one.

@@ -107,7 +107,7 @@ impl Machine {
         self.supervisor.dismiss();
     }
 
-    /// How many bytes it has written so far.
+    /// Returns the number of bytes that QEMU has written so far, to the report and the console.
     pub(super) fn written(&self) -> u64 {
         let length = |file: &SharedFile| fs::metadata(file.path()).map_or(0, |facts| facts.len());
         length(&self.report) + length(&self.console)
@@ -118,7 +118,7 @@ impl Machine {
         fs::read(self.report.path()).is_ok_and(|bytes| !bytes.is_empty())
     }
 
-    /// What the guest reported, after its end.
+    /// Report of the guest, after its end.
     pub(super) fn report(&self) -> Result<Report, GuestError> {
         let report = Report::read(&fs::read(self.report.path())?)?;
         let status = self.status.unwrap_or_default();

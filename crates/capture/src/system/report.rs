@@ -7,7 +7,7 @@ use switchcost_trace::KernelSymbols;
 
 use crate::guest_error::GuestError;
 
-/// How it went, by the guest itself.
+/// Report of the guest about its run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Report {
     /// Switches that its kernel counted while they were recorded, if it could be asked at the very end.
@@ -20,12 +20,12 @@ pub(super) struct Report {
     pub(super) outputs: Vec<Vec<u8>>,
 }
 
-/// Where in the guest's memory something is listed.
+/// Place of a list in the guest's memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Listed {
     bytes: usize,
     checksum: u64,
-    /// Numbers of the pages that hold them.
+    /// Numbers of the pages that hold the list.
     frames: Vec<u64>,
 }
 
@@ -103,7 +103,7 @@ impl Report {
             .map(|said| said.trim_end().to_owned())
     }
 
-    /// None if it is not whole.
+    /// Parses a report; returns `None` if it is incomplete.
     pub(super) fn read(bytes: &[u8]) -> Result<Option<Report>, GuestError> {
         let mut report = Report::default();
         let (mut rest, mut is_unready) = (bytes, false);

@@ -22,7 +22,7 @@ pub(super) struct FirstLine {
     pub(super) by_name: Option<String>,
 }
 
-/// None of what is no script.
+/// Parses the first line of a script; returns `None` if the file is not a script.
 pub(super) fn first_line(start: &[u8]) -> Option<FirstLine> {
     let line = start
         .strip_prefix(b"#!")?
