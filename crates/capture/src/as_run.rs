@@ -27,18 +27,18 @@ use crate::protocol::{fault, header};
 use crate::ring::{Full, Ring};
 use task_monitor::TaskMonitor;
 
-/// While nothing rings: how long until the flags and the kernel are looked at again.
+/// Time between two looks at the flags and the kernel while nothing rings.
 const TIMEOUT: Duration = Duration::from_millis(50);
 /// If there is always something to read, the kernel is asked this often for tasks that have ended.
 const LONGEST_WITHOUT_LOOK: Duration = Duration::from_millis(250);
-/// How long until the flags and the kernel are looked at again, if a task that has the answer is about to run.
+/// Time between two looks at the flags and the kernel if a task that has the answer is about to run.
 const SHORT_PAUSE: Duration = Duration::from_micros(200);
 /// Longest time that tasks may take to end their last runs.
 const LONGEST_STOP: Duration = Duration::from_secs(5);
 /// A task that sleeps this long in the middle of a run was stopped, and the others do not wait for it.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
-/// The run that is being decoded, or was last.
+/// The run that is being decoded, or that was decoded last.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     slot: u32,
@@ -236,7 +236,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         }
     }
 
-    /// The buffer that comes next, if that can be said.
+    /// Returns the next buffer in order; `None` if it cannot be determined yet.
     fn next(&self) -> Option<Full> {
         if self.is_over {
             return order::oldest(self.ring.full());

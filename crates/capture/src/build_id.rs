@@ -10,7 +10,7 @@ use object::Object;
 use object::read::ReadCache;
 
 const O_NONBLOCK: i32 = 0o4000;
-/// The longest that a trace keeps; the usual ones have 20 bytes.
+/// Longest build ID that a trace keeps, in bytes; most have 20 bytes.
 const LONGEST: usize = 255;
 
 /// The GNU build ID of the file that a traced program has mapped. None if the file is gone, is no plain ELF file,

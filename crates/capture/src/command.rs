@@ -16,14 +16,14 @@ use crate::error::CaptureError;
 pub struct Command {
     /// The program, then its arguments.
     pub words: Vec<OsString>,
-    /// Folder in which the program starts; the current folder if absent.
+    /// Folder in which the program starts; `None` for the current folder.
     pub directory: Option<PathBuf>,
     /// Variables added to our environment.
     pub environment: Vec<(OsString, OsString)>,
 }
 
 impl Command {
-    /// A command that starts in the current folder, with our environment.
+    /// Returns a command that starts in the current folder, with our environment.
     pub fn new<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Command {
         Command {
             words: words.into_iter().map(Into::into).collect(),
@@ -39,7 +39,7 @@ impl Command {
             .into_owned()
     }
 
-    /// The last part of the program's path.
+    /// Returns the last part of the program's path.
     pub(crate) fn name(&self) -> Vec<u8> {
         let program = self
             .words
@@ -53,7 +53,7 @@ impl Command {
             .to_vec()
     }
 
-    /// The file of its program.
+    /// Returns the path of the command's program.
     pub(crate) fn program(&self) -> Result<PathBuf, CaptureError> {
         let Some(program) = self.words.first() else {
             return Err(CaptureError::NoCommand);
@@ -76,7 +76,7 @@ impl Command {
         })
     }
 
-    /// Refuses what Valgrind would not run, with the reason.
+    /// Refuses a program that Valgrind would not run, with the reason.
     pub(crate) fn check(&self) -> Result<(), CaptureError> {
         let Some(program) = self.words.first() else {
             return Err(CaptureError::NoCommand);
@@ -132,7 +132,7 @@ fn unfit(reason: impl Into<String>, need: &str) -> Unfit {
     }
 }
 
-/// As deep as the kernel follows scripts that are interpreted by scripts.
+/// Maximum depth of scripts that are interpreted by scripts, as in the kernel.
 const MOST_INTERPRETERS: u32 = 4;
 const SET_USER: u32 = 0o4000;
 const SET_GROUP: u32 = 0o2000;

@@ -1,4 +1,4 @@
-//! Buffers that tasks have written, read in their order: the consumer's side of the shared memory.
+//! The consumer's side of the shared memory: reads the buffers that tasks have written, in their order.
 
 use std::convert::Infallible;
 use std::sync::atomic::AtomicU64;
@@ -55,7 +55,7 @@ impl Read for Written {
     }
 }
 
-/// Has buffers read in order until the controller has finished and all are read.
+/// Passes buffers to the reader in order until the controller has finished and all buffers are read.
 pub(crate) fn consume<R: Read>(
     ring: &Ring,
     end_flags: &EndFlags,
@@ -71,7 +71,7 @@ pub(crate) fn consume<R: Read>(
     Ok(())
 }
 
-/// Buffer number `order`; none if there will be none.
+/// Returns buffer number `order`; `None` if there will be no such buffer.
 fn await_submitted<'a>(
     ring: &'a Ring,
     end_flags: &EndFlags,
@@ -81,7 +81,7 @@ fn await_submitted<'a>(
     let mut naps = 0;
     loop {
         let submissions = ring.submissions();
-        // Whatever there is was there before the end was reported.
+        // Buffers found now were submitted before the end was reported.
         let is_last_look = end_flags.is_finished();
         let found = ring.submitted(order);
         if found.is_some() || is_last_look {

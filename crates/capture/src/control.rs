@@ -38,9 +38,9 @@ pub(crate) struct Outcome {
     pub(crate) warnings: Vec<String>,
 }
 
-/// While nothing rings: how long until the flags and the kernel are looked at again.
+/// Time between two looks at the flags and the kernel while nothing rings.
 const TIMEOUT: Duration = Duration::from_millis(50);
-/// How often the kernel is asked again at once while a task is on its way; after that there are pauses.
+/// Number of times that the kernel is asked without pauses while a task is on its way.
 const EAGER_LOOKS: u32 = 40;
 const SHORT_PAUSE: Duration = Duration::from_micros(30);
 const LONG_PAUSE: Duration = Duration::from_millis(1);
@@ -81,7 +81,7 @@ pub(crate) struct Control<'a> {
 struct Wait {
     /// The number of looks without result.
     looks: u32,
-    /// When the task that is on its way was first waited for.
+    /// Time since which the controller waits for the task that is on its way.
     since: Option<Instant>,
 }
 
@@ -276,7 +276,7 @@ impl<'a> Control<'a> {
         if running.is_some_and(|slot| self.ring.slot(slot).state() == state::GRANTED) {
             return Ok(Decision::Wait { is_idle: true });
         }
-        // The makers first: a new task claims its slot before its maker has made it.
+        // The creators are looked at first: a new task claims its slot before its creator has finished.
         let is_any_making = self.tasks.is_any_making(self.ring);
         self.tasks.discover(self.ring);
         if is_any_making || self.tasks.is_any_claiming(self.ring) {
@@ -325,7 +325,7 @@ impl<'a> Control<'a> {
         Ok(())
     }
 
-    /// Events that no notification announces.
+    /// Handles events that no notification announces.
     fn poll_tasks(&mut self) -> Result<(), Halt> {
         self.read_reports()?;
         if let Some(slot) = self.scheduler.running()
@@ -396,7 +396,7 @@ impl<'a> Control<'a> {
     }
 
     fn switch(&mut self, switch: &Switch) -> Result<(), Halt> {
-        // Where someone rings all the time, there is no other time for it.
+        // If tasks ring all the time, there is no other time to read the reports.
         self.read_reports()?;
         if switch.from.is_some() {
             if self
@@ -418,7 +418,7 @@ impl<'a> Control<'a> {
         self.give_turn(switch.to, Some(length))
     }
 
-    /// Births and ends go into the stream before any task continues.
+    /// Adds births and ends to the stream before any task continues.
     fn announce(&mut self) -> Result<(), Halt> {
         for pid in self.tasks.lost_in_exec() {
             self.warnings.push(lost_in_exec(pid));
@@ -442,7 +442,7 @@ impl<'a> Control<'a> {
         Ok(())
     }
 
-    /// Waits for the consumer if there is no room.
+    /// Appends a record to the stream; waits for the consumer if there is no room.
     fn append(&mut self, record: &[u64]) -> Result<(), Halt> {
         while !self.ring.append(record) {
             self.check()?;
@@ -453,14 +453,14 @@ impl<'a> Control<'a> {
     }
 }
 
-/// The message for a process that ended unexpectedly in its turn.
+/// Returns the message for a process that ended unexpectedly in its turn.
 pub(crate) fn killed_in_its_turn(pid: u32) -> String {
     format!(
         "process {pid} was killed while it ran, or Valgrind gave it up (see its message): what it did last is not in the trace"
     )
 }
 
-/// The message for a process that is stopped and holds up the others.
+/// Returns the message for a process that is stopped and holds up the others.
 fn stopped_in_its_turn(pid: u32, error: &std::io::Error) -> String {
     format!(
         "process {pid} was stopped while it ran, by one that is not traced, and could not be made to leave the CPU ({error}): the others waited \
@@ -468,7 +468,7 @@ fn stopped_in_its_turn(pid: u32, error: &std::io::Error) -> String {
     )
 }
 
-/// The message for a process that ended in the middle of an exec.
+/// Returns the message for a process that ended in the middle of an exec.
 pub(crate) fn lost_in_exec(pid: u32) -> String {
     format!(
         "process {pid} ended while it started another program: Valgrind could not run that; see its message"

@@ -22,7 +22,7 @@ use slots::Slots;
 pub(crate) use stamps::{Counts, Left, Stamp};
 pub(crate) use take::{Chunks, Refused, Take};
 
-/// What is wrong with a stream. Follows "buffer 3, word 17: " in a message.
+/// Problem of a stream and its place, in a message such as "buffer 3, word 17: ...".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("buffer {buffer}, word {word}: {problem}")]
 pub struct DecodeError {
@@ -89,7 +89,7 @@ pub(crate) struct Decoder<'a, T> {
 }
 
 impl<'a, T: Take> Decoder<'a, T> {
-    /// A decoder. `names` are those of the commands, in the order of their start.
+    /// Returns a decoder. `names` are those of the commands, in the order of their start.
     pub(crate) fn new(names: Vec<Vec<u8>>, take: &'a mut T) -> Self {
         Decoder {
             take,
@@ -112,27 +112,27 @@ impl<'a, T: Take> Decoder<'a, T> {
         }
     }
 
-    /// Whether the limit of switches is reached.
+    /// Returns whether the limit of switches is reached.
     pub(crate) fn has_all(&self) -> bool {
         self.most_switches.is_some_and(|most| self.switches >= most)
     }
 
-    /// Switches so far.
+    /// Returns the number of switches so far.
     pub(crate) fn switches(&self) -> u64 {
         self.switches
     }
 
-    /// Switches so far, including those from no task to a task.
+    /// Returns the number of switches so far, including those from no task to a task.
     pub(crate) fn count_all_switches(&self) -> u64 {
         self.all_switches
     }
 
-    /// Instructions that were handed on so far.
+    /// Returns the number of instructions that were passed on so far.
     pub(crate) fn instructions(&self) -> u64 {
         self.take.instructions()
     }
 
-    /// Decodes one buffer, handing on what is full.
+    /// Decodes one buffer, and passes full chunks on.
     pub(crate) fn buffer(
         &mut self,
         order: u64,
@@ -188,7 +188,7 @@ impl<'a, T: Take> Decoder<'a, T> {
         self.take.use_time()
     }
 
-    /// Hands on what has not been handed on yet.
+    /// Passes on the chunk that has not been passed on yet.
     pub(crate) fn flush(&mut self) -> Result<(), T::Error> {
         self.take.flush()
     }
@@ -253,7 +253,7 @@ impl<'a, T: Take> Decoder<'a, T> {
             (head >> 48 & 0xff) as usize,
             head & 0xffff_ffff_ffff,
         );
-        // As many as a count of eight bits can say.
+        // The count of a record has eight bits.
         let mut operands = [0; 255];
         let body = words.get(1..=count).ok_or(Problem::Short)?;
         for (operand, word) in operands.iter_mut().zip(body) {
@@ -264,7 +264,7 @@ impl<'a, T: Take> Decoder<'a, T> {
     }
 }
 
-/// The number of a block's shape, and how many explicit addresses follow.
+/// Returns the number of a block's shape, and the number of explicit addresses that follow.
 #[inline(always)]
 fn block_head(head: u64) -> (u32, usize) {
     (head as u32, (head >> 32 & 0xff) as usize)

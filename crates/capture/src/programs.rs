@@ -1,4 +1,4 @@
-//! The commands as the supervisor starts and ends them, and how each has ended.
+//! Start and end of the commands by the supervisor, and their exit statuses.
 
 use std::io;
 use std::process::ExitStatus;

@@ -1,4 +1,4 @@
-//! How a command becomes a process under Valgrind.
+//! Start of a command as a process under Valgrind.
 
 use std::ffi::{OsStr, OsString};
 use std::io;

@@ -1,4 +1,4 @@
-//! Where a run begins: why the one before it ended, and whether that is a switch.
+//! Begin of a run: the reason for the end of the run before it, and whether there is a switch between them.
 
 use switchcost_trace::{Cause, TaskId};
 
@@ -9,7 +9,7 @@ use crate::probe::{Kernel, may_be};
 use crate::protocol::{slot, state};
 use crate::ring::Full;
 
-/// What the trace has between two runs.
+/// Marks of the trace between two runs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Begin {
     /// The switch, if there is one: whether the task before left voluntarily, and the cause.
@@ -17,7 +17,7 @@ pub(super) struct Begin {
 }
 
 impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
-    /// How a run begins; `None` if that cannot be said yet.
+    /// Returns the marks at the begin of a run; `None` if they cannot be determined yet.
     pub(super) fn beginning(
         &mut self,
         full: &Full,
@@ -52,7 +52,7 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         Ok(Some(Begin { switch }))
     }
 
-    /// What became of the task of the last run; `None` if that cannot be said yet.
+    /// Returns the fate of the task of the last run; `None` if it cannot be determined yet.
     fn fate(&mut self, run: &Run, is_still_in_slot: bool) -> Result<Option<Fate>, Halt<T::Error>> {
         if !is_still_in_slot || self.monitor.has_exited(run.slot) {
             return Ok(Some(Fate::Gone));
@@ -66,7 +66,7 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         let place = self.ring.slot(run.slot);
         let (before, number) = (place.state(), place.get(slot::SYSCALL));
         let kernel = self.monitor.kernel(run.slot)?;
-        // It may have come back meanwhile, and gone again.
+        // The task may have come back meanwhile, and gone again.
         if let Some(counts) = self.counts_since(run) {
             return Ok(Some(Fate::Back(counts)));
         }
@@ -82,7 +82,7 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         })
     }
 
-    /// What the kernel counted of a task between a run and its next run.
+    /// Returns the switches that the kernel counted of a task between a run and its next run.
     fn counts_since(&self, run: &Run) -> Option<Counts> {
         let back = self.ring.slot(run.slot).back();
         let later = self

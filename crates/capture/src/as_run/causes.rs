@@ -1,4 +1,4 @@
-//! Why a task lost the CPU: from what it reported itself and what the kernel has counted of it. Numbers in, a reason out.
+//! Reason for which a task lost the CPU, from its own report and the kernel's counts of its switches.
 
 use switchcost_trace::Cause;
 
@@ -7,7 +7,7 @@ use crate::decode::{Counts, Left};
 const EXECVE: u16 = 59;
 const EXECVEAT: u16 = 322;
 
-/// What became of a task that entered the kernel.
+/// Fate of a task that entered the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// The task is back, and these switches were counted meanwhile.

@@ -1,4 +1,4 @@
-//! Starting the commands, and what becomes of them.
+//! Start of the commands, and reports on their ends.
 
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};

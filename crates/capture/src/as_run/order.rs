@@ -6,7 +6,7 @@
 
 use crate::ring::Full;
 
-/// The oldest buffer that no other can come before any more.
+/// Returns the oldest buffer if no other buffer can come before it any more.
 pub(crate) fn next(
     before: impl Iterator<Item = Full>,
     open: impl FnOnce() -> Option<u64>,
@@ -17,7 +17,7 @@ pub(crate) fn next(
     after().filter(|full| full.stamp <= bound)
 }
 
-/// The oldest of the buffers there are: of the oldest run the one that was submitted first.
+/// Returns the oldest of these buffers: of the oldest run, the one that was submitted first.
 pub(crate) fn oldest(full: impl Iterator<Item = Full>) -> Option<Full> {
     full.min_by_key(|full| (full.stamp, full.order))
 }

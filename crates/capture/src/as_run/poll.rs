@@ -1,4 +1,4 @@
-//! Events that no notification announces: who was killed, or stopped.
+//! Events that no notification announces: tasks that were killed or stopped.
 
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use crate::probe::Kernel;
 use crate::protocol::slot;
 
 impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
-    /// Events that no notification announces.
+    /// Handles events that no notification announces.
     pub(super) fn poll_tasks(&mut self, stuck_since: Instant) -> Result<(), Halt<T::Error>> {
         self.last_poll = Instant::now();
         if self.launch.is_none() {
@@ -24,7 +24,7 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         Ok(())
     }
 
-    /// Notes the end of a task that the kernel has ended. What it had not submitted is lost.
+    /// Notes the end of a task that the kernel has ended. Buffers that the task had not submitted are lost.
     fn task_exit(&mut self, dead: u32) -> Result<(), Halt<T::Error>> {
         let process = self.monitor.process(dead);
         if self
@@ -47,7 +47,7 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         place.clear_open_stamp();
         place.set_ended();
         self.decoder.task_exit(dead)?;
-        // Its slot may soon belong to another task, whose end is not the one that was asked for.
+        // The slot may soon belong to another task, whose end is not the one that was asked for.
         if let Some(run) = self
             .run
             .as_mut()
@@ -82,7 +82,7 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
     }
 }
 
-/// Whether it was not yet known how the run would end.
+/// Returns whether the end of the run was not yet known.
 fn is_open(left: Option<Left>) -> bool {
     matches!(left, None | Some(Left::Syscall))
 }

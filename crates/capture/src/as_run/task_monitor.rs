@@ -21,7 +21,7 @@ pub(crate) struct TaskMonitor<'a> {
     ring: &'a Ring,
     files: TaskFiles,
     watches: Vec<Watch>,
-    /// Processes of commands that came and went.
+    /// Processes of commands that have started and ended.
     exited: Vec<u32>,
 }
 
@@ -39,7 +39,7 @@ impl<'a> TaskMonitor<'a> {
         0..self.ring.slots_used()
     }
 
-    /// Slots of tasks that live, or are being made.
+    /// Returns the slots of tasks that live or are being created.
     pub(crate) fn living(&self) -> impl Iterator<Item = u32> + '_ {
         self.used()
             .filter(|&slot| self.ring.slot(slot).state() != state::FREE && !self.has_exited(slot))
@@ -57,7 +57,7 @@ impl<'a> TaskMonitor<'a> {
         (slot < SLOTS as u32).then(|| self.ring.slot(slot).get(slot::PID))
     }
 
-    /// Whether process `pid`, a command, has been seen.
+    /// Returns whether process `pid`, a command, has been seen.
     pub(crate) fn has_started(&self, pid: u32) -> bool {
         let is_it = |slot: u32| {
             let slot = self.ring.slot(slot);
@@ -67,7 +67,7 @@ impl<'a> TaskMonitor<'a> {
         self.exited.contains(&pid) || self.used().any(is_it)
     }
 
-    /// The task's end stands in the stream.
+    /// Notes that the stream contains the task's end.
     pub(crate) fn task_exit(&mut self, slot: u32) {
         if let Some(watch) = self.watches.get_mut(slot as usize) {
             watch.has_exited = true;
@@ -91,7 +91,7 @@ impl<'a> TaskMonitor<'a> {
         }
     }
 
-    /// What the kernel says about the task in a slot.
+    /// Returns the kernel's state of the task in a slot.
     pub(crate) fn kernel(&mut self, slot: u32) -> io::Result<Kernel> {
         let Some(watch) = self.watches.get_mut(slot as usize) else {
             return Ok(Kernel::Gone);
@@ -108,7 +108,7 @@ impl<'a> TaskMonitor<'a> {
         } else {
             probe.ask(&self.files)?
         };
-        // It may have got another number meanwhile.
+        // The task may have got another number meanwhile.
         Ok(if seen == Kernel::Gone && place.get(slot::TID) != tid {
             Kernel::Busy
         } else {
@@ -140,7 +140,7 @@ impl<'a> TaskMonitor<'a> {
         if self.ring.slot(slot).state() != state::CLAIMED {
             return Ok(true);
         }
-        // Its maker is gone; itself it may come yet.
+        // The task's creator is gone, but the task may still appear.
         let since = *self.watches[slot as usize]
             .lost_since
             .get_or_insert_with(Instant::now);

@@ -1,4 +1,4 @@
-//! What the order as run needs beside blocks and marks: how runs begin and end, and who has ended.
+//! Records that only captures as run have: begins and ends of runs, and ends of tasks.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -31,17 +31,17 @@ impl<T: Take> Decoder<'_, T> {
         self.left.take()
     }
 
-    /// Slots of the tasks that have ended since the last call.
+    /// Returns the slots of the tasks that have ended since the last call.
     pub(crate) fn take_ended(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.ended)
     }
 
-    /// The system call that the running task is in.
+    /// Returns the system call that the running task is in; `None` outside system calls.
     pub(crate) fn syscall(&self) -> Option<u16> {
         self.slots.syscall()
     }
 
-    /// The task in a slot, if there was one.
+    /// Returns the task in a slot, if there was one.
     pub(crate) fn task(&self, slot: u32) -> TaskId {
         self.slots.id(slot.into()).unwrap_or(TaskId::NONE)
     }
@@ -98,14 +98,14 @@ impl<T: Take> Decoder<'_, T> {
         self.take.mark(mark).map_err(Stopped::Refused)
     }
 
-    /// The task in a slot has ended without a word.
+    /// Notes the end of the task in a slot, which the task did not report.
     pub(crate) fn task_exit(&mut self, slot: u32) -> Result<(), Stopped<T::Error>> {
         match self.slots.exit(slot.into()) {
             Ok(Some(task)) => self
                 .take
                 .mark(Mark::Exit { task })
                 .map_err(Stopped::Refused),
-            // It had not been born, or its end is known.
+            // The task had not been born, or its end is known.
             Ok(None) | Err(_) => Ok(()),
         }
     }
@@ -119,7 +119,7 @@ impl<T: Take> Decoder<'_, T> {
     }
 }
 
-/// Whether a birth stands at a word.
+/// Returns whether the record at a word is a birth.
 pub(crate) fn is_birth(words: &[AtomicU64], at: usize) -> bool {
     words
         .get(at)

@@ -1,4 +1,4 @@
-//! What runs look like: shapes of one block or more, defined once, named by a number from then on.
+//! Shapes of one block or more, which are defined once and named by a number from then on.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use switchcost_trace::{AddressKind, Block, BlockFlags, Reference, ShapeReference
 use super::{Problem, Take};
 use crate::protocol::{KERNEL_BIT, how};
 
-/// The largest number of shapes of an address space: more translations than any program has, and a bound for memory.
+/// Maximum number of shapes of an address space: more translations than any program has, and a bound for memory.
 const MOST_SHAPES: usize = 4 << 20;
 
 /// A flag in the number of a shape of which some references may not happen. It makes the number larger than those of [`Take`], so that
@@ -36,7 +36,7 @@ impl Shapes {
         &self.numbers
     }
 
-    /// The shape with a number, if it is defined and the same each time.
+    /// Returns the shape with a number, if it is defined and all its references always happen.
     pub(super) fn plain(&self, id: u32) -> Option<u32> {
         self.numbers
             .get(id as usize)
@@ -48,7 +48,7 @@ impl Shapes {
         self.guarded.get(&id)
     }
 
-    /// Defines a shape; it replaces a shape with the same number.
+    /// Defines a shape, which replaces a shape with the same number.
     pub(super) fn define<T: Take>(
         &mut self,
         head: u64,
