@@ -25,7 +25,7 @@ const GRACE: Duration = Duration::from_secs(2);
 pub(crate) const LONGEST: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(10);
 /// Terminal codes that leave the alternate screen, show the cursor and reset colours.
-const AS_BEFORE: &[u8] = b"\x1b[?1049l\x1b[?25h\x1b[0m";
+pub(crate) const AS_BEFORE: &[u8] = b"\x1b[?1049l\x1b[?25h\x1b[0m";
 
 /// Main function of a cleanup helper: notes the present state, waits until the run has ended, and does the step given in `words`.
 pub fn clean_up(words: &[OsString]) {

@@ -5,6 +5,9 @@ use std::fmt::{self, Write};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, getrlimit};
+use rustix::termios::LocalModes;
+
+use crate::cleanup_steps::AS_BEFORE;
 
 /// The system's allocator, which ends the program with a message when no memory is left.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,6 +45,11 @@ fn end(bytes: usize) -> ! {
     let mut line = Line::default();
     let limits = [Resource::As, Resource::Data].map(|limit| getrlimit(limit).current);
     let _ = describe(&mut line, bytes, limits, is_commitment_strict());
+    // In the alternate screen no one would read it.
+    let modes = rustix::termios::tcgetattr(rustix::stdio::stderr());
+    if modes.is_ok_and(|modes| !modes.local_modes.contains(LocalModes::ICANON)) {
+        let _ = rustix::io::write(rustix::stdio::stderr(), AS_BEFORE);
+    }
     // SAFETY: the bytes are there, and standard error may be closed.
     unsafe { libc::write(libc::STDERR_FILENO, line.bytes.as_ptr().cast(), line.length) };
     // SAFETY: ends the process at once: what would be done at its end may want memory.

@@ -192,7 +192,7 @@ impl TaskControls {
 /// Maps memory for a working set; the error names the limit in force.
 pub(crate) fn map(set: &WorkingSet, map_type: MapType) -> Result<Memory, String> {
     Memory::map(set.size_bytes, map_type, set.pages).map_err(|error| match memory_limits() {
-        Some(limits) => format!("{error}; or {limits}"),
+        Some(limits) => format!("{error}, or {limits}"),
         None => error.to_string(),
     })
 }

@@ -86,7 +86,7 @@ pub fn start_remedy(error: &io::Error, otherwise: &str) -> String {
     match number(error) {
         // A thread whose stack finds no room is refused in the same way.
         Some(libc::EAGAIN) => {
-            let memory = memory::limits().map_or(String::new(), |limits| format!("; or {limits}"));
+            let memory = memory::limits().map_or(String::new(), |limits| format!(", or {limits}"));
             format!(
                 "raise the limit on this user's processes and threads: ulimit -u unlimited, and to make it last nproc in \
                  /etc/security/limits.d (in a container, pids.max of its cgroup){memory}"

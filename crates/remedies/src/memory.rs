@@ -36,7 +36,7 @@ fn describe(limits: &str, overcommit: &str, memory: &str) -> Option<String> {
             of("CommitLimit:")
         ));
     }
-    (!found.is_empty()).then(|| found.join("; or "))
+    (!found.is_empty()).then(|| found.join(", or "))
 }
 
 /// In bytes; `None` if it is unlimited or not named.
@@ -78,8 +78,8 @@ mod tests {
             describe(&data, "2\n", MEMORY).as_deref(),
             Some(
                 "raise the limit on address space (400000 KiB): ulimit -v unlimited, and to make it last as in \
-                 /etc/security/limits.d; or raise the limit on memory for data (1000 KiB): ulimit -d unlimited, and to make \
-                 it last data in /etc/security/limits.d; or close other programs, or let the kernel promise more memory \
+                 /etc/security/limits.d, or raise the limit on memory for data (1000 KiB): ulimit -d unlimited, and to make \
+                 it last data in /etc/security/limits.d, or close other programs, or let the kernel promise more memory \
                  (vm.overcommit_memory is 2, and 12000 kB of 12345 kB are promised): sudo sysctl vm.overcommit_memory=0, and \
                  to make it last /etc/sysctl.d"
             )
