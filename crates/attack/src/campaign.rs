@@ -19,7 +19,7 @@ pub(crate) trait Kind: Sync {
     /// The first part of the names of its trials.
     fn name(&self) -> &'static str;
 
-    /// Which of its trials stand for all.
+    /// Returns the trials that represent all trials of the kind.
     fn sample(&self) -> Sample;
 
     /// Names of trials, in any order; only those that contain `matching` are wanted. Chance is the seed's.

@@ -1,6 +1,6 @@
 //! What comes of a trial.
 
-/// How the program withstood it.
+/// Outcome of a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Passed,

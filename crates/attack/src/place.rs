@@ -127,7 +127,7 @@ fn open_to_all(folder: &Path) -> std::io::Result<()> {
     fs::set_permissions(folder, Permissions::from_mode(0o777))
 }
 
-/// Where samples are.
+/// Returns the folder of the repository, which contains the samples.
 pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

@@ -19,7 +19,7 @@ const MOST_DATA: &str = "--data=8589934592";
 /// More output is not looked at.
 const MOST_OUTPUT: u64 = 16 << 20;
 
-/// What is to be run, and how.
+/// A run: command and conditions.
 pub(crate) struct Run<'a> {
     pub(crate) place: &'a Place,
     pub(crate) words: &'a [String],
@@ -41,16 +41,16 @@ pub(crate) struct Running<'a> {
     words: String,
 }
 
-/// What came of it.
+/// Result of a run.
 #[derive(Debug)]
 pub(crate) struct Ran {
-    /// None if it did not end in time.
+    /// Exit status of the process; `None` if it did not end in time.
     pub(crate) status: Option<ExitStatus>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
-    /// What its processes waited for then.
+    /// Calls in which the processes waited when the time was up.
     hang: String,
-    /// How the terminal was left, if that is wrong.
+    /// State in which the terminal was left, if that state is wrong.
     pub(crate) terminal: Option<String>,
     words: String,
 }
@@ -212,7 +212,7 @@ impl Ran {
         self.status?.signal()
     }
 
-    /// What happened, in one line.
+    /// Returns the result in one line.
     pub(crate) fn reported(&self) -> String {
         let end = self
             .status

@@ -158,7 +158,7 @@ fn default_once() -> usize {
     1
 }
 
-/// What a client does in the end.
+/// Last action of a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Then {

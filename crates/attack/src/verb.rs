@@ -10,7 +10,7 @@ use crate::place::Place;
 use crate::run::Run;
 use crate::whole::Whole;
 
-/// How results end.
+/// Bytes with which a complete result ends.
 const ENDS: [&[u8]; 2] = [b"\n", b"</html>"];
 
 /// A command line and its products.

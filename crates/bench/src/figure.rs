@@ -20,7 +20,7 @@ const SEED: u64 = 7;
 /// A number of a run, if it has it.
 type Compute = Box<dyn Fn(&Run) -> Option<f64>>;
 
-/// What of a run is meant.
+/// Quantity of a run.
 pub(crate) enum Quantity {
     Seconds,
     CpuSeconds,
@@ -54,18 +54,18 @@ impl Quantity {
     }
 }
 
-/// What a quantity is compared with in each round.
+/// Value that a quantity is compared with in each round.
 enum Beside {
     Nothing,
-    /// The same quantity of another command: the ratio.
+    /// Ratio to the same quantity of another command.
     Over(String),
-    /// The same quantity of another command: the difference.
+    /// Difference from the same quantity of another command.
     Less(String),
     /// Another command and two more: the ratio to the first over the ratio of those two.
     OverAsWell([String; 3]),
 }
 
-/// What a figure must reach.
+/// Bound that a figure must reach.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Bound {
     /// Nothing is promised.
@@ -175,7 +175,7 @@ impl Figure {
         std::iter::once(&self.command).chain(others)
     }
 
-    /// Its value in one round.
+    /// Returns the value of the figure in one round.
     fn value(&self, round: &Round<'_>) -> Result<f64, String> {
         let read = |command: &String| {
             let run = round[command].as_ref().map_err(String::clone)?;
@@ -258,7 +258,7 @@ fn missing_reason(run: &Run) -> String {
     }
 }
 
-/// What came of each command.
+/// Results of each command.
 type Round<'a> = HashMap<&'a String, Result<Run, String>>;
 
 /// Figures with what must be there before them.

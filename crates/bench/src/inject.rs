@@ -29,7 +29,7 @@ const CHASES: [(usize, u32); 3] = [(24, 90_000_000), (256, 30_000_000), (768, 20
 /// A chase of one line.
 const LOOP: &str = "switchcost-bench --chase 0 90000000";
 
-/// What the other task touches.
+/// Memory that the other task touches, in KiB.
 const EVICTOR_KIB: usize = 4 << 10;
 
 /// How long the preempted program runs between two preemptions: the chase that times itself goes on for as long.

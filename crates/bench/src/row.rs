@@ -5,7 +5,7 @@ use comfy_table::{ContentArrangement, Table, presets};
 /// Columns of the terminal: the table is meant to be pasted.
 const WIDTH: u16 = 160;
 
-/// What was to be reached, and what was measured.
+/// Bound and measured value of a figure.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) what: String,

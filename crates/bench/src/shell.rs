@@ -21,14 +21,14 @@ pub(crate) struct Shell {
     path: OsString,
 }
 
-/// What a command took and printed.
+/// Time and output of a command.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     pub(crate) seconds: f64,
     /// User and system time of the command and its children.
     pub(crate) cpu_seconds: f64,
     pub(crate) peak_mib: f64,
-    /// What it printed, if that is JSON.
+    /// Output of the command, if it is JSON.
     pub(crate) json: Value,
     pub(crate) errors: String,
 }

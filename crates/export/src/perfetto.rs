@@ -37,7 +37,7 @@ pub struct Clocks {
 /// The time over which a counter of costs sums up.
 const WINDOW: Nanos = Nanos(10_000_000);
 
-/// What the switches away from tasks cost on one CPU within a window.
+/// Cost of the switches away from tasks on one CPU within a window.
 #[derive(Clone, Copy, Debug, Default)]
 struct Window {
     begins: u64,
@@ -130,7 +130,7 @@ impl<W: Write> Perfetto<W> {
         let mut window = last;
         if last.begins != begins {
             self.count(event.cpu, last.begins, last.cost)?;
-            // Where nothing switched for a while, nothing was paid.
+            // A time without switches has no cost.
             if last.begins + WINDOW.0 < begins {
                 self.count(event.cpu, last.begins + WINDOW.0, 0.0)?;
             }

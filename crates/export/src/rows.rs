@@ -7,7 +7,7 @@ pub(crate) struct Rows {
     /// The index of the value that is shown first.
     pub(crate) usual: usize,
     pub(crate) rows: Vec<Row>,
-    /// What a reader of the profile must know.
+    /// Remarks that a reader of the profile needs.
     pub(crate) comment: Option<String>,
 }
 

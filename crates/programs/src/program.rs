@@ -27,7 +27,7 @@ pub struct MissingProgram {
     pub package: &'static str,
 }
 
-/// What to do if a compiler fails, by what it printed.
+/// Returns the remedy for a failed compiler, depending on its output.
 fn compiler_remedy(error: &io::Error) -> &'static str {
     match error.to_string().contains("File size limit exceeded") {
         true => "raise the limit on the length of files (ulimit -f unlimited)",
@@ -35,7 +35,7 @@ fn compiler_remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// Why a set cannot be prepared.
+/// Error of preparing a set of programs.
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
     /// Programs are not installed.
@@ -62,7 +62,7 @@ pub enum PrepareError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
 }
@@ -90,7 +90,7 @@ pub(crate) fn find(program: &str) -> PathBuf {
         .unwrap_or_else(|| program.into())
 }
 
-/// Where inputs go and what they are drawn from.
+/// Folder of the inputs, and the generator that draws them.
 pub(crate) struct Inputs<'a> {
     pub(crate) folder: &'a Path,
     pub(crate) random: &'a mut ChaCha8Rng,

@@ -89,7 +89,7 @@ impl Classifier {
         }
     }
 
-    /// How many lines the instruction moved by, in either direction, if it moved by the same number twice in a row.
+    /// Number of lines by which the instruction moved, in either direction, if the number was the same twice in a row.
     fn step(&mut self, arrival: &Arrival) -> Option<u64> {
         let step = &mut self.steps[place_of(arrival.instruction, INSTRUCTIONS)];
         if step.instruction != arrival.instruction {

@@ -56,7 +56,7 @@ pub struct Profiler {
     programs: BTreeMap<ProcessId, Ran>,
 }
 
-/// What ran in an address space.
+/// Program that ran in an address space.
 #[derive(Debug, Default)]
 struct Ran {
     name: Vec<u8>,

@@ -16,7 +16,7 @@ pub(crate) struct Use {
 }
 
 impl Use {
-    /// How many lines were used since its last use, itself included: as many as a cache must hold for it to be found.
+    /// Number of lines used since the line's last use, itself included: a cache must hold this number of lines to find it.
     pub(crate) fn age(&self) -> Option<u32> {
         self.before.map(|(_, others)| others + 1)
     }

@@ -177,7 +177,7 @@ fn compile(
     }
 }
 
-/// Why it failed, with the last lines that it printed.
+/// Runs a tool of the build. An error has the reason and the last lines of the tool's output.
 fn run(tool: Tool<'_>, should_stop: &dyn Fn() -> bool) -> Result<(), String> {
     let printed = tool.run(BUILT_WITHIN, should_stop)?;
     match printed.status.success() {

@@ -14,7 +14,7 @@ pub use build::{Prepared, prepare};
 pub use row::{Handoff, Row, RowError};
 pub use shipped::{names, shipped};
 
-/// Why a runtime cannot be measured, and what to do, in one sentence.
+/// Reason for which a runtime cannot be measured, and the remedy, in one sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Missing(pub String);

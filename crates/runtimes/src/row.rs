@@ -48,7 +48,7 @@ pub struct Row {
     /// Hand-offs of the runtime's tasks.
     #[serde(rename = "handoff")]
     pub handoffs: Vec<Handoff>,
-    /// Where the row and its sources are.
+    /// Origin of the sources of the row.
     #[serde(skip)]
     pub(crate) sources: Sources,
 }
@@ -61,11 +61,11 @@ pub struct Handoff {
     pub name: String,
     /// Description, such as `goroutine hand-off over a channel`.
     pub words: String,
-    /// How the next task is chosen.
+    /// Way in which the next task is chosen.
     pub class: Class,
     /// Kind of tasks: within one kernel thread, or kernel threads.
     pub between: Between,
-    /// What the task does in the baseline instead.
+    /// Work of the task in the baseline, instead of a switch.
     pub baseline: String,
     /// Whether tasks of one kernel thread may also be spread over several, one for each CPU.
     #[serde(default)]
@@ -78,7 +78,7 @@ pub struct Handoff {
     pub aside: bool,
 }
 
-/// Where sources are from.
+/// Origin of the sources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Sources {
     /// No sources.
@@ -90,7 +90,7 @@ pub(crate) enum Sources {
     Folder(PathBuf),
 }
 
-/// Why a row cannot be used.
+/// Reason for which a row cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the row of a runtime in {} cannot be read ({why}); see docs/method/runtimes.md", path.display())]
 pub struct RowError {

@@ -14,7 +14,7 @@ use switchcost_record::trust::find_program;
 pub(crate) struct Tool<'a> {
     /// The tool's program and arguments.
     pub(crate) words: Vec<String>,
-    /// What the row adds to the tool's environment.
+    /// Variables that the row adds to the tool's environment.
     pub(crate) added: &'a BTreeMap<String, String>,
     /// The folder for the tool's temporary files.
     pub(crate) temporary: Option<&'a Path>,

@@ -8,7 +8,7 @@
 /// Structures inside each other: Parquet has about six.
 const DEPTH_LIMIT: u32 = 24;
 
-/// Why bytes are no structure.
+/// Reason for which bytes are not a structure.
 pub(crate) type Fault = &'static str;
 
 const CUT: Fault = "a structure that does not end";
@@ -83,7 +83,7 @@ pub(crate) fn walk(bytes: &[u8], shape: Shape, visit: Visit<'_>) -> Result<usize
 
 struct Walker<'a> {
     rest: &'a [u8],
-    /// How many more structures may be in lists.
+    /// Number of further structures that lists may contain.
     structures: u64,
     path: Vec<i16>,
     visit: Visit<'a>,

@@ -5,7 +5,7 @@ use switchcost_remedies::{read_remedy, write_remedy};
 
 use crate::{ANOTHER_PLACE, SIMULATION_SCHEMA, SIMULATION_VERSION};
 
-/// Why the record of a simulation could not be written.
+/// Error of writing the record of a simulation.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteSimulationError {
     /// The file exists already.
@@ -19,90 +19,90 @@ pub enum WriteSimulationError {
         write_remedy(.source, ANOTHER_PLACE)
     )]
     Create {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// What the kernel said.
+        /// Error of the kernel.
         source: io::Error,
     },
-    /// The intervals do not fit; nothing is left behind.
+    /// The intervals cannot be written; no file is left behind.
     #[error(
         "{path} cannot be written, so the record was not kept: {source}; {} (while it is written it needs its length twice)",
         write_remedy(.source, ANOTHER_PLACE)
     )]
     Write {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// What the kernel said.
+        /// Error of the kernel.
         source: io::Error,
     },
-    /// An interval and the head do not fit together; nothing is left behind.
+    /// An interval refers to an object that the head lacks; no file is left behind.
     #[error(
         "the record was not kept: an interval of {what} {index} is not one of the {count} in the head; this is a bug of \
          switchcost, report it"
     )]
     Interval {
-        /// What the index is of.
+        /// Kind of object that the index refers to.
         what: &'static str,
-        /// The index.
+        /// Index in the interval.
         index: u64,
-        /// How many there are.
+        /// Number of such objects in the head.
         count: usize,
     },
-    /// The head is larger than a reader would take; nothing is left behind.
+    /// The head is longer than a reader accepts; no file is left behind.
     #[error(
         "the record was not kept: its head of {found_bytes} bytes is longer than the {limit_bytes} that can be read; ask for \
          fewer designs, or fewer places in the code"
     )]
     Head {
-        /// How long.
+        /// Length of the head in bytes.
         found_bytes: usize,
-        /// The most that is read back.
+        /// Maximum length in bytes that a reader accepts.
         limit_bytes: usize,
     },
 }
 
-/// Why a file is not a readable record of a simulation.
+/// Error of reading the record of a simulation.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadSimulationError {
     /// The file cannot be read.
     #[error("cannot read {path}: {source}; {}", read_remedy(.source, "a file written by switchcost simulate"))]
     Open {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// What the kernel said.
+        /// Error of the kernel.
         source: io::Error,
     },
-    /// It is another kind of file, or was cut.
+    /// The file is of another kind, or was cut.
     #[error(
         "{path} is no record of a simulation ({why}); name a file written by switchcost simulate"
     )]
     NoRecord {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// What was found.
+        /// Reason, as text.
         why: String,
     },
-    /// The file is of a version this program does not know.
+    /// The file has a version that this program does not know.
     #[error(
         "{path} is of format {found}, and this version reads {SIMULATION_SCHEMA}/{SIMULATION_VERSION}; read it with a version \
          of switchcost that writes that format"
     )]
     Version {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// The schema in its head.
+        /// Schema in the head of the file.
         found: String,
     },
-    /// The file is not as it was written.
+    /// The content of the file is damaged.
     #[error(
         "{path} is damaged at {place} ({why}); take a copy that is whole, or simulate again from the trace"
     )]
     Damaged {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// The part of it: the bytes, the footer, the head, or a column and a row.
+        /// Damaged part of the file: the bytes, the footer, the head, or a column and a row.
         place: String,
-        /// What is wrong.
+        /// Description of the damage.
         why: String,
     },
 }

@@ -88,7 +88,7 @@ pub struct Intervals<'a> {
     record: &'a SimulationRecord,
     source: Source,
     reader: SerializedFileReader<Source>,
-    /// Where the columns of numbers are in the file, and which they are.
+    /// Kinds of the columns of numbers, and their places in the file.
     numbers: Vec<(usize, &'static Column)>,
     group: usize,
     columns: Vec<ColumnReader>,
@@ -400,7 +400,7 @@ impl RecordFile {
     }
 }
 
-/// What the JSON reader says. The head is one line, whose number says nothing.
+/// Returns the message of the JSON reader without the line number: the head is one line.
 fn describe_json_error(error: &serde_json::Error) -> String {
     printable(
         &error
@@ -409,7 +409,7 @@ fn describe_json_error(error: &serde_json::Error) -> String {
     )
 }
 
-/// What the Parquet reader says, on one line of a length that can be read.
+/// Returns the message of the Parquet reader, shortened to one readable line.
 fn shorten(error: ParquetError) -> String {
     printable(&error.to_string()).chars().take(200).collect()
 }
