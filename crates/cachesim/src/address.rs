@@ -1,9 +1,9 @@
-//! Where something is, as every level may want it.
+//! Addresses and keys, in the forms that the levels need.
 
 /// Bits of a virtual address that count.
 pub(crate) const VIRTUAL_BITS: u32 = 48;
 pub(crate) const VIRTUAL_MASK: u64 = (1 << VIRTUAL_BITS) - 1;
-/// The address that the low 48 bits stand for.
+/// Returns the address that the low 48 bits represent.
 pub(crate) const fn sign_extended(address: u64) -> u64 {
     (((address << (64 - VIRTUAL_BITS)) as i64) >> (64 - VIRTUAL_BITS)) as u64
 }
@@ -40,7 +40,7 @@ pub(crate) struct KeyFormat {
 }
 
 impl KeyFormat {
-    /// The part of the address that a key stores.
+    /// Returns the part of the address that a key stores.
     #[inline]
     pub(crate) fn address_of(self, key: u64) -> Address {
         let key = key & !VALID;
@@ -61,7 +61,7 @@ impl KeyFormat {
 }
 
 impl Address {
-    /// The start of the next line, which only makes sense within a page.
+    /// Returns the start of the next line, which is valid only within a page.
     pub(crate) fn next_line(&self, line_bits: u32) -> Address {
         let behind = |address: u64| ((address >> line_bits) + 1) << line_bits;
         Address {
@@ -71,7 +71,7 @@ impl Address {
         }
     }
 
-    /// Start of the line `lines` lines away, in the same page.
+    /// Returns the start of the line `lines` lines away, in the same page.
     pub(crate) fn lines_away(&self, line_bits: u32, lines: i64) -> Address {
         let away = |address: u64| (address >> line_bits).wrapping_add_signed(lines) << line_bits;
         Address {

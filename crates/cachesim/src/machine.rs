@@ -126,7 +126,7 @@ pub(crate) struct Context {
 /// What stays the same during a run of blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunContext<'a> {
-    /// The address space.
+    /// Address space of the running process.
     pub(crate) space: u32,
     pub(crate) code: Context,
     pub(crate) mappings: &'a Mappings,
@@ -139,7 +139,7 @@ pub(crate) enum PageChange {
     Forked { parent: u32, child: u32 },
     /// A range is mapped or unmapped.
     Remapped { space: u32, start: u64, bytes: u64 },
-    /// The trace says where a page is.
+    /// The trace records the physical address of a page.
     Recorded {
         space: u32,
         virtual_address: u64,
@@ -204,7 +204,7 @@ impl<L: Listener> Machine<L> {
         self.plan.most_processes
     }
 
-    /// A `Switch` mark, to whatever task.
+    /// Empties the flushed view at a `Switch` mark.
     pub(crate) fn empty_flushed_view(&mut self) {
         let context = RunContext::idle();
         let mut hierarchies = self.state.hierarchies(&self.plan, &context);
@@ -242,7 +242,7 @@ impl<L: Listener> Machine<L> {
         }
     }
 
-    /// No task is left of a process.
+    /// Drops a process of which no task is left.
     pub(crate) fn drop_process(&mut self, process: u32) {
         let gone = if self.state.privates.running() == process {
             // What it still does, it does with a hierarchy of its own again.
@@ -296,7 +296,7 @@ impl<L: Listener> Machine<L> {
             .for_each(|level| level.common_lines.forget_predictions());
     }
 
-    /// The listener, to be told before the mappings change, for instance.
+    /// Returns the listener, for example to notify it before the mappings change.
     pub(crate) fn listener_mut(&mut self) -> &mut L {
         &mut self.state.listener
     }
@@ -391,7 +391,7 @@ impl<L: Listener> State<L> {
 static NOTHING_MAPPED: Mappings = Mappings::nothing();
 
 impl RunContext<'_> {
-    /// A context without a program.
+    /// Returns a context without a program.
     fn idle() -> RunContext<'static> {
         RunContext {
             space: NO_PROCESS,

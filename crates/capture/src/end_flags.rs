@@ -20,7 +20,7 @@ impl EndFlags {
         self.is_finished.load(SeqCst)
     }
 
-    /// The consumer wants no more.
+    /// Notes that the consumer wants no more.
     pub(crate) fn abort(&self) {
         self.is_aborted.store(true, SeqCst);
     }

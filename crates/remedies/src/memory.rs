@@ -12,7 +12,7 @@ pub fn limits() -> Option<String> {
     )
 }
 
-/// Returns the same for the given contents of the files.
+/// The same of what these files hold.
 fn describe(limits: &str, overcommit: &str, memory: &str) -> Option<String> {
     let mut found = Vec::new();
     for (title, what, flag, name) in [
@@ -45,7 +45,7 @@ fn soft_limit(limits: &str, title: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Returns the amount after `name`, in the form of the file: `123 kB`.
+/// As the file says it: `123 kB`.
 fn amount(memory: &str, name: &str) -> Option<String> {
     let line = memory.lines().find_map(|line| line.strip_prefix(name))?;
     Some(line.trim().to_owned())

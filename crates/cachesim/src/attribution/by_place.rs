@@ -19,7 +19,7 @@ struct Evictor {
     is_code: bool,
 }
 
-/// All of one design.
+/// Attributions to places of one design.
 #[derive(Debug)]
 pub(crate) struct ByPlace {
     code: Places<Context>,
@@ -72,7 +72,7 @@ impl Listener for ByPlace {
         }
     }
 
-    /// Somebody else lost a line of a cache in this lookup.
+    /// Notes that another owner lost a line of a cache in this lookup.
     #[inline]
     fn left(&mut self, lookup: &Lookup<'_>, level: usize, line: Requester, how: Departure) {
         if line.owner() != lookup.requester.owner()

@@ -1,4 +1,4 @@
-//! What system calls take in the shared view, if the trace has the kernel's instructions.
+//! Cost of system calls in the shared view, if the trace has the kernel's instructions.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ struct Sums {
     counted: Vec<u64>,
 }
 
-/// The current call, and finished ones.
+/// Counts of the current call, and of finished calls.
 #[derive(Debug)]
 pub(crate) struct Calls {
     open: Option<u16>,
@@ -39,14 +39,14 @@ impl Calls {
         }
     }
 
-    /// The running task enters the kernel; `counted` is as in `before`.
+    /// Notes that the running task enters the kernel; `counted` has the counts of `before`.
     pub(crate) fn enter(&mut self, number: u16, counted: impl Iterator<Item = u64>) {
         self.before.clear();
         self.before.extend(counted);
         self.open = Some(number);
     }
 
-    /// The call ends: the task returns, or leaves the CPU.
+    /// Notes the end of the call: the task returns, or leaves the CPU.
     pub(crate) fn end(&mut self, counted: impl Iterator<Item = u64>, is_switch: bool) {
         let Some(number) = self.open.take() else {
             return;
@@ -82,7 +82,7 @@ impl Calls {
         }
     }
 
-    /// Costs by number of calls during which the kernel executed anything. `levels` includes TLBs.
+    /// Returns the costs, by number, of calls during which the kernel executed instructions. `levels` includes TLBs.
     pub(crate) fn costs(&self, levels: usize) -> Vec<CallCost> {
         let cost = |(&number, sums): (&u16, &Sums)| {
             let (misses, driven_out) = sums.counted[FIRST_LEVEL..].split_at(levels);

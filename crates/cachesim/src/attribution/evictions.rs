@@ -74,7 +74,7 @@ impl Listener for Evictions {
         }
     }
 
-    /// Pairs that occur, by level, evictor, victim, the kernel last.
+    /// Reports the pairs that occur, by level, evictor and victim, the kernel last.
     fn report(&mut self, levels: &[String], detail: &mut Detail) {
         self.flush();
         let mut pairs: Vec<_> = self.pairs.iter().collect();

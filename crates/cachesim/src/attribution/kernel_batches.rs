@@ -1,4 +1,4 @@
-//! What the kernel takes, by batches of consecutive switches: what intervals are made from.
+//! Costs of the kernel by batches of consecutive switches, from which confidence intervals are computed.
 
 use switchcost_design::result::KernelBatch;
 
@@ -21,7 +21,7 @@ impl KernelBatches {
         }
     }
 
-    /// Whether a batch begins with the switch of this number, from 0.
+    /// Returns whether a batch begins with the switch of this number, from 0.
     pub(crate) fn begins(&self, switch: u64) -> bool {
         switch.is_multiple_of(self.length)
     }

@@ -1,4 +1,4 @@
-//! What blocks of the kernel's code miss, by their addresses: what becomes of its functions.
+//! Misses of the kernel's blocks by address, from which those of its functions are computed.
 
 use std::collections::HashMap;
 
@@ -44,7 +44,7 @@ impl KernelCode {
         self.is_pending = true;
     }
 
-    /// All of a block was looked up.
+    /// Ends a block, of which all lines were looked up.
     #[inline]
     pub(super) fn block_ended(&mut self, address: u64) {
         if self.is_pending {
@@ -65,7 +65,7 @@ impl KernelCode {
         self.is_pending = false;
     }
 
-    /// Sums by function, most instructions first; code without a function is named by its page's address.
+    /// Returns the sums by function, most instructions first; code without a function is named by its page's address.
     pub(super) fn functions(
         &self,
         blocks: &KernelBlocks,

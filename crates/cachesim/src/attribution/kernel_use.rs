@@ -1,4 +1,4 @@
-//! What the kernel takes, if the trace has its instructions: by system call, and by batches of switches.
+//! Cost of the kernel by system call and by batches of switches, if the trace has the kernel's instructions.
 
 use switchcost_design::result::{Detail, KernelBatch};
 

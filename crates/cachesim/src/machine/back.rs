@@ -1,4 +1,4 @@
-//! Levels after others that are simulated elsewhere: they are asked by one view at a time, for one line.
+//! Levels behind levels that are simulated elsewhere. One view at a time requests one line of them.
 
 use switchcost_design::{Design, Inclusion};
 
@@ -11,7 +11,7 @@ use super::walk::{Answer, Request};
 use super::{Machine, RunContext};
 use crate::address::Address;
 
-/// The level that is asked.
+/// Level that gets the requests.
 const FIRST: usize = 0;
 
 impl Machine<()> {
@@ -81,7 +81,7 @@ impl Machine<()> {
         self.visit_levels(|levels| levels.give(view, FIRST, address));
     }
 
-    /// Whether the levels behave after a flush as at the start.
+    /// Returns whether the levels behave after a flush as at the start.
     pub(crate) fn forgets_when_flushed(&self) -> bool {
         self.plan
             .levels
@@ -89,7 +89,7 @@ impl Machine<()> {
             .all(|level| level.policy.forgets_when_flushed() && !level.prefetches())
     }
 
-    /// Counts of a view, by level.
+    /// Returns the counts of a view, by level.
     pub(crate) fn counts(&self, view: usize) -> Vec<Counts> {
         self.state
             .levels

@@ -1,4 +1,4 @@
-//! What stands beside a level: its victim cache, its stream buffers, its write buffers, the bus after it.
+//! Buffers beside a level: victim cache, stream buffers, write buffers, and the bus to the next level.
 
 use std::collections::VecDeque;
 
@@ -162,7 +162,7 @@ struct Runs {
     most: usize,
     /// Number of fills after which a stream begins.
     enough: u32,
-    /// The line that each waits for, and how many there were; the one that has waited longest first.
+    /// Line that each run waits for, and the run's number of fills; the run that has waited longest first.
     known: VecDeque<(u64, u32)>,
 }
 
@@ -204,7 +204,7 @@ impl Bus {
         }
     }
 
-    /// Whether lines take time on the bus.
+    /// Returns whether lines take time on the bus.
     pub(super) fn is_counted(&self) -> bool {
         self.cycles > 0
     }
@@ -246,19 +246,19 @@ impl WriteQueue {
         self.written.is_empty()
     }
 
-    /// Cycles until a buffer is free.
+    /// Returns the number of cycles until a buffer is free.
     #[inline]
     pub(super) fn wait(&self, now: u64) -> u64 {
         self.written[self.at].saturating_sub(now)
     }
 
-    /// Whether all stores are written at `now`.
+    /// Returns whether all stores are written at `now`.
     #[inline]
     pub(super) fn is_idle(&self, now: u64) -> bool {
         self.newest <= now
     }
 
-    /// Time at which the last store is written.
+    /// Returns the time at which the last store is written.
     pub(super) fn last_written(&self) -> u64 {
         self.newest
     }

@@ -3,7 +3,7 @@
 use super::listener::{Gain, Took};
 use super::{FLUSHED, PRIVATE, READ, SHARED, VIEWS};
 
-/// The cycles so far.
+/// Cycles of the three views so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Clocks {
     /// Time of each view, without `common`.
@@ -33,13 +33,13 @@ impl Clocks {
         self.now.map(|now| now + self.common)
     }
 
-    /// Lead of each view's clock over the shared one.
+    /// Returns the lead of each view's clock over the shared one, in cycles.
     #[inline]
     pub(super) fn later(&self) -> [u64; VIEWS] {
         self.now.map(|now| now.wrapping_sub(self.now[SHARED]))
     }
 
-    /// Cycles of each view, then those lost to others, gained from others, and gained at first touches.
+    /// Returns the cycles of each view, then those lost to others, gained from others, and gained at first touches.
     pub(super) fn read(&self) -> [u64; READ] {
         [
             self.now(SHARED),
@@ -51,7 +51,7 @@ impl Clocks {
         ]
     }
 
-    /// Gives each view what all took.
+    /// Adds the common time to each view's time.
     pub(super) fn commit(&mut self) {
         let (common, stalls) = (
             std::mem::take(&mut self.common),
@@ -72,13 +72,13 @@ impl Clocks {
         }
     }
 
-    /// Excess of the shared view's time over the private one's, up to a constant.
+    /// Returns the excess of the shared view's time over the private one's, in cycles, up to a constant.
     #[inline]
     pub(super) fn difference(&self) -> u64 {
         self.now[SHARED].wrapping_sub(self.now[PRIVATE])
     }
 
-    /// The same excess, without the gain of first touches.
+    /// Returns the excess of [`Clocks::difference`] without the gain of first touches.
     #[inline]
     pub(super) fn steady_difference(&self) -> u64 {
         self.difference().wrapping_add(self.first_touches)

@@ -130,7 +130,7 @@ impl CommonLines {
         WayPredictor::new(&self.predictions, &mut self.stamps, self.now, self.ways > 1)
     }
 
-    /// Lines were used up to a time.
+    /// Sets the time of the last use.
     #[inline]
     pub(super) fn advance(&mut self, now: u64) {
         self.now = now;
@@ -150,7 +150,7 @@ impl CommonLines {
         self.lengths[set] = 1;
     }
 
-    /// Virtual addresses may mean other lines from here on.
+    /// Forgets all predictions, because virtual addresses may refer to other lines from now on.
     pub(super) fn forget_predictions(&mut self) {
         self.losses += 1;
         for &set in &self.used {
@@ -171,7 +171,7 @@ impl CommonLines {
         self.is_list && self.lengths[set] as usize == self.ways
     }
 
-    /// The slot of a line that is in the list.
+    /// Returns the slot of a line that is in the list.
     #[inline(always)]
     pub(super) fn find(&self, set: usize, key: u64) -> Option<usize> {
         if !self.is_list {
@@ -191,7 +191,7 @@ impl CommonLines {
         self.now += 1;
     }
 
-    /// A line is modified in some views.
+    /// Marks a line as modified in some views.
     #[inline]
     pub(super) fn modify(&mut self, slot: usize, views: ViewSet) {
         self.modified[slot] = self.modified[slot].and(views);
@@ -236,7 +236,7 @@ impl CommonLines {
         self.use_now(slot);
     }
 
-    /// Whether a slot still has a line.
+    /// Returns whether a slot still has a line.
     #[inline]
     pub(super) fn has(&self, set: usize, slot: usize, key: u64) -> bool {
         let start = set * self.ways;
@@ -250,7 +250,7 @@ impl CommonLines {
         }
     }
 
-    /// Whether nothing is known of a set.
+    /// Returns whether nothing is known of a set.
     #[inline]
     pub(super) fn is_empty(&self, set: usize) -> bool {
         match self.lengths.len() {

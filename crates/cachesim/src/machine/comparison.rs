@@ -1,4 +1,4 @@
-//! How a lookup in the shared hierarchy differs from that in the private one, and whose doing that is.
+//! Difference between a lookup in the shared hierarchy and in the private one, and the process that caused it.
 
 use super::Hierarchies;
 use super::listener::{Gain, Listener, Origin, Requester, Took};
@@ -96,7 +96,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         line.process() != self.lookup.requester.process()
     }
 
-    /// A lookup misses in a level after another one.
+    /// Compares the misses of a lookup in a level after the first.
     #[inline]
     pub(super) fn compare_misses(&mut self, at: usize, missed: ViewSet) {
         if L::COMPARES {
@@ -119,7 +119,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         self.listener.filled(&self.lookup, at, origin, turn);
     }
 
-    /// The shared view finds a line on demand, before the private view looks it up.
+    /// Notes that the shared view finds a line on demand, before the private view looks it up.
     pub(super) fn found_in_shared(&mut self, at: usize, set: usize, key: u64, slot: usize) {
         let own = &self.levels[at];
         if L::COMPARES
@@ -132,7 +132,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// The private view asks memory for a line.
+    /// Notes that the private view requests a line from memory.
     #[inline]
     pub(super) fn ask_memory(&mut self, at: usize, address: &Address, is_demand: bool) {
         let level = &self.plan.levels[at];

@@ -36,7 +36,7 @@ impl History {
         self.let_go.remove(&(at, key));
     }
 
-    /// Whether the level has lost a line since it came into the shared level in this time slice of another process.
+    /// Returns whether the level has lost a line since it came into the shared level in this time slice of another process.
     pub(super) fn has_let_go(&self, at: usize, key: u64, turn: u32) -> bool {
         self.let_go.get(&(at, key)) == Some(&turn)
     }

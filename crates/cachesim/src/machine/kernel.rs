@@ -1,4 +1,4 @@
-//! What a machine has counted whenever the kernel is entered and left.
+//! Counts of a machine at each entry to the kernel and each return.
 
 use super::listener::Listener;
 use super::{Machine, SHARED};
@@ -16,7 +16,7 @@ impl<L: Listener> Machine<L> {
         self.state.listener.call_ended(&counted, is_switch);
     }
 
-    /// Counts of the shared view: instructions, cycles, misses by level.
+    /// Returns the counts of the shared view: instructions, cycles, misses by level.
     fn counted(&self, instructions: u64) -> Vec<u64> {
         let misses = self.state.levels.iter().map(|level| {
             let own = &level.views[SHARED].counts.misses;

@@ -9,7 +9,7 @@ use super::plan::LevelPlan;
 use super::view_set::ViewSet;
 use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
 
-/// Everything that a level remembers.
+/// State of a level.
 #[derive(Debug)]
 pub(super) struct Level {
     /// Recent lines common to all views; newer than each view's own state.
@@ -24,7 +24,7 @@ pub(super) struct Level {
     pub(super) open_ways: Option<u64>,
 }
 
-/// A line that came on top.
+/// A line that became the most recent of its set.
 pub(super) struct Promoted {
     /// Slot in the list.
     pub(super) slot: usize,
@@ -202,7 +202,7 @@ impl Level {
         self.writes_alike_at = (are_even && are_idle).then(|| clocks.later());
     }
 
-    /// Slot of a line in a view, if it is not in the list of common lines.
+    /// Returns the slot of a line in a view, if the line is not in the list of common lines.
     #[inline]
     pub(super) fn find_below(&self, view: usize, set: usize, key: u64) -> Option<usize> {
         // Below a full list there is nothing, whatever is left of lines that were there once.
@@ -213,7 +213,7 @@ impl Level {
         }
     }
 
-    /// Misses, each view's own.
+    /// Counts a miss in each view that missed.
     #[inline]
     pub(super) fn count_misses(&mut self, kind: usize, missed: ViewSet) {
         if missed == ViewSet::ALL {

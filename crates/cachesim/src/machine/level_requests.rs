@@ -1,4 +1,4 @@
-//! What some levels are asked, and given: others answer it, too, levels of many sizes or one that several CPUs share.
+//! Requests to some levels. Other levels answer them, too: levels of many sizes, or one that several CPUs share.
 
 use super::VIEWS;
 use super::listener::{LevelRequest, Levels, Listener};
@@ -8,7 +8,7 @@ use super::listener::{LevelRequest, Levels, Listener};
 pub(crate) struct LevelRequests(Vec<LevelRequest>);
 
 impl LevelRequests {
-    /// All since the last time.
+    /// Passes all requests since the last call to `act`.
     pub(crate) fn take(&mut self, act: impl FnOnce(&[LevelRequest])) {
         act(&self.0);
         self.0.clear();
@@ -22,7 +22,7 @@ impl Listener for LevelRequests {
 
     #[inline]
     fn requested(&mut self, request: LevelRequest) {
-        // What views ask one after the other is one request of them all.
+        // Equal requests of views one after the other become one request of all of them.
         if let Some(last) = self.0.last_mut() {
             let is_same = request
                 == LevelRequest {

@@ -33,7 +33,7 @@ struct Task {
     syscall: Option<u16>,
 }
 
-/// What a task that is being created will begin with, in the stream of its creator.
+/// Initial state of a task that is being created, in the stream of its creator.
 #[derive(Clone, Debug)]
 struct Expected {
     parent: TaskId,
@@ -117,7 +117,7 @@ impl Slots {
         Arc::make_mut(&mut self.spaces[space].shapes).define(head, words, take)
     }
 
-    /// The task in a slot; none for no slot.
+    /// Returns the task in a slot; no task for no slot.
     pub(super) fn id(&self, slot: u64) -> Result<TaskId, Problem> {
         if slot == u64::from(NO_SLOT) {
             Ok(TaskId::NONE)
@@ -126,14 +126,14 @@ impl Slots {
         }
     }
 
-    /// The task in `slot` runs from here.
+    /// Makes the task in `slot` the running task.
     pub(super) fn run(&mut self, slot: u64) -> Result<TaskId, Problem> {
         let task = self.task(slot)?.task;
         self.running = Some(slot as usize);
         Ok(task)
     }
 
-    /// All tasks sleep from here on.
+    /// Notes that all tasks sleep from now on.
     pub(super) fn run_idle(&mut self) -> TaskId {
         self.running = None;
         TaskId::NONE
@@ -173,7 +173,7 @@ impl Slots {
         }
     }
 
-    /// What a child of the task in slot `parent` begins with.
+    /// Returns the initial state of a child of the task in slot `parent`.
     fn inherited(&self, parent: u64) -> Result<Expected, Problem> {
         let Task {
             task,

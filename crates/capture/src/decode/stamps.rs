@@ -1,4 +1,4 @@
-//! How runs begin and end in the order as run, as their tasks report it.
+//! Begins and ends of runs in captures as run, as the tasks report them.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -24,7 +24,7 @@ impl Counts {
     }
 }
 
-/// How a run begins.
+/// Time stamp and counts at the begin of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stamp {
     /// Since the task left for a system call.

@@ -1,4 +1,4 @@
-//! Where blocks and marks go: into chunks that are handed on, or straight into a trace.
+//! Destinations of blocks and marks: chunks that are passed on, or a trace.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -12,7 +12,7 @@ use super::Problem;
 
 /// Takes what was decoded.
 pub(crate) trait Take {
-    /// Why no more is taken.
+    /// Reason for which no more is taken.
     type Error;
 
     /// The number of a shape, never 0. Equal shapes have the same number.
@@ -34,7 +34,7 @@ pub(crate) trait Take {
         false
     }
 
-    /// Hands on what is there.
+    /// Passes on the blocks and marks taken so far.
     fn flush(&mut self) -> Result<(), Self::Error>;
 
     /// Instructions of all blocks that were handed on.
