@@ -17,7 +17,7 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// `count` commands, none of which has been started.
+    /// Returns the programs of `count` commands, none of which has been started.
     pub(crate) fn new(supervisor: Supervisor, count: usize, end_with_any: bool) -> Programs {
         Programs {
             supervisor,
@@ -26,7 +26,7 @@ impl Programs {
         }
     }
 
-    /// The kernel's files about the programs' tasks.
+    /// Returns the kernel's files about the programs' tasks.
     pub(crate) fn task_files(&self) -> &TaskFiles {
         self.supervisor.task_files()
     }
@@ -35,7 +35,7 @@ impl Programs {
         self.supervisor.launch(command)
     }
 
-    /// The next report, if one comes within `timeout`. An end is kept.
+    /// Returns the next report, if one comes within `timeout`. The exit status in a report is kept.
     pub(crate) fn report(&mut self, timeout: Duration) -> io::Result<Option<Report>> {
         let report = self.supervisor.report(timeout)?;
         if let Some(Report::Ended { program, status }) = report
@@ -51,7 +51,7 @@ impl Programs {
         self.statuses.get(command as usize).copied().flatten()
     }
 
-    /// Whether the others are to end, as one has ended that was to go on.
+    /// Returns whether all commands must end because one of them has ended.
     pub(crate) fn are_to_end(&self) -> bool {
         self.end_with_any && self.statuses.iter().any(Option::is_some)
     }
@@ -64,7 +64,7 @@ impl Programs {
         self.report(TIMEOUT).map(|_| true)
     }
 
-    /// Ends all that is left.
+    /// Ends all remaining processes of the commands.
     pub(crate) fn dismiss(&mut self) {
         self.supervisor.dismiss();
     }

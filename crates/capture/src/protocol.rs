@@ -7,7 +7,7 @@ pub(crate) const SCHEDULED: u32 = 0;
 pub(crate) const AS_RUN: u32 = 1;
 pub(crate) const SYSTEM: u32 = 2;
 
-/// No slot, as a 32-bit number; no buffer, as one of 64.
+/// Number of 32 bits that means no slot; extended to 64 bits it means no buffer.
 pub(crate) const NO_SLOT: u32 = u32::MAX;
 pub(crate) const NO_PROCESS: u32 = 0;
 pub(crate) const NO_BUFFER: u64 = u64::MAX;
@@ -142,7 +142,7 @@ pub(crate) const KERNEL_BIT: u32 = 47;
 /// The address of a guarded reference that did not happen.
 pub(crate) const NOT_DONE: u64 = u64::MAX;
 
-/// The first word of a record that `words` more follow.
+/// Returns the first word of a record of `words` further words.
 pub(crate) const fn head(tag: u64, words: u64, immediate: u64) -> u64 {
     tag << 56 | words << 48 | immediate & 0xffff_ffff_ffff
 }

@@ -15,7 +15,7 @@ pub(crate) const SLOTS: usize = 2048;
 /// System calls that execute a program: execve, execveat.
 const EXECS: [u32; 2] = [59, 322];
 const BUFFERS: usize = 16;
-/// No one is woken for fewer empty buffers.
+/// Least number of empty buffers for which a task is woken.
 const WORTH_WAKING: usize = BUFFERS / 2;
 /// Words of a buffer, 1 MiB in all: the fastest size of those tried with gzip. All buffers together still fit many last-level caches.
 const BUFFER_WORDS: usize = 128 << 10;
@@ -32,7 +32,7 @@ const _: () = assert!(header::BYTES <= SLOTS_OFFSET);
 pub(crate) struct Full {
     /// Index of the buffer.
     pub(crate) index: usize,
-    /// The slot of the task that wrote it.
+    /// Slot of the task that wrote the buffer.
     pub(crate) slot: u32,
     /// Number of buffers that were submitted before this one.
     pub(crate) order: u64,
@@ -77,7 +77,7 @@ impl Ring {
         Ok(ring)
     }
 
-    /// The file that the tool maps.
+    /// Returns the file that the tool maps.
     pub(crate) fn shared(&self) -> &SharedFile {
         &self.shared
     }
@@ -89,17 +89,17 @@ impl Ring {
             .store(protocol::NO_PROCESS, SeqCst);
     }
 
-    /// A number of 32 bits of the header.
+    /// Returns a number of 32 bits of the header.
     pub(crate) fn u32_at(&self, offset: usize) -> &AtomicU32 {
         &self.shared.u32s()[offset / 4]
     }
 
-    /// A number of 64 bits of the header.
+    /// Returns a number of 64 bits of the header.
     pub(crate) fn u64_at(&self, offset: usize) -> &AtomicU64 {
         &self.shared.u64s()[offset / 8]
     }
 
-    /// Task slot `index`, below [`SLOTS`].
+    /// Returns task slot `index`, which must be below [`SLOTS`].
     pub(crate) fn slot(&self, index: u32) -> Slot<'_> {
         Slot {
             ring: self,
@@ -137,7 +137,7 @@ impl Ring {
         ))
     }
 
-    /// All submitted buffers.
+    /// Returns all submitted buffers.
     pub(crate) fn full(&self) -> impl Iterator<Item = Full> + '_ {
         (0..BUFFERS)
             .filter(|&index| self.buffer_state(index).load(SeqCst) == buffer::FULL)
@@ -152,7 +152,7 @@ impl Ring {
             })
     }
 
-    /// The content of a submitted buffer.
+    /// Returns the content of a submitted buffer.
     pub(crate) fn words(&self, full: &Full) -> &[AtomicU64] {
         let words = self
             .u64_at(self.info(full.index) + info::WORDS)
@@ -160,7 +160,7 @@ impl Ring {
         &self.buffer(full.index)[..(words as usize).min(BUFFER_WORDS)]
     }
 
-    /// Takes back what a task that is gone has not submitted.
+    /// Takes back the buffers that a task that is gone has not submitted.
     pub(crate) fn reclaim(&self, slot: u32) -> io::Result<()> {
         for index in 0..BUFFERS {
             let is_held = self.buffer_state(index).load(SeqCst) == buffer::HELD;
@@ -189,7 +189,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Slots from here on were never used.
+    /// Returns the number of the first slot that was never used.
     pub(crate) fn slots_used(&self) -> u32 {
         self.u32_at(header::SLOTS_USED)
             .load(SeqCst)
@@ -267,7 +267,7 @@ impl Ring {
         true
     }
 
-    /// Submits what is in the current buffer, while no task runs.
+    /// Submits the current buffer, while no task runs.
     pub(crate) fn submit_current(&self) {
         let current = self
             .u64_at(header::CURRENT_BUFFER)
@@ -286,7 +286,7 @@ impl Ring {
         self.notify_submission();
     }
 
-    /// Number of buffers that were submitted, and of other reports made to the consumer.
+    /// Returns the number of buffers that were submitted, and of other reports made to the consumer.
     pub(crate) fn submissions(&self) -> u32 {
         self.u32_at(header::SUBMISSIONS).load(SeqCst)
     }
@@ -305,7 +305,7 @@ impl Ring {
         outcome
     }
 
-    /// Number of times that tasks have rung.
+    /// Returns the number of times that tasks have rung.
     pub(crate) fn rings(&self) -> u32 {
         self.u32_at(header::DOORBELL).load(SeqCst)
     }
@@ -351,12 +351,12 @@ impl<'a> Slot<'a> {
         self.get(slot::STATE)
     }
 
-    /// Whether its task executes a program, and was not yet seen doing so.
+    /// Returns whether the slot's task executes a program, and was not yet seen doing so.
     pub(crate) fn is_in_exec(self) -> bool {
         self.state() == state::IN_SYSCALL && EXECS.contains(&self.get(slot::SYSCALL))
     }
 
-    /// As run: a time before which its present run did not begin; 0 without a run.
+    /// As run: returns a time before which the task's present run did not begin; 0 without a run.
     pub(crate) fn open_stamp(self) -> u64 {
         self.ring.u64_at(self.start + slot::OPEN_STAMP).load(SeqCst)
     }
@@ -368,7 +368,7 @@ impl<'a> Slot<'a> {
             .store(0, SeqCst);
     }
 
-    /// As run: what the kernel counted while the task was away, once it is back from a system call.
+    /// As run: returns the kernel's counts for the time that the task was away, once it is back from a system call.
     pub(crate) fn back(self) -> u64 {
         self.ring.u64_at(self.start + slot::BACK).load(SeqCst)
     }
@@ -379,7 +379,7 @@ impl<'a> Slot<'a> {
         self.u32_at(slot::STATE).store(state::FREE, SeqCst);
     }
 
-    /// Gives up the task that was to be made.
+    /// Gives up the task that was to be created.
     pub(crate) fn give_up_making(self) {
         self.u32_at(slot::IS_MAKING).store(0, SeqCst);
     }

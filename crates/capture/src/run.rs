@@ -38,7 +38,7 @@ pub enum Order {
     AsRun,
 }
 
-/// Of Mogul and Borg (1990).
+/// Quantum of Mogul and Borg (1990), in instructions.
 const QUANTUM_INSTRUCTIONS: u64 = 400_000;
 
 impl Default for Order {
@@ -215,7 +215,7 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     let mut decoder = Decoder::new(commands.iter().map(Command::name).collect(), take);
     let outcome = schedule(commands, quantum_instructions, options, stop, &mut decoder);
     if !matches!(outcome, Err(Failure::Sink(_))) {
-        // Whatever else has ended it, what was captured until then is handed on.
+        // Whatever ended the capture, the events captured until then are passed on.
         decoder.flush().map_err(Failure::Sink)?;
     }
     let (
@@ -344,7 +344,7 @@ fn capture_as_run<T: Take<Error: std::error::Error + 'static>>(
     })
 }
 
-/// The CPU with the highest number that we may run on: interrupts tend to the first.
+/// Returns the CPU with the highest number that we may run on: interrupts tend to the first.
 fn last_cpu() -> Option<CpuId> {
     switchcost_facts::allowed_cpus(&switchcost_facts::Root::system())
         .last()

@@ -37,7 +37,7 @@ pub(crate) enum Seen {
     Gone,
 }
 
-/// A task and what it was seen doing.
+/// A task and its state as last seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sighting {
     pub(crate) slot: u32,
@@ -59,7 +59,7 @@ pub(crate) struct Switch {
 pub(crate) enum Decision {
     /// Nothing yet: look again. All tasks sleep if `is_idle`.
     Wait {
-        /// Whether there is nothing that a short wait would bring.
+        /// Whether a short wait would bring nothing.
         is_idle: bool,
     },
     /// The task that had the CPU continues with the rest of its quantum.
@@ -89,7 +89,7 @@ struct Left {
 }
 
 impl Scheduler {
-    /// The slot of the task that has the CPU.
+    /// Returns the slot of the task that has the CPU.
     pub(crate) fn running(&self) -> Option<u32> {
         self.running
     }
