@@ -7,7 +7,7 @@ pub(crate) const SCHEDULED: u32 = 0;
 pub(crate) const AS_RUN: u32 = 1;
 pub(crate) const SYSTEM: u32 = 2;
 
-/// Number of 32 bits that means no slot; extended to 64 bits it means no buffer.
+/// Slot number that stands for no slot.
 pub(crate) const NO_SLOT: u32 = u32::MAX;
 pub(crate) const NO_PROCESS: u32 = 0;
 pub(crate) const NO_BUFFER: u64 = u64::MAX;
