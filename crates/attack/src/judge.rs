@@ -26,7 +26,9 @@ pub(crate) fn is_orderly(ran: &Ran) -> Result<(), String> {
 
 /// Who fails says what is wrong and what to do, on standard error; `trace check` says it as its result.
 pub(crate) fn is_explained(ran: &Ran) -> Result<(), String> {
-    let has = |start: &str| ran.stderr.lines().any(|line| line.starts_with(start));
+    // A terminal also gets colours and the codes that leave another screen.
+    let text = console::strip_ansi_codes(&ran.stderr);
+    let has = |start: &str| text.lines().any(|line| line.starts_with(start));
     let is_reported = match ran.code() {
         _ if is_of_command(ran) => true,
         Some(5) if ran.stdout.contains("; ") => true,
