@@ -22,6 +22,12 @@ pub(crate) const GLANCE: Nanos = Nanos::millis(50);
 /// Excess time after which a run counts as hanging.
 pub(crate) const TIMEOUT: Nanos = Nanos::seconds(5);
 
+/// Words on what the system refuses, and a hint.
+pub(crate) fn refusal(what: &str, error: &io::Error) -> String {
+    let remedy = start_remedy(error, "check that this program can be started again");
+    format!("{what}: {error}; {remedy}")
+}
+
 /// Executes each run in a fresh process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProcessExecutor {
@@ -31,9 +37,9 @@ pub struct ProcessExecutor {
 impl Executor for ProcessExecutor {
     fn run(&mut self, order: &Order, should_stop: &dyn Fn() -> bool) -> Option<Answer> {
         ask(order, should_stop, &mut self.pause).unwrap_or_else(|error| {
-            let remedy = start_remedy(&error, "check that this program can be started anew");
-            Some(Answer::Refused(format!(
-                "the run cannot be started: {error}; {remedy}"
+            Some(Answer::Refused(refusal(
+                "the run cannot be started",
+                &error,
             )))
         })
     }

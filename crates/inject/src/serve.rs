@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 use switchcost_host::namespace_init::run_in_pid_namespace;
 
-use crate::ask::ended;
+use crate::ask::{ended, refusal};
 use crate::protocol::{Answer, Order, Request};
 use crate::service::preempt;
 use crate::stage::perform;
@@ -25,7 +25,8 @@ pub fn serve(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
 
 fn run_twins(order: &Order, mut output: impl Write) -> io::Result<()> {
     let performed = run_in_pid_namespace(|| {
-        let answer = perform(order).unwrap_or_else(|error| Answer::Refused(error.to_string()));
+        let answer = perform(order)
+            .unwrap_or_else(|error| Answer::Refused(refusal("the run broke off", &error)));
         say(&mut io::stdout(), &answer)
     });
     match performed {

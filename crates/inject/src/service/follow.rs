@@ -8,7 +8,7 @@ use switchcost_record::injection::{Group, Line};
 use switchcost_units::Nanos;
 
 use super::{Reply, ServiceFault, ServiceOrder};
-use crate::ask::{GLANCE, INJECTION_ARGUMENT, TIMEOUT, ended};
+use crate::ask::{GLANCE, INJECTION_ARGUMENT, TIMEOUT, ended, refusal};
 use crate::protocol::Request;
 use crate::run::{Progress, Stop};
 
@@ -93,8 +93,9 @@ impl ProcessFollower {
             process.tell(&serde_json::to_vec(&Request::Service(order))?)?;
             Ok(process)
         };
-        let process = tell()
-            .map_err(|error| ServiceFault::Refused(format!("the process is gone ({error})")))?;
+        let process = tell().map_err(|error| {
+            ServiceFault::Refused(refusal("the preemptor cannot be started", &error))
+        })?;
         Ok(ProcessFollower {
             process,
             latest,
@@ -145,5 +146,5 @@ impl Follower for ProcessFollower {
 }
 
 fn lost(error: &io::Error) -> Reply {
-    Reply::Refused(format!("the preemptor cannot be started ({error})"))
+    Reply::Refused(refusal("the preemptor is lost", error))
 }

@@ -10,6 +10,7 @@ use switchcost_record::injection::{Arm, Group, Phase, Timing};
 use switchcost_units::{Nanos, TickRate, Ticks};
 
 use super::{ServiceFault, ServiceOrder};
+use crate::ask::refusal;
 
 /// Chains of multiplications at both ends of a phase: the time of one is as coarse as the clock.
 const AT_ENDS: u32 = 4;
@@ -199,7 +200,7 @@ fn take_cpu(service: &mut impl ServiceControl, arm: Arm, footprint: usize) -> Ti
 }
 
 fn refused(error: io::Error) -> ServiceFault {
-    ServiceFault::Refused(format!("no timer can be had ({error})"))
+    ServiceFault::Refused(refusal("no timer can be had", &error))
 }
 
 #[cfg(test)]

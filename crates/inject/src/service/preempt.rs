@@ -12,6 +12,7 @@ use switchcost_units::{Bytes, Nanos, Ticks};
 use super::phases::{ServiceControl, run_phases};
 use super::work::Counter;
 use super::{Reply, ServiceFault, ServiceOrder};
+use crate::ask::refusal;
 use crate::preemptor::Preemptor;
 
 /// Number of touches in the running mean, some ten phases. The first touches of a phase take longest, because the service has had the
@@ -43,9 +44,8 @@ fn perform(
     say: &mut dyn FnMut(Group) -> io::Result<()>,
 ) -> Result<(), ServiceFault> {
     let refused = |error: io::Error| {
-        ServiceFault::Refused(format!(
-            "the task may not have real-time priority ({error})"
-        ))
+        let what = "the preemptor cannot have real-time priority";
+        ServiceFault::Refused(refusal(what, &error))
     };
     // Before this process becomes one that others wait for.
     let counter = Counter::start(&order.work, order.id.thread, &order.other_cpus)?;
@@ -73,7 +73,7 @@ fn perform(
     });
     run_phases(&mut service, order, &mut |group| {
         say(group).map_err(|error| {
-            ServiceFault::Refused(format!("the results are no longer read ({error})"))
+            ServiceFault::Refused(refusal("the results are no longer read", &error))
         })
     })
 }

@@ -12,6 +12,7 @@ use switchcost_host::perf::CallCounter;
 use switchcost_units::CpuId;
 
 use super::{ServiceFault, Work};
+use crate::ask::refusal;
 
 /// Interval of the checks whether to stop.
 const GLANCE: Duration = Duration::from_millis(50);
@@ -51,7 +52,7 @@ impl Counter {
                 };
                 let spawned = std::thread::Builder::new().spawn(serve);
                 spawned.map_err(|error| {
-                    ServiceFault::Refused(format!("no thread can be started ({error})"))
+                    ServiceFault::Refused(refusal("no thread can be started", &error))
                 })?;
                 Ok(Counter::Command {
                     ask,
@@ -92,7 +93,7 @@ impl Counter {
 }
 
 fn gone(error: &io::Error) -> String {
-    format!("calls cannot be counted ({error})")
+    refusal("calls cannot be counted", error)
 }
 
 #[cfg(test)]
