@@ -27,7 +27,8 @@ pub(crate) fn is_orderly(ran: &Ran) -> Result<(), String> {
 /// Who fails says what is wrong and what to do, on standard error; `trace check` says it as its result.
 pub(crate) fn is_explained(ran: &Ran) -> Result<(), String> {
     // A terminal also gets colours and the codes that leave another screen.
-    let text = console::strip_ansi_codes(&ran.stderr);
+    let lines = ran.stderr.replace("\u{1b}[?1049l", "\n");
+    let text = console::strip_ansi_codes(&lines);
     let has = |start: &str| text.lines().any(|line| line.starts_with(start));
     let is_reported = match ran.code() {
         _ if is_of_command(ran) => true,

@@ -5,7 +5,7 @@
 //! paper). They are translated where they run,
 //! with flags that are always the same, and linked statically: another version of this program has the same pair.
 
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -55,12 +55,22 @@ fn translate(folder: &Path, program: &str) -> io::Result<()> {
         .env("TMPDIR", folder)
         .args(FLAGS)
         .args(["-o", program, &format!("{program}.c")])
-        .stdin(Stdio::null());
-    let ran = gcc.output()?;
-    match ran.status.success() {
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    // `Command::output` panics if its pipes cannot be read.
+    let mut gcc = gcc.spawn()?;
+    let mut printed = Vec::new();
+    let read = gcc
+        .stderr
+        .take()
+        .map(|mut pipe| pipe.read_to_end(&mut printed));
+    let status = gcc.wait()?;
+    read.transpose()?;
+    match status.success() {
         true => Ok(()),
         false => Err(io::Error::other(
-            String::from_utf8_lossy(&ran.stderr)
+            String::from_utf8_lossy(&printed)
                 .lines()
                 .next()
                 .unwrap_or("no word")
