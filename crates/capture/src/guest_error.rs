@@ -38,13 +38,13 @@ pub enum GuestError {
     NoKernel(Vec<PathBuf>),
     /// The named kernel image does not exist as a file, and its name cannot be that of a package.
     #[error(
-        "no file '{path}'; name a kernel image or a package of Debian's: --kernel linux-image-cloud-amd64",
+        "no file '{path}'; name a kernel image or a Debian package: --kernel linux-image-cloud-amd64",
         path = .0.display()
     )]
     NoImage(PathBuf),
     /// The package manager has no such kernel.
     #[error(
-        "no kernel in package '{name}' ({why}); name an image or a package of Debian's: --kernel linux-image-cloud-amd64"
+        "no kernel in package '{name}' ({why}); name an image or a Debian package: --kernel linux-image-cloud-amd64"
     )]
     Package {
         /// Package name as the user gave it.

@@ -147,7 +147,7 @@ pub(super) fn interrupts(subject: &Subject) -> Check {
     };
     let found = format!("quietest is CPU {cpu}; {}", loads(&subject.host.interrupts));
     match per_second(load) > MANY_INTERRUPTS {
-        true => line.caveat(found, keep_away(subject, cpu)),
+        true => line.caveat(found, keep_away(subject)),
         false => line.fit(found),
     }
 }
@@ -172,8 +172,10 @@ fn loads(loads: &[InterruptLoad]) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-fn keep_away(subject: &Subject, cpu: CpuId) -> Remedy {
-    let Some(other) = subject.host.cpus_online.iter().find(|other| **other != cpu) else {
+/// How to move interrupts to the first CPU, as the last one is to be isolated.
+fn keep_away(subject: &Subject) -> Remedy {
+    let online = &subject.host.cpus_online;
+    let Some(other) = online.iter().min().filter(|_| online.len() > 1) else {
         return Remedy::new(
             "",
             "a machine with two or more CPUs, of which one can take the interrupts",
@@ -181,7 +183,7 @@ fn keep_away(subject: &Subject, cpu: CpuId) -> Remedy {
     };
     let files = "/proc/irq/*/smp_affinity_list";
     let now = format!(
-        "sudo systemctl stop irqbalance; for i in {files}; do echo {other} | sudo tee $i; done"
+        "sudo systemctl stop irqbalance; for i in {files}; do echo {other} | sudo tee $i; done   # undo: sudo systemctl start irqbalance"
     );
     Remedy::new(
         now,

@@ -7,7 +7,7 @@ use switchcost_units::CpuId;
 
 use crate::messages::say;
 
-const REMEDY: &str = "wait for that one, or choose another CPU with --cpu";
+const REMEDY: &str = "wait for that run, or choose another CPU with --cpu";
 
 /// CPUs that this process has claimed; dropping this value releases them.
 #[derive(Debug, Default)]

@@ -54,8 +54,6 @@ fn report_small_stack(found: Bytes) -> ExitCode {
 
 #[inline(never)]
 fn start() -> ExitCode {
-    // Copies of the program are executed through descriptors, which would hide its name.
-    let _ = rustix::thread::set_name(c"switchcost");
     // A repetition begins before anything else is set up: its process should do as little as possible.
     if is_first(switchcost_measure::REPETITION_ARGUMENT) {
         return serve(|| {
@@ -78,6 +76,8 @@ fn start() -> ExitCode {
         );
         return ExitCode::SUCCESS;
     }
+    // Copies of the program are executed through descriptors, which would hide its name.
+    let _ = rustix::thread::set_name(c"switchcost");
     if is_first(switchcost_host::cleanup::CLEANUP_ARGUMENT) {
         let words: Vec<_> = std::env::args_os().skip(2).collect();
         switchcost_host::cleanup_steps::clean_up(&words);

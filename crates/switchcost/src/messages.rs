@@ -108,7 +108,7 @@ pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
         let flag = flag.split(' ').next().unwrap_or_default();
         return match split_hint(&source) {
             (wrong, Some(hint)) => (format!("{flag}: {wrong}"), hint),
-            (wrong, None) => (format!("{flag} {value}: {wrong}"), usage()),
+            (wrong, None) => (format!("{flag} {value}{}", plain(&wrong)), usage()),
         };
     }
     let text = mistake.to_string();
@@ -129,6 +129,17 @@ pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
         _ => usage(),
     };
     (lines.join(" "), hint)
+}
+
+/// Replaces the words of Rust's parsers by plain ones.
+fn plain(wrong: &str) -> String {
+    let range = wrong.rsplit_once(" is not in ").map(|(_, range)| range);
+    match range.and_then(|range| range.split_once("..")) {
+        Some((least, "18446744073709551615")) => format!(" must be at least {least}"),
+        Some((least, most)) => format!(" must be {least} to {}", most.trim_start_matches('=')),
+        None if wrong.contains("invalid digit") => " is not a whole number".to_owned(),
+        None => format!(": {wrong}"),
+    }
 }
 
 /// Prints help and version on stdout, and an error on stderr.

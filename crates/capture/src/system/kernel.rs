@@ -251,7 +251,7 @@ mod tests {
             };
             let error =
                 fetch(&package, Path::new("/nowhere")).expect_err("no package is called so");
-            let found = format!("no file '{name}'; name a kernel image or a package of Debian's");
+            let found = format!("no file '{name}'; name a kernel image or a Debian package");
             assert!(error.to_string().starts_with(&found), "{error}");
         }
         assert!(

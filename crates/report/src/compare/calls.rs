@@ -37,7 +37,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, which: Which) {
     }
     page.heading(
         "System calls of a hand-off",
-        "a part of both arms, and so of no cost above",
+        "in both arms, so in no cost above",
     );
     page.grid(&grid(&cases.concat().iter().collect::<Vec<_>>(), true));
     if more > 0 {

@@ -26,6 +26,14 @@ pub fn render_in_turns(turns: &InTurns, format: Format, style: Style) -> String 
     written(turns, format, style)
 }
 
+/// A path as a shell takes it; the home folder is not quoted.
+fn path_argument(path: &str) -> String {
+    match path.strip_prefix("~/") {
+        Some(below) => format!("~/{}", as_argument(below)),
+        None => as_argument(path),
+    }
+}
+
 impl InEveryFormat for InTurns {
     fn add_to(&self, page: &mut Page, style: Style) {
         let rest = if style.is_detailed {
@@ -36,7 +44,7 @@ impl InEveryFormat for InTurns {
         } else {
             screen::add_with(page, &self.comparison, Which::All, &notes(self));
             let [base, new] =
-                ["base", "new"].map(|side| as_argument(format!("{}/{side}", self.folder)));
+                ["base", "new"].map(|side| path_argument(&format!("{}/{side}", self.folder)));
             Some(format!(
                 "all of it: switchcost compare --details {base} {new}"
             ))
@@ -81,8 +89,7 @@ fn ran(turns: &InTurns) -> String {
 }
 
 fn setups(turns: &InTurns) -> Grid {
-    let mut grid =
-        Grid::new(1).left(["side", "before each run", "started with", "behind each run"]);
+    let mut grid = Grid::new(1).left(["side", "before each run", "started with", "after each run"]);
     for (name, arm) in [("base", &turns.base), ("new", &turns.new)] {
         let [setup, wrapper, undo] = [&arm.setup, &arm.wrapper, &arm.undo].map(String::as_str);
         grid.row([name, setup, wrapper, undo].map(Entry::from).to_vec());

@@ -233,7 +233,7 @@ pub(super) fn suspects(comparison: &Comparison) -> Option<String> {
     };
     (!names.is_empty()).then(|| {
         format!(
-            "* suspect: switchcost report says why, of {}{more}",
+            "* suspect: for the reason: switchcost report {}{more}",
             names.join(", ")
         )
     })

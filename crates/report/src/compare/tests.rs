@@ -503,7 +503,7 @@ fn a_suspect_record_is_named() {
         ) = (true, vec!["b.jsonl".to_owned()]);
         let text = text_of(&suspect, style, None);
         assert!(
-            text.contains("* suspect: switchcost report says why, of b.jsonl"),
+            text.contains("* suspect: for the reason: switchcost report b.jsonl"),
             "{text}"
         );
         assert!(!text_of(&comparison(), style, None).contains("suspect"));
@@ -552,7 +552,7 @@ fn what_system_calls_take_is_said_where_it_differs_and_always_of_runs_in_turns()
     for words in [
         "The system calls of a hand-off, which both arms make, take 2.04 us, and took 1.70 us: 1.200 times (1.150 to 1.250), slower; with \
          them a hand-off takes 2.04 us",
-        "System calls of a hand-off: a part of both arms, and so of no cost above",
+        "System calls of a hand-off: in both arms, so in no cost above",
         "hand-off with them",
     ] {
         assert!(

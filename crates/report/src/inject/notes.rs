@@ -83,7 +83,7 @@ fn same_for_both(plan: &Plan) -> String {
     };
     format!(
         "Both copies have the same addresses each time, which are not randomized, and temporary folders of their own{apart}.{settings} \
-         Both ended well. {output}"
+         Both copies exited with 0. {output}"
     )
 }
 
@@ -95,7 +95,7 @@ fn missed(findings: &Findings) -> Option<String> {
         .reduce(f64::min)?;
     (least < NEARLY_ALL).then(|| {
         format!(
-            "Down to {} of the preemptions found the program on the CPU; for the rest it waited.",
+            "In the worst run, {} of the preemptions hit the program while it ran; for the rest it waited.",
             share(Some(least))
         )
     })
@@ -115,7 +115,7 @@ fn name_other_tasks(record: &Injection) -> Option<String> {
     };
     let others: Vec<String> = end.others.iter().map(of).collect();
     Some(format!(
-        "Others have had CPU {}, too: {}.",
+        "Other tasks also ran on CPU {}: {}.",
         record.header.plan.cpu,
         others.join(", ")
     ))

@@ -336,7 +336,8 @@ fn others_on_the_cpu_and_an_end_of_the_service_are_reported() {
     });
     let reported = reported(&record);
     assert!(
-        reported.contains(", too: load (process 9, 30 % of the time)."),
+        reported.contains("Other tasks also ran on CPU")
+            && reported.contains(": load (process 9, 30 % of the time)."),
         "{reported}"
     );
     assert!(

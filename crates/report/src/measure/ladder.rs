@@ -63,7 +63,7 @@ pub(super) fn add_tables(page: &mut Page, findings: &Findings) {
             "Hand-off",
             "one is woken, and a scheduler chooses",
         ),
-        (Class::Swap, "Swap", "the control goes to one that is named"),
+        (Class::Swap, "Swap", "a direct switch to a named task"),
     ] {
         let found: Vec<&CaseFinding> = measured(findings)
             .filter(|found| found.case.working_set.is_empty())

@@ -359,7 +359,11 @@ fn often(observation: &Observation, findings: &Findings) -> String {
     let by = by.max_by_key(|neighbour| neighbour.preempted);
     let by = match by {
         Some(neighbour) if all.involuntary_share >= 0.1 && preemptions >= FEW => {
-            let whose = if neighbour.is_own { "its own " } else { "" };
+            let whose = if neighbour.is_own {
+                "the observed "
+            } else {
+                ""
+            };
             format!(
                 ", {} of the preemptions by {whose}{}",
                 share(Some(neighbour.preempted_share)),
@@ -466,14 +470,14 @@ fn change_sentence(change: &Change) -> String {
                 .to_owned()
         }
         Change::MoreForEachWakeUp { call } => {
-            format!("do more work per wake-up (batches, larger buffers), since most switches wait in {call}")
+            format!("do more work per wake-up (batches, larger buffers), since most switches are waits in {call}")
         }
         Change::FewerWakeUps { call } => format!(
             "batch more work per wake-up if {call} usually returns data, or use a longer time-out if it usually times out (at the price of \
              latency), since most switches wait there; which of the two ends a wait is not recorded"
         ),
         Change::SleepLonger { call } => format!(
-            "sleep longer (at the price of latency), since most switches wait in {call}"
+            "sleep longer (at the price of latency), since most switches are waits in {call}"
         ),
     }
 }

@@ -34,10 +34,14 @@ pub(super) fn unknown_because(findings: &Findings) -> String {
     };
     match why {
         UnknownBecause::TooFew => {
-            format!(
-                ", since of {} waits traced too few can be compared",
-                count(matched.waits as u64)
-            )
+            if matched.waits == 0 {
+                ", since no wait was traced".to_owned()
+            } else {
+                format!(
+                    ", since too few of {} traced waits can be compared",
+                    count(matched.waits as u64)
+                )
+            }
         }
         UnknownBecause::NotCovered => format!(
             ", since only {} of the switches have a match",

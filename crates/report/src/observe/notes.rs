@@ -215,9 +215,7 @@ fn interrupts_note(findings: &Findings) -> Option<String> {
     );
     (interrupts > FEW * direct).then(|| {
         let part = share(Some(interrupts / direct));
-        format!(
-            "{part} of the direct cost is for timer interrupts out of which tasks were preempted."
-        )
+        format!("{part} of the direct cost is for timer interrupts that led to preemptions.")
     })
 }
 

@@ -105,7 +105,7 @@ pub(super) fn kind(kind: Kind) -> &'static str {
 
 fn add(page: &mut Page, paper: Paper) {
     page.paragraph(&format!(
-        "{}. Reproduced is what meets its rule wherever in their intervals the numbers lie.",
+        "{}. A claim is reproduced if its rule holds over the whole interval of each number.",
         paper.title()
     ));
     for entry in table(paper) {

@@ -92,7 +92,7 @@ fn alone(findings: &Findings) -> String {
 }
 
 /// Number of time slices that suffice for an interval.
-const WANTED_TURNS: u64 = 200;
+const WANTED_TURNS: u64 = 60;
 
 /// Sentences for a trace with too few switches: there is no interval, and which command gives one.
 fn too_few(head: &Simulation, design: &DesignFinding) -> Option<(String, String)> {
@@ -104,7 +104,7 @@ fn too_few(head: &Simulation, design: &DesignFinding) -> Option<(String, String)
     }
     let text = format!(
         "Too few switches for an interval: {} time slices, {FEWEST_SEGMENTS} are needed. The numbers below are of these alone. \
-         Trace for longer, or have shorter time slices of the same trace:",
+         Trace for longer. Shorter time slices of the same trace are more, but each costs less:",
         count(segments)
     );
     let source = head.trace.source.as_str();
@@ -189,7 +189,12 @@ fn needed_length(findings: &Findings) -> String {
             never.push(level.level.clone());
         }
     }
-    let longer = most.map(|most| format!("Some {} instructions at this rate would", rounded(most)));
+    let longer = most.map(|most| {
+        format!(
+            "Some {} instructions at this rate would suffice",
+            rounded(most)
+        )
+    });
     match (longer, never.is_empty()) {
         (None, true) => "Trace for longer".to_owned(),
         (None, false) => format!(
@@ -197,7 +202,7 @@ fn needed_length(findings: &Findings) -> String {
             listed(&never)
         ),
         (Some(longer), true) => longer,
-        (Some(longer), false) => format!("{longer}, but would not fill {}", listed(&never)),
+        (Some(longer), false) => format!("{longer}, but not for {}", listed(&never)),
     }
 }
 
@@ -222,10 +227,7 @@ fn listed(names: &[String]) -> String {
 /// Sentence on the net cost of a switch.
 fn sentence(design: &DesignFinding) -> String {
     let average = design.average_of_all_turns();
-    let cost = match average {
-        Some(_) => &design.long_turns,
-        None => &design.average_cost_cycles,
-    };
+    let cost = &design.average_cost_cycles;
     let name = &design.name;
     let Some(estimate) = cost.estimate else {
         return format!(
@@ -233,14 +235,14 @@ fn sentence(design: &DesignFinding) -> String {
             cost.why.as_deref().unwrap_or("no reason is known")
         );
     };
-    if average.is_none() && estimate < 0.0 && !cost.is_covering_zero() {
+    if estimate < 0.0 && !cost.is_covering_zero() {
         return format!(
             "A switch on {name} saves {}; {}.",
             cycles(&cost.as_gain()),
             share_of_all(design)
         );
     }
-    if average.is_none() && cost.is_covering_zero() {
+    if cost.is_covering_zero() {
         return format!("A switch on {name} costs {}.", cycles(cost));
     }
     let time = as_time(estimate, design.cycle_ns);
@@ -259,10 +261,7 @@ fn sentence(design: &DesignFinding) -> String {
 
 /// Words for the average over all time slices, if the cost is that of long ones.
 fn average_words(mean: f64) -> String {
-    format!(
-        " where the turn is long, {} on average of all turns",
-        rounded(mean)
-    )
+    format!(" (mean over all turns: {})", rounded(mean))
 }
 
 fn share_of_all(design: &DesignFinding) -> String {

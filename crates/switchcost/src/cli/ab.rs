@@ -22,7 +22,7 @@ Each set-up is undone after its run, also after Ctrl-C or kill -9: processes tha
 (/proc/sys/kernel/sched_*, /sys/kernel/debug/sched) get their former values back. --base-undo and --new-undo undo everything else.";
 
 /// Measures base and new in turns, each run in fresh processes, until a change of the size asked for would be shown or the budget is spent,
-/// and compares as compare does. Each set-up is undone behind its run.
+/// and compares as compare does. Each set-up is undone after its run.
 #[derive(Clone, Debug, Args)]
 #[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(AB_EXAMPLES), after_long_help = AB_EXAMPLES)]
 #[group(id = "sides", required = true, multiple = true, args = ["base", "new", "base_with", "new_with"])]

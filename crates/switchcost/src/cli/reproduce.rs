@@ -56,7 +56,7 @@ stopped goes on where it was, and pages are made anew from old records.";
 #[derive(Clone, Debug, Args)]
 #[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(EXAMPLES), after_long_help = EXAMPLES)]
 pub(crate) struct ReproduceArguments {
-    /// The papers; today is what they conclude, on the machines since
+    /// The papers; today: their conclusions, tested on later machines
     #[arg(required = true, value_parser = Named::<What>::new())]
     pub(crate) papers: Vec<What>,
 

@@ -58,7 +58,7 @@ pub(crate) struct SystemArguments {
 /// What a guest is and is started with. A verb that has one guest takes each [`once`].
 #[derive(Clone, Debug, Args)]
 pub(crate) struct GuestArguments {
-    /// The guest's kernel: an image, or a package of Debian's [default: the one that make setup has
+    /// The guest's kernel: an image, or a Debian package [default: the one that make setup has
     /// fetched]
     ///
     /// A package is downloaded and not installed.

@@ -6,7 +6,7 @@ use super::{class, measured};
 use crate::plain::plain;
 use crate::quantity::{centre, interval, is_cost, number, with_interval};
 
-/// The answer, such as: `A goroutine hand-off over a channel costs 101 ns (95 to 107), one between threads of the kernel over a futex 1.68
+/// The answer, such as: `A goroutine hand-off over a channel costs 101 ns (95 to 107), one between OS threads over a futex 1.68
 /// us (1.61 to 1.75): 15 to 17 times as much. With 256 KiB of data each ...`
 pub(super) fn describe_answer(record: &MeasureRecord, findings: &Findings) -> String {
     let of_runtime =
@@ -34,7 +34,7 @@ pub(super) fn describe_answer(record: &MeasureRecord, findings: &Findings) -> St
         return text + ".";
     };
     text += &format!(
-        ", one between threads of the kernel {} {}",
+        ", one between OS threads {} {}",
         over(kernel),
         with_interval(&threads)
     );

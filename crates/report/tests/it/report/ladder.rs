@@ -112,7 +112,7 @@ fn a_goroutine_is_reported_beside_a_thread_and_with_data() {
     let text = text(false);
     assert!(
         text.starts_with(
-            "A goroutine hand-off over a channel costs 100.0 ns (99.5 to 100.5), one between threads of the kernel over a futex 1.70 us \
+            "A goroutine hand-off over a channel costs 100.0 ns (99.5 to 100.5), one between OS threads over a futex 1.70 us \
              (1.69 to 1.71): 17 times as much. With 256 KiB of data each they cost 700 ns (696 to 703) and 2.10 us (2.09 to 2.11): 3 \
              times as much."
         ),
@@ -203,7 +203,7 @@ fn the_two_classes_are_never_in_one_table_and_each_is_in_the_order_of_its_cost()
         "go/channel",
         "futex, thread",
         "python/threads",
-        "Swap: the control",
+        "Swap: a direct switch",
         "cpp/coroutine",
         "fiber, user",
     ];

@@ -48,9 +48,7 @@ impl Flags {
             .chain(given.iter().cloned());
         let wrong = |mistake: clap::Error| {
             let (wrong, hint) = messages::explain(&mistake);
-            Failure::usage(format!(
-                "after --, where flags of measure stand: {wrong}; {hint}"
-            ))
+            Failure::usage(format!("in the flags of measure after --: {wrong}; {hint}"))
         };
         let matches = Cli::command()
             .try_get_matches_from(command.clone())
