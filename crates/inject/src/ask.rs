@@ -88,5 +88,8 @@ fn ask(
 }
 
 pub(crate) fn ended(status: ExitStatus) -> String {
-    format!("the process of a run ended early ({})", ending(status))
+    format!(
+        "the process of a run ended early ({}); run it again, as root if it was not",
+        ending(status)
+    )
 }

@@ -138,7 +138,7 @@ pub enum UnfitWorkingSet {
     #[error("a size of {0} is not a multiple of one element (8 B); round it to a multiple of 8")]
     Size(Bytes),
     /// A stride that is not a positive whole number of elements.
-    #[error("a stride of {0} is not a multiple of one element (8 B); use 8 B or more")]
+    #[error("a stride of {0} is not a multiple of one element (8 B); use 8B, 16B, 64B or the like")]
     Stride(Bytes),
     /// A stride larger than the array.
     #[error(
@@ -248,7 +248,7 @@ mod tests {
         );
         assert_eq!(
             message(64, 0, Pattern::Strided),
-            "a stride of 0 B is not a multiple of one element (8 B); use 8 B or more"
+            "a stride of 0 B is not a multiple of one element (8 B); use 8B, 16B, 64B or the like"
         );
         assert_eq!(
             message(64, 128, Pattern::Strided),

@@ -485,7 +485,7 @@ def trace(
         switches: Stop after this many switches.
         cpu: Run the traced programs on this CPU [default: the last one].
         system: Run the programs in a guest under QEMU, and trace its kernel, too.
-        kernel: The guest's kernel: an image, or a package of Debian's [default: the one that make setup has fetched].
+        kernel: The guest's kernel: an image, or a Debian package [default: the one that make setup has fetched].
         append: Further words for the kernel's command line, such as 'mitigations=auto'.
         memory: Memory of the guest [default: what its files take, and 384 MiB].
         mips: Millions of instructions in a second of the guest's time [default: 1000; for workload 15.6].

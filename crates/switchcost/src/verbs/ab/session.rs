@@ -254,6 +254,15 @@ impl Runs for Session<'_> {
             });
         }
         remove_bare(&log);
+        if let Some(line) = missing_program(&fs::read_to_string(&log).unwrap_or_default()) {
+            let complaint = format!(
+                "the set-up of {} lacks a program, so it may have done nothing: {line}",
+                name(side)
+            );
+            if !self.complaints.contains(&complaint) {
+                self.complaints.push(complaint);
+            }
+        }
         let own = |file: File| self.folders.readers.own(&file, &path);
         open_listed(&path)
             .and_then(own)
@@ -310,7 +319,14 @@ fn quoted(log: &Path) -> String {
         .join("; ")
 }
 
-/// Nothing but where the record is.
+/// Returns the line in which a shell says that it found no program. Of one in the background, the exit code is lost.
+fn missing_program(log: &str) -> Option<&str> {
+    log.lines()
+        .map(str::trim)
+        .find(|line| line.ends_with(": not found") || line.contains(": command not found"))
+}
+
+/// Removes a log that says nothing but where the record is.
 fn remove_bare(log: &Path) {
     let is_bare = |text: String| {
         text.lines()
@@ -318,5 +334,21 @@ fn remove_bare(log: &Path) {
     };
     if fs::read_to_string(log).is_ok_and(is_bare) {
         let _ = fs::remove_file(log);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_a_shell_did_not_find_in_the_background_is_noticed() {
+        let log = "switchcost: record: 001.jsonl\nsh: 1: no-such-tool: not found\n";
+        assert_eq!(missing_program(log), Some("sh: 1: no-such-tool: not found"));
+        assert_eq!(
+            missing_program("bash: line 1: x: command not found"),
+            Some("bash: line 1: x: command not found")
+        );
+        assert_eq!(missing_program("Attaching 2 probes...\n"), None);
     }
 }
