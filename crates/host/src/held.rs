@@ -81,6 +81,8 @@ impl Held {
     pub fn release(mut self) -> io::Result<(Child, Parent)> {
         // The process may have been killed meanwhile, which its parent notices.
         let _ = self.gate.write_all(&[1]);
+        // If nothing could be written, the end of the pipe ends the process.
+        drop(self.gate);
         let child = self.started.recv().map_err(io::Error::other)??;
         Ok((child, self.parent))
     }
