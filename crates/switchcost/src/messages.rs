@@ -136,7 +136,10 @@ fn plain(wrong: &str) -> String {
     let range = wrong.rsplit_once(" is not in ").map(|(_, range)| range);
     match range.and_then(|range| range.split_once("..")) {
         Some((least, "18446744073709551615")) => format!(" must be at least {least}"),
-        Some((least, most)) => format!(" must be {least} to {}", most.trim_start_matches('=')),
+        Some((least, end)) => match end.strip_prefix('=') {
+            Some(most) => format!(" must be {least} to {most}"),
+            None => format!(" must be at least {least} and below {end}"),
+        },
         None if wrong.contains("invalid digit") => " is not a whole number".to_owned(),
         None => format!(": {wrong}"),
     }

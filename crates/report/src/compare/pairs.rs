@@ -233,7 +233,7 @@ pub(super) fn suspects(comparison: &Comparison) -> Option<String> {
     };
     (!names.is_empty()).then(|| {
         format!(
-            "* suspect: for the reason: switchcost report {}{more}",
+            "* suspect: see switchcost report {}{more}",
             names.join(", ")
         )
     })

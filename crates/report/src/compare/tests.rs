@@ -503,7 +503,7 @@ fn a_suspect_record_is_named() {
         ) = (true, vec!["b.jsonl".to_owned()]);
         let text = text_of(&suspect, style, None);
         assert!(
-            text.contains("* suspect: for the reason: switchcost report b.jsonl"),
+            text.contains("* suspect: see switchcost report b.jsonl"),
             "{text}"
         );
         assert!(!text_of(&comparison(), style, None).contains("suspect"));
