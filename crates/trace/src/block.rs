@@ -42,7 +42,7 @@ pub struct Block {
 pub enum UnfitBlock {
     /// No instruction, or one of no or too much length.
     #[error(
-        "found {instructions} instructions in {bytes} bytes, the first of {first_bytes}, need 1 to {} bytes",
+        "{instructions} instructions in {bytes} bytes, the first of {first_bytes}; a block has 1 to {} bytes",
         Block::LONGEST
     )]
     Shape {
@@ -55,7 +55,7 @@ pub enum UnfitBlock {
     },
     /// A reference of an instruction outside the block, or not in the order of the instructions.
     #[error(
-        "found a reference of an instruction ending at byte {found}, need one between {least} and {most}"
+        "a reference belongs to an instruction ending at byte {found}, outside {least} to {most}"
     )]
     Reference {
         /// The offset that the reference claims, in bytes from the block's start.

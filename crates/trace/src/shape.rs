@@ -35,7 +35,7 @@ pub enum UnfitShape {
     Block(#[from] UnfitBlock),
     /// A relative reference whose base is not explicit.
     #[error(
-        "found reference {reference} relative to reference {base}, need an earlier one whose address is explicit"
+        "reference {reference} is relative to reference {base}, which is not an earlier one with an explicit address"
     )]
     Base {
         /// Index of the relative reference.
@@ -44,7 +44,7 @@ pub enum UnfitShape {
         base: u16,
     },
     /// The blocks claim another number of references.
-    #[error("found {found} references, need the {need} that the blocks claim")]
+    #[error("{found} references, but the blocks claim {need}")]
     Count {
         /// The number of references found.
         found: usize,
@@ -52,13 +52,13 @@ pub enum UnfitShape {
         need: usize,
     },
     /// No block, or more than a shape can have.
-    #[error("found {found} blocks, need 1 to {MOST_BLOCKS}")]
+    #[error("{found} blocks, not 1 to {MOST_BLOCKS}")]
     Blocks {
         /// The number of blocks found.
         found: usize,
     },
     /// The shape would have more references than a shape can have.
-    #[error("found {found} references, need at most {MOST_REFERENCES}")]
+    #[error("{found} references, but at most {MOST_REFERENCES} are possible")]
     References {
         /// The number of references found.
         found: usize,

@@ -241,8 +241,8 @@ fn derived_addresses_are_worked_out() {
     let error = decode(&[&start[..], &backwards].concat()).expect_err("nothing explicit before it");
     assert_eq!(
         error.to_string(),
-        "buffer 7, word 6: found an impossible shape: found reference 0 relative to reference 0, need an earlier one \
-         whose address is explicit"
+        "buffer 7, word 6: found an impossible shape: reference 0 is relative to reference 0, which is not an earlier one \
+         with an explicit address"
     );
 }
 
@@ -681,15 +681,16 @@ fn damage_is_named_with_its_place() {
     );
     assert_eq!(
         message(&[define(0, 0, 0)]),
-        "buffer 7, word 0: found an impossible shape: found 0 blocks, need 1 to 255"
+        "buffer 7, word 0: found an impossible shape: 0 blocks, not 1 to 255"
     );
     huge[0] = define(4, 0, 3);
     assert_eq!(message(&huge), "buffer 7, word 0: found a record cut short");
     let mut empty = shape(0);
     empty[2] &= !0xffff_0000;
-    assert!(message(&empty).starts_with(
-        "buffer 7, word 0: found an impossible shape: found 0 instructions in 7 bytes"
-    ));
+    assert!(
+        message(&empty)
+            .starts_with("buffer 7, word 0: found an impossible shape: 0 instructions in 7 bytes")
+    );
     assert_eq!(
         message(&[&shape(0)[..], &[block(0), 1]].concat()),
         "buffer 7, word 5: found a record cut short"

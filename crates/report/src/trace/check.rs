@@ -72,6 +72,8 @@ impl InEveryFormat for Checked<'_> {
     }
 }
 
+const REMEDY: &str = "this trace violates its format; trace again, or report it to the author of the program that wrote it";
+
 fn add_checked(page: &mut Page, report: &Checked<'_>) {
     for problem in &report.problems {
         page.line(&plain(problem), Tone::Bad);
@@ -79,6 +81,9 @@ fn add_checked(page: &mut Page, report: &Checked<'_>) {
     let unsaid = report.problem_count - report.problems.len() as u64;
     if unsaid > 0 {
         page.line(&format!("and {unsaid} more problems"), Tone::Bad);
+    }
+    if report.problem_count > 0 {
+        page.line(REMEDY, Tone::Suspect);
     }
     if let Some(loss) = &report.loss {
         page.line(&format!("not whole: {}", plain(loss)), Tone::Suspect);

@@ -29,7 +29,7 @@ impl fmt::Display for Problem {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// The chunk claims another running task than the marks before it.
-    #[error("found a chunk that begins with task {found} running, need task {need}")]
+    #[error("the chunk begins with task {found} running, but task {need} was running before it")]
     Running {
         /// Running task according to the chunk.
         found: TaskId,
@@ -40,13 +40,13 @@ pub enum Violation {
     #[error("{0}")]
     Unfit(UnfitBlock),
     /// Undefined bits in the flags of a block.
-    #[error("found flags {0:#04x} of a block, need 0 (user) or 1 (kernel)")]
+    #[error("the block has flags {0:#04x}, not 0 (user) or 1 (kernel)")]
     Flags(u8),
     /// A task that has ended runs user code.
-    #[error("found code of the user run by task {0}, need a task that has not ended")]
+    #[error("task {0} runs user code after its end")]
     RunsEnded(TaskId),
     /// Blocks and references do not belong together.
-    #[error("found {found} references, need {need} as the blocks claim together")]
+    #[error("the chunk has {found} references, but its blocks claim {need}")]
     References {
         /// The number found.
         found: u64,
@@ -54,15 +54,13 @@ pub enum Violation {
         need: u64,
     },
     /// A mark out of order.
-    #[error("found a mark before block {found}, need ascending order up to the last block")]
+    #[error("the mark before block {found} is out of order")]
     Order {
         /// The block number in the mark.
         found: u32,
     },
     /// A task that does not get the next number.
-    #[error(
-        "found the birth of task {found}, need task {need}: tasks are numbered in order of birth"
-    )]
+    #[error("task {found} is born where task {need} is next")]
     TaskNumber {
         /// The task that the mark names.
         found: TaskId,
@@ -70,9 +68,7 @@ pub enum Violation {
         need: TaskId,
     },
     /// An address space that is neither known nor the next.
-    #[error(
-        "found address space {found}, need {need}: address spaces are numbered in order and never reused"
-    )]
+    #[error("address space {found} is used where {need} is next")]
     ProcessNumber {
         /// The address space that the mark names.
         found: ProcessId,
@@ -80,7 +76,7 @@ pub enum Violation {
         need: ProcessId,
     },
     /// A task that was not born, or has ended.
-    #[error("found {what} task {task}, need one that was born and has not ended")]
+    #[error("{what} task {task}, which was not born or has ended")]
     NotAlive {
         /// Action of the task, for the message.
         what: &'static str,
@@ -88,15 +84,13 @@ pub enum Violation {
         task: TaskId,
     },
     /// A parent task that was never born.
-    #[error("found parent {0}, need a task that was born")]
+    #[error("parent {0} was never born")]
     Parent(TaskId),
     /// A task in an address space that has ended.
-    #[error(
-        "found a task born into address space {0}, whose tasks have all ended, need a number of its own"
-    )]
+    #[error("a task is born into address space {0}, whose tasks have all ended")]
     EndedProcess(ProcessId),
     /// A switch says that another task leaves the CPU than the one that has it.
-    #[error("found a switch from task {from}, need one from task {running}, which runs")]
+    #[error("a switch leaves task {from}, but task {running} is running")]
     From {
         /// The task that leaves, according to the switch.
         from: TaskId,
@@ -104,7 +98,7 @@ pub enum Violation {
         running: TaskId,
     },
     /// An action that only the running task can do.
-    #[error("found {what} of task {task}, need it of task {running}, which runs")]
+    #[error("{what} of task {task}, but task {running} is running")]
     NotRunning {
         /// Action of the task, for the message.
         what: &'static str,
@@ -114,9 +108,7 @@ pub enum Violation {
         running: TaskId,
     },
     /// A range of memory that is empty or goes beyond the address space.
-    #[error(
-        "found {what} of {bytes} bytes at {start:#x}, need one that is not empty and ends in the address space"
-    )]
+    #[error("{what} of {bytes} bytes at {start:#x} is empty or exceeds the address space")]
     Range {
         /// Kind of range, for the message.
         what: &'static str,
@@ -127,7 +119,7 @@ pub enum Violation {
     },
     /// An impossible page.
     #[error(
-        "found a page of {bytes} bytes at {start:#x}, need a power of two and addresses that are multiples of it"
+        "a page of {bytes} bytes at {start:#x} is no power of two, or its addresses are not aligned"
     )]
     Page {
         /// Virtual address of the page.
@@ -136,6 +128,6 @@ pub enum Violation {
         bytes: u64,
     },
     /// An index of another trace, or a damaged one.
-    #[error("found an index that does not fit the chunks, need the one that was written with them")]
+    #[error("the index does not match the chunks")]
     Index,
 }

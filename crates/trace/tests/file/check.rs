@@ -79,42 +79,32 @@ fn each_broken_rule_is_named_with_its_place() {
     };
     let range = |start, bytes| Mark::Unmap { start, bytes };
     for (marks, expected) in [
-        (
-            vec![birth(3, 2, 1)],
-            "found the birth of task 3, need task 2: tasks are numbered in order of birth",
-        ),
+        (vec![birth(3, 2, 1)], "task 3 is born where task 2 is next"),
         (
             vec![birth(2, 5, 1)],
-            "found address space 5, need 2: address spaces are numbered in order and never reused",
+            "address space 5 is used where 2 is next",
         ),
-        (
-            vec![birth(2, 2, 7)],
-            "found parent 7, need a task that was born",
-        ),
+        (vec![birth(2, 2, 7)], "parent 7 was never born"),
         (
             vec![
                 birth(2, 2, 1),
                 Mark::Exit { task: TaskId(2) },
                 birth(3, 2, 1),
             ],
-            "found a task born into address space 2, whose tasks have all ended, need a number of its own",
+            "a task is born into address space 2, whose tasks have all ended",
         ),
-        (
-            vec![exec(1, 1)],
-            "found address space 1, need 2: address spaces are numbered in order and never reused",
-        ),
+        (vec![exec(1, 1)], "address space 1 is used where 2 is next"),
         (
             vec![birth(2, 2, 1), exec(2, 3)],
-            "found an exec of task 2, need it of task 1, which runs",
+            "an exec of task 2, but task 1 is running",
         ),
         (
             vec![Mark::Exit { task: TaskId(9) }],
-            "found the end of task 9, need one that was born and has not ended",
+            "the end of task 9, which was not born or has ended",
         ),
         (
             vec![range(u64::MAX, 2)],
-            "found an unmapping of 2 bytes at 0xffffffffffffffff, need one that is not empty and ends in the address \
-             space",
+            "an unmapping of 2 bytes at 0xffffffffffffffff is empty or exceeds the address space",
         ),
         (
             vec![Mark::Page {
@@ -122,7 +112,7 @@ fn each_broken_rule_is_named_with_its_place() {
                 physical_address: 100,
                 bytes: 4096,
             }],
-            "found a page of 4096 bytes at 0x1000, need a power of two and addresses that are multiples of it",
+            "a page of 4096 bytes at 0x1000 is no power of two, or its addresses are not aligned",
         ),
         (
             vec![Mark::Map(Mapping {
@@ -133,18 +123,18 @@ fn each_broken_rule_is_named_with_its_place() {
                 build_id: Vec::new(),
                 is_executable: true,
             })],
-            "found a mapping of 0 bytes at 0x1000, need one that is not empty and ends in the address space",
+            "a mapping of 0 bytes at 0x1000 is empty or exceeds the address space",
         ),
     ] {
         assert_eq!(troubles(marks, 0), chunk(expected));
     }
     assert_eq!(
         troubles(vec![], 6),
-        chunk("found flags 0x06 of a block, need 0 (user) or 1 (kernel)")
+        chunk("the block has flags 0x06, not 0 (user) or 1 (kernel)")
     );
     assert_eq!(
         troubles(vec![Mark::Exit { task: TaskId(1) }], 0),
-        chunk("found code of the user run by task 1, need a task that has not ended")
+        chunk("task 1 runs user code after its end")
     );
     assert_eq!(
         troubles(vec![Mark::Exit { task: TaskId(1) }], 1),
@@ -152,7 +142,7 @@ fn each_broken_rule_is_named_with_its_place() {
     );
     assert_eq!(
         troubles(vec![birth(2, 2, 1), switch(2, 1)], 0)[..1],
-        chunk("found a switch from task 2, need one from task 1, which runs")
+        chunk("a switch leaves task 2, but task 1 is running")
     );
 }
 
@@ -176,7 +166,7 @@ fn what_a_trace_says_of_its_numbers_is_repeated() {
 fn a_switch_to_no_one_known_is_found() {
     let found = troubles(vec![switch(1, 4)], 0);
     assert!(
-        found[0].ends_with("found a switch to task 4, need one that was born and has not ended"),
+        found[0].ends_with("a switch to task 4, which was not born or has ended"),
         "{found:?}"
     );
 }

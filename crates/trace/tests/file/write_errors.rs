@@ -157,7 +157,7 @@ fn chunks_that_cannot_be_are_refused() {
     let chunk = block_of(0);
     assert_eq!(
         refusal(&chunk).to_string(),
-        "block 0 of a chunk cannot be executed (found 0 instructions in 4 bytes, the first of 4, need 1 to 1024 bytes); check \
+        "block 0 of a chunk cannot be executed (0 instructions in 4 bytes, the first of 4; a block has 1 to 1024 bytes); check \
          the source of the trace"
     );
 
