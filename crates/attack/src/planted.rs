@@ -3,6 +3,7 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
 use std::path::Path;
+use std::process::Command;
 
 use rand_chacha::ChaCha8Rng;
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
@@ -139,8 +140,13 @@ fn execute(place: &Place, row: &Executed, kind: &str) -> Result<Outcome, String>
                 .iter()
                 .try_for_each(|file| fs::write(place.expanded(file), ""))
         })
+        // By another process: a child of another trial could hold a copy of ours open for writing (ETXTBSY).
         .and_then(|()| match row.copied {
-            true => fs::copy(&place.program, &program).map(drop),
+            true => Command::new("cp")
+                .arg(&place.program)
+                .arg(&program)
+                .status()
+                .map(drop),
             false => Ok(()),
         })
         .and_then(|()| {
