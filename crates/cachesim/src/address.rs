@@ -1,6 +1,6 @@
 //! Addresses and keys, in the forms that the levels need.
 
-/// Bits of a virtual address that count.
+/// Number of the low bits of a virtual address that are used.
 pub(crate) const VIRTUAL_BITS: u32 = 48;
 pub(crate) const VIRTUAL_MASK: u64 = (1 << VIRTUAL_BITS) - 1;
 /// Returns the address that the low 48 bits represent.
@@ -21,7 +21,7 @@ pub(crate) const fn owner(process: u32, address: u64) -> u32 {
     }
 }
 
-/// Set in every key, so that 0 means an empty way and fresh memory is an empty cache.
+/// Bit that is set in every key, so that 0 means an empty way and fresh memory is an empty cache.
 pub(crate) const VALID: u64 = 1 << 63;
 
 /// A virtual address of one process, and its physical address if any level wants it (else 0).

@@ -45,7 +45,7 @@ pub(crate) fn group_by_place(all: Attribution) -> ByPlace {
     all.0.1.1
 }
 
-/// Column of an owner in a list: the kernel first, then the processes.
+/// Returns the column of an owner in a list: the kernel first, then the processes.
 #[inline]
 fn column(owner: u32) -> usize {
     owner.wrapping_add(1) as usize

@@ -1,8 +1,8 @@
-//! Blocks and their references, cut into what is looked up, in its order (`docs/method/simulation.md`, "Order").
+//! Splits blocks and their references into lookups, in the order of `docs/method/simulation.md` ("Order").
 
 use switchcost_trace::{Block, BlockRun, Reference};
 
-/// Bytes of one kernel touch that are simulated.
+/// Largest part of one kernel touch that is simulated, in bytes.
 const LONGEST_TOUCH_BYTES: u64 = 1 << 30;
 const TOUCH_BYTES: u64 = 64;
 
@@ -10,24 +10,24 @@ const TOUCH_BYTES: u64 = 64;
 pub(crate) trait Lookups {
     /// Advances the clock by executed instructions.
     fn advance_clock(&mut self, instructions: u64);
-    /// Looks up the code of blocks ahead of their loads and stores, up to one whose code is not known to be found; returns their
-    /// number. `None` if the order of code among loads and stores matters.
+    /// Looks up the code of blocks ahead of their loads and stores, up to the first block whose code is not known to be found; returns the
+    /// number of blocks. `None` if the order of code among loads and stores matters.
     fn finds_code(&mut self, blocks: BlockRun<'_>) -> usize;
-    /// Number of times that known code may have been lost.
+    /// Returns how often known code may have been lost.
     fn code_losses(&self) -> u64;
-    /// Looks up loads and stores, up to one that is not known to be found; returns their number.
+    /// Looks up loads and stores, up to the first that is not known to be found; returns their number.
     fn finds_data(&mut self, references: &[Reference]) -> usize;
     /// Looks up the first instruction of a block, from its first to its last byte.
     fn first_instruction(&mut self, first: u64, last: u64);
-    /// Later code of a block: what is before `done` has been looked up.
+    /// Looks up later code of a block; the code before `done` has been looked up.
     fn code(&mut self, done: u64, last: u64);
-    /// A load or store of a block.
+    /// Looks up a load or store of a block.
     fn data(&mut self, block: &Block, reference: Reference);
     /// Attributes the lookups since the last call to this block.
     fn attribute(&mut self, block: &Block);
 }
 
-/// Everything that blocks touch.
+/// Looks up everything that blocks touch.
 pub(crate) fn look_up_all(
     mut blocks: BlockRun<'_>,
     mut references: &[Reference],
@@ -139,14 +139,14 @@ fn rest_in_order(
     lookups.attribute(block);
 }
 
-/// The last byte of a block's first instruction.
+/// Returns the last byte of a block's first instruction.
 fn end_of_first(block: &Block) -> u64 {
     block
         .address
         .saturating_add(u64::from(block.first_bytes).saturating_sub(1))
 }
 
-/// The last byte of a block's code.
+/// Returns the last byte of a block's code.
 #[inline(always)]
 pub(crate) fn last_byte(block: &Block) -> u64 {
     block
@@ -154,7 +154,7 @@ pub(crate) fn last_byte(block: &Block) -> u64 {
         .saturating_add(u64::from(block.bytes).saturating_sub(1))
 }
 
-/// The first and the last byte of a load or store.
+/// Returns the first and the last byte of a load or store.
 #[inline(always)]
 pub(crate) fn bytes_of(reference: Reference) -> (u64, u64) {
     let first = reference.address();

@@ -1,21 +1,21 @@
-//! Counters by process: how far a row of them moves on while each runs.
+//! Counters by process: the increase of a row of counters while each process runs.
 
 use std::collections::BTreeMap;
 
 use switchcost_design::result::{ByView, ProcessMisses};
 
-/// Numbers of each view, in the order of all arrays by view.
+/// Number of views, in the order of all arrays by view.
 const VIEWS: usize = 3;
 
 #[derive(Debug)]
 pub(crate) struct ByProcess {
     sums: BTreeMap<u32, Vec<u64>>,
-    /// The row at the last count.
+    /// The row at the last call of `count`.
     since: Vec<u64>,
 }
 
 impl ByProcess {
-    /// Counts for a row of `width` counters, which are all 0.
+    /// Makes counters for rows of `width` columns, all 0 at first.
     pub(crate) fn new(width: usize) -> ByProcess {
         ByProcess {
             sums: BTreeMap::new(),
@@ -34,12 +34,12 @@ impl ByProcess {
         }
     }
 
-    /// The counters are others, and stand so.
+    /// Restarts from a new row, whose counters are not added to any process.
     pub(crate) fn restart(&mut self, row: &[u64]) {
         self.since.copy_from_slice(row);
     }
 
-    /// Rows that are misses by level, of each by view, of all that ran.
+    /// Returns the misses of all processes that ran, for rows that have misses by level, and in each level by view.
     pub(crate) fn misses(&self) -> impl Iterator<Item = ProcessMisses> {
         self.sums.iter().map(|(&process, row)| ProcessMisses {
             process,

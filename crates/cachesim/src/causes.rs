@@ -1,4 +1,4 @@
-//! Why tasks leave the CPU, as the record says it.
+//! Why tasks leave the CPU, as written in the record.
 
 use std::collections::HashMap;
 

@@ -1,10 +1,10 @@
-//! Which way the levels of a design are simulated, and what keeps them from a faster one.
+//! How the levels of a design are simulated, and what prevents a faster way.
 
 use switchcost_design::Design;
 
 use crate::machine::{FallbackReason, fallbacks};
 
-/// For each level, then each TLB, its name and how lookups in it are answered. The design must have passed its check.
+/// Returns the name of each level, then of each TLB, and how its lookups are answered. The design must have passed its check.
 pub fn explain(design: &Design) -> Vec<(String, String)> {
     let ways = fallbacks(design).into_iter();
     ways.map(|(name, fallback)| (name, sentence(fallback)))

@@ -1,4 +1,4 @@
-//! Physical addresses: as the trace has them, or made up (`docs/method/simulation.md`, "Addresses").
+//! Physical addresses, from the trace or assigned (`docs/method/simulation.md`, "Addresses").
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,14 +10,14 @@ use crate::mappings::Mappings;
 
 /// Sizes of pages that a trace may have.
 const PAGE_BITS: std::ops::RangeInclusive<u32> = 12..=30;
-/// Translations kept at hand.
+/// Number of cached translations.
 const CACHED: usize = 256;
 
 /// Frame of a page of an address space, from a mark.
 #[derive(Clone, Copy, Debug)]
 struct Recorded {
     physical: u64,
-    /// Number of the mark: the latest that covers an address counts.
+    /// Number of the mark; of those that cover an address the latest counts.
     order: u64,
 }
 
@@ -33,14 +33,14 @@ struct Space {
 /// A recently used translation.
 #[derive(Clone, Copy, Debug, Default)]
 struct CachedTranslation {
-    /// Process, page of 4 KiB and whether a store is fine; 0 for none.
+    /// Process, page of 4 KiB, and whether stores are allowed; 0 for no translation.
     key: u64,
-    /// Added to the virtual address.
+    /// Physical minus virtual address.
     distance: u64,
 }
 
-/// Pages of physical addresses that more than one address space has had at some time, as a filter that may say yes too often
-/// (Bloom 1970, with one hash): once shared, lines of a page may be in caches of both for ever.
+/// Pages of physical addresses that more than one address space has had at some time: once a page is shared, its lines may stay in the
+/// caches of both. This is a filter that may say yes too often (Bloom 1970, with one hash).
 #[derive(Debug)]
 struct SharedPages(Vec<u64>);
 
@@ -83,7 +83,7 @@ pub(crate) struct Frames {
     spaces: HashMap<u32, Space>,
     /// Frames by file and offset.
     files: HashMap<(Vec<u8>, u64), u32>,
-    /// Holders of frames that have more than one; a file is one, too.
+    /// Number of holders of each frame that has more than one; a file counts as a holder.
     holders: HashMap<u32, u32>,
     cached: Vec<CachedTranslation>,
     shared: SharedPages,
@@ -115,7 +115,7 @@ impl Frames {
         }
     }
 
-    /// The physical address behind a virtual one, of which 48 bits count.
+    /// Translates a virtual address, of which 48 bits are used.
     #[inline]
     pub(crate) fn translate(
         &mut self,
@@ -146,13 +146,13 @@ impl Frames {
         physical
     }
 
-    /// Whether a cached translation can be told from those of all other processes.
+    /// Whether a cached translation can be distinguished from those of all other processes.
     #[inline]
     fn is_exact(&self, process: u32) -> bool {
         process < 1 << 26
     }
 
-    /// Whether a page has got another frame since this was asked last.
+    /// Returns whether a page has got another frame since the last call.
     #[inline]
     pub(crate) fn take_moved(&mut self) -> bool {
         std::mem::take(&mut self.has_moved)
@@ -217,7 +217,7 @@ impl Frames {
         frame
     }
 
-    /// The frame of a page that is looked up for the first time.
+    /// Assigns a frame to a page that is looked up for the first time.
     fn first_frame(&mut self, page: u64, mappings: &Mappings) -> u32 {
         let Some(place) = mappings.executable_place(page << self.page_bits, self.page_bits) else {
             return self.take_next();
@@ -234,7 +234,7 @@ impl Frames {
         frame
     }
 
-    /// Frame for a store: a new one if another process has the page's frame, too.
+    /// Returns the frame for a store: a new one if another process has the page's frame, too.
     fn own(&mut self, process: u32, page: u64, frame: u32) -> u32 {
         if !self.holders.contains_key(&frame) {
             return frame;
@@ -260,7 +260,7 @@ impl Frames {
         self.cached.fill(CachedTranslation::default());
     }
 
-    /// A mark says where a page is.
+    /// Records a page's frame from a mark.
     pub(crate) fn record(&mut self, process: u32, virtual_address: u64, physical: u64, bytes: u64) {
         let bits = bits_of(bytes);
         let Some(bits) = bits else { return };
@@ -304,7 +304,7 @@ impl Frames {
         self.forget_cached();
     }
 
-    /// Something else is, or nothing is any more, in a range of an address space.
+    /// Forgets the frames of a range whose mapping changes or ends.
     pub(crate) fn unmap(&mut self, process: u32, start: u64, bytes: u64) {
         let Some(space) = self.spaces.get_mut(&process) else {
             return;
@@ -326,7 +326,7 @@ impl Frames {
         self.forget_cached();
     }
 
-    /// An address space is gone.
+    /// Forgets an address space that has ended.
     pub(crate) fn drop_space(&mut self, process: u32) {
         let Some(space) = self.spaces.remove(&process) else {
             return;

@@ -1,11 +1,11 @@
-//! Which file is mapped at an address of one address space.
+//! The files that are mapped in one address space.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use switchcost_trace::Mapping;
 
-/// A run of addresses of one mark, without the parts that later marks cover.
+/// A range of addresses of one mapping, without the parts that later mappings cover.
 #[derive(Clone, Debug)]
 struct Piece {
     /// Last address of the piece.
@@ -26,7 +26,7 @@ impl Mappings {
         }
     }
 
-    /// A file is mapped over whatever was there.
+    /// Maps a file over whatever was there.
     pub(crate) fn map(&mut self, mapping: &Mapping) {
         self.unmap(mapping.start, mapping.bytes);
         if mapping.bytes > 0 {
@@ -63,7 +63,7 @@ impl Mappings {
         }
     }
 
-    /// Divides the piece that covers an address but does not start there.
+    /// Splits the piece that contains an address but does not start there.
     fn cut_before(&mut self, start: u64) {
         let Some((_, piece)) = self.pieces.range_mut(..start).next_back() else {
             return;
@@ -75,7 +75,7 @@ impl Mappings {
         }
     }
 
-    /// The mapping that covers an address, and the offset in the file.
+    /// Returns the mapping that covers an address, and the offset in the file.
     pub(crate) fn find(&self, address: u64) -> Option<(&Arc<Mapping>, u64)> {
         let (_, piece) = self.pieces.range(..=address).next_back()?;
         let mapping = &piece.mapping;
@@ -87,7 +87,7 @@ impl Mappings {
         })
     }
 
-    /// The file and offset of a page that holds code of a file.
+    /// Returns the file and offset of a page that holds code of a file.
     pub(crate) fn executable_place(&self, address: u64, page_bits: u32) -> Option<(Vec<u8>, u64)> {
         let (mapping, offset) = self.find(address)?;
         let is_aligned = offset & ((1 << page_bits) - 1) == 0;

@@ -1,4 +1,4 @@
-//! Who runs, and why: what the marks of a trace say, and what is kept of each process, the same for every design.
+//! Processes of a trace: which one runs, and why, according to the marks. This is the same for every design.
 
 use std::collections::HashMap;
 
@@ -29,7 +29,7 @@ pub(crate) struct Running {
     pub(crate) is_other_space: bool,
 }
 
-/// The segment that runs.
+/// The current segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment {
     pub(crate) number: u32,
@@ -42,15 +42,15 @@ pub(crate) struct Segment {
 pub(crate) struct Change {
     /// Parent and child of a fork; the child has a copy of the parent's memory.
     pub(crate) fork: Option<(u32, u32)>,
-    /// A process that no task is left of.
+    /// Process whose last task has ended or left.
     pub(crate) ended: Option<u32>,
-    /// An address space that no task is left in.
+    /// Address space whose last task has ended or left.
     pub(crate) ended_space: Option<u32>,
-    /// The running process is another one.
+    /// Whether the running process changes.
     pub(crate) is_other: bool,
 }
 
-/// The state of the trace.
+/// State of the processes at the current place in the trace.
 #[derive(Debug, Default)]
 pub(crate) struct Processes {
     private_by: PrivateBy,
@@ -71,7 +71,7 @@ pub(crate) struct Processes {
 }
 
 impl Processes {
-    /// An empty table; `private_by` says what has a private hierarchy.
+    /// Makes an empty table; `private_by` says what has a private hierarchy.
     pub(crate) fn new(private_by: PrivateBy) -> Processes {
         Processes {
             private_by,
@@ -79,7 +79,7 @@ impl Processes {
         }
     }
 
-    /// The running process; process 0 before the first switch.
+    /// Returns the running process; process 0 before the first switch.
     pub(crate) fn running(&mut self) -> Running {
         match self.running {
             Some(running) => running,
@@ -90,7 +90,7 @@ impl Processes {
         }
     }
 
-    /// The task that runs.
+    /// Returns the running task.
     pub(crate) fn task(&self) -> TaskId {
         self.table.running
     }
@@ -117,7 +117,7 @@ impl Processes {
         self.processes[process as usize].program
     }
 
-    /// Key that distinguishes a task of a process from others.
+    /// Returns the key under which a task of a process has its number.
     fn key(&self, process: ProcessId, task: TaskId) -> (ProcessId, Option<TaskId>) {
         (
             process,
@@ -169,7 +169,7 @@ impl Processes {
         number
     }
 
-    /// A task begins, gets another address space, or ends.
+    /// Follows a mark by which a task begins, gets another address space, or ends.
     pub(crate) fn follow(&mut self, mark: &Mark) -> Change {
         let (Mark::Birth { task, .. } | Mark::Exec { task, .. } | Mark::Exit { task }) = mark
         else {
@@ -205,7 +205,7 @@ impl Processes {
         }
     }
 
-    /// Process of a living task.
+    /// Returns the process of a living task.
     fn process_of(&self, task: TaskId) -> Option<ProcessId> {
         self.table
             .tasks
@@ -245,7 +245,7 @@ impl Processes {
         before.is_none_or(|before| before.process != process)
     }
 
-    /// The segment that runs; before the first switch, one without a beginning.
+    /// Returns the current segment; before the first switch it has no beginning.
     pub(crate) fn segment(&mut self) -> &mut Segment {
         self.running();
         if self.segment.is_none() {
@@ -258,7 +258,7 @@ impl Processes {
         })
     }
 
-    /// The cause of the segment that runs.
+    /// Returns the cause of the current segment.
     pub(crate) fn cause(&self) -> u32 {
         self.segment.map_or(0, |segment| segment.cause)
     }
@@ -291,7 +291,7 @@ impl Processes {
         }
     }
 
-    /// Sets the instructions that the current segment has executed, whatever was seen of them.
+    /// Sets the number of instructions that the current segment has executed, including those that were not simulated.
     pub(crate) fn set_since_switch(&mut self, instructions: u64) {
         if let Some(segment) = &mut self.segment {
             segment.instructions = instructions;

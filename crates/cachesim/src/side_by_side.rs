@@ -18,12 +18,12 @@ use crate::simulator::{Check, SimulationError, TakePieces, take_pieces};
 
 /// The machine's view of a process alone.
 const PRIVATE: usize = 1;
-/// Blocks that are taken at once; their requests are kept meanwhile.
+/// Number of blocks simulated at a time; their requests are kept meanwhile.
 const SLICE_BLOCKS: usize = 2048;
 
 static NOTHING_MAPPED: Mappings = Mappings::nothing();
 
-/// Why the last level of a design cannot be shared concurrently. Follows the design's name in a message.
+/// Reason why the last level of a design cannot be shared concurrently. Follows the design's name in a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoLastLevel {
     /// No level comes after others.
@@ -57,12 +57,12 @@ pub struct SideBySide {
     counts: LastLevelCounts,
 }
 
-/// A level: the lines of each set, the newest first.
+/// A level: the lines of each set, the most recent first.
 #[derive(Debug)]
 struct Lines(Vec<Vec<u64>>);
 
 impl Lines {
-    /// Whether a line is there; it becomes the newest, also if it was absent and may come in.
+    /// Returns whether a line is there. The line becomes the most recent, also if it was absent and `comes_in`.
     fn look_up(&mut self, set: usize, key: u64, ways: usize, comes_in: bool) -> bool {
         let lines = &mut self.0[set];
         let found = lines.iter().position(|&line| line == key);

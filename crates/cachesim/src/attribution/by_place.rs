@@ -1,5 +1,5 @@
-//! What is attributed to places in memory: excess cycles to the code that waited and to the data that it waited for, lines that others
-//! lost to what came in for them.
+//! Attributions to places in memory: excess cycles to the code that waited and to the data for which it waited, and lost lines to what
+//! evicted them.
 
 use switchcost_design::Design;
 use switchcost_design::result::{Detail, EvictorPlace, PlaceCost};

@@ -2,7 +2,7 @@
 
 use switchcost_design::result::KernelBatch;
 
-/// Least number of batches; at twice as many, two become one.
+/// Least number of batches; when there are twice as many, pairs of batches are joined.
 const BATCHES: usize = 40;
 
 /// Counts at the beginning of each batch.
@@ -39,7 +39,7 @@ impl KernelBatches {
         }
     }
 
-    /// All batches that are over: what runs after the last beginning is no whole one.
+    /// Returns all batches that are over; what runs after the last beginning is not yet a whole batch.
     pub(crate) fn batches(&self) -> Vec<KernelBatch> {
         let is_there = self.seen.last().is_some_and(|last| last.instructions > 0);
         let pairs = self.seen.iter().zip(self.seen.iter().skip(1));

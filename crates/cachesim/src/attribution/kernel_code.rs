@@ -7,10 +7,10 @@ use switchcost_design::result::FunctionUse;
 use super::places::Names;
 use crate::address::{KERNEL, owner};
 
-/// No process: only the kernel's addresses are of the kernel.
+/// Stands for no process, because the kernel's addresses are the kernel's in all processes.
 const NO_OWNER: u32 = 0;
 
-/// Most functions kept: those that execute most.
+/// Number of functions kept: those that execute most instructions.
 const MOST_FUNCTIONS: usize = 400;
 
 /// Fills on demand of the shared hierarchy by kernel block.

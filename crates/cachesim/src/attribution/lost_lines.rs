@@ -1,4 +1,4 @@
-//! Lines that were lost to others, by where the process would have found them, and how it asked for them.
+//! Lines lost to others, by the level in which the process would have found them, and by the kind of request.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use switchcost_reuse::{Access, Arrival, Classifier, LINE_BITS};
 
 use crate::machine::{Levels, Listener, Lookup, Took};
 
-/// Lost lines of all processes, which run one after the other.
+/// Lost lines of all processes.
 #[derive(Debug)]
 pub(crate) struct LostLines {
     caches: usize,
@@ -17,7 +17,7 @@ pub(crate) struct LostLines {
     lines: BTreeMap<((usize, usize), Kind), u64>,
 }
 
-/// Age of lines found after a level, for the classifier: four times as old from each level to the next.
+/// Age assumed for lines found after a level, for the classifier: four times as old from each level to the next.
 fn age(missed: usize) -> u32 {
     1 << (10 + 2 * missed.min(10))
 }

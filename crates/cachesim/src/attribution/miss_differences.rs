@@ -1,4 +1,4 @@
-//! Lookups of the program that miss in the shared and not in the private hierarchy, and the other way round.
+//! Lookups of the program that miss in the shared but not in the private hierarchy, and the reverse.
 
 use switchcost_design::result::{Detail, MissDifference};
 
@@ -16,7 +16,7 @@ struct Differences {
 #[derive(Debug)]
 pub(crate) struct MissDifferences {
     levels: Vec<Differences>,
-    /// The reference under way has gained something by a first touch.
+    /// Whether the current reference gained something by a first touch.
     is_first_touch: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Where misses come from, and whose doing it is that lookups take longer than alone, or less.
+//! Origins of misses, and the owners that made lookups slower or faster than alone.
 
 use switchcost_design::result::{Detail, GainedCycles, LostCycles, LostTo, MissOrigins};
 
@@ -8,7 +8,7 @@ use crate::machine::{Gain, Levels, Listener, Lookup, Origin, Took};
 #[derive(Debug)]
 pub(crate) struct Origins {
     misses: Vec<[u64; Origin::COUNT]>,
-    /// Cycles lost, by whether the kernel looked up, and by what evicted the lines.
+    /// Cycles lost, by whether the kernel made the lookup, and by what evicted the lines.
     lost: [[u64; Origin::COUNT]; 2],
     gained: GainedCycles,
 }

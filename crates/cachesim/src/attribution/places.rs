@@ -1,4 +1,4 @@
-//! Sums by place: an offset in a file that is mapped there, or an address, and a context that distinguishes sums beside it.
+//! Sums by place and context. A place is an offset in the file that is mapped there, or an address.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -8,7 +8,7 @@ use crate::mappings::Mappings;
 
 /// Number of addresses whose sums are added up before their places are looked up; a power of two.
 const SLOTS: usize = 1024;
-/// Bounds the memory: if there are more places, the half with the least sums becomes one.
+/// Limits the memory: if there are more places, the half with the smallest sums becomes one.
 const MOST_PLACES: usize = 1 << 20;
 const NO_OBJECT: u32 = u32::MAX;
 /// Stands for all other objects.
@@ -78,7 +78,7 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
         }
     }
 
-    /// Stacks and heaps have too many addresses, and no name for any.
+    /// Makes sums for data. Stacks and heaps have too many addresses, and no names, so they are one place.
     pub(crate) fn new_data() -> Places<C> {
         Places {
             is_anonymous_one: true,
@@ -181,8 +181,8 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
         }
     }
 
-    /// The largest sums of places with one name, descending; equal sums are ordered by `key` of their contexts, then by object and
-    /// offset. Places without a name stay separate. Parts of one name have the least offset.
+    /// Returns the largest sums of places with one name, descending; equal sums are ordered by `key` of their contexts, then by object and
+    /// offset. Places without a name stay separate. Places of one name have the lowest offset.
     pub(crate) fn largest<K: Ord>(
         &self,
         most: usize,

@@ -1,4 +1,4 @@
-//! What processes have in the shared levels, and lose there while they are away.
+//! Lines that processes have in the shared levels, and lose there while they do not run.
 
 use switchcost_design::result::{Detail, FillPoint, WorkingSetLoss};
 
@@ -18,7 +18,7 @@ struct Absence {
 
 #[derive(Clone, Debug, Default)]
 struct Sums {
-    /// Lines held now, and the most at any time.
+    /// Lines held now, and the highest number at any time.
     held: u64,
     most_held: u64,
     returns: u64,

@@ -38,7 +38,7 @@ pub(super) struct CommonLine {
 pub(super) struct CommonLines {
     /// Slots of a set.
     ways: usize,
-    /// Whether there is a list, and not the latest line alone.
+    /// Whether a list of lines is kept; otherwise only the latest line is.
     is_list: bool,
     /// Slots that are filled, by set: a fully associative level may have more than 65,535.
     lengths: Vec<u32>,
@@ -124,7 +124,7 @@ impl CommonLines {
         true
     }
 
-    /// The predictor that finds lines, for a loop, which gives its time [back](CommonLines::advance).
+    /// Returns the predictor that finds lines, for a loop. The loop gives the time of the last use [back](CommonLines::advance).
     #[inline(always)]
     pub(super) fn way_predictor(&mut self) -> Option<WayPredictor<'_>> {
         WayPredictor::new(&self.predictions, &mut self.stamps, self.now, self.ways > 1)
@@ -141,7 +141,7 @@ impl CommonLines {
         self.predictions.put(slot, address, is_stored);
     }
 
-    /// The line used last in a set that the views keep.
+    /// Predicts the line that was used last in a set, if the views keep one.
     pub(super) fn predict_latest(&mut self, set: usize, address: u64, is_stored: bool) {
         let set = set % self.lengths.len();
         let was_latest = self.predictions.put(set, address, is_stored);

@@ -105,7 +105,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Before a line is filled into the shared level on demand; `note` is that on the private copy, if there is one.
+    /// Notes that a line is about to be filled into the shared level on demand; `note` is that on the private copy, if there is one.
     #[inline]
     pub(super) fn filled(&mut self, at: usize, note: Option<u64>) {
         let (origin, turn) = note.map_or((Origin::Intrinsic, 0), Origin::decode_note);
@@ -145,7 +145,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// A line leaves the private level; if the shared one still has it from another process, this explains the difference.
+    /// Notes that a line leaves the private level. If the shared level still has it from another process, this explains the difference.
     pub(super) fn let_go(&mut self, at: usize, set: usize, key: u64) {
         let level = &self.plan.levels[at];
         if !L::COMPARES || !level.is_of_several || !self.may_be_shared(level.address_of(key)) {

@@ -250,7 +250,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         modified
     }
 
-    /// Looks up a line in a level whose recent lines are the same in all views, and stay so.
+    /// Looks up a line in a level whose recent lines are the same in all views, before and after.
     fn look_up_top(&mut self, request: RequestOfAll<'_>) -> Outcome {
         let RequestOfAll {
             at,
@@ -410,8 +410,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         slot
     }
 
-    /// Gives a line that leaves modified in all views to the next level in one step, if that is known to hold it in all of them.
-    /// Returns whether it did.
+    /// Gives a modified line that leaves in all views to the next level in one step, if the next level is known to hold the line in all of
+    /// them. Returns whether it did.
     fn give_from_all(&mut self, at: usize, address: &Address) -> bool {
         let Some(next) = self.plan.levels[at].next_for_lines else {
             return false;
@@ -429,7 +429,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         true
     }
 
-    /// Handles a store to a line that not all views hold, in a level that does not allocate for it, or that asks the next level twice.
+    /// Handles a store to a line that not all views hold, in a level that does not allocate on stores, or that asks the next level twice.
     fn store_around(&mut self, request: RequestOfAll<'_>, holds: ViewSet) -> Outcome {
         // Asked twice, each view does both before the next view does either: where the second miss comes from depends on it.
         if holds != ViewSet::NONE || self.plan.levels[request.at].allocates {

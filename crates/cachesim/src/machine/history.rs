@@ -1,5 +1,5 @@
-//! What the private hierarchy of a process has had: to distinguish a line that others bring in again and again from one that the process
-//! asks for the first time, and from luck.
+//! What the private hierarchy of a process has held so far. It tells a line that others bring in again and again from one that the process
+//! asks for the first time, and from chance.
 
 use rustc_hash::FxHashMap;
 
@@ -9,9 +9,9 @@ const WORD_BITS: u32 = u64::BITS.trailing_zeros();
 /// History of one private hierarchy.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    /// Lines for which its last levels have asked memory, one bit each; by level, and by the common part of 64 lines' keys.
+    /// Lines for which this hierarchy's last levels have asked memory, one bit each; by level, and by the common part of 64 lines' keys.
     asked: FxHashMap<(usize, u64), u64>,
-    /// Lines that another process had brought into a shared level and that the private one lost; with the time slice of the other
+    /// Lines that another process had brought into a shared level and that the private level lost since; with the time slice of the other
     /// process.
     let_go: FxHashMap<(usize, u64), u32>,
 }

@@ -1,16 +1,16 @@
-//! Counts of a machine at each entry to the kernel and each return.
+//! Passes a machine's counts to its listener at each entry to the kernel and each return.
 
 use super::listener::Listener;
 use super::{Machine, SHARED};
 
 impl<L: Listener> Machine<L> {
-    /// The running task enters the kernel; `instructions` are those of the whole trace so far.
+    /// Notes that the running task enters the kernel; `instructions` is the count of the whole trace so far.
     pub(crate) fn enter_call(&mut self, number: u16, instructions: u64) {
         let counted = self.counted(instructions);
         self.state.listener.call_entered(number, &counted);
     }
 
-    /// The system call ends: the task returns, or leaves the CPU.
+    /// Notes that the system call ends: the task returns, or leaves the CPU.
     pub(crate) fn end_call(&mut self, instructions: u64, is_switch: bool) {
         let counted = self.counted(instructions);
         self.state.listener.call_ended(&counted, is_switch);

@@ -1,4 +1,4 @@
-//! Blocks whose code is known to be found, and where: most run many times between two misses of code.
+//! Where the code of recent blocks was found. Most blocks run many times between two misses of code.
 
 use super::way_predictor::Slots;
 
@@ -36,7 +36,7 @@ impl KnownBlocks {
         self.0.resize(kinds, unknown);
     }
 
-    /// Slots of a block's code, if no code was lost since it was found.
+    /// Returns the slots of a block's code, if no code was lost since it was found.
     #[inline(always)]
     pub(super) fn get(&self, number: u32, losses: u64) -> Option<CodeSlots> {
         self.0

@@ -16,7 +16,8 @@ pub(super) struct Level {
     pub(super) common_lines: CommonLines,
     /// Lines of each view; the private ones are those of the running process.
     pub(super) views: [Lines; VIEWS],
-    /// Lead of each view's clock over the shared one, if the write buffers of all views are alike; the shared ones then stand for all.
+    /// Lead of each view's clock over the shared one, if the write buffers of all views are alike; then the shared view's buffers stand for
+    /// all.
     writes_alike_at: Option<[u64; VIEWS]>,
     /// Counts common to all views.
     pub(super) common: Counts,
@@ -160,7 +161,7 @@ impl Level {
             .is_some_and(|at| at[PRIVATE] == later[PRIVATE] && at[FLUSHED] == later[FLUSHED])
     }
 
-    /// Every view waits until a write buffer is free; gives the time then.
+    /// Makes every view wait until a write buffer is free; returns the time then.
     #[inline]
     pub(super) fn wait_for_buffers(&mut self, clocks: &mut Clocks) -> [u64; VIEWS] {
         if self.has_alike_writes(clocks) {

@@ -1,4 +1,4 @@
-//! Requests to some levels. Other levels answer them, too: levels of many sizes, or one that several CPUs share.
+//! Requests to levels whose requests other levels answer, too: levels of many sizes, or one that several CPUs share.
 
 use super::VIEWS;
 use super::listener::{LevelRequest, Levels, Listener};

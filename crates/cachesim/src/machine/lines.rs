@@ -54,13 +54,13 @@ impl Counts {
     }
 }
 
-/// Way that holds a key. Keys are compared without a branch between them, because the way cannot be predicted.
+/// Returns the way that holds a key. Keys are compared without a branch between them, because the way cannot be predicted.
 #[inline]
 pub(super) fn way_of(ways: &[u64], key: u64) -> Option<usize> {
     way_of_first(ways, ways.len(), key)
 }
 
-/// Way among the first `length` that holds a key.
+/// Returns the way among the first `length` that holds a key.
 #[inline]
 pub(super) fn way_of_first(ways: &[u64], length: usize, key: u64) -> Option<usize> {
     for (number, group) in ways.chunks(u64::BITS as usize).enumerate() {
@@ -86,7 +86,7 @@ pub(super) fn way_of_first(ways: &[u64], length: usize, key: u64) -> Option<usiz
 enum Touched {
     Unused,
     Some(Vec<u32>),
-    /// Too many to list: look at all.
+    /// Too many slots to list: all must be examined.
     All,
 }
 
@@ -94,14 +94,14 @@ enum Touched {
 #[derive(Debug)]
 pub(super) struct Lines {
     ways: usize,
-    /// 0 if no line is.
+    /// Keys by slot; 0 is an empty slot.
     keys: Vec<u64>,
     is_modified: Vec<bool>,
     addresses: Vec<Address>,
     requesters: Vec<Requester>,
     /// Notes on private copies; 0 is none.
     notes: Vec<u64>,
-    /// Whether a line was prefetched and not looked up since; empty if none is.
+    /// Whether each line was prefetched and not looked up since; empty if no line was.
     is_unused: Vec<bool>,
     touched: Touched,
     pub(super) order: Order,
@@ -159,7 +159,7 @@ impl Lines {
         way_of(&self.keys[start..start + self.ways], key).map(|way| start + way)
     }
 
-    /// Something of all that is looked at if a line is looked for, and brought in.
+    /// Reads ahead a part of the state that a lookup of a line, and its fill, will read.
     #[inline]
     pub(super) fn read_ahead(&self, set: usize) -> u64 {
         let (first, last) = (set * self.ways, (set + 1) * self.ways - 1);
@@ -191,7 +191,7 @@ impl Lines {
         }
     }
 
-    /// The line of a slot was found: the replacement state is updated.
+    /// Updates the replacement state for a line that was found.
     #[inline]
     pub(super) fn found(&mut self, slot: usize) {
         self.order.found(slot);
@@ -264,7 +264,7 @@ impl Lines {
         (is_modified, self.requester(slot))
     }
 
-    /// A slot is this view's again, with a line that is the one used last.
+    /// Returns a slot to this view, with the line that was used last.
     #[inline]
     pub(super) fn restore(
         &mut self,
@@ -285,7 +285,7 @@ impl Lines {
         self.order.found(slot);
     }
 
-    /// Slot for a new line among those not taken, with the line that leaves it, if any.
+    /// Returns a slot for a new line among those not taken, with the line that leaves it, if any.
     #[inline]
     pub(super) fn make_room(
         &mut self,
@@ -299,7 +299,7 @@ impl Lines {
         (slot, self.take(plan, slot))
     }
 
-    /// Slot for a new line among the open ways, with the line that leaves it, if any.
+    /// Returns a slot for a new line among the open ways, with the line that leaves it, if any.
     pub(super) fn make_room_within(
         &mut self,
         plan: &LevelPlan,
@@ -343,7 +343,7 @@ impl Lines {
         ))
     }
 
-    /// All slots that may hold a line, ascending if that is cheap; starts anew.
+    /// Takes the list of all slots that may hold a line, ascending if that is cheap; a new list begins.
     pub(super) fn take_touched(&mut self) -> Vec<u32> {
         match &mut self.touched {
             Touched::Some(slots) => std::mem::take(slots),

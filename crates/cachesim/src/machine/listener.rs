@@ -18,7 +18,7 @@ use super::{PRIVATE, RunContext, SHARED};
 use crate::address::{Address, KERNEL, owner};
 use crate::mappings::Mappings;
 
-/// No process runs: a switch is under way.
+/// Stands for no running process, while a switch is under way.
 pub(crate) const NO_PROCESS: u32 = KERNEL - 1;
 /// Flag of requests for an address of the kernel. Process numbers are too low to contain it.
 const OF_KERNEL: u32 = 1 << 31;
@@ -46,7 +46,7 @@ impl Requester {
         }
     }
 
-    /// The requester when asking for this address.
+    /// Returns the requester for a request of this address.
     #[inline]
     pub(super) fn asking_for(self, address: u64) -> Requester {
         let kernel = if owner(0, address) == KERNEL {
@@ -138,8 +138,8 @@ pub(crate) enum Origin {
     /// The process evicted the line itself, and would not have done so alone.
     Aged,
     ByKernel,
-    /// The process evicted the line itself, in a level whose lines are not in the same order as alone, so no other process need have
-    /// caused it.
+    /// The process evicted the line itself, in a level whose lines are ordered differently than alone. So no other process need have caused
+    /// it.
     State,
 }
 
@@ -163,14 +163,14 @@ impl Origin {
         (origin, note as u32)
     }
 
-    /// Whether others are to blame.
+    /// Whether other processes or the kernel caused the miss.
     #[inline]
     pub(crate) fn is_others(self) -> bool {
         !matches!(self, Origin::Intrinsic | Origin::State)
     }
 }
 
-/// Reason for which a lookup was faster in the shared view.
+/// Reason why a lookup was faster in the shared view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gain {
     /// Another process brought the line in again for a process that had had it before.
@@ -202,7 +202,7 @@ impl Took {
         self.longer < 0 && self.gain == Gain::FirstTouch
     }
 
-    /// Later levels that one of the two hierarchies alone missed in, and whether that was the shared one.
+    /// Returns the later levels that only one of the two hierarchies missed in, each with whether that was the shared one.
     #[inline]
     pub(crate) fn differences(&self) -> impl Iterator<Item = (usize, bool)> {
         let mut differing = self.missed[SHARED] ^ self.missed[PRIVATE];
@@ -214,8 +214,8 @@ impl Took {
         })
     }
 
-    /// Levels between which a line was lost, for a lookup that begins in this level: the nearest that missed it only in the shared
-    /// hierarchy, and the farthest.
+    /// Returns the levels between which a line was lost, for a lookup that begins in this level: the nearest that missed it only in the
+    /// shared hierarchy, and the farthest.
     pub(crate) fn lost_in(&self, first: usize) -> Option<(usize, usize)> {
         let first_missed = |view| u128::from(self.missed_first.has(view)) << first;
         let [shared, private] =
@@ -245,7 +245,7 @@ macro_rules! listener {
 
             $($(#[$doc])* #[inline] fn $event(&mut self, $($argument: $type),*) { $(let _ = $argument;)* })+
 
-            /// Both `left` and `came`, in one set of both the shared and the private hierarchy.
+            /// Called instead of `left` and `came`, if both happen in one set of the shared and of the private hierarchy.
             #[inline]
             fn exchanged(&mut self, lookup: &Lookup<'_>, level: usize, left: Requester, came: Requester) {
                 self.left(lookup, level, left, Departure::Replaced);
@@ -279,11 +279,11 @@ macro_rules! listener {
 }
 
 listener! {
-    /// A process, in its last time slice, leaves the CPU for another.
+    /// A process leaves the CPU for another; `requester` has its last time slice.
     fn switched_out(requester: Requester);
-    /// A process comes to the CPU.
+    /// A process gets the CPU.
     fn switched_in(process: u32);
-    /// A line is filled on demand; if others took it from the process, that was in time slice `turn`.
+    /// A line is filled on demand. If others had taken it from the process, they did so in time slice `turn`.
     fn filled(lookup: &Lookup<'_>, level: usize, origin: Origin, turn: u32);
     /// A line came into the sets of a level.
     fn came(level: usize, line: Requester);
@@ -297,7 +297,7 @@ listener! {
     fn ran(address: u64, longer: i64, context: &RunContext<'_>);
     /// Instructions were executed.
     fn executed(instructions: u64);
-    /// All of a block of code was looked up.
+    /// All lines of a block of code were looked up.
     fn block_ended(address: u64);
     /// Some views asked a level whose requests are reported, or gave it a modified line.
     fn requested(request: LevelRequest);
@@ -311,7 +311,7 @@ listener! {
     fn task_switched(switches: u64, kernel_instructions: u64);
     /// The instructions of the trace have doubled since the last time.
     fn instructions_doubled(instructions: u64);
-    /// The first part of the trace begins: what cannot be subtracted is counted anew.
+    /// The first part of the trace begins: counts that cannot be subtracted later start anew.
     fn parts_begin();
     /// Adds the counts to the result; `levels` are the names of all levels, TLBs after caches.
     fn report(levels: &[String], detail: &mut Detail);

@@ -1,4 +1,4 @@
-//! A design made ready to be simulated: shapes of all levels, and which one is asked next.
+//! A design prepared for simulation: the shape of each level, and which level is asked next.
 
 use switchcost_design::{
     AddressKind, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, Partition, Prefetch,
@@ -9,7 +9,7 @@ use switchcost_design::{
 use super::replacement::Policy;
 use crate::address::{Address, KeyFormat, VALID, VIRTUAL_BITS, VIRTUAL_MASK};
 
-/// Prefetches and frames end at pages of this size, whatever is simulated.
+/// Prefetches and frames end at pages of this size, whatever pages are simulated.
 pub(super) const SMALLEST_PAGE_BITS: u32 = 12;
 
 /// Kind of a request.
@@ -30,7 +30,7 @@ pub(super) struct LevelPlan {
     pub(super) ways: usize,
     pub(super) has_physical_index: bool,
     pub(super) has_physical_tag: bool,
-    /// A line may be in the private hierarchies of several processes.
+    /// Whether a line may be in the private hierarchies of several processes.
     pub(super) is_of_several: bool,
     /// Whether the owner of each line, and the reason of each loss, are recorded.
     pub(super) is_compared: bool,
@@ -50,7 +50,7 @@ pub(super) struct LevelPlan {
     pub(super) streams: Option<StreamBuffers>,
     pub(super) stride: Option<StridePrefetcher>,
     pub(super) streamer: Option<Streamer>,
-    /// A prefetcher sees every demand request.
+    /// Whether a prefetcher sees every demand request.
     pub(super) trains: bool,
     pub(super) partition: Option<Partition>,
     /// Whether the place or priority of a line depends on its requester.
@@ -62,23 +62,23 @@ pub(super) struct LevelPlan {
     pub(super) next_for_lines: Option<usize>,
     /// Levels before this one on either path.
     pub(super) before: Vec<usize>,
-    /// Accesses here are instructions or references of the program, on either path.
+    /// Whether accesses here are instructions or references of the program, for each path.
     pub(super) is_first: [bool; 2],
     /// Whether fetches, and loads and stores, may come here.
     pub(super) is_on: [bool; 2],
     /// Whether requests to this level are reported.
     pub(super) has_wanted_requests: bool,
-    /// Whether a line that leaves affects other levels even if not modified.
+    /// Whether a line that leaves affects other levels even if it is not modified.
     pub(super) is_left_with_effects: bool,
-    /// Whether the lines of a process are in the same order in all views. Then a line that the process evicts, and would not alone,
+    /// Whether the lines of a process are in the same order in all views. Then a line that the process evicts, and would not evict alone,
     /// made room for others' lines.
     pub(super) keeps_order: bool,
-    /// Why each view is looked up by itself, if so.
+    /// Reason why each view is looked up by itself, if it is.
     pub(super) fallback: Option<FallbackReason>,
     set_mask: Option<u64>,
 }
 
-/// All of a design: caches first, then TLBs.
+/// Plan of a whole design: caches first, then TLBs.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) levels: Vec<LevelPlan>,
@@ -94,11 +94,11 @@ pub(super) struct Plan {
     pub(super) tells_tasks_apart: bool,
     /// Number of address spaces that the tags distinguish.
     pub(super) most_processes: u64,
-    /// Whether lookups are left out that change nothing.
+    /// Whether lookups that change nothing are skipped.
     pub(super) skips_repeats: bool,
 }
 
-/// Index into `next` and the like.
+/// Returns the index into `next` and other arrays by path.
 pub(super) const fn path_of(kind: Kind) -> usize {
     match kind {
         Kind::Fetch => 0,
@@ -161,7 +161,7 @@ impl Plan {
     }
 }
 
-/// For each level its name, and why one lookup does not answer for all views, if so. The design must have passed its check.
+/// Returns each level's name, and the reason why one lookup does not answer for all views, if so. The design must have passed its check.
 pub(crate) fn fallbacks(design: &Design) -> Vec<(String, Option<FallbackReason>)> {
     Plan::new(design)
         .levels
@@ -170,7 +170,7 @@ pub(crate) fn fallbacks(design: &Design) -> Vec<(String, Option<FallbackReason>)
         .collect()
 }
 
-/// Links the levels from `start` on; gives the first of each path.
+/// Links the levels from `start` on; returns the first of each path.
 fn chain(levels: &mut [LevelPlan], start: usize, holds: &[Holds]) -> [Option<usize>; 2] {
     let on_path = |path: usize, at: usize| {
         if path == 0 {
@@ -215,7 +215,7 @@ fn set_carrying(levels: &mut [LevelPlan]) {
     }
 }
 
-/// Why views may differ in the recent lines of a set, or why common lines would not help.
+/// Reason why views may differ in the recent lines of a set, or why a common list would not help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FallbackReason {
     /// The replaced line is not the least recently used.
@@ -370,7 +370,7 @@ impl LevelPlan {
         self.fetches_next_line || self.trains
     }
 
-    /// Bits of the ways that a process may fill.
+    /// Returns the ways that a process may fill, one bit each.
     pub(super) fn open_ways(&self, program: &str, process: u32) -> Option<u64> {
         let all = u64::MAX >> (u64::BITS as usize).saturating_sub(self.ways);
         self.partition.as_ref().map(|partition| {
@@ -380,7 +380,8 @@ impl LevelPlan {
         })
     }
 
-    /// Whether to look up once more the line of a set that was looked up last changes nothing; `was_found` is what that one came to.
+    /// Whether a repeated lookup of the line of a set that was looked up last changes nothing; `was_found` is the result of the first
+    /// lookup.
     pub(super) fn may_skip_repeat(&self, was_found: bool) -> bool {
         let changes_nothing = was_found || !self.fetches_next_line;
         changes_nothing && !self.trains && self.policy.may_skip_repeat(was_found)
@@ -394,7 +395,7 @@ impl LevelPlan {
         }
     }
 
-    /// Key that is compared, with [`VALID`] set, so that 0 is no line.
+    /// Returns the key to compare, with [`VALID`] set, so that 0 means no line.
     #[inline]
     pub(super) fn key(&self, address: &Address) -> u64 {
         if self.has_physical_tag {
@@ -405,7 +406,7 @@ impl LevelPlan {
         }
     }
 
-    /// All of a virtual key but the line.
+    /// Returns the part of a virtual key that does not identify the line.
     #[inline]
     pub(super) fn process_bits(&self, process: u32) -> u64 {
         VALID | u64::from(process) << (VIRTUAL_BITS - self.line_bits)
@@ -424,7 +425,7 @@ impl LevelPlan {
         }
     }
 
-    /// Address as far as the key shows it.
+    /// Returns the part of the address that a key stores.
     pub(super) fn address_of(&self, key: u64) -> Address {
         self.key_format().address_of(key)
     }
@@ -436,13 +437,13 @@ impl LevelPlan {
         }
     }
 
-    /// The process of a key; none if several may have the line.
+    /// Returns the process of a key; `None` if several may have the line.
     #[inline]
     pub(super) fn process_of(&self, key: u64) -> Option<u32> {
         (!self.is_of_several).then(|| ((key & !VALID) >> (VIRTUAL_BITS - self.line_bits)) as u32)
     }
 
-    /// Sets where a line can be of which only the tag is known: the first, and the step to the next.
+    /// Returns the sets that may hold a line of which only the tag is known: the first set, and the step to the next.
     pub(super) fn candidate_sets(&self, address: &Address) -> (usize, usize) {
         if self.has_physical_index || !self.has_physical_tag {
             return (self.set(address), self.sets);

@@ -1,4 +1,4 @@
-//! What prefetchers remember of the requests before.
+//! The prefetchers' memory of earlier requests.
 
 use std::collections::VecDeque;
 
@@ -66,11 +66,11 @@ impl Prefetchers {
 struct Stride {
     key: u64,
     last: u64,
-    /// 0 at first.
+    /// Last distance, in bytes; 0 at first.
     stride: i64,
 }
 
-/// The one seen last at the end.
+/// Followed strides, the most recent at the end.
 #[derive(Debug)]
 struct Strides {
     most: usize,
@@ -111,7 +111,7 @@ impl Strides {
 struct Page {
     key: u64,
     last: i64,
-    /// Up or down, 0 at first; and how many steps have been made so.
+    /// Direction, up or down (0 at first), and the number of steps made in it.
     direction: i64,
     steps: u32,
     /// The farthest fetched line, or the last requested one.
@@ -192,7 +192,7 @@ impl Page {
     }
 }
 
-/// Puts an entry after all others, the first of which makes room if there are enough.
+/// Appends an entry; if there are `most` already, the first is removed.
 fn put<T>(entries: &mut VecDeque<T>, most: usize, entry: T) {
     if entries.len() >= most {
         entries.pop_front();

@@ -1,5 +1,4 @@
-//! The private hierarchies of the processes that do not run, and the notes on their lines: why and when the shared view
-//! lost its copy.
+//! The private hierarchies of the processes that do not run, with notes on their lines: why and when the shared view lost its copy.
 
 use super::Hierarchies;
 use super::PRIVATE;
@@ -57,7 +56,7 @@ impl Privates {
         self.running
     }
 
-    /// Takes the hierarchy of a process for the levels; a fresh one if it has none.
+    /// Takes the hierarchy of a process for the levels, or a new one if the process has none.
     pub(super) fn take_to_run(&mut self, process: u32, plan: &Plan) -> Box<Private> {
         let place = process as usize;
         if self.all.len() <= place {
@@ -71,7 +70,7 @@ impl Privates {
             .unwrap_or_else(|| Box::new(Private::new(plan)))
     }
 
-    /// The levels have given back the hierarchy of the process that ran, and `process` runs.
+    /// Takes back the hierarchy of the process that ran, because `process` runs now.
     pub(super) fn put_back(&mut self, process: u32, private: Box<Private>) {
         let before = std::mem::replace(&mut self.running, process);
         if before != NO_PROCESS {
@@ -79,13 +78,13 @@ impl Privates {
         }
     }
 
-    /// A process that does not run is gone.
+    /// Removes the hierarchy of a process that has ended and does not run.
     pub(super) fn remove(&mut self, process: u32) -> Option<Box<Private>> {
         self.living.retain(|&living| living != process);
         self.all.get_mut(process as usize).and_then(Option::take)
     }
 
-    /// Whether there is a process with a hierarchy besides the one that runs.
+    /// Whether any process besides the running one has a hierarchy.
     fn are_any(&self) -> bool {
         self.living.iter().any(|&process| process != self.running)
     }
@@ -103,7 +102,7 @@ impl Privates {
 }
 
 impl<L: Listener> Hierarchies<'_, L> {
-    /// Before a line is filled into the shared level on demand.
+    /// Handles a line that is about to be filled into the shared level on demand.
     pub(super) fn fill_alone(&mut self, at: usize, set: usize, key: u64) {
         if L::COMPARES {
             let lines = &self.levels[at].views[PRIVATE];
@@ -112,7 +111,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// A line came into the sets of the shared level.
+    /// Handles a line that came into the sets of the shared level.
     pub(super) fn came(&mut self, at: usize, set: usize, key: u64, line: Requester) {
         self.listener.came(at, line);
         // A line that moves to an exclusive level in this very turn: others come in turns of their own.
@@ -122,7 +121,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         self.note(at, set, key, line, None);
     }
 
-    /// A line left the sets of the shared level.
+    /// Handles a line that left the sets of the shared level.
     pub(super) fn left(
         &mut self,
         at: usize,
@@ -135,7 +134,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         self.note(at, set, key, line, Some(how));
     }
 
-    /// A line left for another one in the same set of both the shared and the private level.
+    /// Handles a line that left for another one in the same set of both the shared and the private level.
     pub(super) fn exchanged(
         &mut self,
         at: usize,
@@ -177,7 +176,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Whether several processes may have a line at an address, in a level where that can be.
+    /// Whether the line at this address may be cached for more than one process, in a level that allows it.
     #[inline]
     pub(super) fn may_be_shared(&self, address: Address) -> bool {
         self.plan.tells_tasks_apart

@@ -1,4 +1,4 @@
-//! Which line of a full set leaves. Fresh memory, all zero, is the state at the start.
+//! Replacement: which line of a full set leaves. Fresh memory, all zero, is the initial state.
 
 mod duel;
 mod signatures;
@@ -35,7 +35,7 @@ pub(super) struct Order {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Policy {
-    /// One way, so there is no choice.
+    /// One way, so nothing is to be chosen.
     Direct,
     Lru,
     Fifo,
@@ -72,7 +72,7 @@ impl Policy {
         }
     }
 
-    /// Whether only the contents of the sets, and the times of arrival and use, decide which line leaves.
+    /// Whether the line that leaves depends only on the contents of the sets and on the times of arrival and use.
     pub(super) fn forgets_when_flushed(self) -> bool {
         match self {
             Policy::Direct | Policy::Lru | Policy::Fifo | Policy::Tree | Policy::Srrip => true,
@@ -81,7 +81,7 @@ impl Policy {
         }
     }
 
-    /// Whether what leaves is what was used longest ago.
+    /// Whether the least recently used line leaves.
     pub(super) fn is_lru(self) -> bool {
         matches!(self, Policy::Direct | Policy::Lru)
     }
@@ -121,7 +121,7 @@ impl Order {
         self.ranks.get(slot).copied().unwrap_or(0)
     }
 
-    /// A line was found.
+    /// Updates the state for a line that was found.
     #[inline]
     pub(super) fn found(&mut self, slot: usize) {
         match self.policy {
@@ -136,7 +136,7 @@ impl Order {
         }
     }
 
-    /// A line came in.
+    /// Updates the state for a line that came in.
     #[inline]
     pub(super) fn came(&mut self, slot: usize) {
         match self.policy {
@@ -154,7 +154,7 @@ impl Order {
         self.signatures.asked_by(instruction);
     }
 
-    /// Way whose line leaves a full set.
+    /// Returns the way whose line leaves a full set.
     pub(super) fn leaving(&mut self, set: usize) -> usize {
         match self.policy {
             Policy::Direct => 0,
@@ -237,10 +237,10 @@ impl Order {
     }
 }
 
-/// Bits of a rank for the way's number; the rest is a time.
+/// Bits of a rank that hold the way's number; the others hold a time.
 const WAY_BITS: u32 = 16;
 
-/// The place of the first of the least.
+/// Returns the place of the first lowest rank.
 #[inline]
 pub(super) fn least(ranks: &[u64]) -> usize {
     if ranks.len() > 1 << WAY_BITS {

@@ -28,9 +28,9 @@ pub(super) struct Entry {
     data_hit_cycles: [u64; 2],
     /// Whether fetches must be made between the loads and stores of their block, even if all are found.
     is_ordered: bool,
-    /// No store is done with the first cache of data.
+    /// Whether stores go on to the next level even if the first data cache holds the line.
     writes_through: bool,
-    /// Whether some level needs the loading or storing instruction.
+    /// Whether some level needs the address of the loading or storing instruction.
     knows_instructions: bool,
 }
 
@@ -66,7 +66,7 @@ impl Entry {
     }
 }
 
-/// A run of blocks of one process.
+/// A run of blocks of one process, with the state of its simulation.
 struct Run<'a, L> {
     entry: Entry,
     hierarchies: Hierarchies<'a, L>,
@@ -75,7 +75,7 @@ struct Run<'a, L> {
     difference: u64,
 }
 
-/// Blocks whose code is looked up ahead: with more, those after a loss are looked up in vain.
+/// Most blocks whose code is looked up ahead. With more, lookups after a loss would be in vain.
 const MOST_AHEAD: usize = 64;
 
 impl<L: Listener> Lookups for Run<'_, L> {
@@ -232,7 +232,8 @@ impl CodePredictors<'_> {
         }
     }
 
-    /// Whether the code of a block is known to be found; if so, it is used. `know` is called if it is to be remembered.
+    /// Whether the code of a block is known to be found; if so, its lines count as used. `know` is called with the slots if they are to be
+    /// remembered.
     #[inline(never)]
     fn finds(&mut self, block: &Block, know: impl FnOnce(CodeSlots)) -> bool {
         let (first, last) = (block.address, last_byte(block));
@@ -249,7 +250,7 @@ impl CodePredictors<'_> {
         finds(&mut self.tlb) && finds(&mut self.cache)
     }
 
-    /// Slots of the code, if it is within one page, and few lines.
+    /// Returns the slots of the code, if it is within one page and has few lines.
     #[inline]
     fn slots_of(&self, first: u64, last: u64) -> Option<CodeSlots> {
         let page = match &self.tlb {
@@ -266,7 +267,7 @@ impl CodePredictors<'_> {
 }
 
 impl<L: Listener> Run<'_, L> {
-    /// A load or store: all pages, then all lines.
+    /// Looks up a load or store: all its pages, then all its lines.
     #[inline(never)]
     fn touch(&mut self, kind: Kind, (first, last): (u64, u64)) {
         if let Some(at) = self.entry.data_tlb {
@@ -295,7 +296,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// All lines of one instruction, load or store: at most one miss.
+    /// Looks up all lines of one instruction, load or store, which count as at most one miss.
     fn one_reference(&mut self, at: usize, kind: Kind, first: u64, last: u64) {
         let bits = self.plan.levels[at].line_bits;
         let mut missed = self.look_up(at, kind, first, first >> bits << bits);
@@ -317,7 +318,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         missed
     }
 
-    /// Lines of later instructions: each one that is not there is a miss.
+    /// Looks up the lines of a block's later instructions, each of which may be a miss.
     fn code(&mut self, at: usize, done: u64, last: u64) {
         let bits = self.plan.levels[at].line_bits;
         for line in (done >> bits) + 1..=last >> bits {
@@ -334,7 +335,7 @@ impl<L: Listener> Hierarchies<'_, L> {
     }
 }
 
-/// Predictors of a TLB and a cache.
+/// Returns the predictors of a TLB and a cache.
 #[inline(always)]
 fn way_predictors(
     levels: &mut [Level],
@@ -373,7 +374,7 @@ impl<L: Listener> Machine<L> {
         self.closed = self.state.clocks.read();
     }
 
-    /// The kernel touches memory of the process. Gives the loads and the stores.
+    /// Looks up memory of the process that the kernel touches. Returns the numbers of loads and stores.
     pub(crate) fn touch(
         &mut self,
         address: u64,

@@ -1,4 +1,4 @@
-//! Whose misses they are: what has been missed up to each change of the running process.
+//! Misses by process, counted at each change of the running process.
 
 use super::listener::{Listener, NO_PROCESS};
 use super::{Machine, VIEWS};
@@ -13,13 +13,13 @@ impl<L: Listener> Machine<L> {
         }
     }
 
-    /// The private view is another one.
+    /// Restarts counting after the private view was replaced by another one.
     pub(super) fn restart_running(&mut self) {
         let misses = self.misses();
         self.by_process.restart(&misses);
     }
 
-    /// Misses by level, then by view.
+    /// Returns the misses by level, then by view.
     fn misses(&self) -> Vec<u64> {
         let mut row = Vec::with_capacity(VIEWS * self.state.levels.len());
         for level in &self.state.levels {

@@ -1,4 +1,4 @@
-//! What a machine says in the end.
+//! The results of a machine at the end of a trace.
 
 use switchcost_design::Design;
 use switchcost_design::result::{
@@ -12,7 +12,7 @@ use super::privates::Private;
 use super::{FLUSHED, Machine, PRIVATE, SHARED};
 use crate::frames::Frames;
 
-/// Sums over hierarchies.
+/// Sums over hierarchies that have ended.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ended {
     levels: Vec<Counts>,
@@ -37,7 +37,7 @@ impl Ended {
             .for_each(|(sum, counts)| sum.add(counts));
     }
 
-    /// A private hierarchy that is gone, or that is left at the end.
+    /// Adds the counters of a private hierarchy that has ended, or that is left at the end of the trace.
     pub(super) fn add_private(&mut self, private: &Private) {
         self.add(
             private.now,
@@ -46,7 +46,7 @@ impl Ended {
         );
     }
 
-    /// First levels are accessed by whatever the program does, in the order of [`Kind`].
+    /// Returns the counters of a hierarchy. `references` are the accesses at first levels, in the order of [`Kind`].
     fn counts(&self, plan: &Plan, references: [u64; 3]) -> HierarchyCounts {
         let rows = plan
             .levels
@@ -96,7 +96,7 @@ fn level_counts(plan: &LevelPlan, counts: &Counts, references: [u64; 3]) -> Leve
     }
 }
 
-/// Counters without anything that says why.
+/// Returns a result that has counters only, without origins, losses or places.
 pub(crate) fn plain_result(design: Design, hierarchies: ByView<HierarchyCounts>) -> DesignResult {
     DesignResult {
         design,
@@ -108,7 +108,7 @@ pub(crate) fn plain_result(design: Design, hierarchies: ByView<HierarchyCounts>)
 }
 
 impl<L: Listener> Machine<L> {
-    /// The result, without what is attributed to places, and the listener; `references` are the instructions, loads and stores of the
+    /// Returns the result without attributions to places, and the listener; `references` are the instructions, loads and stores of the
     /// whole trace.
     pub(crate) fn into_result(mut self, references: [u64; 3]) -> (DesignResult, L) {
         (self.result(references), self.state.listener)
@@ -121,7 +121,7 @@ impl<L: Listener> Machine<L> {
         self.state.listener.parts_begin();
     }
 
-    /// Counts so far, without attributions to places.
+    /// Returns the counts so far, without attributions to places.
     pub(crate) fn result(&mut self, references: [u64; 3]) -> DesignResult {
         let of = |view| self.hierarchy(view, references);
         let hierarchies = ByView {

@@ -1,9 +1,9 @@
-//! Which of the three views something is true of.
+//! A set of the three views.
 
 use super::{PRIVATE, SHARED, VIEWS};
 
-/// A bit for each view. An array of booleans would be written byte by byte and compared as a whole, for which the processor waits until
-/// all of them are written.
+/// A bit for each view. An array of booleans would be written byte by byte and compared as a whole, and the processor would wait for all of
+/// the writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ViewSet(u8);
 
@@ -11,7 +11,7 @@ impl ViewSet {
     pub(crate) const NONE: ViewSet = ViewSet(0);
     pub(crate) const ALL: ViewSet = ViewSet((1 << VIEWS) - 1);
 
-    /// `view` alone, if `is_in`.
+    /// Returns the set of `view` alone if `is_in`, else the empty set.
     #[inline]
     pub(crate) fn single(view: usize, is_in: bool) -> ViewSet {
         ViewSet(u8::from(is_in) << view)
@@ -27,13 +27,13 @@ impl ViewSet {
         ViewSet(self.0 | other.0)
     }
 
-    /// All other views.
+    /// Returns the set of all other views.
     #[inline]
     pub(crate) fn complement(self) -> ViewSet {
         ViewSet(!self.0 & ViewSet::ALL.0)
     }
 
-    /// Whether only the shared view is in the set (true), or only the private one (false).
+    /// Returns true if the set is the shared view alone, false if it is the private view alone.
     #[inline]
     pub(crate) fn is_shared_alone(self) -> Option<bool> {
         (self.has(SHARED) != self.has(PRIVATE)).then(|| self.has(SHARED))

@@ -1,4 +1,4 @@
-//! One view by itself: what a lookup does in a level, and in all after it. This is always right.
+//! Lookups in one view alone: what a lookup does in a level and in all after it. The faster ways must give the same result.
 
 mod leave;
 mod prefetch;
@@ -205,7 +205,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         self.clocks.delays[view] = delay;
     }
 
-    /// Waits until a write buffer of a level is free; gives the time then.
+    /// Waits until a write buffer of a level is free; returns the time then.
     #[inline]
     pub(super) fn wait_for_buffer(&mut self, view: usize, at: usize) -> u64 {
         let now = self.clocks.now(view);
@@ -215,7 +215,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         now + wait
     }
 
-    /// A line that is not in the sets: from the victim cache, a stream buffer, or the next level.
+    /// Handles a line that is not in the sets: it comes from the victim cache, a stream buffer, or the next level.
     fn bring(&mut self, request: Request<'_>, set: usize, key: u64, is_store: bool) -> Answer {
         let Request {
             view,
@@ -280,7 +280,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         }
     }
 
-    /// A line comes over the bus from the next level.
+    /// Fetches a line over the bus from the next level.
     fn fetch_from_next(&mut self, request: Request<'_>, kind: Kind) -> Answer {
         let Request { view, at, .. } = request;
         let time = self.time(view);
@@ -293,7 +293,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         }
     }
 
-    /// Brings a requested line in, and stores to it if a store asked.
+    /// Brings a requested line into its set, and stores to it if the request is a store.
     fn arrive(
         &mut self,
         request: Request<'_>,
@@ -339,7 +339,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         slot
     }
 
-    /// Slot for the requested line, in ways that the process may fill.
+    /// Returns a slot for the requested line, in ways that the process may fill.
     #[inline(never)]
     fn make_room_for_requester(
         &mut self,

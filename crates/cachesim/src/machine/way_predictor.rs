@@ -26,16 +26,16 @@ const LINE_SHIFT: u32 = SLOT_BITS + 2;
 const FEWEST_LINE_BITS: u32 = VIRTUAL_BITS + LINE_SHIFT - u64::BITS;
 /// Predictions for each line of a level with ways: with fewer, lines of the same low bits replace each other too often.
 const PREDICTIONS_A_LINE: usize = 2;
-/// Lines of code of which one remembers where all are: most blocks have no more.
+/// Most lines of code in a block whose slots are remembered together: most blocks have no more.
 const MOST_KNOWN: usize = 3;
 
 /// Slots of lines of code.
 pub(super) type Slots = [u16; MOST_KNOWN];
 
-/// Time of each slot's last use. There are as many as a prediction can name, so that none is checked; unused ones take no memory.
+/// Time of each slot's last use. There are as many as a prediction can name, so that no index is checked; unused ones take no memory.
 pub(super) type Stamps = [u64; MOST_SLOTS];
 
-/// The number of the virtual line that an address lies in.
+/// Returns the number of the virtual line that contains an address.
 #[inline(always)]
 fn line_of(address: u64, line_bits: u32) -> u64 {
     (address & VIRTUAL_MASK) >> line_bits
@@ -77,7 +77,7 @@ impl Predictions {
         }
     }
 
-    /// Number of slots that need a stamp.
+    /// Returns the number of slots that need a stamp.
     pub(super) fn stamps(&self) -> usize {
         if self.all.is_empty() { 0 } else { MOST_SLOTS }
     }
@@ -134,7 +134,7 @@ impl Predictions {
     }
 }
 
-/// Predictions, and when slots were used last: borrowed for a loop.
+/// Predictions and the times of the slots' last uses, borrowed for a loop.
 pub(super) struct WayPredictor<'a> {
     line_bits: u32,
     predictions: &'a [u64],
@@ -145,7 +145,7 @@ pub(super) struct WayPredictor<'a> {
 }
 
 impl<'a> WayPredictor<'a> {
-    /// `now`: later than all stamps. None if there are no predictions.
+    /// Makes a predictor. `now` is later than all stamps. `None` if there are no predictions.
     #[inline(always)]
     pub(super) fn new(
         predictions: &'a Predictions,
@@ -163,13 +163,13 @@ impl<'a> WayPredictor<'a> {
         })
     }
 
-    /// Later than all uses.
+    /// Returns a time later than all uses.
     #[inline(always)]
     pub(super) fn now(&self) -> u64 {
         self.now
     }
 
-    /// Slot in which all views are known to find the line of an address; for a store only if it changes nothing.
+    /// Returns the slot in which all views are known to find the line of an address; for a store only if it changes nothing.
     #[inline(always)]
     pub(super) fn slot_of(&self, address: u64, is_store: bool) -> Option<u16> {
         let line = line_of(address, self.line_bits);
@@ -251,7 +251,7 @@ impl<'a> WayPredictor<'a> {
         found
     }
 
-    /// Whether all lines from one address to another are known to be found; if so, they are used in order, else nothing is done.
+    /// Whether all lines from one address to another are known to be found; if so, they count as used, in order.
     #[inline(never)]
     pub(super) fn finds_all(&mut self, first: u64, last: u64) -> bool {
         let bits = self.line_bits;
@@ -268,8 +268,8 @@ impl<'a> WayPredictor<'a> {
         are_found
     }
 
-    /// Slots of the lines from one address to another, if all are known to be found and there are at most [`MOST_KNOWN`]; the last is
-    /// repeated.
+    /// Returns the slots of the lines from one address to another, if all are known to be found and there are at most [`MOST_KNOWN`]; the
+    /// last is repeated.
     #[inline]
     pub(super) fn slots_of(&self, first: u64, last: u64) -> Option<Slots> {
         let bits = self.line_bits;

@@ -1,4 +1,4 @@
-//! What a chunk must be before any design sees it: so designs are all at the same place when there is something wrong.
+//! Checks of a chunk before any design sees it, so that all designs are at the same place when something is wrong.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ pub enum SimulationError {
     /// A design that cannot be built.
     #[error("{0}")]
     Unrealisable(#[from] switchcost_design::UnrealisableDesign),
-    /// Intervals without length.
+    /// Intervals have no length.
     #[error("an interval of 0 instructions is empty; choose 1 or more")]
     EmptyInterval,
     /// More designs than an interval can number.
@@ -41,7 +41,7 @@ pub enum SimulationError {
     },
 }
 
-/// What has been in the chunks so far.
+/// State of the check: what the chunks so far contained.
 #[derive(Debug)]
 pub(crate) struct Check {
     processes: HashSet<ProcessId>,
@@ -49,7 +49,7 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    /// Nothing yet, for designs that distinguish so many processes.
+    /// Makes the state before the first chunk, for designs that distinguish this many processes.
     pub(crate) fn new(most_processes: u64) -> Check {
         // That of the running process where the trace does not say.
         Check {

@@ -1,9 +1,9 @@
-//! Parts of a trace: what is counted in each of them, between chunks that only warm caches up.
+//! Parts of a trace: counts of each part, between chunks that only warm up caches.
 
 use switchcost_design::result::{DesignResult, PartResult};
 use switchcost_trace::Purpose;
 
-/// What a chunk is fed for.
+/// What a chunk is fed for: counting in a part, or warming up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fed {
     pub(super) purpose: Purpose,
@@ -11,7 +11,7 @@ pub(super) struct Fed {
     pub(super) since_switch: Option<u64>,
 }
 
-/// The part that a whole trace is: no number of any part.
+/// Number that stands for the whole trace; no part has it.
 pub(super) const ALL: usize = usize::MAX;
 
 /// Chunks of a whole trace.
@@ -20,7 +20,7 @@ pub(super) const WHOLE: Fed = Fed {
     since_switch: None,
 };
 
-/// Counts without designs.
+/// Counts that do not depend on a design.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     pub(super) instructions: u64,
@@ -32,7 +32,7 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// Instructions, loads and stores, those of the kernel included.
+    /// Returns the instructions, loads and stores, including those of the kernel.
     pub(super) fn seen(self) -> [u64; 3] {
         [
             self.instructions,

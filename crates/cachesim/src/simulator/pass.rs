@@ -1,4 +1,4 @@
-//! One pass over the event stream: a design by itself, or a family of them, and who runs.
+//! One pass over the event stream: a single design or a family, with the running process.
 
 use switchcost_design::result::{ByView, DesignResult, FIRST_FILL_POINT, Interval};
 use switchcost_trace::{Block, BlockRun, Chunk, Mark, Purpose, Reference};
@@ -12,7 +12,7 @@ use crate::causes::Why;
 use crate::machine::{Context, Listener, PageChange, RunContext};
 use crate::processes::{Change, Processes, Running};
 
-/// Blocks that are taken at once: no more than what is counted in one word.
+/// Number of blocks simulated at a time: the counts of so many fit one word.
 const SLICE_BLOCKS: usize = 2048;
 /// Blocks that are counted without checking for the end of the interval, if all come before it.
 const GROUP_BLOCKS: usize = 64;
@@ -34,7 +34,7 @@ pub(super) struct PassResult {
     pub(super) parts: Vec<Part>,
 }
 
-/// Counts up to some place in the trace.
+/// Counts up to a place in the trace.
 #[derive(Clone, Debug, Default)]
 struct Before {
     counted: Counted,
@@ -56,9 +56,9 @@ pub(super) struct Pass {
     kernel_instructions: u64,
     kernel_blocks: KernelBlocks,
     processes: Processes,
-    /// Whether the machine knows the running process.
+    /// Whether the machine has been told the running process.
     has_begun: bool,
-    /// The open interval; the machine has its cycles.
+    /// The open interval, without its cycles, which the machine has.
     open: Option<Interval>,
     counted: Counted,
     /// Instructions at the next doubling.
@@ -140,7 +140,7 @@ impl Pass {
         self.count_kernel_blocks(kinds);
     }
 
-    /// Adds up what was executed of the chunk's kinds of blocks.
+    /// Adds up how often the chunk's distinct blocks of the kernel were executed.
     fn count_kernel_blocks(&mut self, kinds: &[Block]) {
         for (block, (runs, weight)) in kinds
             .iter()
@@ -209,7 +209,7 @@ impl Pass {
         self.counted.stores += stores;
     }
 
-    /// Adds a point to the fill curve, at the end of the first block with which the instructions have doubled.
+    /// Adds a point to the fill curve, at the end of the first block at which the instructions have doubled.
     fn see_doubled(&mut self) {
         let instructions = self.counted.instructions;
         if instructions >= self.doubled_at {
@@ -238,7 +238,7 @@ impl Pass {
             .let_fill(&facts.name, facts.process);
     }
 
-    /// Lets the runner do something where the trace stands.
+    /// Calls `act` with the runner and the context of the current place in the trace.
     fn run_in_context(&mut self, act: impl FnOnce(&mut Runner, &RunContext<'_>)) {
         let Running { process, space, .. } = self.processes.running();
         let code = Context {
@@ -515,15 +515,15 @@ impl TakePieces for Pass {
     }
 }
 
-/// Blocks of one interval, no more than a slice.
+/// Blocks of one interval, at most a slice.
 struct Run {
     blocks: usize,
     references: usize,
     instructions: u64,
 }
 
-/// Weight of a block in one word, so that many are added at once: instructions, and references in the upper bits. A slice has no more
-/// of either than fits.
+/// Returns the weight of a block in one word, so that many can be added at once: instructions in the lower bits, references in the upper
+/// ones. The sums of a slice fit.
 fn weight(block: &Block) -> u64 {
     u64::from(block.instructions) | u64::from(block.references) << 32
 }

@@ -1,8 +1,8 @@
-//! The way through a chunk: the blocks up to a mark, the mark, and on.
+//! Takes a chunk apart: the blocks up to a mark, the mark, the next blocks, and so on.
 
 use switchcost_trace::{BlockRun, Chunk, Mark, Reference};
 
-/// Whoever takes a chunk piece by piece.
+/// Receiver of the pieces of a chunk.
 pub(crate) trait TakePieces {
     /// Takes blocks without a mark between them, whose references are the first. Returns the references that are left.
     fn blocks<'a>(&mut self, blocks: BlockRun<'_>, references: &'a [Reference]) -> &'a [Reference];

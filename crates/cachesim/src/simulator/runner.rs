@@ -1,4 +1,4 @@
-//! One design by itself, or many in one pass: the same to their caller.
+//! A single design, or many in one pass, with the same interface.
 
 use switchcost_design::Design;
 use switchcost_design::result::{DesignResult, Interval};
@@ -53,7 +53,7 @@ impl Runner {
         }
     }
 
-    /// The machine that is simulated in full: the design, or the first of the family.
+    /// Returns the machine that is simulated in full: the design's, or that of the first of the family.
     pub(super) fn full_machine(&mut self) -> &mut Machine<Attribution> {
         match self {
             Runner::One(_, machine) => machine,
@@ -136,7 +136,7 @@ impl Runner {
         }
     }
 
-    /// Counts of each design so far, without attributions to places; families have none, because they go through whole traces.
+    /// Returns the counts of each design so far, without attributions to places. Families have none, because they go through whole traces.
     pub(super) fn results(&mut self, references: [u64; 3]) -> Vec<(u16, DesignResult)> {
         match self {
             Runner::One(number, machine) => vec![(*number, machine.result(references))],
@@ -144,7 +144,7 @@ impl Runner {
         }
     }
 
-    /// Results with the indices of their designs, and with attributions for those in full.
+    /// Returns the results with the indices of their designs, and attributions for those simulated in full.
     pub(super) fn into_results(
         self,
         references: [u64; 3],

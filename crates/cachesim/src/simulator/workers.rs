@@ -145,14 +145,17 @@ impl Worker {
         })
     }
 
-    /// No more chunks come.
+    /// Ends the worker: no more chunks come.
     fn end(self) -> JoinHandle<Vec<PassResult>> {
         self.thread
     }
 }
 
+/// Waits for a thread.
+///
 /// # Panics
-/// As the thread did.
+///
+/// If the thread panicked.
 fn join(thread: JoinHandle<Vec<PassResult>>) -> Vec<PassResult> {
     thread
         .join()
@@ -169,11 +172,11 @@ struct Turns {
 #[derive(Debug)]
 struct TurnState {
     free: usize,
-    /// The last chunk that some pass has begun with.
+    /// The latest chunk that some pass has begun.
     furthest: usize,
-    /// The last one that passes take.
+    /// The last chunk that passes take.
     last: usize,
-    /// Chunk and worker.
+    /// Waiting passes: the chunk each waits for, and its worker.
     waiting: BTreeSet<(usize, usize)>,
 }
 
@@ -200,7 +203,7 @@ impl Turns {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// None if the chunk is left out.
+    /// Waits for permission to run a chunk. `None` if the chunk is left out.
     fn wait(&self, chunk: usize, worker: usize) -> Option<Turn<'_>> {
         let own = (chunk, worker);
         let mut state = self.lock();

@@ -1,4 +1,4 @@
-//! What lies after the level of one member.
+//! The levels after a swept level, for one member of a family.
 
 use switchcost_design::Design;
 
@@ -66,7 +66,7 @@ impl Back {
         }
     }
 
-    /// Separates the member from [`Cold`] until the next flush, because a line is about to leave its level.
+    /// Stops using [`Cold`] for the member until the next flush, because a line is about to leave its level.
     #[cold]
     pub(super) fn part_from(&mut self, cold: &Cold) {
         self.count(cold);
@@ -79,7 +79,7 @@ impl Back {
         self.is_cold = self.may_be_cold;
     }
 
-    /// Gives whether the line comes modified.
+    /// Handles a request. Returns whether the line comes modified.
     pub(super) fn ask(
         &mut self,
         view: usize,

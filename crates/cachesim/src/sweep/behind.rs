@@ -1,4 +1,4 @@
-//! Levels that other levels ask: those are simulated once, by a machine that says what it asks.
+//! Swept levels after other levels. The levels before are simulated once, by a machine that reports its requests.
 
 use crate::machine::{Kind, LevelRequest};
 use crate::processes::Running;

@@ -21,9 +21,9 @@ pub(super) struct Cold {
     design: Design,
     first: usize,
     levels: Machine<()>,
-    /// Since the last flush: no more than the largest member's level has lines, since one that is full lets a line go.
+    /// Requests since the last flush: at most as many as the largest member's level has lines, because a full level lets a line go.
     asked: Vec<Request>,
-    /// A request that is not answered yet.
+    /// A request that has not been answered.
     next: Option<Request>,
     /// Cycles of demand requests since they were last counted for the members.
     cycles: u64,
@@ -89,7 +89,7 @@ impl Cold {
         levels.set_counts(FLUSHED, &counts);
     }
 
-    /// Counts since counting began.
+    /// Returns the counts since the last restart.
     pub(super) fn counts(&self) -> Vec<LevelCounts> {
         self.levels.counts(FLUSHED)
     }
@@ -99,7 +99,7 @@ impl Cold {
         self.cycles
     }
 
-    /// Counts from 0 on.
+    /// Restarts the counts at 0.
     pub(super) fn restart_counts(&mut self) {
         let none = vec![LevelCounts::default(); self.design.levels.len() - self.first];
         self.levels.set_counts(FLUSHED, &none);

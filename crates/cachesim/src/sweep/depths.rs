@@ -1,4 +1,4 @@
-//! How deep in the stacks lines were found, for one number of sets.
+//! Stack depths at which lines were found, for one number of sets.
 
 use crate::machine::Kind;
 
@@ -15,9 +15,9 @@ pub(super) struct Depths {
     references: Vec<u64>,
     /// Demand lookups, by view and depth.
     demand: Vec<u64>,
-    /// Stores to lines that were modified only with more ways, by the number of ways.
+    /// Stores to lines that were modified only in levels of more ways, by the number of ways.
     modified: Vec<i64>,
-    /// Lines that end modified, by the fewest ways if that is so.
+    /// Lines that end modified, by the fewest ways for which they do.
     kept: Vec<u64>,
 }
 
@@ -43,7 +43,7 @@ impl Depths {
         view * (self.ways + 1) + depth
     }
 
-    /// A reference to one line, in one view.
+    /// Counts a reference to one line, in one view.
     #[inline]
     pub(super) fn count(&mut self, view: usize, kind: Kind, depth: usize, is_demand: bool) {
         let at = self.reference_at(view, kind, depth);
@@ -59,7 +59,7 @@ impl Depths {
         self.modified[at] += 1;
     }
 
-    /// A line becomes modified in levels of more than `from` ways, up to `to`.
+    /// Counts a line that becomes modified in levels of more than `from` ways, up to `to`.
     pub(super) fn count_modified_between(&mut self, view: usize, from: u8, to: u8) {
         let (from, to) = (
             self.index_of(view, from.into()),
@@ -69,13 +69,13 @@ impl Depths {
         self.modified[from] -= 1;
     }
 
-    /// Counters of lines that are dropped, or left over, while modified.
+    /// Returns the counters of lines that are modified when they are dropped or left over.
     pub(super) fn kept_mut(&mut self, view: usize) -> &mut [u64] {
         let depths = self.ways + 1;
         &mut self.kept[view * depths..][..depths]
     }
 
-    /// Demand lookups, by view, that are misses with `ways[i]` ways: one row of `into` each. The ways descend.
+    /// Returns the demand lookups, by view, that miss with `ways[i]` ways: one row of `into` for each. The ways descend.
     pub(super) fn demand_misses(&self, ways: &[usize], into: &mut [[u64; VIEWS]]) {
         self.add_up(ways, into, |view, depth| {
             self.demand[self.index_of(view, depth)]
@@ -110,7 +110,7 @@ impl Depths {
         }
     }
 
-    /// References of a kind that miss in a view with this number of ways.
+    /// Returns the references of a kind that miss in a view with this number of ways.
     pub(super) fn misses(&self, view: usize, kind: Kind, ways: usize) -> u64 {
         self.references[self.reference_at(view, kind, ways)..]
             .iter()
@@ -118,12 +118,12 @@ impl Depths {
             .sum()
     }
 
-    /// Lines brought into a view with this number of ways.
+    /// Returns the lines brought into a view with this number of ways.
     pub(super) fn fills(&self, view: usize, ways: usize) -> u64 {
         KINDS.map(|kind| self.misses(view, kind, ways)).iter().sum()
     }
 
-    /// Modified lines that left a view with this number of ways.
+    /// Returns the modified lines that left a view with this number of ways.
     pub(super) fn write_backs(&self, view: usize, ways: usize) -> u64 {
         let modified: i64 = self.modified[self.index_of(view, ways)..]
             .iter()

@@ -16,14 +16,15 @@ use super::results::{Member, Results, swept_cycles};
 use super::shape::{GridSlot, Shape};
 use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
 
-/// Designs of which the first, the guide, is simulated by itself, too: it gives everything that is the same in all.
+/// Designs that are simulated together. The first, the guide, is also simulated alone: its results include everything that is the same for
+/// all.
 #[derive(Debug)]
 pub(crate) struct Family {
     members: Vec<Member>,
     guide: Box<Machine<Attribution>>,
     shapes: Vec<Shape>,
     feed: Feed,
-    /// The newest row of counters, and whether there may be a newer one.
+    /// The newest row of counters, and whether it may be out of date.
     row: Vec<u64>,
     is_stale: bool,
     /// The row at the start of the open interval, and after its last block if something came after that.
@@ -79,7 +80,7 @@ impl Family {
         }
     }
 
-    /// The machine of the first member, for what sweeping has nothing to do with.
+    /// Returns the machine of the guide, for what does not depend on the swept levels.
     pub(crate) fn guide_mut(&mut self) -> &mut Machine<Attribution> {
         &mut self.guide
     }
@@ -184,7 +185,7 @@ impl Family {
         }
     }
 
-    /// Intervals of all members but the guide.
+    /// Passes on the intervals of all members but the guide.
     pub(crate) fn give_sums(&mut self, intervals: &mut Vec<Interval>) {
         let (guide, others) = self.members.split_at(1);
         let levels = self.shapes.len();
@@ -209,7 +210,7 @@ impl Family {
         });
     }
 
-    /// Current counts by view: lookups by level, misses by column, and cycles of later levels by member.
+    /// Returns the current counts by view: lookups by level, misses by column, and cycles of later levels by member.
     fn counted(&mut self) -> &[u64] {
         if std::mem::take(&mut self.is_stale) {
             let (entries, _) = self.row.as_chunks_mut();
@@ -248,7 +249,7 @@ impl Family {
         self.by_process.count(running, missed.as_flattened());
     }
 
-    /// Result of each member, by index; the guide's is the first.
+    /// Returns the result of each member, by index; the guide's is the first.
     pub(crate) fn into_results(
         mut self,
         references: [u64; 3],

@@ -1,4 +1,4 @@
-//! Where the lookups of swept levels come from: the same to a family, whichever it is.
+//! Source of the lookups of swept levels, with one interface for both kinds.
 
 use switchcost_design::Design;
 use switchcost_design::result::DesignResult;
@@ -62,7 +62,7 @@ impl Feed {
         either!(self, drop_process(process))
     }
 
-    /// Demand lookups in one of the levels, by view.
+    /// Returns the demand lookups in one of the levels, by view.
     pub(super) fn lookups(&self, level: usize) -> [u64; VIEWS] {
         either!(self, lookups(level))
     }
@@ -71,14 +71,14 @@ impl Feed {
         either!(self, depths(level, grid))
     }
 
-    /// Cycles in the levels after, by member, if there are any.
+    /// Writes the cycles of the later levels, by member, if there are any.
     pub(super) fn cycles_behind(&self, into: &mut [[u64; VIEWS]]) {
         if let Feed::Through(through) = self {
             through.cycles_behind(into);
         }
     }
 
-    /// Modified lines that left a member's level in a view, and others that a level after took.
+    /// Returns the modified lines that left a member's level in a view, and the other lines that a later level took.
     pub(super) fn given(
         &self,
         member: usize,
@@ -103,7 +103,7 @@ impl Feed {
         }
     }
 
-    /// Counts of the later levels, by member; empty if there are none.
+    /// Returns the counts of the later levels, by member; empty if there are none.
     pub(super) fn results_behind(&mut self) -> Vec<DesignResult> {
         match self {
             Feed::Behind(_) => Vec::new(),

@@ -1,4 +1,4 @@
-//! All levels of one number of sets: the stacks of the three views, and how deep lines were found in them.
+//! All levels with one number of sets: the stacks of the three views, and the depths at which lines were found.
 
 use crate::machine::Kind;
 
@@ -37,14 +37,14 @@ impl Grid {
         self.stacks.change_process(to);
     }
 
-    /// The private stacks of a process are lost, and what is modified there is not written back.
+    /// Drops the private stacks of a process; modified lines are not written back.
     pub(super) fn drop_process(&mut self, process: u32) {
         if let Some(stacks) = self.stacks.drop_process(process) {
             stacks.count_modified(self.depths.kept_mut(PRIVATE));
         }
     }
 
-    /// All lines of the shared view are lost.
+    /// Drops all lines of the shared view.
     pub(super) fn clear_shared(&mut self) {
         self.stacks.views[SHARED].clear();
     }

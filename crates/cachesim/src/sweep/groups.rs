@@ -14,7 +14,7 @@ use super::through::MOST_MEMBERS;
 pub(super) enum Position {
     /// The level after it is memory.
     Last,
-    /// The levels after it are each member's own.
+    /// Each member has its own levels after it.
     Between,
 }
 
@@ -113,7 +113,7 @@ fn divided(designs: &[Design], group: &Group, level: usize) -> Vec<Group> {
     groups
 }
 
-/// Whether there is anything to sweep in a level.
+/// Whether the members differ in a level.
 fn differ_at(designs: &[Design], group: &Group, level: usize) -> bool {
     let shape = |number: usize| {
         (
@@ -127,7 +127,7 @@ fn differ_at(designs: &[Design], group: &Group, level: usize) -> bool {
         .any(|&number| shape(number) != shape(group.members[0]))
 }
 
-/// Common key of a group whose members have their own levels after one.
+/// Returns the common key of a group whose members have their own levels after a swept one.
 fn name_common_levels(design: &Design, level: usize) -> String {
     let mut common = design.clone();
     common.levels.truncate(level + 1);
@@ -156,7 +156,7 @@ fn is_between(design: &Design, at: usize) -> bool {
         && level.write == WritePolicy::Back
 }
 
-/// Common key of all members of a group.
+/// Returns the common key of all members of a group.
 fn likeness(design: &Design, levels: &[usize]) -> String {
     let mut common = design.clone();
     (common.name, common.title, common.source, common.cycle_ns) = Default::default();
@@ -168,7 +168,7 @@ fn likeness(design: &Design, levels: &[usize]) -> String {
     format!("{common:?}")
 }
 
-/// The last levels of a design that can be swept.
+/// Returns the last levels of a design that can be swept.
 fn swept_levels(design: &Design) -> Option<(Vec<usize>, Position)> {
     let levels = &design.levels;
     if !is_untimed(levels) || !is_open_to_all(levels) {
@@ -182,7 +182,7 @@ fn swept_levels(design: &Design) -> Option<(Vec<usize>, Position)> {
     (!swept.is_empty()).then_some((swept, Position::Last))
 }
 
-/// The time that stores wait in buffers, and lines on a bus, depends on all levels after, and is no sum over misses.
+/// Whether the levels have no write buffers and no bus. Waiting times depend on all later levels, and are no sum over misses.
 fn is_untimed(levels: &[Level]) -> bool {
     !levels
         .iter()
@@ -207,7 +207,7 @@ fn share_a_path(one: &Level, other: &Level) -> bool {
         || (one.holds.data() && other.holds.data())
 }
 
-/// Whether a level of more ways holds all that one of fewer ways does, always.
+/// Whether a level of more ways always holds all lines of one of fewer ways.
 fn is_sweepable(level: &Level) -> bool {
     let lines = level.lines();
     let ways = level.ways.of(lines);

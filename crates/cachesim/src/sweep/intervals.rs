@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use switchcost_design::result::Interval;
 
-/// Most sums in memory; more are returned before the trace ends.
+/// Most numbers in memory; if there are more, sums are returned before the trace ends.
 const MOST_NUMBERS: usize = 8 << 20;
 
 /// Common properties of intervals that are added up: process, cause, end and number.
@@ -37,7 +37,7 @@ impl Intervals {
         }
     }
 
-    /// An interval of the segment under way.
+    /// Adds an interval of the current segment.
     pub(super) fn push(&mut self, interval: &Interval, row: impl Iterator<Item = u64>) {
         // The part of an interval behind an exec belongs to another process, but it is no segment more.
         let is_rest = self

@@ -1,4 +1,4 @@
-//! The counters of each member, from those of the first and what the sweep has found.
+//! Derives each member's counters from those of the first, which is simulated in full, and the sweep's results.
 
 use switchcost_design::Design;
 use switchcost_design::result::{
@@ -17,18 +17,18 @@ pub(super) struct Member {
     pub(super) design: Design,
     /// Places by swept level.
     pub(super) places: Vec<GridSlot>,
-    /// Index in a row of the cycles of later levels.
+    /// Index of the cycles of later levels in a row.
     pub(super) cycles_behind: Option<usize>,
 }
 
-/// Cycles that one swept level takes of a row.
+/// Returns the cycles of one swept level in a row.
 fn level_cycles(place: &GridSlot, level: usize, levels: usize, row: &[u64], view: usize) -> u64 {
     let lookups = row[VIEWS * level + view];
     let misses = row[VIEWS * (levels + place.column) + view];
     place.hit_cycles * (lookups - misses) + place.miss_cycles * misses
 }
 
-/// Cycles of all swept levels and of those after.
+/// Returns the cycles of all swept levels and of those after them.
 pub(super) fn swept_cycles(member: &Member, levels: usize, row: &[u64], view: usize) -> u64 {
     let places = member.places.iter().enumerate();
     let swept: u64 = places
@@ -40,7 +40,7 @@ pub(super) fn swept_cycles(member: &Member, levels: usize, row: &[u64], view: us
             .map_or(0, |entry| row[VIEWS * entry + view])
 }
 
-/// Counters at the end.
+/// Counters at the end of the trace.
 pub(super) struct Results<'a> {
     pub(super) row: &'a [u64],
     pub(super) shapes: &'a [Shape],
@@ -54,7 +54,7 @@ pub(super) struct Results<'a> {
 }
 
 impl Results<'_> {
-    /// Hierarchies of the member at an index of the family.
+    /// Returns the hierarchies of the member with this index in the family.
     pub(super) fn hierarchies(&self, number: usize, member: &Member) -> ByView<HierarchyCounts> {
         let of = |view: View, index: usize| self.hierarchy(number, member, view, index);
         ByView {
@@ -103,7 +103,7 @@ impl Results<'_> {
         counts.fills = depths.fills(view, place.ways);
     }
 
-    /// Misses by process, for processes with any; those of other levels are the guide's.
+    /// Returns the misses by process, for processes that have any; those of other levels are the guide's.
     pub(super) fn misses_by_process(&self, number: usize, member: &Member) -> Vec<ProcessMisses> {
         let own = self
             .by_process
@@ -129,7 +129,7 @@ impl Results<'_> {
     }
 }
 
-/// Misses by level, then by TLB.
+/// Returns the misses by level, then by TLB.
 fn misses_of_process(result: &DesignResult, process: u32) -> Vec<ByView<u64>> {
     let none = || vec![ByView::default(); result.design.levels.len() + result.design.tlbs.len()];
     let found = result.by_process.iter().find(|one| one.process == process);

@@ -15,10 +15,10 @@ const BIMODAL: u32 = 32;
 /// Set dueling between SRRIP and BRRIP.
 #[derive(Debug)]
 pub(super) struct Duel {
-    /// In each run of so many sets, the first leads for SRRIP, the second for BRRIP.
+    /// Sets per leader: in each run of this many sets, the first leads for SRRIP, the second for BRRIP.
     period: usize,
     counter: u16,
-    /// Lines that BRRIP has brought in.
+    /// Number of lines that BRRIP has brought in.
     bimodal: u32,
 }
 

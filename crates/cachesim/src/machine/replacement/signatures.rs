@@ -1,11 +1,11 @@
-//! Whether lines that an instruction brings in are found again (Wu et al., MICRO 2011).
+//! SHiP's prediction of whether lines that an instruction brings in are found again (Wu et al., MICRO 2011).
 
 use super::{SRRIP_INSERTED, SRRIP_LEAVES};
 
 /// Counters of 3 bits, by the 14 bits that are left of an instruction's address.
 const BITS: u32 = 14;
 const MOST: u8 = 7;
-/// An instruction of which nothing is known brings in lines that are found again.
+/// Initial counter of an instruction: its lines are expected to be found again.
 const UNKNOWN: u8 = 1;
 
 /// The signature history counter table, and its state of each line. Empty if the policy is not SHiP.
@@ -36,7 +36,7 @@ impl Signatures {
             .fold(0, |all, bit| all ^ (instruction >> bit & mask) as u16);
     }
 
-    /// Handles a hit: other lines of the same instruction are likely to be found.
+    /// Handles a hit: other lines of the same instruction are likely to be found, too.
     pub(super) fn found(&mut self, slot: usize) {
         let (signature, is_found) = &mut self.lines[slot];
         *is_found = true;

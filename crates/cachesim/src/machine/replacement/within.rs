@@ -1,4 +1,4 @@
-//! Which line leaves if the one that comes in may not take each way.
+//! Replacement in a partition: which line leaves if the new line may take only some ways.
 
 use rand_chacha::rand_core::RngCore;
 
@@ -10,7 +10,7 @@ pub(in crate::machine) fn is_open(open: u64, way: usize) -> bool {
 }
 
 impl Order {
-    /// Way whose line leaves, among the open ways, all of which hold one.
+    /// Returns the way whose line leaves, among the open ways, all of which hold a line.
     pub(in crate::machine) fn leaving_within(&mut self, set: usize, open: u64) -> usize {
         match self.policy {
             Policy::Direct => 0,
@@ -43,7 +43,7 @@ impl Order {
             .unwrap_or(0)
     }
 
-    /// A half without an open way is passed by.
+    /// Follows the tree's bits to a way, skipping halves without an open way.
     fn pointed_at_within(&self, set: usize, open: u64) -> usize {
         let tree = &self.trees[set * self.words..][..self.words];
         let (mut node, mut first, mut width) = (1, 0, self.ways);

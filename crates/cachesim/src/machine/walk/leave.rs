@@ -40,7 +40,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Sends a line to the next level; nothing waits for it, except perhaps for the bus.
+    /// Sends a line over the bus to the next level; nothing waits for it, except perhaps for the bus.
     fn take_bus(&mut self, view: usize, at: usize) {
         let time = self.time(view);
         self.lines(view, at).take_bus(time);
@@ -76,7 +76,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         self.levels[at].modify(view, set, key)
     }
 
-    /// A line goes to an exclusive level.
+    /// Moves a line to an exclusive level.
     pub(in crate::machine) fn move_to(&mut self, view: usize, at: usize, mut line: Line) {
         let level = self.plan_of(at);
         let (set, key) = (level.set(&line.address), level.key(&line.address));
@@ -90,7 +90,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         self.insert(view, at, set, key, &line);
     }
 
-    /// Removes the lines inside a line of an inclusive level from all levels before it; returns whether any was modified.
+    /// Removes the lines inside a line that leaves an inclusive level from all levels before it; returns whether any was modified.
     fn lose_inside(&mut self, view: usize, at: usize, address: &Address, how: Departure) -> bool {
         let plan = self.plan;
         let bits = plan.levels[at].line_bits;
