@@ -27,15 +27,15 @@ use crate::protocol::{fault, header};
 use crate::ring::{Full, Ring};
 use task_monitor::TaskMonitor;
 
-/// Time between two looks at the flags and the kernel while nothing rings.
+/// Longest wait between two checks of the flags and the kernel if no notification comes.
 const TIMEOUT: Duration = Duration::from_millis(50);
-/// If there is always something to read, the kernel is asked this often for tasks that have ended.
+/// If there is always a buffer to read, the kernel is asked this often for tasks that have ended.
 const LONGEST_WITHOUT_LOOK: Duration = Duration::from_millis(250);
-/// Time between two looks at the flags and the kernel if a task that has the answer is about to run.
+/// Wait between two checks of the flags and the kernel if the task that has the answer is about to run.
 const SHORT_PAUSE: Duration = Duration::from_micros(200);
 /// Longest time that tasks may take to end their last runs.
 const LONGEST_STOP: Duration = Duration::from_secs(5);
-/// A task that sleeps this long in the middle of a run was stopped, and the others do not wait for it.
+/// A task that sleeps this long in the middle of a run was stopped; the others then do not wait for it.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
 /// The run that is being decoded, or that was decoded last.
@@ -47,7 +47,7 @@ struct Run {
     left: Option<Left>,
 }
 
-/// The switches that the kernel counted, and how many of them are in the trace.
+/// Number of switches that the kernel counted, and of those in the trace.
 #[derive(Debug, Default)]
 struct Account {
     counted: u64,
@@ -55,14 +55,14 @@ struct Account {
     late: u64,
 }
 
-/// A command that was started and has not been seen.
+/// A command that was started and whose process has not been seen yet.
 #[derive(Debug)]
 struct Launch {
     process: Option<u32>,
     since: Instant,
 }
 
-/// Reason for which the loop ended before all tasks did.
+/// Reason why the loop ended before all tasks did.
 enum Halt<E: std::error::Error + 'static> {
     Ending(Ending),
     Failed(Failure<E>),
@@ -152,7 +152,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         }
     }
 
-    /// Runs all commands to the end. Afterwards no process is left, and all that was decoded was handed on.
+    /// Runs all commands to the end. When this returns, no process is left, and everything decoded was passed on.
     pub(crate) fn run(mut self) -> Result<Outcome, Failure<T::Error>> {
         let mut halt = self.drive();
         if matches!(halt, Err(Halt::Ending(Ending::Interrupted)))
@@ -254,7 +254,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
             .min()
     }
 
-    /// Decodes a buffer. Returns false if it cannot be said yet why the task before lost the CPU.
+    /// Decodes a buffer. Returns false if it is not yet known why the previous task lost the CPU.
     fn take(&mut self, full: &Full) -> Result<bool, Halt<T::Error>> {
         let words = self.ring.words(full);
         let is_new = self
@@ -278,7 +278,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         Ok(true)
     }
 
-    /// How the run begins; `None` for the rest of a run that was not waited for, or of a run that such a one cut in two.
+    /// Returns how the run begins. `None` for the rest of a run for which nothing waited, or of a run that such a rest cut in two.
     fn stamp(&self, full: &Full, words: &[AtomicU64]) -> Result<Option<Stamp>, Halt<T::Error>> {
         let stamp = Stamp::read(words);
         if stamp.is_none() && full.stamp > self.newest {

@@ -13,8 +13,8 @@ const O_NONBLOCK: i32 = 0o4000;
 /// Longest build ID that a trace keeps, in bytes; most have 20 bytes.
 const LONGEST: usize = 255;
 
-/// The GNU build ID of the file that a traced program has mapped. None if the file is gone, is no plain ELF file,
-/// or has none. The path is hostile: whatever lies there is not waited for.
+/// Reads the GNU build ID of the file that a traced program has mapped. `None` if the file is gone, is no plain ELF file, or has no build
+/// ID. The path is hostile: no special file there is waited for.
 pub(crate) fn read_build_id(path: &[u8]) -> Option<Vec<u8>> {
     let path = Path::new(OsStr::from_bytes(path));
     if !path.is_absolute() || !path.symlink_metadata().ok()?.is_file() {

@@ -1,4 +1,4 @@
-//! A command of the user, and whether Valgrind can run it at all.
+//! A command of the user, and the check that Valgrind can run it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -31,7 +31,7 @@ impl Command {
         }
     }
 
-    /// Command as the user would type it, without quotes.
+    /// Returns the command as the user would type it, without quotes.
     pub(crate) fn shown(&self) -> String {
         self.words
             .join(OsStr::new(" "))
@@ -137,8 +137,8 @@ const MOST_INTERPRETERS: u32 = 4;
 const SET_USER: u32 = 0o4000;
 const SET_GROUP: u32 = 0o2000;
 
-/// Whether a program of this mode, user and group gives rights to who executes it, of whom these are the real and the effective user and
-/// group: root's own gives none to root.
+/// Whether executing a program of this mode, user and group gives rights to a process with these real and effective users and groups.
+/// Root's own programs give none to root.
 fn gives_rights(mode: u32, user: u32, group: u32, users: [u32; 2], groups: [u32; 2]) -> bool {
     (mode & SET_USER != 0 && users != [user; 2]) || (mode & SET_GROUP != 0 && groups != [group; 2])
 }

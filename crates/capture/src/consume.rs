@@ -11,8 +11,8 @@ use crate::ring::Ring;
 
 /// Longest sleep of the consumer if nothing wakes it.
 const TIMEOUT: Duration = Duration::from_millis(50);
-/// How many short sleeps the consumer takes before it asks to be woken. Waking it costs the traced program time, and filling a buffer
-/// takes about as long as one short sleep.
+/// Number of short sleeps of the consumer before it asks to be woken. Waking the consumer costs the traced program time, and filling a
+/// buffer takes about as long as one short sleep.
 const NAPS: u32 = 3;
 const NAP: Duration = Duration::from_micros(300);
 

@@ -1,4 +1,4 @@
-//! The controller: looks at the tasks, lets the scheduler decide, and carries the decision out.
+//! The controller: observes the tasks, lets the scheduler decide, and carries out the decision.
 
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -38,13 +38,13 @@ pub(crate) struct Outcome {
     pub(crate) warnings: Vec<String>,
 }
 
-/// Time between two looks at the flags and the kernel while nothing rings.
+/// Longest wait between two checks of the flags and the kernel if no notification comes.
 const TIMEOUT: Duration = Duration::from_millis(50);
-/// Number of times that the kernel is asked without pauses while a task is on its way.
+/// Number of times that the kernel is asked without pauses while a task is between two states.
 const EAGER_LOOKS: u32 = 40;
 const SHORT_PAUSE: Duration = Duration::from_micros(30);
 const LONG_PAUSE: Duration = Duration::from_millis(1);
-/// While a task is on its way, everything else is looked at after this many looks at that task.
+/// While a task is between two states, everything else is checked after this many checks of that task.
 const LOOKS_AROUND: u32 = 512;
 pub(crate) const LONGEST_START: Duration = Duration::from_secs(60);
 pub(crate) const LONGEST_END: Duration = Duration::from_secs(20);
@@ -53,7 +53,7 @@ pub(crate) const LONGEST_BIRTH: Duration = Duration::from_secs(2);
 /// How often in a row, [`TIMEOUT`] apart, a task must be found stopped before it counts as stopped alone. If a whole capture is stopped
 /// and continued, the controller is, too, and the order stays as it would have been.
 const LOOKS_AT_STOPPED: u32 = 20;
-/// A period fills a part of a buffer at most.
+/// Longest wait for the end of a period, which fills at most a part of a buffer.
 const LONGEST_PERIOD: Duration = Duration::from_secs(5);
 
 pub(crate) struct Control<'a> {
@@ -72,20 +72,20 @@ pub(crate) struct Control<'a> {
     warnings: Vec<String>,
     /// Number of times in a row that the task that has the CPU was found stopped.
     looks_at_stopped: u32,
-    /// The process that was stopped in its turn and could not be made to leave the CPU.
+    /// Process that was stopped during its time slice and could not be made to leave the CPU.
     held_by: Option<u32>,
 }
 
-/// A wait for a decision.
+/// State of a wait for a decision.
 #[derive(Default)]
 struct Wait {
-    /// The number of looks without result.
+    /// Number of checks without result.
     looks: u32,
-    /// Time since which the controller waits for the task that is on its way.
+    /// Time since which the controller has waited for the task that is between two states.
     since: Option<Instant>,
 }
 
-/// Reason for which the loop ended before all tasks did.
+/// Reason why the loop ended before all tasks did.
 enum Halt {
     Ending(Ending),
     Failed(CaptureError),
@@ -123,7 +123,7 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Runs all commands to the end. Afterwards no process is left, and the stream is complete.
+    /// Runs all commands to the end. When this returns, no process is left, and the stream is complete.
     pub(crate) fn run(mut self) -> Result<Outcome, CaptureError> {
         let halt = self.drive();
         if matches!(halt, Err(Halt::Ending(Ending::Interrupted))) && !self.end_flags.is_aborted() {
@@ -339,7 +339,7 @@ impl<'a> Control<'a> {
         self.look_after_stopped()
     }
 
-    /// Takes the CPU from a task that an untraced task stopped in its turn.
+    /// Takes the CPU from a task that an untraced task stopped during its time slice.
     fn look_after_stopped(&mut self) -> Result<(), Halt> {
         let Some(slot) = self.scheduler.running() else {
             return Ok(());
@@ -387,7 +387,7 @@ impl<'a> Control<'a> {
         self.give_turn(slot, budget)
     }
 
-    /// Gives a task its turn. The turn of a task that is alone does not end.
+    /// Starts a task's time slice. The slice of a task that is alone does not end.
     fn give_turn(&mut self, slot: u32, budget: Option<u64>) -> Result<(), Halt> {
         self.ring
             .u32_at(header::IS_ALONE)
@@ -453,7 +453,7 @@ impl<'a> Control<'a> {
     }
 }
 
-/// Returns the message for a process that ended unexpectedly in its turn.
+/// Returns the message for a process that ended unexpectedly during its time slice.
 pub(crate) fn killed_in_its_turn(pid: u32) -> String {
     format!(
         "process {pid} was killed while it ran, or Valgrind gave it up (see its message): what it did last is not in the trace"

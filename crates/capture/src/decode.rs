@@ -1,6 +1,5 @@
-//! From the words of the shared buffers to chunks. What comes in: buffers in the order of their submission. What goes
-//! out: chunks with tasks and address spaces counted in order of birth. Any words whatever give chunks or an error,
-//! never a panic, and memory stays bounded.
+//! Decodes the words of the shared buffers into chunks. What comes in: buffers in the order of their submission. What goes out: chunks with
+//! tasks and address spaces numbered in order of birth. Any words give chunks or an error, never a panic, and memory stays bounded.
 
 mod marks;
 mod runs;
@@ -66,7 +65,7 @@ pub enum Problem {
     NoStamp,
 }
 
-/// Reason for which decoding stopped.
+/// Reason why decoding stopped.
 #[derive(Debug)]
 pub(crate) enum Stopped<E> {
     /// The stream is damaged.
@@ -112,7 +111,7 @@ impl<'a, T: Take> Decoder<'a, T> {
         }
     }
 
-    /// Returns whether the limit of switches is reached.
+    /// Returns whether the limit of switches has been reached.
     pub(crate) fn has_all(&self) -> bool {
         self.most_switches.is_some_and(|most| self.switches >= most)
     }
@@ -188,7 +187,7 @@ impl<'a, T: Take> Decoder<'a, T> {
         self.take.use_time()
     }
 
-    /// Passes on the chunk that has not been passed on yet.
+    /// Passes on the chunk that is not yet full.
     pub(crate) fn flush(&mut self) -> Result<(), T::Error> {
         self.take.flush()
     }
@@ -270,8 +269,8 @@ fn block_head(head: u64) -> (u32, usize) {
     (head as u32, (head >> 32 & 0xff) as usize)
 }
 
-/// The words of the buffers, which the traced processes write. Blocks have the form that [`switchcost_trace::Recorder::take`] takes.
-/// All other records have a tag that exceeds any number of addresses.
+/// The words of the buffers, written by the traced processes. Blocks have the form that [`switchcost_trace::Recorder::take`] takes. All
+/// other records have a tag that exceeds any number of addresses.
 enum SharedWords {}
 
 const _: () = assert!(tag::BLOCK == 0, "blocks have no tag to take off");

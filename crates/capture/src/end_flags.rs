@@ -1,9 +1,9 @@
-//! Between the controller and the consumer, which are two threads: that either has come to its end. What there is to read
-//! stands in the shared memory.
+//! Flags by which the controller and the consumer, which are two threads, tell each other that they have ended. The data itself is in the
+//! shared memory.
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
-/// Set by one, looked at by the other.
+/// A flag for each of the two threads, which it sets and the other reads.
 #[derive(Debug, Default)]
 pub(crate) struct EndFlags {
     is_finished: AtomicBool,
@@ -11,7 +11,7 @@ pub(crate) struct EndFlags {
 }
 
 impl EndFlags {
-    /// Says that no buffer will follow those in the shared memory now.
+    /// Notes that no buffer will follow those now in the shared memory.
     pub(crate) fn finish(&self) {
         self.is_finished.store(true, SeqCst);
     }

@@ -152,7 +152,7 @@ fn last(said: &str) -> String {
     }
 }
 
-/// If nothing was said, memory was too little for its kernel to say anything, most often.
+/// Returns advice for a guest that wrote nothing: usually it had too little memory for its kernel.
 fn advice(said: &str) -> String {
     if said.contains("Cannot allocate memory") {
         switchcost_remedies::memory_remedy()

@@ -11,10 +11,10 @@ use std::time::{Duration, SystemTime};
 
 const PREFIX: &str = "valgrind_proc_";
 
-/// No living Valgrind leaves the names for so long.
+/// A file that is this old belongs to no living Valgrind, which removes its names at once.
 const ABANDONED_AFTER: Duration = Duration::from_secs(10);
 
-/// Removes leftover files of this user from a folder. What cannot be removed stays.
+/// Removes leftover files of this user from a folder. Files that cannot be removed stay.
 pub(crate) fn sweep(within: &Path) {
     let (Ok(entries), Ok(own)) = (
         fs::read_dir(within),

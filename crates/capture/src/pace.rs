@@ -1,11 +1,11 @@
-//! How much time passes for each switch by the clock, the programs' own work under Valgrind included: they see it, though it stands still
-//! in the trace.
+//! Real time per switch, including the programs' own work under Valgrind. The programs see this time pass, although it stands still in the
+//! trace.
 
 use std::time::{Duration, Instant};
 
-/// Fewer switches say nothing.
+/// Least number of switches for a warning.
 const FEWEST: u64 = 1000;
-/// A time per voluntary switch above which it is reported: some ten times what the kernel takes under Valgrind.
+/// Longest usual time per voluntary switch; a longer one is reported. It is some ten times what the kernel takes under Valgrind.
 const LONG: Duration = Duration::from_micros(200);
 
 /// Counts the turns of one capture and the time that they took.
@@ -37,7 +37,7 @@ impl Pace {
             .map_or(Duration::ZERO, |since| now - since);
     }
 
-    /// Returns a warning about the programs' clock if it ran too fast for their number of switches; else `None`.
+    /// Returns a warning if the programs' clock ran too fast for their number of switches.
     pub(crate) fn remark(&self, now: Instant) -> Option<String> {
         let busy = (now - self.began?).saturating_sub(self.asleep);
         if self.voluntary < FEWEST || busy < LONG * self.voluntary.min(u64::from(u32::MAX)) as u32 {

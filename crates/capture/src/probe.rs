@@ -1,4 +1,4 @@
-//! What the kernel says a task is doing: whether it is really asleep, and in which system call.
+//! State of a task by the kernel's files: whether the task is really asleep, and in which system call.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -14,7 +14,7 @@ pub(crate) enum Kernel {
     Asleep {
         /// The number of the system call.
         syscall: i64,
-        /// Whether a signal has stopped it, so that it does not continue before another signal continues it.
+        /// Whether a signal has stopped the task, so that it does not continue until another signal continues it.
         is_stopped: bool,
     },
     /// The task has ended, though it may not have been reaped.
@@ -24,10 +24,10 @@ pub(crate) enum Kernel {
 /// The system calls that fork. Their caller sleeps uninterruptibly until a child that shares its memory has released it.
 const FORKS: [i64; 4] = [56, 57, 58, 435];
 
-/// The number by which the kernel names a call that it repeats after a stop, such as a sleep for the rest of its time.
+/// Number of `restart_syscall`, which the kernel reports for a call that it repeats after a stop, such as a sleep for its remaining time.
 const RESTART_SYSCALL: i64 = 219;
 
-/// Whether the call that the kernel names may be the one that a task has made.
+/// Whether the call that the kernel reports may be the one that a task has made.
 pub(crate) fn may_be(named: i64, made: u32) -> bool {
     named == i64::from(made) || named == RESTART_SYSCALL
 }
@@ -122,7 +122,7 @@ fn syscall_number(text: &[u8]) -> Option<i64> {
         .ok()
 }
 
-/// The letter after the name, which stands in brackets and may hold any.
+/// Returns the letter after the name, which is in brackets and may contain any bytes.
 fn task_state(text: &[u8]) -> u8 {
     let name_end = text.iter().rposition(|&byte| byte == b')').unwrap_or(0);
     text.get(name_end + 2).copied().unwrap_or(b'R')

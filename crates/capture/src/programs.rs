@@ -46,7 +46,7 @@ impl Programs {
         Ok(report)
     }
 
-    /// Exit status of a command; `None` while the command runs.
+    /// Returns the exit status of a command; `None` while the command runs.
     pub(crate) fn status(&self, command: u32) -> Option<ExitStatus> {
         self.statuses.get(command as usize).copied().flatten()
     }
@@ -56,7 +56,7 @@ impl Programs {
         self.end_with_any && self.statuses.iter().any(Option::is_some)
     }
 
-    /// Waits for a report, but not for long. False if every command has ended, or the time for that is over.
+    /// Waits briefly for a report. Returns false if every command has ended, or `deadline` has passed.
     pub(crate) fn is_any_awaited(&mut self, deadline: Instant) -> io::Result<bool> {
         if self.statuses.iter().all(Option::is_some) || Instant::now() >= deadline {
             return Ok(false);

@@ -11,7 +11,7 @@ pub(crate) const SYSTEM: u32 = 2;
 pub(crate) const NO_SLOT: u32 = u32::MAX;
 pub(crate) const NO_PROCESS: u32 = 0;
 pub(crate) const NO_BUFFER: u64 = u64::MAX;
-/// No place in the order of submitted buffers.
+/// Position in the order of submitted buffers of a buffer that has none.
 pub(crate) const NO_ORDER: u64 = u64::MAX;
 
 pub(crate) mod header {
@@ -136,7 +136,7 @@ pub(crate) mod how {
     pub(crate) const GUARDED: u64 = 3;
 }
 
-/// Set in the second word of a block of the kernel's.
+/// Bit that is set in the second word of a block of kernel code.
 pub(crate) const KERNEL_BIT: u32 = 47;
 
 /// The address of a guarded reference that did not happen.

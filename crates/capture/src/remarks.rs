@@ -1,11 +1,11 @@
-//! Remarks of the tool on processes, for the reader of the trace.
+//! Remarks of the tool on traced processes, for the reader of the trace.
 
 use std::sync::atomic::Ordering::SeqCst;
 
 use crate::protocol::{NO_PROCESS, header};
 use crate::ring::Ring;
 
-/// Remarks on the processes for the user: of each kind, only the one on the last process.
+/// Returns the remarks on the processes: of each kind only the one on the last process.
 pub(crate) fn remarks(ring: &Ring) -> Vec<String> {
     let process = |offset| Some(ring.u32_at(offset).load(SeqCst)).filter(|&pid| pid != NO_PROCESS);
     let code = ring.u64_at(header::UNDECODED).load(SeqCst).to_le_bytes();

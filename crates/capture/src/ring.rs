@@ -1,5 +1,5 @@
-//! The shared memory as typed places: header, task slots, buffers. Whatever a traced process may have written there is
-//! checked before it is used as an index.
+//! The shared memory as typed places: header, task slots, buffers. A value that a traced process may have written is checked before it is
+//! used as an index.
 
 use std::io;
 use std::sync::atomic::Ordering::SeqCst;
@@ -82,8 +82,8 @@ impl Ring {
         &self.shared
     }
 
-    /// Removes the controller's number from the ring. Tasks in a PID namespace cannot see the controller, and need not: the kernel ends
-    /// them with their supervisor.
+    /// Removes the controller's process number from the ring. Tasks in a PID namespace cannot see the controller, and need not: the kernel
+    /// ends them with their supervisor.
     pub(crate) fn hide_controller(&self) {
         self.u32_at(header::CONTROLLER_PID)
             .store(protocol::NO_PROCESS, SeqCst);
@@ -124,7 +124,7 @@ impl Ring {
         &self.shared.u64s()[start..start + BUFFER_WORDS]
     }
 
-    /// The words and the index of the submitted buffer with number `order`; `None` if it is not there yet.
+    /// Returns the index and the words of the submitted buffer with number `order`; `None` if it has not been submitted.
     pub(crate) fn submitted(&self, order: u64) -> Option<(usize, &[AtomicU64])> {
         let index = (0..BUFFERS).find(|&index| {
             self.buffer_state(index).load(SeqCst) == buffer::FULL
@@ -160,7 +160,7 @@ impl Ring {
         &self.buffer(full.index)[..(words as usize).min(BUFFER_WORDS)]
     }
 
-    /// Takes back the buffers that a task that is gone has not submitted.
+    /// Takes back the buffers that a task that has ended has not submitted.
     pub(crate) fn reclaim(&self, slot: u32) -> io::Result<()> {
         for index in 0..BUFFERS {
             let is_held = self.buffer_state(index).load(SeqCst) == buffer::HELD;
@@ -171,8 +171,8 @@ impl Ring {
         Ok(())
     }
 
-    /// In turns, when the running task was killed: takes back the buffers that it held besides the current one. A buffer that has its
-    /// position in the order counts as submitted, and is waited for.
+    /// In scheduled captures, takes back the buffers that a killed task held besides the current one. A buffer that has its position in the
+    /// order counts as submitted, and is waited for.
     pub(crate) fn take_back(&self) -> io::Result<()> {
         let current = self.u64_at(header::CURRENT_BUFFER).load(SeqCst);
         let is_held = |index: &usize| {
@@ -212,8 +212,8 @@ impl Ring {
         }
     }
 
-    /// Whether a task that waits for an empty buffer should wait for several: to sleep and be woken for each takes as long as filling
-    /// it. In turns, all full buffers are about to be read; as run, they may have to wait.
+    /// Whether a task that waits for an empty buffer should wait for several: being woken for each takes as long as filling it. In
+    /// scheduled captures all full buffers are about to be read; as run, they may have to wait.
     fn may_wait_for_more(&self) -> bool {
         let empty = (0..BUFFERS)
             .filter(|&index| self.buffer_state(index).load(SeqCst) == buffer::EMPTY)
@@ -230,8 +230,7 @@ impl Ring {
         })
     }
 
-    /// Makes sure, while no task runs, that the current buffer has room for `words` more. False if there is no
-    /// empty buffer for now.
+    /// Makes sure, while no task runs, that the current buffer has room for `words` more. Returns false if there is no empty buffer now.
     fn make_room(&self, words: usize) -> bool {
         let current = self.u64_at(header::CURRENT_BUFFER).load(SeqCst);
         let used = self.u64_at(header::CURRENT_WORDS).load(SeqCst);
@@ -248,7 +247,7 @@ impl Ring {
         true
     }
 
-    /// Appends a record to the stream, while no task runs. False if there is no room for now.
+    /// Appends a record to the stream, while no task runs. Returns false if there is no room now.
     pub(crate) fn append(&self, record: &[u64]) -> bool {
         if !self.make_room(record.len()) {
             return false;
@@ -356,30 +355,30 @@ impl<'a> Slot<'a> {
         self.state() == state::IN_SYSCALL && EXECS.contains(&self.get(slot::SYSCALL))
     }
 
-    /// As run: returns a time before which the task's present run did not begin; 0 without a run.
+    /// Returns a time before which the task's present run did not begin (captures as run); 0 without a run.
     pub(crate) fn open_stamp(self) -> u64 {
         self.ring.u64_at(self.start + slot::OPEN_STAMP).load(SeqCst)
     }
 
-    /// As run: ends the run of a task that is gone.
+    /// Ends the run of a task that has ended (captures as run).
     pub(crate) fn clear_open_stamp(self) {
         self.ring
             .u64_at(self.start + slot::OPEN_STAMP)
             .store(0, SeqCst);
     }
 
-    /// As run: returns the kernel's counts for the time that the task was away, once it is back from a system call.
+    /// Returns the kernel's counts for the time that the task was away, after it has returned from a system call (captures as run).
     pub(crate) fn back(self) -> u64 {
         self.ring.u64_at(self.start + slot::BACK).load(SeqCst)
     }
 
-    /// Takes the slot back from a task that is gone.
+    /// Takes the slot back from a task that has ended.
     pub(crate) fn free(self) {
         self.u32_at(slot::PID).store(protocol::NO_PROCESS, SeqCst);
         self.u32_at(slot::STATE).store(state::FREE, SeqCst);
     }
 
-    /// Gives up the task that was to be created.
+    /// Gives up the task that was to be created in this slot.
     pub(crate) fn give_up_making(self) {
         self.u32_at(slot::IS_MAKING).store(0, SeqCst);
     }
@@ -430,7 +429,7 @@ mod tests {
         assert!(ring.submitted(BUFFERS as u64 + 1).is_none());
     }
 
-    /// What a task of the test holds, as the tool leaves it: claimed, and perhaps with its place in the order.
+    /// Holds a buffer as a task of the test would: claimed, and perhaps with its place in the order.
     fn hold(ring: &Ring, order: Option<u64>) -> usize {
         let index = ring.claim().expect("an empty buffer");
         if let Some(order) = order {

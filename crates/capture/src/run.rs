@@ -159,7 +159,7 @@ pub fn run<E: std::error::Error + 'static>(
     })
 }
 
-/// Captures into chunks, which go to `sink`. Nothing that sees each shape knows what the sink is, or why it refuses a chunk.
+/// Captures into chunks, which go to `sink`. The code that handles each shape does not depend on the type of the sink or of its error.
 pub(crate) fn hand_on<S, E: std::error::Error + 'static>(
     mut sink: impl FnMut(&mut Chunk) -> Result<(), E>,
     capture: impl FnOnce(&mut Chunks<'_>) -> Result<S, Failure<Refused>>,
@@ -264,7 +264,7 @@ fn check(commands: &[Command]) -> Result<(), CaptureError> {
     commands.iter().try_for_each(Command::check)
 }
 
-/// Gives the tasks their turns, and has each buffer read. Says why programs that were to have a PID namespace have none.
+/// Schedules the tasks, and has each buffer read. Returns why programs that should have a PID namespace have none.
 fn schedule<R: Read>(
     commands: &[Command],
     quantum_instructions: u64,
@@ -344,14 +344,14 @@ fn capture_as_run<T: Take<Error: std::error::Error + 'static>>(
     })
 }
 
-/// Returns the CPU with the highest number that we may run on: interrupts tend to the first.
+/// Returns the allowed CPU with the highest number, because interrupts usually go to the first ones.
 fn last_cpu() -> Option<CpuId> {
     switchcost_facts::allowed_cpus(&switchcost_facts::Root::system())
         .last()
         .copied()
 }
 
-/// The commands, ready to be launched; and why they have no PID namespace, if they were to have one.
+/// Returns the commands, ready to be launched, and the reason why they have no PID namespace, if they should have one.
 fn programs(
     commands: &[Command],
     options: Options,

@@ -80,7 +80,7 @@ pub(crate) struct Scheduler {
     left: Option<Left>,
 }
 
-/// The task that had the CPU last.
+/// The task that had the CPU last, after it left.
 #[derive(Clone, Copy, Debug)]
 struct Left {
     slot: u32,

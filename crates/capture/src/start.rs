@@ -10,15 +10,15 @@ use crate::command::Command;
 use crate::ring::SLOTS;
 use crate::tool::Tool;
 
-/// The length of the options that name the ring. It is the same in each run, so that nothing in a process depends on it.
+/// Length of the options that name the ring. It is the same in each run, so that addresses in a process do not depend on it.
 const RING_TEXT: usize = 64;
-/// Valgrind gives up if a process has as many threads (500 by itself): more than there are task slots, and some that have ended
-/// and that Valgrind still counts.
+/// Number of threads at which Valgrind gives up (500 by default): more than there are task slots, because Valgrind still counts some
+/// threads that have ended.
 const MOST_THREADS: usize = SLOTS + 64;
-/// The variable with the program that Valgrind starts for each program that is executed.
+/// Environment variable that names the program to start for each executed program.
 const LAUNCHER: &str = "VALGRIND_LAUNCHER";
 
-/// A program that runs `command` under `tool`, writing into the ring at `ring`.
+/// Returns the program that runs `command` under `tool`, which writes into the ring at `ring`.
 pub(crate) fn program(command: &Command, tool: &Tool, ring: &Path) -> io::Result<Program> {
     let ring = ring.to_string_lossy();
     let options = [

@@ -82,7 +82,7 @@ pub struct PlacedFolder {
 }
 
 impl System {
-    /// The kernel's command line. Of two contradicting words the last counts.
+    /// Returns the kernel's command line. Of two contradicting words the last counts.
     pub fn command_line(&self) -> String {
         self.append
             .iter()
@@ -91,7 +91,7 @@ impl System {
             })
     }
 
-    /// Instructions in a second of the guest's time.
+    /// Returns the number of instructions in a second of the guest's time.
     pub fn instructions_per_second(&self) -> u64 {
         1_000_000_000 >> self.icount_shift
     }
@@ -119,9 +119,9 @@ pub struct GuestSummary {
 }
 
 const TIMEOUT: Duration = Duration::from_millis(50);
-/// The longest boot. Booting takes two or three seconds of one CPU, and longer if the CPU is busy.
+/// Longest boot. Booting takes two or three seconds of one CPU, and longer if the CPU is busy.
 const LONGEST_BOOT: Duration = Duration::from_secs(180);
-/// The longest time without progress. A guest that sleeps has its time skipped, so one that does nothing for this long hangs.
+/// Longest time without progress. The time of a guest that sleeps is skipped, so a guest that does nothing for this long hangs.
 const LONGEST_PAUSE: Duration = Duration::from_secs(120);
 
 /// Runs the commands together in a guest until all have ended, and hands everything executed meanwhile, the kernel included, to `sink`
@@ -247,7 +247,7 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     })
 }
 
-/// The message about `preempt=` if the kernel does not offer it; it then starts without a warning.
+/// Returns the message about `preempt=` if the kernel does not offer the model. The kernel itself gives no warning.
 fn explain_missing_preemption(command_line: &str, offered: &str) -> Option<String> {
     let wanted = command_line
         .split_whitespace()
@@ -263,7 +263,7 @@ fn explain_missing_preemption(command_line: &str, offered: &str) -> Option<Strin
     ))
 }
 
-/// Decodes, and says when no more is wanted.
+/// Receiver that stops the guest when no more is wanted.
 struct Telling<'a, 'b, T> {
     decoder: Decoder<'a, T>,
     has_all: &'b AtomicBool,
@@ -291,7 +291,7 @@ struct Kept {
     preemption: Option<String>,
 }
 
-/// Waits for the end of the guest, or for a flag that ends it. Afterwards QEMU is gone, and the stream is complete.
+/// Waits for the end of the guest, or for a flag that ends it. When this returns, QEMU has ended, and the stream is complete.
 fn keep(
     mut machine: Machine,
     ring: &Ring,

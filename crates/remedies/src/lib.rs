@@ -10,7 +10,7 @@ pub use memory::limits as memory_limits;
 
 use std::io::{self, ErrorKind};
 
-/// Advice for a file that could not be created or written. `place` is an alternative, such as "another place with --record".
+/// Returns advice for a file that could not be created or written. `place` is an alternative, such as "another place with --record".
 pub fn write_remedy(error: &io::Error, place: &str) -> String {
     if let Some(remedy) = limit_remedy(error) {
         return remedy;
@@ -36,7 +36,7 @@ pub fn write_remedy(error: &io::Error, place: &str) -> String {
     }
 }
 
-/// Advice for a file that could not be opened or read. `file` says what is needed in general, such as "a file written by switchcost
+/// Returns advice for a file that could not be opened or read. `file` says in general what is needed, such as "a file written by switchcost
 /// measure".
 pub fn read_remedy(error: &io::Error, file: &str) -> String {
     if let Some(remedy) = limit_remedy(error) {
@@ -53,7 +53,7 @@ pub fn read_remedy(error: &io::Error, file: &str) -> String {
     }
 }
 
-/// Advice for channels of a ring of tasks over `mechanism` that could not be made.
+/// Returns advice for channels over `mechanism` that could not be made for a ring of tasks.
 pub fn channel_remedy(error: &io::Error, mechanism: &str) -> String {
     let without = format!("leave {mechanism} out of --mechanism");
     match (error.kind(), number(error)) {
@@ -81,7 +81,7 @@ pub fn channel_remedy(error: &io::Error, mechanism: &str) -> String {
     }
 }
 
-/// Advice for a process or thread, or a part of it, that could not be started. `otherwise` says what is needed in general.
+/// Returns advice for a process or thread, or a part of it, that could not be started. `otherwise` says in general what is needed.
 pub fn start_remedy(error: &io::Error, otherwise: &str) -> String {
     match number(error) {
         // A thread whose stack finds no room is refused in the same way.
@@ -101,7 +101,7 @@ pub fn start_remedy(error: &io::Error, otherwise: &str) -> String {
     }
 }
 
-/// The error's number, also if a library has wrapped it in a text of its own, as tempfile does.
+/// Returns the error's number, also if a library has wrapped the error in a text of its own, as tempfile does.
 fn number(error: &io::Error) -> Option<i32> {
     let in_text = || {
         error
@@ -116,7 +116,7 @@ fn number(error: &io::Error) -> Option<i32> {
     error.raw_os_error().or_else(in_text)
 }
 
-/// Advice for a limit of the system that was reached, whatever the purpose; `None` if the error is no limit.
+/// Returns advice for a limit of the system that was reached; `None` if the error is not about a limit.
 pub fn limit_remedy(error: &io::Error) -> Option<String> {
     let remedy = match (error.kind(), number(error)) {
         (_, Some(libc::EMFILE)) => {
@@ -132,7 +132,7 @@ pub fn limit_remedy(error: &io::Error) -> Option<String> {
     Some(remedy.to_owned())
 }
 
-/// Advice for a lack of memory, with the limit in force.
+/// Returns advice for a lack of memory, with the limit in force.
 pub fn memory_remedy() -> String {
     memory::limits().unwrap_or_else(|| "close other programs to free memory".to_owned())
 }

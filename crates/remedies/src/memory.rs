@@ -1,8 +1,8 @@
-//! Which limits on memory are in force for this process, and how each is raised.
+//! Limits on memory in force for this process, and how to raise each.
 
 use std::fs::read_to_string;
 
-/// Limits on this process's memory, and how to raise them; `None` if only the machine's memory limits it.
+/// Returns the limits on this process's memory, and how to raise them; `None` if only the machine's memory limits it.
 pub fn limits() -> Option<String> {
     let read = |path: &str| read_to_string(path).unwrap_or_default();
     describe(
@@ -12,7 +12,7 @@ pub fn limits() -> Option<String> {
     )
 }
 
-/// The same of what these files hold.
+/// Describes the limits in the contents of these files.
 fn describe(limits: &str, overcommit: &str, memory: &str) -> Option<String> {
     let mut found = Vec::new();
     for (title, what, flag, name) in [
@@ -39,13 +39,13 @@ fn describe(limits: &str, overcommit: &str, memory: &str) -> Option<String> {
     (!found.is_empty()).then(|| found.join(", or "))
 }
 
-/// In bytes; `None` if it is unlimited or not named.
+/// Returns a soft limit in bytes; `None` if it is unlimited or not named.
 fn soft_limit(limits: &str, title: &str) -> Option<u64> {
     let line = limits.lines().find_map(|line| line.strip_prefix(title))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// As the file says it: `123 kB`.
+/// Returns an amount of memory as the file has it: `123 kB`.
 fn amount(memory: &str, name: &str) -> Option<String> {
     let line = memory.lines().find_map(|line| line.strip_prefix(name))?;
     Some(line.trim().to_owned())

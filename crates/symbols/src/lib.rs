@@ -32,13 +32,13 @@ pub struct Symbols {
 }
 
 struct Opened {
-    /// The segments, as (first offset in the file, length, first address).
+    /// Segments, as (first offset in the file, length, first address).
     segments: Vec<(u64, u64, u64)>,
-    /// First offset, length, name.
+    /// Sections, as (first offset in the file, length, name).
     sections: Vec<(u64, u64, String)>,
     table: Table,
     loader: Loader,
-    /// Separate debugging information of the same build.
+    /// Separate debugging information of the same build, if any.
     debug: Option<Debug>,
 }
 
@@ -47,22 +47,22 @@ struct Debug {
     loader: Loader,
 }
 
-/// Larger files are not opened: debugging information of browsers has a few GiB.
+/// Largest file that is opened: debugging information of browsers has a few GiB.
 const LARGEST_OBJECT: u64 = 4 << 30;
-/// Objects kept open at once.
+/// Most objects kept open at a time.
 const MOST_OBJECTS: usize = 256;
 
 impl Symbols {
-    /// Function and line at `offset` of the file at `path`. Both are unknown if the file is gone, is another file than was traced (its
-    /// build ID, in hexadecimal, differs), or does not describe the place.
+    /// Returns function and line at `offset` of the file at `path`. Both are unknown if the file is gone, is another file than was traced
+    /// (its build ID, in hexadecimal, differs), or does not describe the place.
     pub fn resolve(&mut self, path: &Path, build_id: Option<&str>, offset: u64) -> SourceLocation {
         self.opened(path, build_id)
             .map(|opened| opened.place(offset))
             .unwrap_or_default()
     }
 
-    /// Function or variable at `offset` of the file at `path`, by its symbol table alone, or the section that contains it, with the
-    /// file's name: `libc.so.6 .dynsym`. `None` as in [`Symbols::resolve`].
+    /// Returns the function or variable at `offset` of the file at `path`, by the symbol table alone; or else the section, with the file's
+    /// name: `libc.so.6 .dynsym`. `None` as in [`Symbols::resolve`].
     pub fn symbol_or_section(
         &mut self,
         path: &Path,
@@ -92,7 +92,7 @@ impl Symbols {
     }
 }
 
-/// The build ID of the file at `path`, in hexadecimal.
+/// Returns the build ID of the file at `path`, in hexadecimal.
 pub fn build_id(path: &Path) -> Option<String> {
     let contents = ReadCache::new(open_regular(path)?);
     let file = object::File::parse(&contents).ok()?;
@@ -132,7 +132,7 @@ impl Opened {
         })
     }
 
-    /// The address at which an offset of the file is loaded, before relocation.
+    /// Returns the address at which an offset of the file is loaded, before relocation.
     fn address(&self, offset: u64) -> Option<u64> {
         let inside = |&&(first, length, _): &&(u64, u64, u64)| {
             offset.checked_sub(first).is_some_and(|from| from < length)
@@ -217,7 +217,7 @@ fn look_up(loader: &Loader, table: &Table, address: u64) -> SourceLocation {
     }
 }
 
-/// Offset of a function in the file at `path`, by any of its names. `None` if there is no symbol of that name, as after strip(1) for
+/// Returns the offset of a function in the file at `path`, by any of its names. `None` if no symbol has that name, as after strip(1) for
 /// functions that are not exported.
 pub fn offset_of_function(path: &Path, function: &str) -> Option<u64> {
     let contents = ReadCache::new(open_regular(path)?);
@@ -244,7 +244,7 @@ fn open_regular(path: &Path) -> Option<File> {
     (path.is_absolute() && facts.is_file() && facts.len() <= LARGEST_OBJECT).then_some(file)
 }
 
-/// The file in which distributions keep separate debugging information.
+/// Returns the file in which distributions keep separate debugging information.
 fn debug_file(build_id: &str) -> Option<PathBuf> {
     let (first, rest) = build_id.split_at_checked(2)?;
     let path = Path::new("/usr/lib/debug/.build-id")
@@ -277,7 +277,7 @@ mod tests {
         std::hint::black_box(7)
     }
 
-    /// Offset of a function of this very test in its file, by the symbol table alone.
+    /// Returns the path of this test program, and the symbol and offset of a function in it, by the symbol table alone.
     fn offset_of(name: &str) -> (PathBuf, String, u64) {
         let path = std::env::current_exe().expect("this program is a file");
         let contents = fs::read(&path).expect("readable");

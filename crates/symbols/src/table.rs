@@ -1,5 +1,5 @@
-//! Symbols with their sizes, since what lies after the end of one is none of it: the tables of a stripped file have few of its functions
-//! and variables, and the nearest one before an address is mostly another.
+//! Symbols with their sizes, because an address after the end of a symbol does not belong to it. The tables of a stripped file have few
+//! functions and variables, so the nearest symbol before an address is usually another one.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,7 @@ use object::{File, SymbolKind};
 /// Functions and variables by address, before relocation.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
-    /// By address: the size and the name in the file. A size of 0 means that it is not known, as for functions in assembler; they
-    /// extend to the next symbol.
+    /// Size and name in the file, by address. A size of 0 means unknown, as for functions in assembler; they extend to the next symbol.
     symbols: BTreeMap<u64, (u64, String)>,
 }
 
@@ -38,7 +37,7 @@ impl Table {
         Table { symbols }
     }
 
-    /// The symbol that an address lies in, demangled.
+    /// Returns the symbol that contains an address, demangled.
     pub(crate) fn symbol_at(&self, address: u64) -> Option<String> {
         let (start, (size, name)) = self.symbols.range(..=address).next_back()?;
         let is_inside = *size == 0 || address - start < *size;

@@ -31,17 +31,17 @@ const UNITS: [(&str, u64); 4] = [
 ];
 
 impl Bytes {
-    /// `n` kibibytes.
+    /// Returns `n` kibibytes.
     pub const fn kib(n: u64) -> Self {
         Bytes(n << 10)
     }
 
-    /// `n` mebibytes.
+    /// Returns `n` mebibytes.
     pub const fn mib(n: u64) -> Self {
         Bytes(n << 20)
     }
 
-    /// The number of bytes as an index into memory.
+    /// Returns the number of bytes as an index into memory.
     pub const fn as_usize(self) -> usize {
         self.0 as usize
     }
@@ -60,7 +60,7 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// Why a text is not a size.
+/// Reason why a text is not a size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{found}' is not a size; write it with its unit: 0, 512B, 64KiB or 4MiB (1 KiB = 1024 bytes)"
@@ -98,7 +98,7 @@ fn unit_bytes(suffix: &str) -> Option<u64> {
     }
 }
 
-/// `number` (digits with an optional decimal fraction) times `unit`, only where that is a whole number of bytes.
+/// Returns `number` (digits with an optional decimal fraction) times `unit`, if that is a whole number of bytes.
 fn exact_product(number: &str, unit: u64) -> Option<u64> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let is_digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());

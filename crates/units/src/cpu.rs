@@ -24,7 +24,7 @@ impl fmt::Display for CpuId {
     }
 }
 
-/// Why a text is not a list of CPUs.
+/// Reason why a text is not a list of CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{found}' is not a list of CPU numbers below 8192; write 0 or 0,2-3")]
 pub struct ParseCpuListError {

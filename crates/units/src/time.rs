@@ -26,27 +26,27 @@ use serde::{Deserialize, Serialize};
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// `n` microseconds.
+    /// Returns `n` microseconds.
     pub const fn micros(n: u64) -> Self {
         Nanos(n * 1_000)
     }
 
-    /// `n` milliseconds.
+    /// Returns `n` milliseconds.
     pub const fn millis(n: u64) -> Self {
         Nanos(n * 1_000_000)
     }
 
-    /// `n` seconds.
+    /// Returns `n` seconds.
     pub const fn seconds(n: u64) -> Self {
         Nanos(n * 1_000_000_000)
     }
 
-    /// `self - other`, or zero if `other` is later.
+    /// Returns `self - other`, or zero if `other` is later.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Nanos(self.0.saturating_sub(other.0))
     }
 
-    /// The same span for the standard library.
+    /// Returns the same span as a type of the standard library.
     pub const fn as_duration(self) -> Duration {
         Duration::from_nanos(self.0)
     }
@@ -78,7 +78,7 @@ impl fmt::Display for Nanos {
     }
 }
 
-/// Why a text is not a span of time.
+/// Reason why a text is not a span of time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{found}' is not a time; write it with its unit: 200us, 15s or 2min")]
 pub struct ParseNanosError {
@@ -143,7 +143,7 @@ impl FromStr for Nanos {
 pub struct Ticks(pub u64);
 
 impl Ticks {
-    /// Ticks from `earlier` to `self`; `None` if the clock ran backwards, which is an event to record.
+    /// Returns the ticks from `earlier` to `self`; `None` if the clock ran backwards, which is an event to record.
     pub const fn since(self, earlier: Ticks) -> Option<Ticks> {
         match self.0.checked_sub(earlier.0) {
             Some(ticks) => Some(Ticks(ticks)),
@@ -155,7 +155,7 @@ impl Ticks {
 impl Sub for Ticks {
     type Output = Ticks;
 
-    /// Wrapping difference: use [`Ticks::since`] where the order is not known.
+    /// Subtracts with wrapping; use [`Ticks::since`] if the order is not known.
     fn sub(self, earlier: Ticks) -> Ticks {
         Ticks(self.0.wrapping_sub(earlier.0))
     }

@@ -1,4 +1,4 @@
-//! The accesses of a walk as addresses, for who simulates memory instead of having it.
+//! The accesses of a walk as addresses, for callers that simulate memory.
 
 use std::iter;
 
@@ -17,9 +17,9 @@ pub struct Touch {
     pub is_store: bool,
 }
 
-/// Every load and store of one [`walk`](crate::walk()) of `set`, in order, for an array at `base` that was [prepared](crate::prepare())
-/// with `seed` (which matters only for a chase). A chase holds its cycle in memory, one word for each node. Empty for a set that
-/// [`WorkingSet::check`] refuses.
+/// Returns every load and store of one [`walk`](crate::walk()) of `set`, in order, for an array at `base` that was
+/// [prepared](crate::prepare()) with `seed` (which matters only for a chase). A chase holds its cycle in memory, one word for each node.
+/// Empty for a set that [`WorkingSet::check`] refuses.
 pub fn addresses(
     set: &WorkingSet,
     base: u64,
@@ -55,7 +55,7 @@ pub fn addresses(
     })
 }
 
-/// An element whose data is touched, and the element that leads on from there, as indices of the array.
+/// Visit of a strided walk or chase: the element whose data is touched, and the element that leads to the next, as indices of the array.
 struct Visit {
     data: usize,
     link: Option<usize>,
@@ -85,7 +85,7 @@ fn visits(set: &WorkingSet, seed: u64) -> Box<dyn Iterator<Item = Visit> + Send>
     }
 }
 
-/// All nodes in random order. Each leads to the next one, and the last one to the first.
+/// Returns all nodes in random order. Each leads to the next one, and the last one to the first.
 pub(crate) fn cycle(nodes: usize, seed: u64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..nodes).collect();
     order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));

@@ -26,8 +26,8 @@ fn lay_cycle(memory: &[AtomicU64], node: usize, seed: u64) {
     }
 }
 
-/// Touches `memory` once as `set` says. The one walk of every arm: never inlined, so that both arms of a difference
-/// run the same bytes at the same address.
+/// Touches `memory` once as `set` says. All arms use this one function. It is never inlined, so that both arms of a difference execute the
+/// same bytes at the same address.
 ///
 /// `memory` may be a part of the set's array, or empty to touch nothing; a chase needs the whole array.
 #[inline(never)]
@@ -80,7 +80,7 @@ fn strided_read(memory: &[AtomicU64], stride: usize) {
     black_box(sum);
 }
 
-/// Follows the cycle once round. The data word is the second of each node.
+/// Follows the cycle once. The data is in the second word of each node.
 #[inline(always)]
 pub(crate) fn chase(memory: &[AtomicU64], node: usize, touch: impl Fn(&AtomicU64)) {
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! Reason for which a task lost the CPU, from its own report and the kernel's counts of its switches.
+//! Reason why a task lost the CPU, from its own report and the kernel's counts of its switches.
 
 use switchcost_trace::Cause;
 
@@ -20,10 +20,10 @@ pub(crate) enum Fate {
     Unknown,
 }
 
-/// Whether the task gave up the CPU voluntarily, and the cause.
+/// Returns whether the task gave up the CPU voluntarily, and the cause.
 ///
-/// `syscall` is the call that it was in. `left` is `None` if it was killed before. `was_next_asleep` says that the next task had been
-/// asleep.
+/// `syscall` is the call that the task was in. `left` is `None` if the task was killed before it could report. `was_next_asleep` says that
+/// the next task had been asleep.
 pub(crate) fn judge(
     left: Option<Left>,
     syscall: Option<u16>,
@@ -67,7 +67,7 @@ fn outside(counts: Counts, was_next_asleep: bool) -> (bool, Cause) {
     }
 }
 
-/// Whether a task that continues after itself slept in between. Then all tasks slept, and that is a switch.
+/// Whether a task that continues after itself slept in between. Then all tasks slept, which counts as a switch.
 pub(crate) fn is_sleep((is_voluntary, cause): (bool, Cause)) -> bool {
     match cause {
         // Between the two programs is the start of the capture's own.

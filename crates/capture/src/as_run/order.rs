@@ -17,7 +17,7 @@ pub(crate) fn next(
     after().filter(|full| full.stamp <= bound)
 }
 
-/// Returns the oldest of these buffers: of the oldest run, the one that was submitted first.
+/// Returns the oldest of these buffers: the first submitted one of the oldest run.
 pub(crate) fn oldest(full: impl Iterator<Item = Full>) -> Option<Full> {
     full.min_by_key(|full| (full.stamp, full.order))
 }

@@ -1,4 +1,4 @@
-//! The tasks in the slots, in the order as run: which have ended, and when a slot is free again.
+//! State of the tasks in the slots, in captures as run: which tasks have ended, and when a slot is free again.
 
 use std::io;
 use std::time::Instant;
@@ -51,8 +51,8 @@ impl<'a> TaskMonitor<'a> {
             .is_some_and(|watch| watch.has_exited)
     }
 
-    /// The number of the process of the task in a slot. A task that executes a program keeps it, and represents the threads of its old
-    /// program.
+    /// Returns the process number of the task in a slot. A task that executes a program keeps the number, and represents the threads of its
+    /// old program.
     pub(crate) fn process(&self, slot: u32) -> Option<u32> {
         (slot < SLOTS as u32).then(|| self.ring.slot(slot).get(slot::PID))
     }
@@ -116,7 +116,8 @@ impl<'a> TaskMonitor<'a> {
         })
     }
 
-    /// Slots of tasks that the kernel has ended, all of a process at once: one thread may still have to speak for others.
+    /// Returns the slots of tasks that the kernel has ended, for whole processes only: a remaining thread may still have to report for the
+    /// others.
     pub(crate) fn dead(&mut self) -> io::Result<Vec<u32>> {
         let living: Vec<u32> = self.living().collect();
         let mut dead = Vec::new();

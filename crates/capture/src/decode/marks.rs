@@ -151,7 +151,7 @@ fn cause(reason: u64) -> Result<Cause, Problem> {
     })
 }
 
-/// `length` bytes packed into words.
+/// Returns the `length` bytes that are packed into words.
 fn text(words: &[u64], length: u64) -> Result<Vec<u8>, Problem> {
     let length = usize::try_from(length).map_err(|_| Problem::Short)?;
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();

@@ -26,7 +26,7 @@ impl<T: Take> Decoder<'_, T> {
         }
     }
 
-    /// Takes the reason for which the last run ended, if it has ended.
+    /// Takes the reason why the last run ended, if it has ended.
     pub(crate) fn take_left(&mut self) -> Option<Left> {
         self.left.take()
     }
@@ -70,7 +70,7 @@ impl<T: Take> Decoder<'_, T> {
         Ok(length)
     }
 
-    /// The task in slot `to` runs from here; if a switch is given, the mark says so.
+    /// Makes the task in slot `to` the running one; passes on a mark if a switch is given.
     pub(crate) fn run_in(
         &mut self,
         from: TaskId,

@@ -1,4 +1,4 @@
-//! Shapes of one block or more, which are defined once and named by a number from then on.
+//! Shapes of one block or more. Each is defined once, and then named by a number.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use switchcost_trace::{AddressKind, Block, BlockFlags, Reference, ShapeReference
 use super::{Problem, Take};
 use crate::protocol::{KERNEL_BIT, how};
 
-/// Maximum number of shapes of an address space: more translations than any program has, and a bound for memory.
+/// Most shapes of an address space: more translations than any program has. It bounds the memory.
 const MOST_SHAPES: usize = 4 << 20;
 
-/// A flag in the number of a shape of which some references may not happen. It makes the number larger than those of [`Take`], so that
-/// the loop over simple blocks stops there, as at a shape that is not defined, without a check for either.
+/// Flag in the number of a shape of which some references may not happen. It makes the number larger than those of [`Take`]. So the loop
+/// over simple blocks stops there, as at an undefined shape, without a separate check.
 const GUARDED: u32 = 1 << 31;
 
 /// A shape with references that may not happen.
@@ -25,7 +25,7 @@ pub(super) struct Guarded {
 /// All shapes of an address space.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shapes {
-    /// The numbers of [`Take`], by the number in this address space; 0 if there is none.
+    /// Numbers of [`Take`] by the number in this address space; 0 for an undefined shape.
     numbers: Vec<u32>,
     guarded: HashMap<u32, Arc<Guarded>>,
 }
@@ -74,7 +74,7 @@ impl Shapes {
 }
 
 impl Guarded {
-    /// The shape without the explicit references that did not happen. `is_done` is asked for each explicit reference in order.
+    /// Returns the shape without the explicit references that did not happen. `is_done` is asked for each explicit reference, in order.
     pub(super) fn remove_undone(
         &self,
         is_done: impl Fn(usize) -> bool,

@@ -101,7 +101,7 @@ impl Slots {
             .map_or(0, |task| task.space)
     }
 
-    /// Shapes of the running task.
+    /// Returns the shapes of the running task.
     pub(super) fn running(&self) -> &Shapes {
         &self.spaces[self.running_space()].shapes
     }
@@ -117,7 +117,7 @@ impl Slots {
         Arc::make_mut(&mut self.spaces[space].shapes).define(head, words, take)
     }
 
-    /// Returns the task in a slot; no task for no slot.
+    /// Returns the task in a slot; [`TaskId::NONE`] for no slot.
     pub(super) fn id(&self, slot: u64) -> Result<TaskId, Problem> {
         if slot == u64::from(NO_SLOT) {
             Ok(TaskId::NONE)
@@ -211,14 +211,14 @@ impl Slots {
         }
     }
 
-    /// The system call that the running task is in.
+    /// Returns the system call that the running task is in.
     pub(super) fn syscall(&self) -> Option<u16> {
         self.running
             .and_then(|slot| self.tasks[slot].as_ref()?.syscall)
     }
 
-    /// Creates the task in `slot`, whose parent is in slot `parent`. It runs in the address space of `process_slot`, or in a copy of
-    /// its parent's if that is its own slot. Its name is that of the record, or else its parent's; a command has the next of the known
+    /// Creates the task in `slot`, whose parent is in slot `parent`. The task runs in the address space of `process_slot`, or, if that is
+    /// its own slot, in a copy of its parent's. The name is that of the record, or else its parent's; a command has the next of the known
     /// names.
     pub(super) fn born(
         &mut self,
@@ -270,7 +270,7 @@ impl Slots {
         })
     }
 
-    /// The task in `slot` has a new address space and no shapes.
+    /// Gives the task in `slot` a new address space without shapes.
     pub(super) fn exec(&mut self, slot: u64, name: &[u8]) -> Result<(TaskId, ProcessId), Problem> {
         let Task { task, is_alive, .. } = *self.task(slot)?;
         let space = self.new_space(Arc::default());
@@ -287,7 +287,7 @@ impl Slots {
         Ok((task, self.spaces[space].process))
     }
 
-    /// Ends the task in `slot`. Returns `None` if its end was known, or if it was expected and is not created.
+    /// Ends the task in `slot`. Returns `None` if its end was known, or if it was expected and never created.
     pub(super) fn exit(&mut self, slot: u64) -> Result<Option<TaskId>, Problem> {
         if self.expected.remove(&slot).is_some() {
             return Ok(None);

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::protocol::{left, tag};
 
-/// Number of times that the kernel took the CPU from a task.
+/// Number of times that a task lost the CPU, by the kernel's count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) voluntary: u64,
@@ -27,7 +27,7 @@ impl Counts {
 /// Time stamp and counts at the begin of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stamp {
-    /// Since the task left for a system call.
+    /// Switches since the task left for a system call.
     pub(crate) away: Counts,
     /// The switches while the task waited for an empty buffer.
     pub(crate) waiting: Counts,
@@ -37,7 +37,7 @@ impl Stamp {
     /// Words of a time stamp.
     pub(crate) const WORDS: usize = 4;
 
-    /// The time stamp at the start of a buffer, if there is one.
+    /// Returns the time stamp at the start of a buffer, if there is one.
     pub(crate) fn read(words: &[AtomicU64]) -> Option<Stamp> {
         let [head, _, away, waiting, ..] = words else {
             return None;

@@ -10,16 +10,16 @@ use switchcost_trace::{
 
 use super::Problem;
 
-/// Takes what was decoded.
+/// Receiver of decoded blocks and marks.
 pub(crate) trait Take {
-    /// Reason for which no more is taken.
+    /// Reason why no more is taken.
     type Error;
 
-    /// The number of a shape, never 0. Equal shapes have the same number.
+    /// Defines a shape and returns its number, never 0. Equal shapes have the same number.
     fn define(&mut self, blocks: &[Block], forms: &[ShapeReference]) -> Result<u32, Problem>;
 
-    /// Takes shapes as they ran, as [`Recorder::take`] does. Returns how many words that was. `numbers` holds the numbers that
-    /// [`Take::define`] gave.
+    /// Takes shapes as they ran, as [`Recorder::take`] does. Returns the number of words taken. `numbers` holds the numbers that
+    /// [`Take::define`] returned.
     fn shapes<R: ReadWords>(
         &mut self,
         words: &[R::Word],
@@ -37,11 +37,11 @@ pub(crate) trait Take {
     /// Passes on the blocks and marks taken so far.
     fn flush(&mut self) -> Result<(), Self::Error>;
 
-    /// Instructions of all blocks that were handed on.
+    /// Returns the number of instructions of all blocks that were passed on.
     fn instructions(&self) -> u64;
 }
 
-/// The largest number of shapes: more than all programs of a workload have.
+/// Most shapes: more than all programs of a workload have.
 const MOST_SHAPES: usize = 8 << 20;
 const MOST_FORMS: usize = 64 << 20;
 
@@ -98,7 +98,7 @@ struct Shape {
     instructions: u32,
 }
 
-/// Whoever takes the chunks wants no more, and keeps to itself why.
+/// The receiver of the chunks wants no more. It keeps the reason itself.
 #[derive(Debug, thiserror::Error)]
 #[error("no more is wanted")]
 pub(crate) struct Refused;
@@ -118,7 +118,7 @@ pub(crate) struct Chunks<'s> {
     instructions: u64,
 }
 
-/// References at which a chunk is cut: somewhat more than its blocks have in any usual program.
+/// Number of references at which a chunk is ended: somewhat more than its blocks have in any usual program.
 const MOST_REFERENCES: usize = 8 * Chunk::BLOCKS;
 const MOST_MARKS: usize = Chunk::BLOCKS / 4;
 
@@ -135,7 +135,8 @@ impl<'s> Chunks<'s> {
         }
     }
 
-    /// The next shape that ran, and its explicit addresses; `None` if the words are no shape's, or do not fit the shape that they name.
+    /// Returns the next shape that ran, and its explicit addresses; `None` if the words are not a shape's, or do not fit the shape that
+    /// they name.
     #[inline]
     fn next<'a, R: ReadWords>(
         &self,

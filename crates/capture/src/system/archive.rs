@@ -14,24 +14,24 @@ pub(super) enum Entry {
     File {
         bytes: Vec<u8>,
         mode: u32,
-        /// Seconds since 1970; none for [`TIME`].
+        /// Modification time in seconds since 1970; `None` for [`TIME`].
         modified: Option<u32>,
     },
-    /// A character device, by its numbers.
+    /// A character device, with its major and minor number.
     Device(u32, u32),
 }
 
-/// The files of a guest by absolute path, and what programs need to be told to find them.
+/// The files of a guest by absolute path, with the environment that programs need to find them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Archive {
     entries: BTreeMap<PathBuf, Entry>,
-    /// Programs that were added with all that they need, and what is run in their place.
+    /// Programs that were added with all that they need, each with the path to execute for it.
     programs: BTreeMap<PathBuf, PathBuf>,
-    /// The folders beside [`PATH`] in which programs are found by name.
+    /// Folders beside [`PATH`] in which programs are found by name.
     path: Vec<PathBuf>,
     /// Further environment variables.
     variables: BTreeMap<&'static str, Vec<u8>>,
-    /// What programs may lack.
+    /// Notes on what programs may lack.
     remarks: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ const PATH: [&str; 6] = [
     "/bin",
 ];
 
-/// 2026, as the guest's clock: files of 1970 are complained about.
+/// Time stamp of all files: 2026, as the guest's clock. Some programs complain about files of 1970.
 const TIME: u32 = 1_767_225_600;
 
 const FOLDER: u32 = 0o040_755;
@@ -73,17 +73,17 @@ impl Archive {
         self.entries.insert(path, entry);
     }
 
-    /// What is run for a program that was added with all that it needs.
+    /// Returns the path to execute for a program that was added with all that it needs.
     pub(super) fn program(&self, path: &Path) -> Option<PathBuf> {
         self.programs.get(path).cloned()
     }
 
-    /// Notes that a program is being added; what it needs follows.
+    /// Notes that a program is being added; its needs are added afterwards.
     pub(super) fn add_program(&mut self, path: &Path, run: &Path) {
         self.programs.insert(path.to_owned(), run.to_owned());
     }
 
-    /// Programs are found by name in a folder, too.
+    /// Adds a folder in which programs are found by name.
     pub(super) fn look_in(&mut self, folder: &Path) {
         let is_known = PATH.iter().any(|usual| folder == Path::new(usual))
             || self.path.iter().any(|known| known == folder);
@@ -96,7 +96,7 @@ impl Archive {
         self.variables.insert(name, value.as_bytes().to_vec());
     }
 
-    /// `PATH`, and what else programs have to be told.
+    /// Returns `PATH` and the other environment variables.
     pub(super) fn variables(&self) -> Vec<Vec<u8>> {
         let folders = PATH
             .iter()

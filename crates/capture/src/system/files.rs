@@ -60,7 +60,7 @@ fn file_of(archive: &mut Archive, path: &Path, is_as_old: bool) -> Result<(), Gu
     Ok(())
 }
 
-/// Adds the links on a path. Returns where they lead.
+/// Adds the links on a path. Returns the path to which they lead.
 fn follow(archive: &mut Archive, path: &Path, links: u32) -> Result<PathBuf, GuestError> {
     let mut real = PathBuf::from("/");
     for component in path.components() {

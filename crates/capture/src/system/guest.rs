@@ -1,4 +1,4 @@
-//! What a guest is given: its root, and what to run.
+//! Input of a guest: its root file system, and what to run.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -19,7 +19,7 @@ const MOST_COMMANDS: usize = 64;
 pub(super) struct Guest {
     /// The archive in the format that the kernel unpacks.
     pub(super) root: Vec<u8>,
-    /// What programs may lack in the guest.
+    /// Notes on what programs may lack in the guest.
     pub(super) remarks: Vec<String>,
 }
 
@@ -125,7 +125,7 @@ fn add(
     Ok(())
 }
 
-/// The path of a program that comes with a folder, on this machine and in the guest.
+/// Returns the path of a program that comes with a folder, on this machine and in the guest.
 fn placed(command: &Command, folders: &[PlacedFolder]) -> Option<(PathBuf, PathBuf)> {
     let program = command
         .words

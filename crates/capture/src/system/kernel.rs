@@ -1,4 +1,4 @@
-//! The guest's kernel: an image that is there, or a package of the distribution's, downloaded and unpacked and never installed.
+//! The guest's kernel: an existing image, or a package of the distribution that is downloaded and unpacked but not installed.
 
 use std::ffi::OsString;
 use std::fs;
@@ -57,7 +57,7 @@ fn newest_in(folder: &Path) -> Option<Kernel> {
         .map(|image| Kernel { image })
 }
 
-/// The numbers in a file's name, by which versions are in order: 6.9 is before 6.12.
+/// Returns the numbers in a file's name, by which versions are ordered: 6.9 is before 6.12.
 fn numbers(path: &Path) -> Vec<u64> {
     let name = path
         .file_name()
@@ -69,7 +69,7 @@ fn numbers(path: &Path) -> Vec<u64> {
         .collect()
 }
 
-/// Downloads a kernel's package, unpacks it, and keeps its image in `folder`; or uses the image that an earlier call has kept.
+/// Downloads a kernel's package, unpacks it, and keeps its image in `folder`; or returns the image that an earlier call kept.
 ///
 /// # Errors
 ///
@@ -119,8 +119,8 @@ pub fn fetch(package: &Package, folder: &Path) -> Result<Kernel, GuestError> {
 const BOOT: &str = "boot";
 const MODULES: &str = "usr/lib/modules";
 
-/// Of an unpacked package: the image, and a name that distinguishes it from others. It is in /boot, or with newer kernels of Debian's as
-/// `vmlinuz` in the folder that is named after the kernel's version.
+/// Returns the image in an unpacked package, and a name that distinguishes it from others. The image is in /boot, or with newer kernels of
+/// Debian `vmlinuz` in the folder named after the kernel's version.
 fn image_in(root: &Path) -> Option<(PathBuf, OsString)> {
     if let Some(Kernel { image }) = newest_in(&root.join(BOOT)) {
         let called = image.file_name()?.to_owned();
@@ -135,14 +135,14 @@ fn image_in(root: &Path) -> Option<(PathBuf, OsString)> {
     Some((image, format!("vmlinuz-{version}").into()))
 }
 
-/// A package's name, and where it is to be from, as apt takes it: `linux-image-cloud-amd64/bookworm-backports`.
+/// Whether a text is a package's name, with or without a release, as apt takes it: `linux-image-cloud-amd64/bookworm-backports`.
 fn is_name(name: &str) -> bool {
     let is_letter = |letter: char| letter.is_ascii_alphanumeric() || "+-.=/:~".contains(letter);
     name.starts_with(|letter: char| letter.is_ascii_alphanumeric()) && name.chars().all(is_letter)
 }
 
-/// What stands between a name and the package with the image: linux-image-cloud-amd64 depends on that of a version, which newer kernels of
-/// Debian's have in a further one.
+/// Packages that lead to the one with the image: linux-image-cloud-amd64 depends on the package of a version, which for newer kernels of
+/// Debian depends on a third.
 const PARTS: [&str; 2] = ["linux-image-", "linux-binary-"];
 
 fn package_with_image(name: &str) -> io::Result<String> {
@@ -159,7 +159,7 @@ fn package_with_image(name: &str) -> io::Result<String> {
     Ok(name)
 }
 
-/// The package of a kernel that another depends on.
+/// Returns the kernel package on which another depends.
 fn dependency(shown: &str) -> Option<String> {
     let depends = shown
         .lines()

@@ -9,9 +9,9 @@ use super::archive::Archive;
 use super::files::{file, unusable};
 use crate::guest_error::GuestError;
 
-/// The loader of a library, which names none itself.
+/// Loader of a library, because a library names none.
 const USUAL_LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
-/// The folders in which loaders look by default; for others they have a list.
+/// Folders in which loaders look by default; other folders are in their list.
 const USUAL: [&str; 6] = [
     "/lib",
     "/lib64",
@@ -23,7 +23,7 @@ const USUAL: [&str; 6] = [
 const LIST: &str = "/etc/ld.so.cache";
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
-/// Adds what a program, or a library, is linked with.
+/// Adds the loader and the libraries with which a program or library is linked.
 pub(super) fn libraries(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     // What it finds beside itself lies beside the file, not beside a link to it.
     let real = path.canonicalize().map_err(|error| unusable(path, error))?;
@@ -59,7 +59,7 @@ pub(super) fn libraries(archive: &mut Archive, path: &Path) -> Result<(), GuestE
     Ok(())
 }
 
-/// Makes the guest's loader find a library in the same way.
+/// Makes the guest's loader find a library at the same path.
 fn be_found(archive: &mut Archive, library: &Path) -> Result<(), GuestError> {
     let folder = library.parent().unwrap_or(Path::new("/"));
     if USUAL.iter().any(|usual| folder == Path::new(usual)) {
@@ -89,7 +89,7 @@ enum Library {
     None,
 }
 
-/// `NAME => PATH (ADDRESS)`, `PATH (ADDRESS)` or `NAME => not found`.
+/// Parses a line of the loader's list: `NAME => PATH (ADDRESS)`, `PATH (ADDRESS)` or `NAME => not found`.
 fn library(line: &[u8]) -> Library {
     let line = String::from_utf8_lossy(line);
     let (name, place) = line.split_once(" => ").unwrap_or((&line, &line));
@@ -104,7 +104,7 @@ fn library(line: &[u8]) -> Library {
     }
 }
 
-/// `e_type` of an object file.
+/// Returns `e_type` of an object file.
 fn kind_of(bytes: &[u8]) -> Option<u16> {
     use object::read::elf::FileHeader;
     let header = object::elf::FileHeader64::<object::Endianness>::parse(bytes).ok()?;

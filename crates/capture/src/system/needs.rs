@@ -1,4 +1,4 @@
-//! What of this machine goes into the guest: files and folders that arguments name, and others.
+//! Files and folders of this machine that go into the guest: those that arguments name, and others.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -14,9 +14,9 @@ use super::programs::{add_optional, program};
 use crate::command::Command;
 use crate::guest_error::GuestError;
 
-/// Folders that the guest has itself.
+/// Folders of which the guest has its own.
 const NOT_OURS: [&str; 4] = ["/dev", "/proc", "/sys", "/run"];
-/// Devices that work in any guest.
+/// Devices that exist in any guest.
 const ITS_DEVICES: [&str; 5] = [
     "/dev/null",
     "/dev/zero",
@@ -28,7 +28,7 @@ const ITS_DEVICES: [&str; 5] = [
 /// Folders that are links to those in /usr on most machines; programs name files by either path.
 const USUAL: [&str; 4] = ["/bin", "/sbin", "/lib", "/lib64"];
 
-/// The links that lead to most programs.
+/// Adds the links that lead to most programs.
 pub(super) fn usual_links(archive: &mut Archive) -> Result<(), GuestError> {
     USUAL
         .iter()
@@ -133,7 +133,7 @@ pub(super) fn placed(archive: &mut Archive, here: &Path, there: &Path) -> Result
         .try_for_each(|path| placed(archive, path, &there.join(name(path))))
 }
 
-/// The content of a folder, in the order of names.
+/// Returns the content of a folder, in the order of names.
 fn within(path: &Path) -> Result<Vec<PathBuf>, GuestError> {
     let entries = fs::read_dir(path).and_then(|entries| {
         entries

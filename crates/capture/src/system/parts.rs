@@ -1,4 +1,4 @@
-//! What of ours a guest needs: QEMU's plugin, for each family of versions of its interface, and the guest's first process.
+//! Our own files that a guest needs: QEMU's plugin, for each family of versions of its interface, and the guest's first process.
 
 use std::path::{Path, PathBuf};
 
@@ -7,9 +7,9 @@ use switchcost_record::trust::check_programs;
 use crate::guest_error::GuestError;
 use crate::tool::{check_processor, refusal};
 
-/// The guest's first process, in a folder with the plugins.
+/// Name of the guest's first process, in a folder with the plugins.
 const INIT: &str = "guest-init";
-/// The folder, beside that of the Valgrind tool.
+/// Name of the folder, beside that of the Valgrind tool.
 const FOLDER: &str = "qemu";
 
 /// Paths of the QEMU plugin and of the guest's first process.
@@ -22,7 +22,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// The parts in a folder.
+    /// Returns the parts in a folder.
     pub fn new(folder: PathBuf) -> Parts {
         Parts {
             init: folder.join(INIT),
@@ -45,7 +45,7 @@ impl Parts {
         )
     }
 
-    /// The plugin for a version of QEMU, which refuses plugins built for older interfaces than it serves.
+    /// Returns the plugin for a version of QEMU, which refuses plugins built for older interfaces than it serves.
     pub(super) fn plugin(&self, qemu: Version) -> PathBuf {
         let interface = INTERFACES
             .iter()

@@ -1,4 +1,4 @@
-//! Programs that go into the guest: each with whatever interprets it, its shared libraries, and the programs that it starts by name.
+//! Programs that go into the guest, each with its interpreter, its shared libraries, and the programs that it starts by name.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -17,7 +17,7 @@ use crate::guest_error::GuestError;
 
 /// Maximum number of interpreters that may interpret one another, as in the kernel.
 const MOST_INTERPRETERS: u32 = 4;
-/// Programs that a text names: one that names more is no script but a book.
+/// Most programs that a text may name: a text with more is not a script.
 const MOST_STARTED: usize = 64;
 /// Number of bytes of a script that are searched for names of programs.
 const MOST_TEXT: u64 = 64 << 10;
@@ -27,7 +27,7 @@ pub(super) fn program(archive: &mut Archive, path: &Path) -> Result<PathBuf, Gue
     program_for(archive, path, MOST_INTERPRETERS)
 }
 
-/// Adds a program that at most `interpreters` interpreters run in turn.
+/// Adds a program that is run by at most `interpreters` interpreters, each run by the next.
 fn program_for(
     archive: &mut Archive,
     path: &Path,
@@ -49,7 +49,7 @@ fn program_for(
     Ok(path)
 }
 
-/// Adds what a program needs that is in the archive already, perhaps at another path.
+/// Adds the needs of a program that is in the archive already, perhaps at another path.
 pub(super) fn interpreter_of(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     interpreter(archive, path, MOST_INTERPRETERS)
 }
@@ -84,7 +84,7 @@ fn interpreter(archive: &mut Archive, path: &Path, interpreters: u32) -> Result<
     Ok(())
 }
 
-/// Programs that a shell's script may start.
+/// Returns the programs that a shell script may start.
 fn find_in_script(path: &Path) -> Vec<String> {
     let mut text = Vec::new();
     let read = fs::File::open(path).and_then(|file| file.take(MOST_TEXT).read_to_end(&mut text));
@@ -105,7 +105,7 @@ fn find_by_name(archive: &mut Archive, name: &str) -> Result<Option<PathBuf>, Gu
     Ok(Some(path))
 }
 
-/// Programs that a text may start: not each word that is a program's name is one.
+/// Adds programs that a text may start. Not each word that is a program's name starts one.
 fn started(archive: &mut Archive, names: &[String], by: &str) {
     let mut found = 0;
     for name in names.iter().collect::<BTreeSet<_>>() {
@@ -123,7 +123,7 @@ fn started(archive: &mut Archive, names: &[String], by: &str) {
     }
 }
 
-/// Programs that a command starts by name.
+/// Adds the programs that a command starts by name.
 pub(super) fn started_by(archive: &mut Archive, command: &Command) {
     let mut names = starts::find_in_command(command);
     let is_shell = command
@@ -175,7 +175,7 @@ fn add_python(archive: &mut Archive, path: &Path, python: &Python) -> Result<Pat
     Ok(program.clone())
 }
 
-/// Adds a program that may never run. What it lacks becomes a remark.
+/// Adds a program that may never run. A missing need becomes a remark.
 pub(super) fn add_optional(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     match program(archive, path) {
         Err(error @ (GuestError::Library { .. } | GuestError::Interpreter { .. })) => {

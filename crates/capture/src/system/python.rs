@@ -1,4 +1,4 @@
-//! Python finds its standard library by where its program lies: what of it goes into a guest.
+//! Parts of Python's standard library that go into a guest. Python finds its library by its own path.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,16 +11,17 @@ use switchcost_host::own_environment::tool;
 /// Facts that a Python interpreter reports about itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Python {
-    /// The program after the name: not a script of `pyenv` or the like, which chooses one.
+    /// Path of the interpreter itself, not of a script of `pyenv` or the like, which chooses one.
     pub(super) program: PathBuf,
-    /// The folders of its standard library.
+    /// Folders of the standard library.
     libraries: Vec<PathBuf>,
 }
 
-/// Works with each version since 2.7; nothing of the caller's is imported.
+/// Program that asks an interpreter for its folders. It works with each version since 2.7, and imports nothing of the caller's.
 const ASK: &str = "import sys, sysconfig; p = sysconfig.get_paths(); print('\\n'.join([sys.executable, p['stdlib'], p['platstdlib']]))";
 
-/// Tests, what is for building extensions, other languages' windows, and packages, which are no part of the standard library.
+/// Folders that are left out: tests, files for building extensions, graphical toolkits, and packages, which are no part of the standard
+/// library.
 const LEFT_OUT: [&str; 10] = [
     "test",
     "tests",
@@ -34,7 +35,7 @@ const LEFT_OUT: [&str; 10] = [
     "pydoc_data",
 ];
 
-/// The largest standard library in bytes: more than any has.
+/// Largest standard library, in bytes: more than any has.
 pub(super) const MOST_BYTES: u64 = 160 << 20;
 
 /// Whether a program has the name of an interpreter: `python3`, `python3.12`.
@@ -68,7 +69,7 @@ impl Python {
         Some(Python { program, libraries })
     }
 
-    /// The files of its standard library, up to [`MOST_BYTES`], and whether these are all.
+    /// Returns the files of the standard library, up to [`MOST_BYTES`], and whether these are all.
     pub(super) fn files(&self) -> (Vec<PathBuf>, bool) {
         let mut files = Vec::new();
         self.libraries

@@ -1,4 +1,4 @@
-//! QEMU with a guest in it: how it is started, what it says, and its end.
+//! QEMU with a guest: its start, its output, and its end.
 
 use std::fs;
 use std::io;
@@ -27,15 +27,15 @@ const QEMU: &str = "qemu-system-x86_64";
 /// addresses. After a panic the guest restarts at once, which ends QEMU, because a second of waiting would be a long loop.
 pub(super) const COMMAND_LINE: &str = "console=ttyS0 quiet nokaslr norandmaps mitigations=off panic=-1 tsc=reliable \
      cryptomgr.notests";
-/// The CPU: no instructions with a random outcome, page tables of four levels, and strings that are copied by words, which takes about
-/// as long as on real processors, and not by bytes.
+/// Model of the CPU: no instructions with a random outcome, and page tables of four levels. Strings are copied by words and not by bytes,
+/// which takes about as long as on real processors.
 const CPU: &str = "max,-rdrand,-rdseed,-la57,-erms,-fsrm";
 const MEBIBYTE: u64 = 1 << 20;
-/// The least memory of a guest, beside its files, which take their size twice: in the archive and unpacked.
+/// Least memory of a guest, beside its files, which take their size twice: in the archive and unpacked.
 const LEAST_MEMORY: u64 = 384 * MEBIBYTE;
 const SAID_LINES: usize = 8;
 
-/// QEMU at work. Gone when dropped.
+/// A running QEMU, which ends when dropped.
 #[derive(Debug)]
 pub(super) struct Machine {
     supervisor: Supervisor,
@@ -131,7 +131,7 @@ impl Machine {
         })
     }
 
-    /// The symbols of its kernel; none if it has not reached its programs.
+    /// Returns the symbols of the guest's kernel; none if the guest has not reached its programs.
     pub(super) fn symbols(&self) -> KernelSymbols {
         let said = fs::read(self.report.path()).unwrap_or_default();
         let words = self.memory.u64s();
@@ -144,7 +144,7 @@ impl Machine {
         Report::symbols(&said, word)
     }
 
-    /// The preemption models that its kernel offers; `None` if it has not reached its programs.
+    /// Returns the preemption models that the guest's kernel offers; `None` if the guest has not reached its programs.
     pub(super) fn preemption(&self) -> Option<String> {
         Report::preemption(&fs::read(self.report.path()).unwrap_or_default())
     }
@@ -166,7 +166,7 @@ impl Machine {
     }
 }
 
-/// The last words of a console: why the kernel gave up and the lines after that, or else the last lines.
+/// Returns the last words of a console: the kernel's reason for giving up and the lines after it, or else the last lines.
 fn last_words(console: &str) -> String {
     let lines: Vec<&str> = console
         .lines()
@@ -183,7 +183,7 @@ fn last_words(console: &str) -> String {
         .join("\n")
 }
 
-/// Why QEMU does not load the plugin, if that is because of the version of its interface.
+/// Returns why QEMU does not load the plugin, if the reason is the version of its interface.
 fn refusal(console: &str) -> Option<&str> {
     let line = console
         .lines()
@@ -192,7 +192,7 @@ fn refusal(console: &str) -> Option<&str> {
         .map(|start| line[start..].trim_end())
 }
 
-/// The QEMU in PATH, and its version.
+/// Finds QEMU in PATH, and asks for its version.
 fn find() -> Result<(PathBuf, Version), GuestError> {
     let missing = |error: io::Error| GuestError::NoQemu {
         program: QEMU.to_owned(),
@@ -210,14 +210,14 @@ fn find() -> Result<(PathBuf, Version), GuestError> {
     }
 }
 
-/// The version in `QEMU emulator version 7.2.22 (...)`.
+/// Parses the version in `QEMU emulator version 7.2.22 (...)`.
 fn version(said: &str) -> Option<Version> {
     let mut numbers = said.split_once("version ")?.1.split('.').map(str::parse);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-/// The offset of a physical address in the file of the guest's memory. QEMU's pc reserves the last addresses below 4 GiB for devices:
-/// with 3.5 GiB or more, the memory after the first 3 GiB begins at 4 GiB (hw/i386/pc_piix.c).
+/// Returns the offset of a physical address in the file of the guest's memory. QEMU's pc reserves the last addresses below 4 GiB for
+/// devices: with 3.5 GiB or more, the memory after the first 3 GiB begins at 4 GiB (hw/i386/pc_piix.c).
 fn place_of(address: u64, size: u64) -> Option<u64> {
     const GIBIBYTE: u64 = 1024 * MEBIBYTE;
     let gap = if size < 7 * GIBIBYTE / 2 {

@@ -1,4 +1,4 @@
-//! What the guest's first process says at the end, as capture/qemu/init.c writes it.
+//! The report of the guest's first process at its end, as capture/qemu/init.c writes it.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -10,11 +10,11 @@ use crate::guest_error::GuestError;
 /// Report of the guest about its run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Report {
-    /// Switches that its kernel counted while they were recorded, if it could be asked at the very end.
+    /// Switches that the guest's kernel counted during recording, if it could be asked at the very end.
     pub(super) switches: Option<u64>,
-    /// Of the guest's time while they were recorded: by QEMU's count of instructions, and what all tasks slept.
+    /// Guest's time of recording: by QEMU's count of instructions, plus the time that all tasks slept.
     pub(super) nanoseconds: u64,
-    /// Whether the programs were ended because their time was up.
+    /// Whether the programs were ended because their time had passed.
     pub(super) is_late: bool,
     pub(super) statuses: Vec<ExitStatus>,
     pub(super) outputs: Vec<Vec<u8>>,
@@ -42,7 +42,7 @@ impl Listed {
         }
     }
 
-    /// Reads them, a word of memory at a time, each by its physical address; none if they are not there any more.
+    /// Reads the list, a word of memory at a time, each by its physical address; `None` if the list is no longer there.
     fn read(&self, word: impl Fn(u64) -> Option<u64>) -> Option<Vec<u8>> {
         if self.frames.len() != self.bytes.div_ceil(PAGE) {
             return None;
@@ -59,7 +59,7 @@ impl Listed {
     }
 }
 
-/// What stands after `what` in the lines before the guest is ready.
+/// Returns the rests of the lines that begin with `what`, among those before the guest is ready.
 fn said_before<'a>(bytes: &'a [u8], what: &'a str) -> impl Iterator<Item = &'a str> {
     let lines = bytes
         .split(|&byte| byte == b'\n')
@@ -67,7 +67,7 @@ fn said_before<'a>(bytes: &'a [u8], what: &'a str) -> impl Iterator<Item = &'a s
     lines.filter_map(move |line| std::str::from_utf8(line).ok()?.strip_prefix(what))
 }
 
-/// As capture/qemu/init.c has it (Fowler, Noll, Vo).
+/// Computes the hash of capture/qemu/init.c (Fowler, Noll, Vo).
 fn fnv_1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &byte| {
         (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
@@ -75,8 +75,8 @@ fn fnv_1a(bytes: &[u8]) -> u64 {
 }
 
 impl Report {
-    /// What lies where in the guest's kernel: functions and variables, which it lists before it is ready, and what pages hold, in the
-    /// end. `word` is one of the guest's memory by its physical address. None that are not there, or not any more.
+    /// Returns the symbols of the guest's kernel: its functions and variables, listed before it is ready, and the contents of pages, listed
+    /// at the end. `word` reads a word of the guest's memory by its physical address. Lists that are missing are left out.
     pub(super) fn symbols(bytes: &[u8], word: impl Fn(u64) -> Option<u64>) -> KernelSymbols {
         // Behind that is what the programs wrote.
         let lines = bytes
@@ -96,7 +96,8 @@ impl Report {
         KernelSymbols::parse_unsorted_lines(&text).unwrap_or_default()
     }
 
-    /// What preemption the kernel offers, with the one that it has in brackets: `none (voluntary) full`. Empty if it cannot be chosen.
+    /// Returns the preemption models that the kernel offers, with the active one in brackets: `none (voluntary) full`. Empty if none can be
+    /// chosen.
     pub(super) fn preemption(bytes: &[u8]) -> Option<String> {
         said_before(bytes, "preempt ")
             .next()
@@ -143,14 +144,14 @@ impl Report {
         Ok(None)
     }
 
-    /// All that the programs wrote, as lines to be shown.
+    /// Returns everything that the programs wrote, as lines to be shown.
     fn said(&self) -> String {
         String::from_utf8_lossy(&self.outputs.concat())
             .trim_end()
             .to_owned()
     }
 
-    /// What the reader of the trace should know. `seen` is how many switches are in the trace.
+    /// Returns warnings for the reader of the trace. `seen` is the number of switches in the trace.
     pub(super) fn warnings(&self, seen: u64, seconds: u64) -> Vec<String> {
         let differs = self.switches.filter(|counted| *counted != seen).map(|counted| {
             format!("the guest's kernel counted {counted} switches (ctxt of /proc/stat), and the trace has {seen}")

@@ -1,4 +1,4 @@
-//! Which programs are started by those that a command names: what `#!` says, and names in the text of a shell.
+//! Programs that other programs start: interpreters after `#!`, and programs named in the text of a shell.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::command::Command;
 
-/// Shells, which start what their text names.
+/// Shells, which start programs that their text names.
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "ash", "ksh", "zsh"];
-/// Programs that start what their arguments name.
+/// Programs that start programs that their arguments name.
 const STARTERS: [&str; 11] = [
     "env", "nice", "timeout", "time", "taskset", "chrt", "stdbuf", "setsid", "nohup", "xargs",
     "ionice",
