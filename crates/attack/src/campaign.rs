@@ -1,4 +1,4 @@
-//! Many trials of a kind, some at a time, until all are done or the time is up.
+//! Runs many trials of each kind, a few at a time, until all are done or the time is up.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,33 +14,33 @@ use crate::outcome::Outcome;
 use crate::place::Place;
 use crate::sample;
 
-/// A kind of attack. A trial is its name: all that happens in it follows from that.
+/// A kind of attack. A trial's name determines everything that happens in the trial.
 pub(crate) trait Kind: Sync {
-    /// The first part of the names of its trials.
+    /// Returns the first part of the names of this kind's trials.
     fn name(&self) -> &'static str;
 
     /// Returns the trials that represent all trials of the kind.
     fn sample(&self) -> Sample;
 
-    /// Names of trials, in any order; only those that contain `matching` are wanted. Chance is the seed's.
+    /// Returns names of trials, in any order. Only those that contain `matching` are wanted. All chance comes from `random`.
     fn draw(&self, place: &Place, matching: &str, random: &mut ChaCha8Rng) -> Vec<String>;
 
-    /// Does what the parts of a name say after the first, or says that it is no such name.
+    /// Carries out the trial that the rest of a name describes, or returns an error if there is no such trial.
     fn attempt(&self, place: &Place, parts: &[&str]) -> Result<Outcome, String>;
 }
 
-/// So many trials that all of a kind are covered, if that would take hours.
+/// Number of trials that cover a kind whose trials all together would take hours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sample {
     All,
-    /// Of each first and of each second part of the names so many at least.
+    /// At least this many trials for each first and for each second part of the names.
     OfEachPart(usize),
-    /// Of each pair of a first and a second part.
+    /// One trial for each pair of a first and a second part.
     OfEachPair(usize),
 }
 
 impl Sample {
-    /// The first of these names that cover all of them.
+    /// Keeps the first of these names that together cover all of them.
     fn take(self, names: &mut Vec<String>) {
         let (least, is_of_pairs) = match self {
             Sample::All => return,
@@ -70,11 +70,11 @@ impl Sample {
 pub(crate) struct Campaign {
     pub(crate) program: PathBuf,
     pub(crate) seed: u64,
-    /// Part of the names of trials that are wanted.
+    /// Text that the names of wanted trials contain.
     pub(crate) matching: String,
-    /// Whether a kind's sample of them is enough.
+    /// Whether a sample of each kind's trials is enough.
     pub(crate) is_sampled: bool,
-    /// How often all of them are drawn.
+    /// Number of times that all trials are drawn.
     pub(crate) times: u32,
     pub(crate) at_once: usize,
 }
@@ -84,9 +84,9 @@ pub(crate) struct Count {
     kind: &'static str,
     passed: usize,
     pub(crate) failed: usize,
-    /// Why nothing was tried, and how often.
+    /// Reasons why trials did nothing, with the number of trials.
     untried: BTreeMap<String, usize>,
-    /// There was no time for these.
+    /// Number of trials for which there was no time.
     late: usize,
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn time_of_day() -> u64 {
 }
 
 impl Campaign {
-    /// Attacks until then.
+    /// Attacks until the given time.
     pub(crate) fn attack(&self, kind: &dyn Kind, until: Instant) -> Result<Count, String> {
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
         let place = sample::place(&self.program)?;
@@ -158,7 +158,7 @@ impl Campaign {
         }
     }
 
-    /// One trial, reported in full.
+    /// Repeats one trial, and reports it in full.
     pub(crate) fn repeat(&self, kind: &dyn Kind, name: &str) -> Result<Count, String> {
         let mut count = Count {
             kind: kind.name(),

@@ -1,4 +1,4 @@
-//! One change of a file's content, drawn by chance.
+//! Makes one random change to the content of a file.
 
 mod json;
 mod parquet_file;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::form::{self, Columns, Records};
 use crate::table::{Change, Form};
 
-/// Where numbers end, in the types that programs have.
+/// Limits of number types that programs use, and numbers beside them.
 const NUMBERS: [&str; 24] = [
     "0",
     "1",
@@ -40,7 +40,7 @@ const NUMBERS: [&str; 24] = [
     "1e308",
     "-9223372036854775808",
 ];
-/// Texts that mean something to a terminal, a page, a file system, or nothing.
+/// Texts that have a meaning for a terminal, a page or a file system, and others that have none.
 const WORDS: [&str; 12] = [
     "",
     "\\u001b[31m",
@@ -65,17 +65,17 @@ const VALUES: [&str; 8] = [
     "[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]",
     "{\"unknown\":\"x\"}",
 ];
-/// Longest piece that goes or is doubled.
+/// Longest piece that is deleted or doubled, in bytes.
 const LONGEST_PIECE: usize = 64;
 
 /// A file with one change.
 pub(crate) struct Changed {
     pub(crate) file: Vec<u8>,
-    /// Which value it is that is another one, if that is known: kind of line and case, keys, numbers in lists.
+    /// Path of the changed value, if it is known: kind of line and case, keys, and numbers in lists.
     pub(crate) at: Option<String>,
 }
 
-/// The file with one change, its checksums right again. None if there is nothing to be changed so.
+/// Returns the file with one change and correct checksums. `None` if there is nothing to change in this way.
 pub(crate) fn changed(
     form: Form,
     change: Change,
@@ -129,7 +129,7 @@ fn lines(change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Changed
     })
 }
 
-/// What a line is, and of which case; nothing of a record that is one object.
+/// Returns the kind of a line and its case; an empty text for a record that is one object.
 fn title(body: &[u8]) -> String {
     let line: Value = serde_json::from_slice(&[body, b"}"].concat()).unwrap_or_default();
     let kind = line["line"].as_str().unwrap_or_default();
@@ -138,7 +138,7 @@ fn title(body: &[u8]) -> String {
         .map_or_else(|| kind.to_owned(), |case| format!("{kind} {case}"))
 }
 
-/// The body of an object, without its closing bracket, and where it was changed.
+/// Changes an object. Returns its body, without the closing bracket, and the path of the change.
 fn object(change: Change, mut body: Vec<u8>, random: &mut ChaCha8Rng) -> Option<(Vec<u8>, String)> {
     body.push(b'}');
     let (mut changed, path) = change_json(change, &body, random)?;
@@ -172,7 +172,7 @@ fn change_json(change: Change, text: &[u8], random: &mut ChaCha8Rng) -> Option<(
     ))
 }
 
-/// A field or element with the comma before it, or else after it.
+/// Deletes or doubles a field or element, with the comma before or after it.
 fn delete_or_double(text: &[u8], member: &Range<usize>, random: &mut ChaCha8Rng) -> Vec<u8> {
     if random.random_bool(0.5) {
         let twice = [&text[member.clone()], b",", &text[member.clone()]].concat();
@@ -257,7 +257,7 @@ fn another_byte(byte: u8, random: &mut ChaCha8Rng) -> u8 {
     .expect("seven")
 }
 
-/// Where digits stand.
+/// Returns the positions of numbers.
 fn numbers(bytes: &[u8]) -> Vec<Range<usize>> {
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     let starts = (0..bytes.len()).filter(|&at| is_digit(at) && (at == 0 || !is_digit(at - 1)));
@@ -283,7 +283,8 @@ fn parquet(change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Chang
     })
 }
 
-/// A byte of a record's head or body, or of a column of a chunk as it is unpacked; a piece may be a whole record.
+/// Changes a byte of a record's head or body, or of an unpacked column of a chunk; or deletes or doubles a piece, which may be a whole
+/// record.
 fn trace(change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Vec<u8>> {
     let mut trace = Records::parse(file);
     let at = random.random_range(0..trace.records.len());

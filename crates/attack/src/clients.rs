@@ -17,11 +17,12 @@ use crate::place::Place;
 use crate::run::{LONGEST, Run, Running};
 use crate::table::{self, Client, Then};
 
-/// A client is served at once or, if all places are taken, after half a second; much more on a machine that others use, too.
+/// Longest time until a client is served. It is served at once, or, if all places are taken, after half a second; a busy machine needs much
+/// more.
 const SERVED_AGAIN_WITHIN: Duration = Duration::from_secs(5);
-/// A signal is answered, whatever clients do.
+/// Longest time until a signal is answered, whatever clients do.
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
-/// Of resident memory.
+/// Most resident memory, in KiB.
 const MOST_MEMORY_KIB: u64 = 200 << 10;
 
 pub(crate) struct Clients(Vec<Client>);
@@ -90,7 +91,7 @@ impl Kind for Clients {
     }
 }
 
-/// Where it says that it listens.
+/// Returns the address on which the program says that it listens.
 fn address(place: &Place, running: &Running<'_>) -> Option<SocketAddr> {
     let start = Instant::now();
     while start.elapsed() < LONGEST && running.is_there() {
@@ -106,7 +107,7 @@ fn address(place: &Place, running: &Running<'_>) -> Option<SocketAddr> {
     None
 }
 
-/// Lets all clients loose at once; those that stay are given back.
+/// Starts all clients at once; returns the connections that stay open.
 fn attack(client: &Client, address: SocketAddr) -> Result<Vec<TcpStream>, String> {
     let sends = client.sends.replace("{host}", &address.to_string());
     // Every letter is one byte, as the table says.
@@ -169,7 +170,7 @@ fn connect(address: SocketAddr) -> Result<TcpStream, String> {
     Ok(stream)
 }
 
-/// Whether all of it was taken.
+/// Sends bytes; returns whether all were accepted.
 fn send(client: &Client, bytes: &[u8], stream: &mut TcpStream) -> bool {
     let Some(pause) = client.every_ms.map(Duration::from_millis) else {
         return (0..client.repeat).all(|_| stream.write_all(bytes).is_ok());
@@ -186,7 +187,7 @@ fn answer(stream: &mut TcpStream) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// Whoever asks as one should is given something while the others are still there.
+/// Checks that a well-behaved client is served while the others are connected.
 fn is_served(address: SocketAddr) -> Result<(), String> {
     let start = Instant::now();
     let mut last = String::new();
@@ -203,7 +204,7 @@ fn is_served(address: SocketAddr) -> Result<(), String> {
     Err(format!("no client is served any more: {last:.80?}"))
 }
 
-/// Memory in KiB, descriptors, threads.
+/// Returns memory in KiB, number of descriptors, and number of threads.
 fn used(running: &Running<'_>) -> (u64, usize, usize) {
     let folder = format!("/proc/{}", running.child.id());
     let status = fs::read_to_string(format!("{folder}/status")).unwrap_or_default();
@@ -218,7 +219,7 @@ fn used(running: &Running<'_>) -> (u64, usize, usize) {
     (memory.unwrap_or(0), count("fd"), count("task"))
 }
 
-/// Nothing of the clients stays with it.
+/// Checks that the program keeps nothing of the clients.
 fn is_small_again(running: &Running<'_>, before: &(u64, usize, usize)) -> Result<(), String> {
     let start = Instant::now();
     loop {
@@ -235,7 +236,7 @@ fn is_small_again(running: &Running<'_>, before: &(u64, usize, usize)) -> Result
     }
 }
 
-/// A signal ends it in time, and what it has counted is kept.
+/// Ends the program by a signal, and checks that it ends in time and keeps its counts.
 fn end(place: &Place, running: Running<'_>) -> Result<(), String> {
     kill_process(Pid::from_child(&running.child), Signal::TERM)
         .map_err(|error| error.to_string())?;

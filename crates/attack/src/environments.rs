@@ -1,4 +1,4 @@
-//! Each verb in each environment.
+//! Runs each subcommand in each environment.
 
 use std::path::Path;
 
@@ -13,12 +13,12 @@ use crate::table::{self, Environment};
 use crate::verb::{self, Verb};
 use crate::whole::Whole;
 
-/// Programs that make an environment, when they cannot: they say so under their own names.
+/// Programs that set up an environment. If one fails, its message begins with its own name.
 const MAKERS: [&str; 11] = [
     "unshare:", "setpriv:", "prlimit:", "mount:", "strace:", "chrt:", "taskset:", "setarch:",
     "nice:", "env:", "sh:",
 ];
-/// SIGKILL, SIGXCPU: how the kernel ends who uses more than its limits.
+/// SIGKILL, SIGXCPU: the signals by which the kernel ends a process that exceeds its limits.
 const LIMIT_SIGNALS: [i32; 2] = [9, 24];
 
 pub(crate) struct Environments {
@@ -139,7 +139,7 @@ fn is_as_promised(
     }
 }
 
-/// By the kernel, or by itself when the kernel says that it will: 128 and the number of SIGXCPU.
+/// Whether a limit ended the program: the kernel did, or the program itself after SIGXCPU (exit code 128 plus its number).
 fn is_ended_by_limit(ran: &Ran) -> bool {
     ran.code() == Some(152)
         || ran

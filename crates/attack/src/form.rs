@@ -1,14 +1,14 @@
-//! How each format vouches for its bytes, by docs/formats: checksums are made right again after a change.
+//! Checksums of each format (docs/formats), which are corrected after a change.
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_64_with_seed};
 
-/// The last field of a line of a record.
+/// Beginning of the last field of a record's line.
 const CHECK: &[u8] = b",\"check\":\"";
-/// The key of a simulation's checksum in the footer, with what Thrift puts before a text of 16 bytes.
+/// Key of a simulation's checksum in the footer, followed by Thrift's prefix for a text of 16 bytes.
 const SIMULATION_CHECK: &[u8] = b"switchcost.record.checksum.xxh3\x18\x10";
 const DIGITS: usize = 16;
 
-/// The bodies of all lines, without their checksums and closing brackets.
+/// Returns the bodies of all lines, without checksums and closing brackets.
 pub(crate) fn bodies(file: &[u8]) -> Vec<Vec<u8>> {
     let lines = file
         .split(|byte| *byte == b'\n')
@@ -18,7 +18,7 @@ pub(crate) fn bodies(file: &[u8]) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// These lines, each with the checksum of all before.
+/// Returns the lines, each with the checksum of all before it.
 pub(crate) fn sealed_lines(bodies: &[Vec<u8>]) -> Vec<u8> {
     let (mut file, mut check) = (Vec::new(), 0);
     for body in bodies {
@@ -30,7 +30,7 @@ pub(crate) fn sealed_lines(bodies: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
-/// The record of a simulation, with the checksum of all its bytes; as it is, if there is no place for one.
+/// Returns the record of a simulation with the checksum of all its bytes; unchanged if there is no place for a checksum.
 pub(crate) fn sealed_simulation(mut file: Vec<u8>) -> Vec<u8> {
     let Some(at) = last(&file, SIMULATION_CHECK).map(|at| at + SIMULATION_CHECK.len()) else {
         return file;
@@ -52,7 +52,7 @@ fn last(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
         .rposition(|window| window == wanted)
 }
 
-/// A trace as its records: kind and flags, and body.
+/// A trace as a list of records: kind and flags, and body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Records {
     magic: Vec<u8>,
@@ -64,7 +64,7 @@ const HEAD_BYTES: usize = 32;
 const CHUNK: u8 = 2;
 const INDEX: u8 = 3;
 const FOOTER: u8 = 4;
-/// In the index: six sums come before the chunks, each of which has so many bytes and begins with its place in the file.
+/// Bytes of the six sums before the chunks in the index. Each chunk's entry begins with its place in the file.
 const INDEX_SUMS: usize = 48;
 const INDEX_ENTRY: usize = 32;
 
@@ -86,7 +86,7 @@ impl Records {
         }
     }
 
-    /// With right lengths, numbers, checksums, and places of chunks in the index.
+    /// Returns the file with correct lengths, numbers, checksums, and places of chunks in the index.
     pub(crate) fn sealed(mut self) -> Vec<u8> {
         self.place();
         let mut file = self.magic;
@@ -104,7 +104,7 @@ impl Records {
         file
     }
 
-    /// Where each chunk and the index begin now.
+    /// Computes the places of the chunks and of the index.
     fn place(&mut self) {
         let begins: Vec<u64> = self
             .records
@@ -146,7 +146,7 @@ fn write(body: &mut [u8], at: usize, number: u64) {
     }
 }
 
-/// A chunk as its head and its columns, unpacked.
+/// A chunk as its head and its unpacked columns.
 pub(crate) struct Columns {
     head: Vec<u8>,
     pub(crate) columns: Vec<Vec<u8>>,
@@ -180,7 +180,7 @@ impl Columns {
         })
     }
 
-    /// As a body, with nothing packed.
+    /// Returns the chunk as a record's body, with no column packed.
     pub(crate) fn body(&self) -> Vec<u8> {
         let mut body = self.head.clone();
         for (number, column) in self.columns.iter().enumerate() {

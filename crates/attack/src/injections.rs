@@ -1,4 +1,4 @@
-//! System calls that fail. strace does the refusing: at one call of a task, or from there on.
+//! Trials in which system calls fail. strace makes them fail: one call of a task, or all from one on.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::run::{Ran, Run};
 use crate::table::{self, Injection};
 use crate::verb::{self, Verb};
 
-/// strace counts no further.
+/// Highest number of a call that strace can count.
 const MOST: usize = 65_535;
 
 pub(crate) struct Injections {
@@ -23,7 +23,7 @@ pub(crate) struct Injections {
     injections: Vec<Injection>,
 }
 
-/// How often a call is made by the task that makes it most: from which number on, by the program's own code, and up to which.
+/// For each call, how often the task that makes it most does so: the first number made by the program's own code, and the last.
 type Calls = BTreeMap<String, (usize, usize)>;
 
 impl Injections {
@@ -35,7 +35,7 @@ impl Injections {
         }
     }
 
-    /// The calls of a verb that nothing hinders; none if strace may not look.
+    /// Returns the calls of an undisturbed run of a subcommand; none if strace is not allowed.
     fn calls(&self, place: &Place, verb: &Verb) -> Calls {
         place.clear();
         let names: Vec<&str> = self
@@ -57,7 +57,7 @@ impl Injections {
     }
 }
 
-/// Looking at the calls of a verb takes as long as it.
+/// Whether a trial of this subcommand can match. Counting the calls takes as long as a run.
 fn may_match(verb: &str, matching: &str) -> bool {
     matching.strip_prefix("injections/").is_none_or(|rest| {
         format!("{verb}/").starts_with(rest) || rest.starts_with(&format!("{verb}/"))
@@ -85,7 +85,8 @@ fn traced<'a>(place: &'a Place, verb: &'a Verb, expression: &[&str]) -> Run<'a> 
     run
 }
 
-/// Of one call: the first number that is not of the loader and the runtime, and the last of any task. None if no task makes it.
+/// Returns the first number of a call that is not made by the loader or runtime, and the last number of any task. `None` if no task makes
+/// the call.
 fn counted(log: &str, name: &str) -> Option<(usize, usize)> {
     let first = log.split_whitespace().next()?;
     let mut of_task: BTreeMap<&str, usize> = BTreeMap::new();
@@ -174,7 +175,7 @@ impl Kind for Injections {
     }
 }
 
-/// It may have been the message that was refused, which is not printed then.
+/// Checks that the failure is explained. If the failing call was the one that prints the message, there is none.
 fn is_explained(call: &str, on: &str, ran: &Ran) -> Result<(), String> {
     let is_refused = call == "write" && (on == "+" || ran.stderr.is_empty());
     if is_refused {

@@ -1,4 +1,4 @@
-//! What must hold after any run, whatever was done to it.
+//! Conditions that hold after any run, whatever was done to it.
 
 use crate::leftovers::{Condition, await_none};
 use crate::place::Place;
@@ -6,10 +6,10 @@ use crate::run::Ran;
 use crate::verb::Verb;
 use crate::whole::Whole;
 
-/// SIGABRT, SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGSYS, SIGTRAP: the kernel ends who does something wrong.
+/// SIGABRT, SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGSYS, SIGTRAP: signals by which the kernel ends a faulty program.
 const FAULTS: [i32; 7] = [6, 7, 11, 4, 8, 31, 5];
 
-/// No panic, no fault, no hang.
+/// Checks that there was no panic, fault or hang.
 pub(crate) fn is_orderly(ran: &Ran) -> Result<(), String> {
     let has_panicked = ran.code() == Some(101)
         || ran.stderr.contains("panicked at")
@@ -24,7 +24,7 @@ pub(crate) fn is_orderly(ran: &Ran) -> Result<(), String> {
     }
 }
 
-/// Who fails says what is wrong and what to do, on standard error; `trace check` says it as its result.
+/// Checks that a run that failed says on standard error what is wrong and what to do. `trace check` says so in its result.
 pub(crate) fn is_explained(ran: &Ran) -> Result<(), String> {
     // A terminal also gets colours and the codes that leave another screen.
     let lines = ran.stderr.replace("\u{1b}[?1049l", "\n");
@@ -43,12 +43,12 @@ pub(crate) fn is_explained(ran: &Ran) -> Result<(), String> {
     }
 }
 
-/// A command that was run and failed hands its code on, and that is said.
+/// Whether the exit code is that of a command that failed, and the output says so.
 fn is_of_command(ran: &Ran) -> bool {
     ran.stderr.contains("' ended with ")
 }
 
-/// No process is left, no temporary file, and who slept beside it sleeps on as before.
+/// Checks that no process and no temporary file is left, and that the process beside the run still runs as before.
 pub(crate) fn is_tidy(place: &Place, bystander: &Condition) -> Result<(), String> {
     await_none(|| place.processes())?;
     let (found, left) = (place.bystander()?, place.temporary());
@@ -64,7 +64,7 @@ pub(crate) fn is_tidy(place: &Place, bystander: &Condition) -> Result<(), String
     }
 }
 
-/// All of it, for a verb that ended by itself.
+/// Checks all of these conditions for a run that ended by itself.
 pub(crate) fn judge_run(
     verb: &Verb,
     place: &Place,

@@ -1,4 +1,4 @@
-//! Each verb ended by each signal, at random moments.
+//! Ends each subcommand by each signal, at random moments.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::run::{LONGEST, Ran, Running};
 use crate::table::{self, Kill, Victim};
 use crate::verb::{self, Verb};
 
-/// Who catches a signal goes within a second; on a machine that others use, too, within two.
+/// Longest time until a program that catches a signal ends: a second, on a busy machine two.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
 pub(crate) struct Kills {
@@ -125,7 +125,7 @@ impl Kind for Kills {
     }
 }
 
-/// Whether there was a process to send it to.
+/// Sends the signal; returns whether there was a process to receive it.
 fn send(
     place: &Place,
     running: &Running<'_>,
@@ -152,7 +152,7 @@ fn send(
     Ok(victim.is_some_and(|victim| kill_process(victim, signal).is_ok()))
 }
 
-/// By the signal before it could catch it, or as it says that it ends.
+/// Checks that the signal ended the program, either before it could be caught or with the documented exit code.
 fn is_ended_by(kill: &Kill, ran: &Ran) -> Result<(), String> {
     judge::is_orderly(ran)?;
     let number = kill.signal()?.as_raw();

@@ -1,4 +1,4 @@
-//! Processes: those that are left, and the one that must be as it was.
+//! Processes that a trial left, and the state of the process that it must not affect.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Whoever learns that a run is gone has so long to go, too.
+/// Longest time until a process that notices the end of a run ends, too.
 const TIME_TO_GO: Duration = Duration::from_secs(10);
 
-/// Processes that have a path below this folder in their environment: those that we start for ourselves have little else of it.
+/// Returns the processes whose environment contains a path below this folder, which the trial's processes have.
 pub(crate) fn marked(folder: &Path) -> Vec<i32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
@@ -22,7 +22,7 @@ pub(crate) fn marked(folder: &Path) -> Vec<i32> {
     numbers.filter(has_mark).collect()
 }
 
-/// Waits until nothing is left; what is left is reported, and ended.
+/// Waits until no process is left; reports those that are, and ends them.
 pub(crate) fn await_none(processes: impl Fn() -> Vec<i32>) -> Result<(), String> {
     let start = Instant::now();
     loop {
@@ -39,7 +39,7 @@ pub(crate) fn await_none(processes: impl Fn() -> Vec<i32>) -> Result<(), String>
     }
 }
 
-/// What these are, and what they wait for.
+/// Describes processes and the calls in which they wait.
 pub(crate) fn described(processes: &[i32]) -> String {
     let read = |pid: &i32, file: &str| {
         fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default()
@@ -59,14 +59,14 @@ pub(crate) fn described(processes: &[i32]) -> String {
         .join("; ")
 }
 
-/// Ends processes of ours.
+/// Kills processes of ours.
 pub(crate) fn kill(processes: &[i32]) {
     for pid in processes.iter().filter_map(|&pid| Pid::from_raw(pid)) {
         let _ = kill_process(pid, Signal::KILL);
     }
 }
 
-/// Whether it runs or waits at this moment is its own affair; whether it is stopped is not.
+/// Reduces a state to whether the process is stopped; whether it runs or waits at the moment does not matter.
 fn awake_or_not(state: &str) -> String {
     if state.starts_with(['R', 'S', 'D']) {
         "at work".to_owned()
@@ -75,7 +75,7 @@ fn awake_or_not(state: &str) -> String {
     }
 }
 
-/// How a process that has nothing to do with it is found: none of this may change.
+/// State of a process that has nothing to do with the trial. None of this may change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Condition {
     state: String,

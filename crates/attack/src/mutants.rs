@@ -1,4 +1,4 @@
-//! Files that were changed in one place, with checksums that are right again, before everything that reads them.
+//! Gives files with one change and correct checksums to everything that reads them.
 
 mod difference;
 
@@ -16,7 +16,7 @@ use crate::place::Place;
 use crate::run::{Ran, Run};
 use crate::table::{self, Change, Format};
 
-/// Of address space for a file of some kilobytes.
+/// Address space, in MiB, for a file of some kilobytes.
 const MEMORY_MIB: u64 = 1024;
 
 pub(crate) struct Mutants(Vec<Format>);
@@ -121,7 +121,7 @@ fn run(place: &Place, words: &[String], file: &str) -> Ran {
     .whole()
 }
 
-/// Nothing commands a terminal, and all numbers are numbers.
+/// Checks that the output contains no control characters for a terminal, and that all numbers are numbers.
 fn is_fit_to_show(ran: &Ran) -> Result<(), String> {
     let is_command = |letter: char| {
         letter.is_control() && !"\n\t".contains(letter) || matches!(letter, '\u{202a}'..='\u{202e}')

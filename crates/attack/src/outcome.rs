@@ -4,9 +4,9 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Passed,
-    /// Against what it promises: what happened instead.
+    /// The program broke a promise; says what happened instead.
     Failed(String),
-    /// Nothing was tried, and why: it was over before, it never made the call, or this cannot be done here.
+    /// Nothing was tried, and why: the run had ended before, it never made the call, or this cannot be done here.
     Untried(String),
 }
 

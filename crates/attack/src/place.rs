@@ -1,4 +1,4 @@
-//! A folder with inputs and room for results, and a process beside them that sleeps for most of its time.
+//! A folder with inputs and room for results, and a process beside it that sleeps most of its time.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,10 +12,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::leftovers::{Condition, marked};
 use crate::whole::Whole;
 
-/// The program has this in its environment, with the place's folder.
+/// Variable in the program's environment that has the place's folder.
 pub(crate) const MARK: &str = "SWITCHCOST_ATTACK";
 
-/// A server that has little to do, also if others use the machine: a seventh of a CPU, and some words each hundredth of a second.
+/// A process with a light load, also on a busy machine: it uses a seventh of a CPU, and writes a few words each hundredth of a second.
 const BYSTANDER: &str = "for (;;) { $i = 0; $i++ while $i < 120000; syswrite(STDOUT, 'x') for 1 .. 200; select(undef, undef, undef, 0.01) }";
 
 /// Folders that are emptied before each trial.
@@ -25,7 +25,7 @@ pub(crate) struct Place {
     folder: tempfile::TempDir,
     pub(crate) program: PathBuf,
     bystander: Child,
-    /// What verbs come to here when nothing hinders them, or why they do not run.
+    /// Results of undisturbed runs here by subcommand, or why it does not run.
     pub(crate) wholes: RefCell<BTreeMap<String, Result<Whole, String>>>,
 }
 
@@ -69,17 +69,17 @@ impl Place {
         self.path("made").join(name)
     }
 
-    /// Processes of this place, however started.
+    /// Returns the processes of this place, however they were started.
     pub(crate) fn processes(&self) -> Vec<i32> {
         marked(self.folder())
     }
 
-    /// How the process that has nothing to do with it is to be found.
+    /// Returns the state of the process that has nothing to do with the trials.
     pub(crate) fn bystander(&self) -> Result<Condition, String> {
         Condition::read(self.bystander.id())
     }
 
-    /// Empties all but the inputs.
+    /// Empties everything but the inputs.
     pub(crate) fn clear(&self) {
         for name in EMPTIED {
             let _ = fs::remove_dir_all(self.path(name));
@@ -87,7 +87,7 @@ impl Place {
         }
     }
 
-    /// What is left of temporary files, and beside what is compiled.
+    /// Returns the temporary files that are left, and unfinished files beside compiled runtimes.
     pub(crate) fn temporary(&self) -> Vec<String> {
         let names = |folder: &str| {
             let entries = fs::read_dir(self.path(folder))
@@ -101,7 +101,7 @@ impl Place {
         names("tmp").chain(drafts).collect()
     }
 
-    /// A word of a table, with what its placeholders stand for.
+    /// Returns a word of a table with its placeholders replaced.
     pub(crate) fn expanded(&self, word: &str) -> String {
         let mut word = word.replace("{bystander}", &self.bystander.id().to_string());
         for name in ["in", "made", "scratch", "state", "tmp"] {
@@ -122,7 +122,7 @@ impl Drop for Place {
     }
 }
 
-/// Some trials run as another user.
+/// Opens a folder to all users, because some trials run as another user.
 fn open_to_all(folder: &Path) -> std::io::Result<()> {
     fs::set_permissions(folder, Permissions::from_mode(0o777))
 }

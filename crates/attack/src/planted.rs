@@ -1,4 +1,5 @@
-//! What another user may have planted in each place that nobody named, and what is made there under a umask of 000.
+//! Files that another user may have planted in each place that the program chooses itself, and files that the program makes there under a
+//! umask of 000.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
@@ -17,7 +18,7 @@ use crate::table::{self, Executed, Kept, Read};
 
 /// The other user.
 const OTHER: u32 = 65_533;
-/// Exit codes of docs/reference.md.
+/// Exit codes in docs/reference.md.
 const CODES: [i32; 6] = [0, 1, 2, 3, 5, 6];
 const READ: [&str; 6] = ["ours", "fifo", "device", "folder", "others", "link"];
 const EXECUTED: [&str; 5] = ["ours", "others", "link", "writable", "parent"];
@@ -206,7 +207,7 @@ fn keep(place: &Place, row: &Kept) -> Result<Outcome, String> {
     })
 }
 
-/// What others may read or write of what is in a folder.
+/// Collects what others may read or write in a folder.
 fn gather_open(folder: &Path, open: &mut Vec<String>) -> std::io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

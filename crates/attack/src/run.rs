@@ -1,4 +1,4 @@
-//! One run of the program: bounded in time and memory, tied to the life of who started it, its output in files.
+//! One run of the program: bounded in time and memory, ending with this program, its output in files.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -11,29 +11,29 @@ use crate::leftovers;
 use crate::place::{MARK, Place};
 use crate::terminal::Terminal;
 
-/// Longer than anything here takes, on a machine that others use, too.
+/// Longest run: more than anything here takes on a busy machine.
 pub(crate) const LONGEST: Duration = Duration::from_secs(60);
-/// CPU time of each of its processes, in seconds, and memory that is written to, in bytes.
+/// Limits of each process: CPU time in seconds, and written memory in bytes.
 const MOST_CPU: &str = "--cpu=120";
 const MOST_DATA: &str = "--data=8589934592";
-/// More output is not looked at.
+/// Bytes of output that are examined.
 const MOST_OUTPUT: u64 = 16 << 20;
 
 /// A run: command and conditions.
 pub(crate) struct Run<'a> {
     pub(crate) place: &'a Place,
     pub(crate) words: &'a [String],
-    /// Words before the program, by which it is started.
+    /// Words before the program, which start it.
     pub(crate) wrap: Vec<String>,
     pub(crate) set: Vec<(String, String)>,
     pub(crate) unset: &'a [String],
     pub(crate) memory_mib: Option<u64>,
     pub(crate) is_on_terminal: bool,
-    /// Another copy of the program.
+    /// Another copy of the program, if it is not the usual one.
     pub(crate) program: Option<PathBuf>,
 }
 
-/// A run under way.
+/// A run that has not ended.
 pub(crate) struct Running<'a> {
     pub(crate) child: Child,
     place: &'a Place,
@@ -69,7 +69,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Runs it to its end, or to the end of the time.
+    /// Runs the program to its end, or until the time is up.
     pub(crate) fn whole(&self) -> Ran {
         self.start().end(LONGEST)
     }
@@ -149,7 +149,7 @@ impl Running<'_> {
         std::path::Path::new(&format!("/proc/{}/exe", self.child.id())).exists()
     }
 
-    /// Waits for its end; who does not end in time is described and ended.
+    /// Waits for the end. A program that does not end in time is described and killed.
     pub(crate) fn end(mut self, longest: Duration) -> Ran {
         let start = Instant::now();
         let mut pause = Duration::from_micros(500);
@@ -203,7 +203,7 @@ impl Running<'_> {
 }
 
 impl Ran {
-    /// The exit code, if it ended by itself.
+    /// Returns the exit code, if the program ended by itself.
     pub(crate) fn code(&self) -> Option<i32> {
         self.status?.code()
     }

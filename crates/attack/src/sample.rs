@@ -11,7 +11,7 @@ use crate::form;
 use crate::place::{Place, repository};
 use crate::run::Run;
 
-/// Copies of samples, by their names here.
+/// Samples that are copied, with their names here.
 const COPIES: [(&str, &str); 4] = [
     (
         "sparse.jsonl",
@@ -31,15 +31,15 @@ const COPIES: [(&str, &str); 4] = [
     ),
 ];
 
-/// Measurements with numbers: the first repetitions of longer ones.
+/// Measurements with results: the first repetitions of longer ones.
 const MEASUREMENTS: [(&str, &str); 2] = [
     ("measured.jsonl", "li2007-isolated-quiet-01"),
     ("again.jsonl", "li2007-isolated-noisy-01"),
 ];
-/// As many as an interval needs, and one.
+/// Number of repetitions: as many as an interval needs, and one more.
 const REPETITIONS: u64 = 6;
 
-/// A place with them.
+/// Makes a place with all inputs.
 pub(crate) fn place(program: &Path) -> Result<Place, String> {
     let place = Place::new(program)?;
     fill(&place)?;
@@ -119,7 +119,7 @@ fn first_repetitions(text: &[u8]) -> Vec<u8> {
     form::sealed_lines(&bodies)
 }
 
-/// The record of an observation that is there, as the next version, which has a checksum.
+/// Returns the sample of an observation as the next version, which has a checksum.
 fn checked_observation() -> Result<Vec<u8>, String> {
     let path = repository().join("fuzz/corpus/observation_record/small");
     let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;

@@ -1,4 +1,4 @@
-//! The tables of what is tried, as types.
+//! The tables of trials, as types.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ struct Verbs {
     verb: Vec<Verb>,
 }
 
-/// All verbs.
+/// Returns all subcommands.
 pub(crate) fn verbs() -> Vec<Verb> {
     read::<Verbs>(include_str!("../tables/verbs.toml")).verb
 }
 
-/// A table that is part of this program.
+/// Reads a table that is part of this program.
 pub(crate) fn read<T: DeserializeOwned>(text: &str) -> T {
     toml::from_str(text)
         .unwrap_or_else(|error| panic!("a table of this program cannot be read: {error}"))
@@ -36,7 +36,7 @@ pub(crate) struct Kill {
     pub(crate) signal: String,
     pub(crate) victim: Victim,
     pub(crate) moments: u32,
-    /// It ends with 128 and its number.
+    /// Whether the program ends with 128 and the signal's number.
     #[serde(default)]
     pub(crate) answers: bool,
 }
@@ -187,7 +187,7 @@ pub(crate) struct Format {
     pub(crate) confined: Vec<Confined>,
 }
 
-/// A part of a record that only a part of its report may follow from.
+/// A part of a record that may affect only a part of the report.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Confined {
@@ -195,7 +195,7 @@ pub(crate) struct Confined {
     pub(crate) to: Vec<String>,
 }
 
-/// How a file holds what it holds, and how it vouches for it.
+/// Format of a file, and how its checksums are formed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Form {
@@ -220,7 +220,7 @@ pub(crate) enum Change {
 }
 
 impl Change {
-    /// As it stands in names of trials.
+    /// Returns the change with this name in names of trials.
     pub(crate) fn named(name: &str) -> Option<Change> {
         Change::deserialize(serde::de::value::StrDeserializer::<serde::de::value::Error>::new(name))
             .ok()

@@ -1,4 +1,4 @@
-//! A terminal for a run, and how it is left.
+//! A terminal for a run, and the state in which the run leaves it.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,21 +10,21 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, OutputModes, Termios, Winsize, tcgetattr, tcsetwinsize};
 
-/// What turns a mode on, and what turns it off again.
+/// Sequences that turn a mode on, and that turn it off again.
 const MODES: [(&str, &str, &str); 2] = [
     ("the other screen", "\u{1b}[?1049h", "\u{1b}[?1049l"),
     ("the hidden cursor", "\u{1b}[?25l", "\u{1b}[?25h"),
 ];
 
 pub(crate) struct Terminal {
-    /// Held open, so that what is left of the modes can be read when all others have closed it.
+    /// The terminal, held open so that its modes can be read when all others have closed it.
     line: OwnedFd,
     before: Termios,
     reader: JoinHandle<String>,
 }
 
 impl Terminal {
-    /// One that the command will have.
+    /// Makes a terminal for the command.
     pub(crate) fn new(command: &mut Command) -> Terminal {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
         grantpt(&master)
@@ -54,7 +54,7 @@ impl Terminal {
         }
     }
 
-    /// What was shown, and what is wrong with how it was left.
+    /// Returns what was shown, and what is wrong with the state of the terminal.
     pub(crate) fn end(self) -> (String, Option<String>) {
         let settled = std::time::Instant::now();
         // Whoever restores it may do so a moment after.
@@ -83,7 +83,7 @@ impl Terminal {
     }
 }
 
-/// Until no process has it open.
+/// Reads until no process has the terminal open.
 fn read(mut master: File) -> String {
     let (mut shown, mut piece) = (Vec::new(), [0; 4096]);
     while let Ok(count @ 1..) = master.read(&mut piece) {

@@ -1,4 +1,4 @@
-//! A verb that is attacked, and what it makes.
+//! A subcommand under attack, and the files that it makes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,7 +30,7 @@ pub(crate) struct Verb {
     pub(crate) memory_mib: Option<u64>,
 }
 
-/// What a verb leaves, and what may be left of it when it was stopped.
+/// A file that a subcommand makes, and what may be left of it after a stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Made {
@@ -49,12 +49,12 @@ impl Verb {
         }
     }
 
-    /// Whether it may end with this code by what docs/reference.md says.
+    /// Whether docs/reference.md allows this exit code.
     pub(crate) fn may_end_with(&self, code: i32) -> bool {
         matches!(code, 0 | 1 | 2 | 3 | 5) || self.also.contains(&code)
     }
 
-    /// What it comes to unhindered, tried once in each place; or why it does not run here at all.
+    /// Returns the result of an undisturbed run, tried once in each place; or why the subcommand does not run here.
     pub(crate) fn whole(&self, place: &Place) -> Result<Whole, String> {
         let known = place.wholes.borrow().get(&self.name).cloned();
         known.unwrap_or_else(|| {
@@ -89,7 +89,7 @@ impl Verb {
         }
     }
 
-    /// What is there of its results is whole, or as much as was promised; all of it if it has succeeded.
+    /// Checks that the files made are whole, or as complete as promised; after success all must be whole.
     pub(crate) fn check_made(
         &self,
         place: &Place,
@@ -145,7 +145,7 @@ fn check(
     }
 }
 
-/// All that is there can be read, or all but a last piece, which is damage if it is a trace, and what is whole is reported.
+/// Checks that a file can be read, or all of it but a last piece, which counts as damage in a trace; what is whole must be reported.
 fn is_read(place: &Place, verb: &[&str], path: &Path) -> Result<(), String> {
     let mut words: Vec<String> = verb.iter().map(|&word| word.to_owned()).collect();
     words.push(path.display().to_string());
@@ -162,7 +162,7 @@ fn is_read(place: &Place, verb: &[&str], path: &Path) -> Result<(), String> {
     }
 }
 
-/// A verb of this name.
+/// Finds a subcommand by name.
 pub(crate) fn named<'a>(verbs: &'a [Verb], name: &str) -> Result<&'a Verb, String> {
     verbs
         .iter()

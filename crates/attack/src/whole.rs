@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-/// What a run that nothing hinders comes to: its exit code and what it makes.
+/// Result of an undisturbed run: its exit code and the files that it makes.
 #[derive(Clone, Debug)]
 pub(crate) struct Whole {
     pub(crate) code: i32,
@@ -17,7 +17,7 @@ impl Whole {
             .map(Vec::as_slice)
     }
 
-    /// The same, of which texts may differ: lines are drawn for another terminal.
+    /// Returns the same result without its texts, because lines are drawn for another terminal.
     pub(crate) fn with_other_texts(self) -> Whole {
         Whole {
             is_same_text: false,
@@ -25,7 +25,7 @@ impl Whole {
         }
     }
 
-    /// The same, of which nothing can be seen afterwards.
+    /// Returns the same result without files, because they cannot be seen afterwards.
     pub(crate) fn hidden(self) -> Whole {
         Whole {
             is_visible: false,

@@ -1,5 +1,5 @@
-//! What `ab` finds: known effects beside an independent ping-pong under the same set-ups, nothing if there is nothing, and a small change
-//! within its minute.
+//! Checks of `ab`: known effects compared with an independent ping-pong under the same set-ups, no effect if there is none, and a small
+//! change within a minute.
 
 use std::os::unix::process::CommandExt;
 
@@ -9,24 +9,24 @@ use crate::shell::{Shell, need};
 use crate::spread::Spread;
 use crate::tables::PING_PONG;
 
-/// Runs of the ping-pong under each set-up.
+/// Number of runs of the ping-pong under each set-up.
 const PING_PONGS: usize = 5;
 
-/// How far the ratio may be from the ping-pong's, and for how many of ten it may be further.
+/// Largest distance of the ratio from the ping-pong's, and how many of ten may be farther.
 const WITHIN: f64 = 0.03;
 const OF_TEN: usize = 9;
 
 const NULLS: usize = 20;
 
-/// Trials of what is found in a minute, and the change that is to be found.
+/// Number of trials of what is found in a minute, and the change to find.
 const MINUTES: usize = 5;
 const CHANGE: f64 = 0.02;
 
-/// The policies by their names, and by the kernel's numbers.
+/// Policies by name and by the kernel's number.
 const POLICIES: [(&str, &str); 2] = [("fifo", "1"), ("other", "0")];
 
-/// Installs so many filters of system calls that allow everything, and becomes the command. They look at an argument: the kernel remembers
-/// what a filter always allows, and does not run it.
+/// Installs this many system-call filters that allow everything, and executes the command. The filters examine an argument, because the
+/// kernel remembers what a filter always allows and does not run it.
 const SECCOMP: &str = r#"python3 -c '
 import ctypes, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -41,16 +41,16 @@ for _ in range(20):
     assert libc.prctl(22, 2, ctypes.byref(program)) == 0
 os.execvp(sys.argv[1], sys.argv[1:])'"#;
 
-/// A set-up with a known effect: what a hand-off takes grows.
+/// A set-up with a known effect: hand-offs take longer.
 struct Effect {
     name: &'static str,
-    /// What the effect is judged by, in `ab`'s JSON and in the ping-pong's. What adds work to a switch is judged by a hand-off without its
-    /// system calls; what adds work to each call by a hand-off with them, since both arms make those.
+    /// The quantity by which the effect is judged, in `ab`'s JSON and in the ping-pong's. Work added to a switch is judged by a hand-off
+    /// without its system calls. Work added to each call is judged by a hand-off with them, because both arms make the calls.
     quantity: [&'static str; 2],
     setup: &'static str,
     wrapper: &'static str,
     undo: &'static str,
-    /// Whether it counts under a real-time policy, too.
+    /// Whether the effect exists under a real-time policy, too.
     is_for_all: bool,
 }
 
@@ -63,7 +63,7 @@ const NO_EFFECT: Effect = Effect {
     is_for_all: true,
 };
 
-/// Each adds work to each switch, or to each of its system calls.
+/// Set-ups that add work to each switch, or to each of its system calls.
 const EFFECTS: [Effect; 5] = [
     Effect {
         name: "perf stat",
@@ -101,7 +101,7 @@ const EFFECTS: [Effect; 5] = [
     },
 ];
 
-/// One effect under one policy.
+/// Result for one effect under one policy.
 struct Found {
     is_slower: bool,
     ours: f64,
@@ -174,7 +174,7 @@ fn find(shell: &Shell, effect: &Effect, (policy, number): (&str, &str)) -> Resul
     })
 }
 
-/// What a switch or a hand-off takes, in nanoseconds; what the set-up has started is ended.
+/// Returns the nanoseconds of a switch or a hand-off. Processes that the set-up started are ended.
 fn play_ping_pong(
     shell: &Shell,
     effect: &Effect,
@@ -226,7 +226,7 @@ pub(crate) fn measure_minute(shell: &Shell) -> Vec<Row> {
     rows
 }
 
-/// What would be shown with 80 % power after at most a minute, of a real switch.
+/// Measures the smallest change of a real switch that would be shown with 80 % power after at most a minute.
 fn power(shell: &Shell, policy: &str) -> Row {
     let command = format!("switchcost ab --format json -- --policy {policy}");
     let run = |_| {
@@ -253,7 +253,7 @@ fn power(shell: &Shell, policy: &str) -> Row {
     )
 }
 
-/// A made-up switch that is longer by the change.
+/// Tests whether a synthetic switch that is longer by the change is told apart.
 fn small_change(shell: &Shell) -> Row {
     let made_up = |ns: f64| {
         format!(r#""sh -c 'exec \"\$@\" --mechanism synthetic --synthetic-switch {ns:.0}ns' sh""#)

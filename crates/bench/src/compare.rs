@@ -10,13 +10,13 @@ use crate::tables::BESIDE_NEIGHBOUR;
 
 const RUNS: usize = 40;
 
-/// Runs that sets are made of.
+/// Number of runs from which sets are made.
 const IN_SETS: usize = 10;
 
-/// What `compare` promises at its usual confidence.
+/// Error rate that `compare` promises at its usual confidence.
 const NOMINAL_PERCENT: usize = 10;
 
-/// Trials with three records a side, of a made-up switch and one that is a twentieth longer.
+/// Number of trials with three records per side, of a synthetic switch and one that is a twentieth longer.
 const TRIALS: usize = 10;
 const CHANGE: f64 = 1.05;
 
@@ -52,7 +52,7 @@ pub(crate) fn measure(shell: &Shell) -> Vec<Row> {
     ]
 }
 
-/// The commands that compare each run with each later one.
+/// Returns the commands that compare each run with each later one.
 fn pairs() -> impl Iterator<Item = String> {
     let later = |base| (base + 1..RUNS).map(move |new| (base, new));
     (0..RUNS).flat_map(later).map(|(base, new)| {
@@ -60,7 +60,7 @@ fn pairs() -> impl Iterator<Item = String> {
     })
 }
 
-/// The command that compares the members with the others.
+/// Returns the command that compares the members with the others.
 fn sets(members: u32) -> String {
     let link = |index: usize| {
         let side = if members >> index & 1 == 1 {
@@ -74,8 +74,7 @@ fn sets(members: u32) -> String {
     format!("mkdir $out/base $out/new; {links}switchcost compare $out/base $out/new --format json")
 }
 
-/// Every way to make two halves of so many, as bits of the second; the first member is in the first half always, so that
-/// no way is there twice.
+/// Returns every way to halve a set, as bits of the second half. The first member is always in the first half, so that no way occurs twice.
 fn halves_of(count: usize) -> impl Iterator<Item = u32> {
     (0..1_u32 << count)
         .filter(move |members| members & 1 == 0 && members.count_ones() as usize == count / 2)
@@ -89,7 +88,7 @@ struct Count {
 }
 
 impl Count {
-    /// With one comparison more.
+    /// Adds one comparison.
     fn add(mut self, shell: &Shell, comparison: &str) -> Result<Count, String> {
         let json = shell.json(comparison)?;
         if json["compared"].as_u64().unwrap_or(0) == 0 {

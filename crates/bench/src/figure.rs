@@ -14,10 +14,10 @@ use crate::row::Row;
 use crate::shell::{Run, Shell, number};
 use crate::spread::Spread;
 
-/// The same order in each run.
+/// Seed of the order of commands, the same in each run.
 const SEED: u64 = 7;
 
-/// A number of a run, if it has it.
+/// Computes a number of a run, if the run has it.
 type Compute = Box<dyn Fn(&Run) -> Option<f64>>;
 
 /// Quantity of a run.
@@ -25,11 +25,11 @@ pub(crate) enum Quantity {
     Seconds,
     CpuSeconds,
     PeakMib,
-    /// A number of its JSON, by path. A command that prints nothing but a number has that one.
+    /// A number of the run's JSON, by path. A command that prints only a number has that one.
     Number(&'static str),
-    /// Half of the width of an interval of its JSON.
+    /// Half the width of an interval in the run's JSON.
     HalfWidth(&'static str),
-    /// The same in percent of the estimate.
+    /// Half the width of an interval, in percent of the estimate.
     HalfWidthPercent(&'static str),
     Computed(Compute),
 }
@@ -61,24 +61,24 @@ enum Beside {
     Over(String),
     /// Difference from the same quantity of another command.
     Less(String),
-    /// Another command and two more: the ratio to the first over the ratio of those two.
+    /// Ratio to a command over the ratio of two more commands.
     OverAsWell([String; 3]),
 }
 
 /// Bound that a figure must reach.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Bound {
-    /// Nothing is promised.
+    /// No bound: the figure is only shown.
     Shown,
-    /// The median is at most so much.
+    /// The median is at most this value.
     AtMost(f64),
-    /// The median is at least so much.
+    /// The median is at least this value.
     AtLeast(f64),
-    /// The median is within so many percent of 1.
+    /// The median is within this many percent of 1.
     NearOne(f64),
-    /// Each round is within so many percent of 1.
+    /// Each round is within this many percent of 1.
     EachNearOne(f64),
-    /// Each round is within so many percent of the median.
+    /// Each round is within this many percent of the median.
     Repeats(f64),
 }
 
@@ -114,7 +114,7 @@ pub(crate) struct Figure {
     command: String,
     quantity: Quantity,
     beside: Beside,
-    /// The true value, which the found one is divided by.
+    /// The true value, by which the measured one is divided.
     truth: f64,
     bound: Bound,
     unit: &'static str,
@@ -138,30 +138,30 @@ impl Figure {
         }
     }
 
-    /// The unit of the quantity, with the space before it.
+    /// Sets the unit of the quantity, with a space before it.
     pub(crate) fn unit(self, unit: &'static str) -> Figure {
         Figure { unit, ..self }
     }
 
-    /// The ratio to the same quantity of another command.
+    /// Divides by the same quantity of another command.
     pub(crate) fn over(self, other: impl Into<String>) -> Figure {
         let beside = Beside::Over(other.into());
         Figure { beside, ..self }
     }
 
-    /// The ratio to the same quantity of another command, over the ratio of two more.
+    /// Divides by the same quantity of another command, and by the ratio of two more.
     pub(crate) fn over_as_well(self, other: &str, [theirs, their_other]: [&str; 2]) -> Figure {
         let beside = Beside::OverAsWell([other, theirs, their_other].map(str::to_owned));
         Figure { beside, ..self }
     }
 
-    /// The difference to the same quantity of another command.
+    /// Subtracts the same quantity of another command.
     pub(crate) fn less(self, other: impl Into<String>) -> Figure {
         let beside = Beside::Less(other.into());
         Figure { beside, ..self }
     }
 
-    /// The ratio to what is known to be true.
+    /// Divides by the known true value.
     pub(crate) fn over_truth(self, truth: f64) -> Figure {
         Figure { truth, ..self }
     }
@@ -194,7 +194,7 @@ impl Figure {
         Ok(compared / self.truth)
     }
 
-    /// The medians of the quantity of both commands of a ratio.
+    /// Returns the medians of the quantity for both commands of a ratio.
     fn sides(&self, rounds: &[Round<'_>]) -> String {
         let Beside::Over(other) = &self.beside else {
             return String::new();
@@ -250,7 +250,7 @@ impl Figure {
     }
 }
 
-/// What the program itself says of a result that it could not measure.
+/// Returns the program's own reason for a result that it could not measure.
 fn missing_reason(run: &Run) -> String {
     match run.json["results"][0]["why"].as_str() {
         Some(why) => why.to_owned(),
@@ -261,16 +261,16 @@ fn missing_reason(run: &Run) -> String {
 /// Results of each command.
 type Round<'a> = HashMap<&'a String, Result<Run, String>>;
 
-/// Figures with what must be there before them.
+/// Figures, and the commands that must run before them.
 pub(crate) struct Table {
-    /// Commands that are run once.
+    /// Commands that run once, before all figures.
     pub(crate) setup: Vec<&'static str>,
     pub(crate) rounds: usize,
     pub(crate) figures: Vec<Figure>,
 }
 
 impl Table {
-    /// Runs the commands of all figures in turn.
+    /// Runs the commands of all figures, alternating.
     pub(crate) fn measure(&self, shell: &Shell) -> Vec<Row> {
         let ready = self
             .setup
@@ -303,7 +303,7 @@ impl Table {
     }
 }
 
-/// Counts in how many trials something is the case. A trial that fails is told, and then nothing is judged.
+/// Counts the trials in which a condition holds. If a trial fails, this is reported, and nothing is judged.
 pub(crate) fn count_trials(
     what: impl Into<String>,
     count: usize,

@@ -1,4 +1,5 @@
-//! What a preemption costs programs that know it: loops without data, chases that time their own reload, and nothing at all.
+//! Checks of `inject`: programs that know what a preemption costs them. These are loops without data, pointer chases that time their own
+//! reload, and runs without preemptions.
 
 use std::hint::black_box;
 use std::io::{self, Read, Write};
@@ -13,28 +14,28 @@ use crate::row::Row;
 use crate::shell::{Shell, interval, need};
 use crate::spread::Spread;
 
-/// First of the words that ask this program for a chase: then its KiB and steps.
+/// First argument that makes this program run a pointer chase; then its size in KiB and its steps.
 pub(crate) const ARGUMENT: &str = "--chase";
 
-/// In place of the KiB: touch memory when asked to.
+/// Given instead of the size: the program touches memory on request.
 const TOUCH: &str = "touch";
 
-/// Runs without preemptions; one in ten may find a cost by chance at 90 %.
+/// Number of runs without preemptions; by chance one in ten may find a cost at 90 %.
 const TRIALS: usize = 100;
 
-/// KiB, and some 100 ms of steps. 32 KiB is the first level of most: a chase that fills a level to its last line loses lines of its own
-/// again and again once it has lost any, so there is less.
+/// Sizes in KiB, with steps for some 100 ms. A chase that fills a level to its last line loses lines of its own again and again once it has
+/// lost any. Most first levels have 32 KiB, so the smallest size is below that.
 const CHASES: [(usize, u32); 3] = [(24, 90_000_000), (256, 30_000_000), (768, 20_000_000)];
 
-/// A chase of one line.
+/// A pointer chase through one line.
 const LOOP: &str = "switchcost-bench --chase 0 90000000";
 
 /// Memory that the other task touches, in KiB.
 const EVICTOR_KIB: usize = 4 << 10;
 
-/// How long the preempted program runs between two preemptions: the chase that times itself goes on for as long.
+/// Run time of the preempted program between two preemptions. The chase that times itself runs as long.
 const PERIOD_NS: f64 = 250_000.0;
-/// Of the chase that times itself.
+/// Number of repetitions of the chase that times itself.
 const TIMES: usize = 600;
 
 pub(crate) fn measure(shell: &Shell) -> Vec<Row> {
@@ -56,7 +57,7 @@ pub(crate) fn measure(shell: &Shell) -> Vec<Row> {
     rows
 }
 
-/// A loop with hardly any data, beside the loop of `measure`.
+/// Compares the cost of a preemption of a loop that has hardly any data with that of `measure`.
 fn direct(shell: &Shell) -> Row {
     let found = || {
         let injected = shell.json(&format!(
@@ -78,7 +79,8 @@ fn direct(shell: &Shell) -> Row {
     )
 }
 
-/// The lines of a chase that were displaced, beside what it finds itself. The kernel's own are what a loop without data pays.
+/// Compares the reload of a chase by `inject` with what the chase times itself. The kernel's own lines are subtracted: they are what a loop
+/// without data loses.
 fn reload(shell: &Shell, (kib, steps): (usize, u32)) -> Row {
     let inject = |command: &str| {
         let json = shell.json(&format!(
@@ -109,7 +111,7 @@ fn reload(shell: &Shell, (kib, steps): (usize, u32)) -> Row {
     )
 }
 
-/// Goes through the lines of so many bytes in one cycle of random order, or is the other task.
+/// Runs a pointer chase of the given size, or acts as the other task.
 pub(crate) fn play(words: &[String]) -> io::Result<()> {
     let unfit = || io::Error::new(io::ErrorKind::InvalidInput, "need KiB and steps");
     let [kib, number] = words else {
@@ -124,8 +126,8 @@ pub(crate) fn play(words: &[String]) -> io::Result<()> {
     Ok(())
 }
 
-/// By how much a period's steps of a chase on that CPU take longer after another process there has touched its memory than after one
-/// that touched none: the reload that it knows, in nanoseconds. The median of many, in turn.
+/// Returns how much longer a period of a chase on this CPU takes after another process there has touched its memory than after one that
+/// touched nothing: the reload in nanoseconds. It is the median of many alternating measurements.
 fn own_reload(cpu: CpuId, kib: usize) -> io::Result<f64> {
     let _pinned = switchcost_host::control::pin(&[cpu])?;
     let mut other = Other::start()?;
@@ -148,7 +150,7 @@ fn own_reload(cpu: CpuId, kib: usize) -> io::Result<f64> {
     Ok(Spread::new(&longer).map_or(f64::NAN, |spread| spread.median))
 }
 
-/// Another process on the same CPU, which touches its memory when it is asked to; ends with its pipe.
+/// Another process on the same CPU, which touches its memory when asked. Ends with its pipe.
 struct Other {
     questions: ChildStdin,
     answers: ChildStdout,
@@ -173,7 +175,7 @@ impl Other {
         Ok(other)
     }
 
-    /// Returns when it has had the CPU, and has touched its memory or has not.
+    /// Lets the process run once; it touches its memory if `does_touch`.
     fn run(&mut self, does_touch: bool) -> io::Result<()> {
         self.questions.write_all(&[u8::from(does_touch)])?;
         self.answers.read_exact(&mut [0])
@@ -187,7 +189,7 @@ impl Drop for Other {
     }
 }
 
-/// What the other process does: one word of each line, read and written, as the preemptor has it.
+/// Acts as the other process: reads and writes one word of each line, as the preemptor does.
 fn touch(kib: usize) -> io::Result<()> {
     let mut memory = lines::zeros(kib << 10);
     let (mut questions, mut answers) = (io::stdin().lock(), io::stdout().lock());

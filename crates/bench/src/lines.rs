@@ -1,4 +1,4 @@
-//! Arrays of cache lines, to be followed from line to line in random order, or to be touched one line after the other.
+//! Arrays of cache lines, to be followed in random order or touched in sequence.
 
 use std::hint::black_box;
 
@@ -9,7 +9,8 @@ use rand_chacha::ChaCha8Rng;
 /// Words of a cache line.
 const LINE: usize = 8;
 
-/// So many bytes, at least one line: the first word of each line is the place of another one, in one cycle through all of them.
+/// Makes an array of this many bytes, at least one line. The first word of each line is the place of another, in one cycle through all of
+/// them.
 pub(crate) fn cycle(bytes: usize) -> Vec<u64> {
     let mut array = zeros(bytes.max(8 * LINE));
     let mut lines: Vec<usize> = (0..array.len()).step_by(LINE).collect();
@@ -20,12 +21,12 @@ pub(crate) fn cycle(bytes: usize) -> Vec<u64> {
     array
 }
 
-/// The place after so many steps from line to line.
+/// Returns the place after this many steps from line to line.
 pub(crate) fn follow(cycle: &[u64], from: u64, steps: u64) -> u64 {
     (0..steps).fold(from, |at, _| cycle[at as usize])
 }
 
-/// So many bytes.
+/// Makes an array of this many zero bytes.
 pub(crate) fn zeros(bytes: usize) -> Vec<u64> {
     vec![0; bytes / 8]
 }

@@ -1,4 +1,4 @@
-//! What watching costs, and whether what `observe` says of cold caches is true: of programs that time their own.
+//! Checks of `observe`: its overhead, and its costs of cold caches for programs that time their own.
 
 pub(crate) mod waits;
 
@@ -11,22 +11,22 @@ use crate::row::Row;
 use crate::shell::{Shell, interval, need, number};
 use crate::tables;
 
-/// The CPU of what is observed, and that of partners that leave it idle.
+/// CPU of the observed program and its partners, and of partners that leave this CPU idle.
 const CPU: &str = "1";
 const OTHER_CPU: &str = "0";
 
-/// KiB of the program, and about how long its partner pauses, in microseconds.
+/// Sizes of the program in KiB, with the approximate pauses of its partner in microseconds.
 const PROGRAMS: [(usize, u64); 3] = [(64, 100), (256, 200), (1024, 1_500)];
 
-/// KiB that the partner touches, and its CPU.
+/// Sizes in KiB that the partner touches, with its CPU.
 const PARTNERS: [(usize, &str); 4] = [(0, CPU), (256, CPU), (2048, CPU), (0, OTHER_CPU)];
 
 const ROUNDS: usize = 3;
 
-/// An estimate is near the truth if it is off by no more.
+/// Largest relative error of an estimate that counts as near.
 const NEAR: f64 = 0.2;
 
-/// Of all so many estimates have to be near, and so many intervals have to hold the truth.
+/// Number of estimates that must be near, and of intervals that must contain the truth.
 const MUST_BE_NEAR: usize = 34;
 const MUST_HOLD: usize = 32;
 
@@ -38,13 +38,13 @@ pub(crate) fn measure(shell: &Shell) -> Vec<Row> {
     rows
 }
 
-/// What a wait costs in the intervals that the program times, and what `observe` says meanwhile, in nanoseconds.
+/// Cost of a wait in the intervals that the program times, and `observe`'s answer, in nanoseconds.
 struct Wait {
     truth: f64,
     estimate: f64,
-    /// Half the width of the interval, which is of all that follows a wait.
+    /// Half the width of the interval.
     half: f64,
-    /// The answer, which is of all that follows a wait: a number, if there is one, and the range.
+    /// The answer for everything that follows a wait: a number, if there is one, and the range.
     likely: Option<f64>,
     range: Option<(f64, f64)>,
 }
@@ -73,7 +73,7 @@ impl Wait {
         (self.estimate - self.truth).abs() <= self.half
     }
 
-    /// `9.81 us, observe 10.02 +- 0.40 (1.02 times), with all that follows 0.20 to 12.30`.
+    /// Formats the result: `9.81 us, observe 10.02 +- 0.40 (1.02 times), with all that follows 0.20 to 12.30`.
     fn text(&self) -> String {
         let us = |ns: f64| format!("{:.2}", ns / 1000.0);
         let answer = match (self.range, self.likely) {

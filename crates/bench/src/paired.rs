@@ -1,4 +1,5 @@
-//! What the experiment in cycles promises: numbers that repeat, quiet and beside a neighbour; and nothing if there is nothing.
+//! Checks of the measurement in cycles: numbers that repeat, on a quiet machine and beside another task, and no difference if there is
+//! none.
 
 use serde_json::Value;
 
@@ -8,19 +9,19 @@ use crate::shell::{Shell, interval, need};
 use crate::spread::Spread;
 use crate::tables::{self, BESIDE_NEIGHBOUR, PLACES};
 
-/// Separate runs of each kind.
+/// Number of separate runs of each kind.
 const RUNS: usize = 20;
 
-/// Of them so many have to cover the median of all: 90 % of 20 less two standard deviations of chance.
+/// Number of these runs that must cover the median of all: 90 % of 20, minus two standard deviations.
 const MUST_COVER: usize = 16;
 
-/// Trials of a change.
+/// Number of trials of a change.
 const TRIALS: usize = 10;
 
-/// Default runs, half of them beside the neighbour.
+/// Number of default runs, half of them beside another task.
 const DEFAULT_RUNS: usize = 20;
 
-/// Runs without any difference; one in ten may call one by chance at 90 %.
+/// Number of runs without any difference; by chance one in ten may show one at 90 %.
 const NULLS: usize = 400;
 
 pub(crate) fn measure(shell: &Shell) -> Vec<Row> {
@@ -77,7 +78,7 @@ fn coverage(
     )
 }
 
-/// A switch that is made up, and one that is a hundredth longer: whether each run of a second by itself keeps them apart.
+/// Tests whether each run of a second tells a synthetic switch from one that is a hundredth longer.
 fn small_change(shell: &Shell, (place, prefix): (&str, &str)) -> Row {
     let command = |length: &str| {
         format!(
@@ -100,7 +101,8 @@ fn small_change(shell: &Shell, (place, prefix): (&str, &str)) -> Row {
     )
 }
 
-/// Default runs, every other one beside a neighbour: whether every mechanism has a number in all, and how well they agree.
+/// Makes default runs, every other one beside another task. Tests whether every mechanism has a number in all of them, and how well these
+/// agree.
 fn default_runs(shell: &Shell) -> Vec<Row> {
     let command = "switchcost measure --format json";
     let run = |index: usize| {
@@ -155,14 +157,14 @@ fn missing_reason(result: &Value) -> Option<String> {
         .then(|| fields.map(|field| result[field].to_string()).join(" "))
 }
 
-/// The direct cost without data, if a twentieth of the core's cycles was not shared.
+/// Returns the direct cost without data, if a twentieth of the core's cycles was not shared.
 fn unshared_cycles(result: &Value) -> Option<f64> {
     let is_unshared = result["shared"]["share"].as_f64()? <= 0.95;
     let cycles = result["direct_cycles"]["estimate"].as_f64()?;
     (is_unshared && result["size_bytes"] == 0).then_some(cycles)
 }
 
-/// How often a difference is called if there is none.
+/// Counts how often a difference is shown if there is none.
 pub(crate) fn equal_arms(shell: &Shell) -> Row {
     let command = "switchcost measure --mechanism synthetic --no-counters --synthetic-switch 0ns --max-repetitions 10 \
                    --precision 0.1% --format json";

@@ -1,8 +1,8 @@
-//! How far an experiment is and how long the rest takes, told on standard error.
+//! Progress of an experiment and its remaining time, on standard error.
 
 use std::time::{Duration, Instant};
 
-/// Steps without a result of their own are told no more often.
+/// Least time between two reports of steps that have no result.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
 /// The steps of an experiment, which take about equally long.
@@ -25,7 +25,7 @@ impl Progress {
         }
     }
 
-    /// One more step has ended.
+    /// Notes the end of a step.
     pub(crate) fn advance(&mut self) {
         self.done += 1;
         let is_due = |last: Instant| last.elapsed() >= BETWEEN_LINES;
@@ -35,7 +35,7 @@ impl Progress {
         }
     }
 
-    /// One more step has ended, with a result.
+    /// Notes the end of a step with a result.
     pub(crate) fn advance_with(&mut self, result: &str) {
         self.done += 1;
         eprintln!("{}: {result}", self.text(self.start.elapsed()));

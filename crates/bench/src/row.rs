@@ -1,8 +1,8 @@
-//! One row of the table that is printed.
+//! A row of the printed table.
 
 use comfy_table::{ContentArrangement, Table, presets};
 
-/// Columns of the terminal: the table is meant to be pasted.
+/// Width of the table in columns, because it is meant to be pasted.
 const WIDTH: u16 = 160;
 
 /// Bound and measured value of a figure.
@@ -11,12 +11,12 @@ pub(crate) struct Row {
     pub(crate) what: String,
     pub(crate) must_reach: String,
     pub(crate) measured: String,
-    /// `None` if it could not be measured, or nothing is promised.
+    /// Whether the bound is met; `None` if the figure could not be measured, or has no bound.
     pub(crate) is_met: Option<bool>,
     pub(crate) command: String,
 }
 
-/// What was measured with whether that is enough, or why nothing was.
+/// The measured value and whether it meets the bound, or the reason why there is none.
 pub(crate) type Found = Result<(String, Option<bool>), String>;
 
 impl Row {

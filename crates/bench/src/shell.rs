@@ -12,7 +12,7 @@ use std::time::Instant;
 use serde_json::Value;
 use switchcost_host::usage;
 
-/// The exit code of a run that is done, with a result that could not be had.
+/// Exit code of a run that ended, but could not measure a result.
 const DONE_IN_PART: i32 = 3;
 
 pub(crate) struct Shell {
@@ -34,7 +34,7 @@ pub(crate) struct Run {
 }
 
 impl Shell {
-    /// The programs are those beside this one.
+    /// Makes a shell for the programs beside this one.
     pub(crate) fn new(folder: &Path) -> io::Result<Shell> {
         fs::create_dir_all(folder)?;
         let programs = std::env::current_exe()?.with_file_name("");
@@ -48,7 +48,7 @@ impl Shell {
         })
     }
 
-    /// A path in its folder.
+    /// Returns a path in the shell's folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
@@ -66,7 +66,11 @@ impl Shell {
         command
     }
 
-    /// Runs a command to its end. An error if it fails and prints no JSON.
+    /// Runs a command to its end.
+    ///
+    /// # Errors
+    ///
+    /// If the command fails and prints no JSON.
     pub(crate) fn run(&self, line: &str) -> Result<Run, String> {
         let outcome = || -> io::Result<_> {
             let _ = fs::remove_dir_all(self.path("out"));
@@ -106,7 +110,7 @@ impl Shell {
         }
     }
 
-    /// Which binary is measured, on which machine, and the load.
+    /// Describes the measured binary, the machine and the load.
     pub(crate) fn describe(&self) -> String {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let info = read("/proc/cpuinfo");
@@ -130,18 +134,18 @@ impl Shell {
     }
 }
 
-/// A number inside JSON, by path: `results.0.direct_ns.estimate`.
+/// Returns a number in JSON, by path: `results.0.direct_ns.estimate`.
 pub(crate) fn number(json: &Value, path: &str) -> Option<f64> {
     let pointer = format!("/{}", path.replace('.', "/"));
     json.pointer(&pointer)?.as_f64()
 }
 
-/// The same, or an error that names the path.
+/// Returns a number in JSON, or an error that names the path.
 pub(crate) fn need(json: &Value, path: &str) -> Result<f64, String> {
     number(json, path).ok_or_else(|| format!("no number {path} in what was printed"))
 }
 
-/// The three numbers of an interval or range.
+/// Returns the three numbers of an interval or range.
 pub(crate) fn interval(json: &Value, path: &str, middle: &str) -> Result<[f64; 3], String> {
     let end = |name: &str| need(json, &format!("{path}.{name}"));
     Ok([end("low")?, end(middle)?, end("high")?])

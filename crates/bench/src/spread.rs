@@ -11,7 +11,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// `None` of no figures.
+    /// Returns the spread; `None` if there are no figures.
     pub(crate) fn new(figures: &[f64]) -> Option<Spread> {
         let mut sorted = figures.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -24,7 +24,7 @@ impl Spread {
         })
     }
 
-    /// Largest distance from the median, in percent of it.
+    /// Returns the largest distance from the median, in percent of the median.
     pub(crate) fn largest_deviation_percent(&self) -> f64 {
         (self.high - self.median).max(self.median - self.low) / self.median * 100.0
     }

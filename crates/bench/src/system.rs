@@ -1,5 +1,5 @@
-//! `switchcost trace --system`: how fast a whole guest is captured once it has booted, beside QEMU without a plugin, and how soon a
-//! program is.
+//! Checks of `switchcost trace --system`: the speed of tracing a booted guest compared with QEMU without a plugin, and the time of the
+//! boot.
 
 use crate::figure::{Bound, Figure, Quantity, Table};
 use crate::row::{Found, Row};
@@ -7,10 +7,10 @@ use crate::shell::{Shell, need};
 use crate::spread::Spread;
 
 const ROUNDS: usize = 3;
-/// Millions of instructions a second.
+/// Least speed, in millions of instructions a second.
 const LEAST_RATE: f64 = 300.0;
 
-/// Programs that compute beside one that starts others: what is new to QEMU it has to translate, which takes longest.
+/// Programs that compute, beside one that starts others. QEMU must translate code that is new to it, which takes longest.
 const SCRIPT: &str = r#"text=$1
 (i=0; while [ $i -lt 10 ]; do i=$((i+1)); gzip -c "$text" | wc -c; done) &
 (i=0; while [ $i -lt 300 ]; do i=$((i+1)); ls / > /dev/null; done) &
@@ -19,7 +19,7 @@ sort "$text" | uniq | wc -l &
 wait
 "#;
 
-/// QEMU as the program starts it, without the plugin, and what the guest would have passed to it.
+/// Starts QEMU as the program does, but without the plugin, and with the input that the guest would get.
 const WITHOUT_PLUGIN: &str = r#"#!/bin/bash
 qemu=QEMU
 [ "$1" = --version ] && exec "$qemu" "$1"
@@ -34,7 +34,7 @@ printf 'ready\nstatus 0 0\noutput 0 0\nend\n'
 
 const MIX: &str = "sh $PWD/script $PWD/system-text";
 
-/// A line that captures; the programs that the script starts are in the guest.
+/// Returns the command that traces the programs; those that the script starts are in the guest.
 fn capture(words: &str, options: &str) -> String {
     let files = ["gzip", "ls", "md5sum", "sha256sum", "sort", "uniq", "wc"]
         .map(|name| format!("--file /usr/bin/{name}"))
@@ -100,7 +100,7 @@ pub(crate) fn measure(shell: &Shell) -> Vec<Row> {
     rows
 }
 
-/// Rates in millions of instructions a second, sizes in bytes an instruction.
+/// Results by round: rates in millions of instructions a second, and sizes in bytes per instruction.
 #[derive(Default)]
 struct Rounds {
     rates: Vec<f64>,
@@ -140,8 +140,8 @@ fn rounds(shell: &Shell) -> Result<Rounds, String> {
     Ok(found)
 }
 
-/// Millions of instructions a second that the mix of programs takes beyond what it takes to run nothing, how many millions these are, and
-/// the size of its trace in bytes an instruction.
+/// Returns the rate of the mix of programs, beyond what it takes to run nothing, in millions of instructions a second; the number of
+/// instructions in millions; and the size of the trace in bytes per instruction.
 fn round(shell: &Shell, options: &str) -> Result<(f64, f64, f64), String> {
     let captured = |words: &str| {
         let run = shell.run(&capture(words, options))?;

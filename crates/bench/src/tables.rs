@@ -1,4 +1,4 @@
-//! The figures: commands, what of them is measured, what that is compared with, and what it must reach.
+//! The figures: commands, the measured quantity, the value to compare with, and the bound.
 
 use serde_json::Value;
 
@@ -7,21 +7,21 @@ use crate::shell::{Run, number};
 
 const DIRECT: &str = "results.0.direct_ns.estimate";
 
-/// Another task computes in bursts while the rest of the command runs.
+/// Prefix of a command that runs beside another task, which computes in bursts.
 pub(crate) const BESIDE_NEIGHBOUR: &str = "switchcost-bench --neighbour any ";
 
-/// Both places of a measurement: alone, and beside a neighbour.
+/// Conditions of a measurement: alone, and beside another task.
 pub(crate) const PLACES: [(&str, &str); 2] =
     [("quiet", ""), ("beside a neighbour", BESIDE_NEIGHBOUR)];
 
-/// Cachegrind, with one design simulated.
+/// Command of Cachegrind, which simulates one design.
 macro_rules! cachegrind {
     () => {
         "valgrind -q --tool=cachegrind --cache-sim=yes --cachegrind-out-file=/dev/null"
     };
 }
 
-/// The pipe against itself and against `perf bench sched pipe`.
+/// Compares the pipe with itself and with `perf bench sched pipe`.
 pub(crate) fn pipe() -> Table {
     let pipe = |flags: &str| {
         format!(
@@ -60,7 +60,7 @@ pub(crate) fn pipe() -> Table {
     }
 }
 
-/// The resolution of a fiber switch.
+/// Measures the resolution of a fiber switch.
 pub(crate) fn fiber() -> Table {
     let command = "switchcost measure --mechanism fiber --no-counters --budget 2s --precision 0.5% --format json";
     Table {
@@ -78,8 +78,8 @@ pub(crate) fn fiber() -> Table {
     }
 }
 
-/// Made-up switches and reloads. A walk after a spin costs a little more than one after another walk, since the prefetchers start
-/// anew, and that much is no error: so a reload is what is found beyond a reload of 0.
+/// Checks synthetic switches and reloads. A walk after a spin takes a little longer than after another walk, because prefetchers start
+/// anew. That is no error, so a reload is the difference from the result for a reload of 0.
 pub(crate) fn known_answers() -> Table {
     let synthetic = |flags: &str| {
         format!("switchcost measure --mechanism synthetic --no-counters {flags} --format json")
@@ -118,7 +118,7 @@ pub(crate) fn known_answers() -> Table {
     }
 }
 
-/// Half-widths of total costs, quiet and beside a neighbour.
+/// Measures half-widths of total costs, quiet and beside another task.
 pub(crate) fn half_widths() -> Table {
     let figure = |(place, prefix): (&str, &str), mib: u64, budget: &str, most: f64| {
         Figure::new(
@@ -141,7 +141,7 @@ pub(crate) fn half_widths() -> Table {
     }
 }
 
-/// How long the presets take, from the command to the prompt.
+/// Measures how long the presets take, from the command to the prompt.
 pub(crate) fn durations() -> Table {
     let preset = |flag: &str, most: f64| {
         let command = format!("switchcost measure{flag}");
@@ -164,7 +164,7 @@ pub(crate) fn durations() -> Table {
     }
 }
 
-/// `switchcost trace` of gzip, beside gzip alone, and beside Valgrind's own tools on the same text.
+/// Compares `switchcost trace` of gzip with gzip alone, and with Valgrind's own tools on the same text.
 pub(crate) fn capture() -> Table {
     let native = "gzip -c text > /dev/null";
     let none = "valgrind -q --tool=none gzip -c text > /dev/null";
@@ -242,7 +242,7 @@ pub(crate) fn capture() -> Table {
     }
 }
 
-/// The program that `make build` and `make measure` build beside the one that is shipped.
+/// Compares the program of `make build` with the packaged one.
 pub(crate) fn builds() -> Table {
     let capture = "switchcost trace -o $out/gzip.sct -- gzip -c text > /dev/null";
     let simulate = "switchcost simulate --design host gzip.sct";
@@ -281,8 +281,8 @@ pub(crate) fn builds() -> Table {
     }
 }
 
-/// Simulation of four programs that take turns: packing, sorting, hashing and searching the same text. The long trace has some 1,800
-/// million references, so that what a run takes to start and to end does not count.
+/// Simulates four alternating programs: packing, sorting, hashing and searching the same text. The long trace has some 1,800 million
+/// references, so that a run's start and end do not matter.
 pub(crate) fn simulate() -> Table {
     let command = |trace: &str, designs: &str, threads: u8| {
         format!(
@@ -368,7 +368,7 @@ pub(crate) fn simulate() -> Table {
     }
 }
 
-/// What runs the same programs and simulates one design, once.
+/// Runs the same programs under Cachegrind, which simulates one design.
 pub(crate) fn cachegrind() -> Table {
     Table {
         setup: vec![],
@@ -390,7 +390,7 @@ pub(crate) fn cachegrind() -> Table {
     }
 }
 
-/// The whole pipeline: programs captured on one core, simulated on the other; and how much memory it takes.
+/// Measures the whole pipeline: programs traced on one core, simulated on the other; and its memory.
 pub(crate) fn live() -> Table {
     let timesharing = "switchcost workload timesharing --design mogul-1a,mogul-1b,mogul-2a,mogul-2b --record $out/r.parquet --format json";
     let switches = |run: &Run| {
@@ -443,7 +443,7 @@ pub(crate) fn live() -> Table {
     }
 }
 
-/// The ladder of runtimes: how long it takes and how wide its intervals are.
+/// Measures the time of all runtimes, and the widths of their intervals.
 pub(crate) fn ladder() -> Table {
     let command = "switchcost runtimes --format json";
     let narrow_percent = |run: &Run| {
@@ -477,7 +477,7 @@ pub(crate) fn ladder() -> Table {
     }
 }
 
-/// Hand-offs that stand for the others: of a runtime that is compiled, of one that compiles as it runs, of threads of the kernel.
+/// Measures hand-offs that represent the others: of a compiled runtime, of one with a just-in-time compiler, and between OS threads.
 pub(crate) fn runtimes() -> Table {
     const NAMES: [(&str, &str); 4] = [
         ("go", "channel"),
@@ -513,13 +513,13 @@ pub(crate) fn runtimes() -> Table {
     }
 }
 
-/// Those of runtimes, without data.
+/// Returns the hand-offs of runtimes without data.
 fn handoffs(json: &Value) -> impl Iterator<Item = &Value> {
     let results = json["results"].as_array().into_iter().flatten();
     results.filter(|result| result["size_bytes"] == 0 && result["runtime"].is_string())
 }
 
-/// What watching adds to each switch of a pinned ping-pong over a pipe.
+/// Measures what observing adds to each switch of a pinned ping-pong over a pipe.
 pub(crate) fn watchers() -> Table {
     let command = |watcher: &str| {
         // Half of a round trip, which perf calls an op, in nanoseconds; what is observed prints to standard error.
@@ -570,8 +570,8 @@ pub(crate) fn watchers() -> Table {
     }
 }
 
-/// What is made of records: pages, and comparisons. Two processes that walk 64 KiB in turn, in intervals of 100 instructions, have 164
-/// rows a segment.
+/// Measures pages and comparisons of records. Two alternating processes that walk 64 KiB, in intervals of 100 instructions, have 164 rows
+/// per segment.
 pub(crate) fn report() -> Table {
     let page = |what: &str, record: &str, seconds: f64, mib: f64| {
         let command = format!("switchcost report {record} -o $out/page.html");
@@ -621,7 +621,7 @@ pub(crate) fn report() -> Table {
     }
 }
 
-/// Hand-offs under the ordinary scheduler, over those of an independent ping-pong, whose CPU time is judged by its rusage.
+/// Compares hand-offs under the ordinary scheduler with those of an independent ping-pong, by its CPU time.
 pub(crate) fn ordinary() -> Table {
     const POLICIES: [(&str, &str, u8); 2] =
         [("SCHED_OTHER", "other", 0), ("SCHED_BATCH", "batch", 3)];

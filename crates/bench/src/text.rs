@@ -1,8 +1,8 @@
-//! Text that is the same on every machine: words of a made-up language, a few of them much more often than the rest.
+//! Text that is the same on every machine: words of an invented language, a few of them much more frequent than the rest.
 
 use std::io::{self, BufWriter, Write};
 
-/// First of the words that ask for the text on standard output: then how many bytes.
+/// First argument that asks for the text on standard output; then the number of bytes.
 pub(crate) const ARGUMENT: &str = "--text";
 
 const VOCABULARY: u64 = 4_000;
@@ -16,7 +16,7 @@ pub(crate) fn play(words: &[String]) -> io::Result<()> {
     write_text(io::stdout().lock(), bytes)
 }
 
-/// Writes at least so many bytes of text, in whole lines.
+/// Writes at least this many bytes of text, in whole lines.
 fn write_text(into: impl Write, bytes: usize) -> io::Result<()> {
     let mut file = BufWriter::new(into);
     let mut dice = Lcg(1);
@@ -30,7 +30,7 @@ fn write_text(into: impl Write, bytes: usize) -> io::Result<()> {
     file.flush()
 }
 
-/// The product of two throws favours small numbers.
+/// Draws a word. The product of two random numbers favours small numbers.
 fn word(dice: &mut Lcg) -> String {
     let number = dice.below(VOCABULARY) * dice.below(VOCABULARY) / VOCABULARY;
     let mut letters = Lcg(number + 1);
@@ -40,7 +40,7 @@ fn word(dice: &mut Lcg) -> String {
         .collect()
 }
 
-/// A linear congruential generator (Knuth's MMIX): the same bytes for ever, whatever a library changes.
+/// A linear congruential generator (Knuth's MMIX): its output does not depend on the version of a library.
 struct Lcg(u64);
 
 impl Lcg {

@@ -1,7 +1,7 @@
 //! Other results of a paper, of another day or machine: a verdict stands only if they agree.
 //!
-//! An interval covers the variation of a number within a run, or between runs of an hour. It does not cover changes by a day or a machine:
-//! a verdict that another result does not share is inconclusive.
+//! An interval covers the variation of a number within a run, or between runs of an hour, but not changes from day to day or between
+//! machines. So a verdict that another result does not share is inconclusive.
 
 use serde::Deserialize;
 
@@ -68,7 +68,8 @@ impl Earlier {
     /// Reads the text of a file that `reproduce` wrote.
     ///
     /// # Errors
-    /// Where the file is none of these, or of another paper.
+    ///
+    /// If the file is none of these, or is about another paper.
     pub fn read(file: &str, text: &str, paper: Paper) -> Result<Earlier, EarlierError> {
         let report: StoredReport =
             serde_json::from_str(text).map_err(|error| EarlierError::Form(error.to_string()))?;

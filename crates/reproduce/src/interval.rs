@@ -7,16 +7,16 @@ use switchcost_analysis::simulation::interval;
 
 const CONFIDENCE: f64 = 0.9;
 
-/// Mean, lower and upper end.
+/// Mean, lower end and upper end.
 pub(crate) type Interval = (f64, f64, f64);
 
-/// Student's interval of the mean of independent values, two or more.
+/// Returns Student's interval of the mean of two or more independent values.
 pub(crate) fn mean_interval(values: &[f64]) -> Option<Interval> {
     let (low, high) = interval::mean_interval(values, CONFIDENCE)?;
     Some((values.iter().sum::<f64>() / values.len() as f64, low, high))
 }
 
-/// The slope of the line through some points by least squares, with Student's interval; three points or more.
+/// Returns the least-squares slope of a line through three or more points, with Student's interval.
 pub(crate) fn slope_interval(points: &[(f64, f64)]) -> Option<Interval> {
     let n = points.len() as f64;
     let [x, y] = [0, 1].map(|place| {
@@ -116,7 +116,7 @@ pub(crate) fn group_interval(groups: &[(f64, f64)]) -> Option<Interval> {
     half.is_finite().then_some((mean, mean - half, mean + half))
 }
 
-/// Standard error of a statistic from its values without each batch in turn.
+/// Returns the standard error of a statistic from its values without each batch in turn.
 pub(crate) fn error_of_batches(without_one: &[f64]) -> f64 {
     let n = without_one.len().max(1) as f64;
     let mean = without_one.iter().sum::<f64>() / n;
@@ -128,7 +128,7 @@ pub(crate) fn error_of_batches(without_one: &[f64]) -> f64 {
     .sqrt()
 }
 
-/// Student's factor for this number of independent values.
+/// Returns Student's factor for this number of independent values.
 fn student(values: usize) -> Option<f64> {
     let student = StudentsT::new(0.0, 1.0, values.checked_sub(1)? as f64).ok()?;
     Some(student.inverse_cdf(1.0 - ONE_SIDE))
@@ -136,8 +136,8 @@ fn student(values: usize) -> Option<f64> {
 
 const RESAMPLES: usize = 1000;
 
-/// Interval of a statistic of independent runs: its standard error over samples of as many runs, drawn with replacement (Efron and
-/// Tibshirani 1993, chapter 6). `None` with fewer than six runs, or if most samples have no statistic.
+/// Returns the interval of a statistic of independent runs: its standard error over samples of as many runs, drawn with replacement (Efron
+/// and Tibshirani 1993, chapter 6). `None` with fewer than six runs, or if most samples have no statistic.
 pub(crate) fn run_interval<T: Copy>(
     runs: &[T],
     statistic: impl Fn(&[T]) -> Option<f64>,
@@ -169,7 +169,7 @@ pub(crate) fn run_interval<T: Copy>(
         .then_some((value, value - half, value + half))
 }
 
-/// Interval of a counted share (Clopper and Pearson 1934).
+/// Returns the interval of a counted share (Clopper and Pearson 1934).
 pub(crate) fn share_interval(counted: u64, of: u64) -> Interval {
     let (k, n) = (counted as f64, of as f64);
     let beta = |a, b, share| Beta::new(a, b).map_or(f64::NAN, |beta| beta.inverse_cdf(share));

@@ -8,7 +8,7 @@ use crate::{Effort, Exhibit, Records, Site, Step, Table};
 
 const STEP: &str = "lmbench-matrix";
 
-/// Columns: number of processes, and KiB of each.
+/// Columns: number of processes, and KiB for each.
 const COLUMNS: [(u32, u64); 7] = [
     (2, 0),
     (2, 16),
@@ -34,7 +34,7 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     )]
 }
 
-/// Cost of a hand-off in nanoseconds, including the reload of the data, as lmbench counts.
+/// Returns the cost of a hand-off in nanoseconds, including the reload of the data, as lmbench counts.
 fn cost(
     records: &Records,
     (tasks, kib): (u32, u64),

@@ -16,7 +16,7 @@ const USER: &str = "michigan-user";
 
 /// Figures 2 and 3: sizes in KiB; 0 is the direct cost.
 const SIZES_KIB: [u64; 10] = [0, 8, 16, 32, 48, 64, 96, 128, 192, 256];
-/// The smallest cache that holds data.
+/// Returns the size of the smallest cache that holds data.
 fn first_level(host: &HostManifest) -> Result<Bytes, String> {
     let caches = host
         .caches

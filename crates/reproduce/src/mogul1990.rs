@@ -109,16 +109,17 @@ const SETS: [Set; 3] = [
     },
 ];
 
-/// The designs in the order of the table's trials.
+/// Designs in the order of the table's trials.
 const DESIGNS: [&str; 4] = ["1a", "2a", "1b", "2b"];
 
-/// The paper has two trials of each combination, of one three, which differ by 2 to 27 %. Each trial here has inputs of other sizes,
-/// another order of its programs, preemptions at other moments, another beginning, and another length: copies of one trace would differ by
-/// less than two days of one machine.
+/// Number of trials. The paper has two of each combination, and three of one, which differ by 2 to 27 %. Each trial here has inputs of
+/// other sizes, another order of its programs, preemptions at other moments, another beginning, and another length: copies of one trace
+/// would differ by less than two days on one machine.
 const TRIALS: u64 = 6;
-/// Switches of each trial. The first has as many as the paper's (section 4.1): its curves and tables are drawn.
+/// Number of switches of each trial. The first has as many as the paper's (section 4.1): its curves and tables are drawn.
 const SWITCHES: [u64; TRIALS as usize] = [5000, 1500, 1000, 1500, 1000, 1000];
-/// Switches before the first that counts: trials begin elsewhere in their programs, the first with them, as in the paper.
+/// Number of switches skipped at the start of each trial, so that trials begin at other places of their programs. The first trial skips
+/// none, as in the paper.
 const SKIPPED: [u64; TRIALS as usize] = [0, 0, 700, 400, 1000, 250];
 const QUICK_SWITCHES: u64 = 40;
 
@@ -137,7 +138,7 @@ fn seed(site: &Site<'_>, trial: u64) -> u64 {
     site.seed * 100 + trial
 }
 
-/// Command that traces a trial.
+/// Returns the command that traces a trial.
 fn trial_line(site: &Site<'_>, set: &Set, trial: u64) -> String {
     let place = trial as usize - 1;
     let switches = match site.effort {
@@ -215,12 +216,12 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// Existing trials of a set, or the reason if there is none.
+/// Returns the trials of a set that exist, or the reason if there is none.
 fn trials<'a>(records: &'a Records, set: &Set) -> Result<Vec<Trial<'a>>, String> {
     trials_named(records, TRIALS, |trial| step_name(set, trial))
 }
 
-/// Existing trials of the steps with these names.
+/// Returns the trials that exist of the steps with these names.
 fn trials_named(
     records: &Records,
     most: u64,
@@ -248,7 +249,7 @@ fn trials_named(
     }
 }
 
-/// A design of the first trial of a set.
+/// Returns a design of the first trial of a set.
 fn first<'a>(
     records: &'a Records,
     set: usize,
@@ -264,7 +265,7 @@ fn first<'a>(
     Ok((trial, found))
 }
 
-/// A design in each trial of a set.
+/// Returns a design in each trial of a set.
 fn design_of_trials<'a>(
     records: &'a Records,
     set: usize,
@@ -286,7 +287,7 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The mean overhead ratio over the trials of a set.
+/// Returns the mean overhead ratio over the trials of a set.
 fn overhead(records: &Records, set: usize, design: &str) -> Result<f64, String> {
     let found = design_of_trials(records, set, design)?;
     mean(
@@ -297,7 +298,7 @@ fn overhead(records: &Records, set: usize, design: &str) -> Result<f64, String> 
     .ok_or_else(|| "no overhead is available".to_owned())
 }
 
-/// The mean of a published number over the trials of a combination.
+/// Returns the mean of a published number over the trials of a combination.
 fn published(set: &str, design: &str, of: impl Fn(&crate::published::Trial) -> f64) -> f64 {
     let rows = crate::published::mogul_table_4();
     let found = rows

@@ -39,7 +39,7 @@ pub(crate) fn mogul_table_4() -> Vec<Trial> {
     read(include_str!("../published/mogul1990-table-4.csv"))
 }
 
-/// The files are part of the program: a test reads them all.
+/// Reads a file that is part of the program. A test reads all of them.
 fn read<T: DeserializeOwned>(text: &str) -> Vec<T> {
     let rows = csv::Reader::from_reader(text.as_bytes()).into_deserialize();
     rows.map(|row| row.expect("a row of a file that the tests have read"))

@@ -67,7 +67,7 @@ pub(crate) fn within(ns: f64, half: f64) -> Estimate {
     }
 }
 
-/// A case in which two tasks walk arrays of this size in strides of 8 B (not at all for 0), at this cost in nanoseconds.
+/// Creates a case in which two tasks walk arrays of this size in strides of 8 B (not at all for 0), at this cost in nanoseconds.
 pub(crate) fn case(mechanism: Mechanism, size_bytes: u64, access: Access, ns: f64) -> CaseFinding {
     let record =
         MeasureRecord::read(&sample("record", "measure-2.jsonl")).expect("a committed record");
@@ -88,7 +88,7 @@ pub(crate) fn case(mechanism: Mechanism, size_bytes: u64, access: Access, ns: f6
     finding
 }
 
-/// The verdict on each claim that has a rule, by its name.
+/// Returns the verdict on each claim that has a rule, by its name.
 pub(crate) fn verdicts(paper: Paper, records: &Records) -> BTreeMap<String, Verdict> {
     let claims = paper
         .exhibits(records)
@@ -100,14 +100,14 @@ pub(crate) fn verdicts(paper: Paper, records: &Records) -> BTreeMap<String, Verd
         .collect()
 }
 
-/// Verdicts on a claim by the paper's own numbers, and by each of the other stories.
+/// Verdicts on a claim by the paper's own numbers, and by each contradicting set of numbers.
 #[derive(Debug)]
 pub(crate) struct Shown {
     pub(crate) by_paper: Verdict,
     pub(crate) by_others: Vec<Verdict>,
 }
 
-/// The same of each claim by its name.
+/// Returns these verdicts for each claim, by its name.
 pub(crate) fn reported(
     paper: Paper,
     published: &Records,

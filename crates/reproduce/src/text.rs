@@ -1,6 +1,6 @@
 //! Numbers in sentences.
 
-/// Three significant digits.
+/// Formats a number with three significant digits.
 pub(crate) fn number(value: f64) -> String {
     if !value.is_finite() {
         return "-".to_owned();
@@ -17,7 +17,7 @@ pub(crate) fn number(value: f64) -> String {
     format!("{rounded:.decimals$}")
 }
 
-/// A share in percent.
+/// Formats a share in percent.
 pub(crate) fn percent(share: f64) -> String {
     format!("{} %", number(share * 100.0))
 }

@@ -1,6 +1,7 @@
-//! Conclusions and open questions of the papers, on current machines.
+//! Conclusions and open questions of the papers, tested on current machines.
 //!
-//! Simulated cycles are no time on a core that overlaps and prefetches, so there is no statement on the caches' share in a switch on these.
+//! Simulated cycles are not time on a core that overlaps and prefetches, so nothing is said about the caches' share in a switch on current
+//! machines.
 
 mod kernel;
 mod order;
@@ -45,7 +46,7 @@ const MACHINES: [Machine; 6] = [
     machine("xeon-sapphire-rapids", "Xeon Sapphire Rapids"),
 ];
 
-/// Sizes of the first and the second level of data.
+/// Returns the sizes of the first and the second level of data.
 fn sizes_of_levels(host: &HostManifest) -> (u64, u64) {
     let of = |level: u32| {
         let mut caches = host.caches.iter();
@@ -56,8 +57,8 @@ fn sizes_of_levels(host: &HostManifest) -> (u64, u64) {
     (of(1).unwrap_or(32 << 10), of(2).unwrap_or(1 << 20))
 }
 
-/// Sizes of half of the first level, half of the second, and twice the second: the tasks' data evict the kernel's own lines to the level
-/// after.
+/// Returns half of the first level, half of the second, and twice the second. At these sizes the tasks' data evict the kernel's own lines
+/// to the next level.
 fn sizes_bytes(host: &HostManifest) -> [u64; 3] {
     let (first, second) = sizes_of_levels(host);
     [first / 2, second / 2, second * 2].map(|size| size / 4096 * 4096)
@@ -136,7 +137,7 @@ pub(crate) fn quantities() -> Quantities {
     .concat()
 }
 
-/// The results of a measurement with a mechanism, between processes where the kernel switches.
+/// Returns the results of a measurement with a mechanism; between processes if the kernel switches.
 fn results<'a>(
     records: &'a Records,
     step: &str,

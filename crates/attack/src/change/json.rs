@@ -1,4 +1,4 @@
-//! Where values stand in a JSON text that is right.
+//! Finds the values in a valid JSON text.
 
 use std::ops::Range;
 
@@ -13,13 +13,13 @@ pub(super) enum Kind {
 pub(super) struct Found {
     pub(super) kind: Kind,
     pub(super) span: Range<usize>,
-    /// With its key, if it has one.
+    /// Range of the value, with its key if it has one.
     pub(super) member: Range<usize>,
-    /// Keys and numbers from the outermost on, each with a slash before it.
+    /// Keys and numbers from the outermost to the innermost, each after a slash.
     pub(super) path: String,
 }
 
-/// All values, the whole one last; none of what is no JSON.
+/// Returns all values, the whole text last; none if the text is not JSON.
 pub(super) fn values(text: &[u8]) -> Vec<Found> {
     if serde_json::from_slice::<serde::de::IgnoredAny>(text).is_err() {
         return Vec::new();
@@ -51,7 +51,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// A value here, whose member begins there.
+    /// Reads the value at the current position, whose member begins at `member`.
     fn value(&mut self, member: usize, path: String) {
         let start = self.at;
         let kind = match self.here() {
@@ -93,7 +93,7 @@ impl Scanner<'_> {
         Kind::Other
     }
 
-    /// A key, and the colon after it.
+    /// Reads a key and the colon after it.
     fn key(&mut self) -> String {
         let start = self.at + 1;
         self.word();

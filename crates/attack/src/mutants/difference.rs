@@ -1,10 +1,10 @@
-//! Where two reports in JSON differ, which may be only where a value of the record was another one.
+//! Differences between two JSON reports, which may only be where the record's value was changed.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-/// That all differences lie in these parts, each a path from the outermost on. What is no report in JSON says nothing.
+/// Checks that all differences lie in these parts, each a path from the outermost key. Output that is not JSON passes.
 pub(super) fn is_confined(whole: &str, found: &str, to: &[String]) -> Result<(), String> {
     let (Ok(whole), Ok(found)) = (
         serde_json::from_str::<Value>(whole),
@@ -23,7 +23,7 @@ pub(super) fn is_confined(whole: &str, found: &str, to: &[String]) -> Result<(),
     }
 }
 
-/// Step by step; the last one of the part may be a beginning.
+/// Whether a path lies in a part. The last step of the part may be the beginning of a key.
 fn is_in(path: &str, part: &str) -> bool {
     let (mut steps, mut wanted) = (path.split('/'), part.split('/').peekable());
     while let Some(want) = wanted.next() {

@@ -1,5 +1,5 @@
-//! A program that knows what its waits cost: it reads a byte, goes through its memory, and times that. A partner sends one byte or two at a
-//! time, so some reads wait and others do not.
+//! A program that times what its waits cost: it reads a byte, then goes through its memory. A partner sends one byte or two at a time, so
+//! some reads wait and others do not.
 
 use std::hint::black_box;
 use std::io::{self, Read, Write};
@@ -15,29 +15,29 @@ use switchcost_host::usage::own_switches;
 
 use crate::lines::{cycle, follow, touch, zeros};
 
-/// First of the words that ask for it: then its KiB, and of the partner the CPU, the KiB and the pause in microseconds.
+/// First argument that selects this program; then its size in KiB, and the partner's CPU, size in KiB and pause in microseconds.
 pub(crate) const ARGUMENT: &str = "--waits";
 
-/// First of the words that ask for the partner: then its KiB and the pause.
+/// First argument that selects the partner; then its size in KiB and its pause.
 pub(crate) const PARTNER: &str = "--partner";
 
-/// When it times itself, and when it ends, from its start on: what `observe` traces begins earlier and ends later.
+/// Time span, from the start, in which the program times itself; `observe` begins to trace earlier and ends later.
 const TIMED: Range<Duration> = Duration::from_millis(1_500)..Duration::from_millis(4_200);
 const END: Duration = Duration::from_secs(5);
 
 const WALKS: usize = 4;
 const WALK_BYTES: usize = 8 << 10;
 
-/// Intervals that it times, from the read on: the first follows the read, the second the call that counts switches.
+/// Positions of the timed intervals after the read: the first follows the read, the second the call that counts switches.
 pub(super) const POSITIONS: RangeInclusive<usize> = 2..=2 + WALKS;
 
-/// Of so many values the largest is left out, as `observe` does: the host had the CPU meanwhile.
+/// One in this many values, the largest, is left out, as in `observe`: the host had the CPU meanwhile.
 const CUT: usize = 100;
 
-/// The intervals of each round in which it waited, or did not.
+/// Intervals of each round, for rounds with or without a wait.
 type Arm = Vec<[f64; 1 + WALKS]>;
 
-/// Prints what a wait costs in these intervals, in nanoseconds.
+/// Prints the cost of a wait in these intervals, in nanoseconds.
 pub(crate) fn play(words: &[String]) -> io::Result<()> {
     let [kib, cpu, partner @ ..] = words else {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -88,7 +88,7 @@ fn time_rounds(bytes: usize, mut from: impl Read) -> io::Result<[Arm; 2]> {
     Ok(arms)
 }
 
-/// Of user code after a call that never waits.
+/// Times user code after a call that never waits, in nanoseconds.
 fn time_ns(work: impl FnOnce()) -> f64 {
     black_box(parent_id());
     let start = Instant::now();
@@ -96,7 +96,7 @@ fn time_ns(work: impl FnOnce()) -> f64 {
     start.elapsed().as_nanos() as f64
 }
 
-/// By how much the intervals after waits are longer, all together.
+/// Returns how much longer all intervals after waits are together, in nanoseconds.
 fn excess_ns([others, waits]: &[Arm; 2]) -> f64 {
     let excess = |interval| mean(waits, interval) - mean(others, interval);
     (0..=WALKS).map(excess).sum()
@@ -109,7 +109,7 @@ fn mean(arm: &Arm, interval: usize) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The partner: touches its memory and sends a byte or two, again and again.
+/// Acts as the partner: touches its memory and sends a byte or two, again and again.
 pub(crate) fn send(words: &[String]) -> io::Result<()> {
     let [kib, pause_us] = words else {
         return Err(io::ErrorKind::InvalidInput.into());

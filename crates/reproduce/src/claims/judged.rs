@@ -178,7 +178,7 @@ fn quantity(id: &str, quantities: &Quantities, records: &Records) -> Result<Foun
 
 type Judged = (Vec<Term>, String, Verdict, Option<String>);
 
-/// Numbers that are not finite count as missing.
+/// Judges a claim; numbers that are not finite count as missing.
 fn judged(judge: &dyn Fn(&[Term]) -> Verdict, found: Result<Found, String>) -> Judged {
     let is_finite = |term: &Term| {
         [term.value, term.low, term.high]

@@ -6,7 +6,7 @@ use crate::Records;
 /// Beginning of the reason why no trial has a number.
 pub(crate) const NONE_REACHES: &str = "no trial of";
 
-/// The number over the trials, its interval widened by what each setting changes.
+/// Returns the number over the trials, with its interval widened by the effect of each setting.
 pub(super) fn over_variants(
     quantity: Quantity,
     records: &Records,

@@ -1,8 +1,8 @@
 //! Tables 1 and 2: runs of three sizes, with and without isolation, with and without noise.
 //!
-//! The run is the unit: the settings stand in blocks, and blocks are drawn with replacement for the intervals. How far runs vary is
-//! their mean absolute deviation from the median (Brown and Forsythe 1974): the paper's variance, by which one run of many may decide,
-//! wants normal data.
+//! The run is the statistical unit. The settings are run in blocks, and blocks are drawn with replacement for the intervals. The variation
+//! of runs is their mean absolute deviation from the median (Brown and Forsythe 1974). The paper uses the variance, which needs normal
+//! data, because one run of many may decide it.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,8 @@ const SHARED_QUIET: usize = 1;
 const ISOLATED_NOISY: usize = 2;
 const SHARED_NOISY: usize = 3;
 
-/// The sizes of a run, in bytes, with its nanoseconds a hand-off; every cycle counts, disturbed or not: disturbance is what is looked for.
+/// Returns the sizes of a run, in bytes, each with its nanoseconds per hand-off. Disturbed cycles count, too, because disturbance is the
+/// question.
 fn run(record: &MeasureRecord) -> Vec<(u64, f64)> {
     let ns_per_tick = 1e9 / record.header.clock.ticks_per_second.0 as f64;
     let mut sums: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
@@ -57,7 +58,7 @@ fn run(record: &MeasureRecord) -> Vec<(u64, f64)> {
         .collect()
 }
 
-/// Share of a run's time in which its tasks did not have their common CPU.
+/// Returns the share of a run's time in which its tasks did not have their common CPU.
 fn share_of_others(record: &MeasureRecord) -> f64 {
     let sum = |of: fn(&Evidence) -> u64| {
         record
@@ -69,7 +70,7 @@ fn share_of_others(record: &MeasureRecord) -> f64 {
     1.0 - sum(|evidence| evidence.task_cpu_ns.0) / sum(|evidence| evidence.wall_ns.0)
 }
 
-/// Ratio of that share between two settings.
+/// Returns the ratio of that share between two settings.
 fn ratio_of_foreign_time(records: &Records, before: usize, after: usize) -> Result<Found, String> {
     let of = |place: usize, number: usize| {
         records
@@ -100,7 +101,7 @@ fn ratio_of_foreign_time(records: &Records, before: usize, after: usize) -> Resu
     ))
 }
 
-/// One run of a setting.
+/// Returns one run of a setting.
 fn one(records: &Records, setting: Setting, number: usize) -> Result<[(u64, f64); SIZES], String> {
     let (record, _) = records.measured(&setting.run(number))?;
     let found = run(record);
@@ -110,7 +111,7 @@ fn one(records: &Records, setting: Setting, number: usize) -> Result<[(u64, f64)
         .map_err(|_| format!("{sizes} of {SIZES} sizes were measured"))
 }
 
-/// The blocks of which the wanted settings are there, and the sizes in bytes: a machine with one CPU has none with isolation.
+/// Returns the blocks that have the wanted settings, and the sizes in bytes. A machine with one CPU has none with isolation.
 fn blocks(records: &Records, wanted: &[usize]) -> Result<(Vec<Block>, [u64; SIZES]), String> {
     let mut sizes = [0; SIZES];
     let mut block = |number: usize| -> Result<Block, String> {
@@ -139,12 +140,12 @@ fn median(values: &[f64]) -> f64 {
     f64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2])
 }
 
-/// Mean of a number over the sizes.
+/// Returns the mean of a number over the sizes.
 fn over_sizes(of_size: impl Fn(usize) -> f64) -> f64 {
     (0..SIZES).map(of_size).sum::<f64>() / SIZES as f64
 }
 
-/// Logarithm of the variation of a setting's runs, relative to their median, over the sizes.
+/// Returns the logarithm of the variation of a setting's runs, relative to their median, as a mean over the sizes.
 fn spread(blocks: &[Block], setting: usize) -> f64 {
     over_sizes(|size| {
         let runs = select(blocks, setting, size);
@@ -153,7 +154,7 @@ fn spread(blocks: &[Block], setting: usize) -> f64 {
     })
 }
 
-/// Relative increase of the runs of one setting over those of another, over the sizes.
+/// Returns the relative increase of the runs of one setting over those of another, as a mean over the sizes.
 fn shift(blocks: &[Block], before: usize, after: usize) -> f64 {
     over_sizes(|size| {
         median(&select(blocks, after, size)) / median(&select(blocks, before, size)) - 1.0
@@ -175,7 +176,7 @@ fn shifted(blocks: &[Block], before: usize, after: usize) -> Result<Found, Strin
     ))
 }
 
-/// Ratio of the variation of one setting's runs to that of another's.
+/// Returns the ratio of the variation of one setting's runs to that of another's.
 fn widened(blocks: &[Block], before: usize, after: usize) -> Result<Found, String> {
     let found = run_interval(blocks, |blocks| {
         finite(spread(blocks, after) - spread(blocks, before))
@@ -197,7 +198,7 @@ fn widened(blocks: &[Block], before: usize, after: usize) -> Result<Found, Strin
     ))
 }
 
-/// Ratio of the widening by noise without isolation to that with isolation: a difference of differences of logarithms.
+/// Returns the ratio of the widening by noise without isolation to that with isolation: a difference of differences of logarithms.
 fn isolation_helps(blocks: &[Block]) -> Result<Found, String> {
     let of = |blocks: &[Block], before, after| spread(blocks, after) - spread(blocks, before);
     let difference = |blocks: &[Block]| {

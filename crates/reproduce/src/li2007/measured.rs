@@ -20,7 +20,7 @@ const DIRECT_NS: f64 = 3800.0;
 /// Clock of the paper's processors (section 3.1).
 const GHZ: f64 = 2.0;
 
-/// Whether a result has the paper's conditions: two processes over a pipe.
+/// Whether a result has the paper's conditions: two processes and a pipe.
 fn is_theirs(finding: &CaseFinding) -> bool {
     is_their_case(&finding.case)
 }
@@ -77,7 +77,7 @@ fn points_with(
     points
 }
 
-/// Returns the points whose intervals lie above 0: without that there is no cost to be drawn or judged.
+/// Keeps the points whose intervals lie above 0; others have no cost to draw or judge.
 fn clear(mut points: Points) -> Points {
     points.retain(|(_, _, (low, _))| *low > 0.0);
     points
@@ -94,7 +94,7 @@ fn series(name: &str, points: &Points) -> Series {
     series
 }
 
-/// Upper ends of the costs whose intervals cover 0; `None` if there are none.
+/// Returns the upper ends of the costs whose intervals contain 0; `None` if there are none.
 fn bounds(name: &str, points: &Points) -> Option<Series> {
     let covering = points
         .iter()
@@ -104,7 +104,7 @@ fn bounds(name: &str, points: &Points) -> Option<Series> {
     (!series.x.is_empty()).then_some(series)
 }
 
-/// Cells of cost and interval in microseconds; no cost if the interval covers 0.
+/// Returns the cells of a cost and its interval in microseconds; no cost if the interval contains 0.
 fn cells(cost: f64, (low, high): (f64, f64)) -> [Cell; 3] {
     let centre = if low > 0.0 || high < 0.0 {
         cost / 1e3
@@ -149,7 +149,7 @@ fn direct_cycles(records: &Records) -> Result<Estimate, String> {
         .ok_or_else(|| "the cycles of a multiplication are not known for this core".to_owned())
 }
 
-/// Row of a quantity with the ends of its interval, divided by a unit.
+/// Returns the row of a quantity with the ends of its interval, divided by a unit.
 fn row(
     what: &str,
     published: Cell,
@@ -306,12 +306,12 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// Cost with the ends of its interval.
+/// Returns a cost with the ends of its interval.
 fn interval(point: &Point) -> Interval {
     (point.1, point.2.0, point.2.1)
 }
 
-/// Points of reading and writing at a stride of 8 B whose cost is above 0.
+/// Returns the points of reading and writing at a stride of 8 B whose cost is above 0.
 fn rmw(records: &Records) -> Result<Points, String> {
     let (_, findings) = records.measured(GRID)?;
     let points = clear(points_of_one_run(findings, Access::Rmw, 8));
@@ -322,7 +322,7 @@ fn rmw(records: &Records) -> Result<Points, String> {
     }
 }
 
-/// Capacities of the machine's data caches in ascending order.
+/// Returns the capacities of the machine's data caches in ascending order.
 fn capacities(records: &Records) -> Result<Vec<u64>, String> {
     let (record, _) = records.measured(GRID)?;
     let caches = record
@@ -362,19 +362,19 @@ fn cheapest(points: &[Point]) -> Option<&Point> {
     points.iter().min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// Largest cost of some sizes; which one it is was not known before.
+/// Returns the largest cost of some sizes. Which size it is was not known before, so the interval is widened.
 fn most_of(points: &[Point]) -> Result<Interval, String> {
     largest(&points.iter().map(interval).collect::<Vec<_>>())
         .ok_or_else(|| "no size has a cost that is clear of 0".to_owned())
 }
 
-/// Smallest cost of some sizes.
+/// Returns the smallest cost of some sizes.
 fn least_of(points: &[Point]) -> Result<Interval, String> {
     smallest(&points.iter().map(interval).collect::<Vec<_>>())
         .ok_or_else(|| "no size has a cost that is clear of 0".to_owned())
 }
 
-/// Points of which two arrays fit the first level, and the size of that level.
+/// Returns the points at which two arrays fit the first level, and the size of that level.
 fn region_1(records: &Records) -> Result<(Points, u64), String> {
     let first = capacities(records)?[0];
     let fit: Points = rmw(records)?
@@ -461,7 +461,7 @@ fn knee(records: &Records) -> Result<Found, String> {
 /// A stride that skips lines, so that the lines prefetched for a walk in order are not the next ones.
 const SKIPPING_BYTES: u64 = 512;
 
-/// The cost in strides that skip lines over that in order, at sizes from half of the second level to the knee.
+/// Returns the cost in strides that skip lines over the cost in order, at sizes from half of the second level to the knee.
 fn prefetched(records: &Records) -> Result<Found, String> {
     let end = knee_of(records)?.after_bytes;
     let second = *capacities(records)?
@@ -489,7 +489,7 @@ fn prefetched(records: &Records) -> Result<Found, String> {
     Ok(Found::new(terms, ""))
 }
 
-/// Region 2: ratio of the most expensive size to the smallest, at strides that are not prefetched: in order, the cost of a reload is small
+/// Region 2: ratio of the most expensive size to the smallest, at strides that are not prefetched. In order, the cost of a reload is small
 /// compared with noise.
 fn rise(records: &Records) -> Result<Found, String> {
     let all = points_of_one_run(records.measured(GRID)?.1, Access::Rmw, STRIDES[2]);
@@ -513,7 +513,7 @@ fn rise(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Region 2: from half of the last level to all of it, ratio of each size to the one before.
+/// Region 2: ratio of each size to the one before, from half of the last level to all of it.
 fn grows(records: &Records) -> Result<Found, String> {
     let last = capacities(records)?.pop().unwrap_or_default();
     let mut points = rmw(records)?;
@@ -563,7 +563,7 @@ fn indirect_range(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Write and rmw over read, at the last level's size.
+/// Ratios of writing, and of reading and writing, to reading, at the last level's size.
 fn split(records: &Records) -> Result<Found, String> {
     let (_, findings) = records.measured(GRID)?;
     let [read, write, rmw] = ACCESSES.map(|access| clear(points_of_one_run(findings, access, 8)));
@@ -577,7 +577,7 @@ fn split(records: &Records) -> Result<Found, String> {
     Ok(Found::new(terms.to_vec(), format!("at {}", Bytes(size))))
 }
 
-/// Sizes from the last level's on.
+/// Returns the sizes from the last level's on.
 fn beyond(records: &Records) -> Result<Points, String> {
     let last = capacities(records)?.pop().unwrap_or_default();
     let beyond: Points = rmw(records)?

@@ -67,9 +67,9 @@ pub(super) const SIZES_KIB: [u64; 15] = [
 pub(super) const STRIDE_SIZES_KIB: [u64; 7] = [32, 128, 256, 384, 512, 1024, 2048];
 pub(super) const STRIDES: [u64; 4] = [8, 32, 64, 128];
 
-/// Instructions of the loop for each element: 13 (read, write) or 15 (read and write) are what gcc 12 -O0 makes of it for
-/// 32-bit x86, and the paper used no optimization. Its tables 1 and 2, less its figure 1, leave 12.6 to 12.8 cycles an
-/// element in the cache, and the design counts one cycle an instruction.
+/// Instructions of the loop per element. gcc 12 -O0 for 32-bit x86 makes 13 (read, write) or 15 (read and write) of the loop, and the paper
+/// used no optimization. Its tables 1 and 2 minus its figure 1 leave 12.6 to 12.8 cycles per element in the cache, and the design counts
+/// one cycle per instruction.
 const INSTRUCTIONS: u32 = 13;
 /// Cycles for which a line occupies the bus, from its peak of 3.2 GB/s to the most that the paper's own times allow (see the design).
 pub(super) const BUS_CYCLES: [u32; 8] = [80, 104, 112, 116, 120, 124, 128, 152];
@@ -79,7 +79,7 @@ pub(super) const LATENCIES: [u32; 3] = [199, 300, 343];
 pub(super) const OUTER_BUSES: [u32; 3] = [80, 120, 152];
 pub(super) const LOOPS: [u32; 2] = [INSTRUCTIONS, 15];
 
-/// The points by which the claims about the simulated figures are judged: access, stride, KiB.
+/// Points by which the claims about the simulated figures are judged: access, stride, KiB.
 pub(super) const JUDGED: [(Access, u64, u64); 8] = [
     (Access::Read, 8, 512),
     (Access::Write, 8, 512),
@@ -95,7 +95,7 @@ pub(super) fn sensitivity_step(instructions: u32, access: Access, stride: u64, k
     format!("li2007-sensitivity-{instructions}-{access}-{stride}-{kib}KiB")
 }
 
-/// A simulated point: its trace and its simulation.
+/// Returns the name of a simulated point's trace and simulation.
 fn walk_step(instructions: u32, access: Access, stride: u64, kib: u64) -> String {
     format!("li2007-loop-{instructions}-{access}-{stride}-{kib}KiB")
 }
@@ -154,7 +154,7 @@ fn list(numbers: &[u32]) -> String {
         .join(",")
 }
 
-/// The trace of a point, and its simulation.
+/// Returns the steps of a point: its trace and its simulation.
 fn walks(
     effort: Effort,
     instructions: u32,
@@ -174,7 +174,7 @@ fn walks(
     ]
 }
 
-/// All points of both simulated figures, each once.
+/// Returns all points of both simulated figures, each once.
 pub(super) fn points(is_quick: bool) -> Vec<(Access, u64, u64)> {
     let thin = |kibs: &[u64]| {
         kibs.iter()
@@ -203,7 +203,7 @@ pub(super) fn points(is_quick: bool) -> Vec<(Access, u64, u64)> {
     points
 }
 
-/// Half, three quarters and all of the second level, as 256, 384 and 512 KB were of theirs.
+/// Returns half, three quarters and all of the second level, as 256, 384 and 512 KB were on the paper's machine.
 pub(super) fn sizes(host: &HostManifest) -> [Bytes; 3] {
     let second = host
         .caches

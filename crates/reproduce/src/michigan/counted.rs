@@ -1,4 +1,4 @@
-//! Figure 4, counted: the misses of the measured switches, where this machine has counters.
+//! Figure 4, counted: the misses of the measured switches, if this machine has counters.
 
 use switchcost_analysis::{CounterFinding, Estimate};
 use switchcost_record::{Mechanism, SelfTestOutcome};
@@ -17,7 +17,7 @@ const L1D: &str = "L1-dcache-load-misses";
 const COUNTERS: [&str; 3] = [L1D, "L1-icache-load-misses", DTLB];
 const DTLB: &str = "dTLB-load-misses";
 
-/// The kernel's switches, and those at user level.
+/// Switches in the kernel, and at user level.
 const ARMS: [(&str, &str, Mechanism); 2] = [
     ("kernel", KERNEL, Mechanism::Pipe),
     ("user", USER, Mechanism::Ucontext),
@@ -86,7 +86,7 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// A counter at one size.
+/// Returns a counter at one size.
 fn counted(
     records: &Records,
     step: &str,
@@ -128,7 +128,7 @@ fn counted(
         .ok_or_else(why)
 }
 
-/// What two tasks miss more than one, by size in KiB.
+/// Returns how many more misses two tasks have than one, by size in KiB.
 fn gaps(
     records: &Records,
     step: &str,
@@ -150,7 +150,7 @@ fn gaps(
     if gaps.len() < 3 { Err(why) } else { Ok(gaps) }
 }
 
-/// Difference of the arms; a single batch has no interval.
+/// Returns the difference of the arms; a single batch has no interval.
 fn gap(found: &CounterFinding) -> Interval {
     let (gap, half) = (
         found.switching - found.baseline,
@@ -191,7 +191,7 @@ fn first_maximum(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Difference of two numbers, with an interval that surely covers it if those of both cover theirs.
+/// Returns the difference of two numbers, with an interval that surely covers it if those of both cover theirs.
 fn less(name: &str, one: Interval, other: Interval) -> Term {
     Term::new(name, one.0 - other.0, one.1 - other.2, one.2 - other.1)
 }
@@ -249,7 +249,7 @@ fn follows(records: &Records) -> Result<Found, String> {
     }
 }
 
-/// Relative change of the cost if the misses grow, and its opposite if they fall; both if the direction is uncertain.
+/// Returns the relative change of the cost if the misses grow, and its opposite if they fall; both if the direction is uncertain.
 fn way((from, few, before): &Size<'_>, (to, many, after): &Size<'_>) -> Term {
     let [before, after] = [before, after].map(|cost| (cost.estimate, cost.low, cost.high));
     let change = over("", after, before);

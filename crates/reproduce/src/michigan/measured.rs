@@ -11,13 +11,13 @@ use crate::interval::{Interval, largest, smallest, spread_ratio_interval};
 use crate::text::{microseconds, percent};
 use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 
-/// The poster's direct cost between kernel threads.
+/// The poster's direct cost between OS threads, in microseconds.
 const DIRECT_US: f64 = 0.62;
-/// Its user-level cost for arrays below 64 KB.
+/// The poster's user-level cost for arrays below 64 KB, in microseconds.
 const USER_US: (f64, f64) = (1.2, 1.4);
 const USER_MIDDLE_US: f64 = 1.3;
 
-/// Total cost of a switch by size in bytes; at 0 the direct cost.
+/// Returns the total cost of a switch by size in bytes; at 0 the direct cost.
 pub(super) fn curve(
     records: &Records,
     step: &str,
@@ -46,7 +46,7 @@ pub(super) fn curve(
     }
 }
 
-/// Cost in microseconds; no cost if its interval covers 0.
+/// Returns a cost in microseconds; none if its interval contains 0.
 fn cost(found: Option<&Estimate>, why: &str) -> Cell {
     match found {
         Some(estimate) if estimate.low <= 0.0 => {
@@ -156,7 +156,7 @@ fn user(records: &Records) -> Result<Vec<(u64, Estimate)>, String> {
     curve(records, USER, Mechanism::Ucontext)
 }
 
-/// Ratio of the cost about the first level's capacity to that at the neighbouring sizes.
+/// Ratio of the cost near the first level's capacity to that at the next smaller and larger sizes.
 fn peak(records: &Records) -> Result<Found, String> {
     let first = first_level(&records.measured(KERNEL)?.0.header.host)?;
     let curve = kernel(records)?;
@@ -310,7 +310,7 @@ fn change(before: &Estimate, after: &Estimate) -> Option<f64> {
     is_clear.then(|| (after.estimate - before.estimate).signum())
 }
 
-/// The reload of an array about the first level's size over the direct cost.
+/// Ratio of the reload of an array of about the first level's size to the direct cost.
 fn first_level_reload(records: &Records) -> Result<Found, String> {
     let (record, findings) = records.measured(KERNEL)?;
     let first = first_level(&record.header.host)?;

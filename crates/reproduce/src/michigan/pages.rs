@@ -8,7 +8,7 @@ use crate::exhibit::Cell;
 use crate::text::microseconds;
 use crate::{Exhibit, Records, Site, Step, Table};
 
-/// Sizes in KiB: a huge page is 2 MiB, and the smallest array that can lie on one.
+/// Sizes in KiB: a huge page is 2 MiB, which is the smallest array on one.
 const SIZES_KIB: [u64; 2] = [2048, 4096];
 const PAGES: [&str; 2] = ["base", "huge"];
 
@@ -30,7 +30,7 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
         .collect()
 }
 
-/// Total cost of a switch.
+/// Returns the total cost of a switch.
 fn total(records: &Records, pages: &str, kib: u64) -> Result<Estimate, String> {
     let (_, findings) = records.measured(&step(pages))?;
     let is_it = |finding: &&CaseFinding| finding.case.working_set.size_bytes == Bytes::kib(kib);

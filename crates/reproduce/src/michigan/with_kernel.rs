@@ -1,4 +1,4 @@
-//! Figure 4 with the kernel: the tasks of the measurement in a guest, their hand-offs and all, and what they miss.
+//! Figure 4 with the kernel: misses of the measured tasks in a guest, hand-offs included.
 
 use switchcost_design::result::{HierarchyCounts, LevelCounts};
 use switchcost_units::Bytes;
@@ -10,14 +10,14 @@ use crate::interval::{mean_interval, slope_interval};
 use crate::text::number;
 use crate::{Axis, Chart, Effort, Exhibit, Records, Series, Step, Style, Table};
 
-/// Sizes in KiB, and the fewest that every claim about them can be decided by.
+/// Sizes in KiB: as few as can decide every claim about them.
 const SIZES_KIB: [u64; 5] = [8, 32, 64, 128, 256];
 const QUICK_SIZES_KIB: [u64; 2] = [8, 256];
-/// Turns of each of two tasks: as many as make what is missed only once less than one a turn.
+/// Hand-offs of each of two tasks: enough for one-time misses to be fewer than one per hand-off.
 const TURNS: u64 = 500;
 const TASKS: u64 = 2;
 
-/// Where the switches are.
+/// Layer that makes the switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layer {
     Kernel,
@@ -26,21 +26,21 @@ pub(super) enum Layer {
 
 pub(super) const LAYERS: [Layer; 2] = [Layer::Kernel, Layer::User];
 
-/// What is varied of the design, in the order of the record: the last one fastest.
+/// Varied fields of the design, in the order of the record: the last one varies fastest.
 const VARIED: &str = "--vary L2.inclusion=neither,inclusive --vary ITLB+DTLB+STLB.on_switch=flush,keep --vary DTLB.entries=64,256";
 
-/// The places of its variants in the record.
+/// Places of the design's variants in the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Variant {
-    /// As the manuals have the processor, with TLBs that a switch flushes.
+    /// The processor by its manuals, with TLBs that a switch flushes.
     Usual = 0,
-    /// With four times the entries for data.
+    /// Four times the data TLB's entries.
     LargerTlb = 1,
-    /// With TLBs that keep their entries.
+    /// TLBs that keep their entries.
     TlbsKept = 2,
-    /// Both.
+    /// Both: four times the entries, kept at a switch.
     LargerTlbKept = 3,
-    /// With an inclusive second level, which the poster takes it to have.
+    /// An inclusive second level, as the poster assumes.
     Inclusive = 4,
 }
 
@@ -83,7 +83,7 @@ pub(super) fn steps(effort: Effort) -> Vec<Step> {
     pairs.flat_map(of_pair).collect()
 }
 
-/// The trace, and its simulation.
+/// Returns the trace of an arm, and its simulation.
 fn steps_of_arm(layer: Layer, arm: Arm, kib: u64) -> [Step; 2] {
     let trace = named("michigan-turns", layer, arm, kib);
     let mechanism = if layer == Layer::Kernel {
@@ -103,12 +103,12 @@ fn steps_of_arm(layer: Layer, arm: Arm, kib: u64) -> [Step; 2] {
     [Step::new(trace, &line), simulate]
 }
 
-/// A counter of the poster's: of the shared hierarchy, that of the machine.
+/// A counter of the poster's, taken from the shared hierarchy.
 #[derive(Clone, Copy)]
 struct Counter {
     name: &'static str,
     of: fn(&HierarchyCounts) -> Option<u64>,
-    /// What it depends on, and how that is called.
+    /// Variants on which the counter depends, with their names.
     variants: [(Variant, &'static str); 2],
 }
 
@@ -134,7 +134,7 @@ const DTLB: Counter = Counter {
     ],
 };
 
-/// Where misses are asked for.
+/// Level and variant whose misses are requested.
 #[derive(Clone, Copy)]
 struct MissCounter {
     counter: Counter,
@@ -142,7 +142,7 @@ struct MissCounter {
     layer: Layer,
 }
 
-/// What the shared caches of a variant counted.
+/// Returns the counts of a variant's shared caches.
 fn shared(
     records: &Records,
     variant: Variant,
@@ -158,19 +158,19 @@ fn shared(
     Ok(&design.hierarchies.shared)
 }
 
-/// Misses a turn.
+/// Returns the misses per hand-off.
 fn misses(records: &Records, place: MissCounter, arm: Arm, kib: u64) -> Result<f64, String> {
     let counts = shared(records, place.variant, place.layer, arm, kib)?;
     let count = (place.counter.of)(counts).ok_or("the design lacks the level")?;
     Ok(count as f64 / (TURNS * TASKS) as f64)
 }
 
-/// What two miss more than one.
+/// Returns how many more misses two tasks have than one.
 fn gap(records: &Records, place: MissCounter, kib: u64) -> Result<f64, String> {
     Ok(misses(records, place, Arm::Two, kib)? - misses(records, place, Arm::Alone, kib)?)
 }
 
-/// The sizes at which something is known: two or more.
+/// Returns the values of the sizes that have one: two or more.
 fn points_by_size(of: impl Fn(u64) -> Result<f64, String>) -> Result<Vec<(u64, f64)>, String> {
     let found: Vec<_> = SIZES_KIB.iter().map(|kib| (*kib, of(*kib))).collect();
     let why = found
@@ -192,14 +192,14 @@ fn mean_gap(records: &Records, place: MissCounter) -> Result<f64, String> {
     Ok(mean(&points_by_size(|kib| gap(records, place, kib))?))
 }
 
-/// The mean over the sizes, with Student's interval over them.
+/// Returns the mean over the sizes, with Student's interval over them.
 fn over_sizes(name: &str, points: &[(u64, f64)]) -> Result<Term, String> {
     let values: Vec<f64> = points.iter().map(|(_, value)| *value).collect();
     let (mean, low, high) = mean_interval(&values).ok_or("too few sizes for an interval")?;
     Ok(Term::new(name, mean, low, high))
 }
 
-/// By how much the gap grows when the array doubles, in the kernel and at user level: a line through the sizes.
+/// Growth of the gap when the array doubles, in the kernel and at user level: the slope of a line through the sizes.
 fn grows(records: &Records, variant: Variant) -> Result<Found, String> {
     let (mut terms, mut notes) = (Vec::new(), Vec::new());
     for layer in LAYERS {
@@ -251,7 +251,7 @@ fn gaps(records: &Records, variant: Variant) -> Result<Found, String> {
     ))
 }
 
-/// The kernel's gap less that at user level.
+/// Returns the kernel's gap minus that at user level.
 fn kernels_more(records: &Records, counter: Counter, variant: Variant) -> Result<f64, String> {
     let [kernel, user] = LAYERS.map(|layer| {
         mean_gap(
@@ -285,7 +285,7 @@ fn larger_gap(records: &Records, variant: Variant) -> Result<Found, String> {
     ))
 }
 
-/// Cycles a turn that two tasks in the kernel take more than one.
+/// Returns how many more cycles per hand-off two tasks in the kernel take than one.
 fn cost(records: &Records, variant: Variant, kib: u64) -> Result<f64, String> {
     let cycles = |arm| {
         Ok::<_, String>(
@@ -296,7 +296,7 @@ fn cost(records: &Records, variant: Variant, kib: u64) -> Result<f64, String> {
     Ok(cycles(Arm::Two)? - cycles(Arm::Alone)?)
 }
 
-/// What an inclusive second level adds, over all that a switch costs with it.
+/// Share of an inclusive second level in the whole cost of a switch with it.
 fn inclusion(records: &Records) -> Result<Found, String> {
     let added = |kib| {
         let [without, with] =
@@ -314,7 +314,7 @@ fn inclusion(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Of the lines that the first levels miss, those that an inclusive second level takes away from them.
+/// Lines that an inclusive second level removed from the first levels, over the first levels' misses.
 fn few_taken_away(records: &Records) -> Result<Found, String> {
     let share = |kib| {
         let levels = &shared(records, Variant::Inclusive, Layer::Kernel, Arm::Two, kib)?.levels;
@@ -344,7 +344,7 @@ fn few_taken_away(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// A number with TLBs that a switch flushes, and with those that keep their entries.
+/// Returns a number with TLBs that a switch flushes, and with TLBs that keep their entries.
 fn tlb_term(name: &str, of: impl Fn(Variant) -> Result<f64, String>) -> Result<Term, String> {
     let kept = of(Variant::TlbsKept)?;
     Ok(ranged(name, of(Variant::Usual)?, std::iter::once(kept)))
@@ -380,7 +380,7 @@ fn tlb_spaces(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Cycles a turn that two tasks in the kernel take more than one: of all levels, and of the TLBs among them.
+/// Returns how many more cycles per hand-off two tasks in the kernel take than one: in all levels, and in the TLBs among them.
 fn cycles(records: &Records, variant: Variant, kib: u64) -> Result<[f64; 2], String> {
     let of = |arm| {
         let HierarchyCounts { levels, tlbs, .. } =
@@ -400,7 +400,7 @@ fn cycles(records: &Records, variant: Variant, kib: u64) -> Result<[f64; 2], Str
     Ok([all - all_alone, tlbs - tlbs_alone])
 }
 
-/// The sizes above 64 KiB at which something is known.
+/// Returns the numbers of the sizes above 64 KiB that have one.
 fn above_64(of: impl Fn(u64) -> Result<Term, String>) -> Result<Found, String> {
     let found: Vec<_> = SIZES_KIB
         .into_iter()
@@ -494,7 +494,7 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// Figure 2: what a switch in the kernel costs, and how much of that is the TLBs'.
+/// Figure 2: the cost of a switch in the kernel, and the TLBs' part of it.
 pub(super) fn figure_2(records: &Records) -> Exhibit {
     let title = "Cycles that two tasks in the kernel take more than one on the Xeon D-1541, and those of the TLBs among them";
     let mut exhibit = Exhibit::new("Figure 2 with the kernel", title);
@@ -569,7 +569,7 @@ fn steps_of(kib: u64) -> impl Iterator<Item = String> {
         .flat_map(move |layer| ARMS.map(|arm| step(layer, arm, kib)))
 }
 
-/// Those of which something is known; the largest alone, to say why, where nothing is.
+/// Returns the sizes that have a result; if none has, the largest, whose row says why.
 fn sizes(records: &Records) -> Vec<u64> {
     let is_known = |kib: &u64| steps_of(*kib).any(|step| records.simulated(&step).is_ok());
     let known: Vec<u64> = SIZES_KIB.into_iter().filter(is_known).collect();

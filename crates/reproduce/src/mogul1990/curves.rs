@@ -1,4 +1,4 @@
-//! Figures 1 to 7: lengths of segments, CPI since the switch, excess CPI, its integral; of the first trial of a set.
+//! Figures 1 to 7: lengths of segments, CPI since the switch, excess CPI and its integral, for the first trial of a set.
 
 use switchcost_analysis::simulation::{DesignFinding, Findings, Group, Point};
 
@@ -16,7 +16,7 @@ const GROUPS: [(Group, &str); 4] = [
     (Group::Class("involuntary"), "scheduler"),
 ];
 
-/// What is drawn of a point, and whether it belongs to the end of its interval.
+/// Drawn value of a point, and whether it belongs to the end of its interval.
 pub(super) type Value = (fn(&Point) -> f64, bool);
 
 pub(super) const SHARED: Value = (|point| point.shared_cpi.mean, false);
@@ -92,7 +92,7 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
     ]
 }
 
-/// The average cost of table 4 on 1a, over the width of the curves.
+/// Adds the average cost of table 4 on 1a, over the width of the curves.
 fn add_published(exhibit: &mut Exhibit, cycles: f64) {
     let Some(chart) = &mut exhibit.chart else {
         return;
@@ -106,7 +106,7 @@ fn add_published(exhibit: &mut Exhibit, cycles: f64) {
     ));
 }
 
-/// Figure 1: of Trial A, by why the segment ends.
+/// Figure 1: lengths of the segments of trial A, by why they end.
 fn lengths(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "Figure 1",
@@ -124,7 +124,7 @@ fn lengths(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// The distributions of lengths by why segments end.
+/// Draws the distributions of lengths by why segments end.
 pub(super) fn draw_lengths(exhibit: &mut Exhibit, findings: &Findings) {
     let groups = [
         (Group::All, "all"),
@@ -194,7 +194,7 @@ pub(super) fn median_lengths(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// A chart of one value of every point, and the same as a table.
+/// Returns a chart of one value of every point, and the same values as a table.
 fn over_time(
     records: &Records,
     (name, title): (&str, &str),
@@ -215,7 +215,7 @@ fn over_time(
     exhibit
 }
 
-/// The curves of a design whose intervals have so many instructions.
+/// Draws the curves of a design whose intervals have this many instructions.
 pub(super) fn draw(
     exhibit: &mut Exhibit,
     (length, design): (u64, &DesignFinding),

@@ -61,14 +61,14 @@ pub(super) fn table_3(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// The simulation that is looked at: all have the same designs.
+/// Returns one of the simulations; all have the same designs.
 fn simulated(records: &Records) -> Option<&Simulation> {
     SETS.iter()
         .find_map(|set| trials(records, set).ok()?.into_iter().next())
         .map(|trial| trial.head)
 }
 
-/// Levels of Table 3 that were simulated otherwise.
+/// Levels that were not simulated as in Table 3.
 pub(super) fn differing(records: &Records) -> Result<Found, String> {
     let head = simulated(records).ok_or("no simulation is there")?;
     let differs = |name: &str, published: &Published| {

@@ -1,16 +1,17 @@
-//! Section 6: what the caches cost at a switch beside what the kernel costs.
+//! Section 6: what a switch costs in the caches, compared with the kernel's work.
 
 use super::quantities::microseconds;
 use super::{SETS, published};
 use crate::exhibit::Cell;
 use crate::{Exhibit, Records, Table};
 
-/// Section 6: one switch of Ultrix on the DECstation 5000 (Ousterhout), and the least that one can take there (Anderson et al.).
+/// Section 6, in microseconds: a switch of Ultrix on the DECstation 5000 (Ousterhout), and the shortest possible one there (Anderson et
+/// al.).
 const KERNEL_US: [(&str, f64); 2] = [
     ("Ultrix, measured", 70.0),
     ("the least possible, estimated", 7.4),
 ];
-/// Section 4.1.
+/// Cycle of the DECstation in microseconds (section 4.1).
 const CYCLE_US: f64 = 0.04;
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {

@@ -1,5 +1,5 @@
-//! Figures 1 to 3 with the page faults that today's memory does not have: a trace of Timesharing, played again so that its tasks wait
-//! for a disk at the first use of each page of a file.
+//! Figures 1 to 3 with page faults, which hardly occur with today's memory: a trace of Timesharing is reordered so that its tasks wait for
+//! a disk at the first use of each page of a file.
 
 use switchcost_analysis::simulation::{DesignFinding, Findings};
 
@@ -9,10 +9,10 @@ use super::{QUICK_SWITCHES, SETS, seed};
 use crate::claims::{Found, ranged};
 use crate::{Effort, Exhibit, Records, Site, Step};
 
-/// Disks of 1990 take some 20 ms for a page: half of that, and twice.
+/// Times of a page fault: half and twice the 20 ms that disks of 1990 took.
 const DISKS: [&str; 2] = ["10ms", "40ms"];
 const TRACE: &str = "mogul1990-timesharing-disk-trace";
-/// As many as make a trace that is kept for a while, and as have the programs started.
+/// Number of switches: enough for all programs to start, and few enough for the trace to be kept.
 const SWITCHES: u64 = 800;
 
 pub(super) fn step(disk: usize) -> String {
@@ -96,7 +96,7 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
     ]
 }
 
-/// The private CPI over the first tenth of the curve, after page faults over after the scheduler, with either disk.
+/// Ratio of the private CPI in the curve's first tenth after page faults to that after the scheduler's switches, with either disk.
 pub(super) fn fault_outcome(records: &Records) -> Outcome {
     let ratio = |disk: usize| {
         let (_, design) = found(records, disk)?;

@@ -1,8 +1,8 @@
 //! Open parameters of the paper: the distribution of time slices, the caches' tags, whether stores allocate lines, the speed of write
 //! buffers.
 //!
-//! One trace of each set is simulated with one of these parameters changed at a time. A claim is judged over all of them: the interval of
-//! its number over the trials is widened by the effect of each parameter on that trace.
+//! One trace of each set is simulated with each of these parameters changed, one at a time. A claim is judged over all of them: the
+//! interval of its number over the trials is widened by each parameter's effect on that trace.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ const SWITCHES: u64 = 800;
 /// Seed of the traces, which are the same in every result, because a setting is not a sample.
 const TRACE_SEED: u64 = 300;
 
-/// Differences from the paper's designs as understood here.
+/// Variations of the paper's designs as understood here.
 const DESIGN_SETTINGS: [(&str, &str); 4] = [
     ("physical-tags", "caches.addressing=pipt"),
     ("stores-allocate", "L1D.write_allocate=true"),
@@ -83,7 +83,7 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
         .collect()
 }
 
-/// The steps of a set.
+/// Returns the steps of a set.
 #[cfg(test)]
 pub(super) fn all_steps(set: &Set) -> Vec<String> {
     let own = set.other_turns.iter().map(|(name, _)| *name);
@@ -92,7 +92,7 @@ pub(super) fn all_steps(set: &Set) -> Vec<String> {
     names.map(|setting| free_step(set, setting)).collect()
 }
 
-/// Records with each setting, as if its traces were the first trials of all sets; the usual setting first.
+/// Returns the records with each setting, as if its traces were the first trials of all sets; the usual setting first.
 pub(crate) fn variants(records: &Records) -> Result<Vec<Records>, String> {
     settings()
         .map(|setting| variant(records, setting))

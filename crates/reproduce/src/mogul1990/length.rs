@@ -6,16 +6,16 @@ use crate::exhibit::Cell;
 use crate::interval::{Interval, mean_interval};
 use crate::{Exhibit, Records, Table};
 
-/// Parts of a trace, of as many batches of segments each.
+/// Number of parts of a trace, each of as many batches of segments.
 const PARTS: usize = 5;
 
-/// Cost in each part of the longest trial, and its switches.
+/// Cost in each part of the longest trial, and the trial's number of switches.
 struct ByPart {
     switches: u64,
     parts: Vec<Interval>,
 }
 
-/// What each batch says: a statistic's value, and the same without the batch, tell the batch's own.
+/// Returns each batch's own value, computed from the statistic's value with and without the batch.
 fn batches(sample: &Sample) -> Vec<f64> {
     let n = sample.without_one.len() as f64;
     sample
@@ -46,7 +46,7 @@ fn lengths_by_part(records: &Records, set: &Set) -> Result<ByPart, String> {
     Ok(ByPart { switches, parts })
 }
 
-/// Index of the first part from which on every part's interval overlaps that of the last one.
+/// Returns the first part from which on every part's interval overlaps that of the last one.
 fn settled(parts: &[Interval]) -> Option<usize> {
     let last = parts.last()?;
     let meets = |part: &Interval| part.1 <= last.2 && last.1 <= part.2;

@@ -91,7 +91,7 @@ fn exhibit(records: &Records, name: &str, title: &str, moves: [Move; 2]) -> Exhi
     exhibit
 }
 
-/// The overhead of each trial on both designs.
+/// Returns the overhead of each trial on both designs.
 fn pair_trials(records: &Records, set: usize, designs: [&str; 2]) -> Vec<(f64, f64)> {
     let mut points = Vec::new();
     for (place, design) in designs.into_iter().enumerate() {

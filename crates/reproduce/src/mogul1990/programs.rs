@@ -1,10 +1,10 @@
-//! Tables 1 and 2: the programs and the sets that they make.
+//! Tables 1 and 2: the programs, and the sets that consist of them.
 
 use super::{SETS, trials};
 use crate::exhibit::Cell;
 use crate::{Exhibit, Records, Table};
 
-/// Table 1: the program, what it does, its memory in megabytes where the paper says it, and what stands for it here.
+/// Table 1: the program, what it does, its memory in megabytes if the paper gives it, and its counterpart here.
 const PROGRAMS: [(&str, &str, Option<f64>, &str); 8] = [
     (
         "Magic",
@@ -131,7 +131,7 @@ fn table_2(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// The three programs with the most instructions, by name.
+/// Returns the three programs with the most instructions, by name.
 fn most_active(head: &switchcost_design::result::Simulation) -> String {
     let mut by_name: std::collections::BTreeMap<&str, u64> = std::collections::BTreeMap::new();
     for process in &head.processes {

@@ -1,4 +1,4 @@
-//! How large each thing is that the claims are about, with its interval over trials.
+//! The quantities of the claims, with their intervals over trials.
 
 use switchcost_analysis::simulation::{Group, Point};
 
@@ -11,7 +11,7 @@ use crate::Records;
 use crate::claims::{Found, Quantities, Term, exact};
 use crate::interval::{Interval, largest, share_interval, smallest};
 
-/// Designs that differ in the processor, and in the size of the caches.
+/// Pairs of designs that differ in the processor, and in the size of the caches.
 const FASTER: [[&str; 2]; 2] = [["1a", "2a"], ["1b", "2b"]];
 
 /// A cycle of the DECstation 5000/200, in microseconds.
@@ -35,7 +35,7 @@ fn other_switches(trial: &Trial<'_>) -> u64 {
     trial.switches() - involuntary(trial)
 }
 
-/// The mean over trials of a share of their switches, with an interval no shorter than that of counting so many.
+/// Mean over trials of a share of their switches, with an interval at least as long as that of the count.
 fn share(records: &Records, set: usize, of: fn(&Trial<'_>) -> u64) -> Outcome {
     let all = trials(records, &SETS[set])?;
     let samples = samples(records, set, |trial| {
@@ -60,7 +60,7 @@ fn share(records: &Records, set: usize, of: fn(&Trial<'_>) -> u64) -> Outcome {
 
 const CALL: Group = Group::Class("system call");
 
-/// Segments behind the first tenth of a curve, over all trials.
+/// Returns the number of a group's segments over all trials, as text.
 fn segments_after_tenth(records: &Records, wanted: &Group) -> String {
     let all = trials(records, &SETS[TIMESHARING]).unwrap_or_default();
     let designs = all.iter().filter_map(|trial| trial.design("1a"));
@@ -71,7 +71,7 @@ fn segments_after_tenth(records: &Records, wanted: &Group) -> String {
     format!("{segments} segments")
 }
 
-/// Excess cycles of a group's switches after so many instructions.
+/// Returns the excess cycles of a group's switches after this many instructions.
 fn cumulative(trial: &Trial<'_>, wanted: &Group, after: u64) -> Option<f64> {
     let curve = &group(trial.design("1a")?, wanted)?.curve;
     let length = trial.findings.interval_instructions;
@@ -81,12 +81,12 @@ fn cumulative(trial: &Trial<'_>, wanted: &Group, after: u64) -> Option<f64> {
     Some(reached.cumulative_excess_cycles)
 }
 
-/// How far the sum of excess cycles still grows in the last quarter of 300,000 instructions.
+/// Returns the excess cycles after 300,000 instructions over those after 225,000.
 fn growth(trial: &Trial<'_>) -> Option<f64> {
     Some(cumulative(trial, &ALL, 300_000)? / cumulative(trial, &ALL, 225_000)?)
 }
 
-/// Instructions a switch over the paper's: those of Table 4 over 5000 switches.
+/// Instructions per switch over the paper's: those of Table 4 over 5000 switches.
 fn mean_turn(records: &Records, set: usize) -> Outcome {
     let published = super::published(SETS[set].published, "1a", |row| row.instructions_millions);
     let samples = samples(records, set, |trial| {
@@ -102,7 +102,7 @@ fn mean_turn(records: &Records, set: usize) -> Outcome {
     Ok(Found::new(vec![term], note))
 }
 
-/// The median length of segments, in instructions.
+/// Returns the median length of segments, in instructions.
 fn median_turn(records: &Records, set: usize) -> Result<Term, String> {
     let samples = samples(records, set, |trial| {
         let lengths = &trial.findings.lengths;
@@ -112,7 +112,7 @@ fn median_turn(records: &Records, set: usize) -> Result<Term, String> {
     geometric(format!("{}, instructions", SETS[set].published), &samples)
 }
 
-/// The same at the cut-off of all switches.
+/// Returns the excess cycles of a group's switches at the cut-off of all switches.
 fn segments_at_cut(trial: &Trial<'_>, wanted: &Group) -> Option<f64> {
     let design = trial.design("1a")?;
     let is_before = |point: &&Point| point.since_switch_instructions < design.cut.instructions;
@@ -120,7 +120,7 @@ fn segments_at_cut(trial: &Trial<'_>, wanted: &Group) -> Option<f64> {
     Some(reached.cumulative_excess_cycles)
 }
 
-/// One number of each trial of a set, as a geometric mean.
+/// Geometric mean of one number of each trial of a set.
 fn mean_of_trials(
     records: &Records,
     set: usize,
@@ -174,7 +174,7 @@ fn cost_after_faults(records: &Records) -> Outcome {
     ))
 }
 
-/// Whether the private curve after the scheduler's switches changes between its first tenth, its middle and its last tenth.
+/// Change of the private curve after the scheduler's switches between its first tenth, its middle and its last tenth.
 fn changes(records: &Records) -> Outcome {
     let part = |name: &str, of: fn([f64; 3]) -> f64| {
         let of_trial = |trial: &Trial<'_>| {
@@ -199,7 +199,7 @@ fn changes(records: &Records) -> Outcome {
     Ok(Found::new(terms, ""))
 }
 
-/// The logarithm of how far a private curve falls.
+/// Returns the logarithm of how far a private curve falls.
 fn fall(trial: &Trial<'_>, wanted: &Group) -> Option<f64> {
     let (early, late) = ends(trial.design("1a")?, wanted, |point| point.private_cpi.mean)?;
     Some((early / late).ln())
@@ -228,7 +228,7 @@ fn private_cpi(trial: &Trial<'_>) -> Option<f64> {
     Some(design.hierarchies.private.cycles as f64 / design.instructions as f64)
 }
 
-/// A number of one set over that of another.
+/// Ratio of a number of one set to that of another.
 fn between_sets(
     records: &Records,
     name: &str,
@@ -253,7 +253,7 @@ fn between_sets(
 
 type PerDesign = fn(&Records, usize, &str) -> Result<Vec<Sample>, String>;
 
-/// A number on one design over that on another, from the same references.
+/// Ratio of a number on one design to that on another, from the same references.
 fn moved(
     records: &Records,
     of: PerDesign,
@@ -288,7 +288,7 @@ fn cheaper(records: &Records, set: usize, designs: [&str; 2]) -> Outcome {
     Ok(Found { note, ..found })
 }
 
-/// One set less the others on every design: a cost may be about 0.
+/// One set minus the others on every design, because a cost may be about 0.
 fn more_on_designs(
     records: &Records,
     of: PerDesign,
@@ -324,7 +324,7 @@ fn more_on_designs(
     ))
 }
 
-/// Largest over smallest overhead of the sets on 1a, over the same of their costs, trial by trial.
+/// Largest over smallest overhead of the sets on 1a, divided by the same ratio of their costs, trial by trial.
 fn spread(records: &Records) -> Outcome {
     let extremes = |of: PerDesign| -> Result<Vec<Sample>, String> {
         let sets = (0..SETS.len())
@@ -367,7 +367,7 @@ fn spread(records: &Records) -> Outcome {
     ))
 }
 
-/// The average cost here over the published one, on each design.
+/// Average cost here over the published one, on each design.
 fn magnitude(records: &Records, set: usize) -> Outcome {
     let one = |design: &&str| {
         let published =
@@ -395,8 +395,8 @@ fn scaled(sample: Sample, by: f64) -> Sample {
     }
 }
 
-/// The least of some moves, and the inverse of the largest: both are below 1 where one goes down and another up. Which is which shows
-/// only afterwards.
+/// The smallest of some ratios, and the inverse of the largest. Both are below 1 if one number falls and another rises; which ones do is
+/// known only afterwards.
 fn detrended_ratio(records: &Records, set: usize, between: [[&str; 2]; 2]) -> Outcome {
     let found = moves(records, overhead, &between.map(|designs| (set, designs)))?;
     let all: Vec<Interval> = found
@@ -458,7 +458,7 @@ pub(crate) fn quantities() -> Quantities {
     .concat()
 }
 
-/// Causes of switches, and the curve of the cost behind a switch.
+/// Quantities of causes of switches, and of the cost over the time since a switch.
 fn design_quantities() -> Quantities {
     vec![
         ("compute-bound-is-involuntary", |r| {
@@ -559,7 +559,7 @@ fn design_quantities() -> Quantities {
     ]
 }
 
-/// Costs and overheads on one design after another.
+/// Ratios of costs and overheads between designs.
 fn across_designs() -> Quantities {
     vec![
         ("order-of-costs", |r| {
@@ -630,7 +630,7 @@ fn across_designs() -> Quantities {
     ]
 }
 
-/// How large costs are, and what they come from.
+/// Sizes of costs, and their origins.
 fn magnitudes() -> Quantities {
     vec![
         ("tens-to-hundreds", |r| {

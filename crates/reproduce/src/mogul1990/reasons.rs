@@ -1,4 +1,4 @@
-//! What might be behind claims that are not met: numbers of the same trials, or of runs of their own.
+//! Possible reasons for claims that are not met, tested by numbers of the same trials, or of runs of their own.
 
 use switchcost_analysis::simulation::DesignFinding;
 
@@ -11,7 +11,7 @@ use crate::Records;
 use crate::claims::{Found, Quantities, Term, exact};
 use crate::text::number;
 
-/// A variant's cost over another's, in one run of both over the same references.
+/// Ratio of two variants' costs, in one run of both over the same references.
 fn between_variants(records: &Records, step: &str, [from, to]: [usize; 2], name: &str) -> Outcome {
     let (_, findings) = records.simulated(step)?;
     let sample = |number: usize| {
@@ -35,7 +35,7 @@ fn between_variants(records: &Records, step: &str, [from, to]: [usize; 2], name:
     ))
 }
 
-/// The pair's cost with two ways over that with one, on three designs.
+/// Client-Server's cost with two ways over that with one, on three designs.
 fn two_ways(records: &Records) -> Outcome {
     let mut all = Found::default();
     for (place, design) in ["1a", "2a", "2b"].into_iter().enumerate() {
@@ -51,7 +51,7 @@ fn two_ways(records: &Records) -> Outcome {
     Ok(all)
 }
 
-/// Lines that a switch costs and that are fetched again, on one design over another, of the levels with these names.
+/// Ratio of the lines lost and fetched again per switch on two designs, in the levels with these names.
 fn restored(records: &Records, designs: [&str; 2], level_name: &str) -> Outcome {
     let lines = |trial: &Trial<'_>, design: &str| -> Option<f64> {
         let losses = trial
@@ -80,7 +80,7 @@ fn restored(records: &Records, designs: [&str; 2], level_name: &str) -> Outcome 
     ))
 }
 
-/// The average cost with both first levels sixteen times as large as on 1a and 1b, over the published ones.
+/// Average cost with both first levels sixteen times as large as on 1a and 1b, over the published one.
 fn grown_caches(records: &Records) -> Outcome {
     let (_, findings) = records.simulated(SIZES_STEP)?;
     // Of the sizes from 16 KiB to 4 MiB: 1 MiB and 4 MiB, where 1a has 64 KiB and 1b 256 KiB.
@@ -118,7 +118,7 @@ fn grown_caches(records: &Records) -> Outcome {
 /// Cycles of a miss in the first levels of 2a and 2b.
 const FIRST_LEVEL_MISS: f64 = 13.0;
 
-/// How much of what a switch costs more on 2b than on 2a the lines of the first levels make up that are lost and fetched again.
+/// Share of the first levels' lost and refetched lines in the extra cost of a switch on 2b over 2a.
 fn first_levels_share(records: &Records) -> Outcome {
     let lines = |trial: &Trial<'_>, design: &str| -> Option<f64> {
         let losses = trial
@@ -172,7 +172,7 @@ fn flat_with_two_ways(records: &Records) -> Outcome {
     ))
 }
 
-/// Excess cycles after so many instructions, or as far as the curve goes.
+/// Returns the excess cycles after this many instructions, or up to the end of the curve.
 fn sum_after(design: &DesignFinding, interval: u64, after: u64) -> Option<f64> {
     let curve = &group(design, &ALL)?.curve;
     let reached = curve

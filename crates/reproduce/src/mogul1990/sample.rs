@@ -22,7 +22,7 @@ pub(super) const LARGER: [[&str; 2]; 2] = [["1a", "1b"], ["2a", "2b"]];
 
 pub(super) type Outcome = Result<Found, String>;
 
-/// What one trial says, and the same without one batch of its segments each, if it is known.
+/// A number of one trial, and the same without each batch of its segments, if known.
 #[derive(Clone, Debug)]
 pub(super) struct Sample {
     pub(super) trial: u64,
@@ -31,7 +31,7 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// A cost in a trial, with its batches; none where there is none.
+    /// Returns a cost in a trial, with its batches; `None` if the trial has none.
     pub(super) fn of(trial: &Trial<'_>, cost: &Cost) -> Option<Sample> {
         Some(Sample {
             trial: trial.number,
@@ -49,14 +49,14 @@ impl Sample {
         }
     }
 
-    /// On a scale: what the trial says, and how sure its batches are of it.
+    /// Returns the trial's value on a scale, and its standard error over the batches.
     fn grouped(&self, scale: fn(f64) -> f64) -> (f64, f64) {
         let batches: Vec<f64> = self.without_one.iter().map(|value| scale(*value)).collect();
         (scale(self.value), error_of_batches(&batches))
     }
 }
 
-/// A number of each trial of a set that has it.
+/// Returns a number of each trial of a set that has it.
 pub(super) fn samples(
     records: &Records,
     set: usize,
@@ -78,7 +78,7 @@ pub(super) fn samples(
     }
 }
 
-/// A cost of each trial, with its batches.
+/// Returns a cost of each trial, with its batches.
 pub(super) fn costs(
     records: &Records,
     set: usize,
@@ -88,7 +88,7 @@ pub(super) fn costs(
     costs_of(&trials(records, &SETS[set])?, design, of)
 }
 
-/// The same of some trials.
+/// Returns a cost of each of these trials, with its batches.
 pub(super) fn costs_of(
     all: &[Trial<'_>],
     design: &str,
@@ -103,7 +103,7 @@ pub(super) fn costs_of(
     }
 }
 
-/// One over the other, trial by trial; batch by batch where both are of the same traces.
+/// Divides samples trial by trial; batch by batch if both are of the same traces.
 pub(super) fn over(above: &[Sample], below: &[Sample], are_same_traces: bool) -> Vec<Sample> {
     let ratio = |a: &Sample| {
         let b = below.iter().find(|b| b.trial == a.trial)?;
@@ -122,7 +122,7 @@ pub(super) fn over(above: &[Sample], below: &[Sample], are_same_traces: bool) ->
     above.iter().filter_map(ratio).collect()
 }
 
-/// One less the other, trial by trial; batch by batch where both are of the same traces.
+/// Subtracts samples trial by trial; batch by batch if both are of the same traces.
 pub(super) fn less(above: &[Sample], below: &[Sample], are_same_traces: bool) -> Vec<Sample> {
     let difference = |a: &Sample| {
         let b = below.iter().find(|b| b.trial == a.trial)?;
@@ -141,7 +141,7 @@ pub(super) fn less(above: &[Sample], below: &[Sample], are_same_traces: bool) ->
     above.iter().filter_map(difference).collect()
 }
 
-/// The geometric mean over trials, for ratios and costs.
+/// Returns the geometric mean over trials, for ratios and costs.
 pub(super) fn geometric(name: impl Into<String>, samples: &[Sample]) -> Result<Term, String> {
     let all = samples
         .iter()
@@ -170,7 +170,7 @@ pub(super) fn geometric(name: impl Into<String>, samples: &[Sample]) -> Result<T
     Ok(Term::new(name, mean.exp(), low.exp(), high.exp()))
 }
 
-/// The mean over trials, for shares and differences.
+/// Returns the mean over trials, for shares and differences.
 pub(super) fn arithmetic(name: impl Into<String>, samples: &[Sample]) -> Result<Term, String> {
     if let [one] = samples {
         return Ok(exact(name, one.value));
@@ -192,7 +192,7 @@ pub(super) fn trials_of(samples: &[Sample]) -> String {
     }
 }
 
-/// Mean numbers behind a ratio, for its note.
+/// Returns the mean numbers behind a ratio, for its note.
 pub(super) fn level(samples: &[Sample], scale: f64) -> String {
     number(
         samples.iter().map(|sample| sample.value).sum::<f64>() / samples.len().max(1) as f64
@@ -213,10 +213,10 @@ pub(super) fn group<'a>(design: &'a DesignFinding, wanted: &Group) -> Option<&'a
         .find(|found| found.group == *wanted && !found.curve.is_empty())
 }
 
-/// Fewer segments say nothing of a group: a stretch of a curve that so few reach has no number.
+/// Least number of segments that must reach a part of a curve for it to have a number.
 pub(super) const FEWEST_SEGMENTS: f64 = 20.0;
 
-/// The mean of a stretch of a group's curve, weighted by the segments that reach each interval.
+/// Returns the mean of a part of a group's curve, weighted by the segments that reach each interval.
 fn stretch(points: &[&Point], value: fn(&Point) -> f64) -> Option<f64> {
     let weights: f64 = points.iter().map(|point| point.segments as f64).sum();
     let reaching = weights / points.len() as f64;
@@ -229,7 +229,8 @@ fn stretch(points: &[&Point], value: fn(&Point) -> f64) -> Option<f64> {
     })
 }
 
-/// The mean over the first tenth of a group's curve, over the middle fifth, and over the last tenth before the cut-off of all switches.
+/// Returns the mean over the first tenth of a group's curve, over the middle fifth, and over the last tenth before the cut-off of all
+/// switches.
 pub(super) fn tenths(
     design: &DesignFinding,
     wanted: &Group,
@@ -254,7 +255,7 @@ pub(super) fn tenths(
     ])
 }
 
-/// The first and the last of them.
+/// Returns the means over the first and the last tenth.
 pub(super) fn ends(
     design: &DesignFinding,
     wanted: &Group,

@@ -1,4 +1,4 @@
-//! Caches of one program beside caches of all: whether single programs tell which size to choose.
+//! Private caches compared with shared ones: whether single programs show which cache size to choose.
 
 use switchcost_analysis::simulation::DesignFinding;
 
@@ -15,21 +15,21 @@ const SIZES_KIB: [u64; 9] = [16, 32, 64, 128, 256, 512, 1024, 2048, 4096];
 const PRIVATE: usize = 0;
 const SHARED: usize = 1;
 
-/// Cycles an instruction, in caches of each process and in those of all.
+/// Returns the cycles per instruction in private and in shared caches.
 fn cpis(design: &DesignFinding) -> [f64; 2] {
     let hierarchies = &design.hierarchies;
     [&hierarchies.private, &hierarchies.shared]
         .map(|counts| counts.cycles as f64 / design.instructions.max(1) as f64)
 }
 
-/// Of the cycles on 1a, the share that 1b saves: in private caches and in shared ones.
+/// Returns the share of the cycles on 1a that 1b saves, in private and in shared caches.
 fn saved(trial: &Trial<'_>) -> Option<[f64; 2]> {
     let [small, large] = ["1a", "1b"].map(|name| trial.design(name).map(cpis));
     let (small, large) = small.zip(large)?;
     Some([PRIVATE, SHARED].map(|place| 1.0 - large[place] / small[place]))
 }
 
-/// What four times the cache saves in shared caches, over what it saves in private ones, and the inverse.
+/// Ratio of what four times the cache saves in shared caches to what it saves in private ones, and the inverse.
 pub(super) fn saved_otherwise(records: &Records) -> Outcome {
     let of = |place: usize| samples(records, TIMESHARING, |trial| Some(saved(trial)?[place]));
     let ratios = samples(records, TIMESHARING, |trial| {
@@ -51,7 +51,7 @@ pub(super) fn saved_otherwise(records: &Records) -> Outcome {
     Ok(Found::new(terms, note))
 }
 
-/// What four times the cache saves of all cycles in Timesharing, over what it saves in Compute-bound.
+/// Ratio of the share of cycles that four times the cache saves in Timesharing to that in Compute-bound.
 pub(super) fn switching_needs_more(records: &Records) -> Outcome {
     let [switching, computing] = [TIMESHARING, COMPUTE]
         .map(|set| samples(records, set, |trial| Some(saved(trial)?[SHARED])));

@@ -1,4 +1,4 @@
-//! Table 4: instructions, references, average cost, total cycles, overhead, of each trial.
+//! Table 4: instructions, references, average cost, total cycles and overhead of each trial.
 
 use super::{DESIGNS, SETS, trials};
 use crate::exhibit::Cell;

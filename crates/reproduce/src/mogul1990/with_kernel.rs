@@ -14,7 +14,7 @@ use crate::claims::{Found, Term};
 use crate::exhibit::Cell;
 use crate::{Effort, Exhibit, Records, Site, Step, Table};
 
-/// As many as show a spread: each takes a guest from its start, twice.
+/// Number of trials: enough to show a spread. Each takes a guest from its start, twice.
 const TRIALS: u64 = 3;
 const SWITCHES: [u64; TRIALS as usize] = [5000, 1500, 2500];
 
@@ -22,15 +22,15 @@ const SWITCHES: [u64; TRIALS as usize] = [5000, 1500, 2500];
 /// virtually indexed first levels, so that the kernel's lines are everybody's; physical ones.
 const ADDRESSINGS: [&str; 3] = ["vivt", "vipt", "pipt"];
 
-/// A design of the record, addressed so.
+/// Returns the name of a design with this addressing.
 fn addressed(design: &str, addressing: &str) -> String {
     format!("{design}[caches.addressing={addressing}]")
 }
 
-/// What of a guest is simulated.
+/// Part of the guest that is simulated.
 #[derive(Clone, Copy)]
 enum View {
-    /// All of it.
+    /// Programs and kernel.
     WithKernel,
     /// The programs' own references, at the same switches.
     Alone,
@@ -44,7 +44,7 @@ pub(super) fn name_alone(set: &Set, trial: u64) -> String {
     format!("mogul1990-{}-without-kernel-{trial}", set.name)
 }
 
-/// Two a trial: the guest is the same each time, and its trace need not be kept.
+/// Returns two steps per trial. The guest is the same each time, so its trace need not be kept.
 pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     let trials = if site.effort == Effort::Usual {
         TRIALS
@@ -93,7 +93,7 @@ fn cost(records: &Records, set: usize, design: &str) -> Result<Vec<Sample>, Stri
     costs_of(&trials(records, set, View::WithKernel)?, design, average)
 }
 
-/// With the caches as the paper's designs have them, and over all ways of addressing them.
+/// Returns a number with the caches as in the paper's designs, and its range over all ways of addressing them.
 fn over_addressings(of: impl Fn(&str) -> Result<Term, String>) -> Result<Term, String> {
     let all = ADDRESSINGS
         .map(of)
@@ -109,7 +109,7 @@ fn over_addressings(of: impl Fn(&str) -> Result<Term, String>) -> Result<Term, S
     })
 }
 
-/// The cost with the kernel over that of the programs alone. Segments are the same, so that their batches pair.
+/// Ratio of the cost with the kernel to that of the programs alone. The segments are the same, so their batches pair.
 fn ratio(records: &Records, set: usize, design: &str) -> Result<Term, String> {
     let alone = costs_of(&trials(records, set, View::Alone)?, design, average)?;
     let ratios = over(&cost(records, set, design)?, &alone, true);
@@ -119,7 +119,7 @@ fn ratio(records: &Records, set: usize, design: &str) -> Result<Term, String> {
     )
 }
 
-/// What the kernel's references add to the cost: a cost without them may be about 0, and has no ratio.
+/// Cost that the kernel's references add. A cost without them may be about 0, so there is no ratio.
 fn added_on(records: &Records, set: usize, design: &str) -> Result<Term, String> {
     let alone = costs_of(&trials(records, set, View::Alone)?, design, average)?;
     let with_kernel = cost(records, set, design)?;
@@ -148,7 +148,7 @@ fn found(records: &Records, terms: Vec<Term>) -> Outcome {
     ))
 }
 
-/// Of each way of addressing.
+/// Columns, for each way of addressing.
 const COLUMNS: [&str; 7] = [
     "alone",
     "with the kernel",
@@ -262,7 +262,7 @@ fn row(records: &Records, set: usize, design: &str, steps: &mut Vec<String>) -> 
     row
 }
 
-/// Segments of a guest's programs, or of its kernel's threads.
+/// Returns the segments of a guest's programs, or of its kernel threads.
 fn task_group<'a>(design: &'a DesignFinding, tasks: &'static str) -> Option<&'a GroupFinding> {
     design
         .groups
@@ -270,14 +270,14 @@ fn task_group<'a>(design: &'a DesignFinding, tasks: &'static str) -> Option<&'a 
         .find(|found| found.group == Group::Tasks(tasks))
 }
 
-/// The share of the switches that are to threads of the kernel: none, where there is no such segment.
+/// Returns the share of the switches that are to kernel threads; `None` if there is no such segment.
 fn threads_share(design: &DesignFinding) -> Option<f64> {
     let [programs, threads] =
         TASKS.map(|tasks| task_group(design, tasks).map_or(0.0, |group| group.segments as f64));
     (programs > 0.0).then(|| threads / (programs + threads))
 }
 
-/// Of all cycles that are lost: those in lines of the kernel, in percent.
+/// Returns the share of all lost cycles that are in lines of the kernel, in percent.
 fn kernels_share(design: &DesignFinding) -> Option<f64> {
     let lost = design.lost_to?;
     let (programs, kernel) = (lost.programs.total() as f64, lost.kernel.total() as f64);

@@ -1,19 +1,19 @@
-//! Whether returning to a process that ran a moment ago pays.
+//! Whether it saves cycles to return to a process that ran a moment ago.
 
 use super::{AFFINITY, ROUND_ROBIN};
 use crate::claims::{Found, Quantities, exact};
 use crate::exhibit::Cell;
 use crate::{Exhibit, Records, Table};
 
-/// Machines whose caches hold the walks of several processes beside each other: in a direct-mapped cache that virtual addresses index,
-/// two processes alone lose all their lines to each other, in any order.
+/// Machines whose caches can hold the walks of several processes. In a direct-mapped cache that virtual addresses index, two processes
+/// alone evict all of each other's lines, in any order.
 pub(super) const DESIGNS: [&str; 3] = [
     "michigan-xeon-d1541",
     "blog-i7-9850h",
     "xeon-sapphire-rapids",
 ];
 
-/// Designs with their cycles in all, in turn and with the last to run first.
+/// Returns the designs with all their cycles, for round robin and for running the last process first.
 fn cycles(records: &Records) -> Result<Vec<(String, [u64; 2])>, String> {
     let (in_turn, last_first) = (
         records.simulated(ROUND_ROBIN)?.1,

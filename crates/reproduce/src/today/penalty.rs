@@ -1,5 +1,5 @@
-//! How the kernel's own part of a switch grows with the miss penalty: a question of Mogul and Borg 1990 (section 7), across processors
-//! there, and here with one processor whose misses take longer and longer.
+//! Growth of the kernel's own part of a switch with the miss penalty. Mogul and Borg 1990 (section 7) ask this across processors; here the
+//! misses of one processor take longer and longer.
 
 use switchcost_units::Bytes;
 
@@ -10,22 +10,23 @@ use crate::{Axis, Chart, Effort, Exhibit, Records, Series, Site, Step, Style, Ta
 
 /// Cycles of a miss in either first level, 15 on the DECstation.
 const PENALTIES: [u32; 4] = [5, 15, 50, 150];
-/// With process numbers in virtual tags, as in Table 4; and with physical tags, by which the kernel's lines are everybody's.
+/// Virtual tags with process numbers, as in Table 4; and physical tags, with which all processes share the kernel's lines.
 const ADDRESSINGS: [&str; 2] = ["vivt", "vipt"];
-/// What both processes touch together: arrays of 16 KiB, beside which the kernel's lines stay in caches of 64 KiB, and of 64.
+/// Memory that both processes touch together, in KiB: arrays of 16 KiB, beside which the kernel's lines stay in caches of 64 KiB, and
+/// arrays of 64 KiB.
 const PAIRS_KIB: [u64; 2] = [TOTALS_KIB[0], TOTALS_KIB[2]];
 
-/// What of the guest is simulated.
+/// Part of the guest that is simulated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum View {
     All,
     ProgramsAlone,
 }
 
-/// Of each guest.
+/// Hand-offs of each guest.
 pub(super) const HAND_OFFS: u64 = REQUESTS * ONE;
 
-/// All steps, and whether the kernel is in them.
+/// Returns all steps, each with whether the kernel is in it.
 #[cfg(test)]
 pub(super) fn every_step() -> Vec<(String, bool)> {
     let both = |kib: u64| {
@@ -43,7 +44,7 @@ fn step(kib: u64, view: View) -> String {
     format!("today-penalty-{of}-{kib}KiB")
 }
 
-/// Two simulations of each of the guests that the path through servers has traced.
+/// Returns two steps per traced guest of `servers`: all references, and the programs' own.
 pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     let pairs = if site.effort == Effort::Quick {
         &PAIRS_KIB[..1]
@@ -72,7 +73,7 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
         .collect()
 }
 
-/// Cycles of a hand-off that the kernel makes: its instructions, its misses, and those that it causes.
+/// Returns the kernel's cycles of a hand-off: its instructions, its misses, and the misses that it causes.
 fn kernels_part(
     records: &Records,
     kib: u64,
@@ -88,7 +89,7 @@ fn kernels_part(
     Ok(cycles(View::All)? - cycles(View::ProgramsAlone)?)
 }
 
-/// Arrays and addressing in words.
+/// Describes arrays and addressing in words.
 fn name(kib: u64, addressing: usize) -> String {
     format!(
         "arrays of {}, {}",
@@ -97,7 +98,7 @@ fn name(kib: u64, addressing: usize) -> String {
     )
 }
 
-/// All combinations of arrays and addressing.
+/// Returns all combinations of arrays and addressing.
 fn settings() -> impl Iterator<Item = (u64, usize)> {
     PAIRS_KIB
         .into_iter()

@@ -1,4 +1,4 @@
-//! A request through many servers against one: whether a modular system stands as well on the machines since as it did in 1990.
+//! A request through many servers compared with one: whether a modular system costs as little on later machines as in 1990.
 
 use switchcost_units::Bytes;
 
@@ -8,9 +8,9 @@ use crate::exhibit::Cell;
 use crate::interval::mean_interval;
 use crate::{Effort, Exhibit, Records, Site, Step, Table};
 
-/// What a request touches in all, in KiB, however many processes it goes through.
+/// Memory that a request touches in all, in KiB, whatever the number of processes.
 pub(super) const TOTALS_KIB: [u64; 3] = [32, 64, 128];
-/// Processes that a request goes through: a client with its server, and one with seven.
+/// Numbers of processes of a request: a client with one server, and a client with seven.
 pub(super) const ONE: u64 = 2;
 pub(super) const MANY: u64 = 8;
 pub(super) const REQUESTS: u64 = 200;
@@ -19,12 +19,12 @@ pub(super) fn step(tasks: u64, kib: u64) -> String {
     format!("today-servers-{tasks}-{kib}KiB")
 }
 
-/// The trace.
+/// Returns the name of a trace.
 pub(super) fn walks(tasks: u64, kib: u64) -> String {
     format!("today-servers-walks-{tasks}-{kib}KiB")
 }
 
-/// The same work in two processes and in eight, in a guest.
+/// Returns the steps: the same work in two processes and in eight, in a guest.
 pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     let totals = if site.effort == Effort::Quick {
         &TOTALS_KIB[..1]
@@ -57,7 +57,7 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
         .collect()
 }
 
-/// Cycles of a request on a machine.
+/// Returns the cycles of a request on a machine.
 fn cycles(records: &Records, machine: &Machine, tasks: u64, kib: u64) -> Result<f64, String> {
     let (_, findings) = records.simulated(&step(tasks, kib))?;
     let design = findings
@@ -68,7 +68,7 @@ fn cycles(records: &Records, machine: &Machine, tasks: u64, kib: u64) -> Result<
     Ok(design.hierarchies.shared.cycles as f64 / REQUESTS as f64)
 }
 
-/// How many times as long a request takes through many.
+/// Returns how many times as long a request through many servers takes.
 fn dearer(records: &Records, machine: &Machine, kib: u64) -> Result<f64, String> {
     Ok(cycles(records, machine, MANY, kib)? / cycles(records, machine, ONE, kib)?)
 }
@@ -112,7 +112,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// The ratio on each machine since over that of 1990: geometric mean, and Student's interval over what a request touches.
+/// Ratio on each later machine over that of 1990: geometric mean, and Student's interval over what a request touches.
 fn relative(records: &Records) -> Result<Found, String> {
     let then = &MACHINES[0];
     let term = |machine: &Machine| {

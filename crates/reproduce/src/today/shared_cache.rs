@@ -1,4 +1,4 @@
-//! Whether a cache loses more that two tasks share in turn, or at once on two CPUs.
+//! Whether two tasks lose more by sharing a cache in turn, or at once on two CPUs.
 
 use switchcost_analysis::SharedCache;
 use switchcost_record::HostManifest;
@@ -9,7 +9,7 @@ use crate::exhibit::Cell;
 use crate::text::microseconds;
 use crate::{Exhibit, Records, Table};
 
-/// The sizes that were measured, and the machine.
+/// Returns the measured sizes, and the machine.
 fn found(records: &Records) -> Result<(&[SharedCache], &HostManifest), String> {
     let (record, findings) = records.measured(SHARED_CACHE)?;
     match findings.shared_cache.as_slice() {
@@ -66,7 +66,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// At the sizes of the plan, without the control, which no claim is about.
+/// Compares the losses at the planned sizes, without the control, about which there is no claim.
 fn turn_excess(records: &Records) -> Result<Found, String> {
     let (found, host) = found(records)?;
     let sizes = sizes_bytes(host);

@@ -1,7 +1,7 @@
-//! The simulator beside time: reloads of arrays that are simulated on this machine's caches, and the same as they are measured here.
+//! Simulated cycles compared with time: reloads of arrays, simulated in this machine's caches and measured here.
 //!
-//! The simulator adds up latencies; a core overlaps and prefetches. How many times too long its cycles are, taken for time, depends on
-//! the kind of access.
+//! The simulator adds up latencies; a core overlaps and prefetches. The factor between simulated cycles and time depends on the kind of
+//! access.
 
 use switchcost_analysis::CaseFinding;
 use switchcost_record::{HostManifest, Mechanism};
@@ -13,7 +13,7 @@ use crate::exhibit::Cell;
 use crate::interval::Interval;
 use crate::{Effort, Exhibit, Records, Site, Step, Table};
 
-/// A kind of access: its name, and how a walk is asked for it.
+/// A kind of access: its name, and the options that ask for it.
 pub(super) struct Kind {
     pub(super) name: &'static str,
     flags: &'static str,
@@ -35,7 +35,7 @@ pub(super) const KINDS: [Kind; 3] = [
 ];
 const TURNS: u64 = 12;
 
-/// All of the first level, a quarter, half and three quarters of the second: what is lost there comes back from the level behind.
+/// Returns all of the first level, and a quarter, half and three quarters of the second: lines lost there come back from the next level.
 pub(super) fn sizes(host: &HostManifest) -> [u64; 4] {
     let (first, second) = sizes_of_levels(host);
     [first, second / 4, second / 2, second / 4 * 3].map(|size| size / 4096 * 4096)
@@ -91,7 +91,7 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     KINDS.iter().flat_map(of_kind).collect()
 }
 
-/// A reload: simulated and measured, in nanoseconds, and one over the other.
+/// A reload, simulated and measured, in nanoseconds, and their ratio.
 struct Reload {
     kind: &'static str,
     size: u64,

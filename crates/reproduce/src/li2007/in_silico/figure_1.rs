@@ -1,4 +1,4 @@
-//! The cost of a switch over the size of the data, by access.
+//! Figure 1, simulated: the cost of a switch over the size of the data, by access.
 
 use switchcost_workload::Access;
 
@@ -73,7 +73,7 @@ fn table(curves: &[(usize, [Result<Points, String>; 3]); 3]) -> Table {
     table
 }
 
-/// All accesses with one bus, reading and writing with the others, and the ends of the paper's second region.
+/// Returns the curves: all accesses with one bus, reading and writing with the others, and the ends of the paper's second region.
 fn lines(curves: &[(usize, [Result<Points, String>; 3]); 3]) -> Vec<Series> {
     let mut lines: Vec<Series> = curves
         .iter()

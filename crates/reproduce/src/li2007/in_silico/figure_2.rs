@@ -1,4 +1,4 @@
-//! The cost of a switch over the stride.
+//! Figure 2, simulated: the cost of a switch over the stride.
 
 use switchcost_workload::Access;
 
@@ -61,7 +61,7 @@ fn table(records: &Records, buses: [usize; 3]) -> Table {
     table
 }
 
-/// The cost over the stride with one bus.
+/// Returns the cost over the stride with one bus.
 fn series_by_stride(records: &Records, bus: usize, kib: u64) -> Option<Series> {
     let at = |stride: u64| {
         Some((

@@ -18,12 +18,12 @@ use crate::exhibit::Cell;
 use crate::interval::Interval;
 use crate::{Exhibit, Records, Table};
 
-/// Section 3.1.
+/// Direct cost in microseconds (section 3.1).
 const DIRECT_US: f64 = 3.8;
 
 type Outcome<T> = Result<T, String>;
 
-/// A design of a step; the machine at hand has one.
+/// Returns a design of a step; for the machine at hand there is one.
 fn design(
     records: &Records,
     machine: Machine,
@@ -38,7 +38,7 @@ fn design(
         .ok_or_else(|| "the record lacks a design".to_owned())
 }
 
-/// Nanoseconds of a cycle: as the design has it, or at the clock of this machine's costs.
+/// Returns the nanoseconds of a cycle: as in the design, or at the clock of this machine's costs.
 fn cycle_ns(records: &Records, machine: Machine, design: &DesignFinding) -> Outcome<f64> {
     match machine {
         Machine::Xeon => design
@@ -55,12 +55,12 @@ fn cycle_ns(records: &Records, machine: Machine, design: &DesignFinding) -> Outc
     }
 }
 
-/// So many cycles of all hand-offs as microseconds of one.
+/// Converts the cycles of all hand-offs to microseconds of one.
 fn us(records: &Records, machine: Machine, design: &DesignFinding, cycles: u64) -> Outcome<f64> {
     Ok(cycles as f64 / HAND_OFFS as f64 * cycle_ns(records, machine, design)? / 1e3)
 }
 
-/// A number of the simulated machine with the design's own settings, and over all that are free.
+/// Returns a number of the simulated machine with the design's own settings, and its range over all free settings.
 fn over_settings(
     name: &str,
     machine: Machine,
@@ -76,7 +76,8 @@ fn over_settings(
     }
 }
 
-/// What a hand-off to another process and its walk take longer than to oneself: the direct cost, for arrays of nothing.
+/// Returns how much longer a hand-off to another process, with its walk, takes than one to itself. For empty arrays this is the direct
+/// cost.
 fn more(records: &Records, machine: Machine, kib: u64, setting: usize) -> Outcome<f64> {
     let of = |arm| {
         let design = design(records, machine, arm, kib, setting)?;
@@ -85,7 +86,7 @@ fn more(records: &Records, machine: Machine, kib: u64, setting: usize) -> Outcom
     Ok(of(Arm::Two)? - of(Arm::Alone)?)
 }
 
-/// What is lost a hand-off in some lookups; with arrays, by how much more than without: what `measure` calls indirect.
+/// Returns the cycles lost per hand-off in some lookups; with arrays, the increase over none, which `measure` calls indirect.
 fn lost(
     records: &Records,
     machine: Machine,
@@ -108,14 +109,14 @@ fn lost(
     })
 }
 
-/// The kernel's instructions of a hand-off to another.
+/// Returns the kernel's instructions of a hand-off to another process.
 fn instructions(records: &Records) -> Outcome<&Cost> {
     let design = design(records, Machine::Xeon, Arm::Two, 0, USUAL)?;
     let kernel = design.kernel.as_ref().ok_or("the trace has no kernel")?;
     Ok(&kernel.instructions_per_switch)
 }
 
-/// Those of the same system calls where the byte comes back to who sent it.
+/// Returns the kernel's instructions of the same system calls if the sender receives the byte itself.
 fn instructions_to_itself(records: &Records) -> Outcome<f64> {
     let design = design(records, Machine::Xeon, Arm::Alone, 0, USUAL)?;
     if design.calls.is_empty() {
@@ -129,7 +130,7 @@ fn instructions_to_itself(records: &Records) -> Outcome<f64> {
         / HAND_OFFS as f64)
 }
 
-/// A result of `measure` on this machine.
+/// Returns a result of `measure` on this machine.
 fn measured(records: &Records, mechanism: Mechanism, kib: u64) -> Outcome<&CaseFinding> {
     let (_, findings) = records.measured(MEASURED)?;
     let is_wanted = |finding: &&CaseFinding| {
@@ -153,7 +154,7 @@ fn estimated(records: &Records, mechanism: Mechanism, kib: u64, of: Part) -> Out
 
 type Part = fn(&CaseFinding) -> Option<&Estimate>;
 
-/// One part of a hand-off, by where it is found; none where it is not to be found there.
+/// One part of a hand-off, by machine; `None` if it cannot be determined there.
 #[derive(Default)]
 struct Row {
     kib: u64,
@@ -166,7 +167,7 @@ struct Row {
 }
 
 impl Row {
-    /// In microseconds.
+    /// Makes an empty row, in microseconds.
     fn new(kib: u64, name: &'static str) -> Row {
         Row {
             kib,
@@ -243,7 +244,7 @@ fn counted(cost: &Cost) -> Outcome<Term> {
     Ok(Term::new("", value, low, high))
 }
 
-/// The kernel's instructions.
+/// Returns rows for the kernel's instructions.
 fn executed(records: &Records) -> [Row; 2] {
     let to_itself = instructions_to_itself(records).map(|number| exact("", number));
     [
@@ -260,7 +261,8 @@ fn executed(records: &Records) -> [Row; 2] {
     ]
 }
 
-/// Of arrays of a size: what the hand-off and its walk take more, and what is lost meanwhile, in whose lines, and to what.
+/// Returns the rows for arrays of one size: the extra time of the hand-off and of its walk, and the cycles lost meanwhile, by the owner of
+/// the lines and by what evicted them.
 fn parts(records: &Records, kib: u64) -> Vec<Row> {
     let measured = |mechanism, of: Part| Some(estimated(records, mechanism, kib, of));
     let on = |machine| {
@@ -336,7 +338,7 @@ fn list_steps() -> Vec<String> {
     SIZES_KIB.into_iter().flat_map(steps_of).collect()
 }
 
-/// The direct cost, and the arrays of which something is known.
+/// Returns the direct cost's size, and the sizes of arrays with results.
 fn sizes(records: &Records) -> impl Iterator<Item = u64> {
     let is_known = |kib: u64| steps_of(kib).any(|step| records.simulated(&step).is_ok());
     SIZES_KIB
@@ -357,7 +359,7 @@ const MISSES: [&str; 10] = [
     "out by the kernel",
 ];
 
-/// Who misses what, a hand-off.
+/// Table: misses per hand-off, by owner of the line.
 pub(super) fn misses(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "The hand-off's misses",
@@ -382,7 +384,7 @@ pub(super) fn misses(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// A row for each level; one that says why there is none.
+/// Returns a row for each level, or one row that says why there is none.
 fn misses_of(records: &Records, machine: Machine, kib: u64) -> Vec<Vec<Cell>> {
     let setting = if machine == Machine::Xeon { USUAL } else { 0 };
     let of = |arm| design(records, machine, arm, kib, setting);
@@ -399,7 +401,7 @@ fn misses_of(records: &Records, machine: Machine, kib: u64) -> Vec<Vec<Cell>> {
         .collect()
 }
 
-/// What each level misses a hand-off.
+/// Returns the misses of each level per hand-off.
 fn levels(alone: &DesignFinding, two: &DesignFinding) -> Vec<Vec<Cell>> {
     let a_hand_off = |count: u64| Cell::number(count as f64 / HAND_OFFS as f64, 2);
     let of_level = |(place, (alone, two_in_turn)): (usize, (&OriginFinding, &OriginFinding))| {

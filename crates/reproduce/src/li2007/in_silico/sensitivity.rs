@@ -9,7 +9,7 @@ use crate::claims::{Found, Quantities, Term, ranged};
 use crate::exhibit::Cell;
 use crate::{Exhibit, Records, Table};
 
-/// Free parameters: instructions of the loop, latency and bus.
+/// Settings of the free parameters: instructions of the loop, latency and bus.
 #[derive(Clone, Copy)]
 struct Setting {
     instructions: u32,
@@ -72,7 +72,7 @@ fn stride_ratio(records: &Records, setting: Setting) -> Result<f64, String> {
     Ok(cost(records, setting, Access::Rmw, 128, 512)? / rmw(records, setting, 512)?)
 }
 
-/// The larger cost in region 1.
+/// Returns the higher cost in region 1.
 fn region_1(records: &Records, setting: Setting) -> Result<f64, String> {
     Ok(rmw(records, setting, 32)?.max(rmw(records, setting, 192)?))
 }

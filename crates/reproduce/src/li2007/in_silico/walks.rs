@@ -22,7 +22,7 @@ pub(super) fn collect_by_bus<T>(
         .unwrap_or_else(|_| unreachable!("one was made for each bus")))
 }
 
-/// Excess cycles of the shared hierarchy a switch with one of the buses, in nanoseconds of the paper's 2 GHz.
+/// Returns the shared hierarchy's excess cycles per switch with one of the buses, in nanoseconds of the paper's 2 GHz.
 pub(super) fn cost(
     records: &Records,
     bus: usize,
@@ -71,7 +71,7 @@ pub(super) fn points(
     }
 }
 
-/// Sizes from one to another, both included.
+/// Returns the points from one size to another, both included.
 pub(super) fn within(points: &Points, from: u64, to: u64) -> Result<Points, String> {
     let inside: Points = points
         .iter()
@@ -100,7 +100,7 @@ pub(super) fn bytes(kib: u64) -> String {
     Bytes::kib(kib).to_string()
 }
 
-/// A line over the size; values not above 0 cannot be drawn.
+/// Returns the curve over the size; values of 0 or less cannot be drawn.
 pub(super) fn series(name: &str, points: &Points) -> Series {
     let above = points.iter().filter(|(_, ns)| *ns > 0.0);
     Series::new(

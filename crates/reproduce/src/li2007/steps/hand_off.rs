@@ -7,17 +7,17 @@ use crate::{Effort, Site, Step};
 /// Sizes of the arrays in KiB: none, which is the direct cost, and two that fit the second level of the paper's machine.
 pub(in crate::li2007) const SIZES_KIB: [u64; 3] = [0, 32, 128];
 const QUICK_SIZES_KIB: [u64; 2] = [0, 32];
-/// Turns of each of two tasks: as many as make what is missed only once less than one a turn.
+/// Hand-offs of each of two tasks: enough for one-time misses to be fewer than one per hand-off.
 const TURNS: u64 = 500;
 pub(in crate::li2007) const HAND_OFFS: u64 = 2 * TURNS;
 
 pub(in crate::li2007) const MEASURED: &str = "li2007-hand-off-measured";
 
-/// Designs of the Xeon, and the one with the usual latency and bus.
+/// Number of designs of the Xeon, including the one with the usual latency and bus.
 pub(in crate::li2007) const SETTINGS: usize = LATENCIES.len() * OUTER_BUSES.len();
 pub(in crate::li2007) const USUAL: usize = OUTER_BUSES.len() + 1;
 
-/// Whose caches are simulated.
+/// Machine whose caches are simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::li2007) enum Machine {
     Xeon,
@@ -81,7 +81,7 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
     steps
 }
 
-/// The trace, and its two simulations.
+/// Returns the trace and its two simulations.
 fn simulated(arm: Arm, kib: u64) -> [Step; 3] {
     let trace = named("trace", arm, kib);
     let option = arm.option();
