@@ -21,7 +21,7 @@ use crate::statistics::estimate::mean_and_sd;
 /// Records that are closer in time than this count as one occasion.
 const APART: Duration = Duration::HOUR;
 
-/// Most earlier records that count: older ones say less about the present machine, and Student's quantile is near its limit.
+/// Maximum number of earlier records that count: older ones say less about the present machine, and Student's quantile is near its limit.
 const MOST: usize = 20;
 
 /// Collects earlier records of a host. Records must be offered from the newest to the oldest.

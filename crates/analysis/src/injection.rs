@@ -87,7 +87,7 @@ impl Findings {
     }
 }
 
-/// What a preemption costs at one of several periods.
+/// Cost of a preemption at one of several periods.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Period")]
 pub struct PeriodFinding {

@@ -32,7 +32,7 @@ pub struct Reload {
 }
 
 impl Reload {
-    /// Whole cost of cold caches, as `inject` measures it: low, likely and high.
+    /// Returns the whole cost of cold caches, as `inject` measures it: low, likely and high.
     pub fn with_switch_path(&self) -> [f64; 3] {
         let path = self.switch_path_ns.unwrap_or(0.0);
         [self.low_ns, self.likely_ns, self.high_ns].map(|ns| ns + path)

@@ -22,7 +22,7 @@ pub(crate) struct FakeCase {
     pub(crate) switch_ns: f64,
     pub(crate) walk_ns: f64,
     pub(crate) reload_ns: f64,
-    /// What a hand-off takes longer after a walk.
+    /// Extra time of a hand-off after a walk.
     pub(crate) colder_ns: f64,
     pub(crate) switches_per_handoff: f64,
     /// Standard deviation between repetitions of each arm, as a share of its time.
@@ -117,7 +117,7 @@ impl FakeCase {
         }
     }
 
-    /// How much longer than in truth each arm takes in one repetition.
+    /// Draws by how much each arm takes longer than in truth in one repetition.
     fn luck(&self, random: &mut ChaCha8Rng) -> Luck {
         Luck([(); 4].map(|()| {
             let outlier = if random.random_bool(self.outliers) {
@@ -152,7 +152,7 @@ impl FakeCase {
 #[derive(Clone, Copy, Debug)]
 struct Luck([f64; 4]);
 
-/// How many windows a repetition has, and cycles each.
+/// Number of windows in a repetition, and of cycles in each.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     windows: usize,
@@ -161,7 +161,7 @@ struct Shape {
     few: u32,
 }
 
-/// As runs have them: a few cycles one right after the other, again and again.
+/// Shape of usual runs: a few cycles directly after one another, again and again.
 const USUAL: Shape = Shape {
     windows: WINDOWS,
     cycles: 5,
@@ -175,7 +175,7 @@ const LEAST: Shape = Shape {
     few: 5_000,
 };
 
-/// How the core of a machine that never was behaves in one window.
+/// Behaviour in one window of the core of a machine that never existed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Core {
     /// Times as slow as at its fastest.
@@ -184,13 +184,13 @@ pub(crate) struct Core {
     pub(crate) is_shared: bool,
 }
 
-/// At its fastest, and ours alone.
+/// A core at its highest speed, and not shared.
 const STEADY: Core = Core {
     slowness: 1.0,
     is_shared: false,
 };
 
-/// How much longer everything takes beside a neighbour, and how much longer independent additions do.
+/// Factor by which everything takes longer on a shared core, and the factor for independent additions.
 pub(crate) const SHARED_COST: f64 = 1.2;
 const SHARED_ADDITIONS: f64 = 1.3;
 const CHAIN_TICKS: f64 = 1_200.0;
@@ -204,7 +204,7 @@ pub(crate) const WINDOWS: usize = 10;
 const WALKS: u32 = 8;
 
 impl FakeCase {
-    /// One window of visits of eight walks, in which the reload halves from walk to walk and is over with the fifth.
+    /// Makes one window of visits of eight walks; the reload halves from walk to walk and ends with the fifth.
     fn visits(
         &self,
         index: usize,
@@ -237,7 +237,7 @@ impl FakeCase {
         self.as_window(index, repetition, WALKS, batches)
     }
 
-    /// One window of cycles on a core that stays as it is.
+    /// Makes one window of cycles on a core that does not change.
     fn window(
         &self,
         (index, repetition): (usize, u32),
@@ -373,12 +373,12 @@ pub(crate) fn fake_record_on(
     fake_record_of(cases, repetitions, 1, USUAL, core)
 }
 
-/// The same on an unshared core of steady speed.
+/// Makes such a record on an unshared core of steady speed.
 pub(crate) fn fake_record(cases: Vec<FakeCase>, repetitions: u32) -> MeasureRecord {
     fake_record_on(cases, repetitions, || STEADY)
 }
 
-/// One of many, each with other noise: of one cycle a repetition.
+/// Makes one of many such records, each with other noise, with one cycle per repetition.
 pub(crate) fn fake_record_with_seed(
     cases: Vec<FakeCase>,
     repetitions: u32,

@@ -22,7 +22,7 @@ use crate::table::{self, Client, Then};
 const SERVED_AGAIN_WITHIN: Duration = Duration::from_secs(5);
 /// Longest time until a signal is answered, whatever clients do.
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
-/// Most resident memory, in KiB.
+/// Maximum resident memory, in KiB.
 const MOST_MEMORY_KIB: u64 = 200 << 10;
 
 pub(crate) struct Clients(Vec<Client>);

@@ -39,8 +39,8 @@ pub struct Options {
     pub private_by: PrivateBy,
     /// Number of places listed for each design: in code, in data, and for each cache of evictors.
     pub places: usize,
-    /// Most designs that are all simulated in full. If there are more, designs that differ only in the size, ways and cycles of their
-    /// last levels are simulated in one pass: the first in full, the others with counters and sums of intervals.
+    /// Maximum number of designs that are all simulated in full. If there are more, designs that differ only in the size, ways and cycles
+    /// of their last levels are simulated in one pass: the first in full, the others with counters and sums of intervals.
     pub most_in_full: usize,
     /// Number of designs simulated in parallel, at least 1; the results do not depend on it.
     pub threads: usize,

@@ -29,7 +29,7 @@ const LARGEST_LEVEL: Bytes = Bytes(4 << 30);
 const MOST_LINES: u64 = 1 << 26;
 /// A reference crosses each level at most once: sums of 64 levels over 10^11 references stay within 64 bits.
 const MOST_CYCLES: u32 = 1_000_000;
-/// Most entries of buffers, which are searched one by one.
+/// Maximum number of entries of buffers, which are searched one by one.
 const MOST_BUFFERED: u64 = 65_536;
 /// The largest integer of TOML.
 const LARGEST_SEED: u64 = i64::MAX as u64;

@@ -9,7 +9,7 @@ use switchcost_units::Bytes;
 
 /// Longest file: a design is a page of text.
 const LONGEST_FILE: Bytes = Bytes::mib(1);
-/// Most characters of a faulty line that are shown.
+/// Maximum number of characters of a faulty line that are shown.
 const SHOWN_CHARACTERS: usize = 60;
 
 /// Why a text is not a design.

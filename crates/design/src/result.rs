@@ -371,7 +371,7 @@ pub const FIRST_FILL_POINT: u64 = 256;
 pub struct FillPoint {
     /// Instructions so far.
     pub instructions: u64,
-    /// Most lines held by the shared hierarchy so far, by level, then by TLB.
+    /// Maximum number of lines held by the shared hierarchy so far, by level, then by TLB.
     pub most_held: Vec<u64>,
 }
 

@@ -8,7 +8,7 @@ use super::subject::Subject;
 use super::words::{MOUNT_PROC, MOUNT_SYS};
 use switchcost_facts::topology::{cpu_list, per_second, siblings};
 
-/// Most interrupts a second that are expected: a tick of 1,000 Hz and as many wake-ups. With more, something else interrupts.
+/// Maximum number of interrupts a second that are expected: a tick of 1,000 Hz and as many wake-ups. With more, something else interrupts.
 const MANY_INTERRUPTS: u64 = 2_000;
 /// Least share of the observed time, in thousandths, for which a busy hardware thread competes for its core.
 const BUSY_PER_MILLE: u64 = 500;
@@ -112,7 +112,7 @@ pub(super) fn isolation(subject: &Subject) -> Check {
     }
 }
 
-/// How to isolate the last CPU, since the kernel keeps its own work on the first.
+/// Returns how to isolate the last CPU, because the kernel does its own work on the first.
 fn isolate(subject: &Subject) -> Remedy {
     match subject
         .host
@@ -172,7 +172,7 @@ fn loads(loads: &[InterruptLoad]) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-/// How to move interrupts to the first CPU, as the last one is to be isolated.
+/// Returns how to move interrupts to the first CPU, because the last one is to be isolated.
 fn keep_away(subject: &Subject) -> Remedy {
     let online = &subject.host.cpus_online;
     let Some(other) = online.iter().min().filter(|_| online.len() > 1) else {

@@ -12,7 +12,7 @@ use switchcost_facts as facts;
 const ENOUGH_TO_LOCK: Bytes = Bytes::mib(64);
 /// Free memory that suffices for the largest working sets side by side without reclaim.
 const ENOUGH_FREE: Bytes = Bytes::mib(256);
-/// With less free memory the kernel reclaims pages during the experiment, and every sample has page faults.
+/// Least free memory. With less, the kernel reclaims pages during the experiment, and every sample has page faults.
 const TOO_LITTLE_FREE: Bytes = Bytes::mib(16);
 
 /// Checks whether working sets can be locked in memory.

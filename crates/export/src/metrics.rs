@@ -1,4 +1,4 @@
-//! What was counted so far, as OpenMetrics text. Label sets are bounded, whatever names the observed give themselves.
+//! The counts so far as OpenMetrics text. Label sets are bounded, whatever names the observed tasks have.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -41,7 +41,7 @@ impl Scraped {
         OTHERS.to_owned()
     }
 
-    /// Has no count fall, and none that was once shown be missing.
+    /// Makes sure that no count falls, and that a series once shown is never missing.
     fn keep_counts(&mut self, series: &mut Series) {
         for (labels, value) in &mut series.values {
             if let Value::Count(count) = value {

@@ -1,5 +1,5 @@
-//! What was observed as stacks: the name of the task, why it left its CPU, and where; or if they were sampled the program's own. As
-//! folded stacks they are read by what draws flame graphs.
+//! Observed switches as stacks: the name of the task, why it left its CPU, and where; or the program's own stacks if they were sampled.
+//! Flame-graph tools read them as folded stacks.
 
 use std::collections::BTreeMap;
 

@@ -14,7 +14,7 @@ pub(crate) fn small() -> Observation {
     Observation::read(&path).expect("a record of this version")
 }
 
-/// With many names and causes, and what a switch costs.
+/// Makes a large observation: many task names and causes, with the cost of a switch.
 pub(crate) fn large() -> Observation {
     let mut large = small();
     let first = large.tasks.remove(0);

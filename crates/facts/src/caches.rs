@@ -28,7 +28,7 @@ pub(crate) fn caches(root: &Root, cpu: CpuId) -> (Vec<Cache>, Vec<String>) {
     (caches, unreported)
 }
 
-/// One cache, or the file because of which its level, kind, size or line is not known.
+/// Reads one cache; an error names the file from which its level, kind, size or line cannot be read.
 fn cache(root: &Root, folder: &str) -> Result<Cache, String> {
     let line = |name: &str| {
         root.line(&format!("{folder}/{name}"))

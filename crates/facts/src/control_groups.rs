@@ -151,7 +151,7 @@ fn folders(
     above.take_while(is_within).map(str::to_owned).collect()
 }
 
-/// Which group is mounted where, for file systems of this kind that have the option (proc(5), `mountinfo`).
+/// Returns the mounted group and its mount point, for file systems of this kind that have the option (proc(5), `mountinfo`).
 fn mount(root: &Root, kind: &str, option: Option<&str>) -> Option<(String, String)> {
     let text = root.read("/proc/self/mountinfo").ok()?;
     text.lines().find_map(|line| {

@@ -7,7 +7,7 @@ use super::Root;
 /// Mount points of tracefs, now and before Linux 4.1.
 const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// Most functions that are named.
+/// Maximum number of functions that are named.
 const FUNCTIONS_NAMED: usize = 16;
 
 /// Returns tracers and events of all instances, traced functions, and probes.

@@ -12,7 +12,7 @@ const M2: Bytes = Bytes::mib(2);
 const M4: Bytes = Bytes::mib(4);
 const G1: Bytes = Bytes::mib(1024);
 
-/// Most structures: no CPU lists as many, but a hypervisor that answers every sub-leaf alike would never end the list.
+/// Maximum number of structures: no CPU lists as many, but a hypervisor that answers every sub-leaf alike would never end the list.
 const MOST_STRUCTURES: usize = 64;
 
 pub(super) fn tlbs<R: CpuIdReader>(leaves: &Leaves<R>) -> Vec<Tlb> {

@@ -12,10 +12,10 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::supervisor::{Program, Report, Setting, Supervisor};
 
-/// How often the wait checks whether to stop.
+/// Time between two checks whether to stop the wait.
 const GLANCE: Duration = Duration::from_millis(5);
 
-/// Most bytes of output: a program that prints more prints endlessly.
+/// Maximum number of bytes of output: a program that prints more prints endlessly.
 const MOST_PRINTED: u64 = 1 << 20;
 
 /// Limits for a program that does not end by itself.
@@ -67,7 +67,7 @@ pub struct Printed {
     pub text: String,
 }
 
-/// Which streams of a program are read.
+/// Streams of a program that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Streams {
     /// Standard output only; standard error is inherited.

@@ -23,7 +23,7 @@ const LONGEST_LINE: usize = 64 << 10;
 /// Last bytes of the standard error that are kept: stack traces of many threads may follow the error.
 const COMPLAINTS: usize = 64 << 10;
 
-/// How often the program is checked.
+/// Time between two checks of the program.
 const GLANCE: Nanos = Nanos::millis(50);
 
 /// Time in which a killed program ends, unless it hangs in the kernel.

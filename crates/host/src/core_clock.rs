@@ -30,7 +30,7 @@ const CHAIN_STEP: u32 = 10;
 /// would idle at times, and a neighbour that uses them would not be seen.
 const ADDITION_STEP: u32 = 10;
 
-/// One reading of the core's speed and sharing.
+/// A reading of the core's speed and sharing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CoreProbe {
     /// Time of [`CHAIN_LENGTH`] dependent multiplications.

@@ -26,7 +26,7 @@ use crate::signals::defer_signals;
 const PREFIX: &[u8] = b".switchcost-";
 /// Random bytes in the name of a draft.
 const RANDOM_BYTES: usize = 6;
-/// Most bytes of the target's name in a draft's name. With the additions, the name stays below the limit of 255 bytes.
+/// Maximum number of bytes of the target's name in a draft's name. With the additions, the name stays below the limit of 255 bytes.
 const MOST_NAME_BYTES: usize = 200;
 /// The permissions of a result, before the umask.
 const EVERYBODY: u32 = 0o666;

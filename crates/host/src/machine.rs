@@ -16,7 +16,7 @@ pub fn manifest_at_once(root: &Root) -> HostManifest {
     switchcost_facts::manifest_at_once(root, slice_extension(root))
 }
 
-/// What the running kernel says about this process.
+/// Returns what the running kernel says about this process.
 fn answers(root: &Root) -> Answers {
     if !root.is_system() {
         return Answers::none(NOT_RUNNING);

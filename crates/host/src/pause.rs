@@ -51,7 +51,7 @@ impl AddAssign for Pause {
     }
 }
 
-/// What the kernel says about this thread and the machine at one moment.
+/// State of this thread and of the machine at one moment, by the kernel.
 #[derive(Clone, Copy, Debug)]
 struct Moment {
     monotonic: Nanos,
@@ -74,7 +74,7 @@ impl Moment {
 /// Finds pauses among the waits of one thread.
 #[derive(Debug)]
 pub struct PauseDetector {
-    /// How long the thread has waited for a CPU; `None` if the kernel does not show it.
+    /// Time that the thread has waited for a CPU; `None` if the kernel does not show it.
     run_delay: Option<Nanos>,
 }
 

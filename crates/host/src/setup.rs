@@ -20,7 +20,7 @@ pub use keeper::keep;
 /// First argument that makes the program run another one in a set-up.
 pub const KEEPER_ARGUMENT: &str = "keep-one-setup";
 
-/// How often the wait checks whether to stop.
+/// Time between two checks whether to stop the wait.
 const LOOK: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 20_000_000,

@@ -13,7 +13,7 @@ const ENDING: [c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIG
 
 /// Signals that have arrived, one bit each.
 static COME: AtomicU64 = AtomicU64::new(0);
-/// Held while signals are blocked, so that the restored state is the one before any were blocked.
+/// Lock held while signals are blocked, so that the restored state is the one before any were blocked.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 extern "C" fn note(number: c_int) {
@@ -61,7 +61,7 @@ fn defer(signals: &[c_int]) -> io::Result<DeferredSignals> {
     Ok(held)
 }
 
-/// Until dropped, the calling thread gets only signals that end the program (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGKILL, its own
+/// Until dropped, lets the calling thread get only signals that end the program (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGKILL, its own
 /// faults).
 pub struct BlockedSignals {
     before: SignalSet,
@@ -106,7 +106,7 @@ impl Drop for DeferredSignals {
 mod tests {
     use super::*;
 
-    /// One that no other test blocks.
+    /// A signal that no other test blocks.
     const SIGNAL: c_int = libc::SIGUSR2;
 
     #[test]

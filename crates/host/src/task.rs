@@ -132,7 +132,7 @@ pub fn fork(body: impl FnOnce() -> io::Result<()>) -> io::Result<Forked> {
     }
 }
 
-/// Has the program killed when the calling thread ends.
+/// Arranges that the program is killed when the calling thread ends.
 pub(crate) fn tie(command: &mut Command) {
     let parent = getpid();
     // SAFETY: between fork and exec the closure makes two system calls and allocates nothing unless it fails.
@@ -228,7 +228,7 @@ impl Drop for FreshProcess {
 /// A killed process is gone within this time, unless it hangs in the kernel.
 const GONE_WITHIN: Duration = Duration::from_secs(10);
 
-/// How a child has ended; `None` if it has not ended in time.
+/// Returns how a child has ended; `None` if it has not ended in time.
 fn end_within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let (start, mut pause) = (Instant::now(), Duration::from_micros(50));
     loop {

@@ -25,7 +25,7 @@ use crate::cleanup::{CleanupHelper, Step};
 use crate::signals::defer_signals;
 
 const PREFIX: &str = "switchcost-";
-/// Most folders: nobody has as many concurrent runs.
+/// Maximum number of folders: nobody has as many concurrent runs.
 const MOST_FOLDERS: u32 = 10_000;
 const LOCK: &str = "lock";
 const FILES: &str = "files";

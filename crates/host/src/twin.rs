@@ -275,7 +275,7 @@ pub fn is_group_left(groups: &[i32]) -> io::Result<bool> {
         .any(is_elsewhere))
 }
 
-/// What /proc says of a process, from its state on. The name before it may contain anything.
+/// Returns the fields of a process in /proc/PID/stat, from its state on. The name before the state may contain anything.
 fn stat(process: i32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     stat.rsplit_once(") ").map(|(_, rest)| rest.to_owned())

@@ -27,7 +27,7 @@ pub(crate) fn unavailable(error: &io::Error, events: usize, level: i32) -> Unava
     })
 }
 
-/// What to do about a kernel that refuses, if `needed` is the highest level at which it would not.
+/// Returns advice for a kernel that refuses an operation; `needed` is the highest `perf_event_paranoid` level that allows it.
 pub(crate) fn needs_level(needed: i32) -> String {
     refused(
         &std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default(),

@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 
 use switchcost_record::SelfTestOutcome;
 
-/// Most windows that are examined. Windows of about a millisecond are hardly all disturbed on any usable machine.
+/// Maximum number of windows that are examined. Windows of about a millisecond are hardly all disturbed on any usable machine.
 const MOST: usize = 16;
 
 /// Examines windows until one has at most `expected`, and judges by the smallest result.

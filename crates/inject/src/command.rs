@@ -28,7 +28,7 @@ const LONG: Nanos = Nanos::millis(100);
 /// Least share of its time slices for which a command must have the CPU; below it the command mostly sleeps.
 const LEAST_AWAKE: f64 = 0.5;
 
-/// Most bytes of a program's error output that are reported.
+/// Maximum number of bytes of a program's error output that are reported.
 const LONGEST_WORDS: u64 = 4096;
 
 /// Instruments of every run, besides its plan.

@@ -52,13 +52,13 @@ pub enum Fault {
         /// Last line of the command's error output, escaped.
         said: String,
     },
-    /// Two runs of the command end differently.
+    /// Two runs of the command ended differently.
     #[error(
         "two copies ended differently ({0} and {1}), but each run must do the same; try it twice, or use --apart if both write \
          the same files"
     )]
     OtherEnd(String, String),
-    /// Two copies of the command write different outputs.
+    /// Two copies of the command wrote different outputs.
     #[error(
         "the outputs of two copies differ from byte {at} on ({first} and {second} bytes); leave time stamps and random numbers \
          out of them, or leave out --check-output"

@@ -98,7 +98,7 @@ pub enum Answer {
     Refused(String),
 }
 
-/// What counts as the service's work.
+/// Source of the count of the service's work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Work {
@@ -123,7 +123,7 @@ impl Work {
 pub struct ServiceOrder {
     /// The thread, which is already on the CPU.
     pub id: ThreadId,
-    /// What counts as work.
+    /// Source of the count of work.
     pub work: Work,
     /// The CPU of the thread and the preemptor.
     pub cpu: CpuId,

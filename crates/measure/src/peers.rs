@@ -24,7 +24,7 @@ pub(crate) use worker::{Passed, Worker, pass_on};
 pub(crate) enum Peer {
     /// A separate process.
     Process(Forked),
-    /// A thread, by its kernel thread ID; it ends with its process.
+    /// A thread, by its thread ID in the kernel; it ends with its process.
     Thread(i32),
 }
 

@@ -16,7 +16,7 @@ use switchcost_host::task::{Forked, fork};
 use switchcost_units::Bytes;
 use switchcost_workload::Pages;
 
-/// Most idle tasks: more than the kernel stacks that a CPU keeps for reuse.
+/// Maximum number of idle tasks: more than the kernel stacks that a CPU keeps for reuse.
 const MOST_TASKS: u32 = 8;
 const MOST_PIPES: u32 = 16;
 const MOST_PAGES: u64 = 1024;

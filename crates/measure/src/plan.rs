@@ -23,7 +23,7 @@ pub enum Preset {
     /// All mechanisms without data; for the pipe also a sweep of sizes and of strides.
     #[default]
     Default,
-    /// As `Default`, with fewer sizes, shorter batches and less precision.
+    /// Like `Default`, with fewer sizes, shorter batches and less precision.
     Quick,
     /// The costs that `observe` needs: a pipe, a yield, a preemption, arrays; as coarse as `Quick`.
     Observe,
@@ -69,7 +69,7 @@ pub struct Selection {
     pub mechanisms: Vec<Mechanism>,
     /// Hand-offs of runtimes to measure. Unless mechanisms are named, the kernel's are measured, too.
     pub runtimes: Vec<RuntimeSelection>,
-    /// Whether only one hand-off of each runtime, and the kernel's threads, walk arrays.
+    /// Whether only one hand-off of each runtime, and OS threads, walk arrays.
     pub is_ladder: bool,
     /// Processes or threads. A mechanism without such a variant keeps its own.
     pub betweens: Vec<Between>,
@@ -105,7 +105,7 @@ pub struct Selection {
     pub confidence_per_mille: u32,
     /// Time for the whole run.
     pub budget: Option<Nanos>,
-    /// Most repetitions of a case.
+    /// Maximum number of repetitions of a case.
     pub max_repetitions: Option<u32>,
     /// Whether to read counters.
     pub wants_counters: bool,
@@ -122,7 +122,7 @@ pub struct Selection {
 pub struct RuntimeSelection {
     /// The runtime and its hand-off.
     pub case: RuntimeCase,
-    /// Kind of tasks: within one kernel thread, or kernel threads.
+    /// Kind of tasks: contexts within one OS thread, or OS threads.
     pub between: Between,
     /// Whether the tasks may use several CPUs at a time; otherwise they stay on the first.
     pub across_cpus: bool,
@@ -242,7 +242,7 @@ struct Draft {
     /// Policy, if it differs from the selected one.
     policy: Option<Policy>,
     runtime: Option<RuntimeCase>,
-    /// Whether tasks of one kernel thread may nevertheless be on several CPUs.
+    /// Whether tasks of one OS thread may nevertheless be on several CPUs.
     across_cpus: bool,
 }
 

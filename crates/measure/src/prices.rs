@@ -24,7 +24,7 @@ const PASSES: usize = 4;
 /// Least number of rounds of one array.
 const FEWEST_ROUNDS: usize = 7;
 const MOST_ROUNDS: usize = 64;
-/// Most pages taken at random before each array, so that each has other frames than the last.
+/// Maximum number of pages taken at random before each array, so that each has other frames than the last.
 const MOST_PAGES: u64 = 1024;
 
 /// Kind of walk with one touch a line, size of the array, and footprint.

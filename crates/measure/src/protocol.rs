@@ -23,7 +23,7 @@ impl BatchRounds {
     }
 }
 
-/// How to start a program that speaks the protocol of runtimes.
+/// Command that starts a program that speaks the protocol of runtimes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Launch {
     /// The program and its arguments.
@@ -71,7 +71,7 @@ pub struct Order {
     pub core_counter: Option<CycleEvent>,
     /// Events that further batches count, by perf's names, in groups that fit on the CPU's counters together.
     pub counters: Vec<Vec<String>>,
-    /// How to start the measured runtime.
+    /// Command that starts the measured runtime.
     pub runtime: Option<Launch>,
     /// Length of the artificial switch.
     pub synthetic_switch_ns: Nanos,

@@ -30,7 +30,7 @@ const OF_WARM_UP: u64 = 4;
 /// Time by which a running repetition may exceed the budget, in addition to a quarter of the budget. Its results so far are kept.
 const OVERTIME: Nanos = Nanos::seconds(2);
 
-/// One part in this many of the budget shows the time of repetitions.
+/// The time of repetitions is estimated after one part in this many of the budget.
 const TO_ESTIMATE: u64 = 8;
 
 /// Reason for the missing result of a case that the budget ended.

@@ -42,13 +42,13 @@ const ANSWER_WITHIN: Nanos = if cfg!(test) {
     Nanos::seconds(10)
 };
 
-/// Most windows of the warm-up that are reported.
+/// Maximum number of windows of the warm-up that are reported.
 const MOST_WARM_UP: usize = 200;
 
 /// Rounds of the first window of a warm-up ...
 const FIRST_ROUNDS: u64 = 1;
 
-/// Untimed rounds before each window except the first, because tasks that are threads of the kernel must be started first.
+/// Untimed rounds before each window except the first, because tasks that are OS threads must be started first.
 const ROUNDS_TO_START: u64 = 8;
 
 /// Length of a warm-up's windows, in batches: the hand-off must be warm, not the beginning of a window.
@@ -58,7 +58,7 @@ const WARM_UP_BATCHES: u64 = 10;
 /// or it waited.
 const LONGEST_WARM_UP: u64 = 2;
 
-/// Most rounds within one step of the program's clock, which may advance by microseconds.
+/// Maximum number of rounds within one step of the program's clock, which may advance by microseconds.
 const WITHIN_A_STEP: u64 = 256;
 
 /// The first message to a program.
@@ -298,7 +298,7 @@ fn same_version(reported: &str, launch: &Launch) -> Result<(), String> {
     ))
 }
 
-/// Most lines of a program's output that are reported.
+/// Maximum number of lines of a program's output that are reported.
 const LAST_LINES: usize = 4;
 
 /// Words that identify the line of an error, after which stack traces may follow.

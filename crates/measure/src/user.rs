@@ -84,7 +84,7 @@ impl Bodies {
         }
     }
 
-    /// One turn of one context. A walk is timed separately; a turn without a walk does nothing else.
+    /// Runs one turn of one context. A walk is timed separately; a turn without a walk does nothing else.
     #[inline(always)]
     fn turn(&self, task: usize) {
         if self.walks.get() {
@@ -94,7 +94,7 @@ impl Bodies {
         }
     }
 
-    /// One timed walk, with `more` counted as a part of it.
+    /// Runs one timed walk, with `more` counted as a part of it.
     #[inline(always)]
     fn walk_timed(&self, task: usize, more: impl FnOnce()) {
         let start = self.clock.now();
@@ -120,7 +120,7 @@ impl Bodies {
         );
     }
 
-    /// One timed walk, if the arm walks at all.
+    /// Runs one timed walk, if the arm walks at all.
     fn walk_if_asked(&self, task: usize) {
         if self.walks.get() {
             self.walk(task);

@@ -13,7 +13,7 @@ use crate::subject::process_of;
 use crate::sums::{self, Key};
 use crate::totals::Totals;
 
-/// Most tasks that are read: each takes two files.
+/// Maximum number of tasks that are read: each takes two files.
 const TASKS: usize = 4096;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

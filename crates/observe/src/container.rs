@@ -8,7 +8,7 @@ use switchcost_record::observation::Tasks;
 /// Number of the machine's own PID namespace (PID_NS_INIT_INO of linux/nsfs.h).
 const OF_THE_MACHINE: u64 = 0xEFFF_FFFC;
 
-/// Most processes that are examined: each takes two files.
+/// Maximum number of processes that are examined: each takes two files.
 const PROCESSES: usize = 1024;
 
 /// Whether this process sees the same process numbers as programs in the kernel.

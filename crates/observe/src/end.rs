@@ -9,7 +9,7 @@ use crate::notice::Notice;
 pub(crate) enum Next {
     GoOn,
     End,
-    /// As above, with a notice to be reported first.
+    /// Ends as above, after a notice is reported.
     Say(Notice, bool),
 }
 

@@ -98,7 +98,7 @@ pub enum NoBpf {
          setcap cap_bpf,cap_perfmon,cap_sys_resource+ep switchcost)"
     )]
     NotAllowed,
-    /// This process is in another PID namespace, and does not know the process numbers of programs in the kernel.
+    /// This process is in another PID namespace, and does not know the process numbers that programs in the kernel use.
     #[error(
         "this is another PID namespace than the machine's, whose numbers the kernel's programs use; run it outside of the \
          container, or the container with --pid=host"
@@ -109,7 +109,7 @@ pub enum NoBpf {
     Limited {
         /// Error of the system.
         why: io::Error,
-        /// What is needed, with the remedy.
+        /// Remedy for the missing need.
         remedy: String,
     },
     /// The kernel lacks a feature, or another failure.

@@ -1,5 +1,5 @@
-//! What the program in the kernel writes, as `bpf/layout.h` lays it out: its test compares all of this with the type
-//! information of the program.
+//! Layout of the data that the program in the kernel writes, as in `bpf/layout.h`. A test compares all of it with the type information of
+//! the program.
 
 #[cfg(test)]
 mod btf;
@@ -60,7 +60,7 @@ pub(crate) const LONGEST: usize = 4;
 pub(crate) const TASKS: usize = 16384;
 
 enumerators! {
-    /// Where in the kernel it was: the number of a system call, with a bit for the ABI, or one of these.
+    /// Entries to the kernel other than system calls, and the bit that marks a system call's ABI.
     mod entry {
         COMPAT = 0x0800,
         FAULT = 0x1000,
@@ -74,7 +74,7 @@ enumerators! {
 }
 
 enumerators! {
-    /// What a slot in the table of tasks is used for.
+    /// States of a slot in the table of tasks.
     mod task_state {
         FREE = 0,
         IN_USE = 1,
@@ -98,7 +98,7 @@ enumerators! {
 }
 
 enumerators! {
-    /// What a number among the targets stands for; both bits may be set.
+    /// Meaning of a number among the targets; both bits may be set.
     mod target {
         /// A process, all of whose threads are observed.
         PROCESS = 1,
@@ -106,7 +106,7 @@ enumerators! {
     }
 }
 
-/// How the kernel marks its own threads among the flags of a task.
+/// Flag of a task that marks a kernel thread.
 pub(crate) const KERNEL_THREAD: u32 = 0x0020_0000;
 
 structures! {
@@ -120,7 +120,7 @@ structures! {
         pub(crate) wait_ns: u64,
     }
 
-    /// What another process did to a task, or to a process.
+    /// Effect of another process on a task, or on a process.
     #[derive(Default)]
     struct Neighbour {
         pub(crate) process: u32,
@@ -134,7 +134,7 @@ structures! {
         pub(crate) name: [u8; 16],
     }
 
-    /// How long a process has run on a CPU, after others that had its place before.
+    /// Time that a process has run on a CPU, after other processes that had its place before.
     #[derive(Default)]
     struct Share {
         pub(crate) process: u32,
@@ -251,7 +251,7 @@ structures! {
         unused: [u64; 2],
     }
 
-    /// What hardware counters counted in the turns of a task.
+    /// Counts of hardware counters in the turns of a task.
     struct Counted {
         pub(crate) ran_ns: u64,
         /// The most instructions a microsecond of any turn.
@@ -325,5 +325,5 @@ pub(crate) const IN_SCHEDULER_WORDS: usize = size_of::<InScheduler>() / 8;
 pub(crate) const COUNTED_WORDS: usize = size_of::<Counted>() / 8;
 /// Words of 64 bits of the counters of a CPU.
 pub(crate) const COUNTING_WORDS: usize = size_of::<Counting>() / 8;
-/// The same as the words that the kernel hands out.
+/// Words of [`Neighbour`], as the kernel writes them.
 pub(crate) type NeighbourWords = [u64; size_of::<Neighbour>() / 8];

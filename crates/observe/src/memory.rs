@@ -13,7 +13,7 @@ use switchcost_units::Bytes;
 const EARLY: Duration = Duration::from_millis(20);
 /// Longest pause between two reads.
 const EACH: Duration = Duration::from_secs(1);
-/// Most processes per read: some 10 us for each are half of the observer's time with thousands of processes.
+/// Maximum number of processes per read: some 10 us for each are half of the observer's time with thousands of processes.
 pub(crate) const PROCESSES: usize = 128;
 
 /// Facts seen of each process.

@@ -70,7 +70,7 @@ impl fmt::Display for Notice {
     }
 }
 
-/// Most processes that are named.
+/// Maximum number of processes that are named.
 const NAMED: usize = 3;
 
 fn goes_on(

@@ -8,7 +8,7 @@ use switchcost_record::observation::OlderChildren;
 
 use crate::subject::is_there;
 
-/// Most children that are read.
+/// Maximum number of children that are read.
 const MOST: usize = 1024;
 
 /// Older children, with the kernel's count of each one's switches so far.

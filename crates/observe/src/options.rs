@@ -19,7 +19,7 @@ pub struct Options {
     pub without_bpf: bool,
 }
 
-/// When system calls of the observed, and the code between them, are traced.
+/// Times at which system calls of the observed tasks, and the code between them, are traced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CallTracing {
     /// Never.

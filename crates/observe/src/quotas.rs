@@ -6,7 +6,7 @@ use switchcost_facts::{CpuThrottling, Root, cpu_groups, cpu_throttling};
 use switchcost_record::observation::Throttled;
 use switchcost_units::Nanos;
 
-/// Most control groups that are read.
+/// Maximum number of control groups that are read.
 const GROUPS: usize = 64;
 /// Processes whose control groups are looked up, each time.
 const PROCESSES: usize = 64;

@@ -11,7 +11,7 @@ use syscalls::Sysno;
 use crate::layout::{self, KERNEL_THREAD, Neighbour, Task, process, task_state};
 use crate::memory::Memory;
 
-/// Most groups of tasks; all others form one more group. Names are arbitrary, and there may be any number of them.
+/// Maximum number of groups of tasks; all others form one more group. Names are arbitrary, and there may be any number of them.
 const GROUPS: usize = 8192;
 
 /// Name of the group of all others.

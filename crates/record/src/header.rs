@@ -89,9 +89,9 @@ pub enum ControlOutcome {
     TurnedOff,
     /// The machine does not have it.
     Refused {
-        /// What was found.
+        /// Value that was found.
         found: String,
-        /// What is needed.
+        /// Value that is needed.
         needed: String,
         /// The fix for now.
         fix: String,
@@ -105,7 +105,7 @@ pub enum ControlOutcome {
 pub struct Control {
     /// `affinity`, `real-time-priority`, `locked-memory` or `fresh-processes`.
     pub name: String,
-    /// What the control was asked to set.
+    /// Setting that the control was asked for.
     pub wanted: String,
     /// Outcome of the control.
     pub outcome: ControlOutcome,
@@ -231,7 +231,7 @@ pub enum EndReason {
 pub struct End {
     /// Why the run ended.
     pub reason: EndReason,
-    /// How long the run took.
+    /// Duration of the run.
     pub elapsed_ns: Nanos,
     /// The tick rate over the whole run, to show that the first calibration held.
     pub ticks_per_second: TickRate,

@@ -181,7 +181,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// How the preempted copy was preempted.
+    /// Returns the way in which the preempted copy was preempted.
     pub fn way(&self) -> Way {
         Way {
             timing: self.timing as usize,

@@ -36,7 +36,7 @@ pub enum Mechanism {
     MutexCondvarHeld,
     /// One byte through a pair of Unix stream sockets.
     Socketpair,
-    /// One mutex and one condition variable for both tasks; the lock is held except during waits (the blog post's program).
+    /// One byte over TCP on loopback, without Nagle's delay.
     Tcp,
     /// A POSIX semaphore.
     PosixSem,
@@ -91,7 +91,7 @@ pub enum Between {
     Process,
     /// Threads of one process.
     Thread,
-    /// Contexts in one kernel thread: the kernel sees no switch.
+    /// Contexts in one OS thread: the kernel sees no switch.
     User,
 }
 
@@ -100,7 +100,7 @@ pub enum Between {
 pub enum Family {
     /// Tasks of the kernel in a ring, with a channel from each to the next.
     Ring,
-    /// Contexts of one kernel thread.
+    /// Contexts of one OS thread.
     UserLevel,
     /// A victim and its preemptor.
     Preemption,

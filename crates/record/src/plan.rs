@@ -105,7 +105,7 @@ impl Placement {
 pub struct SwitchPlan {
     /// Fewest switches per 1,000 hand-offs.
     pub low_per_mille: u64,
-    /// Most switches per 1,000 hand-offs.
+    /// Maximum number of switches per 1,000 hand-offs.
     pub high_per_mille: u64,
 }
 
@@ -201,7 +201,7 @@ pub struct Plan {
     pub confidence_per_mille: u32,
     /// Time after which no further repetition begins.
     pub budget_ns: Nanos,
-    /// Most repetitions of a case.
+    /// Maximum number of repetitions of a case.
     pub max_repetitions: u32,
     /// Intended length of one timed batch.
     pub batch_ns: Nanos,

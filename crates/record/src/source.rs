@@ -9,7 +9,7 @@ use rustix::fs::{MemfdFlags, Mode, OFlags, fcntl_setfl, memfd_create, open};
 
 use crate::trust::{open_found, open_listed};
 
-/// Most bytes that are read from a pipe.
+/// Maximum number of bytes that are read from a pipe.
 const MOST_PIPED: u64 = 4 << 30;
 
 /// A file to read, and who named it, which decides the accepted kinds of file.

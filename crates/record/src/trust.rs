@@ -18,7 +18,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::process::{Gid, Uid, getegid, geteuid};
 
-/// Most links that are followed, as in the kernel (path_resolution(7)).
+/// Maximum number of links that are followed, as in the kernel (path_resolution(7)).
 const MOST_LINKS: usize = 40;
 /// Largest found file that is opened.
 const LONGEST: u64 = 4 << 30;

@@ -1,4 +1,4 @@
-//! Two sides beside each other: the environment first, then each cost with its ratio and verdict.
+//! Shows two sides: the environment first, then each cost with its ratio and verdict.
 
 mod answer;
 mod calls;

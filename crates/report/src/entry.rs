@@ -32,7 +32,7 @@ impl Entry {
         }
     }
 
-    /// Two lines, one below the other.
+    /// Makes an entry of two lines, one below the other.
     pub(crate) fn stacked(upper: &str, lower: &str, tone: Tone) -> Self {
         Entry {
             text: format!("{}\n{}", plain(upper), plain(lower)),

@@ -36,7 +36,7 @@ const ROWS_PRINTED: usize = 40;
 /// Longest reason that fits into a cell.
 const SHORT: usize = 30;
 
-/// Most different reasons below a table.
+/// Maximum number of different reasons below a table.
 const MOST_REASONS: usize = 4;
 
 /// A command of the reproduction.

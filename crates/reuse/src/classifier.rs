@@ -1,4 +1,4 @@
-//! How a line is asked for, by those that came shortly before it.
+//! Kind of a request for a line, by the requests shortly before.
 
 use switchcost_record::profile::Kind;
 
@@ -50,9 +50,9 @@ struct Step {
 pub struct Classifier {
     streams: Streams,
     steps: Vec<Step>,
-    /// When the first load of the current group from anywhere began, and the age of its line.
+    /// Instruction at which the current group of loads from anywhere began, and the age of its line.
     group: (u64, u32),
-    /// When instructions were last fetched, and the age of their line.
+    /// Instruction at which code was last fetched, and the age of its line.
     code: (u64, u32),
 }
 

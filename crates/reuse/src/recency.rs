@@ -1,5 +1,5 @@
-//! In which order lines were used last: from one cut to the next each line is looked at once, and the rest of its uses only moves it to
-//! the end of that interval's own order.
+//! Order in which lines were last used. From one cut to the next, each line is looked up once; its further uses only move it to the end of
+//! that interval's own order.
 
 use rustc_hash::FxHashMap;
 
@@ -49,7 +49,7 @@ pub(crate) struct Recency {
     lines: Vec<Line>,
     free: Vec<u32>,
     numbers: FxHashMap<u64, u32>,
-    /// By position: the line that was there last.
+    /// For each position, the line that was there last.
     order: Vec<u32>,
     tree: Tree,
     interval: u32,

@@ -3,7 +3,7 @@
 /// Streams that are followed at a time: as many as the prefetchers of a core follow, about (Intel, "Optimization Reference Manual",
 /// on the streamer: 32, one a page).
 const FOLLOWED: usize = 32;
-/// From this line of a stream on, the next one is fetched ahead.
+/// Number of lines in a stream from which on the next line is prefetched.
 const TRAINED: u32 = 3;
 /// A line that was away for less than this is in a first level, and an access to it asks no other level.
 const HOT: u32 = 256;

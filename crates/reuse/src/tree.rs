@@ -1,4 +1,4 @@
-//! How many marks stand after a place (P. M. Fenwick, "A new data structure for cumulative frequency tables", 1994).
+//! Counts marks after a place (P. M. Fenwick, "A new data structure for cumulative frequency tables", 1994).
 
 #[derive(Debug)]
 pub(crate) struct Tree {

@@ -67,7 +67,7 @@ pub fn prepare(
     })
 }
 
-/// If what is compiled could not be started.
+/// Checks that a program compiled into this folder can be started.
 fn check_cache(row: &Row, cache: &Path) -> Result<(), Missing> {
     if row.build.is_empty() || !is_noexec(cache) {
         return Ok(());
@@ -97,13 +97,13 @@ fn texts(row: &Row) -> Result<Vec<(String, String)>, Missing> {
     }
 }
 
-/// Of all that what is compiled depends on.
+/// Returns a digest of everything on which the compiled program depends.
 fn digest(row: &Row, found: &Found, files: &[(String, String)]) -> u64 {
     let environment = environment(&row.build_environment);
     xxh3_64(format!("{found:?}{files:?}{:?}{environment:?}", row.build).as_bytes())
 }
 
-/// In a temporary folder until it is whole, which does not outlive the run.
+/// Compiles in a temporary folder, which does not outlive the run, until the program is complete.
 fn build(
     row: &Row,
     found: &Found,
@@ -141,7 +141,7 @@ fn build(
     }
 }
 
-/// By the first command that succeeds.
+/// Compiles by the first command that succeeds.
 fn compile(
     row: &Row,
     found: &Found,

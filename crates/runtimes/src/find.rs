@@ -56,7 +56,8 @@ pub(crate) fn find(row: &Row, should_stop: &dyn Fn() -> bool) -> Result<Found, M
     )))
 }
 
-/// Those on the PATH of this name, or the files of this path; of several the last by name first, which is the newest as a rule.
+/// Returns the programs of this name on the PATH, or the files of this path. Of several, the last by name comes first, which is usually the
+/// newest.
 fn candidates(pattern: &str) -> Vec<PathBuf> {
     if !pattern.contains('/') {
         let path = std::env::var_os("PATH").unwrap_or_default();

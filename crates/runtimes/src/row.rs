@@ -63,11 +63,11 @@ pub struct Handoff {
     pub words: String,
     /// Way in which the next task is chosen.
     pub class: Class,
-    /// Kind of tasks: within one kernel thread, or kernel threads.
+    /// Kind of tasks: contexts within one OS thread, or OS threads.
     pub between: Between,
     /// Work of the task in the baseline, instead of a switch.
     pub baseline: String,
-    /// Whether tasks of one kernel thread may also be spread over several, one for each CPU.
+    /// Whether tasks of one OS thread may also be spread over several, one for each CPU.
     #[serde(default)]
     pub across_cpus: bool,
     /// Whether the ladder includes this hand-off with arrays; at most one of a runtime, which walks them fast.

@@ -21,11 +21,11 @@ pub(crate) struct Tool<'a> {
 }
 
 impl Tool<'_> {
-    /// What the tool prints on either stream.
+    /// Runs a tool and returns its output on either stream.
     ///
     /// # Errors
     ///
-    /// Why it did not end in time.
+    /// If the tool did not end in time.
     pub(crate) fn run(
         mut self,
         longest: Duration,

@@ -7,7 +7,7 @@ use parquet::schema::types::{Type, TypePtr};
 
 use switchcost_design::result::{Interval, OfOthers, Simulation};
 
-/// How wide a number is. In the file 16 and 32 bits are INT32, and 64 bits INT64, both marked as unsigned.
+/// Width of a number. In the file 16 and 32 bits are INT32, and 64 bits INT64, both marked as unsigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Width {
     Bits16,
@@ -32,7 +32,7 @@ impl Width {
     }
 }
 
-/// What a column says about an interval.
+/// Meaning of a column for an interval.
 #[derive(Clone, Copy)]
 pub(crate) enum Content {
     /// A number of the interval, which a reader takes back.

@@ -27,7 +27,7 @@ const SET: u8 = 10;
 const MAP: u8 = 11;
 const STRUCT: u8 = 12;
 
-/// What the Parquet reader takes a field for.
+/// Type that the Parquet reader expects of a field.
 #[derive(Debug)]
 pub(crate) enum Kind {
     Boolean,

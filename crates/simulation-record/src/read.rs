@@ -225,7 +225,7 @@ fn fill(reader: &mut ColumnReader, column: &Column, batch: &mut [Interval]) -> R
     Ok(())
 }
 
-/// The same if intervals may be without.
+/// Fills a field of intervals from a column whose values may be null.
 fn fill_optional(
     reader: &mut ColumnReader,
     set: fn(&mut Interval, Option<u64>),

@@ -105,7 +105,7 @@ impl Source {
     }
 }
 
-/// What the header of a page says: fields 2 and 3, and the number of values in the header of its kind.
+/// Contents of a page's header: fields 2 and 3, and the number of values in the header of its kind.
 #[derive(Default)]
 struct Page {
     header_bytes: u64,

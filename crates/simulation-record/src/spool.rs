@@ -15,7 +15,7 @@ const ARE_OTHERS_KNOWN: usize = ROW_BYTES - 1;
 /// The fastest level: a spool lives for minutes.
 const ZSTD_LEVEL: i32 = 1;
 
-/// No more than so much of a spool is in memory.
+/// Largest part of a spool that is in memory, in bytes.
 const MOST_IN_MEMORY: usize = 256 << 20;
 
 pub(crate) struct Spool {
@@ -37,7 +37,7 @@ impl Spool {
             .try_for_each(|interval| self.encoder.write_all(&packed(interval)))
     }
 
-    /// The same intervals from the first on, and why not all of them are on disk.
+    /// Returns the intervals from the first on, and the reason why not all of them are on disk.
     pub(crate) fn rewind(self) -> io::Result<(SpoolReader, Option<io::Error>)> {
         let mut file = self
             .encoder
@@ -112,7 +112,7 @@ impl SpoolReader {
         })
     }
 
-    /// From the first interval on, however far it was read.
+    /// Returns a reader at the first interval, however far this one has read.
     pub(crate) fn rewind(self) -> io::Result<SpoolReader> {
         SpoolReader::read_from_start(self.decoder.finish().into_inner())
     }

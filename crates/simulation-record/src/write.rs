@@ -28,7 +28,7 @@ pub(crate) const ROW_GROUP_ROWS: u64 = 1 << 20;
 /// Rows of a batch that is given back.
 const RETURNED_AT_ONCE: u64 = 1 << 16;
 
-/// What the footer has beside the head: the row groups. At least this is left for them.
+/// Least room for the row groups, which the footer has beside the head.
 const FOOTER_RESERVE_BYTES: usize = FOOTER_LIMIT_BYTES / 2;
 
 /// Writes the record of a simulation. The file appears when [`finish`](Self::finish) returns: whole, or not at all.

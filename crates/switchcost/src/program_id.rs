@@ -69,13 +69,13 @@ const LAUNCHERS: [&str; 11] = [
 /// Options whose next word alone identifies the script.
 const SCRIPT_OPTIONS: [&str; 2] = ["-jar", "-m"];
 
-/// Most levels of scripts that are interpreters of scripts, as in the kernel.
+/// Maximum number of levels of scripts that are interpreters of scripts, as in the kernel.
 const MOST_SCRIPTS: usize = 5;
 
 /// Bytes of each file that enter the digest.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Most words among which a script is searched.
+/// Maximum number of words among which a script is searched.
 const MOST_WORDS: usize = 64;
 
 /// Identity of a program, within which the cost of one run applies to another: its file, and for an interpreter the script.

@@ -49,7 +49,7 @@ struct Debug {
 
 /// Largest file that is opened: debugging information of browsers has a few GiB.
 const LARGEST_OBJECT: u64 = 4 << 30;
-/// Most objects kept open at a time.
+/// Maximum number of objects kept open at a time.
 const MOST_OBJECTS: usize = 256;
 
 impl Symbols {

@@ -15,7 +15,7 @@ use crate::{
 
 pub use problem::{Problem, Violation};
 
-/// Most problems that are listed; the rest are only counted.
+/// Maximum number of problems that are listed; the rest are only counted.
 const KEPT: usize = 100;
 
 /// Result of checking a trace.

@@ -34,7 +34,7 @@ pub enum Event<'a> {
 }
 
 impl Chunk {
-    /// Most blocks that a chunk should hold: writers cut here, readers refuse much larger chunks.
+    /// Maximum number of blocks that a chunk should hold: writers cut here, readers refuse much larger chunks.
     pub const BLOCKS: usize = 256 << 10;
 
     /// Empties the chunk, keeping the memory.

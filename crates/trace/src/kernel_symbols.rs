@@ -1,6 +1,6 @@
 //! Names of addresses in the traced kernel: functions, variables, and content of its memory pages.
 
-/// Most symbols of a kernel; real ones have fewer.
+/// Maximum number of symbols of a kernel; real ones have fewer.
 const MOST: usize = 1 << 20;
 /// The longest name, in bytes: the kernel's own limit (KSYM_NAME_LEN).
 const LONGEST_NAME: usize = 511;

@@ -65,10 +65,10 @@ pub enum UnfitShape {
     },
 }
 
-/// Most blocks of a shape.
+/// Maximum number of blocks of a shape.
 pub(crate) const MOST_BLOCKS: usize = u8::MAX as usize;
 
-/// Most references of a shape.
+/// Maximum number of references of a shape.
 pub(crate) const MOST_REFERENCES: usize = u16::MAX as usize;
 
 /// Checks the blocks of a shape against their references and the kinds of their addresses.

@@ -1,4 +1,4 @@
-//! What else is different between two sides: the usual cause of a difference.
+//! Other differences between two sides, which usually cause a difference in costs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;

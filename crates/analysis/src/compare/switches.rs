@@ -1,5 +1,5 @@
-//! How many switches a hand-off takes, on both sides. They are counted, and need no interval; a kernel that takes two where it took one
-//! has changed, however long that takes.
+//! Switches per hand-off on both sides. They are counted, and need no interval. A kernel that takes two where it took one has changed,
+//! however long each takes.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Which cache or TLB a knee sits at, and which level of memory holds the arrays of a region.
+//! The cache or TLB at whose size a knee lies, and the level of memory that holds the arrays of a region.
 
 use switchcost_record::{Case, HostManifest, TlbKind};
 use switchcost_units::Bytes;
@@ -16,7 +16,7 @@ pub struct Capacity {
     pub size_bytes: f64,
     /// Short name: `L2/2`.
     pub label: String,
-    /// What stops fitting at this size: `L2: one array fits, two do not`.
+    /// Cache or TLB that no longer holds the arrays at this size: `L2: one array fits, two do not`.
     pub cause: String,
 }
 

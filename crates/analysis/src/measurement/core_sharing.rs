@@ -64,7 +64,7 @@ mod tests {
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
-    /// On a core that is shared for such a share of the windows.
+    /// Makes a record of a core that is shared for this share of the windows.
     fn record(share: f64) -> MeasureRecord {
         let mut random = ChaCha8Rng::seed_from_u64(4);
         let core = || Core {

@@ -13,7 +13,7 @@ use crate::measurement::repetition::Quantities;
 /// Least number of sizes of a curve.
 const FEWEST_SIZES: usize = 4;
 
-/// One curve for each set of results that differ only in size, in the order of the plan.
+/// Returns one curve for each set of results that differ only in size, in the order of the plan.
 pub(crate) fn curves(
     results: &[CaseFinding],
     quantities: &[Quantities],

@@ -2,7 +2,7 @@
 
 use switchcost_record::{Between, Case, CostName};
 
-/// Whether a switch of this case can be priced, because its tasks share one CPU or one kernel thread. Otherwise, and for a runtime,
+/// Whether a switch of this case can be priced, because its tasks share one CPU or one OS thread. Otherwise, and for a runtime,
 /// only a hand-off has a price.
 pub(crate) fn prices_switches(case: &Case) -> bool {
     case.runtime.is_none() && (case.placement.is_one_cpu() || case.between == Between::User)

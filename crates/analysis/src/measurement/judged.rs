@@ -40,7 +40,7 @@ impl Remedies {
         }
     }
 
-    /// Against another load on the measured CPU.
+    /// Returns the remedy for another load on the measured CPU.
     pub(crate) fn against_load(self) -> String {
         let mut ways = vec!["stop the other load"];
         ways.extend(self.allows_real_time.then_some("allow real-time priority"));

@@ -1,4 +1,4 @@
-//! One value of each quantity from each repetition, as `paired` finds them in its cycles.
+//! Values of a repetition: one of each quantity, as `paired` computes them from its cycles.
 
 use switchcost_record::{Case, CostName};
 

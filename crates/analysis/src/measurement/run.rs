@@ -1,4 +1,4 @@
-//! From a whole record to its findings.
+//! Computes the findings of a whole record.
 
 use std::collections::BTreeSet;
 

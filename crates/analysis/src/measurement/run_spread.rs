@@ -30,8 +30,8 @@ pub(crate) fn assumed_spread(case: &Case, cost: CostName) -> f64 {
 /// allowed (`docs/method/comparison.md`).
 pub(crate) const FREEDOM: f64 = 6.0;
 
-/// Most repetitions that count as independent: those of one run share its time and load, so more show nothing about other runs.
-/// Calibrated (`docs/method/statistics.md`).
+/// Maximum number of repetitions that count as independent: those of one run share its time and load, so more show nothing about other
+/// runs. Calibrated (`docs/method/statistics.md`).
 const INDEPENDENT: f64 = 8.0;
 
 impl Estimate {

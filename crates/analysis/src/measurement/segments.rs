@@ -1,6 +1,6 @@
 //! Cuts a row of points into as few straight pieces as the points allow.
 
-/// Most pieces: the regions small, rising and large, and one more for a machine with a third cache.
+/// Maximum number of pieces: the regions small, rising and large, and one more for a machine with a third cache.
 const MOST_PIECES: usize = 4;
 /// Least points of a piece: two points always lie on a line, so a third is needed.
 const FEWEST_POINTS: usize = 3;

@@ -32,7 +32,7 @@ const LEAST_COVERED: f64 = 0.5;
 const PART: f64 = 0.1;
 /// Upper ends of the ranges of the time that others ran, in nanoseconds.
 const RANGES: [u32; 5] = [3_000, 30_000, 150_000, 1_000_000, u32::MAX];
-/// Most calls by which waits are listed.
+/// Maximum number of calls by which waits are listed.
 const MOST_CALLS: usize = 5;
 
 /// Cost of cold caches to a program, from its traced calls.

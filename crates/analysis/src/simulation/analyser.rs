@@ -1,4 +1,4 @@
-//! From the intervals of a record to its findings.
+//! Computes findings from the intervals of a record.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! What a switch could cost at most: everything that the design can hold, brought in once.
+//! Upper bound on the cost of a switch: everything that the design can hold, brought in once.
 
 use switchcost_design::Design;
 

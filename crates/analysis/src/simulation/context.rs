@@ -1,4 +1,4 @@
-//! What all designs have in common.
+//! Facts that all designs of a record have in common.
 
 use std::collections::HashMap;
 

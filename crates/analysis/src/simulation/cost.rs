@@ -13,7 +13,7 @@ pub(crate) const SUMS_ONLY: &str = "no interval: the record holds sums over segm
 pub(crate) const NOT_COMPARED: &str =
     "not in the record: simulated together with many other designs; simulate again, with --in-full";
 
-/// Most instructions by which a slice ends late: a superblock of the capture has some 60 at most.
+/// Maximum number of instructions by which a slice ends late: a superblock of the capture has some 60 at most.
 const LATEST: u64 = 64;
 
 /// End of the integration by ascending segment lengths: the end of the quantum, or of the `window` of recorded intervals, whichever

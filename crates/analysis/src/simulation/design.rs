@@ -1,4 +1,4 @@
-//! Everything about one design.
+//! All findings about one design.
 
 use switchcost_design::result::{ByView, DesignResult, Detail};
 

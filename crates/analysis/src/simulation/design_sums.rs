@@ -1,4 +1,4 @@
-//! What the intervals of one design add up to, segment by segment.
+//! Sums of the intervals of one design, segment by segment.
 
 use strum::IntoEnumIterator;
 use switchcost_design::result::{DetailLevel, Interval, Simulation, View};
@@ -7,7 +7,7 @@ use super::context::ProgramNames;
 use super::interval::BATCHES;
 use super::sums::{Cell, Sum};
 
-/// Most intervals that are distinguished; later ones are added to the rest of their segment.
+/// Maximum number of intervals that are distinguished; later ones are added to the rest of their segment.
 pub(crate) const MOST_INTERVALS: usize = 1000;
 
 /// Steps of the curve by which the ends of segments are distinguished.

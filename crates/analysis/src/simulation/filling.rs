@@ -1,10 +1,10 @@
-//! How many instructions it takes to fill a level, by how its lines grew.
+//! Number of instructions needed to fill a level, by the growth of its lines.
 
 use switchcost_design::result::{Detail, TraceFacts};
 
 use super::findings::FULL_FROM;
 
-/// What the growth of lines in a level says about a longer trace.
+/// Conclusion from the growth of a level's lines about a longer trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Filling {
     /// Number of instructions that fill the level.

@@ -13,7 +13,7 @@ use crate::Flag;
 pub struct Findings {
     /// Length of an interval, in instructions.
     pub interval_instructions: u64,
-    /// What has a private hierarchy. Wherever a process is named, it is one of these.
+    /// Unit that has a private hierarchy: a process or a task. Wherever a process is named, it is one of these.
     pub private_by: PrivateBy,
     /// Curves are integrated until this share of the segments remains.
     pub cut_share: f64,
@@ -435,8 +435,8 @@ pub struct LevelFinding {
     pub gained_per_switch: Option<f64>,
     /// Lines of the level, or entries of the TLB.
     pub lines: u64,
-    /// Most lines held at one time in the shared hierarchy, or an upper bound. If it is less than `lines`, no line left for lack of
-    /// room in the whole level, and the trace may be too short to show what switches cost there.
+    /// Maximum number of lines held at one time in the shared hierarchy, or an upper bound. If it is less than `lines`, no line left for
+    /// lack of room in the whole level, and the trace may be too short to show what switches cost there.
     pub most_held: u64,
     /// Whether at least three quarters of the lines were held. If not, the level says nothing about switches.
     pub was_full: bool,

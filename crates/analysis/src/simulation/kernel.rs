@@ -1,4 +1,4 @@
-//! What the kernel takes: of a switch, and of a system call.
+//! Instructions and cycles of the kernel for a switch, and for a system call.
 
 use switchcost_design::result::{Detail, FunctionUse, HierarchyCounts, KernelBatch};
 
@@ -80,7 +80,7 @@ fn functions(
     }
 }
 
-/// One sum over another, also without each batch in turn.
+/// Returns the ratio of two sums, also without each batch in turn.
 fn ratio(
     batches: &[KernelBatch],
     part: &dyn Fn(&KernelBatch) -> u64,

@@ -1,11 +1,11 @@
-//! How long segments run, and in which order processes take turns.
+//! Lengths of segments, and the order in which processes run.
 
 use switchcost_design::result::{Simulation, SwitchCause};
 
 use super::findings::{CLASSES, Group, LengthDistribution, LengthPoint, class_of};
 use crate::statistics::order_statistics::nearest_rank;
 
-/// Most points of a drawn distribution of lengths.
+/// Maximum number of points of a drawn distribution of lengths.
 const POINTS: usize = 100;
 
 /// One segment.

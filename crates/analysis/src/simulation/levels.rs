@@ -14,7 +14,7 @@ type Room<'a> = (&'a str, u64, u64);
 /// Shared, private, flushed.
 type Views<'a> = ((&'a LevelCounts, &'a LevelCounts), &'a LevelCounts);
 
-/// Every cache, then every TLB.
+/// Returns the findings of every cache, then of every TLB.
 pub(crate) fn levels(
     result: &DesignResult,
     detail: &Detail,

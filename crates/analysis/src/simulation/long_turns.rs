@@ -1,5 +1,5 @@
-//! What a switch costs the turns that last up to the cut-off. The average cost is no turn's: it adds up intervals that different turns
-//! reach, so it is too high or too low if short turns differ from long ones.
+//! Cost of a switch for the time slices that last up to the cut-off. The average cost is that of no slice: it adds up intervals that
+//! different slices reach, so it is too high or too low if short slices differ from long ones.
 
 use super::context::Context;
 use super::cost::with_interval;

@@ -55,7 +55,7 @@ pub fn are_orders(records: &[&Simulation]) -> bool {
             .any(|pair| order(pair[0]) != order(pair[1]))
 }
 
-/// One finding for each design of each record, sorted by the first occurrence of the design, then of the order, then by quantum.
+/// Returns one finding for each design of each record, sorted by the first occurrence of the design, then of the order, then by quantum.
 pub fn over_orders(records: &[(&Simulation, &Findings)]) -> Vec<OrderFinding> {
     let mut all: Vec<OrderFinding> = records
         .iter()

@@ -1,4 +1,4 @@
-//! What switches cost each program.
+//! Costs of switches by program.
 
 use switchcost_design::result::{ByView, DesignResult, ProcessMisses};
 

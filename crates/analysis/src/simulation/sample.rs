@@ -222,7 +222,7 @@ pub(super) fn taken(result: &DesignResult) -> Vec<Taken> {
     all
 }
 
-/// One quantity in the parts, in their last uses alone, and their instructions.
+/// One quantity in the parts and in their last uses alone, with their instructions.
 struct Seen {
     values: Vec<f64>,
     known: Vec<f64>,

@@ -1,4 +1,4 @@
-//! Which part of the memory system excess cycles arise in.
+//! Shares of the excess cycles by part of the memory system.
 
 use switchcost_design::result::{DesignResult, Detail, LevelCounts};
 use switchcost_design::{Holds, Level};

@@ -1,4 +1,4 @@
-//! What intervals add up to.
+//! Sums of intervals.
 
 use switchcost_design::result::{Interval, OfOthers};
 

@@ -67,7 +67,7 @@ fn parts(name: &str) -> Option<Parts<'_>> {
         .map(|fields| (base, fields))
 }
 
-/// One sweep for each base design that has variants of the same fields.
+/// Returns one sweep for each base design that has variants of the same fields.
 pub fn sweeps(designs: &[DesignFinding]) -> Vec<Sweep> {
     let named: Vec<(usize, Parts<'_>)> = designs
         .iter()

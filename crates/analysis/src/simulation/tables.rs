@@ -1,4 +1,4 @@
-//! What the head of a record holds in counters, made ready to be read: a switch on average, by program, by place.
+//! Tables from the counters in the head of a record: per switch on average, by program, by place.
 
 use std::collections::BTreeMap;
 

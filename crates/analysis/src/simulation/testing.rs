@@ -11,10 +11,10 @@ use super::{Analyser, DesignFinding, Findings, Options};
 
 pub(crate) const LENGTH: u64 = 10_000;
 pub(crate) const INTERVALS: u32 = 100;
-/// In each interval.
+/// Gained cycles in each interval.
 pub(crate) const GAINED_CYCLES: u64 = 3;
 
-/// What a guest was.
+/// Returns the facts of a guest.
 pub(crate) fn guest() -> switchcost_design::result::GuestFacts {
     switchcost_design::result::GuestFacts {
         kernel: "vmlinuz".to_owned(),
@@ -82,7 +82,7 @@ fn cause(is_voluntary: bool, entry: &str, syscall: Option<&str>) -> SwitchCause 
     }
 }
 
-/// One design and two processes, `long` and `short`; nothing in it yet.
+/// Returns a head with one design and two processes, `long` and `short`, without results.
 pub(crate) fn head(depth: DetailLevel) -> Simulation {
     let process = |process, name: &str| ProcessFacts {
         process,

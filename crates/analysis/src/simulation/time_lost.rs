@@ -1,4 +1,4 @@
-//! What the lines that a design loses cost in time, at the prices of a machine (docs/method/simulated-cost.md).
+//! Time that the lines lost by a design cost, at the prices of a machine (docs/method/simulated-cost.md).
 
 use std::ops::Add;
 
@@ -42,7 +42,7 @@ pub struct PricedLines {
     pub found_alone: String,
     /// Farthest level that missed the lines.
     pub missed: String,
-    /// How the lines were requested.
+    /// Kind of the requests for the lines.
     pub kind: Kind,
     /// Number of lines per switch.
     pub lines: f64,
@@ -50,7 +50,7 @@ pub struct PricedLines {
     pub line_ns: Option<[f64; 3]>,
 }
 
-/// None if the prices are not of this design, or lines were not counted.
+/// Returns the time lost; `None` if the prices are not of this design, or lines were not counted.
 pub(super) fn time_lost(
     prices: Option<&DesignPrices>,
     number: usize,

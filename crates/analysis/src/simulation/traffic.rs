@@ -1,11 +1,11 @@
-//! What goes over the buses, and what prefetching is worth.
+//! Traffic on the buses, and the use of prefetching.
 
 use switchcost_design::Level;
 use switchcost_design::result::{DesignResult, LevelCounts};
 
 use super::findings::{PrefetchFinding, TrafficFinding};
 
-/// Every cache of the shared hierarchy; nothing without instructions.
+/// Returns a finding for every cache of the shared hierarchy; nothing without instructions.
 pub(crate) fn traffic(result: &DesignResult, instructions: u64) -> Vec<TrafficFinding> {
     let shared = &result.hierarchies.shared;
     let levels = result

@@ -27,7 +27,7 @@ pub struct TrialFinding {
     pub overhead: Cost,
 }
 
-/// One finding for each design of any trial, by first occurrence of its name.
+/// Returns one finding for each design of any trial, by first occurrence of its name.
 pub fn over_trials(trials: &[Findings], confidence: f64) -> Vec<TrialFinding> {
     let mut names: Vec<&str> = Vec::new();
     for design in trials.iter().flat_map(|trial| &trial.designs) {

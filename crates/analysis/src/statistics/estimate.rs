@@ -1,4 +1,4 @@
-//! One number with its interval from one value a repetition.
+//! An estimate with its interval, from one value per repetition.
 
 use std::fmt;
 

@@ -75,7 +75,7 @@ struct Run<'a, L> {
     difference: u64,
 }
 
-/// Most blocks whose code is looked up ahead. With more, lookups after a loss would be in vain.
+/// Maximum number of blocks whose code is looked up ahead. With more, lookups after a loss would be in vain.
 const MOST_AHEAD: usize = 64;
 
 impl<L: Listener> Lookups for Run<'_, L> {

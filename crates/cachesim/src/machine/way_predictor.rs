@@ -26,7 +26,7 @@ const LINE_SHIFT: u32 = SLOT_BITS + 2;
 const FEWEST_LINE_BITS: u32 = VIRTUAL_BITS + LINE_SHIFT - u64::BITS;
 /// Predictions for each line of a level with ways: with fewer, lines of the same low bits replace each other too often.
 const PREDICTIONS_A_LINE: usize = 2;
-/// Most lines of code in a block whose slots are remembered together: most blocks have no more.
+/// Maximum number of lines of code in a block whose slots are remembered together: most blocks have no more.
 const MOST_KNOWN: usize = 3;
 
 /// Slots of lines of code.

@@ -11,10 +11,10 @@ use switchcost_trace::Chunk;
 use super::parts::Fed;
 use super::pass::{Pass, PassResult};
 
-/// Most chunks between the fastest and the slowest pass. The time per chunk varies between passes; with fewer chunks one CPU waits for
-/// another.
+/// Maximum number of chunks between the fastest and the slowest pass. The time per chunk varies between passes; with fewer chunks one CPU
+/// waits for another.
 const MOST_CHUNKS_APART: usize = 4;
-/// Most threads; more passes share threads.
+/// Maximum number of threads; more passes share threads.
 const MOST_WORKERS: usize = 64;
 
 /// All passes. Each goes through the chunks in order; only a limited number runs at a time.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use switchcost_design::result::Interval;
 
-/// Most numbers in memory; if there are more, sums are returned before the trace ends.
+/// Maximum count of numbers in memory; if there are more, sums are returned before the trace ends.
 const MOST_NUMBERS: usize = 8 << 20;
 
 /// Common properties of intervals that are added up: process, cause, end and number.

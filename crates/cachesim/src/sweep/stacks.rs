@@ -1,6 +1,6 @@
 //! The lines of every set of one view, in the order of their last use, for one number of sets.
 
-/// Most ways of a level of a family.
+/// Maximum number of ways of a level of a family.
 pub(super) const MOST_WAYS: usize = 128;
 
 /// The line is modified in levels of more than this number of ways, and in no other.

@@ -21,7 +21,7 @@ use super::{FLUSHED, SHARED, VIEWS};
 
 /// A bit for each member of one number of sets.
 type Members = u32;
-/// Most members of one number of sets.
+/// Maximum number of members of one number of sets.
 pub(super) const MOST_MEMBERS: usize = Members::BITS as usize;
 
 /// Requests whose stacks are read before the first is answered, so that memory is waited for once.

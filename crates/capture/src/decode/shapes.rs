@@ -8,7 +8,7 @@ use switchcost_trace::{AddressKind, Block, BlockFlags, Reference, ShapeReference
 use super::{Problem, Take};
 use crate::protocol::{KERNEL_BIT, how};
 
-/// Most shapes of an address space: more translations than any program has. It bounds the memory.
+/// Maximum number of shapes of an address space: more translations than any program has. It bounds the memory.
 const MOST_SHAPES: usize = 4 << 20;
 
 /// Flag in the number of a shape of which some references may not happen. It makes the number larger than those of [`Take`]. So the loop

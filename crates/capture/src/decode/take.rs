@@ -41,7 +41,7 @@ pub(crate) trait Take {
     fn instructions(&self) -> u64;
 }
 
-/// Most shapes: more than all programs of a workload have.
+/// Maximum number of shapes: more than all programs of a workload have.
 const MOST_SHAPES: usize = 8 << 20;
 const MOST_FORMS: usize = 64 << 20;
 

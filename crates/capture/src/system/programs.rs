@@ -17,7 +17,7 @@ use crate::guest_error::GuestError;
 
 /// Maximum number of interpreters that may interpret one another, as in the kernel.
 const MOST_INTERPRETERS: u32 = 4;
-/// Most programs that a text may name: a text with more is not a script.
+/// Maximum number of programs that a text may name: a text with more is not a script.
 const MOST_STARTED: usize = 64;
 /// Number of bytes of a script that are searched for names of programs.
 const MOST_TEXT: u64 = 64 << 10;

@@ -167,7 +167,7 @@ impl Scheduler {
     /// counted before it is made, because the thread that gets the CPU may read the count. The caller has set `is_busy`.
     fn switch_to_next(&self, count: &AtomicU64) {
         let own = self.current.get();
-        // SAFETY: `is_busy` keeps the handler out, and no other kernel thread knows this scheduler.
+        // SAFETY: `is_busy` keeps the handler out, and no other OS thread knows this scheduler.
         let ready = unsafe { &mut *self.ready.get() };
         let Some(next) = ready.pop_front() else {
             return;
@@ -181,7 +181,7 @@ impl Scheduler {
 
     fn exchange_parked(&self) {
         self.is_busy.store(true, SeqCst);
-        // SAFETY: `is_busy` keeps the handler out, and no other kernel thread knows this scheduler.
+        // SAFETY: `is_busy` keeps the handler out, and no other OS thread knows this scheduler.
         let ready = unsafe { &mut *self.ready.get() };
         // SAFETY: as above; the two are different fields.
         let parked = unsafe { &mut *self.parked.get() };

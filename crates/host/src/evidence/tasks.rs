@@ -170,10 +170,10 @@ pub(crate) fn parse_switches(status: &str) -> Option<KernelSwitches> {
     })
 }
 
-/// One tick of /proc/PID/stat on every Linux machine (USER_HZ is 100).
+/// A tick of /proc/PID/stat on every Linux machine (USER_HZ is 100).
 const TICK: Nanos = Nanos::millis(10);
 
-/// Two fields of /proc/PID/stat by their numbers in proc(5). They are counted after the name, which may contain anything.
+/// Parses two fields of /proc/PID/stat by their numbers in proc(5). Fields are counted after the name, which may contain anything.
 fn parse_fields(stat: &str, numbers: [usize; 2]) -> Option<(u64, u64)> {
     let (_, behind_name) = stat.rsplit_once(')')?;
     let field = |number: usize| behind_name.split_whitespace().nth(number - 3)?.parse().ok();

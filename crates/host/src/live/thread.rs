@@ -28,7 +28,7 @@ pub struct LiveThread {
     text: Vec<u8>,
 }
 
-/// Most bytes that are read of these files, which are far shorter.
+/// Maximum number of bytes that are read of these files, which are far shorter.
 const LONGEST: usize = 16 << 10;
 
 impl LiveThread {

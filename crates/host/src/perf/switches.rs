@@ -75,7 +75,7 @@ pub enum SwitchKind {
 
 /// Switch records of some tasks and of all tasks that they start.
 pub struct SwitchRecords {
-    /// By CPU: the sampler of this thread's children. The other samplers write into the same memory.
+    /// Samplers of this thread's children by CPU. The other samplers write into the same memory.
     rings: Vec<(CpuId, Sampler)>,
     /// Counters that are kept open, each for one task and one CPU.
     others: Vec<Counter>,

@@ -13,7 +13,7 @@ use super::settings::Settings;
 use crate::bounded::{Bounds, Unfinished, run};
 use crate::supervisor::Program;
 
-/// How long a process that is asked to end may take.
+/// Time that a process that is asked to end may take.
 const GRACE: Duration = Duration::from_secs(2);
 /// The longest time in which a set-up is undone.
 const UNDONE_WITHIN: Duration = Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! From the supervisor's fork to a program's first instruction. System calls only, as in the supervisor itself.
+//! Steps of a child from the supervisor's fork to the program's first instruction. Makes only system calls, as the supervisor itself.
 
 use std::ffi::CStr;
 use std::io::Write;

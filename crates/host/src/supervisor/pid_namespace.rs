@@ -1,5 +1,5 @@
-//! How the supervisor becomes the first process of a PID namespace of its own, with a /proc of its own, and gains no right by it.
-//! System calls only, once it is forked.
+//! Makes the supervisor the first process of a new PID namespace with its own /proc, without giving it a right. After the fork it makes
+//! only system calls.
 
 use std::ffi::CStr;
 use std::io;

@@ -180,7 +180,7 @@ fn end_children(state: &mut State<'_>) {
     }
 }
 
-/// How many children are asked to end; others are killed at the end.
+/// Number of children that are asked to end; others are killed at the end.
 const MOST_ASKED: usize = 512;
 
 /// The children that were asked to end. It needs no allocation.

@@ -7,7 +7,7 @@ pub(super) fn xsave_bytes(_: VectorState) -> Option<Bytes> {
     None
 }
 
-/// No registers can be loaded here, so this is never made.
+/// Stands for an area of registers, of which none can be loaded here, so no value is ever made.
 #[derive(Default)]
 pub(super) struct Area;
 

@@ -62,7 +62,7 @@ fn places() -> Option<Vec<Place>> {
     )
 }
 
-/// How many bytes XSAVE writes of a state; `None` if the state cannot be had.
+/// Returns the number of bytes that XSAVE writes of a state; `None` if the state is not available.
 pub(super) fn xsave_bytes(state: VectorState) -> Option<Bytes> {
     let (wanted, places) = (components(state), places()?);
     let there = places

@@ -7,13 +7,13 @@ use switchcost_workload::{Sharing, UnfitWorkingSet};
 /// Number of tasks: a ring has at least two, and lmbench's largest has 64.
 const TASKS: std::ops::RangeInclusive<u32> = 2..=64;
 
-/// Most bytes that a task makes present and writes in a nanosecond: pages are zeroed by the kernel, then written. Measured on an Intel Xeon
-/// of 2.3 GHz under KVM, beside other load: 0.6 on base pages, 1.1 on huge ones. Twenty is what the fastest of memories would allow one
-/// core, so that no plan is refused that some machine can do.
+/// Upper bound on the bytes per nanosecond that a task makes present and writes: pages are zeroed by the kernel, then written. Measured on
+/// an Intel Xeon of 2.3 GHz under KVM, beside other load: 0.6 on base pages, 1.1 on huge ones. Twenty is what the fastest of memories would
+/// allow one core, so that no plan is refused that some machine can do.
 const PREPARED_PER_NS: u64 = 20;
 
-/// Most bytes that a walk passes in a nanosecond: two elements a cycle at 6 GHz. Measured on the same processor: 5 in memory, 18 in the
-/// nearest cache.
+/// Upper bound on the speed of a walk, in bytes per nanosecond: two elements a cycle at 6 GHz. Measured on the same processor: 5 in memory,
+/// 18 in the nearest cache.
 const WALKED_PER_NS: u64 = 100;
 
 /// Least number of walks in a repetition: two arms, two batches of each, an untimed round and a timed one.
@@ -35,7 +35,7 @@ pub enum PlanError {
         mechanism: Mechanism,
         /// Requested number of tasks.
         tasks: u32,
-        /// Which two tasks the mechanism has, for the message.
+        /// The two tasks that the mechanism has, for the message.
         who: &'static str,
     },
     /// A CPU that is not online.

@@ -6,7 +6,7 @@ use switchcost_units::Bytes;
 /// Cache sizes assumed for a machine that reports none.
 const USUAL_CACHES: [Bytes; 3] = [Bytes::kib(32), Bytes::kib(512), Bytes::mib(8)];
 
-/// Most sizes in a sweep.
+/// Maximum number of sizes in a sweep.
 const SWEEP: usize = 16;
 
 /// Data and unified caches, nearest first.

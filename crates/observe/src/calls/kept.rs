@@ -9,11 +9,11 @@ use switchcost_units::Nanos;
 use super::layout::{Call, HAS_WOKEN};
 use crate::sums::name_of_call;
 
-/// Most calls of a record.
+/// Maximum number of calls of a record.
 pub(super) const MOST: usize = 3 * SLICE;
-/// Most calls of a slice.
+/// Maximum number of calls of a slice.
 pub(super) const SLICE: usize = 1 << 17;
-/// Most different places and results.
+/// Maximum number of different places and results.
 const SITES: usize = 1 << 16;
 
 /// Largest result that is stored exactly.

@@ -2,7 +2,7 @@
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// Most processes that are traced.
+/// Maximum number of processes that are traced.
 pub(crate) const PROCESSES: usize = 8;
 
 pub(crate) const HAS_WOKEN: u8 = 1;

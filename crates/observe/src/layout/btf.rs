@@ -17,7 +17,7 @@ struct Type {
     name: String,
     /// Its size, or the type that it is made of.
     size_or_type: u32,
-    /// What follows: of each member its name, type and offset in bits; of each enumerator its name and value.
+    /// Parts of the type: of each member its name, type and offset in bits; of each enumerator its name and value.
     parts: Vec<(String, u32, u32)>,
     /// Elements of an array, and the type of one.
     elements: (u32, u32),
@@ -151,7 +151,7 @@ impl Btf {
             .collect()
     }
 
-    /// How many entries a map has: as the header of BPF writes it down, a pointer to an array of so many.
+    /// Returns the number of entries of a map. BPF's header defines it as a pointer to an array of that many elements.
     pub(super) fn entries_of(&self, map: &str) -> usize {
         let variable = self.find(14, map);
         let map = &self.types[variable.size_or_type as usize];

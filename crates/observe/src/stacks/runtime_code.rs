@@ -17,9 +17,9 @@ use super::mappings::Mappings;
 /// Shortest time between two reads of the files.
 const EACH: Duration = Duration::from_millis(10);
 
-/// Most functions of a process.
+/// Maximum number of functions of a process.
 const MOST_FUNCTIONS: usize = 1 << 19;
-/// Most bytes read of a map, and most bytes of a log's record.
+/// Maximum number of bytes read of a map, and of a log's record.
 const MOST_BYTES: u64 = 64 << 20;
 /// Longest name in bytes; longer ones are cut.
 const LONGEST_NAME: usize = 512;

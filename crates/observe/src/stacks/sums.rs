@@ -11,10 +11,10 @@ use super::mappings::{Mappings, Place, is_for_runtime_code};
 use super::runtime_code::RuntimeCode;
 use crate::sums::trim_at_zero;
 
-/// Most different stacks; samples of others are counted as lost.
+/// Maximum number of different stacks; samples of others are counted as lost.
 const STACKS: usize = 1 << 16;
 
-/// Most programs whose names for generated code are read.
+/// Maximum number of programs whose names for generated code are read.
 const PROGRAMS: usize = 64;
 
 /// Shortest time between two reads of a process's mappings: an address may be in none.

@@ -6,7 +6,7 @@ use super::pairs::{changed, grid};
 use super::words::{judged, side};
 use crate::page::Page;
 
-/// Most cases with rows for their calls on one screen.
+/// Maximum number of cases with rows for their calls on one screen.
 const MOST_CASES: usize = 4;
 
 /// Selection of the cases with rows.

@@ -32,7 +32,7 @@ fn about_intervals(share: f64) -> String {
     )
 }
 
-/// One side of a pair with its interval; a gap if it is not above 0.
+/// Returns one side of a pair with its interval; a gap if it is not above 0.
 pub(super) fn point(x: f64, cost: Option<&Cost>, unit: Unit) -> Point {
     let Some(cost) = cost else {
         return Point::gap(x, "");

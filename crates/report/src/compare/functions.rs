@@ -88,7 +88,7 @@ fn row(name: String, pair: &Pair, misses: String) -> Vec<Entry> {
 
 /// Least change of misses per switch that is shown.
 const LEAST_MISSES: f64 = 0.005;
-/// Most levels that are named.
+/// Maximum number of levels that are named.
 const LEVELS_NAMED: usize = 2;
 
 /// Returns changes of misses, such as `L1I +0.82, L1D -1.2`.

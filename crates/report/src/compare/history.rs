@@ -18,7 +18,7 @@ use crate::page::{Block, Page};
 use crate::quantity::{NO_NUMBER, confidence};
 use crate::{Format, Style};
 
-/// Most states and costs on one screen: the newest states, and the costs that changed.
+/// Maximum number of states and costs on one screen: the newest states, and the costs that changed.
 const STATES_SHOWN: usize = 12;
 const COSTS_SHOWN: usize = 2;
 

@@ -15,10 +15,10 @@ use crate::measure::conditions;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, rounded};
 
-/// Most subjects with the same reason that are named in a terminal.
+/// Maximum number of subjects with the same reason that are named in a terminal.
 const MOST_NAMED: usize = 4;
 
-/// Most records with a suspect number that are named.
+/// Maximum number of records with a suspect number that are named.
 const SUSPECTS_NAMED: usize = 3;
 
 /// Columns of every table of pairs, after those that identify the pair.

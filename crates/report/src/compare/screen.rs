@@ -15,16 +15,16 @@ use crate::page::Page;
 /// Lines of the screen, without the line that refers to the rest.
 const MOST_LINES: usize = 43;
 
-/// Most costs with a row.
+/// Maximum number of costs with a row.
 const MOST_ROWS: usize = 20;
 
-/// Most functions of the kernel with a row.
+/// Maximum number of functions of the kernel with a row.
 const MOST_FUNCTIONS: usize = 8;
 
-/// Most costs beyond the limit that are named.
+/// Maximum number of costs beyond the limit that are named.
 const MOST_NAMED: usize = 3;
 
-/// Most facts of the environment with a row.
+/// Maximum number of facts of the environment with a row.
 const MOST_FACTS: usize = 4;
 
 pub(super) fn add(page: &mut Page, comparison: &Comparison) {

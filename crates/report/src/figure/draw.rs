@@ -31,10 +31,10 @@ const BAR_ROW: f64 = 44.0;
 /// The share of a position's width that its bar, or group of bars, takes.
 const BAR: f64 = 0.75;
 
-/// Most points of a line whose points have marks.
+/// Maximum number of points of a line whose points have marks.
 const MARKED_POINTS: usize = 40;
 
-/// Most points of a chart whose points have text at the pointer.
+/// Maximum number of points of a chart whose points have text at the pointer.
 const TITLED_POINTS: usize = 1_000;
 
 /// Sideways distance between the points of two series at one name.
@@ -474,7 +474,7 @@ impl Plane {
         BAR * gaps.filter(|gap| *gap > 0.0).fold(whole, f64::min)
     }
 
-    /// For each point a line from its low to its high end, with an arrow if an end is not known, and a mark at its height.
+    /// Draws for each point a line from its low to its high end, with an arrow if an end is not known, and a mark at its height.
     fn ranges(&self, chart: &Chart, series: &Series) -> Markup {
         let is_band = series.look == Look::Band;
         html! {

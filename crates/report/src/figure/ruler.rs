@@ -6,7 +6,7 @@ use super::chart::{Axis, Scale};
 use super::label::label;
 use crate::quantity;
 
-/// Most labels of sizes, of counts and of edges that fit beside each other.
+/// Maximum number of labels of sizes, of counts and of edges that fit beside each other.
 const SIZES_NAMED: f64 = 12.0;
 const COUNTS_NAMED: usize = 16;
 const EDGES_NAMED: usize = 8;

@@ -13,7 +13,7 @@ const SWITCHES_A_SECOND: f64 = 10_000.0;
 /// Size that represents working sets, if it was measured: about that of a second-level cache.
 pub(super) const TYPICAL_SIZE: Bytes = Bytes::mib(1);
 
-/// Most counted switches per hand-off that are reported as one.
+/// Maximum of the counted switches per hand-off that are reported as one.
 const ONE_SWITCH: f64 = 1.02;
 
 /// Adds the answer to the user's question in a few sentences.

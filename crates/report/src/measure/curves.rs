@@ -115,7 +115,7 @@ fn is_drawable(ns: f64) -> bool {
     ns.is_finite() && ns > 0.0
 }
 
-/// One block for each value, whose height is the value's logarithm.
+/// Returns one block for each value; the block's height is the value's logarithm.
 fn sparkline(values: &[f64]) -> String {
     let logs = values
         .iter()

@@ -5,7 +5,7 @@ use switchcost_record::{EarlierRuns, Header};
 
 use crate::quantity::number;
 
-/// Most reasons for omitted records that are named.
+/// Maximum number of reasons for omitted records that are named.
 const REASONS: usize = 2;
 
 /// Sentence on the earlier runs; `None` if no earlier records were named.
@@ -49,7 +49,7 @@ pub(super) fn describe_earlier(header: &Header, findings: &Findings) -> Option<S
     ))
 }
 
-/// From the least to the largest.
+/// Formats the range from the least to the largest value.
 fn range(values: impl Iterator<Item = f64> + Clone, written: impl Fn(f64) -> String) -> String {
     let (least, most) = (
         values.clone().fold(f64::INFINITY, f64::min),

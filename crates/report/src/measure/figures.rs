@@ -22,7 +22,7 @@ pub(super) use sizes::{draw as sizes, parts};
 /// Most CPUs in a matrix: cells of more could not be distinguished.
 const MOST_CPUS: usize = 256;
 
-/// Most curves in a chart: more could not be distinguished.
+/// Maximum number of curves in a chart: more could not be distinguished.
 const MOST_CURVES: usize = 10;
 
 const SIZE: &str = "size of each task's array";

@@ -20,10 +20,10 @@ use crate::quantity::{is_cost, number, plus_minus, with_bound};
 const STEPS: usize = 6;
 const TENFOLDS: usize = 4;
 
-/// Most notes on the screen.
+/// Maximum number of notes on the screen.
 const MOST_NOTES: usize = 4;
 
-/// Most lines on the screen.
+/// Maximum number of lines on the screen.
 const MOST_LINES: usize = 56;
 
 /// Whether a record is a measurement of runtimes.

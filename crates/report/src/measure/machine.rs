@@ -7,7 +7,7 @@ use crate::entry::Tone;
 use crate::page::Page;
 use crate::quantity::time;
 
-/// Most refused controls that are listed; further ones are counted. `doctor` and the JSON format list all of them.
+/// Maximum number of refused controls that are listed; further ones are counted. `doctor` and the JSON format list all of them.
 const REFUSED_SHOWN: usize = 6;
 
 /// Adds the machine, the run, and the controls that the run could not have.

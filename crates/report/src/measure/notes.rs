@@ -6,7 +6,7 @@ use super::conditions::label;
 use crate::page::Page;
 use crate::quantity::is_below_zero;
 
-/// Most results that a note names; further ones are counted.
+/// Maximum number of results that a note names; further ones are counted.
 const RESULTS_NAMED: usize = 3;
 
 /// Flags of all results by first appearance. A flag's position is the number of its note.

@@ -12,7 +12,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{centre, ordinal, plus_minus, time, with_bound, with_interval};
 
-/// Most rows that fit on a screen with the other tables.
+/// Maximum number of rows that fit on a screen with the other tables.
 const MOST_ROWS: usize = 20;
 
 /// Results of cases that measure the reload.

@@ -13,10 +13,10 @@ use super::conditions::scheduler;
 use super::{answer, earlier, lmbench, reload, shared_cache};
 use crate::page::Page;
 
-/// Most notes on the screen.
+/// Maximum number of notes on the screen.
 const MOST_NOTES: usize = 5;
 
-/// Most lines of the screen, without the lines that refer to the rest.
+/// Maximum number of lines of the screen, without the lines that refer to the rest.
 const MOST_LINES: usize = 41;
 
 /// Lines of the screen for the machine's fitness and the worst note.

@@ -13,10 +13,10 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, count, number, rounded, share, time};
 
-/// Most names beside the rows of a chart: more are hard to distinguish.
+/// Maximum number of names beside the rows of a chart: more are hard to distinguish.
 const MOST_ROWS: usize = 20;
 
-/// Most tasks that are waited behind in a chart: as many as there are distinguishable colours.
+/// Maximum number of tasks that are waited behind in a chart: as many as there are distinguishable colours.
 const MOST_BEHIND: usize = 7;
 
 /// Least number of stretches that show a course.
@@ -299,7 +299,7 @@ fn course(name: &str, title: &str, height: &str) -> Chart {
     Chart::new(name, title, x, Axis::new(Scale::Zero, height))
 }
 
-/// Two points: a constant height from the beginning of a stretch to its end.
+/// Returns two points: a constant height from the beginning of a stretch to its end.
 fn steps(stretch: &Stretch, height: f64, text: String) -> [Point; 2] {
     let until = format!("until {} s", number(stretch.to_seconds));
     [

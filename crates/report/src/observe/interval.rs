@@ -7,7 +7,7 @@ use switchcost_record::observation::{Observation, Source};
 
 use crate::for_programs::{Document, OutputFormat, json_line};
 
-/// Most programs in each line: those with the most switches.
+/// Maximum number of programs in each line: those with the most switches.
 const PROGRAMS: usize = 20;
 
 /// Activity in one interval of an observation.

@@ -103,7 +103,7 @@ fn runtimes_grid(found: &[ProcessFinding], labelled: fn(&ProcessFinding) -> Stri
     grid(found, labelled, 4)
 }
 
-/// Most kinds of runtime threads on one screen.
+/// Maximum number of kinds of runtime threads on one screen.
 const MOST_RUNTIMES: usize = 3;
 
 /// Adds a table of control groups. Containers are named as their tools name them.

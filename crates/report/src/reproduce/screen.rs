@@ -13,7 +13,7 @@ use crate::page::Page;
 /// to the rest.
 const MOST_LINES: usize = 35;
 
-/// Most commands without a result that are named.
+/// Maximum number of commands without a result that are named.
 const MOST_FAILED: usize = 3;
 
 /// Fills the page for all papers.

@@ -206,7 +206,7 @@ fn needed_length(findings: &Findings) -> String {
     }
 }
 
-/// Most names that are printed; the table of `--details` has more.
+/// Maximum number of names that are printed; the table of `--details` has more.
 const NAMED: usize = 4;
 
 /// Joins names: `L2, L3 and STLB`.

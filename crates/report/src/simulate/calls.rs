@@ -8,7 +8,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{count, number, rounded, share};
 
-/// Most rows of the table.
+/// Maximum number of rows of the table.
 const CALLS: usize = 20;
 
 pub(super) fn add(page: &mut Page, findings: &Findings) {

@@ -7,7 +7,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, count, share};
 
-/// Most causes shown for each design.
+/// Maximum number of causes shown for each design.
 const CAUSES: usize = 8;
 
 /// Adds tables by class and by cause: why the task had left the CPU before.

@@ -79,7 +79,7 @@ fn thinned(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// One block for each value, with a linear height from 0 to the largest value.
+/// Returns one block for each value, with a linear height from 0 to the largest value.
 fn blocks(values: &[f64]) -> String {
     let largest = values.iter().copied().fold(0.0, f64::max);
     let block = |value: &f64| match *value {

@@ -24,7 +24,7 @@ use crate::quantity::{count, rounded, share};
 /// More designs than this are hard to distinguish in a figure.
 const MOST_DESIGNS: usize = 24;
 
-/// Most places in code that are drawn; the table has all.
+/// Maximum number of places in code that are drawn; the table has all.
 const PLACES_DRAWN: usize = 15;
 
 /// Ratio of the longest segment to the median from which on a linear scale would show only the longest segments.

@@ -9,7 +9,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::number;
 
-/// Most programs of each design.
+/// Maximum number of programs of each design.
 const ALL_PROGRAMS: usize = 32;
 
 /// Adds every level of every program on every design, in all three hierarchies.

@@ -41,7 +41,7 @@ pub use orders::render_orders;
 pub use sample::{Sample, render_sample};
 pub use trials::render_trials;
 
-/// Most designs that the terminal shows in detail; the first table has all.
+/// Maximum number of designs that the terminal shows in detail; the first table has all.
 const DETAILED: usize = 6;
 
 /// Renders the findings of a record as text that ends in a newline.
@@ -110,7 +110,7 @@ fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     details::add(page, head);
 }
 
-/// Most designs that are shown with all their levels. More designs are a sweep, which has its own table.
+/// Maximum number of designs that are shown with all their levels. More designs are a sweep, which has its own table.
 const COMPARED: usize = 32;
 
 /// The designs whose levels are shown.

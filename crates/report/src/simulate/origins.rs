@@ -13,7 +13,7 @@ use crate::quantity::{count, rounded, share};
 /// Rows of each level.
 const EVICTORS: usize = 8;
 
-/// Where excess cycles arise, where misses come from, what is lost, and who takes it.
+/// Adds tables of where excess cycles arise, the origins of misses, lost lines, and their evictors.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     add_parts(page, findings);
     detailed(findings)
@@ -61,7 +61,7 @@ fn add_parts(page: &mut Page, findings: &Findings) {
     }
 }
 
-/// Whose lines are lost, and to what, if the trace has a kernel.
+/// Adds a table of lost cycles by owner of the lines and by evictor, if the trace has a kernel.
 fn add_lost_to(page: &mut Page, design: &DesignFinding) {
     let Some(lost @ LostCycles { programs, kernel }) =
         design.lost_to.filter(LostCycles::has_kernel)
@@ -172,7 +172,7 @@ fn loss_row(design: &str, loss: &LossFinding) -> Vec<Entry> {
     ]
 }
 
-/// In no more than so many rows.
+/// Adds a table of evictions with at most this many rows.
 pub(super) fn add_evictions(
     page: &mut Page,
     design: &DesignFinding,
@@ -205,7 +205,7 @@ pub(super) fn add_evictions(
     }
 }
 
-/// What it was whose lines came in for those of others.
+/// Adds a table of the code and data whose lines evicted those of others.
 fn add_evictors(page: &mut Page, design: &DesignFinding, level: &str) {
     let mut grid = Grid::single_line_rows(2)
         .left(["whose", "", "function or variable"])

@@ -7,7 +7,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{count, number, rounded, share};
 
-/// Most rows of each design.
+/// Maximum number of rows of each design.
 const SHOWN: usize = 8;
 
 /// Adds the programs that excess cycles are attributed to, and the places in their code and data.

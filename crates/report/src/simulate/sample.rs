@@ -13,7 +13,7 @@ use crate::page::Page;
 use crate::quantity::{count, share};
 use crate::{Format, Style};
 
-/// Most designs on one screen.
+/// Maximum number of designs on one screen.
 const DESIGNS: usize = 3;
 
 const NOT_ESTIMATED: &str = "not estimated: the cost of a switch, which is a sum over turns from their start to their end, which parts are not; \

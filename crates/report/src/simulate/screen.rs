@@ -11,16 +11,16 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::share;
 
-/// Most lines of the screen, without the lines that refer to the rest.
+/// Maximum number of lines of the screen, without the lines that refer to the rest.
 const MOST_LINES: usize = 27;
 
-/// Most designs with a row.
+/// Maximum number of designs with a row.
 const DESIGNS: usize = 6;
 
 /// Number of designs above which they may be variants of one, which are compared with each other.
 const FEW: usize = 3;
 
-/// Most notes on the screen.
+/// Maximum number of notes on the screen.
 const MOST_NOTES: usize = 3;
 
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {

@@ -13,7 +13,7 @@ use crate::quantity::number;
 /// Lines around the rows: an empty line, a title, the column names, the line below them, and two references to omitted rows.
 const BESIDE_ROWS: usize = 6;
 
-/// Most rows and columns of a matrix on a screen.
+/// Maximum number of rows and columns of a matrix on a screen.
 const MOST_ROWS: usize = 9;
 const MOST_COLUMNS: usize = 12;
 
@@ -169,7 +169,7 @@ fn add_planes(
     page.method(&["sweep"]);
 }
 
-/// One plane for each combination of the values of axes after the first two.
+/// Returns one plane for each combination of the values of axes after the first two.
 fn planes<'a>(findings: &'a Findings, sweep: &'a Sweep) -> Vec<Plane<'a>> {
     let mut planes: Vec<(&[usize], Plane<'a>)> = Vec::new();
     for (values, design) in &sweep.members {

@@ -29,7 +29,7 @@ pub(crate) struct Checked<'a> {
     problem_count: u64,
     /// The first problems, in words.
     problems: Vec<String>,
-    /// What the trace's source omitted or invented.
+    /// Omissions and inventions of the trace's source.
     notes: &'a [String],
     /// Why reading ended before the end of the trace.
     loss: Option<String>,

@@ -15,7 +15,7 @@ use super::system::{GuestArguments, allow_once};
 use super::trace::{CaptureArguments, OrderFlag, QUANTUM_INSTRUCTIONS};
 use super::{HELP_TEMPLATE, Named, OutputArguments, Redaction, Verbosity, first_paragraph};
 
-/// Which memory systems, and how finely their cycles are distinguished.
+/// Simulated memory systems, and the resolution of their cycles.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct DesignArguments {
     /// Memory systems: a built-in name (--design list shows them), a TOML file, or host [default:
@@ -147,12 +147,12 @@ Examples:
   switchcost simulate live --design zen4-epyc-9004 --with 'sort big' -- grep -c x big
   switchcost simulate two.sct --range 100000000..200000000        a part of it";
 
-/// How long a turn is.
+/// Length of a time slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantum {
-    /// So many instructions.
+    /// This many instructions.
     Instructions(u64),
-    /// As many as there are cycles of the designs in this time.
+    /// As many instructions as the designs have cycles in this time.
     Time(Nanos),
 }
 

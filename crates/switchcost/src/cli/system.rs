@@ -55,7 +55,7 @@ pub(crate) struct SystemArguments {
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// What a guest is and is started with. A verb that has one guest takes each [`once`].
+/// Properties and start of a guest. A subcommand that has one guest takes each value [`once`].
 #[derive(Clone, Debug, Args)]
 pub(crate) struct GuestArguments {
     /// The guest's kernel: an image, or a Debian package [default: the one that make setup has
@@ -114,7 +114,7 @@ pub(crate) fn allow_once(argument: Arg) -> Arg {
     argument.action(ArgAction::Set)
 }
 
-/// How often 1000 million instructions a second are halved.
+/// Number of times that 1000 million instructions a second are halved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IcountShift(pub(crate) u32);
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::trap;
 
-/// Most links that are followed, as in the kernel (path_resolution(7)).
+/// Maximum number of links that are followed, as in the kernel (path_resolution(7)).
 const MOST_LINKS: usize = 40;
 
 /// Destination of an output's name, after all links.

@@ -24,7 +24,7 @@ pub(crate) const RETRY: Duration = Duration::minutes(10);
 
 const SCHEMA: &str = "switchcost-calibrations/1";
 
-/// Most outcomes stored, the newest ones: those before and after a change of the machine's settings.
+/// Maximum number of outcomes stored, the newest ones: those before and after a change of the machine's settings.
 const MOST: usize = 8;
 
 /// Largest size of the file, in bytes.

@@ -14,7 +14,8 @@ use crate::messages::say;
 
 const SCHEMA: &str = "switchcost-core-sharing/1";
 
-/// Most runs stored, the newest ones: after as many, a virtual machine that has moved to another processor has forgotten the old one.
+/// Maximum number of runs stored, the newest ones: after as many, a virtual machine that has moved to another processor has forgotten the
+/// old one.
 const RUNS: usize = 16;
 
 /// Largest size of the file, in bytes.

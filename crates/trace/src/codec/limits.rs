@@ -1,21 +1,22 @@
 //! Limits of a chunk in a file. A writer stays below them, and a reader refuses more.
 
-/// Most blocks of a chunk.
+/// Maximum number of blocks of a chunk.
 pub(crate) const BLOCKS: usize = 512 << 10;
 
-/// Most references of a chunk: the number at which a writer cuts, and one more block with the most that a block can have. 33 MiB of memory.
+/// Maximum number of references of a chunk: the number at which a writer cuts, and one more block with the most that a block can have. 33
+/// MiB of memory.
 pub(crate) const REFERENCES: usize = CUT_REFERENCES + (64 << 10);
 
-/// Most marks of a chunk.
+/// Maximum number of marks of a chunk.
 pub(crate) const MARKS: usize = 512 << 10;
 
-/// Most bytes of all encoded marks of a chunk.
+/// Maximum number of bytes of all encoded marks of a chunk.
 pub(crate) const MARK_BYTES: usize = 32 << 20;
 
-/// Most bytes of an unpacked column. The largest column that a chunk can need is that of residuals: 11 bytes each.
+/// Maximum number of bytes of an unpacked column. The largest column that a chunk can need is that of residuals: 11 bytes each.
 pub(crate) const COLUMN_BYTES: usize = 11 * REFERENCES;
 
-/// Most bytes of a packed chunk record.
+/// Maximum number of bytes of a packed chunk record.
 pub(crate) const BODY_BYTES: usize = 128 << 20;
 
 /// References of the open chunk at which a writer begins a new one.

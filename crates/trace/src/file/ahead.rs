@@ -9,7 +9,7 @@ use super::header::TraceHeader;
 use super::reader::TraceReader;
 use crate::Chunk;
 
-/// Most decoded chunks that wait: one to take while the next is decoded, and one for slack.
+/// Maximum number of decoded chunks that wait: one to take while the next is decoded, and one for slack.
 const WAITING: usize = 2;
 
 /// The niceness of the decoder relative to the user of its chunks. If all CPUs simulate, the decoder then runs on a CPU that waits, and

@@ -10,7 +10,7 @@ use super::error::WriteTraceError;
 use crate::codec::Open;
 use crate::{KernelSymbols, Placed};
 
-/// Most chunks that wait to be written, besides the one being filled.
+/// Maximum number of chunks that wait to be written, besides the one being filled.
 const WAITING: usize = 4;
 
 /// A chunk with its marks, to be written.

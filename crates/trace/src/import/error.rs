@@ -36,7 +36,7 @@ pub enum ImportError {
     LongLine {
         /// The line.
         place: Location,
-        /// Most bytes of a line that are read.
+        /// Maximum number of bytes of a line that are read.
         most: usize,
     },
     /// Data without an instruction that touches it.
@@ -72,7 +72,7 @@ pub enum ImportError {
     Threads {
         /// The line or byte.
         place: Location,
-        /// Most threads that are read.
+        /// Maximum number of threads that are read.
         most: u32,
     },
     /// Records that were filtered by a cache.

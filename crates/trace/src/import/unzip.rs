@@ -25,7 +25,7 @@ enum At<F> {
     /// Between two members.
     Between(F),
     Within(CrcReader<Content<F>>, u32),
-    /// No file, because of an error.
+    /// At no file, because of an error.
     Nowhere,
 }
 

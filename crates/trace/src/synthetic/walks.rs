@@ -9,7 +9,7 @@ const EIGHT_BYTES: u8 = 7;
 
 /// Length of every instruction.
 const INSTRUCTION_BYTES: u32 = 4;
-/// Most instructions of a loop: the bytes of more would not fit a block.
+/// Maximum number of instructions of a loop: the bytes of more would not fit a block.
 const MOST_INSTRUCTIONS: u32 = 250;
 
 /// Processes that each walk a working set of `workload` once per time slice: the accesses of `measure`, without those of the kernel and the

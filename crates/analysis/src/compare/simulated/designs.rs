@@ -202,7 +202,7 @@ pub(super) fn is_same(a: &Design, b: &Design) -> bool {
     fields(a, "") == fields(b, "")
 }
 
-/// Every field of a design by its path, with names of levels and TLBs.
+/// Returns every field of a design by its path, with names of levels and TLBs.
 fn fields(design: &Design, title: &str) -> Facts {
     let mut fields = Vec::new();
     if let Ok(Value::Object(all)) = serde_json::to_value(design) {

@@ -12,7 +12,7 @@ const POSITIONS: usize = 40;
 /// Least number of matched treated calls at a position; they must also be a large part of those that reach it.
 const LEAST_TREATED: usize = 30;
 const LEAST_PART: f64 = 0.5;
-/// Most controls, for each treated call and in all: beyond this number some are left out at random.
+/// Maximum number of controls, for each treated call and in all: beyond this number some are left out at random.
 const CONTROLS: usize = 20_000;
 const CONTROLS_EACH: usize = 5;
 

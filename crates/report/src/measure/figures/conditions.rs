@@ -12,7 +12,7 @@ use crate::measure::row::has_numbers;
 use crate::page::Page;
 use crate::quantity::{is_cost, with_interval};
 
-/// Most cells of a heat map: a plan with more sizes and strides is no grid.
+/// Maximum number of cells of a heat map: a plan with more sizes and strides is no grid.
 const MOST_CELLS: usize = 10_000;
 
 /// Results whose cases are equal except for one erased condition, with the common case.

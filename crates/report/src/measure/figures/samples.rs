@@ -9,7 +9,7 @@ use crate::grid::Grid;
 use crate::measure::conditions;
 use crate::page::Page;
 
-/// Most points of the figure. If there are more, a part is omitted, and the caption says so.
+/// Maximum number of points of the figure. If there are more, a part is omitted, and the caption says so.
 const MOST_POINTS: usize = 100_000;
 
 /// Adds a figure of all samples over the time of the run, with the disturbed ones marked.

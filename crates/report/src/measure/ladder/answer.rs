@@ -68,7 +68,7 @@ fn capital(text: &str) -> String {
     text.replacen('a', "A", 1)
 }
 
-/// Result of the hand-off between kernel threads under the same conditions.
+/// Result of the hand-off between OS threads under the same conditions.
 fn thread<'a>(
     findings: &'a Findings,
     beside: &CaseFinding,

@@ -9,7 +9,7 @@ use crate::measure::row::{has_numbers, starred, tone};
 use crate::page::Page;
 use crate::quantity::{is_cost, plus_minus, time, with_bound};
 
-/// Most rows that fit on a screen with the other tables.
+/// Maximum number of rows that fit on a screen with the other tables.
 const MOST_ROWS: usize = 14;
 
 /// Conditions that most cases of a run share, and that are not repeated.

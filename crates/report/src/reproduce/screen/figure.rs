@@ -6,10 +6,10 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::reproduce::chart::scale;
 
-/// Most rows that leave room for the verdicts.
+/// Maximum number of rows that leave room for the verdicts.
 const MOST_ROWS: usize = 7;
 
-/// Most curves that fit beside each other.
+/// Maximum number of curves that fit beside each other.
 const MOST_SERIES: usize = 4;
 
 pub(super) fn add(page: &mut Page, exhibits: &[Exhibit]) {

@@ -14,7 +14,7 @@ use crate::simulate::amount::{ends, with_bound};
 /// technology differ only in size.
 type Technology = (u32, Option<[u64; 2]>);
 
-/// Most designs in a figure.
+/// Maximum number of designs in a figure.
 const MOST_DESIGNS: usize = 1000;
 
 /// One design under one workload.

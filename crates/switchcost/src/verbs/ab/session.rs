@@ -30,10 +30,10 @@ const LONGEST_SETUP: Duration = Duration::from_secs(120);
 /// A run of which nothing is said of how long it takes is over by then.
 const LONGEST_RUN: Duration = Duration::from_secs(600);
 
-/// As much of the end of what a failed run printed is quoted.
+/// Number of bytes quoted from the end of a failed run's output.
 const QUOTED_BYTES: usize = 300;
 
-/// Where the records are.
+/// Folders of the records.
 pub(super) struct Folders {
     pub(super) all: PathBuf,
     readers: Readers,
@@ -97,7 +97,7 @@ pub(super) struct Session<'a> {
     complaints: Vec<String>,
 }
 
-/// What they came to.
+/// Results of the runs.
 pub(super) struct Done {
     pub(super) order: Vec<Side>,
     pub(super) elapsed: Nanos,
@@ -183,7 +183,7 @@ impl<'a> Session<'a> {
             })
     }
 
-    /// This program anew.
+    /// Returns the command of this program for a run.
     fn program(&self, side: Side, record: &Path) -> Vec<OsString> {
         let own = match self.arms[side as usize].wrapper.is_empty() {
             true => own_program(),
@@ -290,7 +290,7 @@ impl Runs for Session<'_> {
     }
 }
 
-/// What it printed last, and after that what to do: what others have printed never stands in a hint.
+/// Returns the last output of a run, and after it what to do. Output of other programs never appears in a hint.
 fn described(log: &Path) -> String {
     let (said, log) = (quoted(log), bind_semicolons(log.display()));
     match said {

@@ -22,7 +22,7 @@ use crate::exit::Failure;
 use crate::messages::say;
 use server::Server;
 
-/// Most connections that wait to be accepted; the kernel may take fewer.
+/// Maximum number of connections that wait to be accepted; the kernel may take fewer.
 const BACKLOG: i32 = 4096;
 /// Snapshots take at most one part in this many of the observer's time.
 const SELDOM: u32 = 10;

@@ -6,7 +6,7 @@ use crate::import::assembler::Assembler;
 use crate::import::{ImportError, Location};
 use crate::{BlockFlags, Cause, Mark, ProcessId, TaskId};
 
-/// Most threads of a trace: far more than traced programs have. It limits the memory for them.
+/// Maximum number of threads of a trace: far more than traced programs have. It limits the memory for them.
 const MOST_TASKS: u32 = 1 << 20;
 /// The only page in the kernel's half with user code (vsyscall).
 const VSYSCALL: std::ops::Range<u64> = 0xffff_ffff_ff60_0000..0xffff_ffff_ff60_1000;

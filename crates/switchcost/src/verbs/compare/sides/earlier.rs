@@ -6,7 +6,7 @@ use switchcost_record::{Header, MeasureRecord};
 use super::read;
 use crate::runs;
 
-/// Most records that are read, the newest ones: reading one takes some tenths of a second.
+/// Maximum number of records that are read, the newest ones: reading one takes some tenths of a second.
 const MOST: usize = 12;
 
 /// Least number of runs that show a spread.

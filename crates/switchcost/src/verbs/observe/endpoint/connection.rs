@@ -16,7 +16,7 @@ pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
 const FOR_A_SNAPSHOT: Duration = Duration::from_secs(2);
 /// How long a connection stays open for clients that keep sending after their request. Closing at once could discard the answer.
 const LINGER: Duration = Duration::from_millis(500);
-/// Most bytes that are discarded after a request.
+/// Maximum number of bytes that are discarded after a request.
 const MOST_PASSED_OVER: usize = 64 << 10;
 
 pub(super) struct Connection {

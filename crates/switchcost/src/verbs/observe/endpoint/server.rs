@@ -13,7 +13,7 @@ use super::connection::{Connection, Wish};
 use super::request::{Asked, What};
 use super::{Shared, Snapshot};
 
-/// Most connections at a time.
+/// Maximum number of connections at a time.
 pub(super) const MOST: usize = 256;
 /// Least time for which a connection keeps its place. If all places are taken, the connection that has been idle longest gives way to the
 /// next one, but not before this time: its request may be on its way.

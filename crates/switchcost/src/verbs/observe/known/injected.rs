@@ -14,7 +14,7 @@ use crate::program_id::ProgramId;
 use crate::runs;
 use crate::runs::calibrations::is_same;
 
-/// Most records whose headers are read, the newest ones.
+/// Maximum number of records whose headers are read, the newest ones.
 const MOST_HEADERS: usize = 512;
 
 /// Returns the costs from the newest usable record of each program: an incomplete run or a control does not hide an older record.

@@ -8,7 +8,7 @@ use switchcost_record::observation::{Observation, Subject};
 
 use crate::program_id::{self, ProgramId, Started, is_interpreter};
 
-/// Most processes whose programs are identified.
+/// Maximum number of processes whose programs are identified.
 const PROCESSES: usize = 64;
 
 /// Bytes of a task's name that the kernel stores.
