@@ -23,7 +23,7 @@ use runner::{Runner, runners};
 use workers::Workers;
 
 const MOST_DESIGNS: usize = 1 << 16;
-/// Least members of a family; fewer are as fast one by one.
+/// Least number of members of a family; fewer are as fast one by one.
 const FEWEST_SWEPT: usize = 6;
 
 /// Options of a simulation.
@@ -100,7 +100,7 @@ pub struct Simulator {
 /// How the passes are run.
 #[derive(Debug)]
 enum Passes {
-    /// By the feeding thread, one after the other.
+    /// Passes run by the feeding thread, in sequence.
     Here(Vec<Pass>),
     OnThreads(Workers),
 }

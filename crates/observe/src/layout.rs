@@ -113,7 +113,7 @@ structures! {
     #[derive(Default)]
     struct Cause {
         pub(crate) entry: u32,
-        /// 0 if this one is free.
+        /// Why the task left its CPU; 0 if the entry is free.
         pub(crate) reason: u32,
         pub(crate) switches: u64,
         pub(crate) off_ns: u64,

@@ -135,7 +135,7 @@ impl Batches {
         self
     }
 
-    /// The batches one by one.
+    /// Returns the batches in order.
     pub fn iter(&self) -> impl Iterator<Item = Batch> {
         (0..self.len()).filter_map(|index| self.get(index))
     }

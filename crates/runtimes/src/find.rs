@@ -137,7 +137,7 @@ fn number(text: &str) -> Option<String> {
     found.map(str::to_owned)
 }
 
-/// The numbers of a version, to be compared one by one.
+/// Returns the numbers of a version, in order of significance.
 fn numbers(version: &str) -> Vec<u64> {
     version
         .split(|letter: char| !letter.is_ascii_digit())

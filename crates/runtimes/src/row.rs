@@ -204,7 +204,7 @@ impl Row {
     }
 }
 
-/// An argument with what stands for the program and the folders.
+/// Returns an argument with the placeholders for the program and the folders replaced.
 pub(crate) fn filled(word: &str, program: &Path, folder: Option<&Path>) -> String {
     let beside = program.parent().unwrap_or(Path::new(""));
     let real: PathBuf = fs::canonicalize(program).unwrap_or_else(|_| program.to_owned());

@@ -1,4 +1,5 @@
-//! The Parquet reader panics on some files that no writer writes; that is no reason for us to end, nor to show where it did.
+//! Catches panics of the Parquet reader, which it raises on some files that no writer writes. This program must neither end nor show where
+//! they happened.
 
 use std::any::Any;
 use std::cell::Cell;

@@ -24,7 +24,7 @@ pub(crate) enum Kind {
     Injection,
 }
 
-/// Returns the kind of a record. Whatever is of no other kind is taken for a measurement.
+/// Returns the kind of a record. A file of no other kind is treated as a measurement.
 pub(crate) fn kind(source: &Source) -> Kind {
     match () {
         () if is_simulation(source) => Kind::Simulation,

@@ -1,6 +1,6 @@
-//! Many states of what is compared, one after the other: each against the one before it, and against the first.
+//! Compares many states in sequence: each with the one before it, and with the first.
 //!
-//! All of these comparisons together are wrong in no more than the share that was allowed (Bonferroni), as the pairs of one comparison are.
+//! All of these comparisons together are wrong in at most the allowed share of cases (Bonferroni), as the pairs of one comparison are.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::measurement::segments::{Point, cuts};
 use crate::statistics::order_statistics::median;
 
-/// Resamples behind the confidence of a knee: a standard error of 3.5 in 100 at worst.
+/// Number of resamples for the confidence of a knee: the standard error is at most 3.5 in 100.
 const RESAMPLES: usize = 200;
 /// Smallest step that counts as a knee: within a region the placement of pages makes a real curve uneven.
 const ROUGHNESS: f64 = 0.05;

@@ -12,7 +12,8 @@ use crate::measurement::speed::{Sharing, Speed};
 use crate::measurement::turns::Turns;
 use crate::statistics::order_statistics::trimmed_mean;
 
-/// Least cycles of the chosen kind in a repetition, unless it has fewer in all: fewer may be of that kind by a lucky probe.
+/// Least number of cycles of the chosen kind in a repetition, unless the repetition has fewer in all. Fewer may be of that kind by a lucky
+/// probe.
 const FEWEST: usize = 5;
 
 /// One cycle, in nanoseconds at the reference speed.

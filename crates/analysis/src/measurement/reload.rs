@@ -17,9 +17,9 @@ const NOT_SETTLED: f64 = 0.05;
 /// One switch away and back, and the walks after it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Visit {
-    /// Time of the hand-off from the other task above that of a settled hand-off to oneself, in nanoseconds at the reference speed.
+    /// Time of the hand-off from the other task minus that of a settled hand-off to the task itself, in nanoseconds at the reference speed.
     pub(crate) handoff: f64,
-    /// A settled hand-off to oneself.
+    /// Time of a settled hand-off to the task itself.
     pub(crate) settled_handoff: f64,
     /// Time of each walk above the settled ones, in unscaled nanoseconds, because memory does not follow the core's clock.
     walks: Vec<f64>,

@@ -360,8 +360,8 @@ mod tests {
         );
     }
 
-    /// The cost of each repetition, in core cycles if nothing is touched and else in nanoseconds, of runs of a virtual machine with two CPUs, quiet and beside a program that computes
-    /// in bursts on the other: a line a run, with its conditions.
+    /// Costs of all repetitions of recorded runs, one run per line with its conditions: core cycles if nothing is touched, else
+    /// nanoseconds. The runs are from a virtual machine with two CPUs, quiet and beside a program that computes in bursts on the other.
     const RECORDED: &str = include_str!("../../tests/samples/recorded-noise.csv");
 
     /// Runs by their conditions.

@@ -73,7 +73,7 @@ impl Speed {
         )
     }
 
-    /// Derives the speed from some cycles.
+    /// Derives the speed from these cycles.
     pub(crate) fn speed_of_cycles(
         clock: &CoreClock,
         rate: TickRate,

@@ -4,12 +4,13 @@ use switchcost_record::observation::Behind;
 
 use super::KeptWaitingFinding;
 
-/// Waiting times of each observed program behind each other program.
+/// Waiting times of each observed program, by the other program that had the CPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waiting<'a> {
     /// Names of the observed programs, the longest waits first; hostile text until escaped.
     pub observed: Vec<&'a str>,
-    /// Tasks that the observed waited behind, the longest waits first. The last entry, `None`, stands for all that are not listed.
+    /// Programs for which the observed tasks waited, those with the longest waits first. The last entry, `None`, stands for all that are
+    /// not listed.
     pub behind: Vec<Option<&'a Behind>>,
     /// Waiting time in nanoseconds, by observed program, then by the entries of `behind`.
     pub wait_ns: Vec<Vec<f64>>,

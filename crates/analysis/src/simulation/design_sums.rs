@@ -10,7 +10,7 @@ use super::sums::{Cell, Sum};
 /// Maximum number of intervals that are distinguished; later ones are added to the rest of their segment.
 pub(crate) const MOST_INTERVALS: usize = 1000;
 
-/// Steps of the curve by which the ends of segments are distinguished.
+/// Number of steps of the curve at which ends of segments are distinguished.
 const STEPS: usize = 100;
 
 /// Sums over the intervals of one design.

@@ -93,7 +93,7 @@ fn distribution(group: Group, sorted: &[u64], step: u64) -> Option<LengthDistrib
     })
 }
 
-/// Multiples of the interval up to the longest segment, a hundred at most, and the longest.
+/// Returns the places of the curve: up to 100 multiples of `step`, then `max`.
 fn places(max: u64, step: u64) -> impl Iterator<Item = u64> {
     let step = step.max(max.div_ceil(POINTS as u64)).max(1);
     let inner = (1..=POINTS as u64)

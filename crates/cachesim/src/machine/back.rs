@@ -1,4 +1,4 @@
-//! Levels behind levels that are simulated elsewhere. One view at a time requests one line of them.
+//! Levels after levels that are simulated elsewhere. One view at a time requests one line of them.
 
 use switchcost_design::{Design, Inclusion};
 

@@ -156,7 +156,7 @@ impl Streams {
     }
 }
 
-/// Fills of lines one after the other that are too few for a stream so far.
+/// Runs of consecutive fills that are too short for a stream so far.
 #[derive(Debug, Default)]
 struct Runs {
     most: usize,

@@ -44,7 +44,7 @@ struct Row<'a> {
     neighbour: Option<&'a NeighbourFinding>,
 }
 
-/// Rows by the time that the observed waited behind the other program, then by the time that the other one ran.
+/// Returns rows sorted by the time that observed tasks waited for the other program, then by that program's run time.
 fn rows(findings: &Findings) -> Vec<Row<'_>> {
     let mut rows: BTreeMap<(&str, Behind), Row<'_>> = BTreeMap::new();
     for found in &findings.kept_waiting {

@@ -52,7 +52,7 @@ pub(super) fn labels(findings: &Findings) -> (String, Vec<String>) {
     }
 }
 
-/// Number of rows that there is room for.
+/// Returns the number of rows that fit.
 fn room(page: &Page, most_lines: Option<usize>) -> usize {
     most_lines.map_or(usize::MAX, |most| {
         most.saturating_sub(page.lines() + BESIDE_ROWS)

@@ -79,7 +79,7 @@ fn side_failed(side: Side, found: &str, log: &Path) -> String {
     )
 }
 
-/// A record that was read, and where it is.
+/// A record that was read: its path, its content and its findings.
 type Read = (String, MeasureRecord, Findings);
 
 /// Runs in turns under way.
