@@ -364,7 +364,7 @@ mod tests {
     /// nanoseconds. The runs are from a virtual machine with two CPUs, quiet and beside a program that computes in bursts on the other.
     const RECORDED: &str = include_str!("../../tests/samples/recorded-noise.csv");
 
-    /// Runs by their conditions.
+    /// Returns the recorded runs, grouped by (side, size).
     fn recorded() -> BTreeMap<(&'static str, &'static str), Vec<Vec<f64>>> {
         let mut groups: BTreeMap<_, Vec<Vec<f64>>> = BTreeMap::new();
         for line in RECORDED.lines().skip(1) {
