@@ -571,12 +571,11 @@ fn batches_of_cycle(order: &Order, rounds: BatchRounds, random: &mut ChaCha8Rng)
     batches
 }
 
-/// The least number of warm-up rounds after a change of arm, since the walk finds what the other arm left. Without walks this is code
-/// and data of the kernel, which come back within two rounds.
+/// Returns the number of untimed rounds after a change of arm. One is enough with walks, which replace what the other arm left in the
+/// caches. Without walks two are needed, because code and data of the kernel come back within two rounds.
 ///
-/// What a baseline has left of the time slices of ordinary tasks takes longer: beside a loop on the same CPU, 2 rounds before each
-/// batch gave hand-offs of 2.25 to 2.33 us, 30 rounds 2.15 to 2.19; a ping-pong without baselines in between has 2.06 to 2.24 (Linux
-/// 6.18).
+/// Effects of a baseline on the time slices of ordinary tasks last longer. Beside a loop on the same CPU, 2 rounds before each batch gave
+/// hand-offs of 2.25 to 2.33 us, 30 rounds 2.15 to 2.19. A ping-pong without baselines in between has 2.06 to 2.24 (Linux 6.18).
 fn least_warm_up(arm: Arm, case: &Case) -> u64 {
     let has_slices = !case.policy.is_real_time()
         && case.mechanism.traits().is_blocking

@@ -41,7 +41,7 @@ pub enum Quantity {
     CallInstructions,
     /// Simulated cycles of a traced system call that keeps the CPU.
     CallCycles,
-    /// Switches a second of live tasks.
+    /// Switches per second of live tasks.
     Switches,
     /// Share of the live tasks' switches that are involuntary.
     Involuntary,

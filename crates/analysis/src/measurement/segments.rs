@@ -62,7 +62,7 @@ struct Best {
     before: usize,
 }
 
-/// `tables[m][j]`: the first j points in m + 1 pieces.
+/// Returns tables of the best pieces: `tables[m][j]` divides the first j points into m + 1 pieces.
 fn best_tables(points: &[Point]) -> Vec<Vec<Best>> {
     let n = points.len();
     let sums = Sums::sum(points);

@@ -41,7 +41,7 @@ fn line_of(address: u64, line_bits: u32) -> u64 {
     (address & VIRTUAL_MASK) >> line_bits
 }
 
-/// Prediction for a line, without its slot.
+/// Returns the prediction for a line, without its slot.
 #[inline(always)]
 fn right(line: u64) -> u64 {
     line << LINE_SHIFT | IS_ANY

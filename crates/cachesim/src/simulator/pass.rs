@@ -140,7 +140,7 @@ impl Pass {
         self.count_kernel_blocks(kinds);
     }
 
-    /// Adds up how often the chunk's distinct blocks of the kernel were executed.
+    /// Adds up the instructions executed in the chunk's blocks of the kernel, by the blocks' addresses.
     fn count_kernel_blocks(&mut self, kinds: &[Block]) {
         for (block, (runs, weight)) in kinds
             .iter()

@@ -12,7 +12,7 @@ pub(super) const STRETCH: &str = SERIES[4];
 /// Colour number of a sum of small parts, drawn in grey.
 pub(crate) const REST: usize = usize::MAX;
 
-/// The colour of the series with this number.
+/// Returns the colour of the series with this number.
 pub(super) fn of_series(number: usize) -> &'static str {
     if number == REST {
         "#777777"

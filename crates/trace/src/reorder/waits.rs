@@ -2,7 +2,7 @@
 
 use super::pieces::Streams;
 
-/// Stands for all calls of a task, and its end.
+/// Number of calls that stands for all calls of a task, and its end.
 pub(super) const TO_ITS_END: u64 = u64::MAX;
 
 /// What must happen before a task may run again.
