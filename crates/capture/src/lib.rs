@@ -5,7 +5,7 @@
 //! summary. The frontend is a Valgrind tool (`capture/valgrind`) that talks to this crate through shared memory alone.
 //!
 //! Three parties work at the same time if turns are granted: the traced tasks, of which one runs; the controller, a thread that decides
-//! which ([`run`] says by what rules); and the caller's thread, which decodes what the tasks write and hands it on.
+//! which ([`run()`] says by what rules); and the caller's thread, which decodes what the tasks write and hands it on.
 //! Nothing here knows what becomes of the chunks.
 
 mod as_run;

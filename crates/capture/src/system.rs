@@ -125,7 +125,7 @@ const LONGEST_BOOT: Duration = Duration::from_secs(180);
 const LONGEST_PAUSE: Duration = Duration::from_secs(120);
 
 /// Runs the commands together in a guest until all have ended, and hands everything executed meanwhile, the kernel included, to `sink`
-/// on the calling thread, as [`crate::run`] does. When this returns, QEMU is gone.
+/// on the calling thread, as [`crate::run()`] does. When this returns, QEMU is gone.
 ///
 /// # Errors
 ///

@@ -13,7 +13,7 @@ use crate::machine::{Departure, Levels, Listener, Lookup, NO_PROCESS, Requester}
 pub(crate) struct Evictions {
     running: u32,
     pairs: HashMap<(u32, u32, u32), u64>,
-    /// Evictions of the running process, and of the kernel meanwhile, that are not yet in `pairs`, by cache and [`column`] of the
+    /// Evictions of the running process, and of the kernel meanwhile, that are not yet in `pairs`, by cache and [`column()`] of the
     /// victim.
     fresh: Vec<Vec<[u32; 2]>>,
     fresh_victims: Vec<(u32, u32)>,

@@ -32,7 +32,7 @@ struct Sums {
 pub(crate) struct WorkingSets {
     sums: Vec<Sums>,
     absences: Vec<Option<Absence>>,
-    /// Number of lines by cache and [`column`] of the owner.
+    /// Number of lines by cache and [`column()`] of the owner.
     residents: Vec<Vec<u32>>,
     fill_curve: Vec<FillPoint>,
 }

@@ -41,7 +41,7 @@ impl<'r> RequestOfAll<'r> {
     }
 }
 
-/// Result of a request of all views. Cycles for which nothing waits are in [`Clocks::delays`].
+/// Result of a request of all views. Cycles for which nothing waits are in [`Clocks::delays`](super::clocks::Clocks::delays).
 #[derive(Clone, Copy)]
 struct Outcome {
     missed: ViewSet,
