@@ -115,6 +115,19 @@ impl Draft {
         }
     }
 
+    /// Gives the draft the target's name, which must be free.
+    ///
+    /// # Errors
+    ///
+    /// If the disk is full, or there is such a file ([`ErrorKind::AlreadyExists`]).
+    pub fn keep_new(mut self) -> io::Result<()> {
+        self.file.sync_all()?;
+        match self.named.take() {
+            None => self.link(self.target.as_ref()),
+            Some((path, _helper)) => Ok(path.persist_noclobber(self.target.as_ref())?),
+        }
+    }
+
     /// The file, whose mode and owner may be changed before it gets its name.
     pub fn file(&self) -> &File {
         &self.file

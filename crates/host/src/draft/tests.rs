@@ -103,3 +103,20 @@ fn the_longest_name_is_no_hindrance() {
     }
     assert_eq!(names(folder.path()), ["n".repeat(255)]);
 }
+
+#[test]
+fn a_new_file_replaces_none() {
+    for draft_of in KINDS {
+        let folder = tempfile::tempdir().expect("room");
+        let target = folder.path().join("record.json");
+        let kept = |text: &[u8]| {
+            let mut draft = draft_of(&target).expect("room");
+            draft.write_all(text).expect("room");
+            draft.keep_new().map_err(|error| error.kind())
+        };
+        assert_eq!(kept(b"first"), Ok(()));
+        assert_eq!(kept(b"second"), Err(ErrorKind::AlreadyExists));
+        assert_eq!(fs::read_to_string(&target).expect("it is there"), "first");
+        assert_eq!(names(folder.path()), ["record.json"]);
+    }
+}

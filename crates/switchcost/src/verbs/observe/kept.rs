@@ -21,6 +21,8 @@ pub(super) struct Kept {
     place: Place,
     /// Draft of the record, claimed at the start so that an unwritable place is reported at once.
     draft: Option<Draft>,
+    /// Whether the file of that name is this run's, and not that of another run which began later and wrote earlier.
+    is_named: bool,
     next_at: Instant,
 }
 
@@ -34,6 +36,7 @@ impl Kept {
         Ok(Kept {
             place,
             draft: Some(draft),
+            is_named: false,
             next_at: Instant::now() + EACH,
         })
     }
@@ -70,9 +73,14 @@ impl Kept {
         )?;
         let mut buffered = BufWriter::new(draft);
         observation.write(&mut buffered)?;
-        buffered
+        let draft = buffered
             .into_inner()
-            .map_err(io::IntoInnerError::into_error)?
-            .keep()
+            .map_err(io::IntoInnerError::into_error)?;
+        if self.is_named {
+            return draft.keep();
+        }
+        draft.keep_new()?;
+        self.is_named = true;
+        Ok(())
     }
 }
