@@ -13,7 +13,7 @@ const LONGEST: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 ///
-/// The output of the command; untrusted text, to be escaped before printing.
+/// What the command did instead; untrusted text, to be escaped before printing.
 pub fn counted(command: &str, should_stop: &dyn Fn() -> bool) -> Result<u64, String> {
     let bounds = Bounds {
         longest: LONGEST,
@@ -24,11 +24,11 @@ pub fn counted(command: &str, should_stop: &dyn Fn() -> bool) -> Result<u64, Str
     let printed = read(program, Streams::Output, &bounds).map_err(|why| why.to_string())?;
     if !printed.status.success() {
         // A failing command may have printed something all the same.
-        return Err(printed.status.to_string());
+        return Err(format!("it ended with {}", printed.status));
     }
     let text = printed.text.trim();
     text.parse()
-        .map_err(|_| format!("'{}'", text.chars().take(40).collect::<String>()))
+        .map_err(|_| format!("it printed '{}'", text.chars().take(40).collect::<String>()))
 }
 
 #[cfg(test)]
@@ -39,12 +39,15 @@ mod tests {
     fn a_command_prints_a_number_and_nothing_else() {
         let counted = |command| counted(command, &|| false);
         assert_eq!(counted("echo ' 17'"), Ok(17));
-        assert_eq!(counted("echo many"), Err("'many'".to_owned()));
-        assert_eq!(counted("true"), Err("''".to_owned()));
-        assert_eq!(counted("echo 17; exit 3"), Err("exit status: 3".to_owned()));
+        assert_eq!(counted("echo many"), Err("it printed 'many'".to_owned()));
+        assert_eq!(counted("true"), Err("it printed ''".to_owned()));
+        assert_eq!(
+            counted("echo 17; exit 3"),
+            Err("it ended with exit status: 3".to_owned())
+        );
         assert_eq!(
             counted("echo 17; exec >&-; sleep 0.1; exit 3"),
-            Err("exit status: 3".to_owned())
+            Err("it ended with exit status: 3".to_owned())
         );
     }
 }

@@ -30,11 +30,11 @@ pub enum ObserveError {
         source: io::Error,
     },
     /// The command that counts requests prints no number. Its words and its output are hostile until escaped.
-    #[error("{found} is not a whole number, as '{command}' must print; try the command in a shell")]
+    #[error("'{command}' does not print a whole number ({found}); try the command in a shell")]
     Requests {
         /// The command.
         command: String,
-        /// Output of the command.
+        /// What it did instead.
         found: String,
     },
     /// The number of requests has decreased.

@@ -72,13 +72,13 @@ pub enum ServiceFault {
     NotCounted(#[from] switchcost_host::perf::Unavailable),
     /// The command prints something other than a number.
     #[error(
-        "the command '{}' of --work gave {} instead of a number; let it print how much work was done so far, or use \
+        "the command '{}' of --work does not print a number ({}); let it print how much work was done so far, or use \
          syscall:NAME or uprobe:LIBRARY:FUNCTION", printable(.command), printable(.found)
     )]
     Command {
         /// The command.
         command: String,
-        /// Output of the command.
+        /// What it did instead.
         found: String,
     },
     /// The service ended.

@@ -115,7 +115,7 @@ mod tests {
         let why = counter.read(&|| false).expect_err("no number").to_string();
         assert!(
             why.starts_with(
-                "the command 'echo \\u{1b}' of --work gave '\\u{1b}' instead of a number"
+                "the command 'echo \\u{1b}' of --work does not print a number (it printed '\\u{1b}')"
             ),
             "{why}"
         );

@@ -643,6 +643,22 @@ fn a_record_is_not_overwritten_and_a_damaged_one_is_refused() {
         again.code,
         again.stderr
     );
+    // Nor is one that another run has written meanwhile.
+    let other = text(&place.path("other.json")).to_owned();
+    let command = format!("sleep 0.1; echo other > {other}");
+    let ran = observe(&place, &["--record", &other, "--", "sh", "-c", &command]);
+    assert!(
+        ran.code == 2
+            && ran.stderr.contains("already exists")
+            && ran.stderr.contains("switches in"),
+        "{}: {}",
+        ran.code,
+        ran.stderr
+    );
+    assert_eq!(
+        std::fs::read_to_string(&other).expect("it is there"),
+        "other\n"
+    );
     let whole = std::fs::read_to_string(&record).expect("a record");
     std::fs::write(&record, &whole[..whole.len() / 2]).expect("it may be written");
     let damaged = place.run(&["report", &record]);
@@ -993,7 +1009,7 @@ fn the_cost_of_a_request_is_reported() {
         ran.code == 2
             && ran
                 .stderr
-                .contains("'many' is not a whole number, as 'echo many'"),
+                .contains("'echo many' does not print a whole number (it printed 'many')"),
         "{}",
         ran.stderr
     );
@@ -1027,7 +1043,7 @@ fn a_count_of_requests_that_fails_loses_no_observation() {
         ran.stderr
     );
     assert!(
-        ran.stderr.contains("must print") && ran.json()["all"]["switches"] != 0,
+        ran.stderr.contains("does not print a whole number") && ran.json()["all"]["switches"] != 0,
         "{}",
         ran.stderr
     );
@@ -1055,7 +1071,8 @@ fn a_count_of_requests_that_fails_loses_no_observation() {
         ran.stderr
     );
     assert!(
-        ran.stderr.contains("exit status: 1 is not a whole number"),
+        ran.stderr
+            .contains("does not print a whole number (it ended with exit status: 1)"),
         "{}",
         ran.stderr
     );
