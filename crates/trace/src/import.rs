@@ -53,7 +53,10 @@ pub struct Importer<R: BufRead> {
 impl<R: BufRead> Importer<R> {
     /// Imports the text that `valgrind --tool=lackey --trace-mem=yes` writes to stderr.
     pub fn lackey(from: R) -> Self {
-        Importer::new(Format::Lackey(Lines::new(from)), Assembler::with_one_task())
+        Importer::new(
+            Format::Lackey(Lines::new(from, "lackey")),
+            Assembler::with_one_task(),
+        )
     }
 
     /// Imports Dinero's `din` text, which has no sizes: every instruction and every reference is `word_bytes` long.
@@ -68,7 +71,7 @@ impl<R: BufRead> Importer<R> {
             .ok_or(ImportError::Word(word_bytes))?;
         Ok(Importer::new(
             Format::Din {
-                lines: Lines::new(from),
+                lines: Lines::new(from, "din"),
                 word_bytes: bytes,
             },
             Assembler::with_one_task(),

@@ -1,7 +1,8 @@
 //! Lines of bounded length, numbered.
 
-use std::io::{BufRead, Read};
+use std::io::{self, BufRead, Read};
 
+use super::packed::refuse_packed;
 use super::{ImportError, Location};
 
 /// Longest line of these formats and of Valgrind's messages.
@@ -26,14 +27,17 @@ pub(super) enum Parsed {
 
 pub(super) struct Lines<R> {
     from: R,
+    /// Name of the format on the command line.
+    format: &'static str,
     number: u64,
     line: Vec<u8>,
 }
 
 impl<R: BufRead> Lines<R> {
-    pub(super) fn new(from: R) -> Self {
+    pub(super) fn new(from: R, format: &'static str) -> Self {
         Lines {
             from,
+            format,
             number: 0,
             line: Vec::new(),
         }
@@ -44,6 +48,13 @@ impl<R: BufRead> Lines<R> {
         self.line.clear();
         self.number += 1;
         let place = Location::Line(self.number);
+        if self.number == 1 {
+            match self.from.fill_buf() {
+                Ok(start) => refuse_packed(start, self.format)?,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => return Err(ImportError::Io { place, source }),
+            }
+        }
         let mut bounded = (&mut self.from).take(LONGEST as u64 + 1);
         let read = bounded
             .read_until(b'\n', &mut self.line)

@@ -46,6 +46,32 @@ impl<R: BufRead> Read for Input<R> {
     }
 }
 
+/// The packing of a file that begins so, other than gzip and snappy, and the command that unpacks it.
+fn packing(start: &[u8]) -> Option<(&'static str, &'static str)> {
+    let (at, magic) = TAR;
+    let is_tar = start.get(at..).is_some_and(|rest| rest.starts_with(magic));
+    let known = PACKED
+        .into_iter()
+        .find(|(magic, ..)| start.starts_with(magic));
+    known
+        .map(|(_, found, unpack)| (found, unpack))
+        .or(is_tar.then_some(("a tar file", "tar -xOf")))
+}
+
+/// Refuses a packed file where text of a format is read.
+pub(super) fn refuse_packed(start: &[u8], format: &'static str) -> Result<(), ImportError> {
+    let gzip = start
+        .starts_with(GZIP)
+        .then_some(("a gzip file", "gzip -dc"));
+    packing(start).or(gzip).map_or(Ok(()), |(found, unpack)| {
+        Err(ImportError::Packed {
+            found,
+            unpack,
+            format,
+        })
+    })
+}
+
 /// The content of a file that may be packed by gzip or snappy.
 pub(super) struct Unpacked<R: BufRead> {
     from: Chain<Cursor<Vec<u8>>, Input<R>>,
@@ -63,16 +89,15 @@ impl<R: BufRead> Unpacked<R> {
             source,
         })?;
         first.truncate(filled);
-        let packed = |(_, found, unpack)| ImportError::Packed {
-            found,
-            unpack,
-            format,
+        let refuse = |(found, unpack)| {
+            Err(ImportError::Packed {
+                found,
+                unpack,
+                format,
+            })
         };
-        if let Some(other) = PACKED
-            .into_iter()
-            .find(|(magic, ..)| first.starts_with(magic))
-        {
-            return Err(packed(other));
+        if let Some(other) = packing(&first) {
+            return refuse(other);
         }
         let (is_gzip, is_snappy) = (first.starts_with(GZIP), first.starts_with(SNAPPY));
         let whole = Cursor::new(first).chain(from);
@@ -87,9 +112,8 @@ impl<R: BufRead> Unpacked<R> {
             .take(LOOKED_AT as u64)
             .read_to_end(&mut start)
             .err();
-        let (at, magic) = TAR;
-        if start.get(at..).is_some_and(|rest| rest.starts_with(magic)) {
-            return Err(packed((magic, "a tar file", "tar -xOf")));
+        if let Some(other) = packing(&start) {
+            return refuse(other);
         }
         Ok(Unpacked {
             from: Cursor::new(start).chain(from),

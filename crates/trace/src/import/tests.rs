@@ -107,6 +107,16 @@ fn names_the_line_that_cannot_be() {
         message(Importer::lackey([b'x'; 5000].as_slice())),
         "line 1: a line is longer than 4096 bytes; check that it is the right format"
     );
+    assert_eq!(
+        message(Importer::din(b"\x1f\x8b\x08\0".as_slice(), 4).expect("a word")),
+        "this is a gzip file, not a trace; unpack it: gzip -dc FILE | switchcost trace import --from din - -o TRACE"
+    );
+    let mut tar = [0; 512];
+    tar[257..262].copy_from_slice(b"ustar");
+    assert_eq!(
+        message(Importer::lackey(tar.as_slice())),
+        "this is a tar file, not a trace; unpack it: tar -xOf FILE | switchcost trace import --from lackey - -o TRACE"
+    );
     let Err(error) = Importer::din(&b""[..], 3) else {
         panic!("no word")
     };
