@@ -248,7 +248,12 @@ fn arguments(
     ring: &Ring,
 ) -> Vec<String> {
     let path = |file: &SharedFile| file.path().display().to_string();
-    let plugin = system.parts.plugin(version);
+    // QEMU does not run in our working directory.
+    let absolute = |path: &Path| {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        path.display().to_string()
+    };
+    let plugin = absolute(&system.parts.plugin(version));
     let pages = if system.has_pages { ",physical=on" } else { "" };
     let options = [
         (
@@ -277,14 +282,14 @@ fn arguments(
             "file,id=console,path=/dev/stderr,append=on".to_owned(),
         ),
         ("-serial", "chardev:console".to_owned()),
-        ("-kernel", system.kernel.image.display().to_string()),
+        ("-kernel", absolute(&system.kernel.image)),
         ("-initrd", path(root)),
         ("-append", system.command_line()),
         (
             "-plugin",
             format!(
                 "{},ring={},memory={}{pages}",
-                plugin.display(),
+                plugin,
                 path(ring.shared()),
                 path(memory)
             ),
