@@ -124,6 +124,13 @@ pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
         first(ContextKind::SuggestedArg).or_else(|| first(ContextKind::SuggestedSubcommand));
     let hint = match (first(ContextKind::Suggested), similar) {
         (_, Some(similar)) => format!("did you mean {similar}?"),
+        // clap's `-- VALUE` begins a command or a file here.
+        (Some(hint), _) if hint.contains("-- -") => match first(ContextKind::InvalidArg) {
+            Some(value) if value.trim_start_matches('-').parse::<f64>().is_ok() => {
+                format!("write the value of a flag as --FLAG={value}")
+            }
+            _ => usage(),
+        },
         (Some(hint), _) => hint,
         _ if !values.is_empty() => format!("use one of {}", values.join(", ")),
         _ => usage(),

@@ -46,7 +46,7 @@ impl Output {
     };
 
     pub(crate) fn claim(path: Option<&Path>) -> Result<Output, Failure> {
-        let Some(name) = path else {
+        let Some(name) = path.filter(|name| *name != Path::new("-")) else {
             return Ok(Output::STDOUT);
         };
         let sink = Sink::open(name).map_err(Failure::output(name))?;
