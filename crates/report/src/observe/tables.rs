@@ -301,7 +301,8 @@ pub(in crate::observe) fn reason(why: Why, entry: &KernelEntry) -> String {
         // Outside of system calls and faults a task waits only on its way out of an interrupt, for pending work.
         (Why::Blocked, KernelEntry::Interrupt) => format!("{what} on its way back to its own code"),
         (Why::Blocked, _) => format!("{what} {place}"),
-        (Why::Yielded | Why::Ended, _) => what.to_owned(),
+        (Why::Yielded, _) | (Why::Ended, KernelEntry::Kernel) => what.to_owned(),
+        (Why::Ended, KernelEntry::SystemCall(call)) if call.starts_with("exit") => what.to_owned(),
         _ => format!("{what}, {place}"),
     }
 }
