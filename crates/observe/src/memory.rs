@@ -3,16 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 use object::read::{Object, ReadCache};
 use switchcost_units::Bytes;
 
-/// Time from the first read of resident memory to the second; each further pause is twice as long. A program gets its memory early, and may
-/// not run for long.
-const EARLY: Duration = Duration::from_millis(20);
-/// Longest pause between two reads.
-const EACH: Duration = Duration::from_secs(1);
+use crate::looks::Looks;
+
 /// Maximum number of processes per read: some 10 us for each are half of the observer's time with thousands of processes.
 pub(crate) const PROCESSES: usize = 128;
 
@@ -21,23 +17,15 @@ pub(crate) const PROCESSES: usize = 128;
 pub(crate) struct Memory {
     resident: BTreeMap<u32, Bytes>,
     programs: BTreeMap<u32, Program>,
-    looked_at: Option<Instant>,
-    looks: u32,
+    looks: Looks,
 }
 
 impl Memory {
     /// Reads processes when it is time.
     pub(crate) fn tick(&mut self, processes: impl FnOnce() -> BTreeSet<u32>) {
-        // The first pause is the shortest, and each is twice the one before.
-        let pause = EARLY.saturating_mul(2u32.saturating_pow(self.looks.saturating_sub(1)));
-        if self
-            .looked_at
-            .is_some_and(|at| at.elapsed() < pause.min(EACH))
-        {
+        if !self.looks.is_due() {
             return;
         }
-        self.looked_at = Some(Instant::now());
-        self.looks = self.looks.saturating_add(1);
         for process in processes().into_iter().take(PROCESSES) {
             if let Some(bytes) = resident(process) {
                 keep_most(&mut self.resident, process, bytes);

@@ -1,5 +1,6 @@
 //! The loop of an observation: target, duration, and listeners.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use switchcost_facts::{Root, slice_extensions};
@@ -67,6 +68,9 @@ pub trait Listener {
         &mut self,
         so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>,
     ) -> Result<(), Self::Error>;
+
+    /// Called several times a second. `processes` are the observed ones that have not ended, as far as known.
+    fn identify(&mut self, _processes: impl FnOnce() -> BTreeSet<u32>) {}
 
     /// Takes a message for the user.
     fn notice(&mut self, notice: Notice);
@@ -136,6 +140,7 @@ pub fn observe<B: Backend, L: Listener>(
         backend.take_events(&mut |event| listener.take(event));
         quotas.look(root, backend.now(), || backend.processes());
         moments.look(backend.now(), || backend.totals());
+        listener.identify(|| backend.processes());
         let subject = target.subject();
         listener.look(&mut || {
             let counted = backend.snapshot()?;

@@ -93,6 +93,8 @@ pub(crate) struct Started {
     pub(crate) id: ProgramId,
     /// Number of words that identify the program.
     pub(crate) telling: usize,
+    /// Name of what is executed after launchers: the script or the program. It becomes the task's name.
+    pub(crate) name: OsString,
     /// Name of the executed file, which becomes the task's name, unless the first word does.
     pub(crate) file: OsString,
 }
@@ -117,11 +119,17 @@ impl ProgramId {
 pub(crate) fn started(words: &[OsString]) -> Option<Started> {
     let folder = Place::own()?;
     let mut words = words.to_vec();
+    let mut name = None;
     for _ in 0..MOST_SCRIPTS {
         words = strip_env(strip_launchers(words))?;
         let path = program(words.first()?)?;
+        let name = name.get_or_insert_with(|| path.file_name().unwrap_or_default().to_owned());
         let Some(interpreter) = interpreter(&path) else {
-            return resolve(&path, &path, &words, &folder);
+            let name = name.clone();
+            return Some(Started {
+                name,
+                ..resolve(&path, &path, &words, &folder)?
+            });
         };
         let rest = words.split_off(1);
         words = interpreter;
@@ -201,10 +209,12 @@ fn resolve(program: &Path, file: &Path, words: &[OsString], place: &Place) -> Op
     let name = file.file_name()?.as_bytes();
     let name = word_of_bytes(name.strip_suffix(b" (deleted)").unwrap_or(name));
     let (script, telling) = script(&name, words, place);
+    let file = Path::new(words.first()?).file_name()?.to_owned();
     Some(Started {
         id: ProgramId { build_id, script },
         telling,
-        file: Path::new(words.first()?).file_name()?.to_owned(),
+        name: file.clone(),
+        file,
     })
 }
 

@@ -88,7 +88,6 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
             )
         })?,
     };
-    observation.known = known::find(&observation);
     let mut recorded = kept.write(&observation);
     if recorded.is_ok() {
         interrupt.end_in_time("stopped before the report: the record is whole")?;
@@ -149,8 +148,9 @@ fn observe(
         wants_scheduler_time: arguments.scheduler_time,
         requests: requests(arguments),
     };
-    let observation = switchcost_observe::observe(observer, task, &Root::system(), &mut views)?;
+    let mut observation = switchcost_observe::observe(observer, task, &Root::system(), &mut views)?;
     views.end(&observation)?;
+    observation.known = known::find(&observation, views.seen);
     Ok((observation, views.failed))
 }
 

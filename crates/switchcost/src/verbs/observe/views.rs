@@ -1,11 +1,14 @@
 //! Consumers of an observation in progress: the record, the terminal, network clients, and a trace of events.
 
+use std::collections::BTreeSet;
+
 use switchcost_observe::{Listener, NoBpf, Notice};
 use switchcost_record::observation::{Event, Observation};
 
 use super::endpoint::{Address, Endpoint};
 use super::events::Events;
 use super::kept::Kept;
+use super::known::Seen;
 use super::lines::Lines;
 use super::live::Live;
 use crate::cli::observe::ObserveArguments;
@@ -22,6 +25,8 @@ pub(super) struct Views<'a, 'b> {
     address: Option<Address>,
     endpoint: Option<Endpoint>,
     events: Option<&'a mut Events<'b>>,
+    /// Programs of the observed processes.
+    pub(super) seen: Seen,
     /// Exit code of a failed command, or of an observation whose target has gone.
     pub(super) failed: Option<Exit>,
 }
@@ -45,6 +50,7 @@ impl<'a, 'b> Views<'a, 'b> {
             address,
             endpoint: None,
             events,
+            seen: Seen::default(),
             failed: None,
         })
     }
@@ -98,6 +104,10 @@ impl Listener for Views<'_, '_> {
             lines.look(so_far)?;
         }
         self.live.as_mut().map_or(Ok(()), |live| live.tick(so_far))
+    }
+
+    fn identify(&mut self, processes: impl FnOnce() -> BTreeSet<u32>) {
+        self.seen.look(processes);
     }
 
     fn notice(&mut self, notice: Notice) {

@@ -6,10 +6,8 @@ use std::path::Path;
 
 use switchcost_record::observation::{Observation, Subject};
 
+use super::seen::Seen;
 use crate::program_id::{self, ProgramId, Started, is_interpreter};
-
-/// Maximum number of processes whose programs are identified.
-const PROCESSES: usize = 64;
 
 /// Bytes of a task's name that the kernel stores.
 const NAME: usize = 15;
@@ -21,32 +19,42 @@ pub(super) struct Programs {
     living: BTreeMap<ProgramId, Vec<u32>>,
     /// Names of ended tasks.
     ended: BTreeSet<String>,
+    /// The one program that ended processes of a name were seen to run; `None` if they ran several, or not all were seen of an interpreter.
+    told: BTreeMap<String, Option<ProgramId>>,
     /// Program that the observed command started, and possible names of its task.
     command: Option<(ProgramId, [String; 2])>,
 }
 
 impl Programs {
-    pub(super) fn new(observation: &Observation) -> Programs {
+    pub(super) fn new(observation: &Observation, mut seen: Seen) -> Programs {
         let mut programs = Programs::default();
         let tasks = observation.tasks.iter().filter(|tasks| !tasks.is_kernel);
-        let processes: BTreeSet<u32> = tasks.clone().filter_map(|tasks| tasks.process).collect();
-        for process in processes.into_iter().take(PROCESSES) {
-            if let Some(id) = ProgramId::identify_process(process) {
-                programs.living.entry(id).or_default().push(process);
+        let living: BTreeSet<u32> = tasks.clone().filter_map(|tasks| tasks.process).collect();
+        living.iter().for_each(|process| seen.look_at(*process));
+        let mut ended: BTreeMap<&str, Vec<&Option<ProgramId>>> = BTreeMap::new();
+        for (number, process) in seen.processes() {
+            match &process.id {
+                Some(id) if living.contains(&number) => {
+                    programs.living.entry(id.clone()).or_default().push(number);
+                }
+                id => ended.entry(&process.name).or_default().push(id),
             }
         }
-        programs.ended = tasks
-            .filter(|tasks| tasks.process.is_none())
-            .map(|tasks| tasks.name.clone())
-            .collect();
+        for tasks in tasks.filter(|tasks| tasks.process.is_none()) {
+            if let Some(ids) = ended.get(tasks.name.as_str()) {
+                let told = told(&tasks.name, tasks.count, ids);
+                programs.told.insert(tasks.name.clone(), told);
+            }
+            programs.ended.insert(tasks.name.clone());
+        }
         if let Subject::Command(words) = &observation.subject {
             programs.command = command(&words_of_command(words));
         }
         programs
     }
 
-    /// Returns the observed tasks of this program. An ended task has only its name: it must be the task of the observed command; or of this
-    /// command, if the command still starts the same program and that is no interpreter, whose name means nothing.
+    /// Returns the observed tasks of this program. An ended task that was not seen has only its name: it must be the task of the observed
+    /// command; or of this command, if the command still starts the same program and that is no interpreter, whose name means nothing.
     pub(super) fn find(
         &self,
         id: &ProgramId,
@@ -54,18 +62,25 @@ impl Programs {
         id_now: impl Fn(&[OsString]) -> Option<ProgramId>,
     ) -> Option<Program> {
         let processes = self.living.get(id).cloned().unwrap_or_default();
+        let was_seen = |name: &&String| {
+            self.told
+                .get(*name)
+                .is_some_and(|told| told.as_ref() == Some(id))
+                && self.ended.contains(*name)
+        };
+        let is_unseen = |name: &String| self.ended.contains(name) && !self.told.contains_key(name);
         let by_name = || {
             let name = task_name(OsStr::new(command.first()?));
-            let is_told = self.ended.contains(&name) && !is_interpreter(OsStr::new(&name));
+            let is_told = is_unseen(&name) && !is_interpreter(OsStr::new(&name));
             (is_told && id_now(&words_of_command(command)).as_ref() == Some(id)).then_some(name)
         };
-        let name = match &self.command {
-            Some((observed, names)) if observed == id => names
-                .iter()
-                .find(|name| self.ended.contains(*name))
-                .cloned(),
+        let by_command = || match &self.command {
+            Some((observed, names)) if observed == id => {
+                names.iter().find(|name| is_unseen(name)).cloned()
+            }
             _ => by_name(),
         };
+        let name = self.told.keys().find(was_seen).cloned().or_else(by_command);
         (name.is_some() || !processes.is_empty()).then(|| Program {
             name: name.unwrap_or_default(),
             processes,
@@ -87,9 +102,16 @@ pub(super) struct Program {
     pub(super) processes: Vec<u32>,
 }
 
+/// The one program that this number of ended tasks of a name ran, by those of them that were seen.
+fn told(name: &str, count: u64, seen: &[&Option<ProgramId>]) -> Option<ProgramId> {
+    let are_all = seen.len() as u64 >= count || !is_interpreter(OsStr::new(name));
+    let is_one = are_all && seen.iter().all(|id| *id == seen[0]);
+    seen.first().copied().cloned().flatten().filter(|_| is_one)
+}
+
 fn command(words: &[OsString]) -> Option<(ProgramId, [String; 2])> {
-    let Started { id, file, .. } = program_id::started(words)?;
-    Some((id, [task_name(words.first()?), task_name(&file)]))
+    let Started { id, name, file, .. } = program_id::started(words)?;
+    Some((id, [task_name(&name), task_name(&file)]))
 }
 
 fn words_of_command(words: &[String]) -> Vec<OsString> {
@@ -145,6 +167,31 @@ mod tests {
             task_name(OsStr::new("/usr/bin/a-name-that-is-long")),
             "a-name-that-is-"
         );
+    }
+
+    #[test]
+    fn ended_processes_are_of_the_one_program_that_they_were_seen_to_run() {
+        let (of, other) = (Some(id("abcd", Some("a"))), Some(id("abcd", Some("b"))));
+        assert_eq!(told("python3", 1, &[&of]), of);
+        assert_eq!(told("python3", 2, &[&of, &of]), of);
+        assert_eq!(told("python3", 2, &[&of, &other]), None);
+        assert_eq!(told("python3", 2, &[&of]), None, "one was not seen");
+        assert_eq!(told("xz", 2, &[&of]), of);
+    }
+
+    #[test]
+    fn what_was_seen_counts_and_not_who_started_it() {
+        let of = id("abcd", None);
+        let programs = |told: Option<ProgramId>| Programs {
+            ended: ["cpu".to_owned(), "timeout".to_owned()].into(),
+            told: [("cpu".to_owned(), told)].into(),
+            command: Some((of.clone(), ["cpu".to_owned(), "cpu".to_owned()])),
+            ..Programs::default()
+        };
+        let found = |told| programs(told).find(&of, &["./cpu".to_owned()], |_| None);
+        assert_eq!(found(Some(of.clone())).expect("it was seen").name, "cpu");
+        assert!(found(Some(id("0123", None))).is_none());
+        assert!(found(None).is_none());
     }
 
     #[test]
