@@ -127,9 +127,19 @@ pub struct CauseFinding {
 
 /// Analyses an observation.
 pub fn analyse(observation: &Observation) -> Findings {
+    analyse_with(observation, compare_calls(observation))
+}
+
+/// Compares the traced calls of each program, which takes seconds; empty if no call was traced.
+pub fn compare_calls(observation: &Observation) -> Vec<MatchedIntervals> {
+    processes::compare_calls(observation, &pools::Names::new(observation))
+}
+
+/// Analyses an observation whose traced calls, or those of a longer one, were already compared.
+pub fn analyse_with(observation: &Observation, matched: Vec<MatchedIntervals>) -> Findings {
     let seconds = observation.window_ns.0 as f64 / 1e9;
     let names = pools::Names::new(observation);
-    let priced = Priced::new(observation, &names);
+    let priced = Priced::new(observation, &names, matched);
     let all = processes::sum_all(&priced);
     let processes = processes::find(&priced);
     let causes = causes(observation, &names);

@@ -41,6 +41,11 @@ impl Scraped {
         OTHERS.to_owned()
     }
 
+    /// Returns the label of a name; `None` if it shares one.
+    fn own_label(&mut self, name: &str) -> Option<String> {
+        Some(self.label(name)).filter(|label| label != OTHERS)
+    }
+
     /// Makes sure that no count falls, and that a series once shown is never missing.
     fn keep_counts(&mut self, series: &mut Series) {
         for (labels, value) in &mut series.values {
@@ -125,6 +130,8 @@ pub fn metrics(
             IN_CPUS,
             findings.all.cost_cpus,
         ),
+        cold_caches(findings, scraped),
+        unknown_cold_caches(findings, scraped),
         times(
             "off_cpu",
             "Time that observed tasks were off their CPUs, of each switch",
@@ -218,21 +225,58 @@ fn cpu(sums: &[LabelSum]) -> Series {
 }
 
 fn cost(name: &'static str, unit: Unit, help: &'static str, cost: Option<Range>) -> Series {
-    let of = |range: Range| {
-        let ends = [
-            ("low", Some(range.low)),
-            ("likely", range.likely),
-            ("high", Some(range.high)),
-        ];
-        ends.into_iter().filter_map(|(end, value)| {
-            Some((vec![("bound", end.to_owned())], Value::Gauge(value?)))
-        })
-    };
-    let values = cost.into_iter().flat_map(of).collect();
+    let values = cost.into_iter().flat_map(|cost| ends(cost, &[])).collect();
     Series {
         name,
         help,
         unit: Some(unit),
+        values,
+    }
+}
+
+/// The known ends of a range, with its other labels.
+fn ends(range: Range, labels: &[(&'static str, String)]) -> Vec<(Labels, Value)> {
+    let ends = [
+        ("low", Some(range.low)),
+        ("likely", range.likely),
+        ("high", Some(range.high).filter(|high| high.is_finite())),
+    ];
+    let value = |(end, value): (&str, Option<f64>)| {
+        let labels = labels.iter().cloned().chain([("bound", end.to_owned())]);
+        Some((labels.collect(), Value::Gauge(value?)))
+    };
+    ends.into_iter().filter_map(value).collect()
+}
+
+/// Cost of cold caches of each program with a label of its own.
+fn cold_caches(findings: &Findings, scraped: &mut Scraped) -> Series {
+    let mut values = Vec::new();
+    for found in &findings.names {
+        if let Some((share, name)) = found.indirect_share.zip(scraped.own_label(&found.name)) {
+            values.extend(ends(share, &[("name", name)]));
+        }
+    }
+    Series {
+        name: "context_switch_cold_cache_cost",
+        help: "What cold caches have cost so far, as a share of the program's CPU time; without an upper end if it is not known",
+        unit: Some(Unit::Ratios),
+        values,
+    }
+}
+
+fn unknown_cold_caches(findings: &Findings, scraped: &mut Scraped) -> Series {
+    let mut values = Vec::new();
+    for found in &findings.names {
+        let why = found.indirect_unknown_because;
+        if let Some((why, name)) = why.zip(scraped.own_label(&found.name)) {
+            let labels = vec![("name", name), ("because", why.to_string())];
+            values.push((labels, Value::Gauge(1.0)));
+        }
+    }
+    Series {
+        name: "context_switch_cold_cache_cost_unknown",
+        help: "1 for a program whose traced calls do not show what cold caches cost",
+        unit: None,
         values,
     }
 }

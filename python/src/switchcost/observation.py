@@ -13,11 +13,11 @@ from ._shape import several, shaped
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """From the least to the most; `likely` is None if not known."""
+    """From the least to the most; `likely` and `high` are None if not known."""
 
     low: float
     likely: float | None
-    high: float
+    high: float | None
 
     def __str__(self) -> str:
         return f"{number(self.likely)} [{number(self.low)}, {number(self.high)}]"
@@ -39,7 +39,11 @@ class Observed:
     cpu_ns: float | None
     direct_ns: Range | None
     indirect_ns: Range | None
+    likely_by: str | None
+    indirect_unknown_because: str | None
     cost_ns: Range | None
+    direct_share: Range | None
+    indirect_share: Range | None
     share: Range | None
 
     @property
@@ -84,16 +88,17 @@ class Observation(Report):
         return tuple(self.json["causes"])
 
     def _summary(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
-        names = ("name", "switches", "involuntary", "per_second", "direct_ns", "cost_ns")
+        names = ("name", "switches", "involuntary", "per_second", "direct_ns", "indirect_ns", "cost_ns")
         title = f"Observed for {self.seconds:.1f} s ({self.source}), by {self.path.name}"
         return title, names, [_row(one) for one in self.names]
 
     def _figure(self) -> str:
         is_whole = self.all.cost_ns is not None
         costs = [(one.name, one.cost_ns if is_whole else one.direct_ns) for one in self.names]
-        return svg("ns" if is_whole else "ns direct", [Bar(name, cost.low, cost.high, cost.likely) for name, cost in costs if cost])
+        bars = [Bar(name, cost.low, cost.high, cost.likely) for name, cost in costs if cost and cost.high is not None]
+        return svg("ns" if is_whole else "ns direct", bars)
 
 
 def _row(one: Observed) -> list[str]:
-    costs = [str(cost or "") for cost in (one.direct_ns, one.cost_ns)]
+    costs = [str(cost or "") for cost in (one.direct_ns, one.indirect_ns, one.cost_ns)]
     return [one.name, str(one.switches), str(one.involuntary), number(one.per_second), *costs]

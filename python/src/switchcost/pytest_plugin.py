@@ -176,7 +176,8 @@ def _line(counted: Switches) -> str:
     if cost is None:
         return f"{head}; what they cost is not known: {counted.why_no_cost or 'this machine was not measured'}"
     likely = "" if cost.likely is None else f"{_time(cost.likely)}, "
-    return f"{head}; {what} {likely}from {_time(cost.low)} to {_time(cost.high)}"
+    most = "" if cost.high is None else f" to {_time(cost.high)}"
+    return f"{head}; {what} {likely}from {_time(cost.low)}{most}"
 
 
 def _time(ns: float) -> str:

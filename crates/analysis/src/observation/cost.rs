@@ -9,7 +9,8 @@ pub struct Range {
     pub low: f64,
     /// Likely cost; `None` if it is not known.
     pub likely: Option<f64>,
-    /// Upper end of the cost.
+    /// Upper end of the cost; infinite, and null in JSON, if there is none.
+    #[schemars(with = "Option<f64>")]
     pub high: f64,
 }
 

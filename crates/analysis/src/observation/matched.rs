@@ -108,8 +108,9 @@ pub struct EffectOfCall {
 }
 
 /// Why the cost of cold caches is not known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum UnknownBecause {
     /// Too few waits, or too few calls to compare them with.
     TooFew,

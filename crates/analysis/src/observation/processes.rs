@@ -8,7 +8,10 @@ use super::cost::{self, Range};
 use super::pools::Names;
 use super::reloading::Reloaded;
 use super::runtimes::{self, Kind};
-use super::{CauseCost, Latency, MatchedIntervals, cause_costs, known, latency, matched, observed};
+use super::{
+    CauseCost, Latency, MatchedIntervals, UnknownBecause, cause_costs, known, latency, matched,
+    observed,
+};
 
 /// Switches of a process, or of several together, with their cost.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -45,11 +48,13 @@ pub struct ProcessFinding {
     pub indirect_ns: Option<Range>,
     /// Source of most of the indirect cost; null if the cost is not known.
     pub likely_by: Option<KnownBy>,
+    /// Why the traced calls do not show the indirect cost; null if it is known, or if no call was traced.
+    pub indirect_unknown_because: Option<UnknownBecause>,
     /// Direct and indirect cost together.
     pub cost_ns: Option<Range>,
     /// Direct cost as a share of the CPU time.
     pub direct_share: Option<Range>,
-    /// Indirect cost as a share of the CPU time.
+    /// Indirect cost as a share of the CPU time; its upper end is null if nothing but the CPU time bounds the sum of costs.
     pub indirect_share: Option<Range>,
     /// Direct and indirect cost together as a share of the CPU time.
     pub share: Option<Range>,
@@ -72,12 +77,7 @@ pub const NO_BOUND: f64 = 0.995;
 impl ProcessFinding {
     /// Cost of cold caches as a share of the CPU time; without an upper end if nothing but the CPU time bounds the sum of costs.
     pub fn cold_share(&self) -> Option<Range> {
-        let is_open = self.share.is_some_and(|share| !share.is_bounded());
-        let high = |range: Range| if is_open { f64::INFINITY } else { range.high };
-        self.indirect_share.map(|range| Range {
-            high: high(range),
-            ..range
-        })
+        self.indirect_share
     }
 
     /// Whether switching costs less than a hundredth of a CPU, even at most.
@@ -111,21 +111,15 @@ pub(super) struct Priced<'a> {
 }
 
 impl<'a> Priced<'a> {
-    pub(super) fn new(observation: &'a Observation, names: &'a Names<'a>) -> Priced<'a> {
-        let traced = observation.calls.as_ref();
-        // Of an ended process only the name is known.
-        let program = |thread: &ThreadCalls| {
-            let is_its = |tasks: &&Tasks| match tasks.process {
-                Some(process) => process == thread.process,
-                None => tasks.process_name() == thread.name,
-            };
-            let tasks = observation.tasks.iter().find(is_its)?;
-            Some(names.process_label(tasks))
-        };
+    pub(super) fn new(
+        observation: &'a Observation,
+        names: &'a Names<'a>,
+        matched: Vec<MatchedIntervals>,
+    ) -> Priced<'a> {
         Priced {
             observation,
             names,
-            matched: traced.map_or(Vec::new(), |traced| matched::find(traced, program)),
+            matched,
         }
     }
 
@@ -136,11 +130,40 @@ impl<'a> Priced<'a> {
     fn reloaded(&self, tasks: &Tasks) -> Option<Reloaded> {
         let costs = known::costs(self.observation, tasks);
         let direct = costs.and_then(|costs| cost::direct(tasks, costs))?;
-        let label = self.names.process_label(tasks);
-        let matched = self.matched.iter().find(|found| found.program == label);
+        let matched = self.matched_intervals(tasks);
         let injected = known::injected(self.observation, tasks);
         Reloaded::new(tasks, direct, matched, injected)
     }
+
+    fn matched_intervals(&self, tasks: &Tasks) -> Option<&MatchedIntervals> {
+        let label = self.names.process_label(tasks);
+        self.matched.iter().find(|found| found.program == label)
+    }
+
+    /// Returns why the traced calls do not show the cost, of the program among `tasks` that waits most.
+    fn unknown_because(&self, tasks: &[&Tasks]) -> Option<UnknownBecause> {
+        let matched = tasks
+            .iter()
+            .filter_map(|tasks| self.matched_intervals(tasks));
+        let unknown = matched.filter(|matched| matched.unknown_because.is_some());
+        unknown.max_by_key(|matched| matched.waits)?.unknown_because
+    }
+}
+
+/// Compares the traced calls of each program.
+pub(super) fn compare_calls(observation: &Observation, names: &Names<'_>) -> Vec<MatchedIntervals> {
+    let Some(traced) = &observation.calls else {
+        return Vec::new();
+    };
+    // Of an ended process only the name is known.
+    matched::find(traced, |thread: &ThreadCalls| {
+        let is_its = |tasks: &&Tasks| match tasks.process {
+            Some(process) => process == thread.process,
+            None => tasks.process_name() == thread.name,
+        };
+        let tasks = observation.tasks.iter().find(is_its)?;
+        Some(names.process_label(tasks))
+    })
 }
 
 /// Returns the finding of all observed tasks together.
@@ -304,6 +327,11 @@ fn finding(
     let both = direct
         .zip(indirect)
         .map(|(direct, indirect)| no_more(direct.plus(indirect)));
+    let is_bounded = both.is_none_or(|both| cpu > 0.0 && both.over(cpu).is_bounded());
+    let open = |share: Range| Range {
+        high: f64::INFINITY,
+        ..share
+    };
     let of_its_cpu = |cost: Option<Range>| cost.filter(|_| cpu > 0.0).map(|cost| cost.over(cpu));
     let (switches, involuntary) = (sum(Tasks::switches), sum(|tasks| tasks.involuntary));
     let window = priced.observation.window_ns.0.max(1) as f64;
@@ -326,9 +354,14 @@ fn finding(
         interrupts_ns: interrupts,
         indirect_ns: indirect,
         likely_by: indirect.and_then(|_| most_of(&reloaded)),
+        indirect_unknown_because: match indirect {
+            Some(_) => None,
+            None => priced.unknown_because(tasks),
+        },
         cost_ns: both,
         direct_share: of_its_cpu(direct),
-        indirect_share: of_its_cpu(indirect),
+        indirect_share: of_its_cpu(indirect)
+            .map(|share| if is_bounded { share } else { open(share) }),
         share: of_its_cpu(both),
         cost_cpus: both.map(|cost| cost.over(window)),
         wait: latency::find(tasks.iter().map(|tasks| &tasks.wait)),

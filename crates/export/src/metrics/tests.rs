@@ -1,4 +1,4 @@
-use switchcost_analysis::observation::analyse;
+use switchcost_analysis::observation::{Range, UnknownBecause, analyse};
 use switchcost_record::observation::Observation;
 
 use super::{Scraped, metrics, prometheus_text};
@@ -108,6 +108,32 @@ fn the_direct_cost_is_a_metric_of_its_own() {
     let found = ["low", "high"].map(|bound| value("context_switch_direct_cost", bound));
     assert_eq!(found, [direct.low, direct.high]);
     assert!(found[1] < value("context_switch_cost", "high"), "{text}");
+}
+
+#[test]
+fn cold_caches_are_a_metric_of_each_program() {
+    let observation = small();
+    let mut findings = analyse(&observation);
+    let [known, unknown] = [0, 1].map(|at| findings.names[at].name.clone());
+    findings.names[0].indirect_share = Some(Range {
+        low: 0.25,
+        likely: None,
+        high: f64::INFINITY,
+    });
+    findings.names[1].indirect_unknown_because = Some(UnknownBecause::CheckFailed);
+    let text = metrics(&observation, &findings, 1.5, &mut Scraped::default());
+    let found: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("switchcost_context_switch_cold"))
+        .collect();
+    let metric = "switchcost_context_switch_cold_cache_cost";
+    assert_eq!(
+        found,
+        [
+            format!("{metric}_ratios{{name=\"{known}\",bound=\"low\"}} 0.25"),
+            format!("{metric}_unknown{{name=\"{unknown}\",because=\"check-failed\"}} 1.0"),
+        ]
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@ use switchcost_analysis::observation::Findings;
 
 use crate::for_programs::{self, Column, Table};
 
-const COLUMNS: [Column; 24] = [
+const COLUMNS: [Column; 29] = [
     ("name", "/name"),
     ("process", "/process"),
     ("process_inside", "/process_inside"),
@@ -19,6 +19,11 @@ const COLUMNS: [Column; 24] = [
     ("indirect_low_ns", "/indirect_ns/low"),
     ("indirect_ns", "/indirect_ns/likely"),
     ("indirect_high_ns", "/indirect_ns/high"),
+    ("indirect_by", "/likely_by"),
+    ("indirect_unknown_because", "/indirect_unknown_because"),
+    ("indirect_share_low", "/indirect_share/low"),
+    ("indirect_share", "/indirect_share/likely"),
+    ("indirect_share_high", "/indirect_share/high"),
     ("share_low", "/share/low"),
     ("share", "/share/likely"),
     ("share_high", "/share/high"),

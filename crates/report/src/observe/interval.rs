@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_analysis::observation::{Findings, ProcessFinding, Range};
+use switchcost_analysis::observation::{Findings, ProcessFinding, Range, UnknownBecause};
 use switchcost_record::observation::{Observation, Source};
 
 use crate::for_programs::{Document, OutputFormat, json_line};
@@ -47,6 +47,10 @@ pub(crate) struct Sums {
     share: Option<Range>,
     /// Direct cost as a share of the CPU time; null if it is not known.
     direct_share: Option<Range>,
+    /// Indirect cost as a share of the CPU time, by the calls traced since the start; null if it is not known.
+    indirect_share: Option<Range>,
+    /// Why these calls do not show the indirect cost; null if it is known, or if none were traced.
+    indirect_unknown_because: Option<UnknownBecause>,
     /// 99th percentile of the waits for a CPU, in nanoseconds; null if it is not known.
     wait_p99_ns: Option<f64>,
 }
@@ -63,6 +67,8 @@ impl Sums {
             cpu_ns: found.cpu_ns,
             share: found.share,
             direct_share: found.direct_share,
+            indirect_share: found.indirect_share,
+            indirect_unknown_because: found.indirect_unknown_because,
             wait_p99_ns: found.wait.as_ref().and_then(|wait| wait.p99_ns),
         }
     }
