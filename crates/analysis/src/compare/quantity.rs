@@ -49,8 +49,8 @@ pub enum Quantity {
     DirectShare,
     /// Likely direct and indirect cost over the CPU time of live tasks.
     CostShare,
-    /// Upper end of direct and indirect cost over the CPU time of live tasks.
-    MostCostShare,
+    /// Indirect cost over the CPU time of live tasks, between its ends.
+    ColdShare,
     /// Median wait of live tasks for a CPU.
     WaitP50,
     /// 99th percentile of the waits of live tasks for a CPU.
@@ -141,7 +141,7 @@ impl Quantity {
             | Quantity::Involuntary
             | Quantity::DirectShare
             | Quantity::CostShare
-            | Quantity::MostCostShare
+            | Quantity::ColdShare
             | Quantity::Throttled => Unit::Share,
             Quantity::Switches | Quantity::Preemptions => Unit::PerSecond,
             Quantity::MissesPerInstruction => Unit::PerInstruction,

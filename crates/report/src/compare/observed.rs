@@ -109,17 +109,15 @@ pub(super) fn basis(comparison: &Comparison) -> String {
 /// Sentence on the prices behind ratios of costs; `None` if no cost is compared.
 pub(super) fn pricing(comparison: &Comparison) -> Option<&'static str> {
     let is_cost = |pair: &Pair| {
-        matches!(
-            pair.quantity,
-            Quantity::DirectShare | Quantity::CostShare | Quantity::MostCostShare
-        ) && pair.ratio().is_some()
+        matches!(pair.quantity, Quantity::DirectShare | Quantity::CostShare)
+            && pair.ratio().is_some()
     };
     if !comparison.pairs.iter().any(is_cost) {
         return None;
     }
     match comparison.pricing? {
         Pricing::OneCalibration => Some(
-            "Both sides are priced with one calibration: costs differ by counts and causes of switches over CPU time, not by \
+            "Direct costs of both sides are by one calibration: they differ by counts and causes of switches over CPU time, not by \
              what a switch itself costs.",
         ),
         Pricing::OwnCalibrations => Some(

@@ -125,7 +125,7 @@ pub(super) fn quantity(quantity: Quantity) -> &'static str {
         Quantity::Switches => "switches a second",
         Quantity::DirectShare => "direct cost",
         Quantity::CostShare => "cost, likely",
-        Quantity::MostCostShare => "cost, at most",
+        Quantity::ColdShare => "of it cold caches",
         Quantity::WaitP50 => "wait p50",
         Quantity::WaitP99 => "wait p99",
         Quantity::Preemptions => "preemptions a second",
@@ -180,9 +180,16 @@ pub(super) fn with_interval(cost: &Cost, unit: Unit) -> String {
 
 /// Number of one side of a pair, or the statement that it has none.
 pub(super) fn side(cost: Option<&Cost>, pair: &Pair) -> String {
-    cost.map_or(NO_NUMBER.to_owned(), |cost| {
-        value(cost, pair.quantity.unit())
-    })
+    let Some(cost) = cost else {
+        return NO_NUMBER.to_owned();
+    };
+    match cost.interval {
+        // The centre of a range is no estimate.
+        Some((low, high)) if pair.quantity == Quantity::ColdShare => {
+            format!("{} to {}", share(Some(low)), share(Some(high)))
+        }
+        _ => value(cost, pair.quantity.unit()),
+    }
 }
 
 /// `1.250 times as much (1.200 to 1.300), slower`, if there is a verdict.

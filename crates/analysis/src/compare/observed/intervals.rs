@@ -43,12 +43,12 @@ pub(super) fn ratio(
             why: NO_SPREAD.to_owned(),
         });
     };
-    let ratio = LogRatio::between(&of_base, &of_new);
-    Ok(if is_end_of_bucket(key.quantity) {
-        ratio.known_within(BUCKET)
+    let factor = if is_end_of_bucket(key.quantity) {
+        BUCKET
     } else {
-        ratio
-    })
+        within(base) * within(new)
+    };
+    Ok(LogRatio::between(&of_base, &of_new).known_within(factor))
 }
 
 /// Number of a side for display; the plain mean if some number is 0.
@@ -66,23 +66,39 @@ pub(super) fn cost(key: &Key, side: &Side, request: Request<'_>) -> Option<Cost>
         });
     }
     let known: Vec<Option<Number>> = side.iter().copied().filter(Option::is_some).collect();
+    let factor = within(&known);
     let Some(cost) = logarithm(&known, request.run_spread) else {
         let value = mean_and_sd(&logs(&known)).0.exp();
         return Some(Cost {
             value,
-            interval: None,
+            interval: (factor > 1.0).then(|| (value / factor, value * factor)),
             records: values.len(),
         });
     };
-    let mut cost = cost.cost(request.confidence);
-    if is_end_of_bucket(key.quantity) {
-        cost.interval = cost.interval.map(|(low, high)| (low / BUCKET, high));
-    }
-    Some(cost)
+    let cost = cost.cost(request.confidence);
+    let (below, above) = if is_end_of_bucket(key.quantity) {
+        (BUCKET, 1.0)
+    } else {
+        (factor, factor)
+    };
+    Some(Cost {
+        interval: cost.interval.map(|(low, high)| (low / below, high * above)),
+        ..cost
+    })
 }
 
 fn is_end_of_bucket(quantity: Quantity) -> bool {
     matches!(quantity, Quantity::WaitP50 | Quantity::WaitP99)
+}
+
+/// Factor within which the numbers of a side are known: the geometric mean over its records.
+fn within(side: &Side) -> f64 {
+    let logs: Vec<f64> = side
+        .iter()
+        .flatten()
+        .map(|number| number.within.ln())
+        .collect();
+    mean_and_sd(&logs).0.exp()
 }
 
 fn logs(side: &Side) -> Vec<f64> {
@@ -150,8 +166,8 @@ fn describe_missing(key: &Key, name: &str) -> String {
             format!("what a switch costs is not known of the {name} side")
         }
         (_, Quantity::CostShare) => format!("what is likely is not known of the {name} side"),
-        (_, Quantity::MostCostShare) => {
-            format!("nothing but the CPU time is known to bound the cost of the {name} side")
+        (_, Quantity::ColdShare) => {
+            format!("no range above 0 is known of what cold caches cost the {name} side")
         }
         _ => format!("not counted on the {name} side"),
     }

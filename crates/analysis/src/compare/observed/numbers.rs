@@ -13,17 +13,18 @@ const OF_ALL: [Quantity; 8] = [
     Quantity::Involuntary,
     Quantity::DirectShare,
     Quantity::CostShare,
-    Quantity::MostCostShare,
+    Quantity::ColdShare,
     Quantity::WaitP50,
     Quantity::WaitP99,
     Quantity::Throttled,
 ];
 
 /// Quantities of the tasks of one name.
-const OF_NAME: [Quantity; 4] = [
+const OF_NAME: [Quantity; 5] = [
     Quantity::Switches,
     Quantity::Involuntary,
     Quantity::DirectShare,
+    Quantity::ColdShare,
     Quantity::WaitP99,
 ];
 
@@ -44,7 +45,7 @@ pub(super) struct Key {
 impl Key {
     /// Whether the number includes cold caches.
     pub(super) fn has_caches(&self) -> bool {
-        matches!(self.quantity, Quantity::CostShare | Quantity::MostCostShare)
+        matches!(self.quantity, Quantity::CostShare | Quantity::ColdShare)
     }
 }
 
@@ -54,6 +55,20 @@ pub(super) struct Number {
     pub(super) value: f64,
     /// Number of counted events; `None` if the number is no count.
     pub(super) events: Option<u64>,
+    /// Factor within which the number is known, downwards and upwards: 1 if nothing but the spread of records shows its error.
+    pub(super) within: f64,
+}
+
+impl Number {
+    /// A number between two ends above 0: their geometric mean.
+    pub(super) fn between(range: Range) -> Option<Number> {
+        let has_ends = range.low > 0.0 && range.is_bounded();
+        has_ends.then(|| Number {
+            value: (range.low * range.high).sqrt(),
+            events: None,
+            within: (range.high / range.low).sqrt(),
+        })
+    }
 }
 
 /// A record with its findings.
@@ -125,6 +140,7 @@ impl Record {
         Number {
             value: preempted as f64 / self.findings.seconds.max(f64::MIN_POSITIVE),
             events: Some(preempted),
+            within: 1.0,
         }
     }
 }
@@ -160,27 +176,30 @@ fn throttled(observation: &Observation) -> Number {
     Number {
         value: ns / observation.window_ns.0.max(1) as f64,
         events: Some(times),
+        within: 1.0,
     }
 }
 
 fn task_number(found: &ProcessFinding, quantity: Quantity) -> Option<Number> {
-    let switches = |value: f64| Number {
+    let counted = |value: f64, events: u64| Number {
         value,
-        events: Some(found.switches),
+        events: Some(events),
+        within: 1.0,
     };
+    let switches = |value: f64| counted(value, found.switches);
     let time = |value: f64| Number {
         value,
         events: None,
+        within: 1.0,
     };
     match quantity {
         Quantity::Switches => Some(switches(found.per_second)),
-        Quantity::Involuntary => (found.switches > 0).then(|| Number {
-            value: found.involuntary as f64 / found.switches as f64,
-            events: Some(found.involuntary),
-        }),
+        Quantity::Involuntary => {
+            (found.switches > 0).then(|| counted(found.involuntary_share, found.involuntary))
+        }
         Quantity::DirectShare => Some(switches(found.direct_ns?.likely? / found.cpu_ns?)),
         Quantity::CostShare => Some(switches(found.share?.likely?)),
-        Quantity::MostCostShare => Some(switches(found.share.filter(Range::is_bounded)?.high)),
+        Quantity::ColdShare => Number::between(found.indirect_share?),
         Quantity::WaitP50 => Some(time(found.wait?.p50_ns?)),
         Quantity::WaitP99 => Some(time(found.wait?.p99_ns?)),
         _ => None,

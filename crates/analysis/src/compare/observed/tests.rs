@@ -10,6 +10,7 @@ use switchcost_units::{Bytes, Nanos};
 
 use super::*;
 use crate::compare::{Change, Quantity, Ratio, Who};
+use crate::observation::Range;
 use crate::testing::{self, normal};
 
 /// A synthetic record; its times follow from the number of switches.
@@ -368,9 +369,7 @@ fn what_no_record_has_is_left_out_and_what_one_side_has_not_says_why() {
             .iter()
             .any(|pair| pair.quantity == quantity)
     };
-    assert!(
-        !has(Quantity::DirectShare) && !has(Quantity::CostShare) && !has(Quantity::MostCostShare)
-    );
+    assert!(!has(Quantity::DirectShare) && !has(Quantity::CostShare) && !has(Quantity::ColdShare));
     assert!(!has(Quantity::Preemptions), "none preempted");
     assert_eq!(comparison.pricing, Some(Pricing::Nothing));
     let zero = "number is 0 in 3 of 3 records, so that a ratio means nothing";
@@ -525,6 +524,40 @@ fn caches_that_are_priced_in_different_ways_are_not_compared() {
         pair(&comparison, &Who::All, Quantity::DirectShare).outcome,
         Outcome::Compared { .. }
     ));
+}
+
+/// Records agree to the last digit, so that only their own ranges show how well each is known.
+#[test]
+fn what_cold_caches_cost_differs_only_if_the_ranges_do_not_overlap() {
+    let range = |low, high| Range {
+        low,
+        likely: None,
+        high,
+    };
+    let change = |base: Range, new: Range| {
+        let key = Key {
+            who: Who::All,
+            quantity: Quantity::ColdShare,
+        };
+        let side = |range| vec![numbers::Number::between(range); 3];
+        let ratio = intervals::ratio(&key, &side(base), &side(new), None).map_err(|outcome| {
+            let Outcome::NotComparable { why } = outcome else {
+                panic!("{outcome:?}");
+            };
+            why
+        })?;
+        Ok(ratio.judge(0.9).expect("an interval").1)
+    };
+    let (low, middle, high) = (range(0.01, 0.02), range(0.018, 0.05), range(0.04, 0.06));
+    assert_eq!(change(low, high), Ok(Change::Slower));
+    assert_eq!(change(high, low), Ok(Change::Faster));
+    for [base, new] in [[low, middle], [middle, low], [middle, high], [high, high]] {
+        assert_eq!(change(base, new), Ok(Change::NoDifferenceShown));
+    }
+    let unknown = "no range above 0 is known of what cold caches cost the new side".to_owned();
+    for new in [range(0.5, f64::INFINITY), range(0.0, 0.005)] {
+        assert_eq!(change(low, new), Err(unknown.clone()));
+    }
 }
 
 #[test]
