@@ -36,13 +36,14 @@ pub(super) fn attempt(cpu: Option<CpuId>) -> CycleCounter {
             let outcomes = prove(&System, &[Event::Cycles, Event::Instructions], cpu);
             let mut outcomes = outcomes.into_iter().map(|test| test.outcome);
             let cycles = outcomes.next().expect("a test of each event");
-            judged(cycles, outcomes.next() == Some(SelfTestOutcome::Admitted))
+            let instructions = outcomes.next().expect("a test of each event");
+            judged(cycles, &instructions)
         }
         Err(error) => failure(&error),
     }
 }
 
-fn judged(outcome: SelfTestOutcome, are_instructions_right: bool) -> CycleCounter {
+fn judged(outcome: SelfTestOutcome, instructions: &SelfTestOutcome) -> CycleCounter {
     match outcome {
         SelfTestOutcome::Admitted => CycleCounter::Counts,
         SelfTestOutcome::Unavailable { why } => CycleCounter::Absent(why),
@@ -51,13 +52,21 @@ fn judged(outcome: SelfTestOutcome, are_instructions_right: bool) -> CycleCounte
             expected_high,
             found,
         } => CycleCounter::Wrong(format!(
-            "it counted {found} in {expected_low} to {expected_high} cycles; instructions are counted {}",
-            if are_instructions_right {
-                "right"
-            } else {
-                "wrong, too"
-            }
+            "it counted {found} in {expected_low} to {expected_high} cycles; {}",
+            instructions_judged(instructions)
         )),
+    }
+}
+
+fn instructions_judged(outcome: &SelfTestOutcome) -> String {
+    match outcome {
+        SelfTestOutcome::Admitted => "instructions are counted right".to_owned(),
+        SelfTestOutcome::Unavailable { why } => format!("instructions are not counted: {why}"),
+        SelfTestOutcome::Wrong {
+            expected_low,
+            expected_high,
+            found,
+        } => format!("it counted {found} in {expected_low} to {expected_high} instructions"),
     }
 }
 
@@ -97,23 +106,23 @@ mod tests {
             expected_high: 1_224_000,
             found: 720_700,
         };
-        for (are_instructions_right, rest) in [(true, "right"), (false, "wrong, too")] {
-            let said = format!(
-                "it counted 720700 in 1194000 to 1224000 cycles; instructions are counted {rest}"
-            );
-            let judged = judged(wrong.clone(), are_instructions_right);
-            assert_eq!(judged, CycleCounter::Wrong(said));
-        }
-        assert_eq!(
-            judged(SelfTestOutcome::Admitted, true),
-            CycleCounter::Counts
-        );
-        let unavailable = SelfTestOutcome::Unavailable {
+        let taken = SelfTestOutcome::Unavailable {
             why: "taken".into(),
         };
-        assert_eq!(
-            judged(unavailable, true),
-            CycleCounter::Absent("taken".into())
-        );
+        for (instructions, rest) in [
+            (SelfTestOutcome::Admitted, "instructions are counted right"),
+            (taken.clone(), "instructions are not counted: taken"),
+            (
+                wrong.clone(),
+                "it counted 720700 in 1194000 to 1224000 instructions",
+            ),
+        ] {
+            let said = format!("it counted 720700 in 1194000 to 1224000 cycles; {rest}");
+            let judged = judged(wrong.clone(), &instructions);
+            assert_eq!(judged, CycleCounter::Wrong(said));
+        }
+        let right = SelfTestOutcome::Admitted;
+        assert_eq!(judged(right.clone(), &right), CycleCounter::Counts);
+        assert_eq!(judged(taken, &right), CycleCounter::Absent("taken".into()));
     }
 }
