@@ -52,7 +52,7 @@ pub use stacks::{Stack, stacks};
 pub use stretches::{Stretch, stretches};
 pub use sums::{LabelSum, Times, off_times, sum_by_label, wait_times};
 pub use waiting::{Waiting, waiting};
-pub use waits::KeptWaitingFinding;
+pub use waits::{KeptWaitingFinding, WaitBehind, WaitForCpus};
 
 /// All findings of an observation.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -82,6 +82,8 @@ pub struct Findings {
     pub neighbours: Vec<NeighbourFinding>,
     /// Tasks that the observed waited behind while they could run, the longest waits first.
     pub kept_waiting: Vec<KeptWaitingFinding>,
+    /// Wait for CPUs; null unless it is a tenth of the window and of the CPU time, and longer than the switches cost.
+    pub long_wait: Option<WaitForCpus>,
     /// Time off the CPU per switch; `None` if it was not counted.
     pub off: Option<Latency>,
     /// Wait for a CPU; `None` if it was not counted.
@@ -158,8 +160,10 @@ pub fn analyse_with(observation: &Observation, matched: Vec<MatchedIntervals>) -
         .in_scheduler
         .as_ref()
         .filter(|inside| inside.times.count() > 0);
+    let kept_waiting = waits::find(observation);
     Findings {
         seconds,
+        long_wait: waits::long_wait(&kept_waiting, &all, observation.window_ns.0 as f64),
         switches_a_request: requests.map(|requests| all.switches as f64 / requests),
         cost_a_request_ns: all
             .cost_ns
@@ -187,7 +191,7 @@ pub fn analyse_with(observation: &Observation, matched: Vec<MatchedIntervals>) -
         processes,
         causes,
         neighbours,
-        kept_waiting: waits::find(observation),
+        kept_waiting,
         matched: priced.into_matched(),
         calls_share: calls_share(observation, &all),
         advice,

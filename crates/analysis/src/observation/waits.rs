@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use switchcost_record::observation::{Behind, Observation};
 
+use super::ProcessFinding;
 use super::neighbours::threads_of_the_kernel;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -55,6 +56,64 @@ pub(super) fn find(observation: &Observation) -> Vec<KeptWaitingFinding> {
         .for_each(|each| each.share = each.wait_ns / all);
     found.sort_by(|a, b| b.wait_ns.total_cmp(&a.wait_ns));
     found
+}
+
+/// Least wait for CPUs that the answer begins with, as a share of the window and of the CPU time.
+const LONG: f64 = 0.1;
+
+/// Wait for CPUs of all observed tasks, without what quotas took.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct WaitForCpus {
+    /// Waiting time, in nanoseconds, summed over the tasks.
+    pub wait_ns: f64,
+    /// The program that they waited behind longest, and its share of the wait; null if none has a tenth.
+    pub behind: Option<WaitBehind>,
+}
+
+/// The program that had the CPU for most of a wait.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct WaitBehind {
+    /// Name of the program, or the kernel's threads; hostile text until escaped.
+    pub program: Behind,
+    /// Whether it is observed, too.
+    pub is_own: bool,
+    /// Its share of the wait.
+    pub share: f64,
+}
+
+/// Returns the wait for CPUs if it is long, and longer than the switches cost.
+pub(super) fn long_wait(
+    found: &[KeptWaitingFinding],
+    all: &ProcessFinding,
+    window_ns: f64,
+) -> Option<WaitForCpus> {
+    let for_cpus = || {
+        let observed = found.iter().filter(|found| !found.is_kernel);
+        observed.filter(|found| found.behind != Behind::Throttled)
+    };
+    let wait_ns: f64 = for_cpus().map(|found| found.wait_ns).sum();
+    let cost = all.likely_ns().unwrap_or(0.0);
+    let is_long = wait_ns > LONG * window_ns.max(all.cpu_ns.unwrap_or(0.0)) && wait_ns > cost;
+    let mut sums: BTreeMap<&Behind, (f64, bool)> = BTreeMap::new();
+    for found in for_cpus() {
+        if matches!(found.behind, Behind::Process(_) | Behind::Kernel) {
+            let (ns, is_own) = sums.entry(&found.behind).or_insert((0.0, true));
+            *ns += found.wait_ns;
+            *is_own &= found.is_own;
+        }
+    }
+    let most = sums
+        .into_iter()
+        .max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0));
+    let behind = most.map(|(program, (ns, is_own))| WaitBehind {
+        program: program.clone(),
+        is_own,
+        share: ns / wait_ns,
+    });
+    is_long.then(|| WaitForCpus {
+        wait_ns,
+        behind: behind.filter(|behind| behind.share >= LONG),
+    })
 }
 
 /// Part of the waits of a process.

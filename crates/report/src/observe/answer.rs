@@ -1,9 +1,9 @@
 use switchcost_analysis::observation::{Advice, Change, Findings, NO_BOUND, NoAdvice, Range};
-use switchcost_record::observation::{KnownBy, KnownReload, Observation, Source, Subject};
+use switchcost_record::observation::{Behind, KnownBy, KnownReload, Observation, Source, Subject};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::matched;
+use super::{matched, neighbours};
 use crate::entry::Tone;
 use crate::page::Page;
 use crate::plain::plain;
@@ -32,7 +32,8 @@ fn answer(observation: &Observation, findings: &Findings) -> String {
             seconds(findings.seconds)
         );
     }
-    let mut text = cost(observation, findings);
+    let mut text = wait_sentence(observation, findings);
+    text += &cost(observation, findings);
     text += &format!(" {}", often(observation, findings));
     if let (Some(requests), Some(switches)) = (observation.requests, findings.switches_a_request) {
         let cost = request_sentence(observation, findings);
@@ -57,6 +58,32 @@ fn answer(observation: &Observation, findings: &Findings) -> String {
         text += &format!(" {}", advised(advice));
     }
     text
+}
+
+/// Sentence on a long wait for CPUs, such as `gzip waited 5.66 s of 7.18 s for a CPU, 42 % of it behind sh. `; empty if there was none.
+fn wait_sentence(observation: &Observation, findings: &Findings) -> String {
+    let Some(long) = &findings.long_wait else {
+        return String::new();
+    };
+    let (wait, window) = (time(long.wait_ns), seconds(findings.seconds));
+    let who = first_words(&observation.subject);
+    let much = match findings.all.tasks {
+        1 => format!("{who} waited {wait} of {window} for a CPU"),
+        tasks => format!(
+            "In {window}, the {} tasks of {} waited a total of {wait} for a CPU",
+            count(tasks),
+            subject(&observation.subject)
+        ),
+    };
+    let behind = long.behind.as_ref().map_or(String::new(), |behind| {
+        let program = match &behind.program {
+            Behind::Kernel => "kernel threads".to_owned(),
+            program if behind.is_own => format!("the observed {}", neighbours::text(program)),
+            program => neighbours::text(program),
+        };
+        format!(", {} of it behind {program}", share(Some(behind.share)))
+    });
+    format!("{much}{behind}. ")
 }
 
 /// Sentence on the cost per request; only the direct part if the cost of cold caches is not known.
@@ -131,7 +158,7 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
             let window = findings.seconds * 1e9;
             let direct_cpus = all.direct_ns.map(|direct| direct.over(window));
             format!(
-                "Switching directly costs {who} {} of the CPU time{}. Cold caches: not known{}; {}.",
+                "Switching directly costs {who} {} of the CPU time{}. Cold caches: not known{}{}.",
                 range_words(direct),
                 cpu_share(direct_cpus, observation),
                 matched::unknown_because(findings),
@@ -159,15 +186,24 @@ fn direct_words(direct: Range, both: Range) -> String {
     }
 }
 
-/// Advice on how to measure the cost of cold caches: by this verb if it traced no calls, and by `inject`.
+/// Least CPU time of a command that `inject` takes, in nanoseconds.
+const LEAST_INJECTED_NS: f64 = 20e6;
+
+/// Advice on how to measure the cost of cold caches: by this verb if it traced no calls, and by `inject`; empty for a command that is too
+/// brief.
 fn measuring(observation: &Observation, findings: &Findings) -> String {
     let inject = format!("`{}` measures them", injecting(observation, findings));
+    let is_command = matches!(observation.subject, Subject::Command(_));
+    let cpu_ns = findings.all.cpu_ns.unwrap_or(0.0);
     // A command has ended, and its calls were traced if that was possible.
-    if !findings.matched.is_empty() || matches!(observation.subject, Subject::Command(_)) {
-        return inject;
+    match (is_command, findings.matched.is_empty()) {
+        (true, _) if cpu_ns < LEAST_INJECTED_NS => String::new(),
+        (false, true) => format!(
+            "; `switchcost observe -p {} -d 30s` or {inject}",
+            process_of(observation, findings)
+        ),
+        _ => format!("; {inject}"),
     }
-    let process = process_of(observation, findings);
-    format!("`switchcost observe -p {process} -d 30s` or {inject}")
 }
 
 /// Command that measures the cost of cold caches of the observed program, or of the process with the highest cost.

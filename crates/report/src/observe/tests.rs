@@ -704,3 +704,28 @@ fn everybody_is_listed_by_control_group_where_that_is_asked_for() {
         by(By::Program)
     );
 }
+
+#[test]
+fn a_long_wait_for_a_cpu_comes_before_the_cost() {
+    let mut observation = small();
+    let waited = |ms| Pair {
+        process: 1,
+        process_name: "sh".to_owned(),
+        other: Some(9999),
+        name: "stress".to_owned(),
+        ran_ns: Nanos(0),
+        runs: 0,
+        preempted: 0,
+        woke: 0,
+        kept_waiting_ns: Nanos::millis(ms),
+        kept_waiting: 2,
+    };
+    observation.pairs = vec![waited(40)];
+    let text = screen(&observation).replace('\n', " ");
+    assert!(
+        text.starts_with("In 0.043 s, the ") && text.contains(" of it behind stress. Switching "),
+        "{text}"
+    );
+    observation.pairs = vec![waited(2)];
+    assert!(screen(&observation).starts_with("Switching "));
+}
