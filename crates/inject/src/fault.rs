@@ -85,20 +85,22 @@ pub enum Fault {
     TooLong(Nanos),
     /// The budget is too small.
     #[error(
-        "{budget} is not enough: the command takes {cpu} of CPU time, and each of {ways} cases needs at least {least} runs; \
-         use --budget {needed}, a shorter command, or fewer --footprint and --period values"
+        "{budget} is not enough: a run of two copies takes {run}, and {ways} cases with {least} runs each take {fewest} or more; \
+         use --budget {needed_s}s, since preempted runs take longer, a shorter command, or fewer --footprint and --period values"
     )]
     TooLittleTime {
-        /// CPU time of the command.
-        cpu: Nanos,
+        /// Time of a run without preemption.
+        run: Nanos,
         /// Number of ways: footprints, periods and so on.
         ways: usize,
         /// The given budget.
         budget: Nanos,
         /// Least number of runs.
         least: u64,
-        /// Time needed.
-        needed: Nanos,
+        /// Least time of all runs.
+        fewest: Nanos,
+        /// Recommended budget, in seconds.
+        needed_s: u64,
     },
     /// The command leaves processes behind.
     #[error(

@@ -105,11 +105,12 @@ fn too_little_time(found: &Undisturbed, plan: &Plan) -> Fault {
     // Preempted runs take longer, and the time was measured only once.
     let needed = found.pass(plan).0 * LEAST_RUNS * 3 / 2;
     Fault::TooLittleTime {
-        cpu: Nanos(found.twins[0].cpu_ns.0 / 1_000_000 * 1_000_000),
+        run: found.wall,
         ways: plan.ways().len(),
         budget: plan.budget_ns,
         least: LEAST_RUNS,
-        needed: Nanos::seconds(needed.div_ceil(1_000_000_000)),
+        fewest: Nanos(found.pass(plan).0 * LEAST_RUNS),
+        needed_s: needed.div_ceil(1_000_000_000),
     }
 }
 

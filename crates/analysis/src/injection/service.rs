@@ -43,8 +43,10 @@ pub struct ServiceFindings {
     /// Share of the service's CPU time that its own preemptions cost in cold caches, at the price of the footprint that is reported
     /// first.
     pub share_of_own: Option<f64>,
-    /// Groups of phases that were left out because they have too little work.
+    /// Groups of phases that were left out: in one of their phases the thread did not run, or in one arm it did too little work.
     pub without_work: usize,
+    /// Groups of phases that compare a preemption that touches nothing with none.
+    pub held_up_groups: usize,
 }
 
 /// Factor by which the CPU time per piece of work may change: beyond it another service did the work. Chosen by judgement.
@@ -72,13 +74,8 @@ pub(super) fn analyse(record: &Injection, service: &Service) -> Findings {
     };
     let headline_of = |timing: usize| -> BTreeMap<u32, f64> {
         let own = touching_groups(&record.groups, timing, headline).into_iter();
-        own.filter_map(|group| {
-            Some((
-                group.block,
-                cost(group, Arm::Spinning, Arm::Touching, chain_ns?)?,
-            ))
-        })
-        .collect()
+        own.filter_map(|group| Some((group.block, cost(group, chain_ns?)?)))
+            .collect()
     };
     let periods = plan
         .timings()
@@ -124,7 +121,7 @@ fn service_findings(
         .collect();
     let held_up: Vec<f64> = against_idle
         .iter()
-        .filter_map(|group| cost(group, Arm::Idle, Arm::Spinning, chain_ns?))
+        .filter_map(|group| cost(group, chain_ns?))
         .collect();
     let spinning = || {
         record
@@ -159,8 +156,9 @@ fn service_findings(
         without_work: record
             .groups
             .iter()
-            .filter(|group| !has_work(group))
+            .filter(|group| chain_ns.and_then(|chain| cost(group, chain)).is_none())
             .count(),
+        held_up_groups: held_up.len(),
     }
 }
 
@@ -178,17 +176,18 @@ fn touching_groups(groups: &[Group], timing: usize, footprint: usize) -> Vec<&Gr
 fn finding(own: &[&Group], footprint_bytes: Bytes, chain_ns: Option<f64>) -> FootprintFinding {
     let touching = || own.iter().flat_map(|group| group.phases(Arm::Touching));
     let sum = |of: fn(&Phase) -> u64| touching().map(of).sum::<u64>();
-    let (turns, preemptions) = (sum(|phase| phase.turns), sum(|phase| phase.turns_run));
-    let costs: Vec<f64> = own
+    let (turns, turns_run) = (sum(|phase| phase.turns), sum(|phase| phase.turns_run));
+    let used = own
         .iter()
-        .filter_map(|group| cost(group, Arm::Spinning, Arm::Touching, chain_ns?))
-        .collect();
+        .filter_map(|group| Some((group, cost(group, chain_ns?)?)));
+    let (used, costs): (Vec<&&Group>, Vec<f64>) = used.unzip();
+    let preempted = used.iter().flat_map(|group| group.phases(Arm::Touching));
     FootprintFinding {
         footprint_bytes,
         runs: costs.len(),
-        preemptions,
+        preemptions: preempted.map(|phase| phase.turns_run).sum(),
         away_ns: away(touching()),
-        hit: (turns > 0).then(|| preemptions as f64 / turns as f64),
+        hit: (turns > 0).then(|| turns_run as f64 / turns as f64),
         cost_ns: None,
         reload_ns: Some(judged(&costs)),
         share_at_usual_rate: None,
@@ -214,9 +213,14 @@ fn has_work(group: &Group) -> bool {
     })
 }
 
-/// Additional cost of a preemption in `arm` compared with the same work in `base`, in nanoseconds of a core whose chain takes
-/// `chain_ns`.
-fn cost(group: &Group, base: Arm, arm: Arm, chain_ns: f64) -> Option<f64> {
+/// Additional cost of a preemption in the touching arm compared with the same work in the spinning arm, or in the spinning arm compared
+/// with the idle one, in nanoseconds of a core whose chain takes `chain_ns`. `None` if the thread did not run in one of the phases.
+fn cost(group: &Group, chain_ns: f64) -> Option<f64> {
+    let (base, arm) = if group.is_against_idle() {
+        (Arm::Idle, Arm::Spinning)
+    } else {
+        (Arm::Spinning, Arm::Touching)
+    };
     let sums = |arm: Arm| -> Option<(f64, f64)> {
         let spent: f64 = group.phases(arm).map(chains).sum::<Option<f64>>()?;
         Some((

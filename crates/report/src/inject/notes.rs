@@ -31,7 +31,7 @@ fn add_twins(page: &mut Page, record: &Injection, findings: &Findings) {
     page.item(&format!(
         "The switch and its timer: the cost if the other task touches nothing, that is, the timer's interrupt, in a virtual machine \
          most of it, and two switches. Cold caches: what a preemption costs more, at the same rate, to reload the program's data and \
-         code, and the kernel's own for the switch, which a program without data pays, too. Preempted every {} of its CPU time; rarer \
+         code, plus the kernel's own switch path (paid even by a program without data). Preempted every {} of its CPU time; rarer \
          preemptions may cost more each (--period with a list compares).",
         time(record.header.plan.period_ns.0 as f64)
     ));
@@ -43,6 +43,12 @@ fn add_twins(page: &mut Page, record: &Injection, findings: &Findings) {
         );
     }
     missed(findings).iter().for_each(|note| page.item(note));
+    let rows = findings.footprints.iter();
+    let why = rows
+        .filter_map(|found| found.why_not_measured.as_ref())
+        .next();
+    why.iter()
+        .for_each(|why| page.item(&format!("Not measured: {why}.")));
 }
 
 fn describe_runs(record: &Injection, findings: &Findings) -> String {

@@ -54,7 +54,7 @@ fn cost_sentence(who: &str, first: &FootprintFinding, cost: &Estimate) -> String
     let touches = touching(first);
     if !is_cost(cost) {
         return format!(
-            "What cold caches cost {who} at a preemption{touches} is {}.",
+            "No cost of cold caches was detected for {who}{touches}: a preemption's is {}.",
             with_interval(cost)
         );
     }
@@ -105,8 +105,8 @@ fn delay_sentence(found: &ServiceFindings, held_up: &Estimate) -> String {
         nothing => format!("costs it what is {}", centre(nothing)),
     };
     format!(
-        "A pause{long} that touches no memory {effect} each time, not included above: the switch and its timer, less what larger \
-         batches of work save."
+        "A pause{long} that touches no memory {effect} each time, not included above: the switch and its timer, minus what the \
+         service gains by handling a larger batch afterwards."
     )
 }
 
@@ -167,9 +167,17 @@ fn add_other_tasks(service: &Service) -> Option<String> {
 }
 
 fn missing_work_sentence(record: &Injection, found: &ServiceFindings) -> Option<String> {
+    let pauses = match found.held_up_groups {
+        0 => String::new(),
+        groups => format!(
+            " {} of the others measured the pause.",
+            count(groups as u64)
+        ),
+    };
     (found.without_work > 0).then(|| {
         format!(
-            "{} of {} groups of phases had fewer than 10 pieces of work, and were left out.",
+            "{} of {} groups of phases were left out: the thread did not run in one of their phases, or did fewer than 10 pieces of work \
+             in one arm.{pauses}",
             count(found.without_work as u64),
             count(record.groups.len() as u64)
         )
@@ -191,7 +199,7 @@ pub(super) fn add_groups(page: &mut Page, record: &Injection) {
             "each in the one",
             "each in the other",
             "turns",
-            "preemptions",
+            "involuntary",
         ])
         .with_rows(record.groups.iter().map(|group| row(record, group)));
     page.grid(&grid);

@@ -310,7 +310,7 @@ fn what_a_service_may_not_pay_is_not_called_a_cost() {
             .for_each(|phase| *phase = self::phase(phase.arm, f64::from(group.block % 5) - 2.0));
     }
     assert!(reported(&record).starts_with(
-        "What cold caches cost server at a preemption when the other task touches 1 MiB is not"
+        "No cost of cold caches was detected for server when the other task touches 1 MiB: a"
     ));
     record.header.plan.preempts_nobody = true;
     assert!(reported(&record).starts_with(

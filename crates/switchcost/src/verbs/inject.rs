@@ -388,7 +388,7 @@ fn announce(found: &Undisturbed, plan: &Plan) {
         further => format!(" at {}", several(further + 1, "period")),
     };
     say!(
-        "the command takes {} of CPU time: {} has time for about {} runs of each of {footprints}{periods}",
+        "the command takes {} of CPU time: {} has time for at most {} runs of each of {footprints}{periods}",
         Nanos(found.twins[0].cpu_ns.0 / 1_000_000 * 1_000_000),
         plan.budget_ns,
         found.runs_within(plan),

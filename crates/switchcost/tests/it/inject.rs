@@ -92,7 +92,7 @@ fn what_a_preemption_costs_is_reported_recorded_and_reported_again() {
     assert!(ran.code == 0 || ran.code == 3, "{}", ran.stderr);
     assert!(
         ran.stderr
-            .contains("of CPU time: 5.00 s has time for about"),
+            .contains("of CPU time: 5.00 s has time for at most"),
         "{}",
         ran.stderr
     );

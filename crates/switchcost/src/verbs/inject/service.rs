@@ -299,10 +299,10 @@ fn check_time(plan: &Plan) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "{} is not enough: each footprint needs {LEAST_GROUPS} groups of phases of {}; name fewer footprints, put the service \
-         under more load, or use --budget {}",
+        "{} is not enough: each footprint needs {LEAST_GROUPS} groups of four phases of {}; name fewer footprints, put the service \
+         under more load, or use --budget {}s",
         plan.budget_ns,
         plan.turn_ns,
-        Nanos::seconds(needed.0.div_ceil(1_000_000_000))
+        needed.0.div_ceil(1_000_000_000)
     )))
 }
