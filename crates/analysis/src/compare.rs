@@ -99,7 +99,7 @@ pub enum Origin {
 }
 
 /// A fact that differs between the sides.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Difference {
     /// Name of the fact: `kernel`, `governor`, `mitigation of spectre_v2`, ...
     pub what: String,
@@ -107,6 +107,8 @@ pub struct Difference {
     pub base: Vec<String>,
     /// Values in the new records; several if they do not agree.
     pub new: Vec<String>,
+    /// Whether the fact has no effect on the compared costs, as the nice value at real-time priority.
+    pub is_without_effect: bool,
 }
 
 /// One side of a pair.
@@ -454,6 +456,17 @@ impl Comparison {
         let shown = self.shown_growths(limit);
         shown.is_some_and(|shown| shown.beyond_limit == shown.numbers)
             && !self.pairs.iter().any(is_excluded)
+    }
+
+    /// The only condition in which a case of the base alone differs from a case of the new records alone.
+    pub fn joining_condition(&self) -> Option<Condition> {
+        let alone = |has: fn(&Pair) -> bool| {
+            let pairs = self.pairs.iter().filter(move |pair| has(pair));
+            pairs.filter_map(Pair::case).collect::<Vec<&Case>>()
+        };
+        let base = alone(|pair| pair.base.is_some() && pair.new.is_none());
+        let new = alone(|pair| pair.base.is_none() && pair.new.is_some());
+        across::joining_condition(&base, &new)
     }
 
     /// Pairs with the verdict slower and a ratio above 1 plus `share`.

@@ -123,7 +123,8 @@ fn add_environment(page: &mut Page, differences: &[Difference]) {
 /// Adds one row for each differing fact to an empty table.
 fn environment(grid: Grid, differences: &[Difference]) -> Grid {
     let values = |values: &[String]| Entry::from(values.join(" | "));
-    let row = |fact: &Difference| entries![&fact.what, values(&fact.base), values(&fact.new)];
+    let row =
+        |fact: &Difference| entries![words::fact(fact), values(&fact.base), values(&fact.new)];
     grid.left(["fact", "base", "new"])
         .with_rows(differences.iter().map(row))
 }

@@ -82,6 +82,17 @@ fn is_same_across(a: &Case, b: &Case, across: &[Condition]) -> bool {
     is_same(&equated, b)
 }
 
+/// The condition in which one of the cases `base` differs from one of the cases `new`, if they differ in nothing else.
+pub(super) fn joining_condition(base: &[&Case], new: &[&Case]) -> Option<Condition> {
+    Condition::iter().find(|condition| {
+        let joins = |base: &Case| {
+            let mut new = new.iter();
+            new.any(|new| is_same_across(base, new, &[*condition]))
+        };
+        base.iter().any(|base| joins(base))
+    })
+}
+
 /// Joins cases of the base alone with cases of the new records alone that differ only in these conditions. A case with several partners is
 /// not joined, and its outcome gives the reason.
 pub(super) fn join<'a>(mut all: Vec<Matched<'a>>, across: &[Condition]) -> Vec<Matched<'a>> {

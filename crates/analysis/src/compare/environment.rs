@@ -30,9 +30,7 @@ pub(super) fn differences(base: &[Analysed<'_>], new: &[Analysed<'_>]) -> Vec<Di
         .flat_map(|(record, _)| &record.header.plan.cases);
     if cases.all(|case| case.policy.is_real_time()) {
         for difference in &mut found {
-            if matches!(difference.what.as_str(), NICE | AUTOGROUP) {
-                difference.what += ", of no effect at real-time priority";
-            }
+            difference.is_without_effect = matches!(difference.what.as_str(), NICE | AUTOGROUP);
         }
     }
     found
@@ -90,6 +88,7 @@ pub(super) fn different(base: &[Facts], new: &[Facts]) -> Vec<Difference> {
             what: name.clone(),
             base: base.into_iter().collect(),
             new: new.into_iter().collect(),
+            is_without_effect: false,
         })
     };
     names.into_iter().filter_map(difference).collect()

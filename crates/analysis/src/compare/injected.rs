@@ -164,7 +164,7 @@ fn side_of(
     let costs = costs.ok_or_else(|| format!("not measured on the {name} side"))?;
     if costs.iter().any(|cost| cost.low <= 0.0) {
         return Err(format!(
-            "the {name} number is not distinguishable from 0, so that a ratio means nothing"
+            "the {name} number is not distinguishable from 0, so it has no ratio"
         ));
     }
     Ok(log_cost(&costs, request))
@@ -314,7 +314,7 @@ mod tests {
         };
         assert_eq!(
             why,
-            "the base number is not distinguishable from 0, so that a ratio means nothing"
+            "the base number is not distinguishable from 0, so it has no ratio"
         );
     }
 

@@ -307,7 +307,7 @@ impl Matched<'_> {
         } else if side.len() > 1 && chosen.len() == 1 {
             only_one_of(side.len(), name)
         } else if runs.len() < chosen.len() {
-            format!("the {name} cost is not above 0, so that a ratio means nothing")
+            format!("the {name} cost is not above 0, so it has no ratio")
         } else {
             return Side::Runs(runs);
         })

@@ -1,8 +1,10 @@
 //! The answer of a comparison in a few sentences, with its basis.
 
+use std::collections::BTreeSet;
+
 use switchcost_analysis::compare::{
     Basis, Change, ChangedSwitches, Comparison, Difference, Origin, Pair, Part, Quantity,
-    RunSpread, Subject,
+    RunSpread, Subject, differing,
 };
 
 use super::pairs::{changed, costs, count, nothing};
@@ -29,7 +31,31 @@ pub(super) fn answer(comparison: &Comparison) -> String {
     let has_change = [Change::Slower, Change::Faster]
         .into_iter()
         .any(|change| count(comparison, change) > 0);
-    shown + &environment(&comparison.environment, has_change)
+    let across = across(comparison);
+    let cause = match (across.is_empty(), has_change) {
+        (false, _) => ", too",
+        (true, true) => " and may be the cause",
+        (true, false) => "",
+    };
+    shown + &across + &environment(&comparison.environment, cause)
+}
+
+/// Sentence on the conditions in which the sides differ as `--across` allows.
+fn across(comparison: &Comparison) -> String {
+    let changed = comparison.pairs.iter().filter_map(|pair| {
+        let conditions = differing(pair.case()?, pair.new_case.as_ref()?);
+        let words = conditions
+            .into_iter()
+            .filter(|(base, new)| !base.is_empty() && !new.is_empty())
+            .map(|(base, new)| format!("{new} in place of {base}"));
+        Some(words.collect::<Vec<String>>().join(", "))
+    });
+    let changed: BTreeSet<String> = changed.collect();
+    match changed.into_iter().collect::<Vec<_>>().as_slice() {
+        [] => String::new(),
+        [one] => format!(" New has {one}."),
+        _ => " The sides differ in the conditions that --across names.".to_owned(),
+    }
 }
 
 /// Facts that are named in the answer, and the longest value there.
@@ -37,13 +63,9 @@ const FACTS_NAMED: usize = 3;
 const LONGEST_VALUE: usize = 60;
 
 /// Sentence on other differences, which may be the cause of a change.
-fn environment(facts: &[Difference], has_change: bool) -> String {
-    let named: Vec<String> = facts.iter().map(fact).collect();
-    let cause = if has_change {
-        " and may be the cause"
-    } else {
-        ""
-    };
+fn environment(facts: &[Difference], cause: &str) -> String {
+    let effective = facts.iter().filter(|fact| !fact.is_without_effect);
+    let named: Vec<String> = effective.map(fact).collect();
     match named.as_slice() {
         [] => String::new(),
         [one] => format!(" One fact of the environment differs{cause}: {one}."),
@@ -201,8 +223,8 @@ pub(super) fn basis(comparison: &Comparison) -> Option<String> {
             "Each side has its own traces: intervals are from the spread between them."
         }
         Basis::SingleTrace => {
-            "A side has one trace, and the other has others: the spread between traces cannot be seen, so intervals are from \
-             batches of switches within it and may be too narrow. Give the same trace to both sides, or several to each."
+            "The sides have different traces, one of them a single trace: the spread between traces is unknown, so intervals are from \
+             batches of switches within a trace and may be too narrow. Give the same trace to both sides, or several to each."
         }
     };
     Some(text.to_owned())

@@ -1,6 +1,7 @@
 //! A comparison as JUnit's XML, which CI systems show as tests: a test for each requested number.
 //!
-//! A test fails if its number has grown by more than the limit, and is an error if it could not be compared.
+//! A test fails if its number has grown by more than the limit, and is an error if it could not be compared, or
+//! if no growth by the limit could have been shown.
 
 use std::fmt::Write as _;
 
@@ -20,7 +21,7 @@ pub fn junit(comparison: &Comparison) -> String {
     let count = |is: &dyn Fn(&Pair) -> bool| tests.iter().filter(|pair| is(pair)).count();
     let (failures, errors) = (
         count(&|pair| is_grown(comparison, pair)),
-        count(&Pair::is_open),
+        count(&|pair| pair.is_open() || comparison.is_blind_to_limit()),
     );
     let numbers = format!(
         "tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\"",
@@ -79,6 +80,12 @@ fn test(comparison: &Comparison, pair: &Pair) -> String {
             format!(
                 "      <error type=\"not-comparable\" message=\"{}\"/>\n",
                 escaped(why)
+            )
+        }
+        _ if comparison.is_blind_to_limit() => {
+            let limit = percent(comparison.fail_above.unwrap_or_default());
+            format!(
+                "      <error type=\"no-verdict\" message=\"a growth by the limit of {limit} would not have been shown\"/>\n"
             )
         }
         _ => String::new(),

@@ -4,7 +4,7 @@ use switchcost_analysis::compare::{Comparison, Outcome, Pair};
 
 use super::answer;
 use super::pairs::{numbers, unit_of};
-use super::words::label;
+use super::words::{self, label};
 use crate::plain::plain;
 
 /// The largest number of rows. Further rows are left out, and counted.
@@ -63,7 +63,7 @@ fn line(fields: impl IntoIterator<Item = String>) -> String {
 fn environment(comparison: &Comparison) -> Option<String> {
     let facts = comparison.environment.iter();
     let rows: Vec<String> = facts
-        .map(|fact| line([fact.what.clone(), fact.base.join(", "), fact.new.join(", ")]))
+        .map(|fact| line([words::fact(fact), fact.base.join(", "), fact.new.join(", ")]))
         .collect();
     let head =
         "<details><summary>What else differs</summary>\n\n| fact | base | new |\n|---|---|---|";

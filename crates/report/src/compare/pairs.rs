@@ -178,8 +178,11 @@ pub(super) fn count(comparison: &Comparison, change: Change) -> usize {
 
 /// Sentence with the first reason; further reasons stand beside the numbers.
 pub(super) fn nothing(comparison: &Comparison) -> String {
+    let across = comparison.joining_condition().map_or(String::new(), |of| {
+        format!(" The cases differ in one condition: --across {of} compares them.")
+    });
     match reasons(&comparison.pairs).first() {
-        Some((why, _)) => format!("Nothing could be compared: {why}."),
+        Some((why, _)) => format!("Nothing could be compared: {why}.{across}"),
         None => "Nothing could be compared: neither side has a number.".to_owned(),
     }
 }

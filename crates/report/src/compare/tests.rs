@@ -75,6 +75,7 @@ fn comparison_with(fail_above: Option<f64>) -> Comparison {
             what: "kernel".to_owned(),
             base: vec!["Linux 6.1".to_owned()],
             new: vec!["Linux 6.18\u{1b}[31m".to_owned()],
+            ..Difference::default()
         }],
         hertz: Some(3e9),
         ..Comparison::new(Basis::Runs, (pairs, 2), Some(spread), request)
@@ -187,6 +188,19 @@ fn junit_has_a_test_for_each_number_and_fails_those_beyond_the_limit() {
 }
 
 #[test]
+fn junit_passes_no_number_in_which_the_limit_could_not_be_shown() {
+    let mut blind = comparison_with(Some(0.01));
+    let outcome = compared(1.02, Change::NoDifferenceShown);
+    blind.pairs = vec![pair(Mechanism::Futex, outcome)];
+    assert!(blind.is_blind_to_limit());
+    let xml = junit(&blind);
+    assert!(
+        xml.contains("failures=\"0\" errors=\"1\"") && xml.contains("<error type=\"no-verdict\" "),
+        "{xml}"
+    );
+}
+
+#[test]
 fn text_in_junit_ends_no_tag() {
     let mut odd = comparison();
     odd.environment[0].new = vec!["\"/><failure a='b'>&".to_owned()];
@@ -240,6 +254,7 @@ fn in_turns(ended: Ended, detectable: Option<f64>) -> InTurns {
             what: "frequency governor".to_owned(),
             base: vec!["powersave".to_owned()],
             new: vec!["performance".to_owned()],
+            ..Difference::default()
         }],
         complaints: vec!["cannot undo with 'true'".to_owned()],
         comparison: comparison(),

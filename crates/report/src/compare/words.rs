@@ -1,7 +1,7 @@
 //! Subjects, numbers and verdicts in words.
 
 use switchcost_analysis::compare::{
-    Change, Cost, Outcome, Pair, Part, Place, Quantity, Subject, Unit, Who, differing,
+    Change, Cost, Difference, Outcome, Pair, Part, Place, Quantity, Subject, Unit, Who, differing,
 };
 
 use switchcost_units::{Bytes, Nanos};
@@ -27,6 +27,15 @@ pub(super) fn label(pair: &Pair) -> String {
             footprint_bytes,
             period_ns,
         } => touching(*footprint_bytes, *period_ns),
+    }
+}
+
+/// Name of a differing fact, with a remark if it has no effect.
+pub(super) fn fact(difference: &Difference) -> String {
+    let what = &difference.what;
+    match difference.is_without_effect {
+        true => format!("{what}, of no effect at real-time priority"),
+        false => what.clone(),
     }
 }
 

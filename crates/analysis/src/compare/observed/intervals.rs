@@ -150,11 +150,9 @@ fn missing(key: &Key, side: &Side, name: &str) -> Option<String> {
             side.len()
         )),
         (_, 0) => None,
-        (1, _) => Some(format!(
-            "the {name} number is 0, so that a ratio means nothing"
-        )),
+        (1, _) => Some(format!("the {name} number is 0, so it has no ratio")),
         (all, zeros) => Some(format!(
-            "the {name} number is 0 in {zeros} of {all} records, so that a ratio means nothing"
+            "the {name} number is 0 in {zeros} of {all} records, so it has no ratio"
         )),
     }
 }

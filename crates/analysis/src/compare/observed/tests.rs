@@ -372,7 +372,7 @@ fn what_no_record_has_is_left_out_and_what_one_side_has_not_says_why() {
     assert!(!has(Quantity::DirectShare) && !has(Quantity::CostShare) && !has(Quantity::ColdShare));
     assert!(!has(Quantity::Preemptions), "none preempted");
     assert_eq!(comparison.pricing, Some(Pricing::Nothing));
-    let zero = "number is 0 in 3 of 3 records, so that a ratio means nothing";
+    let zero = "number is 0 in 3 of 3 records, so it has no ratio";
     assert_eq!(
         why(&comparison, &Who::All, Quantity::Throttled),
         format!("the base {zero}")

@@ -290,8 +290,7 @@ fn missing(sides: &[(&str, &Numbers<'_>); 2], part: &Part) -> Option<String> {
             return Some(format!("not available in the {name} record: {why}"));
         }
         let is_price = estimates.iter().all(|estimate| *estimate > 0.0);
-        (!is_price)
-            .then(|| format!("the {name} number is not above 0, so that a ratio means nothing"))
+        (!is_price).then(|| format!("the {name} number is not above 0, so it has no ratio"))
     });
     let reasons: Vec<String> = reasons.collect();
     (!reasons.is_empty()).then(|| reasons.join("; "))
@@ -406,7 +405,7 @@ fn side_cost(numbers: &Numbers<'_>, name: &str) -> Result<LogCost, String> {
 fn batches<'a>(cost: &'a simulation::Cost, name: &str) -> Result<(f64, &'a [f64]), String> {
     match (cost.estimate, cost.low) {
         (Some(_), Some(low)) if low <= 0.0 => Err(format!(
-            "the {name} cost is not distinguishable from 0, so that a ratio means nothing"
+            "the {name} cost is not distinguishable from 0, so it has no ratio"
         )),
         (Some(value), Some(_)) => Ok((value, &cost.without_one)),
         _ => Err(cost.why.clone().unwrap_or_else(|| "no interval".to_owned())),

@@ -323,7 +323,7 @@ fn what_cannot_be_compared_says_why() {
     let free = judged(from_ref(&base), &[simulated(3, 0.0)]);
     assert_eq!(
         why(main(&free)),
-        "the new number is not above 0, so that a ratio means nothing"
+        "the new number is not above 0, so it has no ratio"
     );
     let mut lacking = several(4..7, 1.0);
     for (_, findings) in &mut lacking[1..] {
@@ -374,11 +374,13 @@ fn what_differs_in_the_designs_is_distinguished_from_what_differs_around_them() 
             what: "design mogul-1a L1D size".to_owned(),
             base: one("64 KiB"),
             new: one("32 KiB"),
+            ..Difference::default()
         }],
         vec![Difference {
             what: "instructions in an interval".to_owned(),
             base: one("10000"),
             new: one("5000"),
+            ..Difference::default()
         }],
     ];
     assert_eq!([comparison.designs, comparison.environment], expected);

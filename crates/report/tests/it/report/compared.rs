@@ -82,6 +82,7 @@ pub(crate) fn comparison(base: &str, new: &str, request: Request<'_>) -> Compari
             what: "kernel".to_owned(),
             base: vec![base.to_owned()],
             new: vec![new.to_owned()],
+            ..Difference::default()
         }],
         ..Comparison::new(Basis::Runs, (pairs, 6), None, request)
     }
