@@ -167,6 +167,7 @@ pub fn plan(
 ) -> Result<Plan, PlanError> {
     let is_selected =
         matches!(selection.preset, Preset::Default | Preset::Quick) && selection.names_something();
+    check::check_betweens(&selection.mechanisms, &selection.betweens)?;
     let drafts = match selection.preset {
         _ if is_selected => presets::selected(selection, host),
         Preset::Default => presets::default(host),

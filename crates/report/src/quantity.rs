@@ -112,13 +112,14 @@ pub(crate) fn cost(ns: f64) -> String {
     }
 }
 
-/// Formats the centre of an interval that does not cover 0, else the upper limit.
+/// Formats the centre of an interval above 0, the interval if it is below 0, else the upper limit.
 pub(crate) fn with_bound(e: &Estimate) -> String {
     match (
         e.is_distinguishable_from_zero(),
         [e.estimate, e.low, e.high].iter().all(|ns| ns.is_finite()),
     ) {
         (_, false) => NO_NUMBER.to_owned(),
+        (true, true) if e.high < 0.0 => ends(e),
         (true, true) => time(e.estimate),
         // No time is less than 0.
         (false, true) => format!("< {}", time(e.high.max(LEAST_SHOWN))),
@@ -162,7 +163,8 @@ pub(crate) fn is_below_zero(e: &Estimate) -> bool {
     matches!(claim(e), Claim::BelowZero)
 }
 
-fn ends(e: &Estimate) -> String {
+/// Formats the ends of the interval alone.
+pub(crate) fn ends(e: &Estimate) -> String {
     let scale = Scale::choose(e.low.abs().max(e.high.abs()));
     format!("{} {}", scale.range(e), scale.unit)
 }

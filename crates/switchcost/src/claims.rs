@@ -49,11 +49,9 @@ impl Claims {
         }
         self.notes
             .extend(self.contested.iter().map(|(cpu, process)| {
-            let found = named(*process);
-            format!(
-                "{found} measures on CPU {cpu}, too, so both measurements are disturbed; {REMEDY}"
-            )
-        }));
+                let found = named(*process);
+                format!("{found} also measures on CPU {cpu}, which disturbs both; {REMEDY}")
+            }));
     }
 
     /// Returns one refused control for each CPU that this measurement shares with another one, for the record.

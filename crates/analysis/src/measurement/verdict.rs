@@ -29,7 +29,7 @@ pub(crate) fn missing_number(
     match (judged.is_empty(), refusals.last()) {
         (true, Some(refusal)) => return plain(refusal.why.clone()),
         (true, None) => {
-            return plain("there are no samples; give the run more time".to_owned());
+            return plain("there are no samples: the run ended before its turn; let it finish, or raise --budget".to_owned());
         }
         _ if judged.is_too_disturbed() => return Some(too_disturbed(judged)),
         _ => {}

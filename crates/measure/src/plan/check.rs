@@ -68,15 +68,24 @@ pub enum PlanError {
         mechanism: Mechanism,
     },
     /// A selection that does not suit concurrent tasks.
-    #[error(
-        "--concurrent cannot run with {found}: it takes {needed}; lscpu -e shows which CPUs share a cache (--cpu with two of \
-         them)"
-    )]
+    #[error("concurrent tasks cannot run with {found}; {remedy}")]
     NotAtOnce {
         /// Requested or reported state.
         found: String,
-        /// What is needed.
-        needed: &'static str,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// Kinds of tasks between which none of the mechanisms switches.
+    #[error(
+        "--between {wanted} does not apply to {mechanism}, which takes {own}; leave --between out"
+    )]
+    NotBetween {
+        /// The first mechanism.
+        mechanism: Mechanism,
+        /// The first requested kind of tasks.
+        wanted: Between,
+        /// Kind of tasks of the mechanism.
+        own: Between,
     },
     /// A reload without a working set.
     #[error("--size 0 leaves no working set to reload; give some, such as --size 64KiB,1MiB")]
@@ -182,6 +191,27 @@ pub(super) fn check_repetitions(confidence_per_mille: u32, most: u32) -> Result<
     })
 }
 
+/// Refuses kinds of tasks that fit none of the named mechanisms.
+pub(super) fn check_betweens(
+    mechanisms: &[Mechanism],
+    wanted: &[Between],
+) -> Result<(), PlanError> {
+    let fits = |mechanism: &Mechanism| {
+        let mut own = mechanism.betweens().iter();
+        own.any(|between| wanted.contains(between))
+    };
+    match (mechanisms.first(), wanted.first()) {
+        (Some(mechanism), Some(wanted)) if !mechanisms.iter().any(fits) => {
+            Err(PlanError::NotBetween {
+                mechanism: *mechanism,
+                wanted: *wanted,
+                own: mechanism.betweens()[0],
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
 pub(super) fn check(cases: &[Case], host: &HostManifest) -> Result<(), PlanError> {
     cases.iter().try_for_each(|case| check_case(case, host))
 }
@@ -220,23 +250,23 @@ fn check_at_once(case: &Case) -> Result<(), PlanError> {
     if case.mechanism != Mechanism::Concurrent {
         return Ok(());
     }
-    let not = |found: String, needed| Err(PlanError::NotAtOnce { found, needed });
+    let not = |found: String, remedy| Err(PlanError::NotAtOnce { found, remedy });
     let cpus = &case.placement.cpus;
     match (&cpus[..], case.placement.relation) {
         _ if case.working_set.is_empty() => not(
-            "a --size of 0".to_owned(),
-            "some, such as --size 64KiB,1MiB",
+            "no arrays".to_owned(),
+            "give some, such as --size 64KiB,1MiB",
         ),
         _ if case.tasks != 2 => not(
             format!("{} tasks", case.tasks),
-            "2, one on each of two CPUs",
+            "use --tasks 2, one on each of two CPUs",
         ),
         ([a, b], Relation::SharedCache) if a != b => Ok(()),
         ([a, b], relation) if a != b => not(
             format!("CPUs {a} and {b} ({relation})"),
-            "two cores of which the machine says that they share a cache",
+            "name two cores that share a cache with --cpu (lscpu -e shows them)",
         ),
-        _ => not(format!("{} CPUs", cpus.len()), "two: --placement pair"),
+        _ => not(format!("{} CPUs", cpus.len()), "use --placement pair"),
     }
 }
 

@@ -214,6 +214,13 @@ fn bad_wishes_are_refused_with_advice() {
          --size or fewer --tasks"
     );
     assert!(with(&|s| s.sizes = vec![Bytes(4)]).starts_with("a size of 4 B is not a multiple"));
+    assert_eq!(
+        with(&|s| {
+            s.mechanisms = vec![Mechanism::Fiber];
+            s.betweens = vec![Between::Process];
+        }),
+        "--between process does not apply to fiber, which takes user; leave --between out"
+    );
 }
 
 #[test]
@@ -662,8 +669,8 @@ fn who_shares_no_cache_has_none_to_compare() {
         assert_eq!(
             reported(&wanted, relation),
             format!(
-                "--concurrent cannot run with CPUs 1 and 0 ({name}): it takes two cores of which the machine says that they \
-                 share a cache; lscpu -e shows which CPUs share a cache (--cpu with two of them)"
+                "concurrent tasks cannot run with CPUs 1 and 0 ({name}); name two cores that share a cache with --cpu (lscpu -e \
+                 shows them)"
             )
         );
     }
@@ -674,15 +681,15 @@ fn who_shares_no_cache_has_none_to_compare() {
     };
     assert!(
         with(&|s| s.sizes = vec![Bytes(0)])
-            .starts_with("--concurrent cannot run with a --size of 0")
+            .starts_with("concurrent tasks cannot run with no arrays; give some")
     );
     assert!(
         with(&|s| s.tasks = vec![4])
-            .starts_with("--concurrent cannot run with 4 tasks: it takes 2")
+            .starts_with("concurrent tasks cannot run with 4 tasks; use --tasks 2")
     );
     assert!(
         with(&|s| s.placement = PlacementChoice::One(CpuId(1)))
-            .contains("--concurrent cannot run with 1 CPUs")
+            .contains("concurrent tasks cannot run with 1 CPUs")
     );
 }
 

@@ -1,11 +1,11 @@
-use switchcost_analysis::{CaseFinding, Estimate, Findings, Part, Verdict};
+use switchcost_analysis::{CaseFinding, Estimate, Findings, FlagName, Part, Verdict};
 use switchcost_record::{Between, Case, Mechanism, Policy};
 use switchcost_units::Bytes;
 
 use super::conditions::{label, placement, walk};
 use super::row::has_numbers;
 use crate::page::Page;
-use crate::quantity::{centre, interval, is_cost, number, percent, with_interval};
+use crate::quantity::{centre, ends, interval, is_cost, number, percent, with_interval};
 
 /// Rate of switches whose share of a CPU is reported: that of a busy server on each CPU.
 const SWITCHES_A_SECOND: f64 = 10_000.0;
@@ -117,6 +117,9 @@ fn nothing(findings: &Findings) -> String {
 }
 
 fn subject(finding: &CaseFinding) -> String {
+    if finding.case.mechanism == Mechanism::Synthetic {
+        return "No switch was measured: the known delay of --mechanism synthetic".to_owned();
+    }
     let what = if finding.direct_ns.is_some() {
         "switch"
     } else {
@@ -283,11 +286,19 @@ fn data_costs(finding: &CaseFinding, indirect: &Estimate) -> String {
             } else {
                 ""
             };
-            let (total, reason) = (centre(total), reason(finding));
-            format!(
-                "{data} it costs {total}: {} more{reason}{suspect}",
-                with_interval(indirect)
-            )
+            let reason = reason(finding);
+            match is_rough(finding, indirect) {
+                true => format!(
+                    "{data} it costs {} more{}{reason}{suspect}",
+                    ends(indirect),
+                    shared(finding)
+                ),
+                false => format!(
+                    "{data} it costs {}: {} more{reason}{suspect}",
+                    centre(total),
+                    with_interval(indirect)
+                ),
+            }
         }
         _ => format!("{data} the indirect cost is {}", centre(indirect)),
     }
@@ -320,13 +331,38 @@ fn largest(
     } else {
         ""
     };
+    let amount = match is_rough(finding, indirect) {
+        true => format!("{} more{}", ends(indirect), shared(finding)),
+        false => format!("{} more", with_interval(indirect)),
+    };
     is_new.then(|| {
         format!(
-            "{} it costs {} more, the most of all sizes tried{suspect}",
+            "{} it costs {amount}, the most of all sizes tried{suspect}",
             data(&finding.case),
-            with_interval(indirect)
         )
     })
+}
+
+/// Half-width of an interval, as a share of its centre, above which the centre says little.
+const WIDE: f64 = 0.4;
+
+/// Whether only the interval is printed: it is wide, or the core was shared.
+fn is_rough(finding: &CaseFinding, cost: &Estimate) -> bool {
+    cost.relative_half_width() > WIDE || is_shared(finding)
+}
+
+fn is_shared(finding: &CaseFinding) -> bool {
+    let mut flags = finding.flags.iter();
+    flags.any(|flag| matches!(flag.name, FlagName::SharedCore | FlagName::BesideOthers))
+}
+
+/// Words for a cost that was measured on a shared core or CPU.
+fn shared(finding: &CaseFinding) -> &'static str {
+    if is_shared(finding) {
+        " (while other tasks used its core)"
+    } else {
+        ""
+    }
 }
 
 /// Sentence on the share of a CPU that switches take at a usual rate.

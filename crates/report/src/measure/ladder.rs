@@ -265,7 +265,7 @@ fn add_data(page: &mut Page, findings: &Findings) {
     }
     page.heading(
         "With data",
-        "each task walks an array of its own between two hand-offs",
+        "each task walks an array of its own; parts are estimated apart and need not add up",
     );
     page.grid(&grid);
 }

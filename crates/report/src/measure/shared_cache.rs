@@ -34,7 +34,7 @@ pub(super) fn describe_sharing(findings: &Findings) -> Option<String> {
         .iter()
         .find_map(|one| Some((one.working_set.size_bytes, one.why.as_ref()?)));
     parts.extend(withheld.map(|(size, why)| match parts.is_empty() {
-        true => format!("Taking turns and running at once are not compared: {why}"),
+        true => format!("No comparison of taking turns with running at once: {why}"),
         false => format!("Not compared with {size}: {why}"),
     }));
     parts.extend(largest(all));

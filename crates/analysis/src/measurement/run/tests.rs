@@ -84,7 +84,9 @@ fn a_record_that_was_cut_off_says_so() {
     );
     let found = analyse(&record).results;
     assert_eq!(found[0].verdict, Verdict::Measured);
-    let why = "there are no samples; give the run more time".to_owned();
+    let why =
+        "there are no samples: the run ended before its turn; let it finish, or raise --budget"
+            .to_owned();
     assert_eq!(found[1].verdict, Verdict::NotMeasured { why });
 }
 

@@ -67,7 +67,6 @@ pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
             .any(|flag| flag.name == FlagName::SharedCore)
     };
     let shared = findings.results.iter().filter(on_shared_core).count();
-    let shared = if 2 * shared > numbers { shared } else { 0 };
     let beside = findings.results.iter().filter(|result| {
         result
             .flags
@@ -156,22 +155,16 @@ fn refused(header: &Header) -> Option<String> {
         .controls
         .iter()
         .filter_map(|control| match &control.outcome {
-            ControlOutcome::Refused { fix, .. } => Some((control.name.as_str(), fix.as_str())),
+            ControlOutcome::Refused { found, fix, .. } => Some((&control.name, found, fix)),
             _ => None,
         });
-    let refused: Vec<(&str, &str)> = refused.collect();
-    let (first, fix) = refused.first()?;
-    let names = refused
-        .iter()
-        .map(|(name, _)| *name)
-        .collect::<Vec<_>>()
-        .join(", ");
-    let of = if refused.len() > 1 {
-        format!(" ({first})")
-    } else {
-        String::new()
+    let refused: Vec<(&String, &String, &String)> = refused.collect();
+    let (first, found, fix) = refused.first()?;
+    let more = match refused.len() - 1 {
+        0 => String::new(),
+        more => format!(", and {more} more controls that --details lists"),
     };
-    Some(format!("done without {names}; now{of}: {fix}"))
+    Some(format!("without {first} ({found}){more}: {fix}"))
 }
 
 /// Note on the results that have a flag.

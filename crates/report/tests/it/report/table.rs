@@ -400,7 +400,7 @@ fn what_is_not_compared_says_why_first() {
     let text = table(&found);
     assert!(
         text.starts_with(
-            "Taking turns and running at once are not compared: the CPUs share their core."
+            "No comparison of taking turns with running at once: the CPUs share their core."
         ),
         "{text}"
     );

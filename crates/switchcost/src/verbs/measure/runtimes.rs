@@ -116,7 +116,10 @@ impl Chosen {
             let is_late = || monotonic() >= end;
             let should_stop = || {
                 if monotonic().saturating_sub(began) > SILENCE && !is_told.replace(true) {
-                    say!("building the program of {}, which is kept", row.name);
+                    say!(
+                        "building the program of {} (kept for later runs; the {budget} of measuring begin after all builds)",
+                        row.name
+                    );
                 }
                 interrupt.is_raised() || is_late()
             };
