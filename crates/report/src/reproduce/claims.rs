@@ -37,6 +37,7 @@ pub fn render_claims(papers: &[Paper], format: Format, style: Style) -> String {
 
 impl InEveryFormat for &[Paper] {
     fn add_to(&self, page: &mut Page, _: Style) {
+        page.paragraph(LEGEND);
         self.iter().for_each(|paper| add(page, *paper));
     }
 
@@ -59,6 +60,10 @@ impl InEveryFormat for &[Paper] {
         ]
     }
 }
+
+/// What the kinds of claims are.
+const LEGEND: &str = "tested: reproduced if its rule holds over the whole interval of each number; calibrated: the same, after something was \
+                      fitted to the paper; shown: printed without a rule; own: a question of ours, not the paper's.";
 
 const NAMES: [&str; 10] = [
     "paper",
@@ -104,10 +109,7 @@ pub(super) fn kind(kind: Kind) -> &'static str {
 }
 
 fn add(page: &mut Page, paper: Paper) {
-    page.paragraph(&format!(
-        "{}. A claim is reproduced if its rule holds over the whole interval of each number.",
-        paper.title()
-    ));
+    page.paragraph(&format!("{}.", paper.title()));
     for entry in table(paper) {
         page.heading(
             &format!("{}, {}", entry.exhibit, entry.id),

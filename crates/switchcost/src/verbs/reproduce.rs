@@ -10,8 +10,8 @@ use switchcost_facts::{Root, quietest_cpu};
 use switchcost_host::machine::manifest;
 use switchcost_record::HostManifest;
 use switchcost_report::reproduce::{Command, Reproduction, render, render_claims};
-use switchcost_reproduce::{Claim, Effort, Exhibit, Paper, Records, Site, stand};
-use switchcost_units::CpuId;
+use switchcost_reproduce::{Claim, Effort, Exhibit, Paper, Records, Site, Step, stand};
+use switchcost_units::{CpuId, Nanos};
 
 use crate::cli::reproduce::{ReproduceArguments, What};
 use crate::exit::{Exit, Failure};
@@ -111,13 +111,24 @@ fn site<'a>(
     })
 }
 
+/// Budget that a step's command names; 0 without one.
+fn budget(step: &Step) -> Nanos {
+    let mut words = step.arguments.iter().skip_while(|word| *word != "--budget");
+    let named = words.nth(1).and_then(|word| word.parse().ok());
+    named.unwrap_or(Nanos(0))
+}
+
 fn dry_run(papers: &[Paper], site: &Site<'_>) -> Result<Exit, Failure> {
-    let lines: String = papers
-        .iter()
-        .flat_map(|paper| paper.steps(site))
-        .map(|step| run::line(&step) + "\n")
-        .collect();
-    Output::STDOUT.write(&lines)?;
+    let steps: Vec<Step> = papers.iter().flat_map(|paper| paper.steps(site)).collect();
+    let count = steps.len();
+    let minutes = steps.iter().map(|step| budget(step).0).sum::<u64>() / 60_000_000_000;
+    let mut text = format!(
+        "# {count} commands, to be run in this order; the budgets of those that measure are {minutes} min in sum\nmkdir -p records\n"
+    );
+    for (number, step) in (1..).zip(&steps) {
+        text += &format!("{}   # {number} of {count}\n", run::whole_line(step));
+    }
+    Output::STDOUT.write(&text)?;
     Ok(Exit::Success)
 }
 

@@ -24,8 +24,10 @@ fn every_step_is_a_command_that_the_program_takes() {
         "{without_guest}"
     );
     let verbs = ["measure", "trace", "simulate", "workload"];
-    for line in lines.lines() {
-        let (_, own) = line.split_once("switchcost ").expect("our own program");
+    assert!(lines.starts_with("# ") && lines.contains("\nmkdir -p records\n"));
+    for line in lines.lines().skip(2) {
+        let (command, _) = line.split_once("   # ").expect("its number");
+        let (_, own) = command.split_once("switchcost ").expect("our own program");
         let mut arguments: Vec<&str> = own.split(' ').collect();
         assert!(verbs.contains(&arguments[0]), "{line}");
         // Help is given only where all that stands before it is understood.
@@ -183,7 +185,7 @@ fn a_step_that_fails_is_missing_and_the_rest_is_reported() {
     fs::create_dir_all(&records).expect("a folder");
     // All but one are there and damaged: nothing is run again, and each says what is wrong with it.
     let (_, lines, _) = words(&place, &["reproduce", "lmbench", "--dry-run"]);
-    assert_eq!(lines.lines().count(), 1);
+    assert_eq!(lines.lines().count(), 3);
     fs::write(records.join("lmbench-matrix.jsonl"), "no record").expect("written");
     let (code, printed, _) = words(
         &place,

@@ -40,6 +40,20 @@ pub(super) fn line(step: &Step) -> String {
     words.join(" ")
 }
 
+/// Command line of a step that also names the file that it writes, to be run by hand after those before it.
+pub(super) fn whole_line(step: &Step) -> String {
+    let file = format!("records/{}.{}", step.name, step.ending());
+    format!("{} {} {file}", line(step), output_flag(step))
+}
+
+/// Flag that names the record or trace of a step.
+fn output_flag(step: &Step) -> &'static str {
+    match step.ending() {
+        "sct" => "-o",
+        _ => "--record",
+    }
+}
+
 /// Identity of a step's record: its command line, after that of the trace that it reads.
 fn made_by(step: &Step, steps: &[Step]) -> String {
     let trace = steps
@@ -180,12 +194,7 @@ impl<'a> Runner<'a> {
         if !words[0].contains('/') {
             words[0] = find_program(&words[0])?.to_string_lossy().into_owned();
         }
-        let to = if step.ending() == "sct" {
-            "-o"
-        } else {
-            "--record"
-        };
-        let draft = [to.into(), draft.as_os_str().to_owned()];
+        let draft = [output_flag(step).into(), draft.as_os_str().to_owned()];
         let program = Program::new(
             words.into_iter().map(OsString::from).chain(draft),
             std::env::vars_os().collect(),
