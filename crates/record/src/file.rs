@@ -5,7 +5,7 @@ use crate::{
 
 impl Form for Line {
     const FORM: &'static str = MEASURE_FORM;
-    const WRITER: &'static str = "switchcost measure";
+    const WRITER: &'static str = "switchcost";
 }
 
 impl LogLine for Line {

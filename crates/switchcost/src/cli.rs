@@ -38,14 +38,14 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0    done; for doctor: fit
   1    an error; the message says what, and what to do
-  2    the command line is wrong, asks for something that does not exist here, or names an output
-       that already exists, or one file for two outputs; or a design cannot be built
+  2    the command line is wrong, asks for something that this machine lacks, or names an output that
+       already exists or is named twice; or a design cannot be built
   3    done, with reservations: a result could not be measured; for doctor: usable with caveats
   4    doctor: unfit
   5    a record or trace cannot be read, or is damaged
   6    compare, ab: a cost is shown to have grown by more than --fail-above allows
-  N    observe, trace, simulate live: that of the command, where it failed (128 and the signal that
-       killed it)
+  N    observe, trace, simulate live: the exit code of a command that failed (128 plus the signal
+       that killed it)
   130  stopped by Ctrl-C (129: by SIGHUP, 131: by SIGQUIT, 143: by SIGTERM, 152: by ulimit -t); what
        was measured is in the record";
 

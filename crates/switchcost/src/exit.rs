@@ -154,7 +154,7 @@ impl Failure {
             Failure::record(format!(
                 "cannot open {}: {error}; {}",
                 path.display(),
-                read_remedy(&error, "a file that can be read")
+                read_remedy(&error, "a file that exists and can be read")
             ))
         }
     }
@@ -228,7 +228,7 @@ failures! {
     ToolError: Broken;
     ObserveError: Broken,
         usage if (ObserveError::Subject(_) | ObserveError::NoCommand | ObserveError::Start { .. } | ObserveError::Requests { .. });
-    ServiceFault: Broken, usage if (ServiceFault::NoProcess(_));
+    ServiceFault: Broken, usage if (ServiceFault::NoProcess(_) | ServiceFault::Kernel(_));
     DesignError: Usage;
     VaryError: Usage;
     HostDesignError: Usage;

@@ -97,7 +97,7 @@ pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
             let words: Vec<_> = usage.split_whitespace().skip(1).collect();
             format!("usage: {}, and --help lists all flags", words.join(" "))
         }
-        None => "--help says what it takes".to_owned(),
+        None => "--help describes its values".to_owned(),
     };
     if let (MistakeKind::ValueValidation, Some(source)) = (mistake.kind(), mistake.source()) {
         let (source, flag) = (
@@ -106,9 +106,13 @@ pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
         );
         let value = first(ContextKind::InvalidValue).unwrap_or_default();
         let flag = flag.split(' ').next().unwrap_or_default();
-        return match split_hint(&source) {
-            (wrong, Some(hint)) => (format!("{flag}: {wrong}"), hint),
-            (wrong, None) => (format!("{flag} {value}{}", plain(&wrong)), usage()),
+        return match (split_hint(&source), plain(&source)) {
+            ((wrong, Some(hint)), _) => (format!("{flag}: {wrong}"), hint),
+            (_, Some(words)) => (
+                format!("{flag} {value} {words}"),
+                "give another number".to_owned(),
+            ),
+            ((wrong, None), None) => (format!("{flag} {value}: {wrong}"), usage()),
         };
     }
     let text = mistake.to_string();
@@ -138,17 +142,17 @@ pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
     (lines.join(" "), hint)
 }
 
-/// Replaces the words of Rust's parsers by plain ones.
-fn plain(wrong: &str) -> String {
+/// Plain words for what Rust's parsers say of a number; `None` if it is about something else.
+fn plain(wrong: &str) -> Option<String> {
     let range = wrong.rsplit_once(" is not in ").map(|(_, range)| range);
     match range.and_then(|range| range.split_once("..")) {
-        Some((least, "18446744073709551615")) => format!(" must be at least {least}"),
-        Some((least, end)) => match end.strip_prefix('=') {
-            Some(most) => format!(" must be {least} to {most}"),
-            None => format!(" must be at least {least} and below {end}"),
-        },
-        None if wrong.contains("invalid digit") => " is not a whole number".to_owned(),
-        None => format!(": {wrong}"),
+        Some((least, "18446744073709551615")) => Some(format!("must be at least {least}")),
+        Some((least, end)) => Some(match end.strip_prefix('=') {
+            Some(most) => format!("must be {least} to {most}"),
+            None => format!("must be at least {least} and below {end}"),
+        }),
+        None if wrong.contains("invalid digit") => Some("is not a whole number".to_owned()),
+        None => None,
     }
 }
 

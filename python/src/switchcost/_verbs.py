@@ -134,7 +134,7 @@ def measure(
         mechanism: Mechanisms: pipe, eventfd, futex, mutex-condvar, mutex-condvar-unlocked, mutex-condvar-held, socketpair,
             tcp, posix-sem, posix-mq, signal, yield, fiber, ucontext, green, green-preempt, async, preempt, concurrent (no
             hand-off: --concurrent), runtime (tasks of a language: --runtime), synthetic.
-        runtime: Runtimes of languages to measure beside kernel threads and processes: go, java, ..., or all.
+        runtime: Language runtimes to measure, with OS threads and processes beside them: go, java, ..., or all.
         runtime_command: A program of your own that speaks the protocol of runtimes, with its arguments.
         between: Between processes, threads, or both.
         tasks: Tasks in the ring, 2 to 64.
@@ -239,7 +239,7 @@ def observe(
         pid: Observe these processes and what they start meanwhile.
         comm: Observe the processes of this name, running now or later, and what they start.
         cgroup: Observe a control group and those below it: a folder, or its path below /sys/fs/cgroup.
-        all: Observe every task but those of the observer.
+        all: Observe every task except the observer's own.
         duration: How long to observe, such as 30s or 5min [default: until the target ends; with --all and --cgroup 10s].
         requests: Number of requests served in that time, for the cost of one.
         rate_cmd: Shell command that prints how many requests were served so far.

@@ -10,6 +10,9 @@ use switchcost_facts::Root;
 /// The number of the policy in linux/sched.h.
 const SCHED_DEADLINE: u64 = 6;
 
+/// Flag of kernel threads in linux/sched.h.
+const PF_KTHREAD: u64 = 0x0020_0000;
+
 /// A thread as seen at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
@@ -24,6 +27,8 @@ pub struct Seen {
     /// Whether no task of this program can take the thread's CPU: its real-time priority is one of the two highest, or it has
     /// deadlines.
     pub is_unyielding: bool,
+    /// Whether this is a kernel thread.
+    pub is_kernel: bool,
     parent: u32,
 }
 
@@ -66,6 +71,7 @@ impl Seen {
             cpu,
             used,
             is_unyielding,
+            is_kernel: number(9).is_some_and(|flags| flags & PF_KTHREAD != 0),
             parent,
         })
     }
@@ -145,6 +151,7 @@ mod tests {
             cpu: CpuId(0),
             used: Nanos(used),
             is_unyielding: false,
+            is_kernel: false,
             parent,
         }
     }

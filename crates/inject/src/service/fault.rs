@@ -15,6 +15,9 @@ pub enum ServiceFault {
     /// There is no process or thread with this ID.
     #[error("no process with PID {0}; list processes with ps -e")]
     NoProcess(u32),
+    /// The process is a kernel thread.
+    #[error("process {0} is a kernel thread; name a process that runs a program")]
+    Kernel(u32),
     /// The kernel does not count CPU time of tasks.
     #[error(
         "/proc/PID/schedstat has no CPU time of threads; use a kernel with CONFIG_SCHED_INFO, as distributions build it"

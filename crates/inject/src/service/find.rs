@@ -96,6 +96,10 @@ fn members(census: &Census, number: u32) -> Result<Members, ServiceFault> {
     if census.threads().next().is_none() {
         return Err(ServiceFault::NoAccount);
     }
+    let is_named = |seen: &&Seen| seen.id.process == number || seen.id.thread == number;
+    if census.threads().filter(is_named).any(|seen| seen.is_kernel) {
+        return Err(ServiceFault::Kernel(number));
+    }
     let is_process = census.threads().any(|seen| seen.id.process == number);
     let is_thread = census.threads().any(|seen| seen.id.thread == number);
     match (is_process, is_thread) {

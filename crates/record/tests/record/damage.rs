@@ -204,7 +204,7 @@ fn what_is_no_file_cannot_be_read() {
     assert_eq!(
         missing.to_string(),
         format!(
-            "{} is not a file of switchcost measure (it is empty); name a file written by it",
+            "{} is not a file of switchcost (it is empty); name a file written by it",
             path.display()
         )
     );
@@ -212,7 +212,7 @@ fn what_is_no_file_cannot_be_read() {
     assert_eq!(
         MeasureRecord::read(&path).expect_err("gone").to_string(),
         format!(
-            "cannot read {}: No such file or directory (os error 2); name a file written by switchcost measure",
+            "cannot read {}: No such file or directory (os error 2); name a file written by switchcost",
             path.display()
         )
     );
@@ -222,7 +222,7 @@ fn what_is_no_file_cannot_be_read() {
             .expect_err("a folder")
             .to_string(),
         format!(
-            "cannot read {}: Is a directory (os error 21); name a file written by switchcost measure",
+            "cannot read {}: Is a directory (os error 21); name a file written by switchcost",
             folder.display()
         )
     );

@@ -286,11 +286,11 @@ fn parties(design: &DesignFinding) -> String {
     if state.estimate.is_some_and(|cycles| cycles != 0.0) && !state.is_covering_zero() {
         text += &match state.estimate.is_some_and(|cycles| cycles < 0.0) {
             true => format!(
-                "; other replacement, prefetching and buffers save {}",
+                "; changes in replacement, prefetching and buffers save {}",
                 cycles(&state.as_gain())
             ),
             false => format!(
-                "; other replacement, prefetching and buffers cost {}",
+                "; changes in replacement, prefetching and buffers cost {}",
                 cycles(state)
             ),
         };

@@ -216,8 +216,8 @@ fn describe_bias(bias: &SurvivorBias) -> String {
     };
     let survivors = share(Some(bias.survivors as f64 / bias.segments as f64));
     format!(
-        "survivor bias, {which}: the {survivors} of {} segments that reach the cut-off differ from those that end before it; \
-         alone, they cost {} cycles a switch",
+        "survivor bias, {which}: the {survivors} of {} time slices that reach the cut-off differ from those that end before it; \
+         their own cost is {} cycles a switch",
         count(bias.segments),
         rounded(bias.cost_of_survivors_cycles),
     )

@@ -9,6 +9,7 @@ use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
 use crate::page::Page;
 use crate::plain::plain;
+use crate::quantity::count;
 use crate::{Format, Style};
 
 /// A summary of a trace.
@@ -157,8 +158,13 @@ fn add_info(page: &mut Page, info: &Info<'_>) {
     });
     page.line(
         &format!(
-            "{} instructions, {} loads, {} stores in {} chunks, {} B{size}",
-            info.instructions, info.loads, info.stores, info.chunks, info.bytes
+            "{} instructions, {} loads, {} stores; {} chunk{}, {} B{size}",
+            count(info.instructions),
+            count(info.loads),
+            count(info.stores),
+            count(info.chunks),
+            if info.chunks == 1 { "" } else { "s" },
+            count(info.bytes)
         ),
         Tone::Usual,
     );

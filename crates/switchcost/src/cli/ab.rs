@@ -12,17 +12,18 @@ const AB_EXAMPLES: &str = "\
 Examples:
   switchcost ab --new 'sysctl -qw kernel.sched_autogroup_enabled=0' -- --policy other
                                                                       does a setting cost?
-  switchcost ab --new-with 'perf stat --' --fail-above 5%             does a tool? exit code 6 if a
+  switchcost ab --new-with 'perf stat --' --fail-above 5%             does a tool? exits with 6 if a
                                                                       switch costs over 5 % more
   switchcost ab --new 'bpftrace -e \"tracepoint:sched:sched_switch { @ = count(); }\" & sleep 3'
   switchcost ab --new 'echo $$ > /sys/fs/cgroup/deep/er/cgroup.procs' -- --policy other
   switchcost ab --new 'echo always > F' --new-undo 'echo madvise > F' -- --size 1MiB --reload
 
-Each set-up is undone after its run, also after Ctrl-C or kill -9: processes that it started are ended, and settings of the scheduler \
-(/proc/sys/kernel/sched_*, /sys/kernel/debug/sched) get their former values back. --base-undo and --new-undo undo everything else.";
+After each run, also after Ctrl-C or kill -9, ab ends the processes that the set-up started and restores the settings of the scheduler \
+(/proc/sys/kernel/sched_*, /sys/kernel/debug/sched). --base-undo and --new-undo must undo everything else: another setting of /proc/sys \
+that stays changed is reported.";
 
 /// Measures base and new in turns, each run in fresh processes, until a change of the size asked for would be shown or the budget is spent,
-/// and compares as compare does. Each set-up is undone after its run.
+/// and compares as compare does.
 #[derive(Clone, Debug, Args)]
 #[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(AB_EXAMPLES), after_long_help = AB_EXAMPLES)]
 #[group(id = "sides", required = true, multiple = true, args = ["base", "new", "base_with", "new_with"])]
@@ -51,7 +52,6 @@ pub(crate) struct AbArguments {
 
     /// A command that starts each run of base, such as 'perf stat --'
     #[arg(
-        hide_short_help = true,
         long,
         value_name = "COMMAND",
         default_value = "",

@@ -10,7 +10,7 @@ use super::{HELP_TEMPLATE, Named, OutputArguments, Verbosity, first_paragraph};
 const COMPARE_EXAMPLES: &str = "\
 Examples:
   switchcost compare before.jsonl after.jsonl         two records of measure
-  switchcost compare before/ after/                   two folders of repeated records: better
+  switchcost compare before/ after/                   two folders of repeated runs: more precise
   switchcost compare before/ after/ --fail-above 5%   for CI: exit code 6 where a cost grew by more
   switchcost compare small.parquet large.parquet      two designs on one trace, simulated
   switchcost compare unpinned/ pinned/                folders of records of observe: did it help?

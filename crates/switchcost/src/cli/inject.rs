@@ -15,7 +15,7 @@ Examples:
                                                            other task touches
   switchcost inject --budget 3min -- xz -c big.tar         the same, for a longer program
   switchcost inject --footprint 64KiB,L2,L3 -- ./solver    other footprints
-  switchcost inject -p 1234 --work syscall:write           what one costs a service under load
+  switchcost inject -p 1234 --work syscall:write           what it costs a service under load
 
   switchcost inject --period 250us,1ms,4ms -- ./solver     rarer preemptions, too: is there more to
                                                            lose at each?
@@ -86,11 +86,11 @@ fn parse_period(text: &str) -> Result<Nanos, String> {
 #[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(EXAMPLES), after_long_help = EXAMPLES)]
 #[group(id = "target", required = true, multiple = false, args = ["command", "pid"])]
 pub(crate) struct InjectArguments {
-    /// Command to run again and again; its output goes nowhere
+    /// Command to run repeatedly; its output is discarded
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 
-    /// Preempt a running service: its busiest thread, or the thread of this number
+    /// Preempt a running service: its busiest thread, or the thread with this ID
     ///
     /// The threads of this process and of those that it has started count.
     #[arg(short, long, value_name = "PID", requires = "work", conflicts_with_all = ["check_output", "keep_output"],
@@ -134,7 +134,7 @@ pub(crate) struct InjectArguments {
     )]
     pub(crate) move_to: Option<CpuId>,
 
-    /// Do everything but preempt, as a control: what it finds is the instrument's own error
+    /// Do everything except preempt: the result shows the instrument's own error
     #[arg(long, help_heading = "How to preempt")]
     pub(crate) no_preemption: bool,
 

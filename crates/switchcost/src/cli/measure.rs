@@ -48,8 +48,8 @@ pub(crate) const SELECTORS: [&str; 16] = [
 
 const MEASURE_EXAMPLES: &str = "\
 Examples:
-  switchcost measure                                     all mechanisms, sizes and strides of the
-                                                         pipe (30 s)
+  switchcost measure                                     all mechanisms; of the pipe also sizes and
+                                                         strides (30 s)
   switchcost measure --quick                             the same, coarser (8 s)
   switchcost measure --mechanism pipe,futex              two mechanisms, direct cost only
   switchcost measure --size 64KiB,1MiB                   the indirect cost, with arrays
@@ -89,7 +89,7 @@ pub(crate) struct MeasureArguments {
           help = mechanisms(), hide_possible_values = true, help_heading = "What to measure")]
     pub(crate) mechanism: Vec<Mechanism>,
 
-    /// Runtimes of languages to measure beside kernel threads and processes: go, java, ..., or all
+    /// Language runtimes to measure, with OS threads and processes beside them: go, java, ..., or all
     ///
     /// go/channel selects one hand-off, go=/opt/go/bin/go another program; a file runtime.toml
     /// describes a runtime of your own.

@@ -15,7 +15,7 @@ Examples:
   switchcost observe -p 1234 -d 30s             a process and what it starts, for half a minute
   switchcost observe -p 1234 -- wrk http://localhost/
                                                 a process, while a command runs
-  switchcost observe -a --live                  every task, the last second, updated
+  switchcost observe -a --live                  every task, refreshed each second
 
   switchcost observe --comm redis-server -d 30s the processes of a name
   switchcost observe --cgroup system.slice/nginx.service
@@ -44,6 +44,14 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
 
 /// Shortest interval: a shorter one would end between two reads of the sums.
 const SHORTEST_INTERVAL: Nanos = Nanos::millis(100);
+
+fn parse_duration(text: &str) -> Result<Nanos, String> {
+    let time = text.parse::<Nanos>().map_err(|error| error.to_string())?;
+    match time {
+        Nanos(0) => Err("nothing can be observed in 0 s; write 10s or the like".to_owned()),
+        time => Ok(time),
+    }
+}
 
 fn parse_interval(text: &str) -> Result<Nanos, String> {
     let time = text.parse::<Nanos>().map_err(|error| error.to_string())?;
@@ -82,8 +90,8 @@ fn parse_processes(text: &str) -> Result<Processes, String> {
 #[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(EXAMPLES), after_long_help = EXAMPLES)]
 #[group(id = "who", required = true, multiple = true, args = ["command", "pid", "comm", "cgroup", "all"])]
 pub(crate) struct ObserveArguments {
-    /// Command to run and observe, with all that it starts; with another target, how long to
-    /// observe that
+    /// Command to run and observe, with all that it starts; another target is observed until the
+    /// command ends
     ///
     /// The command keeps its standard output, and the report goes to standard error. With --format
     /// json, csv or jsonl and without --output it is the other way round.
@@ -109,7 +117,7 @@ pub(crate) struct ObserveArguments {
     )]
     pub(crate) cgroup: Option<String>,
 
-    /// Observe every task but those of the observer
+    /// Observe every task except the observer's own
     #[arg(short, long, help_heading = "Target")]
     pub(crate) all: bool,
 
@@ -117,7 +125,7 @@ pub(crate) struct ObserveArguments {
     /// --cgroup 10s]
     ///
     /// A command that still runs then is asked to end (SIGTERM).
-    #[arg(short, long, value_name = "TIME")]
+    #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) duration: Option<Nanos>,
 
     /// Number of requests served in that time, for the cost of one
@@ -185,14 +193,14 @@ pub(crate) struct ObserveArguments {
     #[arg(hide_short_help = true, long, conflicts_with = "calls")]
     pub(crate) no_calls: bool,
 
-    /// Serve the counts as OpenMetrics at /metrics of this address, such as 9435, for Prometheus
+    /// Serve OpenMetrics for Prometheus at /metrics on this address, such as 9435
     ///
     /// The address is 127.0.0.1 unless it is given. It is served until the command ends, Ctrl-C or
     /// --duration.
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = parse_address)]
     pub(crate) listen: Option<SocketAddr>,
 
-    /// Show the last second, updated
+    /// Show the last second, refreshed like top
     ///
     /// c, s, i and w sort by cost, switches, involuntary switches and wait; p pauses, q quits. The
     /// output of a command is not shown.

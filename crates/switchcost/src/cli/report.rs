@@ -20,7 +20,7 @@ Examples:
 #[derive(Clone, Debug, Args)]
 #[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(REPORT_EXAMPLES), after_long_help = REPORT_EXAMPLES)]
 pub(crate) struct ReportArguments {
-    /// The records, of measurements or simulations [default: the newest in ~/.local/state/switchcost/runs]
+    /// The records [default: the newest in ~/.local/state/switchcost/runs]
     pub(crate) record: Vec<PathBuf>,
 
     /// Write figures as SVG, and tables as CSV, into the folder DIR

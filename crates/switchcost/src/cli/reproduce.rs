@@ -43,7 +43,7 @@ Examples:
                                                whose instruction cache, and what a hand-off takes in
                                                the kernel
   switchcost reproduce li2007 --with monday/li2007.json
-                                               what another day's result agrees on
+                                               which results agree with another day's
   switchcost reproduce mogul1990 --dry-run     only the commands that would be run
   switchcost reproduce all --claims            what will be judged, and by which rules
 

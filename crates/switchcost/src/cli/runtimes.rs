@@ -10,17 +10,17 @@ use super::{HELP_TEMPLATE, OutputArguments, Redaction, Verbosity, first_paragrap
 
 const EXAMPLES: &str = "\
 Examples:
-  switchcost runtimes                        all that are here, in a minute and a half
+  switchcost runtimes                        all that are installed, in 90 s
   switchcost runtimes go,tokio               two of them
   switchcost runtimes go --size 0            without data
-  switchcost runtimes --placement both       the same across two CPUs beside it
+  switchcost runtimes --placement both       on one CPU, and across two
   switchcost runtimes go=/opt/go1.25/bin/go --record new.jsonl &&
     switchcost compare old.jsonl new.jsonl
-  switchcost measure --runtime go --tasks 8 --placement pair     more of it
+  switchcost measure --runtime go --tasks 8 --placement pair     more flags
 
 Goroutines, virtual threads, tasks, greenlets, coroutines: docs/method/runtimes.md says how each is measured, and how to add yours.";
 
-/// Measures what a hand-off between the tasks of languages' runtimes costs, on one scale with threads and processes of the kernel: on
+/// Measures what a hand-off between the tasks of languages' runtimes costs, on one scale with OS threads and processes: on
 /// one CPU, under the ordinary scheduler, without data and with an array for each task.
 #[derive(Clone, Debug, Args)]
 #[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(EXAMPLES), after_long_help = EXAMPLES)]
@@ -33,7 +33,7 @@ pub(crate) struct RuntimesArguments {
     #[arg(value_name = "LIST", value_delimiter = ',', default_value = "all")]
     pub(crate) runtime: Vec<String>,
 
-    /// Size of each task's array; arrays are walked by one hand-off of each runtime
+    /// Size of each task's array; only one hand-off of each runtime walks arrays
     #[arg(
         long,
         value_name = "LIST",
@@ -52,7 +52,7 @@ pub(crate) struct RuntimesArguments {
     #[arg(long, value_name = "CPU", help_heading = "Control of the environment")]
     pub(crate) cpu: Option<String>,
 
-    /// Time for all measuring; programs that are not built yet may take twice as long before
+    /// Time for measuring; building the programs may take up to twice as long before
     #[arg(
         long,
         value_name = "TIME",

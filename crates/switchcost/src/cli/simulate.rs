@@ -182,7 +182,7 @@ impl FromStr for Quantum {
 #[derive(Clone, Debug, Args)]
 #[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(SIMULATE_EXAMPLES), after_long_help = SIMULATE_EXAMPLES)]
 pub(crate) struct SimulateArguments {
-    /// The trace, or live and a command; several traces are trials, with a record of each
+    /// The trace, or live and a command; several traces count as trials, each with its own record
     #[arg(value_name = "TRACE", value_terminator = LIVE)]
     pub(crate) traces: Vec<PathBuf>,
 
@@ -266,7 +266,7 @@ client-server gcc.";
 #[derive(Clone, Debug, Args)]
 #[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(WORKLOAD_EXAMPLES), after_long_help = WORKLOAD_EXAMPLES, mut_arg("kernel", allow_once), mut_arg("append", allow_once))]
 pub(crate) struct WorkloadArguments {
-    /// The set: timesharing, compute-bound, client-server
+    /// The set of programs
     #[arg(value_parser = Named::<switchcost_programs::Set>::new())]
     pub(crate) set: switchcost_programs::Set,
 

@@ -222,7 +222,7 @@ fn what_is_no_record_is_refused_with_what_was_found() {
     assert_eq!(
         (
             code,
-            message.contains("is not a file of switchcost measure (it is empty)")
+            message.contains("is not a file of switchcost (it is empty)")
         ),
         (5, true),
         "{message}"
@@ -269,7 +269,7 @@ fn a_record_that_cannot_be_opened_is_recognized_by_its_kind() {
         ),
         (
             &["report", "/nonexistent/a.jsonl"],
-            format!("cannot read /nonexistent/a.jsonl{none} measure"),
+            format!("cannot read /nonexistent/a.jsonl{none}"),
         ),
         (
             &["compare", "/nonexistent/a.parquet", "/nonexistent/b.parquet"],
@@ -277,7 +277,7 @@ fn a_record_that_cannot_be_opened_is_recognized_by_its_kind() {
         ),
         (
             &["compare", &measured, "/nonexistent/b.parquet"],
-            "cannot open /nonexistent/b.parquet: No such file or directory\nhint: name a file that can be read".to_owned(),
+            "cannot open /nonexistent/b.parquet: No such file or directory\nhint: name a file that exists and can be read".to_owned(),
         ),
     ] {
         assert_eq!(refusal(&place, words), (5, format!("error: {message}")));

@@ -65,8 +65,12 @@ fn a_copy_of_a_run_is_no_second_run() {
     );
     std::fs::copy(&once, &copy).expect("room");
     let error = |place: &str, first: &Path, second: &Path| {
+        let remedy = match place {
+            "on both sides" => "name two different runs",
+            _ => "leave one out",
+        };
         format!(
-            "error: the same run is given {place}, as {} and {}\nhint: leave one out\n",
+            "error: the same run is given {place}, as {} and {}\nhint: {remedy}\n",
             first.display(),
             second.display()
         )

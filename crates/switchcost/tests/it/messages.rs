@@ -492,8 +492,7 @@ fn an_escaped_name_is_still_reported() {
     let path = place.path("a\u{1b}b\n.jsonl");
     let ran = place.run(&["report", text(&path)]);
     let expected = format!(
-        "error: cannot read {}/a\\u{{1b}}b\\n.jsonl: No such file or directory\nhint: name a file written by switchcost \
-         measure\n",
+        "error: cannot read {}/a\\u{{1b}}b\\n.jsonl: No such file or directory\nhint: name a file written by switchcost\n",
         place.folder().display()
     );
     assert_eq!((ran.code, ran.stderr), (5, expected));

@@ -85,7 +85,9 @@ pub enum WriteTraceError {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadTraceError {
     /// The file is not a trace.
-    #[error("not a trace ({0}); name a file written by switchcost trace, or import this one")]
+    #[error(
+        "not a trace ({0}); name a file written by switchcost trace (switchcost trace import reads those of other tools)"
+    )]
     NoTrace(String),
     /// The trace has a version that this program does not know.
     #[error(

@@ -17,11 +17,11 @@ fn what_is_no_trace_is_distinguished() {
     };
     assert_eq!(
         what(b""),
-        "not a trace (it is empty); name a file written by switchcost trace, or import this one"
+        "not a trace (it is empty); name a file written by switchcost trace (switchcost trace import reads those of other tools)"
     );
     assert_eq!(
         what(b"I  04001000,3\n"),
-        "not a trace (it does not begin like one); name a file written by switchcost trace, or import this one"
+        "not a trace (it does not begin like one); name a file written by switchcost trace (switchcost trace import reads those of other tools)"
     );
 }
 

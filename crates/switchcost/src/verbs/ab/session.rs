@@ -294,9 +294,7 @@ impl Runs for Session<'_> {
 fn described(log: &Path) -> String {
     let (said, log) = (quoted(log), bind_semicolons(log.display()));
     match said {
-        said if said.is_empty() => {
-            format!("it printed nothing; run it by hand ({log})")
-        }
+        said if said.is_empty() => "it printed nothing; run its command by hand".to_owned(),
         said => format!("it printed: {said}; read all of it in {log}"),
     }
 }

@@ -204,8 +204,12 @@ fn within(side: &str) -> String {
 }
 
 fn same_run(place: String, first: &Source, second: &Source) -> Failure {
+    let remedy = match place.as_str() {
+        ON_BOTH_SIDES => "name two different runs",
+        _ => "leave one out",
+    };
     Failure::usage(format!(
-        "the same run is given {place}, as {} and {}; leave one out",
+        "the same run is given {place}, as {} and {}; {remedy}",
         first.path().display(),
         second.path().display()
     ))
