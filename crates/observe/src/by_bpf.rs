@@ -274,11 +274,15 @@ impl ByBpf {
         })
     }
 
-    /// Returns the counts so far.
+    /// Returns the counts so far, with the calls of the slices that have ended.
     pub(crate) fn snapshot(&mut self, empty: &Observation) -> Result<Observation, NoBpf> {
         let _ = self.kernel.look();
         let in_flight = self.read_in_flight();
-        self.read(&in_flight, empty)
+        let counted = self.read(&in_flight, empty)?;
+        Ok(Observation {
+            calls: self.calls.so_far(),
+            ..counted
+        })
     }
 
     fn read(&mut self, in_flight: &InFlight, empty: &Observation) -> Result<Observation, NoBpf> {

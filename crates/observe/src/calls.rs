@@ -190,6 +190,12 @@ impl Calls {
         self.refused.as_ref()
     }
 
+    /// Returns the calls of the slices that have ended; `None` if no slice has begun.
+    pub(crate) fn so_far(&self) -> Option<TracedCalls> {
+        let lost = self.tracer.as_ref()?.lost();
+        Some(self.kept.clone_calls(lost))
+    }
+
     /// Returns all traced calls; `None` if there are none.
     pub(crate) fn finish(mut self, now: Nanos) -> Option<TracedCalls> {
         self.end_slice(now);

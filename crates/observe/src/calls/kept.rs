@@ -117,6 +117,13 @@ impl Kept {
         are_too_many
     }
 
+    pub(super) fn clone_calls(&self, lost: u64) -> TracedCalls {
+        TracedCalls {
+            lost: self.calls.lost + lost,
+            ..self.calls.clone()
+        }
+    }
+
     pub(super) fn into_calls(self, lost: u64) -> TracedCalls {
         TracedCalls {
             lost: self.calls.lost + lost,

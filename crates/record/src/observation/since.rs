@@ -69,6 +69,10 @@ impl Observation {
             inside.ns = less(inside.ns, before.ns);
             inside.times.subtract(&before.times);
         }
+        if let Some((calls, before)) = since.calls.as_mut().zip(earlier.calls.as_ref()) {
+            calls.traced = calls.traced.saturating_sub(before.traced);
+            calls.lost = calls.lost.saturating_sub(before.lost);
+        }
         if let Some((own, before)) = since.own_cost.as_mut().zip(earlier.own_cost.as_ref()) {
             own.user_ns = less(own.user_ns, before.user_ns);
         }

@@ -8,6 +8,7 @@ mod kept;
 mod known;
 mod lines;
 mod live;
+mod matching;
 mod views;
 
 use std::path::Path;

@@ -18,6 +18,7 @@ use switchcost_observe::NoBpf;
 use switchcost_record::observation::Observation;
 use time::OffsetDateTime;
 
+use super::matching::Matching;
 use crate::exit::Failure;
 use crate::messages::say;
 use server::Server;
@@ -93,11 +94,11 @@ fn refused(address: SocketAddr, error: &io::Error) -> Failure {
 
 impl Endpoint {
     /// Starts to answer requests.
-    pub(super) fn serve(address: Address) -> Result<Endpoint, Failure> {
-        Endpoint::start(address.listener).map_err(|error| refused(address.asked, &error))
+    pub(super) fn serve(address: Address, matching: Matching) -> Result<Endpoint, Failure> {
+        Endpoint::start(address.listener, matching).map_err(|error| refused(address.asked, &error))
     }
 
-    fn start(listener: TcpListener) -> io::Result<Endpoint> {
+    fn start(listener: TcpListener, matching: Matching) -> io::Result<Endpoint> {
         let now = Instant::now();
         let state = State {
             snapshot: None,
@@ -109,7 +110,13 @@ impl Endpoint {
         let (wakes, waker) = io::pipe()?;
         rustix::io::ioctl_fionbio(&wakes, true)?;
         rustix::io::ioctl_fionbio(&waker, true)?;
-        let mut server = Server::new(listener.local_addr()?, listener, wakes, Arc::clone(&shared));
+        let mut server = Server::new(
+            listener.local_addr()?,
+            listener,
+            wakes,
+            Arc::clone(&shared),
+            matching,
+        );
         let thread = thread::Builder::new()
             .name("endpoint".to_owned())
             .spawn(move || server.serve())?;

@@ -3,13 +3,13 @@
 use std::io::{self, ErrorKind, Write};
 use std::time::{Duration, Instant};
 
-use switchcost_analysis::observation::analyse;
 use switchcost_observe::{NoBpf, ObserveError};
 use switchcost_record::observation::Observation;
 use switchcost_report::observe::render_interval;
 use switchcost_units::Nanos;
 use time::OffsetDateTime;
 
+use super::matching::Matching;
 use crate::exit::Failure;
 use crate::runs::stamp;
 
@@ -18,16 +18,18 @@ pub(super) struct Lines {
     /// End of the interval; `None` before the first one has begun.
     due_at: Option<Instant>,
     before: Option<Observation>,
+    matching: Matching,
     /// Whether the reader has left.
     is_left: bool,
 }
 
 impl Lines {
-    pub(super) fn new(every: Nanos) -> Lines {
+    pub(super) fn new(every: Nanos, matching: Matching) -> Lines {
         Lines {
             every: every.as_duration(),
             due_at: None,
             before: None,
+            matching,
             is_left: false,
         }
     }
@@ -71,7 +73,7 @@ impl Lines {
         };
         let now = OffsetDateTime::now_utc();
         let at = stamp(now.truncate_to_millisecond());
-        let line = render_interval(&interval, &analyse(&interval), &at);
+        let line = render_interval(&interval, &self.matching.analyse(&interval), &at);
         let mut stdout = io::stdout().lock();
         match stdout
             .write_all(line.as_bytes())

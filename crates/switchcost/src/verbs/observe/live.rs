@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::widgets::Paragraph;
-use switchcost_analysis::observation::{Findings, ProcessFinding, analyse};
+use switchcost_analysis::observation::{Findings, ProcessFinding};
 use switchcost_host::cleanup::{CleanupHelper, Step};
 use switchcost_observe::{NoBpf, ObserveError};
 use switchcost_record::observation::Observation;
@@ -14,6 +14,7 @@ use switchcost_report::observe::By;
 use switchcost_report::{Format, Style};
 use switchcost_units::Nanos;
 
+use super::matching::Matching;
 use crate::exit::Failure;
 use crate::terminal;
 
@@ -93,10 +94,11 @@ pub(super) struct Live {
     /// Length of the interval shown.
     interval: Option<Nanos>,
     text: String,
+    matching: Matching,
 }
 
 impl Live {
-    pub(super) fn start() -> Result<Live, Failure> {
+    pub(super) fn start(matching: Matching) -> Result<Live, Failure> {
         check_terminal()?;
         // Without the cleanup helper, a kill leaves the terminal as it is then.
         let helper = CleanupHelper::start(&Step::Terminal).ok();
@@ -112,6 +114,7 @@ impl Live {
             before: None,
             interval: None,
             text: "Counting ...".to_owned(),
+            matching,
         })
     }
 
@@ -178,7 +181,7 @@ impl Live {
     }
 
     fn page(&self, observation: &Observation) -> String {
-        let mut findings: Findings = analyse(observation);
+        let mut findings: Findings = self.matching.analyse(observation);
         findings
             .names
             .sort_by(|a, b| self.order.value(b).total_cmp(&self.order.value(a)));
@@ -208,7 +211,14 @@ impl Live {
             .interval
             .map_or("nothing yet".to_owned(), |time| format!("the last {time}"));
         let order = format!("{:?}", self.order).to_lowercase();
-        let text = format!("{state}{interval}, by {order}\n{KEYS}\n\n{}", self.text);
+        let age = self.matching.age();
+        let caches = age.map_or(String::new(), |age| {
+            format!("; cold caches as of {} s ago", age.as_secs())
+        });
+        let text = format!(
+            "{state}{interval}, by {order}{caches}\n{KEYS}\n\n{}",
+            self.text
+        );
         self.terminal.draw(|frame| {
             let area = frame.area();
             let is_small = area.width < LEAST.0 || area.height < LEAST.1;

@@ -11,6 +11,7 @@ use super::kept::Kept;
 use super::known::Seen;
 use super::lines::Lines;
 use super::live::Live;
+use super::matching::Matching;
 use crate::cli::observe::ObserveArguments;
 use crate::exit::{Exit, Failure};
 use crate::messages::say;
@@ -27,6 +28,7 @@ pub(super) struct Views<'a, 'b> {
     events: Option<&'a mut Events<'b>>,
     /// Programs of the observed processes.
     pub(super) seen: Seen,
+    matching: Matching,
     /// Exit code of a failed command, or of an observation whose target has gone.
     pub(super) failed: Option<Exit>,
 }
@@ -39,18 +41,23 @@ impl<'a, 'b> Views<'a, 'b> {
         kept: &'a mut Kept,
         events: Option<&'a mut Events<'b>>,
     ) -> Result<Views<'a, 'b>, Failure> {
-        let live = arguments.live.then(Live::start).transpose()?;
+        let matching = Matching::default();
+        let live = arguments.live.then(|| Live::start(matching.clone()));
+        let live = live.transpose()?;
         let address = arguments.listen.map(Address::claim).transpose()?;
         Ok(Views {
             announcement,
             interrupt,
             kept,
             live,
-            lines: arguments.every.map(Lines::new),
+            lines: arguments
+                .every
+                .map(|every| Lines::new(every, matching.clone())),
             address,
             endpoint: None,
             events,
             seen: Seen::default(),
+            matching,
             failed: None,
         })
     }
@@ -79,7 +86,11 @@ impl Listener for Views<'_, '_> {
         if self.live.is_none() {
             say!("{}", self.announcement);
         }
-        self.endpoint = self.address.take().map(Endpoint::serve).transpose()?;
+        self.endpoint = self
+            .address
+            .take()
+            .map(|address| Endpoint::serve(address, self.matching.clone()))
+            .transpose()?;
         Ok(())
     }
 
@@ -96,7 +107,15 @@ impl Listener for Views<'_, '_> {
         if let Some(events) = &mut self.events {
             events.write();
         }
-        self.kept.look(so_far);
+        // A record in progress has no calls: to write them would take too long.
+        self.kept.look(&mut || {
+            so_far().map(|observation| Observation {
+                calls: None,
+                ..observation
+            })
+        });
+        let matching = &self.matching;
+        let so_far = &mut || so_far().map(|observation| matching.take_calls(observation));
         if let Some(endpoint) = &mut self.endpoint {
             endpoint.look(so_far);
         }

@@ -7,8 +7,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use switchcost_export::{Scraped, metrics, prometheus_text};
 
-use super::Snapshot;
 use super::request::{Asked, Form, Refused};
+use super::{Matching, Snapshot};
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -108,9 +108,9 @@ struct Body {
 }
 
 impl Page {
-    pub(super) fn new(snapshot: &Snapshot, scraped: &mut Scraped) -> Page {
+    pub(super) fn new(snapshot: &Snapshot, matching: &Matching, scraped: &mut Scraped) -> Page {
         let open_metrics = snapshot.counted.as_ref().as_ref().map(|observation| {
-            let findings = switchcost_analysis::observation::analyse(observation);
+            let findings = matching.analyse(observation);
             metrics(observation, &findings, snapshot.unix_seconds, scraped)
         });
         let prometheus = open_metrics.as_deref().map(prometheus_text);

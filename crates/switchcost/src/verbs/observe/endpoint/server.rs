@@ -11,7 +11,7 @@ use switchcost_export::Scraped;
 use super::answer::{Answer, Page};
 use super::connection::{Connection, Wish};
 use super::request::{Asked, What};
-use super::{Shared, Snapshot};
+use super::{Matching, Shared, Snapshot};
 
 /// Maximum number of connections at a time.
 pub(super) const MOST: usize = 256;
@@ -34,6 +34,7 @@ pub(super) struct Server {
     /// The formatted page, with the time of its snapshot.
     page: Option<(Instant, Page)>,
     scraped: Scraped,
+    matching: Matching,
 }
 
 impl Server {
@@ -42,6 +43,7 @@ impl Server {
         listener: TcpListener,
         wakes: PipeReader,
         shared: Arc<Shared>,
+        matching: Matching,
     ) -> Server {
         let (connections, scraped) = (Vec::new(), Scraped::default());
         Server {
@@ -53,6 +55,7 @@ impl Server {
             accepts_at: Instant::now(),
             page: None,
             scraped,
+            matching,
         }
     }
 
@@ -197,7 +200,7 @@ impl Server {
             .as_ref()
             .is_none_or(|(taken_at, _)| *taken_at != snapshot.taken_at)
         {
-            let page = Page::new(snapshot, &mut self.scraped);
+            let page = Page::new(snapshot, &self.matching, &mut self.scraped);
             self.page = Some((snapshot.taken_at, page));
         }
         &mut self

@@ -20,7 +20,7 @@ fn observed() -> Observed {
     let observation = Observation::read(&path).expect("a record");
     let listener = listen("127.0.0.1:0".parse().expect("an address")).expect("a free port");
     let address = listener.local_addr().expect("it has one");
-    let mut endpoint = Endpoint::start(listener).expect("a thread");
+    let mut endpoint = Endpoint::start(listener, Matching::default()).expect("a thread");
     let is_over = Arc::new(AtomicBool::new(false));
     let over = Arc::clone(&is_over);
     let look = move || {

@@ -1,0 +1,118 @@
+//! Cost of cold caches during an observation: traced calls are compared on a thread of low priority, because this takes seconds.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use switchcost_analysis::observation::{Findings, MatchedIntervals, analyse_with, compare_calls};
+use switchcost_record::observation::{Observation, TracedCalls};
+
+/// Comparisons take at most one part in this many of the time.
+const SELDOM: u32 = 20;
+const NICENESS: i32 = 19;
+
+/// The last comparison of the traced calls, which all views share.
+#[derive(Clone, Default)]
+pub(super) struct Matching(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    matched: Vec<MatchedIntervals>,
+    /// When the compared calls were taken.
+    taken_at: Option<Instant>,
+    /// Start of the last slice that was compared, or is being compared.
+    last_slice: Option<u64>,
+    is_busy: bool,
+    next_at: Option<Instant>,
+}
+
+impl Matching {
+    /// Takes the calls from an observation, and compares them in the background if there are new ones and it is time.
+    pub(super) fn take_calls(&self, mut observation: Observation) -> Observation {
+        let Some(calls) = &mut observation.calls else {
+            return observation;
+        };
+        // Their number and cost are shown in every interval.
+        let counts = TracedCalls {
+            traced: calls.traced,
+            lost: calls.lost,
+            ..TracedCalls::default()
+        };
+        let last_slice = calls.slices.last().map(|slice| slice.began_ns.0);
+        let is_due = self.lock().begin(last_slice, Instant::now());
+        let calls = observation.calls.replace(counts);
+        if is_due {
+            self.compare(Observation {
+                calls,
+                ..observation.clone()
+            });
+        }
+        observation
+    }
+
+    fn compare(&self, observation: Observation) {
+        let matching = self.clone();
+        let compare = move || {
+            let _ = rustix::process::nice(NICENESS);
+            let taken_at = Instant::now();
+            let matched = compare_calls(&observation);
+            matching.lock().end(matched, taken_at, taken_at.elapsed());
+        };
+        let _ = thread::Builder::new()
+            .name("matching".to_owned())
+            .spawn(compare);
+    }
+
+    /// Analyses an interval of the observation, with the cost of cold caches of the run so far.
+    pub(super) fn analyse(&self, observation: &Observation) -> Findings {
+        let matched = self.lock().matched.clone();
+        analyse_with(observation, matched)
+    }
+
+    /// Time since the compared calls were taken; `None` before the first comparison.
+    pub(super) fn age(&self) -> Option<Duration> {
+        self.lock().taken_at.map(|taken_at| taken_at.elapsed())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Whether a comparison begins now.
+    fn begin(&mut self, last_slice: Option<u64>, now: Instant) -> bool {
+        let is_time = self.next_at.is_none_or(|next_at| now >= next_at);
+        let is_due = last_slice > self.last_slice && is_time && !self.is_busy;
+        if is_due {
+            self.last_slice = last_slice;
+            self.is_busy = true;
+        }
+        is_due
+    }
+
+    fn end(&mut self, matched: Vec<MatchedIntervals>, taken_at: Instant, took: Duration) {
+        self.matched = matched;
+        self.taken_at = Some(taken_at);
+        self.is_busy = false;
+        self.next_at = Some(taken_at + took * SELDOM);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_new_slices_are_compared_and_no_more_often_than_one_part_of_the_time() {
+        let (mut state, now) = (State::default(), Instant::now());
+        let second = Duration::from_secs(1);
+        assert!(!state.begin(None, now), "no slice has ended");
+        assert!(state.begin(Some(7), now));
+        assert!(!state.begin(Some(8), now), "the last comparison continues");
+        state.end(Vec::new(), now, second);
+        assert!(!state.begin(Some(7), now + second * SELDOM), "nothing new");
+        assert!(!state.begin(Some(8), now + second * (SELDOM - 1)));
+        assert!(state.begin(Some(8), now + second * SELDOM));
+    }
+}
