@@ -3,7 +3,7 @@ use switchcost_record::observation::{Behind, KnownBy, KnownReload, Observation, 
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::{matched, neighbours};
+use super::matched;
 use crate::entry::Tone;
 use crate::page::Page;
 use crate::plain::plain;
@@ -77,9 +77,9 @@ fn wait_sentence(observation: &Observation, findings: &Findings) -> String {
     };
     let behind = long.behind.as_ref().map_or(String::new(), |behind| {
         let program = match &behind.program {
-            Behind::Kernel => "kernel threads".to_owned(),
-            program if behind.is_own => format!("the observed {}", neighbours::text(program)),
-            program => neighbours::text(program),
+            Behind::Process(other) if behind.is_own => format!("the observed {}", name(other)),
+            Behind::Process(other) => name(other),
+            _ => "kernel threads".to_owned(),
         };
         format!(", {} of it behind {program}", share(Some(behind.share)))
     });
