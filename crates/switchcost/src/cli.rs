@@ -38,8 +38,8 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0    done; for doctor: fit
   1    an error; the message says what, and what to do
-  2    the command line is wrong, asks for something that this machine lacks, or names an output that
-       already exists or is named twice; or a design cannot be built
+  2    the command line is wrong, asks for something that this machine lacks, or names an output
+       that already exists or is named twice; or a design cannot be built
   3    done, with reservations: a result could not be measured; for doctor: usable with caveats
   4    doctor: unfit
   5    a record or trace cannot be read, or is damaged

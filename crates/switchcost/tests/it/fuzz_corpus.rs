@@ -197,7 +197,7 @@ fn mutants_of_a_system_trace_are_what_they_are_called() {
             5,
             "symbols of the kernel cannot be read (it is no zstd frame, or too long)",
         ),
-        ("page-of-odd-size", 5, "found a page of 3 bytes at 0x400000"),
+        ("page-of-odd-size", 5, "a page of 3 bytes at 0x400000"),
     ] {
         let file = root().join("corpus/trace_file").join(kind);
         let ran = place.run(&["trace", "check", text(&file)]);

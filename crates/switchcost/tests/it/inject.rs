@@ -468,7 +468,7 @@ fn a_service_that_cannot_be_measured_is_refused_and_said_why() {
     refused(
         &number,
         "echo many",
-        "the command 'echo many' of --work gave 'many' instead of a number",
+        "the command 'echo many' of --work does not print a number (it printed 'many')",
     );
     refused(
         &number,

@@ -44,8 +44,11 @@ fn one_screen_answers_and_the_record_says_the_same_again() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let report = ran.report();
     assert!(report.lines().count() <= 50, "{report}");
+    // On a busy machine its wait for a CPU comes first.
     assert!(
-        report.starts_with("sh switched, but what a switch costs here is not known."),
+        report
+            .replace('\n', " ")
+            .contains("sh switched, but what a switch costs here is not known."),
         "{report}"
     );
     let again = place.run(&["report", &record]);
