@@ -280,7 +280,7 @@ impl ByBpf {
         let in_flight = self.read_in_flight();
         let counted = self.read(&in_flight, empty)?;
         Ok(Observation {
-            calls: self.calls.so_far(),
+            calls: self.calls.clone_ended(),
             ..counted
         })
     }

@@ -191,7 +191,7 @@ impl Calls {
     }
 
     /// Returns the calls of the slices that have ended; `None` if no slice has begun.
-    pub(crate) fn so_far(&self) -> Option<TracedCalls> {
+    pub(crate) fn clone_ended(&self) -> Option<TracedCalls> {
         let lost = self.tracer.as_ref()?.lost();
         Some(self.kept.clone_calls(lost))
     }
