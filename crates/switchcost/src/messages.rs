@@ -108,10 +108,13 @@ pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
         let flag = flag.split(' ').next().unwrap_or_default();
         return match (split_hint(&source), plain(&source)) {
             ((wrong, Some(hint)), _) => (format!("{flag}: {wrong}"), hint),
-            (_, Some(words)) => (
-                format!("{flag} {value} {words}"),
-                "give another number".to_owned(),
-            ),
+            (_, Some(words)) => {
+                let hint = match words.starts_with("must") {
+                    true => "choose a value in that range",
+                    false => "write it in digits, such as 100",
+                };
+                (format!("{flag} {value} {words}"), hint.to_owned())
+            }
             ((wrong, None), None) => (format!("{flag} {value}: {wrong}"), usage()),
         };
     }

@@ -39,9 +39,7 @@ pub enum PlanError {
         who: &'static str,
     },
     /// A CPU that is not online.
-    #[error(
-        "no CPU {cpu} is online, only {online}; choose one with --cpu (lscpu -e lists those that are offline)"
-    )]
+    #[error("CPU {cpu} is not online, only {online}; choose one of these with --cpu")]
     Offline {
         /// Requested CPU.
         cpu: CpuId,

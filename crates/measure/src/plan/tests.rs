@@ -174,7 +174,7 @@ fn bad_wishes_are_refused_with_advice() {
     );
     assert_eq!(
         with(&|s| s.placement = PlacementChoice::One(CpuId(7))),
-        "no CPU 7 is online, only 0-1; choose one with --cpu (lscpu -e lists those that are offline)"
+        "CPU 7 is not online, only 0-1; choose one of these with --cpu"
     );
     assert_eq!(
         with(&|s| {

@@ -73,7 +73,7 @@ pub enum ReadRecordError {
         writer: &'static str,
     },
     /// The file does not begin as such files do.
-    #[error("{path} is not a file of {writer} ({why}); name a file written by it")]
+    #[error("{path} is not a record of {writer} ({why}); name a file written by it")]
     Foreign {
         /// Path of the file.
         path: PathBuf,

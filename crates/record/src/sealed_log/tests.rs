@@ -62,7 +62,7 @@ fn a_first_line_above_the_limit_is_no_header() {
     let error = MeasureRecord::read(Path::new("/dev/zero")).expect_err("no end of it");
     assert_eq!(
         error.to_string(),
-        "/dev/zero is not a file of switchcost (a line of more than 64 MiB); name a file written by it"
+        "/dev/zero is not a record of switchcost (a line of more than 64 MiB); name a file written by it"
     );
 }
 

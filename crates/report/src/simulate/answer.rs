@@ -53,7 +53,7 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
         .for_each(|design| text += &format!(" {}", sentence(design)));
     if others.len() > reported {
         text += &format!(
-            " {} more: see the table.",
+            " The table has {} more.",
             count((others.len() - reported) as u64)
         );
     }

@@ -145,8 +145,8 @@ impl FromStr for IntervalFlag {
                 })
             }
             _ => Err(format!(
-                "'{text}' is not an interval; write its instructions, such as 10000, or with the number of intervals, up to \
-                 {MOST_INTERVALS}, such as 10000x50"
+                "'{text}' is not an interval; write LENGTH or LENGTHxCOUNT, in instructions: 10000 or 10000x50 (COUNT at most \
+                 {MOST_INTERVALS})"
             )),
         }
     }

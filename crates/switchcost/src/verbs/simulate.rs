@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
     }
     if arguments.part.warm_up.is_some() && !arguments.part.is_of_parts() {
         return Err(Failure::usage(
-            "--warm-up is of a part, and all of the trace is simulated; add --range or --sample, or leave it out",
+            "--warm-up applies only with --range or --sample; add one of them, or leave it out",
         ));
     }
     let source = match &arguments.traces[..] {

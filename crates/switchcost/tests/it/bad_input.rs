@@ -55,7 +55,7 @@ fn a_cpu_that_is_not_there_is_refused_with_those_that_are() {
     let (code, message) = refusal(&place, &["measure", "--cpu", "4095"]);
     assert_eq!(code, 2);
     assert!(
-        message.contains("no CPU 4095 is online, only "),
+        message.contains("CPU 4095 is not online, only "),
         "{message}"
     );
     let (code, message) = refusal(&place, &["measure", "--cpu", "x"]);
@@ -222,7 +222,7 @@ fn what_is_no_record_is_refused_with_what_was_found() {
     assert_eq!(
         (
             code,
-            message.contains("is not a file of switchcost (it is empty)")
+            message.contains("is not a record of switchcost (it is empty)")
         ),
         (5, true),
         "{message}"

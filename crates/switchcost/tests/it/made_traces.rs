@@ -773,7 +773,7 @@ fn a_part_that_is_not_in_the_trace_is_refused_by_name() {
     assert_eq!(
         refused,
         format!(
-            "error: {name} has no such part: of its 16384 instructions, numbered from 0, 5..9999999 is asked for\nhint: choose \
+            "error: the range 5..9999999 ends past {name}, which has 16384 instructions\nhint: choose \
              one that ends there or before\n"
         )
     );
@@ -790,7 +790,7 @@ fn a_part_that_is_not_in_the_trace_is_refused_by_name() {
     let refused = said(&["--warm-up", "5"]);
     assert_eq!(
         refused,
-        "error: --warm-up is of a part, and all of the trace is simulated\nhint: add --range or --sample, or leave it out\n"
+        "error: --warm-up applies only with --range or --sample\nhint: add one of them, or leave it out\n"
     );
     let live = place.run(&["simulate", "live", "--range", "..5", "--", "true"]);
     assert!(

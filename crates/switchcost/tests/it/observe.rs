@@ -1164,7 +1164,7 @@ fn the_last_second_is_drawn_on_a_terminal_that_is_as_before_afterwards() {
     assert!(
         ran.code == 2
             && ran.stderr.contains(
-                "--live needs a terminal, and standard output is none\nhint: use --every 1s"
+                "--live needs a terminal, but standard output is not one\nhint: use --every 1s"
             ),
         "{}",
         ran.stderr

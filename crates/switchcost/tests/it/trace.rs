@@ -517,7 +517,7 @@ fn what_cannot_be_is_refused_with_a_reason() {
         (
             &["simulate", "live", "--schedule", "batch:2", "--", "true"],
             2,
-            "--schedule and --at-once play a trace again",
+            "--schedule and --at-once need a stored trace",
         ),
         (
             &["simulate", text(&empty), "--processes", "all"],

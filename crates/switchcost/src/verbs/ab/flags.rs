@@ -64,7 +64,7 @@ impl Flags {
             .find(|flag| is_given(matches, flag))
         {
             return Err(Failure::usage(format!(
-                "--{flag} cannot stand after --, since ab keeps and prints what runs find; put it before --"
+                "--{flag} is not allowed after --, because ab itself writes the records and the result; put it before --"
             )));
         }
         Ok(Flags::completed(given, &arguments, matches, cpu, time))
@@ -212,7 +212,7 @@ mod tests {
         );
         assert_eq!(
             refused(&["--record", "x"]),
-            "--record cannot stand after --, since ab keeps and prints what runs find; put it before --"
+            "--record is not allowed after --, because ab itself writes the records and the result; put it before --"
         );
     }
 }

@@ -61,7 +61,7 @@ impl Order {
 
 fn missing_terminal(why: &str) -> Failure {
     Failure::usage(format!(
-        "--live needs a terminal, and {why}; use --every 1s for a line of JSON each second, or leave out --live for one report"
+        "--live needs a terminal, but {why}; use --every 1s for a line of JSON each second, or leave out --live for one report"
     ))
 }
 
@@ -69,10 +69,10 @@ fn missing_terminal(why: &str) -> Failure {
 pub(super) fn check_terminal() -> Result<(), Failure> {
     let refused = |why: &str| Err(missing_terminal(why));
     if !io::stdout().is_terminal() {
-        return refused("standard output is none");
+        return refused("standard output is not one");
     }
     if !io::stdin().is_terminal() {
-        return refused("standard input is none");
+        return refused("standard input is not one");
     }
     match terminal::cursorless() {
         Some(name) => refused(&format!("this one (TERM={name}) has no cursor")),
@@ -223,7 +223,7 @@ impl Live {
             let area = frame.area();
             let is_small = area.width < LEAST.0 || area.height < LEAST.1;
             let small = format!(
-                "it must have {} columns and {} lines (q leaves)",
+                "the terminal needs {} columns and {} lines (q quits)",
                 LEAST.0, LEAST.1
             );
             frame.render_widget(Paragraph::new(if is_small { small } else { text }), area);

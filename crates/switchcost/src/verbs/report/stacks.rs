@@ -59,6 +59,6 @@ impl StackFiles {
 
 fn missing_causes(found: &str) -> Failure {
     Failure::usage(format!(
-        "stacks need a record of observe with causes, and this is {found}; run observe as root"
+        "--folded and --pprof need a record of observe with causes, but this is {found}; record one as root: sudo switchcost observe"
     ))
 }

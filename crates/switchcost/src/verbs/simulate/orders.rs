@@ -66,7 +66,7 @@ pub(super) fn live_quantum(arguments: &SimulateArguments) -> Result<u64, Failure
         || arguments.preempt_every.is_some()
     {
         return Err(Failure::usage(
-            "--schedule and --at-once play a trace again, and live keeps none; write one with switchcost trace, or leave them \
+            "--schedule and --at-once need a stored trace, and simulate live stores none; write one with switchcost trace, or leave them \
              out",
         ));
     }

@@ -29,17 +29,15 @@ pub(super) fn run(
     let file = orders::open(path)?;
     let header = file.header().clone();
     let instructions = file.index().instructions;
-    let range = stretch
-        .within(instructions)
-        .ok_or_else(|| {
-            Failure::usage(format!(
-                "{} has no such part: of its {instructions} instructions, numbered from 0, {}..{} is asked for; choose one \
+    let range = stretch.within(instructions).ok_or_else(|| {
+        Failure::usage(format!(
+            "the range {}..{} ends past {}, which has {instructions} instructions; choose one \
                  that ends there or before",
-                path.display(),
-                stretch.from,
-                stretch.to.map(|to| to.to_string()).unwrap_or_default()
-            ))
-        })?;
+            stretch.from,
+            stretch.to.map(|to| to.to_string()).unwrap_or_default(),
+            path.display()
+        ))
+    })?;
     let warm_up = arguments
         .part
         .warm_up
