@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use switchcost_facts::limits::ending;
 use switchcost_host::clock::Clock;
-use switchcost_record::injection::Plan;
+use switchcost_record::injection::{LEAST_CPU, Plan};
 use switchcost_record::printable;
 use switchcost_units::{Bytes, Nanos, TickRate, Ticks};
 
-use crate::fault::{Fault, LEAST_CPU};
+use crate::fault::Fault;
 use crate::protocol::{Order, Outcome, Place};
 
 /// Variables that make programs of some languages deterministic; they are set if they are unset.

@@ -1,9 +1,7 @@
 use std::io;
 
+use switchcost_record::injection::LEAST_CPU;
 use switchcost_units::Nanos;
-
-/// Least CPU time of a program: a shorter one ends within a few time slices.
-pub(crate) const LEAST_CPU: Nanos = Nanos::millis(20);
 
 /// Words on a possible reason for having had nothing to do.
 const OF_PIPES: &str = ": its standard input is a pipe, which can be read but once, so both copies find it empty; put it in a file, and give that: < FILE";

@@ -19,6 +19,9 @@ pub use service::{Arm, Group, Look, Phase, Service};
 /// the first.
 pub const INJECTION_FORM: &str = "switchcost.record.injection/2";
 
+/// Least CPU time of a program that is preempted: a shorter one ends within a few time slices.
+pub const LEAST_CPU: Nanos = Nanos::millis(20);
+
 /// The first line of a record of an injection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {

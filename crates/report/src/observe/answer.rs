@@ -1,4 +1,5 @@
 use switchcost_analysis::observation::{Advice, Change, Findings, NO_BOUND, NoAdvice, Range};
+use switchcost_record::injection::LEAST_CPU;
 use switchcost_record::observation::{Behind, KnownBy, KnownReload, Observation, Source, Subject};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -186,9 +187,6 @@ fn direct_words(direct: Range, both: Range) -> String {
     }
 }
 
-/// Least CPU time of a command that `inject` takes, in nanoseconds.
-const LEAST_INJECTED_NS: f64 = 20e6;
-
 /// Advice on how to measure the cost of cold caches: by this verb if it traced no calls, and by `inject`; empty for a command that is too
 /// brief.
 fn measuring(observation: &Observation, findings: &Findings) -> String {
@@ -197,7 +195,7 @@ fn measuring(observation: &Observation, findings: &Findings) -> String {
     let cpu_ns = findings.all.cpu_ns.unwrap_or(0.0);
     // A command has ended, and its calls were traced if that was possible.
     match (is_command, findings.matched.is_empty()) {
-        (true, _) if cpu_ns < LEAST_INJECTED_NS => String::new(),
+        (true, _) if cpu_ns < LEAST_CPU.0 as f64 => String::new(),
         (false, true) => format!(
             "; `switchcost observe -p {} -d 30s` or {inject}",
             process_of(observation, findings)
