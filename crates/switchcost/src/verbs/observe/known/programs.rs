@@ -6,7 +6,7 @@ use std::path::Path;
 
 use switchcost_record::observation::{Observation, Subject};
 
-use super::seen::Seen;
+use super::seen::{PROCESSES, Seen};
 use crate::program_id::{self, ProgramId, Started, is_interpreter};
 
 /// Bytes of a task's name that the kernel stores.
@@ -30,7 +30,9 @@ impl Programs {
         let mut programs = Programs::default();
         let tasks = observation.tasks.iter().filter(|tasks| !tasks.is_kernel);
         let living: BTreeSet<u32> = tasks.clone().filter_map(|tasks| tasks.process).collect();
-        living.iter().for_each(|process| seen.look_at(*process));
+        for process in living.iter().take(PROCESSES) {
+            seen.look_at(*process);
+        }
         let mut ended: BTreeMap<&str, Vec<&Option<ProgramId>>> = BTreeMap::new();
         for (number, process) in seen.processes() {
             match &process.id {

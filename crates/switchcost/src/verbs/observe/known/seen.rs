@@ -7,8 +7,8 @@ use switchcost_observe::Looks;
 
 use crate::program_id::ProgramId;
 
-/// Maximum number of processes whose programs are identified.
-const PROCESSES: usize = 64;
+/// Maximum number of processes that are identified during the observation, and of those alive at its end.
+pub(super) const PROCESSES: usize = 64;
 
 /// Programs that the observed processes were last seen to run.
 #[derive(Debug, Default)]
@@ -27,10 +27,13 @@ pub(super) struct Process {
 }
 
 impl Seen {
-    /// Looks at the processes, when it is time.
+    /// Looks at the processes, when it is time; at no new ones if many were seen already, most of which may have ended.
     pub(in super::super) fn look(&mut self, processes: impl FnOnce() -> BTreeSet<u32>) {
-        if self.looks.is_due() {
-            for process in processes() {
+        if !self.looks.is_due() {
+            return;
+        }
+        for process in processes() {
+            if self.processes.len() < PROCESSES || self.processes.contains_key(&process) {
                 self.look_at(process);
             }
         }
@@ -43,8 +46,7 @@ impl Seen {
         };
         let name = String::from_utf8_lossy(name.trim_ascii_end()).into_owned();
         let is_known = |known: &Process| known.line == line && known.name == name;
-        let is_full = self.processes.len() >= PROCESSES && !self.processes.contains_key(&process);
-        if !is_full && !self.processes.get(&process).is_some_and(is_known) {
+        if !self.processes.get(&process).is_some_and(is_known) {
             let id = ProgramId::identify_process(process);
             self.processes.insert(process, Process { line, name, id });
         }
@@ -54,5 +56,24 @@ impl Seen {
         self.processes
             .iter()
             .map(|(number, process)| (*number, process))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_lives_at_the_end_is_identified_however_many_were_seen() {
+        let mut seen = Seen::default();
+        let own = std::process::id();
+        for process in (1..).filter(|process| *process != own).take(PROCESSES) {
+            let (line, name, id) = (Vec::new(), String::new(), None);
+            seen.processes.insert(process, Process { line, name, id });
+        }
+        seen.look(|| [own].into());
+        assert!(!seen.processes.contains_key(&own), "no room");
+        seen.look_at(own);
+        assert!(seen.processes[&own].id.is_some());
     }
 }
