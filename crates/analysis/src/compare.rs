@@ -1,8 +1,9 @@
-//! Two records, or two sets of repeated ones, judged against each other: what became faster or slower, and what else is
-//! different. Records of measurements, of simulations, of observations, or of injections.
+//! Compares two records, or two sets of repeated records: which costs became faster or slower, and
+//! what else differs. Both sides are measurements, simulations, observations, or injections.
 //!
-//! Verdicts are made so that all of them together are wrong in no more than the share that was allowed: with *m* pairs
-//! compared, each interval has the confidence 1 - (1 - C) / m (Bonferroni). An interval that leaves out 1 is a difference.
+//! All verdicts together are wrong in no more than the allowed share of cases: with *m* compared
+//! pairs, each interval has the confidence 1 - (1 - C) / m (Bonferroni). An interval of a ratio
+//! that leaves out 1 is a difference.
 
 mod across;
 mod calls;
@@ -98,7 +99,7 @@ pub enum Origin {
     Assumed,
 }
 
-/// A fact that differs between the sides.
+/// A fact of the environment that differs between the sides.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Difference {
     /// Name of the fact: `kernel`, `governor`, `mitigation of spectre_v2`, ...
@@ -107,17 +108,19 @@ pub struct Difference {
     pub base: Vec<String>,
     /// Values in the new records; several if they do not agree.
     pub new: Vec<String>,
-    /// Whether the fact has no effect on the compared costs, as the nice value at real-time priority.
+    /// Whether the fact cannot affect the compared costs, such as the nice value at real-time
+    /// priority.
     pub is_without_effect: bool,
 }
 
-/// One side of a pair.
+/// Cost on one side of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Side")]
 pub struct Cost {
-    /// The number, in the unit of the quantity; for several records their geometric mean.
+    /// The cost, in the unit of the quantity; the geometric mean over several records.
     pub value: f64,
-    /// Interval of this side alone, for display. The verdict comes from the interval of the ratio.
+    /// Confidence interval of this side alone, for display. The verdict comes from the interval of
+    /// the ratio.
     #[serde(flatten, serialize_with = "ends")]
     #[schemars(with = "Ends")]
     pub interval: Option<(f64, f64)>,
@@ -129,7 +132,7 @@ pub struct Cost {
 struct Ends {
     /// Lower end of the interval of this side alone.
     low: Option<f64>,
-    /// Upper end of the interval.
+    /// Upper end of the interval of this side alone.
     high: Option<f64>,
 }
 
@@ -138,14 +141,14 @@ fn ends<S: Serializer>(interval: &Option<(f64, f64)>, serializer: S) -> Result<S
     Ends { low, high }.serialize(serializer)
 }
 
-/// Ratio of new over base.
+/// Ratio of the new cost to the base's.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Ratio {
-    /// Centre of the interval.
+    /// Centre of the ratio's interval.
     pub ratio: f64,
-    /// Lower end of the interval.
+    /// Lower end of the ratio's interval.
     pub low: f64,
-    /// Upper end of the interval.
+    /// Upper end of the ratio's interval.
     pub high: f64,
 }
 
@@ -153,11 +156,12 @@ pub struct Ratio {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
-    /// The whole interval lies below 1.
+    /// The ratio's whole interval lies below 1.
     Faster,
-    /// The whole interval lies above 1.
+    /// The ratio's whole interval lies above 1.
     Slower,
-    /// The interval covers 1. No difference was shown, which does not prove that there is none.
+    /// The ratio's interval covers 1: no difference was shown, which does not prove that there is
+    /// none.
     NoDifferenceShown,
 }
 
@@ -165,9 +169,9 @@ pub enum Change {
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "outcome")]
 pub enum Outcome {
-    /// The ratio, and what it means.
+    /// The pair has a ratio with a verdict.
     Compared {
-        /// Ratio of new over base, with its interval.
+        /// Ratio of new to base, with its interval.
         #[serde(flatten)]
         ratio: Ratio,
         /// Verdict on the ratio.
@@ -175,26 +179,27 @@ pub enum Outcome {
     },
     /// The ratio has no interval, so there is no verdict.
     NotJudged {
-        /// New over base.
+        /// Ratio of new to base.
         ratio: f64,
-        /// Why there is no interval, in one sentence.
+        /// Why the ratio has no interval, in one sentence.
         why: String,
     },
-    /// No ratio: why, in one sentence.
+    /// The pair has no ratio, for the reason in `why`.
     NotComparable {
         /// Why the pair cannot be compared.
         why: String,
     },
 }
 
-/// A cost that the base and the new side are compared in. A pair of measurements has the conditions of a case; a pair of simulations has
-/// designs, `kind` and `name` instead, a pair of observations `kind` and `name`.
+/// A cost that is compared between the base and the new side. A pair of measurements has the
+/// conditions of a case; a pair of simulations has designs, `kind` and `name` instead; a pair of
+/// observations has `kind` and `name`.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Pair {
     /// The case, design or tasks that the number belongs to.
     #[serde(flatten)]
     pub subject: Subject,
-    /// Conditions of the new records of a measurement, if they may differ and do.
+    /// Conditions of the new records' case, if they may and do differ from the base's.
     #[serde(
         serialize_with = "crate::measurement::serialised::conditions_if_any",
         skip_serializing_if = "Option::is_none"
@@ -205,9 +210,10 @@ pub struct Pair {
     #[serde(flatten, serialize_with = "quantity::with_unit")]
     #[schemars(with = "quantity::WithUnit")]
     pub quantity: Quantity,
-    /// Whether a number of the pair is suspect in its own record, or was measured beside other tasks.
+    /// Whether a number of the pair is suspect in its own record, or was measured while other tasks
+    /// ran.
     pub is_suspect: bool,
-    /// Records with such a number.
+    /// Records in which the number is suspect.
     pub suspect_records: Vec<String>,
     /// Number of the base; `None` if there is none.
     pub base: Option<Cost>,
@@ -238,7 +244,7 @@ impl Pair {
         }
     }
 
-    /// Share by which a number must grow for the growth to be shown; `None` if no growth could be.
+    /// Returns the smallest growth that would be shown, as a share; `None` if no growth could be.
     fn least_shown_growth(&self) -> Option<f64> {
         match &self.outcome {
             Outcome::Compared { ratio, .. } => Some(ratio.ratio / ratio.low - 1.0),
@@ -246,7 +252,8 @@ impl Pair {
         }
     }
 
-    /// Returns the smallest change that the interval allows, as the logarithm of a ratio: 0 if the interval covers 1.
+    /// Returns the smallest change in the ratio's interval, as a logarithm: 0 if the interval
+    /// covers 1.
     pub fn least_change(&self) -> f64 {
         match &self.outcome {
             Outcome::Compared {
@@ -261,7 +268,7 @@ impl Pair {
         }
     }
 
-    /// Ratio of new over base, with or without a verdict.
+    /// Returns the ratio of new to base, with or without a verdict.
     pub fn ratio(&self) -> Option<f64> {
         match &self.outcome {
             Outcome::Compared { ratio, .. } => Some(ratio.ratio),
@@ -270,7 +277,7 @@ impl Pair {
         }
     }
 
-    /// The case, if the pair is of a measurement.
+    /// Returns the case, if the pair is from a measurement.
     pub fn case(&self) -> Option<&Case> {
         match &self.subject {
             Subject::Case(case) => Some(case),
@@ -278,7 +285,8 @@ impl Pair {
         }
     }
 
-    /// Whether the pair is of a kernel function, whose verdicts are separate from those of costs.
+    /// Whether the pair is about a kernel function, whose verdicts are separate from those of
+    /// costs.
     pub fn is_of_a_function(&self) -> bool {
         matches!(&self.subject, Subject::Simulated(place) if place.part.is_of_a_function())
     }
@@ -293,7 +301,8 @@ impl Pair {
             && !matches!(self.outcome, Outcome::Compared { .. })
     }
 
-    /// Whether the pair is a main number of the comparison: one of a whole design (simulation), or one of all tasks together (observation).
+    /// Whether the pair is a main number of the comparison: about a whole design (simulation), or
+    /// about all tasks (observation).
     pub fn is_main(&self) -> bool {
         match &self.subject {
             Subject::Case(_) | Subject::Injected { .. } => true,
@@ -303,35 +312,35 @@ impl Pair {
     }
 }
 
-/// Data from which the intervals of a comparison come.
+/// Data from which a comparison's intervals are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
     /// Runs of a measurement.
     Runs,
-    /// One trace, simulated on both sides: batches of its switches, paired.
+    /// Batches of switches of one trace, which was simulated on both sides.
     SameTrace,
-    /// Several traces, each simulated on both sides: the traces, paired.
+    /// Pairs of simulations: several traces, each simulated on both sides.
     SameTraces,
-    /// Several traces a side, not the same ones.
+    /// Several traces on each side, but not the same ones.
     OtherTraces,
-    /// A single trace on one side, other traces on the other: batches of its switches.
+    /// Batches of switches of the only trace on one side; the other side has different traces.
     SingleTrace,
     /// Observations of live tasks.
     Observations,
-    /// Preemptions of a program.
+    /// Preemptions of a program by `inject`.
     Injections,
 }
 
-/// Price of switches in a comparison of observations.
+/// How switches are priced in a comparison of observations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pricing {
-    /// The newest calibration of all records, which are of one machine.
+    /// All records are of one machine, and the newest calibration prices them all.
     OneCalibration,
-    /// Each record's own calibration, because the records are of several machines.
+    /// The records are of several machines, and each record's own calibration prices it.
     OwnCalibrations,
-    /// No price: no record has a calibration.
+    /// No record has a calibration, so nothing is priced.
     Nothing,
 }
 
@@ -348,55 +357,57 @@ pub struct Comparison {
     pub confidence: f64,
     /// Number of pairs with a verdict: each interval is widened for this number.
     pub compared: usize,
-    /// Share of `run_spread`, if assumed.
+    /// Assumed spread between runs, as a share; `None` if the spread is known.
     pub assumed_run_spread: Option<f64>,
     /// Spread between runs of a measurement beyond their own intervals, in cases on one CPU, if there are any.
     pub run_spread: Option<RunSpread>,
-    /// Spread between runs in hand-offs across CPUs; `None` if none are compared.
+    /// Spread between runs of hand-offs across CPUs; `None` if no such case is compared.
     pub run_spread_across_cpus: Option<RunSpread>,
-    /// Core cycles a second at which the costs of a measurement are given, so that runs at different speeds of the core can be compared;
-    /// `None` if they are given as measured.
+    /// Core cycles per second to which measured costs are scaled, so that runs at different core
+    /// clocks can be compared; `None` if costs are compared as measured.
     pub hertz: Option<f64>,
     /// Price of switches, in a comparison of observations.
     pub pricing: Option<Pricing>,
-    /// Limit on growth, as a share: 0.05 is 5 %.
+    /// Limit on growth, as a share (0.05 is 5 %).
     pub fail_above: Option<f64>,
     /// Number of pairs that are slower by more than the limit.
     pub slower_than_allowed: Option<usize>,
-    /// Facts that differ between the sides, which are the usual cause.
+    /// Environment facts that differ between the sides, which usually explain a difference in cost.
     pub environment: Vec<Difference>,
-    /// Fields in which simulated designs that are compared differ.
+    /// Fields in which the compared designs of simulations differ.
     pub designs: Vec<Difference>,
-    /// Share of growth that would have been shown in each compared number.
+    /// Smallest growth, as a share, that would have been shown in every compared number.
     pub could_have_shown: Option<f64>,
-    /// Measured cases whose hand-offs take another number of switches.
+    /// Measured cases whose number of switches per hand-off changed.
     pub switches: Vec<ChangedSwitches>,
-    /// System calls of measured hand-offs without a working set, and the hand-offs with these calls. Both arms make the calls, so no cost
-    /// includes them. Their verdicts hold together with a tenth of the error that is allowed for the costs.
+    /// System calls of measured hand-offs without a working set, and the hand-offs including these
+    /// calls. Both arms make the calls, so no cost includes them. Their verdicts together use a
+    /// tenth of the error that is allowed for the costs.
     pub calls: Vec<Pair>,
     /// One pair for each case of either side, in the order of the base and then of the new records; for simulations, one for each
     /// number of a pair of designs.
     pub pairs: Vec<Pair>,
-    /// Curves of excess cycles since the switch, for each pair of simulated designs.
+    /// Curves of excess cycles after the switch, one for each pair of simulated designs.
     #[serde(skip)]
     pub curves: Vec<Curve>,
 }
 
-/// Smallest growths that the comparison can show, as shares.
+/// Smallest growths that a comparison can show, as shares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShownGrowths {
-    /// Growth that can be shown in the most precise number.
+    /// Growth that can be shown in the most precise of the compared numbers.
     pub least: f64,
-    /// Growth that can be shown in the least precise number; infinite if none can.
+    /// Growth that can be shown in the least precise of the compared numbers; infinite if none can.
     pub most: f64,
     /// Number of compared numbers.
     pub numbers: usize,
-    /// Numbers in which a growth by the limit cannot be shown.
+    /// Number of compared numbers in which growth by the limit cannot be shown.
     pub beyond_limit: usize,
 }
 
 impl Comparison {
-    /// A comparison of `pairs`, of which `compared` have a verdict, without the parts that only some kinds of records have.
+    /// Creates a comparison of `pairs`, of which `compared` have a verdict, without the parts that
+    /// only some kinds of records have.
     pub fn new(
         basis: Basis,
         (pairs, compared): (Vec<Pair>, usize),
@@ -432,7 +443,8 @@ impl Comparison {
         comparison
     }
 
-    /// Growths that a gate with this limit could have shown; `None` if nothing was compared.
+    /// Returns the growths that a gate with this limit could have shown; `None` if nothing was
+    /// compared.
     pub fn shown_growths(&self, limit: f64) -> Option<ShownGrowths> {
         let costs = self.pairs.iter().filter(|pair| !pair.is_of_a_function());
         let growths: Vec<f64> = costs.filter_map(Pair::least_shown_growth).collect();
@@ -447,7 +459,8 @@ impl Comparison {
         })
     }
 
-    /// Whether there is a limit on growth, and every compared number neither could have shown nor excludes a growth by this limit.
+    /// Whether the comparison has a limit on growth but could not have detected such a growth: in
+    /// no compared number is a growth by the limit either shown or excluded.
     pub fn is_blind_to_limit(&self) -> bool {
         let Some(limit) = self.fail_above.filter(|limit| *limit > 0.0) else {
             return false;
@@ -458,7 +471,8 @@ impl Comparison {
             && !self.pairs.iter().any(is_excluded)
     }
 
-    /// The only condition in which a case of the base alone differs from a case of the new records alone.
+    /// Returns the condition in which a base-only case differs from a new-only case, if it is the
+    /// only one.
     pub fn joining_condition(&self) -> Option<Condition> {
         let alone = |has: fn(&Pair) -> bool| {
             let pairs = self.pairs.iter().filter(move |pair| has(pair));
@@ -469,7 +483,7 @@ impl Comparison {
         across::joining_condition(&base, &new)
     }
 
-    /// Pairs with the verdict slower and a ratio above 1 plus `share`.
+    /// Returns the pairs with the verdict slower and a ratio above 1 + `share`.
     pub fn slower_by_more_than(&self, share: f64) -> impl Iterator<Item = &Pair> {
         let costs = self.pairs.iter().filter(|pair| !pair.is_of_a_function());
         costs.filter(move |pair| {
@@ -478,8 +492,8 @@ impl Comparison {
     }
 }
 
-/// Compares new records of a measurement with base records. `earlier` are further records of the machine, possibly none; they show how
-/// much its runs differ if neither side repeats its run.
+/// Compares new records of a measurement with base records. `earlier` are further records of the
+/// machine, possibly none; they show how much its runs differ if neither side repeats its run.
 pub fn compare(
     base: &[Analysed<'_>],
     new: &[Analysed<'_>],
@@ -490,7 +504,8 @@ pub fn compare(
     compare_at(hertz, base, new, earlier, request)
 }
 
-/// Compares the records at this clock of the core, in cycles per second; `None` if costs are compared as measured.
+/// Compares the records with costs scaled to this core clock, in cycles per second; `None` compares
+/// costs as measured.
 fn compare_at(
     hertz: Option<f64>,
     base: &[Analysed<'_>],
@@ -520,11 +535,11 @@ fn compare_at(
     }
 }
 
-/// A number of a case.
+/// A matched case with one of its quantities.
 type Number<'a, 'b> = (&'b pairs::Matched<'a>, Quantity);
 
-/// Spread between runs, for cases on one CPU and for hand-offs across CPUs: one says nothing about the other. `None` if there are no cases
-/// of that kind.
+/// Spread between runs, separately for cases on one CPU and for hand-offs across CPUs, because they
+/// are unrelated. `None` if there are no cases of that kind.
 #[derive(Clone, Copy, Debug)]
 struct RunSpreads {
     on_one_cpu: Option<RunSpread>,
@@ -561,7 +576,7 @@ fn is_across_cpus((case, quantity): &Number<'_, '_>) -> bool {
     case.assumed_spread(*quantity) > ASSUMED_RUN_SPREAD
 }
 
-/// Spread between runs in numbers of one kind.
+/// Estimates the spread between runs from numbers of one kind.
 fn run_spread(numbers: &[Number<'_, '_>], assumed: f64, request: Request<'_>) -> RunSpread {
     let sides: Vec<_> = numbers
         .iter()
@@ -585,7 +600,7 @@ fn run_spread(numbers: &[Number<'_, '_>], assumed: f64, request: Request<'_>) ->
     })
 }
 
-/// Judges numbers together; returns them with verdicts, and the spread between runs.
+/// Judges numbers together; returns their pairs with verdicts, and the spread between runs.
 fn judge_numbers(
     numbers: &[Number<'_, '_>],
     request: Request<'_>,

@@ -1,5 +1,5 @@
-//! Earlier records of the machine: which of them count for a run, and by how much they differ in each cost of each case. The rule is in
-//! `docs/method/statistics.md`.
+//! Decides which earlier records of a machine count for a run, and by how much they differ in each
+//! cost of each case. The rule is in `docs/method/statistics.md`.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,8 @@ use crate::statistics::estimate::mean_and_sd;
 /// Records that are closer in time than this count as one occasion.
 const APART: Duration = Duration::HOUR;
 
-/// Maximum number of earlier records that count: older ones say less about the present machine, and Student's quantile is near its limit.
+/// Maximum number of earlier records that count: older records say less about the present machine,
+/// and with 20 records Student's quantile is near its limit.
 const MOST: usize = 20;
 
 /// Collects earlier records of a host. Records must be offered from the newest to the oldest.
@@ -40,7 +41,8 @@ struct Counted {
     began: OffsetDateTime,
     started_at: String,
     repetitions: usize,
-    /// Core cycles a second at which costs are given; `None` for synthetic switches, which are made of time.
+    /// Core cycles per second to which the run's costs are scaled; `None` for synthetic switches,
+    /// whose cost does not depend on the core's clock.
     hertz: Option<f64>,
     costs: Vec<(CostName, Cost)>,
 }
@@ -49,14 +51,14 @@ struct Counted {
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     of_core: f64,
-    /// Part of the cost that waits for memory, which does not follow the core's clock.
+    /// Part of the cost spent waiting for memory, which does not scale with the core's clock.
     of_memory: f64,
-    /// Variance of the logarithm within the run.
+    /// Variance of the cost's logarithm within the run.
     within: f64,
 }
 
 impl<'a> EarlierRecords<'a> {
-    /// Begins a collection for the run with this header, whose host must not be redacted.
+    /// Creates an empty collection for the run with this header, whose host must not be redacted.
     pub fn new(this: &'a Header) -> EarlierRecords<'a> {
         let cases = vec![Vec::new(); this.plan.cases.len()];
         EarlierRecords {
@@ -67,8 +69,8 @@ impl<'a> EarlierRecords<'a> {
         }
     }
 
-    /// Offers a record of which only the header has been read. If true is returned, the whole record is to be read and given to
-    /// [`EarlierRecords::add`].
+    /// Decides from a record's header whether the record counts. If true is returned, the whole
+    /// record is to be read and passed to [`EarlierRecords::add`].
     pub fn takes(&mut self, header: &Header) -> bool {
         if (&header.started_at, header.seed) == (&self.this.started_at, self.this.seed) {
             return false;
@@ -88,7 +90,7 @@ impl<'a> EarlierRecords<'a> {
         *self.left_out.entry(why.into()).or_default() += 1;
     }
 
-    /// Why a record counts for no case.
+    /// Returns why a record counts for no case; `None` if it may count.
     fn objection(&self, header: &Header) -> Option<String> {
         let (Some(began), Some(this_began)) = (began(header), began(self.this)) else {
             return Some("without a time".to_owned());
@@ -125,7 +127,8 @@ impl<'a> EarlierRecords<'a> {
         }
     }
 
-    /// Whether a case of another run is that of the plan. A run that has the case on several CPUs means these CPUs, not any.
+    /// Whether a case of another run is the plan's case at this index. If the other run has the
+    /// case on several CPUs, the CPUs must match.
     fn is_of(&self, place: usize, case: &Case, theirs: &[Case]) -> bool {
         let own = &self.this.plan.cases[place];
         let alike = |cases: &[Case]| cases.iter().filter(|other| is_same(own, other)).count();
@@ -133,7 +136,7 @@ impl<'a> EarlierRecords<'a> {
         is_same(own, case) && (!names_its_cpus || own.placement == case.placement)
     }
 
-    /// Whether a run is at least an hour apart from those that count.
+    /// Whether a run is at least an hour apart from the runs that already count for the case.
     fn is_apart(&self, place: usize, began: OffsetDateTime) -> bool {
         let next = self.cases[place]
             .last()
@@ -201,7 +204,7 @@ fn began(header: &Header) -> Option<OffsetDateTime> {
     OffsetDateTime::parse(&header.started_at, &Rfc3339).ok()
 }
 
-/// The controls by name, and how each ended.
+/// Returns the outcome of each control by the control's name.
 fn outcomes(controls: &[Control]) -> BTreeMap<&str, &'static str> {
     let outcome = |control: &Control| match control.outcome {
         ControlOutcome::Applied => "applied",
@@ -214,12 +217,13 @@ fn outcomes(controls: &[Control]) -> BTreeMap<&str, &'static str> {
         .collect()
 }
 
-/// Whether a finding shows differences between runs: a core that was shared throughout shows only interference.
+/// Whether a finding shows differences between runs. A finding from a core that was shared
+/// throughout shows only interference.
 fn says_something(finding: &CaseFinding) -> bool {
     finding.deciding().is_some() && !finding.shared.as_ref().is_some_and(Shared::is_in_costs)
 }
 
-/// The costs of a case that are above 0.
+/// Returns the costs of a case that are above 0.
 fn costs(finding: &CaseFinding) -> Vec<(CostName, Cost)> {
     let reload = finding
         .indirect_reload_ns
@@ -244,7 +248,7 @@ fn costs(finding: &CaseFinding) -> Vec<(CostName, Cost)> {
     CostName::iter().filter_map(of).collect()
 }
 
-/// Variance of the logarithm by what varies within the run.
+/// Returns the variance of an estimate's logarithm that is due to variation within the run.
 fn within(found: &Estimate) -> Option<f64> {
     let freedom = (found.n as f64 - 1.0).max(1.0);
     Some((found.relative_half_width_within_run() / student(freedom, found.confidence)?).powi(2))
@@ -266,7 +270,8 @@ fn earlier_case(place: usize, counted: &[Counted]) -> Option<EarlierCase> {
     })
 }
 
-/// Spread between the runs in one cost; `None` if some run lacks it above 0, or if there is only one run.
+/// Returns the spread between the runs in one cost; `None` if there is only one run, or if the cost
+/// of some run is missing or not above 0.
 fn spread(cost: CostName, runs: &[Counted]) -> Option<Spread> {
     let reference = runs.first()?.hertz;
     let of_run = |run: &Counted| {

@@ -1,8 +1,10 @@
-//! Cost of a preemption to a program, and the part due to cold caches, by the footprint of the other task: from runs of twins or phases of
-//! a service.
+//! Estimates the cost of a preemption to a program, and the part due to cold caches, by the
+//! footprint of the preemptor. The data are runs of two copies of a program (twins), or phases of a
+//! service.
 //!
-//! One run is one value: what the preempted twin used more than the other, in core cycles, over its preemptions. Core cycles are CPU time
-//! over the time that a chain of multiplications took meanwhile. What is reported in nanoseconds is at the mean clock of all runs.
+//! Each run gives one value: the core cycles that the preempted copy used more than the other,
+//! divided by its preemptions. Core cycles are CPU time divided by the time that a chain of
+//! multiplications took in the same run. Costs in nanoseconds are at the mean clock of all runs.
 
 mod doubt;
 mod power;
@@ -27,13 +29,14 @@ pub use doubt::{Doubt, LEAST_NS, doubt};
 pub use power::{Power, half_width_ns, power};
 pub use service::ServiceFindings;
 
-/// Confidence of every interval.
+/// Confidence of every interval in this module.
 const CONFIDENCE: f64 = 0.9;
 
-/// A typical rate at which competing tasks on a CPU are switched: once each 4 ms.
+/// A typical rate of switches between competing tasks on a CPU, per second: one every 4 ms.
 pub const USUAL_RATE: f64 = 250.0;
 
-/// Least share of preemptions that must find the program on the CPU; with fewer it was waiting.
+/// Least share of preemptions that must find the program on the CPU: with a smaller share, the
+/// program was mostly waiting.
 const LEAST_HIT: f64 = 0.95;
 
 /// Findings of an injection.
@@ -60,22 +63,23 @@ pub struct Findings {
     pub service: Option<ServiceFindings>,
 }
 
-/// Largest part of a number that a difference between periods may be to count as none.
+/// Largest difference between periods, as a share of the number, that counts as no difference.
 const SMALL: f64 = 0.25;
 
 impl Findings {
-    /// Whether the difference `more` from the first period is small enough to call the loss proportional to the number of preemptions.
+    /// Whether the difference `more` from the first period is small enough to call the cost
+    /// proportional to the number of preemptions.
     pub fn is_in_proportion(&self, more: &Estimate) -> bool {
         let cost = self.first().and_then(FootprintFinding::lost);
         cost.is_some_and(|cost| more.low.abs().max(more.high.abs()) <= SMALL * cost.estimate)
     }
 
-    /// Finding of the footprint that is reported first.
+    /// Returns the finding of the footprint that is reported first.
     pub fn first(&self) -> Option<&FootprintFinding> {
         self.headline_of(&self.footprints)
     }
 
-    /// Finding without touched memory.
+    /// Returns the finding for preemptions that touch no memory.
     pub fn direct(&self) -> Option<&FootprintFinding> {
         self.footprints.first()
     }
@@ -87,7 +91,7 @@ impl Findings {
     }
 }
 
-/// Cost of a preemption at one of several periods.
+/// Costs of a preemption at one of several periods.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Period")]
 pub struct PeriodFinding {
@@ -97,15 +101,16 @@ pub struct PeriodFinding {
     pub preemptions_per_second: f64,
     /// One finding for each footprint of the plan, in order.
     pub footprints: Vec<FootprintFinding>,
-    /// Additional cost of cold caches compared with the first period, for the footprint that is reported first; if its size is 0, the
-    /// additional cost of a preemption. `None` for the first period.
+    /// Additional cost of cold caches compared with the first period, for the footprint that is
+    /// reported first. For a footprint of 0 it is the additional cost of a preemption. `None` for
+    /// the first period.
     #[serde(serialize_with = "or_null")]
     #[schemars(with = "Option<Estimate>")]
     pub more_than_first_ns: Option<Result<Estimate, String>>,
 }
 
 impl PeriodFinding {
-    /// Finding of the footprint that is reported first.
+    /// Returns the finding of the footprint that is reported first, at this period.
     pub fn headline<'a>(&'a self, findings: &Findings) -> Option<&'a FootprintFinding> {
         findings.headline_of(&self.footprints)
     }
@@ -121,21 +126,23 @@ pub struct FootprintFinding {
     pub runs: usize,
     /// Preemptions in all these runs.
     pub preemptions: u64,
-    /// Mean time for which the preemptor touched memory, in nanoseconds.
+    /// Mean time for which the preemptor had the CPU, in nanoseconds.
     pub away_ns: Option<f64>,
-    /// Share of preemptions that took the CPU from the program, by the kernel's count of involuntary switches; for a service the share
-    /// of preemptions after which it ran before the next.
+    /// Share of preemptions that took the CPU from the program, by the kernel's count of
+    /// involuntary switches. For a service, the share of preemptions after which the service ran
+    /// before the next preemption.
     pub hit: Option<f64>,
     /// Whole cost of a preemption.
     pub cost_ns: Option<Estimate>,
-    /// Part of the cost due to cold caches of the program and of the kernel's switch: the difference from no touched memory, in the
-    /// same passes. `None` without touched memory; for a service this difference checks the instrument and should be 0.
+    /// Part of the cost due to cold caches of the program and of the kernel's switch path: the
+    /// difference from a preemption that touches no memory, in the same passes. `None` for a
+    /// footprint of 0; for a service this difference checks the instrument and should be 0.
     #[serde(serialize_with = "or_null")]
     #[schemars(with = "Option<Estimate>")]
     pub reload_ns: Option<Result<Estimate, String>>,
     /// Whole cost at the usual rate, as a share of the program's time.
     pub share_at_usual_rate: Option<f64>,
-    /// Why there is no cost, if so.
+    /// Why no cost was measured; `None` if one was.
     pub why_not_measured: Option<String>,
 }
 
@@ -145,12 +152,12 @@ impl FootprintFinding {
         self.cost_ns.is_some() || self.reload().is_some()
     }
 
-    /// Cost of cold caches, if measured.
+    /// Returns the cost of cold caches, if measured.
     pub fn reload(&self) -> Option<&Estimate> {
         self.reload_ns.as_ref()?.as_ref().ok()
     }
 
-    /// Cost of cold caches; with nothing touched, the whole cost.
+    /// Returns the cost of cold caches; for a footprint of 0, the whole cost.
     fn lost(&self) -> Option<&Estimate> {
         if self.reload_ns.is_some() {
             self.reload()
@@ -160,19 +167,19 @@ impl FootprintFinding {
     }
 }
 
-/// Cost of being moved to another CPU, or back, with nothing touched.
+/// Cost of being moved to another CPU, or back, by a preemption that touches no memory.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Moved")]
 pub struct MovedFinding {
-    /// The other CPU.
+    /// The CPU to which the program was moved.
     pub cpu: CpuId,
     /// Number of moves in all runs.
     pub moves: u64,
-    /// Cost of a move.
+    /// Cost of a move, including its preemption.
     pub cost_ns: Option<Estimate>,
-    /// Additional cost of a move compared with being preempted in place.
+    /// Additional cost of a preemption with a move compared with a preemption in place.
     pub more_than_staying_ns: Option<Estimate>,
-    /// Finding of preemptions with moves, in the form of those without.
+    /// Returns the finding of preemptions with moves, in the same form as of preemptions in place.
     #[serde(skip)]
     pub found: FootprintFinding,
 }
@@ -268,7 +275,8 @@ fn hertz(clock: &CoreClock, chain_ns: Option<f64>) -> Option<f64> {
     Some(clock.chain_cycles()? / chain_ns? * 1e9)
 }
 
-/// The harmonic mean over CPU time: as many chains as there were cycles.
+/// Returns the mean time of a multiplication chain, weighted by CPU time (harmonic mean), so that
+/// it stands for the total number of core cycles.
 fn mean_chain_ns(runs: &[Run]) -> Option<f64> {
     let twins = || runs.iter().flat_map(|run| &run.twins);
     let cpu: f64 = twins().map(|twin| twin.cpu_ns.0 as f64).sum();
@@ -276,7 +284,8 @@ fn mean_chain_ns(runs: &[Run]) -> Option<f64> {
     (chains > 0.0).then_some(cpu / chains)
 }
 
-/// CPU time of a copy as a number of multiplication chains, each of which has the same number of core cycles.
+/// Returns the CPU time of a copy as a number of multiplication chains, each of which has the same
+/// number of core cycles.
 fn chains(twin: &TwinRun) -> Option<f64> {
     (twin.chain_ps > 0).then(|| twin.cpu_ns.0 as f64 * 1e3 / twin.chain_ps as f64)
 }
@@ -286,15 +295,18 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// Cost of a preemption in this run, in nanoseconds of a core whose chain takes `chain_ns`.
+/// Returns the cost of a preemption in this run, in nanoseconds of a core whose chain takes
+/// `chain_ns`.
 fn cost_ns(run: &Run, chain_ns: f64) -> Option<f64> {
     let more = chains(run.preempted())? - chains(run.undisturbed())?;
     let preemptions = run.preempted().preemptions;
     (preemptions > 0).then(|| more * chain_ns / preemptions as f64)
 }
 
-/// Median over runs of the involuntary switches that the preempted copy has more than the other, per preemption. Both have one at the
-/// end of each time slice. The median is robust against other tasks that take the CPU for a while.
+/// Returns the share of preemptions that took the CPU from the program: the median over runs of the
+/// preempted copy's additional involuntary switches per preemption. Both copies have one such
+/// switch at the end of each time slice. The median is robust against other tasks that take the CPU
+/// for a while.
 fn hit(runs: &[&Run]) -> Option<f64> {
     let within = |twin: &TwinRun| twin.involuntary as f64 - twin.turns as f64;
     let more = |run: &Run| within(run.preempted()) - within(run.undisturbed());
@@ -349,7 +361,8 @@ fn judged(values: &[f64]) -> Result<Estimate, String> {
     estimate(values, CONFIDENCE).map_err(|few| few.to_string())
 }
 
-/// Returns the difference from preemptions without touched memory, in each pass: slow changes, and the choice of the preempted copy, are
+/// Returns the cost of cold caches in each pass: the difference from a preemption that touches no
+/// memory in the same pass. Slow changes of the machine, and the choice of the preempted copy, are
 /// the same in both.
 fn reloads(runs: &[Run], way: Way, chain_ns: Option<f64>) -> Vec<f64> {
     paired(
@@ -373,14 +386,14 @@ fn costs(runs: &[Run], way: Way, chain_ns: Option<f64>) -> BTreeMap<u32, f64> {
         .collect()
 }
 
-/// Returns the difference in each pass that has both values.
+/// Returns the difference in each pass in which both arms have a value.
 fn paired(of: &BTreeMap<u32, f64>, base: &BTreeMap<u32, f64>) -> Vec<f64> {
     of.iter()
         .filter_map(|(block, cost)| Some(cost - base.get(block)?))
         .collect()
 }
 
-/// Cost of cold caches in each pass; with nothing touched, the whole cost.
+/// Returns the cost of cold caches in each pass; for a footprint of 0, the whole cost.
 fn reloads_by_block(runs: &[Run], way: Way, chain_ns: Option<f64>) -> BTreeMap<u32, f64> {
     let mut all = costs(runs, way, chain_ns);
     if way.footprint > 0 {
@@ -399,7 +412,8 @@ fn reloads_by_block(runs: &[Run], way: Way, chain_ns: Option<f64>) -> BTreeMap<u
     all
 }
 
-/// Index of the footprint that is reported first: the largest that fits into the second-level cache, else the largest of all.
+/// Returns the index of the footprint that is reported first: the largest that fits into the
+/// second-level cache, else the largest of all.
 pub fn headline(footprints: &[Bytes], caches: &[Cache]) -> usize {
     let second = caches
         .iter()

@@ -1,14 +1,18 @@
-//! Internal to switchcost: turns records into findings: estimates with intervals, knees, bounds, verdicts.
+//! Turns the records of a run into findings: estimates with intervals, knees, bounds and verdicts.
+//! Internal to switchcost.
 //!
-//! What comes in: a [`switchcost_record::MeasureRecord`]. What goes out: [`Findings`]. Pure: no clocks, no files, no printing, and
-//! no question to the machine, so that any claim can be re-analysed on a laptop years later. Floats begin here.
+//! The input is a [`switchcost_record::MeasureRecord`], the output is [`Findings`]. The crate is
+//! pure: it uses no clocks, reads no files, prints nothing and asks the machine nothing, so that
+//! any record can be re-analysed years later on another machine. Floating-point numbers begin here.
 //!
-//! `measurement`, `observation`, `injection` and `simulation` each judge records of their kind; `compare` those of several runs, and
-//! `earlier` those of the same machine before. `statistics` has what all of them compute.
+//! `measurement`, `observation`, `injection` and `simulation` each judge records of their kind;
+//! `compare` judges several records together, and `earlier` judges earlier records of the same
+//! machine. `statistics` has the computations that all of them share.
 //!
-//! The way of a measured number: windows of cycles are judged one by one; each cycle gives one difference of arms, at one speed of the
-//! core; the cycles of a repetition become one value, the values of all repetitions an estimate with its interval, and the
-//! estimates of all sizes a curve with knees.
+//! A measured number is computed in four steps. Windows of cycles are judged one by one. Each cycle
+//! gives one difference of arms, scaled to one speed of the core. The cycles of a repetition become
+//! one value, and the values of all repetitions become an estimate with its interval. The estimates
+//! of all sizes become a curve with knees.
 
 pub mod compare;
 mod earlier;

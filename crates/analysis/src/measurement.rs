@@ -1,4 +1,4 @@
-//! Analysis of a measurement's record.
+//! Analyses the record of a measurement.
 
 pub(crate) mod at_once;
 pub(crate) mod bands;

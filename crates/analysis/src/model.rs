@@ -1,5 +1,6 @@
-//! Cost of a switch to a program, by the model: lines that were lost and are used again before the next switch, each at the machine's price
-//! for its kind of access (docs/method/model.md).
+//! Predicts the cost of a switch to a program by the reload model: each line that was lost and is
+//! used again before the next switch costs the machine's price for its kind of access
+//! (docs/method/model.md).
 
 mod arrays;
 mod lines;
@@ -17,7 +18,7 @@ pub use arrays::across_arrays;
 /// Cost of cold caches predicted by the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reload {
-    /// Number of lines that are used again until the next switch, lost or not.
+    /// Number of lines that are used again before the next switch, whether lost or not.
     pub lines: f64,
     /// Time to reload the program's own lines, in nanoseconds, if all loads from anywhere overlap, with the lower ends of the prices'
     /// intervals.
@@ -27,12 +28,12 @@ pub struct Reload {
     /// Time to reload the program's own lines, in nanoseconds, if each load waits for the one before, with the upper ends of the
     /// prices' intervals.
     pub high_ns: f64,
-    /// Additional time of the kernel's switch path, if its price is known.
+    /// Additional time of the kernel's switch path due to cold caches, if its price is known.
     pub switch_path_ns: Option<f64>,
 }
 
 impl Reload {
-    /// Returns the whole cost of cold caches, as `inject` measures it: low, likely and high.
+    /// Returns the whole cost of cold caches as `inject` would measure it: low, likely and high.
     pub fn with_switch_path(&self) -> [f64; 3] {
         let path = self.switch_path_ns.unwrap_or(0.0);
         [self.low_ns, self.likely_ns, self.high_ns].map(|ns| ns + path)
@@ -77,7 +78,8 @@ impl LinePrices {
         ])
     }
 
-    /// Price of a line in nanoseconds, after this footprint, in an array of this size: as in [`Reload`] low, likely and high.
+    /// Returns the low, likely and high price of one line in nanoseconds, in an array of size
+    /// `own`, after other tasks touched `away` bytes.
     pub(crate) fn ns(&self, kind: Kind, own: f64, away: Bytes) -> [f64; 3] {
         let LinePrices([low, middle, high]) = self;
         let paid = likely(kind);
@@ -94,12 +96,13 @@ impl LinePrices {
     }
 }
 
-/// The middle of a class of ages.
+/// Returns the middle of an age class.
 fn typical(age: Bytes) -> f64 {
     age.0 as f64 * 0.75
 }
 
-/// Kinds whose mean is the likely price. Half of the loads that come alone are assumed to be waited for; which ones is unknown.
+/// Returns the kinds of access whose mean price is the likely price. Half of the isolated loads are
+/// assumed to be waited for, because it is unknown which ones are.
 fn likely(kind: Kind) -> Vec<Kind> {
     if kind == Kind::Dependent {
         vec![Kind::Gathered, Kind::Dependent]

@@ -1,8 +1,10 @@
-//! Cost of the switches of live tasks: their counts times the cost of a switch on this machine, by process and by cause.
+//! Prices the switches of live tasks: their counts times the cost of a switch on this machine, by
+//! process and by cause.
 //!
-//! The direct cost is that of `measure`: a switch that blocks, one at sched_yield, and a cost between the two for a preemption, which
-//! does less than a switch that blocks and no less than a yield, plus the interrupt if one caused it. The indirect cost is known if calls
-//! of the program were traced (`matched.rs`), or if `inject` has measured it.
+//! The direct cost comes from `measure`: the cost of a switch that blocks, and that of a
+//! sched_yield. A preemption costs between the two, because it does at least what a yield does and
+//! less than a switch that blocks, plus the interrupt if one caused it. The indirect cost is known
+//! if calls of the program were traced (`matched.rs`), or if `inject` has measured it.
 
 mod advice;
 mod calibration;
@@ -70,7 +72,7 @@ pub struct Findings {
     /// Findings by thread name, the costliest first; pools of numbered names count as one. Empty if all threads have the names of their
     /// processes.
     pub threads: Vec<ProcessFinding>,
-    /// Threads that language runtimes are known to have, those with most switches first.
+    /// Threads recognised as belonging to language runtimes, those with most switches first.
     pub runtimes: Vec<RuntimeThreads>,
     /// Findings by control group of the processes alive at the end, the costliest first.
     pub groups: Vec<ProcessFinding>,
@@ -78,11 +80,13 @@ pub struct Findings {
     pub processes: Vec<ProcessFinding>,
     /// Findings by cause, the most frequent first.
     pub causes: Vec<CauseFinding>,
-    /// Other programs that ran in between, preempted or woke the observed, the one that ran longest first.
+    /// Other programs that ran between time slices of the observed tasks, preempted them or woke
+    /// them; the one that ran longest comes first.
     pub neighbours: Vec<NeighbourFinding>,
-    /// Tasks that the observed waited behind while they could run, the longest waits first.
+    /// Tasks that had the CPU while observed tasks waited for it, the longest waits first.
     pub kept_waiting: Vec<KeptWaitingFinding>,
-    /// Wait for CPUs; null unless it is a tenth of the window and of the CPU time, and longer than the switches cost.
+    /// Time that the observed tasks waited for CPUs; null unless it is a tenth of the window and of
+    /// the CPU time, and longer than the switches took.
     pub long_wait: Option<WaitForCpus>,
     /// Time off the CPU per switch; `None` if it was not counted.
     pub off: Option<Latency>,
@@ -94,17 +98,20 @@ pub struct Findings {
     pub no_advice: Option<NoAdvice>,
     /// Hardware counters over the time slices of the observed tasks; `None` if they were not read.
     pub counted: Option<CountedTurns>,
-    /// Cost of cold caches to each program, by matched intervals; empty if no call was traced.
+    /// Cost of cold caches to each program, estimated by matched intervals; empty if no call was
+    /// traced.
     pub matched: Vec<MatchedIntervals>,
     /// Estimated share of the CPU time that tracing these calls took; `None` if no call was traced.
     pub calls_share: Option<f64>,
-    /// Time in the scheduler per switch of the observed; `None` if it was not requested or is not known.
+    /// Time in the scheduler per switch of the observed tasks; `None` if it was not requested or is
+    /// not known.
     pub in_scheduler: Option<Latency>,
     /// Mean time in the scheduler per switch, in nanoseconds.
     pub in_scheduler_ns: Option<f64>,
     /// CPU time that observing took on all CPUs, as a share of one CPU; `None` if it is not known.
     pub own_share: Option<f64>,
-    /// CPU time that observing took per switch on any CPU, in nanoseconds, its accounting included.
+    /// CPU time that observing took per switch on any CPU, in nanoseconds, including the kernel's
+    /// accounting.
     pub own_ns_a_switch: Option<f64>,
 }
 
@@ -119,11 +126,11 @@ pub struct CauseFinding {
     pub switches: u64,
     /// Share of all switches.
     pub share: f64,
-    /// Mean time off the CPU, in nanoseconds; `None` if it is not counted.
+    /// Mean time off the CPU, in nanoseconds; `None` if it was not counted.
     pub off_ns: Option<f64>,
     /// Part of `off_ns` that is the mean wait for a CPU.
     pub wait_ns: Option<f64>,
-    /// Program with most of these switches.
+    /// Program that made most of these switches.
     pub mostly: String,
 }
 
@@ -132,12 +139,14 @@ pub fn analyse(observation: &Observation) -> Findings {
     analyse_with(observation, compare_calls(observation))
 }
 
-/// Compares the traced calls of each program, which takes seconds; empty if no call was traced.
+/// Compares the traced calls of each program, which takes seconds; returns nothing if no call was
+/// traced.
 pub fn compare_calls(observation: &Observation) -> Vec<MatchedIntervals> {
     processes::compare_calls(observation, &pools::Names::new(observation))
 }
 
-/// Analyses an observation whose traced calls, or those of a longer one, were already compared.
+/// Analyses an observation whose traced calls were already compared, possibly those of a longer
+/// observation.
 pub fn analyse_with(observation: &Observation, matched: Vec<MatchedIntervals>) -> Findings {
     let seconds = observation.window_ns.0 as f64 / 1e9;
     let names = pools::Names::new(observation);
@@ -205,7 +214,8 @@ fn calls_share(observation: &Observation, all: &ProcessFinding) -> Option<f64> {
     Some(traced * CALL_COST.0 as f64 / all.cpu_ns?)
 }
 
-/// Tasks whose cost is reported: all observed ones but the kernel's own threads, which work for all.
+/// Returns the tasks whose cost is reported: all observed tasks but the kernel's own threads, which
+/// work for all programs.
 fn observed(observation: &Observation) -> impl Iterator<Item = &Tasks> {
     observation.tasks.iter().filter(|tasks| !tasks.is_kernel)
 }

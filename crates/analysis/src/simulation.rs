@@ -1,8 +1,10 @@
-//! The record of a simulation to findings: what a switch costs in cycles, how it spreads over the instructions after it,
-//! by cause, and where it comes from. How each number is defined: `docs/method/simulated-cost.md`.
+//! Turns the record of a simulation into findings: what a switch costs in cycles, how the cost
+//! spreads over the instructions after the switch, by cause, and where it arises.
+//! `docs/method/simulated-cost.md` defines each number.
 //!
-//! What comes in: the head of a record and its intervals, batch by batch, in the order of the file. What goes out:
-//! [`Findings`]. Memory does not grow with the intervals, but for two numbers a segment. Pure, as the rest of the crate.
+//! The input is the head of a record and its intervals, batch by batch, in the order of the file;
+//! the output is [`Findings`]. Memory use does not grow with the number of intervals, except for
+//! two numbers per segment. The module is pure, like the rest of the crate.
 
 mod agarwal;
 mod analyser;

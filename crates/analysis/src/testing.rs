@@ -1,4 +1,4 @@
-//! Records of machines that never were, with known answers, for tests.
+//! Synthetic records of imaginary machines, with known answers, for tests.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use switchcost_record::{
 };
 use switchcost_units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 
-/// Half-thousandths of a nanosecond, so that no rounding is seen.
+/// Tick rate of half a nanosecond per tick, fine enough that no rounding shows.
 pub(crate) const RATE: TickRate = TickRate(2_000_000_000);
 
-/// A case and what it costs in truth, in nanoseconds a hand-off.
+/// A synthetic case with its true costs, in nanoseconds per hand-off.
 #[derive(Clone, Debug)]
 pub(crate) struct FakeCase {
     pub(crate) case: Case,
@@ -27,7 +27,7 @@ pub(crate) struct FakeCase {
     pub(crate) switches_per_handoff: f64,
     /// Standard deviation between repetitions of each arm, as a share of its time.
     noise: f64,
-    /// Share of repetitions of an arm that take half as long again.
+    /// Share of repetitions of an arm that take 1.5 times as long.
     outliers: f64,
 }
 
@@ -73,7 +73,7 @@ impl FakeCase {
         FakeCase::new(Mechanism::Synthetic, Between::User, 2.0, 1_000.0)
     }
 
-    /// Its tasks have a CPU each.
+    /// Gives each task of the case a CPU of its own.
     pub(crate) fn across_cpus(self) -> Self {
         self.change(|case| {
             case.placement = Placement {
@@ -117,7 +117,7 @@ impl FakeCase {
         }
     }
 
-    /// Draws by how much each arm takes longer than in truth in one repetition.
+    /// Draws the factor by which each arm takes longer than its true time in one repetition.
     fn luck(&self, random: &mut ChaCha8Rng) -> Luck {
         Luck([(); 4].map(|()| {
             let outlier = if random.random_bool(self.outliers) {
@@ -129,7 +129,8 @@ impl FakeCase {
         }))
     }
 
-    /// A batch of this arm that was run for another purpose than its time.
+    /// Makes a batch of this arm that was not run for its time, but for counters or single
+    /// hand-offs.
     pub(crate) fn sample(&self, arm: Arm) -> Sample {
         Sample {
             case: 0,
@@ -148,43 +149,44 @@ impl FakeCase {
     }
 }
 
-/// Factors of the arms in one repetition.
+/// Random slowdown of each arm in one repetition, as a factor.
 #[derive(Clone, Copy, Debug)]
 struct Luck([f64; 4]);
 
-/// Number of windows in a repetition, and of cycles in each.
+/// Number of windows in a repetition, and number of cycles in each window.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     windows: usize,
     cycles: usize,
-    /// Hand-offs of the first and the last batch of a cycle; that between them has twice as many.
+    /// Hand-offs in the first and the last batch of a cycle; the middle batch has twice as many.
     few: u32,
 }
 
-/// Shape of usual runs: a few cycles directly after one another, again and again.
+/// Shape of a usual run: a few consecutive cycles in each of many windows.
 const USUAL: Shape = Shape {
     windows: WINDOWS,
     cycles: 5,
     few: 8,
 };
 
-/// Enough if the noise between repetitions is all that matters, and records are many; so long that no rounding is seen.
+/// Smallest shape, for tests with many records in which only the noise between repetitions matters;
+/// its batches are so long that no rounding shows.
 const LEAST: Shape = Shape {
     windows: 1,
     cycles: 1,
     few: 5_000,
 };
 
-/// Behaviour in one window of the core of a machine that never existed.
+/// Behaviour of an imaginary machine's core in one window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Core {
-    /// Times as slow as at its fastest.
+    /// Time relative to the core at its fastest: 1 or more.
     pub(crate) slowness: f64,
-    /// Whether a neighbour has a part of it, and all takes longer.
+    /// Whether another hardware thread shares the core, so that all work takes longer.
     pub(crate) is_shared: bool,
 }
 
-/// A core at its highest speed, and not shared.
+/// An unshared core at its highest speed.
 const STEADY: Core = Core {
     slowness: 1.0,
     is_shared: false,
@@ -196,11 +198,11 @@ const SHARED_ADDITIONS: f64 = 1.3;
 const CHAIN_TICKS: f64 = 1_200.0;
 const ADDITION_TICKS: f64 = 300.0;
 const OVERHEAD_TICKS: u64 = 40;
-/// Additions over chain of an unshared core.
+/// Time of the additions over that of the chain on an unshared core, in thousandths.
 pub(crate) const UNSHARED_PER_MILLE: u32 = 250;
-/// Windows of a repetition.
+/// Number of windows in a repetition.
 pub(crate) const WINDOWS: usize = 10;
-/// Walks of a visit.
+/// Number of walks in a visit.
 const WALKS: u32 = 8;
 
 impl FakeCase {
@@ -364,7 +366,7 @@ fn push_probe(batches: &mut Batches, core: Core) {
     batches.push_probe(ticks(chain), ticks(additions));
 }
 
-/// A complete record, on a core that does as `core` says, window by window.
+/// Makes a complete record on a core that behaves as `core` says in each window.
 pub(crate) fn fake_record_on(
     cases: Vec<FakeCase>,
     repetitions: u32,
@@ -373,12 +375,12 @@ pub(crate) fn fake_record_on(
     fake_record_of(cases, repetitions, 1, USUAL, core)
 }
 
-/// Makes such a record on an unshared core of steady speed.
+/// Makes a complete record on an unshared core of steady speed.
 pub(crate) fn fake_record(cases: Vec<FakeCase>, repetitions: u32) -> MeasureRecord {
     fake_record_on(cases, repetitions, || STEADY)
 }
 
-/// Makes one of many such records, each with other noise, with one cycle per repetition.
+/// Makes a complete record with noise drawn from a seed, with one cycle per repetition.
 pub(crate) fn fake_record_with_seed(
     cases: Vec<FakeCase>,
     repetitions: u32,
@@ -415,7 +417,7 @@ fn fake_record_of(
     record
 }
 
-/// A standard normal number (Box and Muller 1958).
+/// Draws a standard normal number (Box and Muller 1958).
 pub(crate) fn normal(random: &mut ChaCha8Rng) -> f64 {
     let (u, v): (f64, f64) = (1.0 - random.random::<f64>(), random.random());
     (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
@@ -464,7 +466,7 @@ fn header(cases: Vec<Case>, seed: u64) -> Header {
     }
 }
 
-/// L1d 48 KiB, L2 1 MiB, L3 32 MiB, two levels of TLB, pages of 4 KiB.
+/// Describes a machine with L1d 48 KiB, L2 1 MiB, L3 32 MiB, two levels of TLB, and pages of 4 KiB.
 pub(crate) fn host() -> HostManifest {
     let unknown = || "a machine that never was".to_owned();
     HostManifest {

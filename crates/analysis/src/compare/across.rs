@@ -1,4 +1,4 @@
-//! Joins cases that are compared although they differ in the named conditions.
+//! Joins the cases of two sides that differ in the conditions named by the user.
 
 use strum::{Display, EnumIter, EnumString, IntoEnumIterator};
 use switchcost_record::Case;
@@ -11,7 +11,7 @@ use super::pairs::{Matched, is_same};
 pub enum Condition {
     /// Mechanism that hands over the token.
     Mechanism,
-    /// Processes or threads.
+    /// Whether the tasks are processes or threads.
     Between,
     /// The number of tasks.
     Tasks,
@@ -28,7 +28,7 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// Value of the condition in a case, in a word.
+    /// Returns the value of the condition in a case, as one word.
     fn value(self, case: &Case) -> String {
         let set = &case.working_set;
         match self {
@@ -65,7 +65,7 @@ impl Condition {
     }
 }
 
-/// Conditions in which two cases differ: the value of the first and of the second.
+/// Returns the conditions in which two cases differ, with the value of each.
 pub fn differing(base: &Case, new: &Case) -> Vec<(String, String)> {
     let values = |condition: Condition| (condition.value(base), condition.value(new));
     Condition::iter()
@@ -82,7 +82,7 @@ fn is_same_across(a: &Case, b: &Case, across: &[Condition]) -> bool {
     is_same(&equated, b)
 }
 
-/// The condition in which one of the cases `base` differs from one of the cases `new`, if they differ in nothing else.
+/// Returns the only condition in which some case of `base` differs from some case of `new`.
 pub(super) fn joining_condition(base: &[&Case], new: &[&Case]) -> Option<Condition> {
     Condition::iter().find(|condition| {
         let joins = |base: &Case| {
@@ -93,8 +93,8 @@ pub(super) fn joining_condition(base: &[&Case], new: &[&Case]) -> Option<Conditi
     })
 }
 
-/// Joins cases of the base alone with cases of the new records alone that differ only in these conditions. A case with several partners is
-/// not joined, and its outcome gives the reason.
+/// Joins base-only cases with new-only cases that differ only in these conditions. A case with
+/// several possible partners is not joined, and its outcome gives the reason.
 pub(super) fn join<'a>(mut all: Vec<Matched<'a>>, across: &[Condition]) -> Vec<Matched<'a>> {
     if across.is_empty() {
         return all;

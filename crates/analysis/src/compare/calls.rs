@@ -1,5 +1,6 @@
-//! Time of the system calls of a hand-off. Both arms make these calls, so a change of the calls (a filter, an audit, a mitigation of each
-//! entry) cancels in the cost of a switch. The calls, and the hand-off with them, are therefore compared separately.
+//! Compares the time of a hand-off's system calls. Both arms make these calls, so a change that
+//! slows the calls (a filter, an audit, a mitigation of each entry) cancels in the cost of a
+//! switch. The calls, and the hand-off including them, are therefore compared separately.
 
 use switchcost_record::{Case, Family};
 
@@ -13,10 +14,10 @@ const SHARE_OF_ERROR: f64 = 0.1;
 /// Quantities of a case's calls that are compared.
 const OF_CALLS: [Quantity; 2] = [Quantity::Calls, Quantity::HandOffWithCalls];
 
-/// Number of consecutive pairs that belong to one case.
+/// Number of consecutive pairs that belong to one case: one for each quantity of its calls.
 pub const CALLS_OF_A_CASE: usize = OF_CALLS.len();
 
-/// The numbers of the cases that have calls to be reported.
+/// Returns the call quantities of all cases that have calls to report.
 pub(super) fn numbers<'a, 'b>(cases: &'b [Matched<'a>]) -> Vec<(&'b Matched<'a>, Quantity)> {
     let cases = cases
         .iter()
@@ -26,7 +27,7 @@ pub(super) fn numbers<'a, 'b>(cases: &'b [Matched<'a>]) -> Vec<(&'b Matched<'a>,
         .collect()
 }
 
-/// Request for the verdicts on calls, with their joint confidence.
+/// Returns the request for the verdicts on calls, with their joint confidence.
 pub(super) fn request(of_costs: Request<'_>) -> Request<'_> {
     Request {
         confidence: 1.0 - SHARE_OF_ERROR * (1.0 - of_costs.confidence),
@@ -34,7 +35,8 @@ pub(super) fn request(of_costs: Request<'_>) -> Request<'_> {
     }
 }
 
-/// Whether both arms make the same calls and nothing else; a walk between calls is no part of a hand-off.
+/// Whether both arms make the same calls and do nothing else: a walk between calls is no part of a
+/// hand-off.
 fn has_calls(case: &Case) -> bool {
     let mechanism = case.mechanism.traits();
     mechanism.family == Family::Ring

@@ -3,7 +3,7 @@
 use super::ratio::LogRatio;
 use super::{Outcome, Pair, Request};
 
-/// Greatest ratio of an interval's ends that is still useful to a reader.
+/// Largest ratio of an interval's ends that is still useful to a reader.
 const WIDEST: f64 = 100.0;
 const NOT_KNOWN: &str = "the records differ so much that the ratio may be anything within a factor of 100 and more; give more \
                          records of each side";
@@ -34,7 +34,7 @@ impl Candidate {
     }
 }
 
-/// Records of both sides, by their indices.
+/// Records in which a number is suspect, by their indices on each side.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Suspects {
     pub(super) base: Vec<usize>,
@@ -58,7 +58,7 @@ impl Suspects {
         !self.base.is_empty() || !self.new.is_empty()
     }
 
-    /// Names of the records, those of the base first.
+    /// Returns the names of the records, those of the base first.
     fn names(&self, request: &Request<'_>) -> Vec<String> {
         let of = |names: &[String], places: &[usize]| {
             places
@@ -73,7 +73,8 @@ impl Suspects {
     }
 }
 
-/// Judges the pairs; returns them and the number of verdicts. With m of them each interval has the confidence 1 - (1 - C) / m.
+/// Judges the pairs; returns the pairs and the number *m* of verdicts. Each interval has the
+/// confidence 1 - (1 - C) / m.
 pub(super) fn judge(candidates: Vec<Candidate>, request: Request<'_>) -> (Vec<Pair>, usize) {
     let compared = candidates
         .iter()

@@ -1,4 +1,4 @@
-//! Other differences between two sides, which usually cause a difference in costs.
+//! Differences between the environments of two sides, which usually explain a difference in costs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -7,7 +7,7 @@ use switchcost_record::{Cache, Fact, Header, HostManifest, MeasureRecord, Switch
 
 use super::{Analysed, Difference};
 
-/// The facts that differ, in the order of [`facts`]; mitigations by name.
+/// Returns the facts that differ, in the order of [`facts`]; mitigations by name.
 pub(super) fn differences(base: &[Analysed<'_>], new: &[Analysed<'_>]) -> Vec<Difference> {
     // Records of earlier versions say nothing of it: no difference is to be seen.
     let has_path = base
@@ -36,7 +36,8 @@ pub(super) fn differences(base: &[Analysed<'_>], new: &[Analysed<'_>]) -> Vec<Di
     found
 }
 
-/// Facts of a machine and of its switch path that have changed. Observers come and go, so they are left out.
+/// Returns the facts of a machine and of its switch path that have changed. Observers (such as
+/// tracers) come and go, so they are left out.
 pub fn changed_facts(before: &HostManifest, after: &HostManifest) -> Vec<Difference> {
     let of = |host: &HostManifest| -> Facts {
         host_facts(host)
@@ -49,8 +50,8 @@ pub fn changed_facts(before: &HostManifest, after: &HostManifest) -> Vec<Differe
     changed
 }
 
-/// First difference of the environments of two runs, by the headers of their records. The name of a control group also differs between
-/// sessions, so it is no difference.
+/// Returns the first difference between the environments of two runs, by the headers of their
+/// records. The name of a control group also differs between login sessions, so it does not count.
 pub(crate) fn first_difference(one: &Header, other: &Header) -> Option<String> {
     let has_path = one.host.switch_path.is_some() && other.host.switch_path.is_some();
     let of = |header: &Header| {
@@ -66,7 +67,7 @@ pub(crate) fn first_difference(one: &Header, other: &Header) -> Option<String> {
         .find(|what| what != CONTROL_GROUP)
 }
 
-/// Language runtimes with the versions that were found.
+/// Returns the language runtimes found for the run, with their versions.
 fn versions(header: &Header) -> impl Iterator<Item = (String, String)> {
     header
         .runtimes
@@ -74,7 +75,7 @@ fn versions(header: &Header) -> impl Iterator<Item = (String, String)> {
         .map(|facts| (format!("runtime {}", facts.name), facts.version.clone()))
 }
 
-/// Facts that the records of the two sides do not share, by first occurrence.
+/// Returns the facts in which the records of the two sides differ, by first occurrence.
 pub(super) fn different(base: &[Facts], new: &[Facts]) -> Vec<Difference> {
     let mut names: Vec<&String> = Vec::new();
     for (name, _) in base.iter().chain(new).flatten() {
@@ -94,7 +95,7 @@ pub(super) fn different(base: &[Facts], new: &[Facts]) -> Vec<Difference> {
     names.into_iter().filter_map(difference).collect()
 }
 
-/// Names and values of one record.
+/// Facts of one record: names and values.
 pub(super) type Facts = Vec<(String, String)>;
 
 fn values(records: &[Facts], name: &str) -> BTreeSet<String> {
@@ -110,7 +111,7 @@ fn values(records: &[Facts], name: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Facts of a record about its place and circumstances.
+/// Returns the facts of a record about the machine and the conditions of the run.
 fn facts(header: &Header, with_path: bool) -> Facts {
     let mut facts = host_facts(&header.host);
     facts.extend(
@@ -131,7 +132,8 @@ fn facts(header: &Header, with_path: bool) -> Facts {
     facts
 }
 
-/// Language runtimes with the versions that their programs reported, or else that were found.
+/// Returns the language runtimes with the versions that their programs reported, or else the
+/// versions that were found.
 fn runtimes(record: &MeasureRecord) -> impl Iterator<Item = (String, String)> {
     record.header.runtimes.iter().map(|facts| {
         let is_of_it = |case: u32| {
@@ -162,7 +164,8 @@ fn runtimes(record: &MeasureRecord) -> impl Iterator<Item = (String, String)> {
     })
 }
 
-/// Facts of the machine, without those that always change: available memory, interrupts.
+/// Returns the facts of the machine, without those that always change: available memory,
+/// interrupts.
 pub(super) fn host_facts(host: &HostManifest) -> Facts {
     let mut facts = vec![
         (
@@ -223,7 +226,7 @@ const CONTROL_GROUP: &str = "control group";
 const NICE: &str = "nice value";
 const AUTOGROUP: &str = "autogroup";
 
-/// Facts, besides the kernel, that affect a switch.
+/// Returns the facts that affect a switch, besides the kernel.
 fn switch_path_facts(path: &SwitchPath) -> Facts {
     let clamp = |[least, most]: [u32; 2]| format!("{least} to {most} of 1024");
     let facts = [

@@ -1,6 +1,7 @@
-//! Compares many states in sequence: each with the one before it, and with the first.
+//! Compares many states in sequence: each state with the one before it, and with the first.
 //!
-//! All of these comparisons together are wrong in at most the allowed share of cases (Bonferroni), as the pairs of one comparison are.
+//! All of these comparisons together are wrong in at most the allowed share of cases (Bonferroni),
+//! like the pairs of one comparison.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -34,10 +35,10 @@ pub struct Dated {
     pub records: usize,
 }
 
-/// A cost in one state.
+/// A cost in one of several states.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Step {
-    /// The cost, at one clock of the core for all states; `None` if it has no number.
+    /// The cost, scaled to one core clock for all states; `None` if the state has no number.
     pub cost: Option<Cost>,
     /// Comparison with the state before; `None` for the first state.
     pub to_before: Option<Outcome>,
@@ -69,11 +70,12 @@ pub struct History {
     pub confidence: f64,
     /// Number of comparisons of two states, which share the allowed error.
     pub comparisons: usize,
-    /// Core cycles a second at which costs are given; `None` if as measured.
+    /// Core cycles per second to which costs are scaled; `None` if costs are as measured.
     pub hertz: Option<f64>,
-    /// Limit on growth, as a share: 0.05 is 5 %.
+    /// Limit on growth, as a share (0.05 is 5 %).
     pub fail_above: Option<f64>,
-    /// Number of costs that have grown by more than the limit in the newest state, against the state before or the first.
+    /// Number of costs that have grown by more than the limit in the newest state, compared with
+    /// the state before or the first.
     pub grown: Option<usize>,
     /// One trend for each case of any state.
     pub trends: Vec<Trend>,
@@ -84,14 +86,15 @@ impl Step {
         self.to_before.iter().chain(&self.to_first)
     }
 
-    /// Whether the cost is shown to be slower than in the state before or the first, with a ratio above 1 plus `share`.
+    /// Whether the cost is shown to be slower than in the state before or the first, with a ratio
+    /// above 1 + `share`.
     pub fn is_slower_by_more_than(&self, share: f64) -> bool {
         self.outcomes().any(|outcome| {
             matches!(outcome, Outcome::Compared { ratio, verdict: Change::Slower } if ratio.ratio > 1.0 + share)
         })
     }
 
-    /// Whether a comparison of this step has no verdict.
+    /// Whether a comparison of this step lacks a verdict.
     pub fn is_open(&self) -> bool {
         self.outcomes()
             .any(|outcome| !matches!(outcome, Outcome::Compared { .. }))
@@ -99,7 +102,7 @@ impl Step {
 }
 
 impl History {
-    /// The newest step of each cost.
+    /// Returns the newest step of each cost.
     pub fn newest(&self) -> impl Iterator<Item = (&Trend, &Step)> {
         self.trends
             .iter()
@@ -194,7 +197,7 @@ fn add(
     }
 }
 
-/// Steps of the cost that a pair is about; new ones if there are none yet.
+/// Returns the steps of a pair's cost; new ones if there are none yet.
 fn steps_of<'a>(
     trends: &'a mut Vec<Trend>,
     states: usize,
@@ -297,7 +300,7 @@ mod tests {
         assert_eq!(found.grown, Some(1));
     }
 
-    /// 10 % of 60 comparisons are 6; two standard deviations of chance make the limit 10.
+    /// Of 60 comparisons, 10 % are 6; two standard deviations of chance make the limit 10.
     #[test]
     fn states_that_are_the_same_seldom_differ() {
         let is_alarm = |trial: &u64| {

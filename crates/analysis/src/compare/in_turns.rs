@@ -14,7 +14,7 @@ pub enum Side {
     New,
 }
 
-/// Configuration of one side.
+/// Set-up of one of the two sides.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Arm {
     /// Commands before each run of the side; empty if there are none.
@@ -29,7 +29,7 @@ pub struct Arm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
-    /// A change of the wanted size would have been shown.
+    /// A change of the requested size would have been detected.
     Power,
     /// The budget was used up.
     Budget,
@@ -37,18 +37,18 @@ pub enum Ended {
     Interrupted,
 }
 
-/// Two sides measured in alternating runs, with their comparison.
+/// Two sides measured in interleaved runs, with their comparison.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct InTurns {
-    /// The base.
+    /// Set-up of the base side.
     pub base: Arm,
-    /// The new side.
+    /// Set-up of the new side.
     pub new: Arm,
-    /// Flags of `measure` for each run.
+    /// Flags passed to `measure` in each run.
     pub flags: Vec<String>,
-    /// Sides of the runs, in order.
+    /// Side of each run, in order.
     pub order: Vec<Side>,
-    /// Seed of the order.
+    /// Random seed of the order of runs.
     pub seed: u64,
     /// Folder of the records, with a folder for each side.
     pub folder: String,
@@ -64,7 +64,7 @@ pub struct InTurns {
     pub power: f64,
     /// Smallest change that would have been shown in each cost with this power; `None` if a cost has no interval.
     pub detectable: Option<f64>,
-    /// Facts of the machine that differ from those before the first run.
+    /// Facts of the machine that differ after the last run from those before the first.
     pub left: Vec<Difference>,
     /// Settings that could not be undone, with the reason.
     pub complaints: Vec<String>,

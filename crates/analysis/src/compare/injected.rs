@@ -1,4 +1,4 @@
-//! Compares injections: did a change make preemptions of a program cheaper?
+//! Compares injections to find whether a change made preemptions of a program cheaper.
 
 use switchcost_record::injection::{Injection, Plan};
 use switchcost_units::{Bytes, Nanos};
@@ -14,7 +14,7 @@ use crate::measurement::run_spread::{ASSUMED_RUN_SPREAD, FREEDOM, student};
 use crate::statistics::Estimate;
 use crate::statistics::estimate::mean_and_sd;
 
-/// Least number of records that show a spread.
+/// Least number of records from which a spread is estimated.
 const FEWEST: usize = 3;
 
 /// Compares new records of injections with base records, footprint by footprint.
@@ -41,7 +41,7 @@ pub fn compare_injections(
     }
 }
 
-/// Spread between runs to assume if the records do not show it.
+/// Returns the spread between runs to assume if the records do not show it.
 fn spread(request: Request<'_>, fewest: usize) -> Option<RunSpread> {
     match request.run_spread {
         Some(share) => Some(RunSpread {
@@ -135,7 +135,7 @@ fn candidate(key: Key, base: &[Findings], new: &[Findings], request: Request<'_>
     }
 }
 
-/// Cost of a side, or why there is none.
+/// Returns the cost of a side, or why there is none.
 fn side_of(
     key: Key,
     name: &str,
@@ -170,8 +170,8 @@ fn side_of(
     Ok(log_cost(&costs, request))
 }
 
-/// Returns the mean of costs above 0. Its variance comes from each cost's interval and, if the records do not show it, from the assumed
-/// spread between runs.
+/// Returns the mean logarithm of costs above 0. Its variance comes from each cost's interval and,
+/// if the records do not show it, from the assumed spread between runs.
 fn log_cost(costs: &[Estimate], request: Request<'_>) -> LogCost {
     let logs: Vec<f64> = costs.iter().map(|cost| cost.estimate.ln()).collect();
     let (mean, sd) = mean_and_sd(&logs);
@@ -195,7 +195,7 @@ fn log_cost(costs: &[Estimate], request: Request<'_>) -> LogCost {
     )
 }
 
-/// Standard error of a cost's logarithm, from its interval.
+/// Returns the standard error of a cost's logarithm, from the cost's interval.
 fn own_error(cost: &Estimate) -> f64 {
     let quantile =
         student(cost.n.saturating_sub(1).max(1) as f64, cost.confidence).unwrap_or(f64::INFINITY);

@@ -1,7 +1,8 @@
-//! Observations of live tasks judged against each other: did a change lower the cost of switching?
+//! Compares observations of live tasks to find whether a change lowered the cost of switching.
 //!
-//! A program never switches equally often twice, and the difference between two equal runs depends on the program. So a verdict needs
-//! several records of each side. The sides are priced alike, so that costs differ by counts and causes alone.
+//! A program never makes exactly the same number of switches twice, and the difference between two
+//! equal runs depends on the program. A verdict therefore needs several records of each side. Both
+//! sides are priced alike, so that costs differ only by counts and causes.
 
 mod intervals;
 mod numbers;
@@ -55,7 +56,8 @@ pub fn compare_observations(
     }
 }
 
-/// Judges main numbers and parts with half of the allowed error each, so that many names do not hide a change of the whole.
+/// Judges main numbers and parts with half of the allowed error each, so that many names do not
+/// hide a change of the whole.
 fn judge_in_halves(candidates: Vec<Candidate>, request: Request<'_>) -> (Vec<Pair>, usize) {
     let (whole, parts): (Vec<_>, Vec<_>) = candidates
         .into_iter()
@@ -76,8 +78,9 @@ fn judge_in_halves(candidates: Vec<Candidate>, request: Request<'_>) -> (Vec<Pai
     (pairs, of_whole + of_parts)
 }
 
-/// Whether records were counted in different ways. Each way slows a switch by a different time, up to a third of a short one's, and so
-/// changes how often and how long tasks run.
+/// Returns a reason if records were counted in different ways. Each way of counting slows a switch
+/// by a different time, up to a third of a short switch, and so changes how often and how long
+/// tasks run.
 fn counted_differently(all: &[&Observation]) -> Option<String> {
     let ways: BTreeSet<String> = all.iter().map(|record| record.source.to_string()).collect();
     let ways: Vec<String> = ways.into_iter().collect();
@@ -87,7 +90,8 @@ fn counted_differently(all: &[&Observation]) -> Option<String> {
     })
 }
 
-/// Whether cold caches were priced in different ways, which give different costs even for the same program.
+/// Whether cold caches were priced in different ways, which gives different costs even for the same
+/// program.
 fn caches_priced_differently<'a>(all: impl Iterator<Item = &'a Record>) -> Option<String> {
     let ways: BTreeSet<&str> = all.filter_map(Record::caches_by).collect();
     let ways: Vec<&str> = ways.into_iter().collect();
@@ -138,14 +142,14 @@ fn pricing(all: &[&Observation]) -> Pricing {
     }
 }
 
-/// Returns the newest calibration. All times have the same zone, so they sort as text.
+/// Returns the newest calibration. All times have the same time zone, so they sort as text.
 fn newest<'a>(all: &[&'a Observation]) -> Option<&'a Calibration> {
     all.iter()
         .filter_map(|record| record.calibration.as_ref())
         .max_by(|a, b| a.measured_at.cmp(&b.measured_at))
 }
 
-/// Other differences: what was observed, the machine, and the way of counting.
+/// Returns other differences: what was observed, the machine, and the way of counting.
 fn differences(base: &[&Observation], new: &[&Observation]) -> Vec<Difference> {
     let of = |side: &[&Observation]| {
         side.iter()

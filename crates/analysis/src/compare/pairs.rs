@@ -18,7 +18,7 @@ pub(super) struct Matched<'a> {
     new: Vec<Found<'a>>,
     /// Findings of earlier records of the machine, which show the spread between its runs.
     earlier: Vec<Found<'a>>,
-    /// The new records' case, if it differs from the base's.
+    /// The case of the new records, if it differs from the base's.
     new_case: Option<&'a Case>,
     /// Number of equal cases on the other side, if there are several.
     alike: usize,
@@ -28,11 +28,11 @@ pub(super) struct Matched<'a> {
 #[derive(Clone, Copy, Debug)]
 struct Found<'a> {
     finding: &'a CaseFinding,
-    /// Ratio of the common clock to the record's.
+    /// Factor that scales a cost from the record's core clock to the common clock.
     factor: f64,
 }
 
-/// All cases of either side, given at a common clock of the core.
+/// Matches the cases of both sides, with costs scaled to a common core clock.
 pub(super) fn matched<'a>(
     base: &[Analysed<'a>],
     new: &[Analysed<'a>],
@@ -72,7 +72,7 @@ fn factor(findings: &Findings, hertz: Option<f64>) -> f64 {
     own.zip(hertz).map_or(1.0, |(own, common)| own / common)
 }
 
-/// The entry that a finding belongs to; a new one if there is none yet.
+/// Returns the entry for a finding; a new one if there is none yet.
 fn place<'a, 'b>(
     all: &'b mut Vec<Matched<'a>>,
     finding: &'a CaseFinding,
@@ -100,7 +100,8 @@ fn place<'a, 'b>(
     &mut all[at]
 }
 
-/// Whether two cases have the same conditions, whatever the CPUs' numbers, which differ between machines.
+/// Whether two cases have the same conditions, apart from CPU numbers, which differ between
+/// machines.
 pub(crate) fn is_same(a: &Case, b: &Case) -> bool {
     a.mechanism == b.mechanism
         && a.runtime == b.runtime
@@ -115,7 +116,8 @@ pub(crate) fn is_same(a: &Case, b: &Case) -> bool {
 }
 
 impl<'a> Found<'a> {
-    /// Returns the factor for this case. A synthetic switch consists of time, and does not follow the core's clock.
+    /// Returns the scaling factor for this case. A synthetic switch is defined by time, so it does
+    /// not follow the core's clock.
     fn factor(&self) -> f64 {
         if self.finding.case.mechanism == Mechanism::Synthetic {
             1.0
@@ -131,7 +133,8 @@ impl<'a> Found<'a> {
             .is_some_and(Shared::is_in_costs)
     }
 
-    /// The compared cost at the common clock, without its part that waits for memory.
+    /// Returns the compared cost scaled to the common clock, except for its part that waits for
+    /// memory.
     fn value(&self) -> Option<f64> {
         let (switch, handoff) = (
             self.finding.deciding()?.estimate,
@@ -147,7 +150,8 @@ impl<'a> Found<'a> {
         Some((handoff - reload) * self.factor() + reload)
     }
 
-    /// Whether the number is suspect. Other tasks that ran beside it are no property of the compared subject.
+    /// Whether the number is suspect. Other tasks that ran during the measurement do not count,
+    /// because they are no property of the compared subject.
     fn is_suspect(&self) -> bool {
         let is_beside_others = self
             .finding
@@ -157,7 +161,7 @@ impl<'a> Found<'a> {
         self.finding.verdict == Verdict::Suspect || is_beside_others
     }
 
-    /// Another quantity of the case, with its estimate.
+    /// Returns another quantity of the case, with its estimate.
     fn number(&self, of: Quantity) -> Option<(f64, &'a Estimate)> {
         let scaled = |estimate: &'a Estimate, parts: f64| {
             Some((estimate.estimate / parts * self.factor(), estimate))
@@ -181,7 +185,7 @@ impl<'a> Found<'a> {
 /// Numbers of one side that can be compared.
 #[derive(Debug)]
 enum Side {
-    /// Numbers above 0, one or several.
+    /// One or more numbers above 0.
     Runs(Vec<Run>),
     /// Why there is no number.
     None(String),
@@ -223,12 +227,13 @@ impl<'a> Matched<'a> {
 }
 
 impl Matched<'_> {
-    /// The case of each side.
+    /// Returns the case of the base and that of the new side.
     pub(super) fn sides_cases(&self) -> [&Case; 2] {
         [self.case, self.new_case.unwrap_or(self.case)]
     }
 
-    /// Assumed spread between runs of a quantity: the wide one if either side is across CPUs.
+    /// Returns the assumed spread between runs of a quantity: the wide one if either side hands
+    /// over across CPUs.
     pub(super) fn assumed_spread(&self, of: Quantity) -> f64 {
         let cost = if of == Quantity::Calls {
             CostName::Baseline
@@ -241,22 +246,22 @@ impl Matched<'_> {
             .fold(0.0, f64::max)
     }
 
-    /// The quantity by which the case is compared.
+    /// Returns the quantity by which the case is compared.
     pub(super) fn quantity(&self) -> Quantity {
         quantity(self.new_case.unwrap_or(self.case))
     }
 
-    /// Numbers above 0 of both sides.
+    /// Returns the numbers above 0 of both sides.
     pub(super) fn sides(&self, of: Quantity) -> [Vec<Run>; 2] {
         [&self.base, &self.new].map(|side| self.runs(side, of))
     }
 
-    /// The numbers of earlier records.
+    /// Returns the numbers of earlier records.
     pub(super) fn earlier(&self, of: Quantity) -> Vec<Run> {
         self.runs(&self.earlier, of)
     }
 
-    /// Switches that a hand-off takes, if they differ between the sides.
+    /// Returns the switches per hand-off, if they differ between the sides.
     pub(super) fn changed_switches(&self) -> Option<ChangedSwitches> {
         let counts = |side: &[Found<'_>]| -> Vec<f64> {
             side.iter()
@@ -273,7 +278,8 @@ impl Matched<'_> {
             .collect()
     }
 
-    /// Findings of one kind: if any record of either side had the core to itself, those of a shared core are left out.
+    /// Returns the findings of one kind: if any record of either side had the core to itself,
+    /// findings from a shared core are left out.
     fn chosen<'b>(&self, side: &'b [Found<'_>]) -> Vec<&'b Found<'b>> {
         let has_number = |found: &&Found<'_>| found.finding.deciding().is_some();
         let is_any_unshared = self
@@ -288,8 +294,9 @@ impl Matched<'_> {
             .collect()
     }
 
-    /// Numbers of one side, or why there are none. One number out of several records does not count: their spread should be visible,
-    /// and if the others failed, the usual spread is no good guess.
+    /// Returns the numbers of one side, or why there are none. A single number out of several
+    /// records does not count: it shows no spread, and because the other records failed, the usual
+    /// spread is no good guess.
     fn side(&self, side: &[Found<'_>], name: &str, of: Quantity) -> Side {
         let chosen = self.chosen(side);
         let runs: Vec<Run> = chosen.iter().filter_map(|found| found.run(of)).collect();
@@ -351,7 +358,7 @@ impl Matched<'_> {
     }
 }
 
-/// Why one number of several records is not enough.
+/// Explains why one number out of several records is not enough.
 pub(super) fn only_one_of(records: usize, name: &str) -> String {
     format!("only 1 of {records} {name} records has a number, so their spread is unknown")
 }
@@ -364,7 +371,7 @@ fn reason(side: &[Found<'_>]) -> String {
     why.unwrap_or_default()
 }
 
-/// Quantity by which a case is compared: what a program pays for one hand-off.
+/// Returns the quantity by which a case is compared: what a program pays for one hand-off.
 fn quantity(case: &Case) -> Quantity {
     if case.working_set.is_empty() {
         Quantity::HandOff

@@ -11,21 +11,22 @@ pub enum Quantity {
     HandOff,
     /// A hand-off of a case with a working set, the reload included.
     Total,
-    /// The system calls of a hand-off, measured on a task that hands the token to itself.
+    /// Time of the system calls of a hand-off, measured on a task that hands the token to itself.
     Calls,
-    /// A hand-off with its system calls, as a program sees it.
+    /// Time of a hand-off including its system calls, as a program sees it.
     HandOffWithCalls,
-    /// Excess cycles of a simulated switch up to the cut-off.
+    /// Excess cycles of a simulated switch, up to the cut-off of the curve.
     AverageCost,
-    /// Average cost times switches over all cycles.
+    /// Average cost of a simulated switch times the number of switches, over all cycles.
     Overhead,
     /// All cycles of a simulated trace over its instructions.
     CyclesPerInstruction,
     /// All cycles of a simulated trace.
     Cycles,
-    /// All cycles of a simulated trace as time, between the design's shortest and longest cycle.
+    /// All cycles of a simulated trace converted to time, between the design's shortest and longest
+    /// cycle.
     Time,
-    /// Excess cycles of a simulated switch of one program, to the end of each segment.
+    /// Excess cycles per simulated switch of one program, to the end of each segment.
     ExcessPerSwitch,
     /// Misses per instruction in one level of the simulated caches.
     MissesPerInstruction,
@@ -45,19 +46,19 @@ pub enum Quantity {
     Switches,
     /// Share of the live tasks' switches that are involuntary.
     Involuntary,
-    /// Direct cost of switches over the CPU time of live tasks.
+    /// Direct cost of switches as a share of the CPU time of live tasks.
     DirectShare,
-    /// Likely direct and indirect cost over the CPU time of live tasks.
+    /// Likely direct and indirect cost as a share of the CPU time of live tasks.
     CostShare,
-    /// Indirect cost over the CPU time of live tasks, between its ends.
+    /// Indirect cost as a share of the CPU time of live tasks, between its lower and upper end.
     ColdShare,
     /// Median wait of live tasks for a CPU.
     WaitP50,
     /// 99th percentile of the waits of live tasks for a CPU.
     WaitP99,
-    /// Time for which a quota kept control groups from running, over the window.
+    /// Time for which a quota kept control groups from running, as a share of the window.
     Throttled,
-    /// Preemptions a second by one other task.
+    /// Preemptions per second by one other task.
     Preemptions,
     /// Cost of a preemption of a program.
     Preemption,
@@ -74,13 +75,13 @@ pub enum Unit {
     Ns,
     /// Simulated cycles.
     Cycles,
-    /// A share of all cycles, or of live tasks' switches, CPU time or window.
+    /// Share of all cycles, or of live tasks' switches, CPU time or window.
     Share,
-    /// Misses an instruction.
+    /// Misses per instruction.
     PerInstruction,
-    /// Cycles an instruction.
+    /// Cycles per instruction.
     CyclesPerInstruction,
-    /// Events a second.
+    /// Events per second.
     PerSecond,
     /// Instructions or misses per switch or system call.
     Events,

@@ -1,14 +1,14 @@
-//! The ratio of two costs, from the logarithms of their values.
+//! Estimates the ratio of two costs from the logarithms of their values.
 //!
-//! Costs spread in proportion to their size, so logarithms are averaged, and the interval is that of Welch ("The generalization of
-//! Student's problem when several different population variances are involved", Biometrika 34, 1947) with Satterthwaite's degrees of
-//! freedom.
+//! The spread of costs is proportional to their size, so logarithms are averaged. The interval is
+//! that of Welch ("The generalization of Student's problem when several different population
+//! variances are involved", Biometrika 34, 1947) with Satterthwaite's degrees of freedom.
 
 use super::{Change, Cost, Ratio};
 use crate::measurement::run_spread::student;
 use crate::statistics::estimate::mean_and_sd;
 
-/// Degrees of freedom beyond which more make no difference.
+/// Degrees of freedom treated as infinite.
 const MANY: f64 = 1e6;
 
 /// A part of a mean's variance, with the degrees of freedom of its estimate.
@@ -18,7 +18,7 @@ pub(super) struct Part {
     pub(super) freedom: f64,
 }
 
-/// The logarithm of a cost.
+/// Mean logarithm of a cost over records, with its variance.
 #[derive(Clone, Debug)]
 pub(super) struct LogCost {
     mean: f64,
@@ -27,7 +27,7 @@ pub(super) struct LogCost {
 }
 
 impl LogCost {
-    /// A mean with its variance, over several records.
+    /// Creates the logarithm of a cost from a mean with its variance, over several records.
     pub(super) fn new(mean: f64, part: Part, records: usize) -> LogCost {
         LogCost {
             mean,
@@ -36,7 +36,8 @@ impl LogCost {
         }
     }
 
-    /// Cost from several independent values above 0, whose spread includes all errors.
+    /// Returns the logarithm of a cost from several independent values above 0, whose spread
+    /// includes all errors.
     pub(super) fn cost_of_values(values: &[f64]) -> LogCost {
         let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
         let (mean, sd) = mean_and_sd(&logs);
@@ -51,7 +52,8 @@ impl LogCost {
         }
     }
 
-    /// Cost from one value above 0, with its values without each batch in turn.
+    /// Returns the logarithm of a cost from one value above 0, and from its values with each batch
+    /// left out once (jackknife).
     pub(super) fn from_batches(value: f64, without_one: &[f64]) -> Option<LogCost> {
         let logs = logarithms(without_one)?;
         Some(LogCost {
@@ -72,17 +74,17 @@ impl LogCost {
     }
 }
 
-/// The logarithm of new over base.
+/// Logarithm of the ratio of new to base.
 #[derive(Clone, Debug)]
 pub(super) struct LogRatio {
     mean: f64,
     parts: Vec<Part>,
-    /// Resolution of the number, which no number of records improves.
+    /// Resolution of the number, which more records do not improve.
     resolution: f64,
 }
 
 impl LogRatio {
-    /// Ratio of two independent costs.
+    /// Returns the ratio of two independent costs.
     pub(super) fn between(base: &LogCost, new: &LogCost) -> LogRatio {
         LogRatio {
             mean: new.mean - base.mean,
@@ -91,7 +93,8 @@ impl LogRatio {
         }
     }
 
-    /// Ratio of two costs whose variances were estimated together, with these degrees of freedom.
+    /// Returns the ratio of two costs whose variances were estimated together, with these degrees
+    /// of freedom.
     pub(super) fn pooled(base: &LogCost, new: &LogCost, freedom: f64) -> LogRatio {
         let variance = base
             .parts
@@ -106,7 +109,7 @@ impl LogRatio {
         }
     }
 
-    /// Ratio from at least two pairs of values above 0.
+    /// Returns the ratio from at least two pairs of values above 0.
     pub(super) fn paired(pairs: &[(f64, f64)]) -> LogRatio {
         let logs: Vec<f64> = pairs
             .iter()
@@ -124,7 +127,8 @@ impl LogRatio {
         }
     }
 
-    /// Ratio from one pair of values above 0, with the values of both without each batch in turn.
+    /// Returns the ratio from one pair of values above 0, and from both values with each batch left
+    /// out once (jackknife).
     pub(super) fn from_batches(base: (f64, &[f64]), new: (f64, &[f64])) -> Option<LogRatio> {
         if base.1.len() != new.1.len() {
             return None;
@@ -142,7 +146,8 @@ impl LogRatio {
         })
     }
 
-    /// Widens the ratio for numbers that are known only within a factor, which no record improves.
+    /// Widens the interval for numbers that are known only within a factor, which more records do
+    /// not improve.
     pub(super) fn known_within(self, factor: f64) -> LogRatio {
         LogRatio {
             resolution: factor.ln(),
@@ -150,7 +155,7 @@ impl LogRatio {
         }
     }
 
-    /// The ratio with its interval, and the verdict.
+    /// Returns the ratio with its interval, and the verdict.
     pub(super) fn judge(&self, confidence: f64) -> Option<(Ratio, Change)> {
         let half = half_width(&self.parts, confidence)? + self.resolution;
         let (low, high) = ((self.mean - half).exp(), (self.mean + half).exp());
@@ -176,7 +181,8 @@ fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
     are_positive.then(|| values.iter().map(|value| value.ln()).collect())
 }
 
-/// Variance of a statistic from its values without each batch in turn (Miller 1974, "The jackknife: a review").
+/// Estimates the variance of a statistic from its values with each batch left out once (Miller
+/// 1974, "The jackknife: a review").
 fn jackknife(without_one: &[f64]) -> Part {
     let (_, sd) = mean_and_sd(without_one);
     let count = without_one.len() as f64;
@@ -186,7 +192,7 @@ fn jackknife(without_one: &[f64]) -> Part {
     }
 }
 
-/// Half-width of the interval of a sum whose variance has these parts.
+/// Returns the half-width of the interval of a sum whose variance has these parts.
 fn half_width(parts: &[Part], confidence: f64) -> Option<f64> {
     let variance: f64 = parts.iter().map(|part| part.variance).sum();
     let squares: f64 = parts

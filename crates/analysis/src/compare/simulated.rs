@@ -1,7 +1,8 @@
-//! Simulations judged against each other: designs of the same name, or the one design of each side.
+//! Compares simulations: designs of the same name, or the only design of each side.
 //!
-//! Records of the same traces on both sides are paired, trace by trace; with one trace, batch by batch of its switches.
-//! Others are as independent as runs of a measurement.
+//! Records of the same traces on both sides are paired trace by trace; if there is one trace, its
+//! batches of switches are paired. Records of different traces are treated as independent, like
+//! runs of a measurement.
 
 mod copies;
 mod designs;
@@ -19,17 +20,17 @@ pub use copies::{Copied, copied};
 use designs::Matched;
 use traces::Relation;
 
-/// A record without its intervals, with what was found in it.
+/// A simulation record without its intervals, with the findings of its analysis.
 pub type Simulated<'a> = (&'a Simulation, &'a Findings);
 
-/// Excess cycles since the switch, of all switches, up to the cut-off: a line for each record.
+/// Excess cycles after the switch, over all switches, up to the cut-off; one line for each record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// The base's design.
+    /// Name of the base's design.
     pub base_design: String,
     /// Name of the new side's design.
     pub new_design: String,
-    /// Instructions since the switch, and the excess cycles up to there, by record.
+    /// Curves of the base, by record: instructions since the switch, and excess cycles up to there.
     pub base: Vec<Vec<(u64, f64)>>,
     /// Curves of the new side, by record: instructions since the switch, and excess cycles up to there.
     pub new: Vec<Vec<(u64, f64)>>,

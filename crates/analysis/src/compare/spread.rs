@@ -1,7 +1,9 @@
-//! Spread between runs of one machine beyond their own intervals, and comparison of costs that accounts for it.
+//! Estimates the spread between runs of one machine beyond their own intervals, and compares costs
+//! with this spread taken into account.
 //!
-//! The interval of a record holds for the half minute in which it was taken. What pages, boot, placement and neighbours add from run to run
-//! is a variance of its own, relative to the cost. It is learned from all cases of repeated records together; if no side repeats, it comes
+//! The interval of a record holds only for the half minute in which it was taken. Page placement,
+//! boot, CPU placement and other load add variance from run to run, in proportion to the cost. This
+//! variance is learned from all cases of repeated records together; if no side repeats, it comes
 //! from elsewhere ([`RunSpread`]). It is never 0.
 
 use super::ratio::{LogCost, LogRatio, Part};
@@ -13,19 +15,19 @@ use crate::statistics::estimate::mean_and_sd;
 /// Least spread, whether learned or not.
 const LEAST: f64 = 0.005;
 
-/// Number of times that the interval of the spread is halved: beyond the precision of a float.
+/// Number of halvings of the spread's interval: enough to exhaust the precision of a float.
 const HALVINGS: usize = 60;
 
 /// Number of one record for a case, above 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Run {
     log: f64,
-    /// Variance of the logarithm within the run.
+    /// Variance of the number's logarithm within the run.
     within: f64,
 }
 
 impl Run {
-    /// A run's number; `None` if it is not above 0.
+    /// Creates a run's number; returns `None` if the number is not above 0.
     pub(super) fn new(value: f64, estimate: &Estimate) -> Option<Run> {
         let freedom = (estimate.n as f64 - 1.0).max(1.0);
         let deviation =
@@ -37,9 +39,10 @@ impl Run {
     }
 }
 
-/// Spread between runs that repeated records show, over all cases: the value with which intervals and spread explain the variances
-/// between records on average (Paule and Mandel, "Consensus values and weighting factors", Journal of Research of the NBS 87, 1982),
-/// pooled with the assumed one. `None` if no case repeats.
+/// Estimates the spread between runs from repeated records, over all cases: the value with which
+/// intervals and spread together explain the variances between records on average (Paule and
+/// Mandel, "Consensus values and weighting factors", Journal of Research of the NBS 87, 1982),
+/// pooled with the assumed spread. Returns `None` if no case repeats.
 pub(super) fn learned(sides: &[Vec<Run>], origin: Origin, assumed: f64) -> Option<RunSpread> {
     let groups: Vec<Group> = sides.iter().filter_map(|side| Group::new(side)).collect();
     let freedom: f64 = groups.iter().map(|group| group.freedom).sum();
@@ -70,16 +73,17 @@ pub(super) fn learned(sides: &[Vec<Run>], origin: Origin, assumed: f64) -> Optio
     })
 }
 
-/// Pools the spread that some runs show with the assumed one, because few runs in a row may be alike by chance.
+/// Pools the spread that some runs show with the assumed spread, because a few successive runs may
+/// agree by chance.
 fn spread_with_assumed(shown: f64, runs: f64, assumed: f64) -> f64 {
     (FREEDOM * assumed.powi(2) + runs * shown) / (FREEDOM + runs)
 }
 
 /// A side of a case with several records.
 struct Group {
-    /// Variance of the logarithms from record to record.
+    /// Variance of the logarithms between records.
     between: f64,
-    /// Part of the variance that the records' own intervals explain.
+    /// Part of the variance between records that the records' own intervals explain.
     within: f64,
     freedom: f64,
 }
@@ -104,8 +108,9 @@ fn mean_within(runs: &[Run]) -> f64 {
     runs.iter().map(|run| run.within).sum::<f64>() / runs.len() as f64
 }
 
-/// Variance of one record's number. The variance between a case's own records, earlier ones of the machine included, counts with its
-/// degrees of freedom; that from intervals and spread counts with [`FREEDOM`].
+/// Returns the variance of one record's number. The variance between a case's own records,
+/// including earlier ones of the machine, counts with its degrees of freedom; the variance from
+/// intervals and spread counts with [`FREEDOM`].
 fn single_part(sides: &[&[Run]], earlier: &[Run], spread: RunSpread) -> Part {
     let expected = mean_within(&sides.concat()) + spread.share.max(LEAST).powi(2);
     let groups: Vec<Group> = sides
@@ -136,7 +141,8 @@ fn cost(side: &[Run], of_one: Part) -> LogCost {
     )
 }
 
-/// The costs of both sides of a case, and new over base; neither may be empty.
+/// Compares both sides of a case: returns their costs and the ratio of new to base. Neither side
+/// may be empty.
 pub(super) fn compared(
     base: &[Run],
     new: &[Run],
@@ -184,7 +190,8 @@ mod tests {
         assert_eq!(found.origin, Origin::Records);
     }
 
-    /// Identical records in a row show that of themselves alone; many of them are believed.
+    /// A few identical records reduce the assumed spread only in part; many identical records
+    /// reduce it further.
     #[test]
     fn a_few_runs_that_were_alike_are_believed_in_part() {
         let alike = |count| {
@@ -270,7 +277,8 @@ mod tests {
         );
     }
 
-    /// With the spread that there is, intervals of 90 % cover the truth in about 90 of 100 comparisons.
+    /// If runs differ by the assumed spread, intervals of 90 % cover the truth in about 90 of 100
+    /// comparisons.
     #[test]
     fn intervals_cover() {
         let mut random = ChaCha8Rng::seed_from_u64(6);

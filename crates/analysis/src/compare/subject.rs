@@ -23,10 +23,10 @@ pub enum Subject {
     Observed(#[schemars(with = "KindAndName<'static>")] Who),
     /// A program that is preempted.
     Injected {
-        /// Bytes that the other task touches.
+        /// Bytes that the preempting task touches.
         footprint_bytes: Bytes,
-        /// Time that the program runs until it is preempted; `None` if a record has only one period. Otherwise the first period is
-        /// compared.
+        /// Time that the program runs until it is preempted; `None` if a record has only one
+        /// period. Then the first period is compared.
         #[serde(skip_serializing_if = "Option::is_none")]
         period_ns: Option<Nanos>,
     },
@@ -39,7 +39,8 @@ pub enum Who {
     All,
     /// Observed tasks of one name; hostile text until escaped.
     Name(String),
-    /// Other tasks of one name that ran in between; hostile text until escaped, empty for kernel threads.
+    /// Other tasks of one name that ran between time slices; hostile text until escaped, empty for
+    /// kernel threads.
     Neighbour(String),
 }
 
@@ -50,7 +51,7 @@ pub struct Place {
     pub base_design: Option<String>,
     /// Name of the design in the new records.
     pub new_design: Option<String>,
-    /// The switches, level or function that the number is about.
+    /// The switches, level or function that the number belongs to.
     #[serde(flatten)]
     #[schemars(with = "KindAndName<'static>")]
     pub part: Part,
@@ -61,7 +62,7 @@ pub struct Place {
 pub enum Part {
     /// All switches.
     All,
-    /// Switches of one class of Mogul and Borg 1990.
+    /// Switches of one class, as Mogul and Borg 1990 define classes.
     Class(String),
     /// Switches of one cause.
     Cause(String),
@@ -71,23 +72,24 @@ pub enum Part {
     Level(String),
     /// Everything that the kernel does.
     Kernel,
-    /// Everything that one kernel function executes; hostile text until escaped.
+    /// All code of one kernel function; hostile text until escaped.
     Function(String),
     /// Misses of a kernel function in a level.
     FunctionLevel {
-        /// The function; hostile data.
+        /// Name of the function; hostile text until escaped.
         function: String,
         /// Name of the level.
         level: String,
     },
 }
 
-/// Kind and name of a part, in every format for programs.
+/// Kind and name of a compared part, as in all machine-readable formats.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct KindAndName<'a> {
-    /// Kind of the part. Of a simulation: `all` switches, those of a `class`, `cause` or `program`; a `level` of the caches and TLBs;
-    /// the `kernel`, a `function` of it, or a function's misses in a level (`function-level`: `function, level`). Of an observation:
-    /// `all` tasks, those of a `name`, or a `neighbour` that preempted them.
+    /// Kind of the part. In a simulation: `all` switches, those of a `class`, `cause` or `program`;
+    /// a `level` of the caches and TLBs; the `kernel`, a `function` of the kernel, or a function's
+    /// misses in a level (`function-level`: `function, level`). In an observation: `all` tasks,
+    /// those of a `name`, or a `neighbour` (another task that preempted them).
     pub kind: &'static str,
     /// Name of the class, cause, program, level or tasks; `None` for kernel threads.
     pub name: Option<Cow<'a, str>>,

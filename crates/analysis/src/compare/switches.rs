@@ -1,5 +1,6 @@
-//! Switches per hand-off on both sides. They are counted, and need no interval. A kernel that takes two where it took one has changed,
-//! however long each takes.
+//! Compares switches per hand-off on both sides. They are counted exactly, and need no interval. If
+//! a kernel makes two switches in place of one, the case has changed even if each switch takes as
+//! long as before.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,11 +8,12 @@ use switchcost_record::Case;
 
 use crate::measurement::serialised::{Conditions, conditions};
 
-/// Least change of switches per hand-off that counts. Less may be chance: ordinary tasks woken while a lock is held give the CPU back
-/// once more or less; and with hardly any counted switches (tasks in one thread) other activity of the threads dominates.
+/// Least change of switches per hand-off that counts. Smaller changes may be chance: ordinary tasks
+/// woken while a lock is held give the CPU back once more or less, and if hardly any switches are
+/// counted (tasks in one thread), other activity of the threads dominates.
 const LEAST_CHANGE: f64 = 0.05;
 
-/// A case whose hand-offs take different numbers of switches on both sides.
+/// A case whose number of switches per hand-off differs between the sides.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Switches")]
 pub struct ChangedSwitches {
@@ -19,9 +21,9 @@ pub struct ChangedSwitches {
     #[serde(flatten, serialize_with = "conditions")]
     #[schemars(with = "Conditions<'static>")]
     pub case: Case,
-    /// Switches a hand-off, the mean over the base records.
+    /// Switches per hand-off, the mean over the base records.
     pub base: f64,
-    /// Switches a hand-off, the mean over the new records.
+    /// Switches per hand-off, the mean over the new records.
     pub new: f64,
 }
 

@@ -12,7 +12,7 @@ use super::*;
 use crate::analyse;
 use crate::testing::{FakeCase, fake_record_with_seed, normal};
 
-/// Records whose costs differ from run to run by a share, times `factor`.
+/// Makes records whose costs differ from run to run by a share, scaled by `factor`.
 pub(super) fn runs(
     count: u64,
     seed: u64,
@@ -71,7 +71,8 @@ fn six_cases() -> Vec<FakeCase> {
     ]
 }
 
-/// Pairs of sets that are the same in truth, and in how many of them any difference is called: of a cost, and of system calls.
+/// Compares equal pairs of record sets; returns in how many a difference is reported: in a cost,
+/// and in system calls.
 fn false_alarms(trials: u64, records: u64, spread: f64) -> [usize; 2] {
     let is_called = |pairs: &[Pair]| {
         verdicts_of(pairs)
@@ -90,7 +91,8 @@ fn false_alarms(trials: u64, records: u64, spread: f64) -> [usize; 2] {
     alarms
 }
 
-/// The nominal 10 % of 200, and 1 % for calls, and two standard deviations of chance: 28 and 5.
+/// Trials of a false-alarm test. The limits are the nominal 10 % of 200 (1 % for calls) plus two
+/// standard deviations of chance: 28 and 5.
 const TRIALS: u64 = 200;
 const MOST_ALARMS: [usize; 2] = [28, 5];
 
@@ -119,7 +121,8 @@ fn across_and_not() -> [FakeCase; 2] {
     [FakeCase::pipe().across_cpus(), FakeCase::pipe()]
 }
 
-/// Two runs of one guest, minutes apart, were found 26 % apart across CPUs; on one CPU that is no chance.
+/// Two runs of one guest, taken minutes apart, differed by 26 % across CPUs; on one CPU such a
+/// difference is not chance.
 #[test]
 fn what_is_a_difference_on_one_cpu_is_none_across_two() {
     use Change::{NoDifferenceShown, Slower};
@@ -170,7 +173,8 @@ fn what_is_a_difference_on_one_cpu_is_none_across_two() {
     );
 }
 
-/// What hand-offs across CPUs show widens no interval of a case on one CPU, nor do these narrow theirs.
+/// The spread of hand-offs across CPUs widens no interval of a case on one CPU, nor does the spread
+/// on one CPU narrow an interval across CPUs.
 #[test]
 fn each_kind_of_cases_learns_what_its_own_runs_differ_by() {
     let side = |seed, apart_ns| {
@@ -196,7 +200,8 @@ fn each_kind_of_cases_learns_what_its_own_runs_differ_by() {
     );
 }
 
-/// As [`single_records_seldom_differ_if_runs_spread_as_assumed`], by the spread of the records that the constant is from.
+/// Repeats [`single_records_seldom_differ_if_runs_spread_as_assumed`] with the spread of the
+/// records from which the constant was calibrated.
 #[test]
 fn single_records_of_hand_offs_across_cpus_seldom_differ() {
     let side = |seed| runs(1, seed, 0.13, 1.0, &across_and_not()[..1]);
@@ -212,7 +217,8 @@ fn single_records_of_hand_offs_across_cpus_seldom_differ() {
     assert!(alarms <= MOST_ALARMS[0], "{alarms} of {TRIALS}");
 }
 
-/// A filter of system calls is in both arms, and in no cost of a switch: 900 ns of calls and a switch of 1,700.
+/// A system call filter slows both arms by 900 ns, so it changes no cost of a switch (1,700 ns),
+/// only the calls.
 #[test]
 fn what_makes_system_calls_slower_is_reported_of_them_and_not_of_the_switch() {
     let with_calls_of = |ns: f64, seed| {
@@ -303,7 +309,8 @@ fn a_real_difference_is_found_and_has_its_direction() {
     }
 }
 
-/// If costs truly differ by what would be shown with 80 % power, that is shown in about 80 of 100 comparisons.
+/// A true change as large as the detectable one at 80 % power is shown in about 80 of 100
+/// comparisons.
 #[test]
 fn a_detectable_change_is_shown_as_often_as_said() {
     let compared = |trial: u64, change: f64| {
@@ -424,7 +431,8 @@ fn one_number_of_several_records_is_not_enough() {
     );
 }
 
-/// A core's clock is no property of what is compared: at half of it the same switch takes twice as long.
+/// The core's clock is no property of the compared subject: at half the clock, the same switch
+/// takes twice as long.
 #[test]
 fn costs_are_compared_at_one_clock_of_the_core() {
     let cases = || [FakeCase::pipe(), FakeCase::pipe().with_set(Bytes::kib(64))];
@@ -655,7 +663,7 @@ fn what_else_differs_is_named() {
     );
 }
 
-/// A switch path on which nothing acts.
+/// Makes the facts of a switch path without anything that slows it.
 fn bare_path() -> SwitchPath {
     let (none, unknown) = (
         || Fact::Known(Vec::new()),
@@ -798,7 +806,8 @@ fn a_limit_counts_only_shown_differences() {
     assert_eq!(same.slower_by_more_than(0.0).count(), 0);
 }
 
-/// A kernel that takes two switches where it took one: each costs as much as before, and a hand-off twice as much.
+/// A kernel makes two switches in place of one: each costs as much as before, and a hand-off costs
+/// twice as much.
 #[test]
 fn two_switches_a_hand_off_are_slower_and_a_finding() {
     let twice = || {

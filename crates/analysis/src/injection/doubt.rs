@@ -1,4 +1,5 @@
-//! Results that are impossible for a preemption: the twins did not do the same work.
+//! Detects results that are impossible for a preemption, because the two copies did not do the same
+//! work.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,21 +16,22 @@ pub const LEAST_NS: f64 = 2.0 * SAME_CPU.low;
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "what")]
 pub enum Doubt {
-    /// Without touched memory the cost is below that of any two switches.
+    /// Without touched memory, the cost is below that of any two switches.
     BelowSwitches {
-        /// A preemption with nothing touched.
+        /// Cost of a preemption that touches no memory.
         cost_ns: Estimate,
-        /// Least possible cost.
+        /// Least possible cost of a preemption, in nanoseconds.
         least_ns: f64,
     },
-    /// With touched memory the cost is lower than without.
+    /// With touched memory, the cost is lower than without.
     ColdCachesBelowZero {
         /// Apparent cost of cold caches.
         reload_ns: Estimate,
     },
 }
 
-/// Looks for an impossible result. `None` if there is none, for a service (whose work is counted), and if no copy was preempted.
+/// Looks for an impossible result. Returns `None` if there is none, for a service (whose work is
+/// counted), and if no copy was preempted.
 pub fn doubt(record: &Injection, findings: &Findings) -> Option<Doubt> {
     if record.header.service.is_some() || record.header.plan.preempts_nobody {
         return None;

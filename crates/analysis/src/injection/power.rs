@@ -1,10 +1,11 @@
-//! Precision of a run so far, and the additional time that it needs for the wanted precision.
+//! Estimates the precision of a run so far, and the additional time that the wanted precision
+//! needs.
 
 use switchcost_record::injection::{Group, Header, Injection, Run};
 
 use super::analyse;
 
-/// Wanted precision: half the interval over the centre.
+/// Wanted precision: half the interval's length relative to its centre.
 const WANTED: f64 = 0.1;
 
 /// Precision of an injection.
@@ -16,7 +17,8 @@ pub struct Power {
     pub times_as_many: f64,
 }
 
-/// Precision of the runs so far; `None` while there is no interval, or while it covers 0.
+/// Returns the precision of the runs so far; `None` while there is no interval, or while it covers
+/// 0.
 pub fn power(header: &Header, runs: &[Run]) -> Option<Power> {
     let record = Injection {
         header: header.clone(),
@@ -39,7 +41,8 @@ pub fn power(header: &Header, runs: &[Run]) -> Option<Power> {
     })
 }
 
-/// Half-width of the interval of cold caches' cost for a service at the first footprint, by the groups so far.
+/// Returns the half-width of the cold-cache cost's interval for a service at the first footprint,
+/// from the groups so far.
 pub fn half_width_ns(header: &Header, groups: &[Group]) -> Option<f64> {
     let record = Injection {
         header: header.clone(),

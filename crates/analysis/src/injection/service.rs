@@ -1,8 +1,9 @@
-//! Cost of cold caches to a service that is preempted on its own CPU.
+//! Estimates the cost of cold caches to a service that is preempted on its own CPU.
 //!
-//! Four phases give one value: the core cycles that the thread used for its work in the phases in which memory was touched, minus the
-//! cycles for the same work at the rate of the phases in which the preemptor only spun for as long, divided by the turns in which the
-//! thread ran.
+//! Each group of four phases gives one value. It compares the core cycles that the thread used in
+//! phases in which the preemptor touched memory with the cycles for the same amount of work in
+//! phases in which the preemptor only spun for as long. The difference is divided by the number of
+//! time slices in which the thread ran.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ use super::{
 };
 use crate::statistics::Estimate;
 
-/// Least pieces of work in a group: with fewer, one more or less matters too much.
+/// Least number of pieces of work in a group: with fewer, one more or less matters too much.
 const LEAST_WORK: u64 = 10;
 
 /// Findings of a service besides cold caches.
@@ -25,35 +26,43 @@ const LEAST_WORK: u64 = 10;
 pub struct ServiceFindings {
     /// The preempted service.
     pub preempted: Service,
-    /// Cost of a preemption that touches nothing, as long as one of the first footprint, compared with no preemption. It is below 0 if
-    /// the service then finds more work at once.
+    /// Cost of a preemption that touches nothing and lasts as long as one of the first footprint,
+    /// compared with no preemption. It is below 0 if the service then handles more pieces of work
+    /// together.
     pub held_up_ns: Option<Estimate>,
-    /// Length of this preemption, in nanoseconds.
+    /// Length of a preemption that touches nothing, in nanoseconds.
     pub held_up_for_ns: Option<f64>,
-    /// CPU time per piece of work if nothing was touched, on one CPU and with preemptions, in nanoseconds.
+    /// CPU time per piece of work in phases in which nothing was touched, on one CPU and with
+    /// preemptions, in nanoseconds.
     pub cpu_per_work_ns: Option<f64>,
-    /// CPU time per piece of work before, on the CPUs that the service chose, in nanoseconds.
+    /// CPU time per piece of work before the injection, on the CPUs that the service chose, in
+    /// nanoseconds.
     pub cpu_per_work_before_ns: Option<f64>,
-    /// Pieces of work a second before the service was preempted.
+    /// Pieces of work per second before the service was preempted.
     pub work_per_second: f64,
-    /// Share of a CPU that the service had then.
+    /// Share of a CPU that the service used before the injection.
     pub cpu_share: f64,
-    /// The service's own preemptions per second of wall time then, by the kernel's count.
+    /// Preemptions per second of wall time of the service before the injection, by the kernel's
+    /// count.
     pub preemptions_per_second: f64,
-    /// Share of the service's CPU time that its own preemptions cost in cold caches, at the price of the footprint that is reported
-    /// first.
+    /// Share of the service's CPU time that its natural preemptions cost in cold caches, at the
+    /// price of the footprint that is reported first.
     pub share_of_own: Option<f64>,
-    /// Groups of phases that were left out: in one of their phases the thread did not run, or in one arm it did too little work.
+    /// Number of groups of phases that were left out because the thread did not run in one phase,
+    /// or did too little work in one arm.
     pub without_work: usize,
-    /// Groups of phases that compare a preemption that touches nothing with none.
+    /// Number of groups of phases that compare a preemption that touches nothing with no
+    /// preemption.
     pub held_up_groups: usize,
 }
 
-/// Factor by which the CPU time per piece of work may change: beyond it another service did the work. Chosen by judgement.
+/// Largest factor by which the CPU time per piece of work may change; beyond it, the thread
+/// probably did different work. Chosen by judgement.
 const CHANGED: f64 = 1.5;
 
 impl ServiceFindings {
-    /// Whether a piece of work took about the CPU time that it took before; `None` if one of the two times is unknown.
+    /// Whether a piece of work took about as much CPU time as before the injection; `None` if one
+    /// of the two times is unknown.
     pub fn is_as_before(&self) -> Option<bool> {
         let ratio = self.cpu_per_work_ns? / self.cpu_per_work_before_ns?;
         Some((1.0 / CHANGED..=CHANGED).contains(&ratio))
@@ -162,7 +171,7 @@ fn service_findings(
     }
 }
 
-/// Groups that compare touching with spinning.
+/// Returns the groups that compare touching with spinning.
 fn touching_groups(groups: &[Group], timing: usize, footprint: usize) -> Vec<&Group> {
     let is_of =
         |group: &&Group| group.timing as usize == timing && group.footprint as usize == footprint;
@@ -197,7 +206,7 @@ fn finding(own: &[&Group], footprint_bytes: Bytes, chain_ns: Option<f64>) -> Foo
     }
 }
 
-/// Mean time for which the preemptor has the CPU, without the last time in each phase.
+/// Returns the mean time for which the preemptor has the CPU, without the last time in each phase.
 fn away<'a>(phases: impl Iterator<Item = &'a Phase>) -> Option<f64> {
     mean(
         phases
@@ -213,8 +222,9 @@ fn has_work(group: &Group) -> bool {
     })
 }
 
-/// Additional cost of a preemption in the touching arm compared with the same work in the spinning arm, or in the spinning arm compared
-/// with the idle one, in nanoseconds of a core whose chain takes `chain_ns`. `None` if the thread did not run in one of the phases.
+/// Returns the additional cost of a preemption in the touching arm compared with the same work in
+/// the spinning arm, or in the spinning arm compared with the idle one, in nanoseconds of a core
+/// whose chain takes `chain_ns`. `None` if the thread did not run in one of the phases.
 fn cost(group: &Group, chain_ns: f64) -> Option<f64> {
     let (base, arm) = if group.is_against_idle() {
         (Arm::Idle, Arm::Spinning)
@@ -234,19 +244,20 @@ fn cost(group: &Group, chain_ns: f64) -> Option<f64> {
         .then(|| (spent - base_spent / base_work * work) * chain_ns / turns as f64)
 }
 
-/// CPU time of a phase as a number of multiplication chains, each of which has the same number of core cycles.
+/// Returns the CPU time of a phase as a number of multiplication chains, each of which has the same
+/// number of core cycles.
 fn chains(phase: &Phase) -> Option<f64> {
     (phase.chain_ps > 0).then(|| phase.cpu_ns.0 as f64 * 1e3 / phase.chain_ps as f64)
 }
 
-/// Returns the harmonic mean, weighted by CPU time.
+/// Returns the mean time of a chain: the harmonic mean, weighted by CPU time.
 fn mean_chain_ns(groups: &[Group]) -> Option<f64> {
     let phases = || groups.iter().flat_map(|group| &group.phases);
     let chains: f64 = phases().filter_map(chains).sum();
     (chains > 0.0).then(|| phases().map(|phase| phase.cpu_ns.0 as f64).sum::<f64>() / chains)
 }
 
-/// Preemptions per second of wall time in these groups.
+/// Returns the preemptions per second of wall time in these groups.
 fn per_second(groups: &[Group], timing: usize) -> Option<f64> {
     let own = || {
         groups
@@ -293,7 +304,8 @@ mod tests {
         }
     }
 
-    /// 20 ms of CPU time, 10 us each piece of work, and so much more each turn; a core as fast as its chain says.
+    /// Makes a phase with 20 ms of CPU time: 10 us per piece of work, and `more` per time slice, on
+    /// a core whose chain takes `chain_ps`.
     fn phase(arm: Arm, more: f64, chain_ps: u64) -> Phase {
         let (cpu, speed) = (20e6, chain_ps as f64 / CHAIN_PS as f64);
         let work = (cpu / speed - more * TURNS as f64) / 10e3;
@@ -419,7 +431,7 @@ mod tests {
         assert_eq!(analyse(&record(Vec::new())).core_hertz, None);
     }
 
-    /// Nothing is touched in either arm: 90 of 100 intervals hold 0.
+    /// If nothing is touched in either arm, 90 of 100 intervals contain 0.
     #[test]
     fn nothing_is_called_a_cost_as_often_as_is_reported() {
         let mut dice = ChaCha8Rng::seed_from_u64(5);

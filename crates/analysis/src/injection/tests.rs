@@ -60,7 +60,8 @@ fn twin(cpu_ns: f64, chain_ps: u64, preemptions: u64) -> TwinRun {
     }
 }
 
-/// 100 ms of CPU time, 310 preemptions at this cost each, and how much longer the second twin takes, whichever is preempted.
+/// Makes a run of 100 ms of CPU time with 310 preemptions at this cost each; `second` is how much
+/// longer the second copy takes, whichever is preempted.
 pub(crate) fn run(block: u32, footprint: u32, cost: f64, second: f64) -> Run {
     let preempted = (block % 2) as u8;
     let cpu = |place: u8| {
@@ -87,7 +88,7 @@ pub(crate) fn run(block: u32, footprint: u32, cost: f64, second: f64) -> Run {
     }
 }
 
-/// A service of which nothing is known.
+/// Makes the record of a service without any facts about it.
 pub(crate) fn of_service() -> Injection {
     let look = switchcost_record::injection::Look {
         wall_ns: Nanos::seconds(1),
@@ -160,7 +161,7 @@ fn known_costs_come_out_in_their_parts() {
     assert!((found.core_hertz.expect("known") / 1e9 - 10.0 / 3.0).abs() < 1e-6);
 }
 
-/// A core that is slower in the turns of one twin makes it take longer, and costs nothing.
+/// A core that is slower while one copy runs makes that copy take longer, but adds no cost.
 #[test]
 fn a_slower_core_is_no_cost() {
     let slower = |mut run: Run| {
@@ -182,7 +183,8 @@ fn a_slower_core_is_no_cost() {
     assert!((cost / (9_000.0 * 1.05) - 1.0).abs() < 0.01, "{cost}");
 }
 
-/// Which twin comes second, and how a machine wanders from pass to pass, is no part of either cost.
+/// Neither cost includes the effect of which copy runs second, nor the machine's drift from pass to
+/// pass.
 #[test]
 fn intervals_hold_the_truth_as_often_as_they_say() {
     let (trials, mut held, mut held_by_reload) = (400, 0, 0);

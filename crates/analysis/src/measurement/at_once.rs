@@ -1,8 +1,10 @@
-//! A cache that two tasks time-share on one CPU, compared with one that they use concurrently on two CPUs.
+//! Compares a cache that two tasks time-share on one CPU with one that they use concurrently on two
+//! CPUs.
 //!
-//! The same arrays are walked either way, and each time is compared with a walk alone. With time-sharing, the other task evicts lines
-//! between two walks; with concurrent use, during each walk. One turn is one walk here: with n walks a turn, time-sharing loses the n-th
-//! part of this time per walk.
+//! The same arrays are walked either way, and each time is compared with the time of a walk alone.
+//! With time-sharing, the other task evicts lines between two walks; with concurrent use, during
+//! each walk. A time slice is one walk here: with n walks per time slice, time-sharing costs 1/n of
+//! this time per walk.
 
 use switchcost_record::{Case, HostManifest};
 
@@ -11,11 +13,12 @@ use crate::measurement::findings::{
     CaseFinding, Difference, Flag, FlagName, LosesMore, SharedCache, Verdict,
 };
 
-/// Largest slowdown by concurrent use that is accepted for arrays that fit either first level twice. If such arrays are slower by more,
-/// the CPUs share a core or its clock, and the effect of the caches cannot be separated.
+/// Largest slowdown by concurrent use that is accepted for arrays that fit twice into either
+/// first-level cache. If such arrays are slower by more, the CPUs share a core or its clock, and
+/// the effect of the caches cannot be separated.
 const WITHOUT_CACHES: f64 = 0.1;
 
-/// Findings for every size at which tasks ran at once.
+/// Returns the findings for every size at which tasks ran concurrently.
 pub(crate) fn shared_cache(results: &[CaseFinding], host: &HostManifest) -> Vec<SharedCache> {
     let withheld = shares_more_than_a_cache(results, host);
     let at_once = results
@@ -79,7 +82,8 @@ fn unmeasured(finding: Option<&CaseFinding>, how: &str) -> Option<String> {
     }
 }
 
-/// Why the loss of concurrent use is not attributed to caches; `None` if a control shows that it can be.
+/// Returns why the loss by concurrent use is not attributed to caches; `None` if a control shows
+/// that it can be.
 fn shares_more_than_a_cache(results: &[CaseFinding], host: &HostManifest) -> Option<String> {
     let nearest = data_caches(host).first().map(|cache| cache.size_bytes.0)?;
     let fits = |finding: &&CaseFinding| finding.case.working_set.size_bytes.0 * 2 <= nearest;
@@ -114,7 +118,7 @@ fn shares_more_than_a_cache(results: &[CaseFinding], host: &HostManifest) -> Opt
     })
 }
 
-/// Flag for a guest, in which only the hypervisor says which CPUs share a cache.
+/// Returns a flag for a guest, in which only the hypervisor says which CPUs share a cache.
 pub(crate) fn guest_flag(found: &[SharedCache], host: &HostManifest) -> Option<Flag> {
     let name = host
         .hypervisor
@@ -145,7 +149,7 @@ mod tests {
         case
     }
 
-    /// A walk of 10 us alone.
+    /// Makes a concurrent case with a walk that takes 10 us alone.
     fn at_once(size: Bytes, reload_ns: f64) -> FakeCase {
         let mut case = in_turn(size, reload_ns);
         (case.baseline_ns, case.switch_ns) = (0.0, 0.0);
@@ -215,7 +219,7 @@ mod tests {
         }
     }
 
-    /// A tenth of a walk of 10 us.
+    /// A tenth of a walk that takes 10 us is 1 us.
     #[test]
     fn cpus_that_share_more_than_a_cache_are_not_compared() {
         let shared = |slower| {

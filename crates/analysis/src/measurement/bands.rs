@@ -1,10 +1,11 @@
-//! Published ranges: is this number sane at all?
+//! Published ranges of costs, as a sanity check of a measured number.
 
 use switchcost_record::{Band, Case};
 
 use crate::measurement::deciding::prices_switches;
 
-/// Published range of the cost of one switch, or of one hand-off across CPUs, in nanoseconds, with its source.
+/// Returns the published range of the cost of one switch, or of one hand-off across CPUs, in
+/// nanoseconds, with its source.
 pub(crate) fn sanity_band_ns(case: &Case) -> Option<Band> {
     let (same_cpu, across_cpus) = case.mechanism.traits().bands?;
     Some(match prices_switches(case) {

@@ -1,23 +1,27 @@
-//! Upper bound of the cost of reloading all lost lines.
+//! Computes the upper bound of the cost of reloading all lost lines.
 
 use switchcost_record::{Between, Cache, CacheKind, Case, HostManifest};
 use switchcost_workload::{Access, Pattern, Sharing, WorkingSet};
 
 use crate::measurement::latency;
 
-/// Nanoseconds a switch: every line that one task touches, times the latency of whatever it must come back from.
+/// Returns the upper bound in nanoseconds per switch: every line that one task touches, times the
+/// latency of the level from which the line must be reloaded.
 ///
-/// The idea is Mogul and Borg's (1990, WRL TN-16): 8 k lines of 15 cycles each make more than 120,000 cycles to reload
-/// a whole cache. Here, for a working set of `size` bytes,
+/// The idea is from Mogul and Borg (1990, WRL TN-16): 8 k lines of 15 cycles each make more than
+/// 120,000 cycles to reload a whole cache. Here, for a working set of `size` bytes,
 ///
 /// ```text
-/// (lines + pages) x latency(footprint) x (2 if the lines are written, for each is written back as well)
+/// (lines + pages) x latency(footprint) x (2 if the lines are written, for each is written back as
+/// well)
 /// ```
 ///
-/// where `lines` are those touched but no more than the largest cache holds, `pages` adds one line of the page table
-/// for each page of them, and `latency` is the load latency measured in this run, of pointer chases. `footprint` is
-/// what all tasks touch between two turns of one of them; if the kernel makes the switch, with the nearest data cache on
-/// top, since the kernel's own path may displace that much. `None` without a working set, caches or latencies.
+/// `lines` are the lines touched, at most as many as the largest cache holds. `pages` adds one line
+/// of the page table for each page. `latency` is the load latency measured in this run by pointer
+/// chases. `footprint` is the memory that all tasks touch between two time slices of one of them;
+/// if the kernel makes the switch, the size of the nearest data cache is added, because the
+/// kernel's own path may displace that much. Returns `None` without a working set, caches or
+/// latencies.
 pub(crate) fn reload_bound_ns(
     case: &Case,
     host: &HostManifest,
@@ -48,7 +52,7 @@ pub(crate) fn reload_bound_ns(
     Some((lines + pages) as f64 * load_ns * transfers)
 }
 
-/// Caches that hold data, nearest first.
+/// Returns the caches that hold data, nearest first.
 pub(crate) fn data_caches(host: &HostManifest) -> Vec<&Cache> {
     let mut caches: Vec<_> = host
         .caches
@@ -59,7 +63,7 @@ pub(crate) fn data_caches(host: &HostManifest) -> Vec<&Cache> {
     caches
 }
 
-/// Memory that all tasks walk over together.
+/// Returns the memory that all tasks walk together, in bytes.
 pub(crate) fn footprint_bytes(case: &Case) -> f64 {
     let others = if case.working_set.sharing == Sharing::Shared {
         0.0
@@ -69,7 +73,8 @@ pub(crate) fn footprint_bytes(case: &Case) -> f64 {
     case.working_set.size_bytes.0 as f64 + others * case.working_set_of(1).size_bytes.0 as f64
 }
 
-/// A strided walk touches every element in the end; a chase touches one line of each node.
+/// Returns the number of lines that a task touches. A strided walk touches every element in the
+/// end; a pointer chase touches one line of each node.
 fn touched_lines(set: &WorkingSet, line_bytes: u64) -> u64 {
     let all = set.size_bytes.0.div_ceil(line_bytes);
     match set.pattern {
@@ -85,7 +90,8 @@ mod tests {
     use switchcost_record::Mechanism;
     use switchcost_units::Bytes;
 
-    /// The fake machine: L1d 48 KiB, L2 1 MiB, L3 32 MiB, lines of 64 B, pages of 4 KiB.
+    /// Load latencies of the fake machine by size, which has L1d 48 KiB, L2 1 MiB, L3 32 MiB, lines
+    /// of 64 B, and pages of 4 KiB.
     const LATENCIES: [(u64, f64); 3] = [(32 << 10, 1.0), (512 << 10, 4.0), (64 << 20, 100.0)];
 
     #[test]

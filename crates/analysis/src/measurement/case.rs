@@ -1,4 +1,4 @@
-//! Analysis of one case.
+//! Analyses one case.
 
 use switchcost_record::{CostName, Header, Mechanism, Refusal, SelfTest};
 
@@ -32,7 +32,8 @@ pub(crate) struct Run<'a> {
 /// Least share of cycles on an unshared core that gives the cost on such a core; fewer may be lucky probes.
 const LEAST_UNSHARED: f64 = 0.05;
 
-/// Finds a case's result, with the values of its numbers; these are empty if there are none.
+/// Returns the finding of a case and the values of its numbers; the values are empty if there are
+/// none.
 pub(crate) fn find(
     run: &Run<'_>,
     case: usize,
@@ -84,7 +85,7 @@ pub(crate) fn find(
     (found, quantities)
 }
 
-/// Values of a case, with the evidence on sharing the core.
+/// Values of a case, with the evidence of core sharing.
 struct Measured {
     quantities: Quantities,
     shared: Option<Shared>,
@@ -92,7 +93,8 @@ struct Measured {
 }
 
 impl Measured {
-    /// Values of cycles on an unshared core if there are enough, else of all.
+    /// Returns the values from cycles on an unshared core if there are enough, else from all
+    /// cycles.
     fn new(speed: Option<&Speed>, judged: &Judged<'_>, confidence: f64) -> Measured {
         let Some(speed) = speed.filter(|_| !judged.windows.is_empty()) else {
             return Measured {
@@ -138,7 +140,7 @@ impl Measured {
     }
 }
 
-/// The part of a finding that does not depend on estimates.
+/// Returns the part of a finding that does not depend on estimates.
 fn empty_finding(run: &Run<'_>, judged: &Judged<'_>) -> CaseFinding {
     CaseFinding {
         switches_per_handoff: judged.switches_per_handoff(),

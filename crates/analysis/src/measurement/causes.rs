@@ -1,4 +1,5 @@
-//! The cache or TLB at whose size a knee lies, and the level of memory that holds the arrays of a region.
+//! Finds the cache or TLB at whose size a knee lies, and the level of memory that holds the arrays
+//! of a region.
 
 use switchcost_record::{Case, HostManifest, TlbKind};
 use switchcost_units::Bytes;
@@ -9,18 +10,19 @@ use crate::measurement::bounds::{data_caches, footprint_bytes};
 /// Largest distance of a knee from a size that may be its cause, in powers of two: a factor of 1.7.
 const FARTHEST: f64 = 0.75;
 
-/// A size of data at which a cache or TLB stops holding it.
+/// A size of data beyond which a cache or TLB no longer holds all of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Capacity {
     /// Size of one task's array in bytes.
     pub size_bytes: f64,
-    /// Short name: `L2/2`.
+    /// Short name of the cache and how many arrays share it, such as `L2/2`.
     pub label: String,
-    /// Cache or TLB that no longer holds the arrays at this size: `L2: one array fits, two do not`.
+    /// The cache or TLB and its arrays, such as `L2: one array fits, two do not`.
     pub cause: String,
 }
 
-/// Cause of a knee between two adjacent sizes of one task's array, or nearest to them.
+/// Returns the cause of a knee: the capacity between two adjacent sizes of one task's array, or
+/// nearest to them.
 pub(crate) fn cause(
     host: &HostManifest,
     case: &Case,
@@ -34,7 +36,8 @@ pub(crate) fn cause(
     (nearest.0 <= FARTHEST).then_some(nearest.1.cause)
 }
 
-/// Distance in powers of two; 0 if the size lies between `after` and `before`.
+/// Returns the distance of a capacity from a knee in powers of two; 0 if its size lies between
+/// `after` and `before`.
 fn distance(candidate: &Capacity, after_bytes: u64, before_bytes: u64) -> f64 {
     let (after, before) = (after_bytes as f64, before_bytes as f64);
     match candidate.size_bytes {
@@ -45,8 +48,9 @@ fn distance(candidate: &Capacity, after_bytes: u64, before_bytes: u64) -> f64 {
     }
 }
 
-/// Sizes of one task's array at which the machine's caches and TLBs stop holding the data of a case's tasks. Caches come before TLBs,
-/// nearest first, so the first of equal sizes is the likeliest.
+/// Returns the sizes of one task's array at which the machine's caches and TLBs stop holding the
+/// data of a case's tasks. Caches come before TLBs, nearest first, so the first of equal sizes is
+/// the likeliest.
 pub fn capacities(host: &HostManifest, case: &Case) -> Vec<Capacity> {
     let caches = data_caches(host)
         .into_iter()
@@ -87,7 +91,7 @@ fn cache_name(level: u32, kind: switchcost_record::CacheKind) -> String {
     }
 }
 
-/// Reach of the TLBs that hold the pages in use.
+/// Returns the reach of the TLBs that hold the pages in use.
 fn tlbs(host: &HostManifest, pages: Pages) -> Vec<(String, Bytes)> {
     let is_in_use = |page: Bytes| match pages {
         Pages::Base => page == host.page_bytes,
@@ -119,7 +123,8 @@ fn tlb_name(level: u32, kind: TlbKind) -> String {
     }
 }
 
-/// The levels that hold all tasks' arrays from the first to the last size of a region: `L1d`, or `L2 to memory`.
+/// Returns the name of the levels that hold all tasks' arrays from the first to the last size of a
+/// region: `L1d`, or `L2 to memory`.
 pub(crate) fn region_name(
     host: &HostManifest,
     case: &Case,

@@ -1,33 +1,36 @@
-//! Which windows of cycles are clean: one small rule for each way in which a window is disturbed.
+//! Decides which windows of cycles are clean, with one small rule for each kind of disturbance.
 //!
-//! The input is a window with its case; the output is the list of reasons, which is empty for a clean window. A reason leaves the window
-//! out of the estimates and is counted; the window stays in the record.
+//! The input is a window with its case; the output is the list of reasons to leave the window out,
+//! empty for a clean window. A window with a reason enters no estimate and is counted, but stays in
+//! the record.
 
 use switchcost_record::{Between, Case, Cycles, Evidence};
 use switchcost_units::Nanos;
 
-/// One part in this many of the time may go to other tasks: the trimmed mean leaves out single slices of other tasks, but not a tenth of
-/// the time.
+/// Largest share of the time that may go to other tasks, as a divisor: the trimmed mean leaves out
+/// single time slices of other tasks, but not a tenth of the time.
 const FOREIGN_SHARE: u64 = 10;
-/// USER_HZ is 100 on every Linux.
+/// Step of the kernel's stolen time: USER_HZ is 100 on every Linux.
 const STEAL_STEP: Nanos = Nanos::millis(10);
 /// Shortest pause that is recognised: the kernel's accounts may be late by less.
 const LEAST_PAUSE: Nanos = Nanos::millis(20);
-/// Minor faults of a warm process: none but for a stack page or a copied page a task now and then.
+/// Tolerated minor page faults per task: a warm process has none but for a stack page or a copied
+/// page now and then.
 const FAULTS_PER_TASK: u64 = 4;
 const FAULT_SLACK: u64 = 16;
-/// Batches per tolerated page fault: the trimmed mean leaves out the batches in which the allocator gives memory back and takes it
-/// again.
+/// Batches per tolerated page fault: the trimmed mean leaves out the batches in which the allocator
+/// returns memory and takes it again.
 const BATCHES_PER_FAULT: u64 = 20;
-/// Switches without a fault: a kernel thread or a tick, one in 200 hand-offs.
+/// Tolerated share of additional switches, by a kernel thread or a tick: one in 200 hand-offs.
 const STRAY_SHARE: f64 = 0.005;
-/// Switches more or less that each task may have at the two ends of a window.
+/// Tolerated difference of switches per task at the two ends of a window.
 const EDGE_PER_TASK: f64 = 2.0;
 const EDGE_SLACK: f64 = 4.0;
-/// Switches that a single thread which hands over in user space may have: it has no reason to switch.
+/// Tolerated switches of a single thread that hands over in user space and has no reason to switch.
 const USER_SLACK: f64 = 8.0;
 
-/// Across CPUs a wait of more than a fifth of the window is more than wake-ups.
+/// Largest wait for a CPU across CPUs, as a divisor of the window: a longer wait is more than
+/// wake-ups.
 const WAIT_SHARE: u64 = 5;
 
 pub(crate) const FOREIGN_TIME: &str = "foreign-time";
@@ -38,9 +41,10 @@ pub(crate) const CLOCK_BACKWARDS: &str = "clock-backwards";
 pub(crate) const SWITCH_COUNT: &str = "switch-count";
 pub(crate) const NO_HANDOFFS: &str = "no-handoffs";
 
-/// Time of a window in which no task ran or waited for a CPU and no other machine had it: a signal had stopped the tasks, their control
-/// group was frozen, or the machine was suspended. On one CPU there is no other such time, except for reading a page; elsewhere it is
-/// not known.
+/// Returns the time of a window in which no task ran or waited for a CPU and no other machine had
+/// the CPU: a signal had stopped the tasks, their control group was frozen, or the machine was
+/// suspended. On one CPU there is no other such time, except for reading a page; across CPUs the
+/// time is not known.
 pub(crate) fn pause(case: &Case, evidence: &Evidence) -> Nanos {
     let Some(run_delay) = evidence.run_delay_ns.filter(|_| {
         case.placement.cpus.len() == 1 && case.runtime.is_none() && evidence.major_faults == 0
@@ -56,15 +60,17 @@ pub(crate) fn pause(case: &Case, evidence: &Evidence) -> Nanos {
     }
 }
 
-/// Stolen time is counted in steps, and may show in the next window only.
+/// Returns the stolen time that counts. The kernel counts it in steps, and may show it in the next
+/// window only.
 fn stolen(evidence: &Evidence) -> Nanos {
     evidence
         .steal_ns
         .map_or(Nanos(0), |steal| steal + STEAL_STEP)
 }
 
-/// Time of a window that went to other tasks. On one CPU our tasks leave no time unused, so it is the missing time. On CPUs of their
-/// own they never wait for a CPU, so it is the time that they waited. Without pinning it is not known.
+/// Returns the time of a window that went to other tasks. On one CPU the measured tasks leave no
+/// time unused, so it is the missing time. On CPUs of their own the tasks never wait for each
+/// other, so it is the time that they waited for a CPU. Without pinning it is not known.
 pub(crate) fn time_of_others(case: &Case, evidence: &Evidence) -> Option<Nanos> {
     match (case.placement.cpus.len(), case.tasks) {
         (1, _) => {
@@ -85,7 +91,8 @@ fn has_faults(evidence: &Evidence, case: &Case, more: u64) -> bool {
     evidence.major_faults > 0 || evidence.minor_faults > limit
 }
 
-/// The first task sits on the first CPU of the placement. If nothing is pinned, moving is what is measured.
+/// Whether a task migrated. The first task sits on the first CPU of the placement. If nothing is
+/// pinned, migration is part of what is measured.
 fn has_migrated(evidence: &Evidence, case: &Case) -> bool {
     let seen = [evidence.cpu_before, evidence.cpu_after];
     case.placement
@@ -94,9 +101,10 @@ fn has_migrated(evidence: &Evidence, case: &Case) -> bool {
         .is_some_and(|home| seen.into_iter().flatten().any(|cpu| cpu != *home))
 }
 
-/// All reasons to leave out a whole window. Time that ordinary tasks lose to others between two cycles is reported as a share; a cycle
-/// in which they lost time is left out by itself. Changes of the clock, a shared core, an interrupt or stolen time are no reason here:
-/// the probes and the trimmed mean handle them cycle by cycle.
+/// Returns all reasons to leave out a whole window. Time that ordinary tasks lose to others between
+/// two cycles is reported as a share; a cycle in which they lost time is left out by itself.
+/// Changes of the clock, a shared core, an interrupt or stolen time are no reason here, because the
+/// probes and the trimmed mean handle them cycle by cycle.
 pub(crate) fn reasons_of_window(window: &Cycles, case: &Case) -> Vec<&'static str> {
     let evidence = &window.evidence;
     let pause = pause(case, evidence);
@@ -140,8 +148,8 @@ pub(crate) fn reasons_of_window(window: &Cycles, case: &Case) -> Vec<&'static st
         .collect()
 }
 
-/// Whether the counted switches differ from the plan: those that the tasks counted while the token went round, or else all of a window,
-/// commands included.
+/// Whether the number of switches differs from the plan. The tasks' own count between commands is
+/// used if there is one, else the count over the whole window, commands included.
 fn has_other_switch_count(window: &Cycles, case: &Case) -> bool {
     let Some(plan) = case.switches else {
         return false;

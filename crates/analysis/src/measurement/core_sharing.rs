@@ -1,5 +1,5 @@
-//! Evidence of core sharing in a run, for later runs of the machine: a run whose core is shared throughout can neither recognise the
-//! sharing nor measure its cost.
+//! Extracts the evidence of core sharing in a run, for later runs of the machine: a run whose core
+//! is shared throughout can neither detect the sharing nor measure its cost.
 
 use switchcost_record::{MeasureRecord, SharedCost};
 
@@ -8,19 +8,19 @@ use crate::measurement::paired;
 use crate::measurement::run::group_by_case;
 use crate::measurement::speed::Speed;
 
-/// A run with fewer cycles of either kind does not show what sharing costs.
+/// Least share of shared, and of unshared, cycles of a run that shows what sharing costs.
 const LEAST_SHARE: f64 = 0.05;
 
-/// Evidence of one run on sharing the core.
+/// Evidence of core sharing in one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoreSharing {
-    /// Least ratio of the additions' time to the chain's, in thousandths.
+    /// Least ratio of the additions' time to the chain's time, in thousandths.
     pub least_per_mille: u32,
-    /// Cost of sharing the core, by case; empty if the core was never shared, or always.
+    /// Cost of core sharing, by case; empty if the core was never shared, or always.
     pub shared_costs: Vec<SharedCost>,
 }
 
-/// Evidence of a record on sharing the core; `None` if it has too few probes.
+/// Returns the evidence of core sharing in a record; `None` if the record has too few probes.
 pub fn core_sharing(record: &MeasureRecord, findings: &Findings) -> Option<CoreSharing> {
     let speed = Speed::new(record)?;
     let windows = group_by_case(record, &record.cycles, |window| window.case);
@@ -64,7 +64,7 @@ mod tests {
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
-    /// Makes a record of a core that is shared for this share of the windows.
+    /// Makes a record of a core that is shared in this share of the windows.
     fn record(share: f64) -> MeasureRecord {
         let mut random = ChaCha8Rng::seed_from_u64(4);
         let core = || Core {
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(sharing(&record(1.0)).shared_costs, []);
     }
 
-    /// The interval goes down as far as sharing cost before, and no further.
+    /// The interval extends down by as much as sharing cost in earlier runs, and no further.
     #[test]
     fn earlier_runs_show_a_core_that_is_shared_throughout() {
         let earlier = sharing(&record(0.6));

@@ -6,7 +6,8 @@ use switchcost_record::{Cycles, MeasureRecord};
 
 use crate::measurement::judged::Judged;
 
-/// Counted switches a hand-off in each repetition of a case, over windows that were not disturbed; empty if there are none.
+/// Returns the counted switches per hand-off in each repetition of a case, over undisturbed
+/// windows; empty if there are none.
 pub fn switches_of_repetitions(record: &MeasureRecord, case_index: usize) -> Vec<f64> {
     let Some(case) = record.header.plan.cases.get(case_index) else {
         return Vec::new();

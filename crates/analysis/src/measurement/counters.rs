@@ -1,4 +1,4 @@
-//! Hardware and kernel counters, from the batches that were run with counters.
+//! Estimates hardware and kernel counters from the batches that were run with counters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,13 +9,15 @@ use crate::measurement::findings::CounterFinding;
 use crate::measurement::judged::Judged;
 use crate::statistics::estimate::mean_and_sd;
 
-/// Other tasks may have less than one part in this many of a batch's time: interrupts take a hundredth, an equal competitor a half.
+/// Largest share of a batch's time that other tasks may have, as a divisor: interrupts take a
+/// hundredth, an equal competitor a half.
 const OTHERS_SHARE: u64 = 10;
 
-/// Events per hand-off in both arms, by counter; in the arms that walk if the case has a working set.
+/// Returns the events per hand-off in both arms, by counter; in the arms that walk if the case has
+/// a working set.
 ///
-/// A counter that failed its known-answer test is left out even if samples have it. So is a batch during which others ran, because a
-/// counter of a CPU counts them, too.
+/// A counter that failed its known-answer test is left out even if samples have it. A batch during
+/// which other tasks ran is left out too, because a CPU's counter counts their events.
 pub(crate) fn counters(judged: &Judged<'_>, self_tests: &[SelfTest]) -> Vec<CounterFinding> {
     let (baseline, switching) = match judged.case.working_set.is_empty() {
         true => (Arm::BaselineDirect, Arm::SwitchDirect),
@@ -49,7 +51,7 @@ pub(crate) fn counters(judged: &Judged<'_>, self_tests: &[SelfTest]) -> Vec<Coun
 struct Rate {
     events: f64,
     handoffs: f64,
-    /// Value of each batch.
+    /// Value of each batch, in events per hand-off.
     each: Vec<f64>,
 }
 
@@ -58,7 +60,7 @@ impl Rate {
         self.events / self.handoffs
     }
 
-    /// Standard error over the batches.
+    /// Returns the standard error over the batches.
     fn error(&self) -> Option<f64> {
         let (_, sd) = mean_and_sd(&self.each);
         (self.each.len() > 1).then(|| sd / (self.each.len() as f64).sqrt())
@@ -81,7 +83,8 @@ fn rates<'a>(judged: &Judged<'a>, arm: Arm) -> BTreeMap<&'a str, Rate> {
     rates
 }
 
-/// Whether other tasks had too much of a batch's time. Stolen time counts too, because so short a batch cannot distinguish the two.
+/// Whether other tasks had too much of a batch's time. Stolen time counts too, because the two
+/// cannot be distinguished in so short a batch.
 fn is_shared_with_others(sample: &Sample, case: &Case) -> bool {
     let others = time_of_others(case, &sample.evidence).unwrap_or_default();
     others.0 > sample.evidence.wall_ns.0 / OTHERS_SHARE
@@ -182,7 +185,8 @@ mod tests {
         assert_eq!((found[0].switching, found[0].n), (2.0, 2));
     }
 
-    /// 1 and 3 events a hand-off alone, and 2 and 8 with switches: standard errors of 1 and 3.
+    /// The batches have 1 and 3 events per hand-off in the baseline, and 2 and 8 with switches:
+    /// standard errors of 1 and 3.
     #[test]
     fn what_the_arms_differ_by_is_as_sure_as_their_batches_agree() {
         let samples = [

@@ -1,4 +1,4 @@
-//! Cases that differ in size alone, as curves with their knees and regions.
+//! Builds curves from cases that differ only in size, with knees and regions.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 use switchcost_record::{Case, HostManifest, Policy, Relation};
@@ -55,7 +55,8 @@ fn point(result: usize, found: &CaseFinding) -> Option<CurvePoint> {
     })
 }
 
-/// Results with a total cost, grouped by the case without its size; each group by ascending size, each size once.
+/// Groups results with a total cost by the case without its size; each group by ascending size,
+/// each size once.
 fn groups(results: &[CaseFinding]) -> Vec<(Case, Vec<usize>)> {
     let mut groups: Vec<(Case, Vec<usize>)> = Vec::new();
     for (index, result) in results.iter().enumerate() {
@@ -88,7 +89,8 @@ fn case_of_curve(case: &Case) -> Case {
     }
 }
 
-/// A size with a cost: a total that is not distinguishable from 0 is none. The width of the interval gives the standard error.
+/// Returns a size with its total cost; `None` if the total cannot be distinguished from 0. The
+/// width of the interval gives the standard error.
 fn size<'a>(found: &CaseFinding, quantities: &'a Quantities) -> Option<Measured<'a>> {
     let total = found.total_ns.as_ref().filter(|total| total.low > 0.0)?;
     Some(Measured {
@@ -99,7 +101,7 @@ fn size<'a>(found: &CaseFinding, quantities: &'a Quantities) -> Option<Measured<
     })
 }
 
-/// Half an interval of a normal distribution in standard deviations: 1.645 at 90 %.
+/// Returns half the interval of a normal distribution in standard deviations: 1.645 at 90 %.
 fn standard_errors(confidence: f64) -> f64 {
     Normal::standard().inverse_cdf(0.5 + confidence / 2.0)
 }
@@ -155,7 +157,7 @@ fn has_several_placements(results: &[CaseFinding]) -> bool {
         .any(|pair| pair[0].case.placement != pair[1].case.placement)
 }
 
-/// Conditions common to all points, without defaults.
+/// Returns the conditions common to all points, without defaults.
 fn title(case: &Case, names_placement: bool) -> String {
     let set = &case.working_set;
     let mut parts = vec![

@@ -10,14 +10,14 @@ use crate::measurement::deciding::{deciding, prices_switches};
 use crate::measurement::serialised::{Conditions, conditions};
 use crate::statistics::Estimate;
 
-/// Times of single hand-offs, in nanoseconds, with system calls and clock reading.
+/// Distribution of single hand-off times, in nanoseconds, including system calls and clock reading.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Tail {
-    /// Median, in nanoseconds.
+    /// Median of single hand-off times, in nanoseconds.
     pub p50: f64,
-    /// 99th percentile, in nanoseconds.
+    /// 99th percentile of single hand-off times, in nanoseconds.
     pub p99: f64,
-    /// Longest time, in nanoseconds.
+    /// Longest single hand-off, in nanoseconds.
     pub max: f64,
     /// Number of hand-offs timed.
     pub n: usize,
@@ -28,11 +28,11 @@ pub struct Tail {
 pub enum Verdict {
     /// The numbers are valid.
     Measured,
-    /// The numbers are suspect, for the reasons in the flags.
+    /// The numbers are suspect, for the reasons in the case's flags.
     Suspect,
-    /// No number: why, in one sentence with what to do.
+    /// The case has no number, for the reason in `why`.
     NotMeasured {
-        /// Why there is no number.
+        /// Why there is no number, and what to do, in one sentence.
         why: String,
     },
 }
@@ -47,7 +47,7 @@ impl Verdict {
         }
     }
 
-    /// Why there is no number, if so.
+    /// Returns why there is no number; `None` if there is one.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Verdict::NotMeasured { why } => Some(why),
@@ -56,7 +56,7 @@ impl Verdict {
     }
 }
 
-/// Stable names of notes on a number.
+/// Stable names of notes (flags) on a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Display, IntoStaticStr, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -69,57 +69,57 @@ pub enum FlagName {
     BesideOthers,
     /// The rate of the clock differs from its calibration.
     ClockDrift,
-    /// A simulation of many designs at once has only sums.
+    /// The simulation covers many designs in one pass, so the record has only sums.
     CountersOnly,
-    /// Segments run on after the recorded intervals.
+    /// Segments continue after the last recorded interval.
     CutEarly,
     /// The record ends inside a line.
     CutLine,
     /// The record has no end.
     CutOff,
-    /// Intervals are out of order.
+    /// The record's intervals are out of order.
     Disorder,
     /// Too many samples were left out.
     Disturbed,
-    /// The costs are those of hand-offs.
+    /// The costs are those of hand-offs across CPUs, not of switches.
     HandoffAcrossCpus,
     /// The plain mean is far from the cost.
     HeavyTail,
     /// Not all of the trace was simulated.
     Incomplete,
-    /// A signal ended the run.
+    /// A signal ended the run early.
     Interrupted,
     /// Many switches were involuntary.
     InvoluntarySwitches,
-    /// Intervals were added up.
+    /// The record has too many intervals, so some were added up.
     ManyIntervals,
-    /// An interval lies below 0, which no cost can.
+    /// A confidence interval lies below 0, which is impossible for a cost.
     Negative,
-    /// An interval covers 0.
+    /// The confidence interval covers 0.
     #[serde(rename = "not-distinguishable-from-0")]
     #[strum(serialize = "not-distinguishable-from-0")]
     NotDistinguishableFrom0,
-    /// The last walk still reloads.
+    /// The last walk after a switch still reloads lines.
     NotSettled,
-    /// The interval lies outside the published range.
+    /// The confidence interval lies outside the published range.
     OutsideSanityBand,
-    /// Instructions belong to no segment.
+    /// Some instructions belong to no segment.
     OutsideSegments,
-    /// A part of a trace was simulated.
+    /// Only a part of a trace was simulated.
     Part,
     /// A partition names no process of the trace.
     PartitionWithoutProcess,
     /// Some samples were left out.
     PartlyDisturbed,
-    /// The run was stopped, frozen or suspended.
+    /// The run was stopped, frozen or suspended for a time.
     Paused,
     /// Each task has a private hierarchy.
     PrivateByTask,
     /// Some repetitions could not be run.
     RefusedRepetitions,
-    /// Few cycles are of an unshared core.
+    /// Few cycles ran on an unshared core.
     SharedCore,
-    /// The source of the trace left something out.
+    /// The source of the trace omitted something.
     Source,
     /// The kernel did not count the planned number of switches.
     SwitchCount,
@@ -129,7 +129,7 @@ pub enum FlagName {
     TopologyOfAGuest,
     /// Caches were emptied, or the task slept, before each batch.
     UnusualRounds,
-    /// The interval is wider than asked for.
+    /// The confidence interval is wider than requested.
     WideInterval,
 }
 
@@ -139,7 +139,7 @@ pub struct Flag {
     /// Stable name in kebab-case: `disturbed`, `switch-count`, `wide-interval`, ...
     #[schemars(with = "&'static str")]
     pub name: FlagName,
-    /// One sentence: what was seen, and what it means.
+    /// What was seen and what it means, in one sentence.
     pub detail: String,
 }
 
@@ -162,11 +162,11 @@ pub struct Excluded {
 pub struct CounterFinding {
     /// Name of the counter.
     pub name: String,
-    /// Events a hand-off in the baseline arm with the working set (or without, if there is none).
+    /// Events per hand-off in the baseline arm with the working set (or without, if there is none).
     pub baseline: f64,
-    /// Events a hand-off in the switching arm.
+    /// Events per hand-off in the switching arm.
     pub switching: f64,
-    /// Number of batches in the two means.
+    /// Number of batches over which the two means are taken.
     pub n: usize,
     /// Standard error of the difference of the arms, over batches; `None` if an arm has fewer than two.
     pub difference_error: Option<f64>,
@@ -174,13 +174,14 @@ pub struct CounterFinding {
 
 #[derive(JsonSchema, Serialize)]
 struct Status<'a> {
-    /// `measured`; `suspect`: there are numbers, read them with the flags; `not-measured`: no number.
+    /// Status of the case: `measured`; `suspect` (the flags say why); or `not-measured` (no
+    /// number).
     status: &'static str,
     /// Why there is no number, and what to do, if `not-measured`.
     why: Option<&'a str>,
 }
 
-/// A verdict as two fields that are always there.
+/// Serialises a verdict as two fields that are always present.
 fn status<S: Serializer>(verdict: &Verdict, serializer: S) -> Result<S::Ok, S::Error> {
     Status {
         status: verdict.name(),
@@ -191,9 +192,9 @@ fn status<S: Serializer>(verdict: &Verdict, serializer: S) -> Result<S::Ok, S::E
 
 #[derive(JsonSchema, Serialize)]
 struct FlagsByName {
-    /// Names of the flags below.
+    /// Names of the flags.
     flags: Vec<&'static str>,
-    /// One sentence by flag: what was seen, and what it means.
+    /// One sentence per flag: what was seen, and what it means.
     flag_details: BTreeMap<&'static str, String>,
 }
 
@@ -238,8 +239,8 @@ pub struct CaseFinding {
     pub indirect_reload_ns: Option<Estimate>,
     /// `direct_ns` in [core cycles](../method/core-clock.md); `None` if the cycles of a multiplication are not known for this core.
     pub direct_cycles: Option<Estimate>,
-    /// [Reload](../method/reload.md), if the case measures it. Then `total_ns` is the cost of one absence, `handoff_ns` the switch,
-    /// `indirect_reload_ns` the sum of the walks.
+    /// [Reload](../method/reload.md), if the case measures it. Then `total_ns` is the cost of one
+    /// absence, `handoff_ns` that of the switch, and `indirect_reload_ns` the sum of the walks.
     pub reload: Option<Reload>,
     /// Contribution of differences between runs to the interval of the deciding cost; `None` if there is no number.
     pub between_runs: Option<BetweenRuns>,
@@ -249,25 +250,29 @@ pub struct CaseFinding {
     pub cycles: Option<CycleFinding>,
     /// Hand-off time beyond the baseline: the direct cost times the switches that a hand-off takes.
     pub handoff_ns: Option<Estimate>,
-    /// Time of one round trip through all tasks, with system calls, nothing touched: what an application sees.
+    /// Time of one round trip through all tasks, including system calls, without a walk: what an
+    /// application sees.
     pub round_trip_ns: Option<Estimate>,
-    /// Time of a task that hands the token to itself once, nothing touched.
+    /// Time for a task to hand the token to itself once, without a walk.
     pub baseline_ns: Option<Estimate>,
-    /// Time of a walk of the working set without a switch (in a `concurrent` case: alone), with which the walks of the switching arm
-    /// are compared; `None` without a working set, and for the reload.
+    /// Time of a walk of the working set without a switch (in a `concurrent` case: alone), the
+    /// baseline for the walks of the switching arm; `None` without a working set, and for the
+    /// reload.
     pub walk_ns: Option<Estimate>,
-    /// Switches a hand-off in the switching arm with nothing touched, counted by the kernel or by a user-level mechanism.
+    /// Switches per hand-off in the switching arm without a walk, counted by the kernel or by a
+    /// user-level mechanism.
     pub switches_per_handoff: Option<f64>,
     /// Share of the kernel's switches that were involuntary; `None` for user-level mechanisms.
     pub involuntary_share: Option<f64>,
-    /// The deciding cost of each repetition, from which its interval is computed: total with a working set, else direct, else (across
-    /// CPUs) the hand-off.
+    /// The deciding cost of each repetition, from which its interval is computed: the total with a
+    /// working set, else the direct cost, else (across CPUs) that of a hand-off.
     pub repetitions_ns: Vec<f64>,
-    /// Times of single hand-offs, with system calls and clock reading.
+    /// Distribution of single hand-off times, including system calls and clock reading.
     pub tail_ns: Option<Tail>,
     /// Hardware and kernel counters.
     pub counters: Vec<CounterFinding>,
-    /// The most that reloading all lost lines could cost ([how](../method/knees-and-bounds.md)), from latencies measured in this run.
+    /// Upper bound on the cost of reloading all lost lines ([how](../method/knees-and-bounds.md)),
+    /// from latencies measured in this run.
     pub reload_bound_ns: Option<f64>,
     /// Published range of the cost.
     pub sanity_band_ns: Option<Band>,
@@ -281,7 +286,7 @@ pub struct CaseFinding {
 }
 
 impl CaseFinding {
-    /// A finding without numbers.
+    /// Creates a finding without numbers.
     pub fn bare(case: Case) -> CaseFinding {
         CaseFinding {
             case,
@@ -312,12 +317,13 @@ impl CaseFinding {
         }
     }
 
-    /// The deciding cost: total with a working set; without one that of a switch, or across CPUs of a hand-off.
+    /// Returns the deciding cost: the total with a working set; without one the cost of a switch,
+    /// or across CPUs of a hand-off.
     pub fn deciding(&self) -> Option<&Estimate> {
         self.cost(deciding(&self.case))
     }
 
-    /// A cost of the case by name.
+    /// Returns a cost of the case by its name.
     pub(crate) fn cost(&self, name: CostName) -> Option<&Estimate> {
         match name {
             CostName::Direct => self.direct_ns.as_ref(),
@@ -332,7 +338,8 @@ impl CaseFinding {
         }
     }
 
-    /// Cost of a hand-off as lmbench has it: the cost of a switch times the switches that a hand-off takes.
+    /// Returns the cost of a hand-off as lmbench defines it: the cost of a switch times the
+    /// switches per hand-off.
     pub fn handoff_cost(&self) -> Option<Estimate> {
         let switches = self
             .switches_per_handoff
@@ -340,12 +347,14 @@ impl CaseFinding {
         Some(self.deciding()?.scaled(switches.unwrap_or(1.0)))
     }
 
-    /// Cost of the switch itself with a working set, in nanoseconds: the direct cost and the additional time with cold caches.
+    /// Returns the cost of the switch itself with a working set, in nanoseconds: the direct cost
+    /// plus the additional time with cold caches.
     pub fn switch_part_ns(&self) -> Option<f64> {
         Some(self.direct_ns.as_ref()?.estimate + self.indirect_kernel_ns.as_ref()?.estimate)
     }
 
-    /// The larger part of the indirect cost; `None` if the intervals of the parts do not tell.
+    /// Returns the larger part of the indirect cost; `None` if the intervals of the parts leave it
+    /// open.
     pub fn larger_part(&self) -> Option<Part> {
         let (kernel, reload) = (
             self.indirect_kernel_ns.as_ref()?,
@@ -358,8 +367,9 @@ impl CaseFinding {
         }
     }
 
-    /// Shares of direct, kernel and reload in their sum; a part that noise has put below 0 counts as 0. `None` if the parts are not
-    /// known, or if the total may be 0, because shares would then be noise.
+    /// Returns the shares of direct, kernel and reload cost in their sum; a part that noise has put
+    /// below 0 counts as 0. `None` if the parts are not known, or if the total may be 0, because
+    /// the shares would then be noise.
     pub fn shares_of_parts(&self) -> Option<[f64; 3]> {
         self.total_ns.as_ref().filter(|total| total.low > 0.0)?;
         let parts = [
@@ -378,19 +388,20 @@ impl CaseFinding {
 pub struct BetweenRuns {
     /// Source of the spread.
     pub source: Source,
-    /// Number of earlier runs of the case that count; with too few of them the source is not `earlier-records`.
+    /// Number of earlier runs that count for the case; with too few of them the source is not
+    /// `earlier-records`.
     pub earlier_runs: u32,
     /// Start of the first of these runs (RFC 3339, UTC).
     pub since: Option<String>,
     /// Start of the last of these runs (RFC 3339, UTC).
     pub until: Option<String>,
-    /// Standard deviation between runs.
+    /// Standard deviation between runs, relative to the cost.
     pub share: f64,
     /// Smallest half-width of the interval that even a very long run can reach.
     pub least_half_width: f64,
 }
 
-/// Source of a spread between runs.
+/// Source of the spread between runs of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
@@ -400,10 +411,10 @@ pub enum Source {
     Assumed,
 }
 
-/// The walks of a working set after a switch.
+/// Times of the walks of a working set after a switch.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Reload {
-    /// Time of the 1st, 2nd, ... walk above a settled walk, in nanoseconds.
+    /// Time of the 1st, 2nd, ... walk minus that of a settled walk, in nanoseconds.
     pub walks_ns: Vec<Estimate>,
     /// Time of a settled walk: the mean of the last three after each switch.
     pub settled_ns: Estimate,
@@ -433,7 +444,7 @@ pub struct Knee {
     pub cause: Option<String>,
 }
 
-/// A stretch of the curve between two knees.
+/// Range of sizes of a curve between two knees.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Region {
     /// First size of the region.
@@ -461,15 +472,16 @@ pub struct Curve {
     pub regions: Vec<Region>,
 }
 
-/// Statistics of a case's cycles, beyond the trimmed means that give its cost.
+/// Statistics of a case's cycles, in addition to the trimmed means that give its cost.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CycleFinding {
     /// Number of cycles that enter the cost.
     pub n: usize,
     /// Plain mean of the deciding cost, which includes the tail that the trimmed mean leaves out.
     pub mean_ns: f64,
-    /// Correlation of a cycle with the one before, from -1 to 1. Far from 0 cycles are not independent, so repetitions are taken as the
-    /// independent values. `None` if nothing varies.
+    /// Correlation of each cycle with the one before, from -1 to 1. If it is far from 0, cycles are
+    /// not independent; the independent values are therefore the repetitions. `None` if nothing
+    /// varies.
     pub autocorrelation: Option<f64>,
 }
 
@@ -478,7 +490,8 @@ pub struct CycleFinding {
 pub struct Shared {
     /// Share of the cycles in which the core was shared.
     pub share: f64,
-    /// Whether the costs of the case are those on an unshared core only, because there were enough such cycles.
+    /// Whether the case's costs are from cycles on an unshared core only, because there were enough
+    /// such cycles.
     pub is_left_out: bool,
     /// Deciding cost of the case on a shared core, in nanoseconds at the same clock; `None` if there were too few such cycles.
     pub cost_ns: Option<Estimate>,
@@ -494,7 +507,7 @@ impl Shared {
 /// A part of the indirect cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// The switch itself, whose cache lines the walks evicted.
+    /// The switch itself, which is slower because the walks evicted its cache lines.
     ColdSwitch,
     /// The task's own data, which must be loaded again.
     Reload,
@@ -503,14 +516,14 @@ pub enum Part {
 /// The core's clock over a run.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CoreFinding {
-    /// Core cycles a second at which all costs are given: the median over the run, the core's usual speed. `None` if the cycles of a
-    /// multiplication are not known for this core.
+    /// Core cycles per second at which all costs are given: the median over the run, the core's
+    /// usual speed. `None` if the cycles of a multiplication are not known for this core.
     pub hertz: Option<f64>,
-    /// Core cycles a second at the fastest steady speed seen.
+    /// Core cycles per second at the fastest steady speed seen.
     pub fastest_hertz: Option<f64>,
 }
 
-/// Requirements of the run.
+/// Precision that the run was asked to reach.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "Plan")]
 pub struct Wanted {
@@ -518,7 +531,7 @@ pub struct Wanted {
     pub precision: f64,
     /// Wanted confidence: 0.9 is 90 %.
     pub confidence: f64,
-    /// Name of the preset list of cases.
+    /// Name of the preset, a list of cases.
     pub preset: String,
 }
 
@@ -542,12 +555,12 @@ pub enum LosesMore {
     InTurn,
     /// Concurrent use from two CPUs.
     AtOnce,
-    /// Undecided, because the intervals allow both.
+    /// Undecided, because the confidence intervals allow both.
     #[serde(rename = "not-told")]
     Undecided,
 }
 
-/// A difference with its interval.
+/// A difference of two costs with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Difference {
     /// Centre of the difference.
@@ -559,7 +572,8 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Difference whose interval holds for any values of both within their intervals.
+    /// Returns the difference, with an interval that holds for any values of both within their
+    /// intervals.
     pub(crate) fn new(a: &Estimate, b: &Estimate) -> Difference {
         Difference {
             estimate: a.estimate - b.estimate,
@@ -577,7 +591,8 @@ impl Difference {
     }
 }
 
-/// A cache shared in turn and at once, at one size; in nanoseconds a walk.
+/// A cache that two tasks share, time-shared and concurrently, at one size; times are in
+/// nanoseconds per walk.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct SharedCache {
     /// Memory that each task walks over.
@@ -590,15 +605,15 @@ pub struct SharedCache {
     pub at_once: usize,
     /// Time of a walk of one task alone.
     pub alone_ns: Option<Estimate>,
-    /// Additional time of a walk after a switch.
+    /// Additional time of a walk after a switch, with time-sharing.
     pub in_turn_ns: Option<Estimate>,
-    /// Additional time of a walk during the other task's walk.
+    /// Additional time of a walk during the other task's walk, with concurrent use.
     pub at_once_ns: Option<Estimate>,
-    /// Loss in turn minus loss at once; `None` if withheld.
+    /// Loss by time-sharing minus loss by concurrent use; `None` if withheld.
     pub in_turn_less_at_once_ns: Option<Difference>,
-    /// The way that loses more.
+    /// The way of sharing that loses more.
     pub loses_more: LosesMore,
-    /// Why the two ways are not compared, if so.
+    /// Why the two ways of sharing are not compared; null if they are.
     pub why: Option<String>,
 }
 
@@ -621,12 +636,13 @@ pub struct Findings {
     pub results: Vec<CaseFinding>,
     /// One curve for each set of results that differ only in size and have at least four sizes.
     pub curves: Vec<Curve>,
-    /// One entry for each size at which two tasks walked [at once](../method/shared-cache.md); empty without `--concurrent`.
+    /// One entry for each size at which two tasks walked [concurrently](../method/shared-cache.md);
+    /// empty without `--concurrent`.
     pub shared_cache: Vec<SharedCache>,
     /// Load latency by size, measured in this run.
     pub latencies_ns: Vec<LoadLatency>,
-    /// The core's clock; `None` if nothing was sampled.
+    /// The core's clock; `None` if it was not sampled.
     pub core: Option<CoreFinding>,
-    /// Notes on the whole run: cut off, interrupted, clock drifted.
+    /// Notes on the whole run, such as: cut off, interrupted, clock drifted.
     pub flags: Vec<Flag>,
 }

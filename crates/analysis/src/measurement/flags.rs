@@ -10,7 +10,7 @@ use crate::measurement::stop::precision;
 use crate::measurement::verdict::{LEFT_OUT_USUAL, disturbance, other_tasks};
 use crate::statistics::Estimate;
 
-/// Flags that make a number suspect; the others qualify it.
+/// Flags that make a number suspect; other flags only qualify it.
 const SUSPICIOUS: [FlagName; 4] = [
     FlagName::PartlyDisturbed,
     FlagName::Negative,
@@ -18,7 +18,8 @@ const SUSPICIOUS: [FlagName; 4] = [
     FlagName::AboveReloadBound,
 ];
 
-/// Involuntary switches that a hand-off under the default policy may have by the timer alone.
+/// Share of involuntary switches per hand-off that the timer alone may cause under the default
+/// policy.
 const INVOLUNTARY_USUAL: f64 = 0.05;
 
 /// Largest relative distance of the plain mean from the trimmed one without a flag.
@@ -33,7 +34,8 @@ pub(crate) fn are_suspicious(flags: &[Flag]) -> bool {
 }
 
 impl CaseFinding {
-    /// Names of the flags that make the cost of the bare switch or hand-off suspect, and not only that of its data.
+    /// Returns the names of the flags that make the cost of the bare switch or hand-off suspect,
+    /// not only that of its data.
     pub fn doubts_of_switch(&self) -> Vec<&'static str> {
         let cost = self.direct_ns.as_ref().or(self.handoff_ns.as_ref());
         let is_of_it = |flag: &&Flag| match flag.name {
@@ -49,7 +51,7 @@ impl CaseFinding {
     }
 }
 
-/// All flags of a case that has numbers.
+/// Returns all flags of a case that has numbers.
 pub(crate) fn flags(
     found: &CaseFinding,
     judged: &Judged<'_>,
@@ -81,7 +83,8 @@ fn partly_disturbed(judged: &Judged<'_>) -> Option<Flag> {
     })
 }
 
-/// Flag for shared CPUs: slices of other tasks are left out, but not their effect on caches and run queue.
+/// Returns the flag for shared CPUs: time slices of other tasks are left out, but not their effect
+/// on caches and run queue.
 fn shared_cpu_flag(judged: &Judged<'_>) -> Option<Flag> {
     let (whose, why) = judged.is_beside_others().then(|| other_tasks(judged))?;
     let detail = format!(
@@ -93,7 +96,7 @@ fn shared_cpu_flag(judged: &Judged<'_>) -> Option<Flag> {
     })
 }
 
-/// Flag for missing repetitions, with the reason of the last.
+/// Returns the flag for missing repetitions, with the reason for the last one.
 pub(crate) fn refused(refusals: &[&Refusal]) -> Option<Flag> {
     let last = refusals.last()?;
     let detail = format!(
@@ -107,7 +110,7 @@ pub(crate) fn refused(refusals: &[&Refusal]) -> Option<Flag> {
     })
 }
 
-/// Costs of a case by name; the hand-off only if it differs from the switch.
+/// Returns the costs of a case by name; the hand-off only if it differs from the switch.
 fn costs(found: &CaseFinding) -> [(&'static str, Option<&Estimate>); 4] {
     let handoff = found
         .handoff_ns
@@ -160,7 +163,8 @@ fn outside_sanity_band(found: &CaseFinding) -> Option<Flag> {
     })
 }
 
-/// Flag for a reload above the bound, which is for the task's own lines, not the kernel's.
+/// Returns the flag for a reload above the bound, which covers the task's own lines, not the
+/// kernel's.
 fn above_reload_bound(found: &CaseFinding) -> Option<Flag> {
     let (indirect, bound) = (found.indirect_ns.as_ref()?, found.reload_bound_ns?);
     let cost = found.indirect_reload_ns.as_ref().unwrap_or(indirect);
@@ -215,7 +219,7 @@ fn wide_interval(found: &CaseFinding, plan: &Plan) -> Option<Flag> {
     })
 }
 
-/// Flag for too few cycles on an unshared core.
+/// Returns the flag for too few cycles on an unshared core.
 fn shared_core(found: &CaseFinding, judged: &Judged<'_>) -> Option<Flag> {
     let shared = found
         .shared
@@ -236,7 +240,8 @@ fn shared_core(found: &CaseFinding, judged: &Judged<'_>) -> Option<Flag> {
     })
 }
 
-/// Flag for a heavy tail, which is paid although it is trimmed. Not used beside other tasks, whose slices are trimmed.
+/// Returns the flag for a heavy tail, which programs pay although it is trimmed. The flag is not
+/// used if other tasks ran, because their time slices are trimmed.
 fn heavy_tail(found: &CaseFinding) -> Option<Flag> {
     let (mean, cost) = (found.cycles?.mean_ns, found.deciding()?);
     let apart = (mean - cost.estimate).abs();
@@ -276,7 +281,8 @@ fn missing_calls_flag(case: &Case) -> Option<Flag> {
     })
 }
 
-/// Under the default policy a wake-up may preempt the waker. A mechanism that never blocks has no other switches.
+/// Returns the flag for involuntary switches. Under the default policy a wake-up may preempt the
+/// waker. A mechanism that never blocks has no other switches.
 fn involuntary(found: &CaseFinding, judged: &Judged<'_>) -> Option<Flag> {
     let remedy = if judged.remedies.allows_real_time {
         "; real-time priority prevents it"
@@ -300,7 +306,7 @@ fn interval(estimate: &Estimate) -> String {
     format!("{} to {}", time(estimate.low), time(estimate.high))
 }
 
-/// A span of time in a sentence: three digits or so.
+/// Formats a time in a sentence with about three digits.
 fn time(ns: f64) -> String {
     match ns.abs() {
         size if size >= 1e6 => format!("{:.2} ms", ns / 1e6),

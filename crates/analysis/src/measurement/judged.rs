@@ -1,4 +1,5 @@
-//! Windows of one case, clean or left out, and batches that were run for another purpose.
+//! Windows of one case, sorted into clean and left out, and batches that were run for counters or
+//! single hand-offs.
 
 use switchcost_record::{
     Between, Case, Control, ControlOutcome, CountedHandoffs, CpuQuota, Cycles, Sample,
@@ -8,26 +9,29 @@ use switchcost_units::TickRate;
 use crate::measurement::cleanliness::{pause, reasons_of_window, time_of_others};
 use crate::measurement::findings::Excluded;
 
-/// Largest share of disturbed samples: beyond it even clean-looking samples are not trusted.
+/// Largest share of disturbed samples; beyond it, even clean-looking samples are not trusted.
 const LEFT_OUT_LIMIT: f64 = 1.0 / 3.0;
 
-/// Largest share of foreign time: interrupts and the like take a hundredth, an equal competitor a half.
+/// Largest share of the time that other tasks may have: interrupts and the like take a hundredth,
+/// an equal competitor a half.
 const FOREIGN_LIMIT: f64 = 0.1;
 
-/// Least reported share: smaller ones come from interrupts and the kernel's own work.
+/// Least reported share of other tasks: smaller ones come from interrupts and the kernel's own
+/// work.
 const SHARE_REPORTED: f64 = 0.05;
 
-/// Advice that still applies to the user's command: what the command line or the case excludes is left out.
+/// Advice that still applies to the user's command: advice that the command line or the case
+/// already follows is left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Remedies {
-    /// Real-time priority was wanted and could not be had.
+    /// Whether real-time priority may be advised: it was requested but refused.
     pub(crate) allows_real_time: bool,
-    /// The CPU is not left to the scheduler.
+    /// Whether a CPU may be advised: the CPU is not left to the scheduler.
     pub(crate) names_cpu: bool,
 }
 
 impl Remedies {
-    /// Advice for a case under these controls.
+    /// Creates the advice for a case under these controls.
     pub(crate) fn new(case: &Case, controls: &[Control]) -> Remedies {
         let is_refused =
             |control: &Control| matches!(control.outcome, ControlOutcome::Refused { .. });
@@ -53,13 +57,13 @@ impl Remedies {
         }
     }
 
-    /// A word of advice about the CPU, if that may be named.
+    /// Returns `advice` about the CPU if a CPU may be advised.
     pub(crate) fn advise_cpu(self, advice: &'static str) -> &'static str {
         if self.names_cpu { advice } else { "" }
     }
 }
 
-/// Windows of one case, judged.
+/// Windows of one case, sorted into clean and left out.
 #[derive(Clone, Debug)]
 pub(crate) struct Judged<'a> {
     pub(crate) case: &'a Case,
@@ -124,7 +128,7 @@ impl<'a> Judged<'a> {
         self
     }
 
-    /// A quota that bound the tasks of this case.
+    /// Returns the CPU quota if it limited the tasks of this case.
     pub(crate) fn binding_quota(&self) -> Option<&'a CpuQuota> {
         self.quota.filter(|_| !self.case.policy.is_real_time())
     }
@@ -134,16 +138,17 @@ impl<'a> Judged<'a> {
         self.all_windows.is_empty()
     }
 
-    /// Share of the windows that were left out.
+    /// Returns the share of the windows that were left out.
     pub(crate) fn excluded_share(&self) -> f64 {
         self.excluded.total as f64 / (self.excluded.of as f64).max(1.0)
     }
 
-    /// Share of the time of all samples, clean or not, that went to others; 0 if not known.
+    /// Returns the share of the time of all samples, clean or not, that went to other tasks; 0 if
+    /// not known.
     ///
-    /// A load on the same CPU lets short batches pass between its time slices: they look clean one by one, but find caches and run
-    /// queue as the load left them. Time stolen by other machines does not count for cycles, because the trimmed mean leaves out the
-    /// lengthened ones.
+    /// A load on the same CPU lets short batches pass between its time slices. Such batches look
+    /// clean one by one, but find caches and run queue as the load left them. Time stolen by other
+    /// machines does not count for cycles, because the trimmed mean leaves out the lengthened ones.
     pub(crate) fn foreign_share(&self) -> f64 {
         let of_samples = self.instrumented.iter().map(|sample| &sample.evidence);
         let of_windows = || self.all_windows.iter().map(|window| &window.evidence);
@@ -168,12 +173,12 @@ impl<'a> Judged<'a> {
         }
     }
 
-    /// Whether more of the time went to others than interrupts and the like take.
+    /// Whether other tasks had more of the time than interrupts and the like take.
     pub(crate) fn has_competitor(&self) -> bool {
         self.foreign_share() > FOREIGN_LIMIT
     }
 
-    /// Whether others had a reportable share, in a case of ordinary tasks.
+    /// Whether other tasks had a reportable share of the time, in a case of ordinary tasks.
     pub(crate) fn is_beside_others(&self) -> bool {
         self.is_measured_beside_others() && self.foreign_share() > SHARE_REPORTED
     }
@@ -189,12 +194,12 @@ impl<'a> Judged<'a> {
             || self.has_competitor() && !self.is_measured_beside_others()
     }
 
-    /// Counted switches a hand-off in the switching arms.
+    /// Returns the counted switches per hand-off in the switching arms.
     pub(crate) fn switches_per_handoff(&self) -> Option<f64> {
         switches_per_handoff(self.case, self.counted_windows())
     }
 
-    /// The clean windows, or all if there is none.
+    /// Returns the clean windows, or all windows if none is clean.
     fn counted_windows(&self) -> &[&'a Cycles] {
         if self.windows.is_empty() {
             &self.all_windows
@@ -203,12 +208,12 @@ impl<'a> Judged<'a> {
         }
     }
 
-    /// Kernel switches per hand-off over all windows, disturbed or not.
+    /// Returns the kernel switches per hand-off over all windows, disturbed or not.
     pub(crate) fn kernel_switches_per_handoff(&self) -> Option<f64> {
         kernel_switches_per_handoff(self.case, &self.all_windows)
     }
 
-    /// Share of the kernel's switches in the switching arms that were not the task's own choice.
+    /// Returns the share of the kernel's switches in the switching arms that were involuntary.
     pub(crate) fn involuntary_share(&self) -> Option<f64> {
         if self.case.between == Between::User {
             return None;
@@ -225,7 +230,8 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// Switches over hand-offs: the kernel's count, or the mechanism's own if the kernel sees none.
+/// Returns switches per hand-off: the kernel's count, or the mechanism's own if the kernel sees
+/// none.
 fn switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> {
     if case.between != Between::User || case.runtime.is_some() {
         return kernel_switches_per_handoff(case, windows);
@@ -233,8 +239,9 @@ fn switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> {
     per_handoff(windows, |window| window.user_switches as f64)
 }
 
-/// Kernel switches per hand-off, by the tasks' own count if there is one. Otherwise the switches of commands are subtracted: on one CPU
-/// every command takes its switches; across CPUs a task may find a command without having slept.
+/// Returns the kernel switches per hand-off, by the tasks' own count if there is one. Otherwise the
+/// switches of commands are subtracted: on one CPU every command takes its switches; across CPUs a
+/// task may find a command without having slept.
 fn kernel_switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> {
     if let Some(counted) = counted(windows) {
         return Some(counted.switches.total() as f64 / counted.handoffs as f64);
@@ -251,7 +258,7 @@ fn kernel_switches_per_handoff(case: &Case, windows: &[&Cycles]) -> Option<f64> 
     })
 }
 
-/// Total count of the tasks in all windows; `None` if a window has no count.
+/// Returns the total count of the tasks in all windows; `None` if a window has no count.
 fn counted(windows: &[&Cycles]) -> Option<CountedHandoffs> {
     let mut sum = CountedHandoffs::default();
     for window in windows {

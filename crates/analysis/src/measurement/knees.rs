@@ -1,4 +1,5 @@
-//! Places where a curve of costs changes its slope, with their confidence and likely cache or TLB.
+//! Finds the sizes at which a cost curve changes its slope, with their confidence and likely cache
+//! or TLB.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -6,9 +7,10 @@ use rand_chacha::ChaCha8Rng;
 use crate::measurement::segments::{Point, cuts};
 use crate::statistics::order_statistics::median;
 
-/// Number of resamples for the confidence of a knee: the standard error is at most 3.5 in 100.
+/// Number of resamples for the confidence of a knee; the standard error is then at most 3.5 %.
 const RESAMPLES: usize = 200;
-/// Smallest step that counts as a knee: within a region the placement of pages makes a real curve uneven.
+/// Smallest step that counts as a knee, as a share: within a region the placement of pages makes a
+/// real curve uneven.
 const ROUGHNESS: f64 = 0.05;
 
 /// One size of a curve, with its measurements.
@@ -18,20 +20,21 @@ pub(crate) struct Measured<'a> {
     pub(crate) total_ns: f64,
     /// Standard error of the total over the total.
     pub(crate) relative_error: f64,
-    /// One total cost per repetition.
+    /// Total cost of each repetition.
     pub(crate) repetitions: &'a [f64],
 }
 
-/// A knee lies after this point of the curve.
+/// Point of a curve after which a knee lies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct KneePosition {
     pub(crate) after: usize,
-    /// Share of resamples that put a knee here or one step beside, by the rule of succession.
+    /// Share of resamples that put a knee here or one step away, by the rule of succession.
     pub(crate) confidence: f64,
 }
 
-/// The knees of a curve of positive totals, in order of size: cuts between straight pieces of the logarithm of the
-/// total over the logarithm of the size. Confidence by the bootstrap (Efron 1979) over the repetitions of each size.
+/// Returns the knees of a curve of positive totals, in order of size: the cuts between straight
+/// pieces of the logarithm of the total over the logarithm of the size. The confidence comes from
+/// the bootstrap (Efron 1979) over the repetitions of each size.
 pub(crate) fn places(curve: &[Measured<'_>], seed: u64) -> Vec<KneePosition> {
     let points: Vec<Point> = curve
         .iter()
@@ -61,7 +64,8 @@ fn share_near(resamples: &[Vec<usize>], after: usize) -> f64 {
     (near + 1) as f64 / (resamples.len() + 2) as f64
 }
 
-/// The error of a logarithm is the relative error.
+/// Converts a size to a point on logarithmic scales; the error of a logarithm is the relative
+/// error.
 fn point(measured: &Measured<'_>, total_ns: f64) -> Point {
     let sigma = measured.relative_error.hypot(ROUGHNESS);
     Point {
@@ -71,7 +75,8 @@ fn point(measured: &Measured<'_>, total_ns: f64) -> Point {
     }
 }
 
-/// Median of as many repetitions, drawn with replacement; the original point if the median is no cost.
+/// Draws as many repetitions with replacement and returns their median; the original point if the
+/// median is not above 0.
 fn resample(curve: &[Measured<'_>], points: &[Point], random: &mut ChaCha8Rng) -> Vec<Point> {
     let redraw = |(measured, original): (&Measured<'_>, &Point)| {
         let repetitions = measured.repetitions;

@@ -5,7 +5,8 @@ use switchcost_units::TickRate;
 
 use crate::statistics::order_statistics::median;
 
-/// Nanoseconds a load by size in bytes, smallest first. Sizes without a usable walk are left out.
+/// Returns the nanoseconds per load by size in bytes, smallest first. Sizes without a usable walk
+/// are left out.
 pub(crate) fn sort_by_size(latencies: &[Latency], rate: TickRate) -> Vec<(u64, f64)> {
     let mut curve: Vec<_> = latencies
         .iter()
@@ -16,7 +17,8 @@ pub(crate) fn sort_by_size(latencies: &[Latency], rate: TickRate) -> Vec<(u64, f
     curve
 }
 
-/// Load latency by the median walk; the minimum would favour the walk with the luckiest pages.
+/// Returns the load latency by the median walk; the minimum would favour the walk with the luckiest
+/// pages.
 fn ns(latency: &Latency, rate: TickRate) -> Option<f64> {
     let mut ticks: Vec<f64> = latency
         .walk_ticks
@@ -27,8 +29,8 @@ fn ns(latency: &Latency, rate: TickRate) -> Option<f64> {
     (ns.is_finite() && latency.size_bytes.0 > 0).then_some(ns)
 }
 
-/// Latency at a size, interpolated over the logarithm of the size between measured ones; the nearest one at both ends. `None` if
-/// nothing was measured. `curve` as from [`by_size`].
+/// Returns the latency at a size, interpolated over the logarithm of the size between measured
+/// sizes, and constant outside. Returns `None` if nothing was measured. `curve` is sorted by size.
 pub(crate) fn interpolate(curve: &[(u64, f64)], size: f64) -> Option<f64> {
     let above = curve.partition_point(|(measured, _)| (*measured as f64) < size);
     let (Some(high), Some(low)) = (

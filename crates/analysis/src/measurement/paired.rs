@@ -1,4 +1,5 @@
-//! One value of each quantity per repetition: the trimmed mean, over the repetition's cycles, of the difference of the two arms.
+//! Computes one value of each quantity per repetition: the trimmed mean, over the repetition's
+//! cycles, of the difference of the two arms.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +13,11 @@ use crate::measurement::speed::{Sharing, Speed};
 use crate::measurement::turns::Turns;
 use crate::statistics::order_statistics::trimmed_mean;
 
-/// Least number of cycles of the chosen kind in a repetition, unless the repetition has fewer in all. Fewer may be of that kind by a lucky
-/// probe.
+/// Least number of cycles of the chosen kind in a repetition, unless the repetition has fewer
+/// cycles in all. Fewer cycles may be of that kind by a chance probe result.
 const FEWEST: usize = 5;
 
-/// One cycle, in nanoseconds at the reference speed.
+/// Times of one cycle, in nanoseconds at the reference speed.
 #[derive(Clone, Debug, PartialEq)]
 enum Cycle {
     /// A switching arm and its baseline.
@@ -45,7 +46,7 @@ impl Cycle {
         })
     }
 
-    /// The cost that a case with a working set, or without one, is about.
+    /// Returns the deciding cost of the case, which has a working set or not.
     fn deciding(&self, is_without_set: bool) -> Option<f64> {
         match self {
             Cycle::Visit(visit) => Some(visit.total()),
@@ -55,13 +56,14 @@ impl Cycle {
     }
 }
 
-/// The two arms of a cycle, with or without walks.
+/// Times of the two arms of a cycle, with or without walks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Level {
-    /// A hand-off in the switching arm, and in the baseline.
+    /// Time of a hand-off in the switching arm.
     switching: f64,
     baseline: f64,
-    /// Additional time of a walk in the switching arm, in unscaled nanoseconds, because memory does not follow the core's clock.
+    /// Additional time of a walk in the switching arm, in unscaled nanoseconds, because memory does
+    /// not follow the core's clock.
     reload: f64,
     /// Time of a walk of the baseline, in unscaled nanoseconds.
     walk: f64,
@@ -84,7 +86,7 @@ pub(crate) enum Choice {
     Every,
 }
 
-/// The quantities of a case by repetition.
+/// Returns the quantities of a case by repetition.
 pub(crate) fn quantities(
     case: &Case,
     windows: &[&Cycles],
@@ -100,7 +102,7 @@ pub(crate) fn quantities(
     quantities
 }
 
-/// Statistics of a case's cycles, beyond the trimmed means that give its cost.
+/// Returns statistics of a case's cycles, in addition to the trimmed means that give its cost.
 pub(crate) fn cycles_seen(
     case: &Case,
     windows: &[&Cycles],
@@ -131,8 +133,8 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Correlation of a cycle with the one before, about the mean of each repetition (Box and Jenkins, "Time series analysis", 1970).
-/// `None` if nothing varies.
+/// Returns the correlation of each cycle with the one before, about the mean of each repetition
+/// (Box and Jenkins, "Time series analysis", 1970); `None` if nothing varies.
 fn autocorrelation(repetitions: &[Vec<f64>]) -> Option<f64> {
     let (mut products, mut squares) = (0.0, 0.0);
     for costs in repetitions {
@@ -146,7 +148,8 @@ fn autocorrelation(repetitions: &[Vec<f64>]) -> Option<f64> {
     (squares > 0.0).then(|| products / squares)
 }
 
-/// Cycles of the chosen kind without other tasks, by repetition, for repetitions that have enough.
+/// Returns the cycles of the chosen kind without other tasks, by repetition, for repetitions that
+/// have enough.
 fn cycles_by_repetition(
     case: &Case,
     windows: &[&Cycles],
@@ -173,7 +176,8 @@ fn cycles_by_repetition(
         .collect()
 }
 
-/// Share of cycles on an unshared core among those of steady speed; `None` if there are none.
+/// Returns the share of cycles on an unshared core among those of steady speed; `None` if there are
+/// none.
 pub(crate) fn unshared_share(windows: &[&Cycles], speed: &Speed) -> Option<f64> {
     let (mut unshared, mut steady) = (0.0, 0.0);
     for sharing in windows
@@ -187,7 +191,8 @@ pub(crate) fn unshared_share(windows: &[&Cycles], speed: &Speed) -> Option<f64> 
     (steady > 0.0).then(|| unshared / steady)
 }
 
-/// Mean time of the additions over that of the chain in the cycles on a shared core; `None` if there is none.
+/// Returns the mean time of the additions over that of the chain in the cycles on a shared core;
+/// `None` if there is none.
 pub(crate) fn shared_ratio(windows: &[&Cycles], speed: &Speed) -> Option<f64> {
     let cycles = windows.iter().flat_map(|window| cycles_of(window));
     let shared = cycles.filter(|batches| speed.sharing(batches) == Sharing::Shared);
@@ -206,7 +211,7 @@ fn is_chosen(sharing: Sharing, choice: Choice) -> bool {
     }
 }
 
-/// The batches of each whole cycle.
+/// Returns the batches of each complete cycle.
 fn cycles_of(window: &Cycles) -> impl Iterator<Item = Vec<Batch>> {
     let batches: Vec<Batch> = window.batches.iter().collect();
     let length = window.batches_per_cycle.max(1) as usize;
@@ -302,7 +307,8 @@ fn add(quantities: &mut Quantities, case: &Case, cycles: &[Cycle], switches_per_
         .extend(total(|level| level.reload));
 }
 
-/// A visit has one switch, whatever the mechanism: the return to the task.
+/// Adds the quantities of visits. A visit has one switch, whatever the mechanism: the return to the
+/// task.
 fn add_visits(quantities: &mut Quantities, cycles: &[Cycle]) {
     let visits = cycles.iter().filter_map(|cycle| match cycle {
         Cycle::Visit(visit) => Some(visit.clone()),
@@ -382,8 +388,8 @@ mod tests {
         );
     }
 
-    /// In a third of the windows the core is anywhere between its fastest and 1.4 times as slow, else 1.2 times: a program that
-    /// switches pays what the switch takes then.
+    /// In a third of the windows the core is between 1 and 1.4 times as slow as at its fastest,
+    /// else 1.2 times. A program that switches pays what the switch costs at these speeds.
     #[test]
     fn costs_are_reported_at_the_speed_that_the_core_mostly_had() {
         let mut random = ChaCha8Rng::seed_from_u64(3);
@@ -411,8 +417,8 @@ mod tests {
         assert!(core.fastest_hertz > core.hertz, "{core:?}");
     }
 
-    /// 13 % more switches than hand-offs in the window, all of them for commands that let the commanded task run at once: the tasks
-    /// themselves counted one a hand-off.
+    /// The window has 13 % more switches than hand-offs, all for commands that run the commanded
+    /// task immediately; the tasks themselves count one switch per hand-off.
     #[test]
     fn switches_by_commands_are_no_part_of_a_hand_off() {
         let mut record = fake_record(vec![FakeCase::pipe()], 8);
@@ -454,7 +460,7 @@ mod tests {
         );
     }
 
-    /// 1200 ticks of 2 GHz are 600 ns for 1800 cycles: 3 GHz.
+    /// A chain of 1200 ticks at 2 GHz takes 600 ns for 1800 cycles: 3 GHz.
     #[test]
     fn core_cycles_follow_from_the_chain() {
         let record = fake_record(vec![FakeCase::pipe()], 8);
@@ -467,7 +473,8 @@ mod tests {
         ));
     }
 
-    /// A core that is slower by 30 % between the probes than during them: only who counts its cycles can know.
+    /// The core is 30 % slower between the probes than during them, which only a cycle counter can
+    /// show.
     #[test]
     fn cycles_counted_over_a_batch_are_its_clock_where_there_are_some() {
         let mut record = fake_record_on(vec![FakeCase::pipe()], 8, || Core {
@@ -507,7 +514,7 @@ mod tests {
         assert!(is_near(centre(shared.cost_ns), 1_700.0 * SHARED_COST, 0.01));
     }
 
-    /// What is known of such a core shows that none of these cycles had one of its own, alike as they are.
+    /// Earlier runs show that the core was shared in all of these equal cycles.
     #[test]
     fn a_core_that_was_shared_throughout_is_judged_by_what_is_known_of_it() {
         let shared = || Core {
@@ -627,7 +634,7 @@ mod tests {
         );
     }
 
-    /// About their means, 2.5 and 3, the products sum up to 0.75 and -1, the squares to 5 and 6.
+    /// About the means, 2.5 and 3, the products add up to 0.75 and -1, the squares to 5 and 6.
     #[test]
     fn neighbours_in_time_are_correlated_within_their_repetition() {
         let found =

@@ -1,4 +1,5 @@
-//! All measured times over the time of the run, with their fate: for drawing, not for estimates.
+//! All measured times over the time of the run, with the reasons for leaving them out: for drawing,
+//! not for estimates.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ pub struct Point {
     pub left_out: Vec<&'static str>,
 }
 
-/// All points of a record, in order.
+/// Returns all points of a record, in order.
 pub fn points(record: &MeasureRecord) -> Vec<Point> {
     let rate = record.header.clock.ticks_per_second;
     record
@@ -64,7 +65,7 @@ mod tests {
     use crate::analyse;
     use crate::testing::{FakeCase, fake_record};
 
-    /// The counts that the findings give by reason are those of the single windows.
+    /// The counts by reason in the findings equal those of the single windows.
     #[test]
     fn single_windows_add_up_to_what_is_excluded() {
         let mut record = fake_record(vec![FakeCase::pipe(), FakeCase::fiber()], 6);

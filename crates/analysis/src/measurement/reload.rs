@@ -1,4 +1,5 @@
-//! Reload of a working set after a switch: the cost of each of the first walks above settled ones.
+//! Measures the reload of a working set after a switch: the time of each of the first walks above
+//! settled walks.
 
 use switchcost_record::{Arm, Batch};
 
@@ -8,20 +9,21 @@ use crate::statistics::Estimate;
 use crate::statistics::estimate::estimate;
 use crate::statistics::order_statistics::trimmed_mean;
 
-/// The last walks of a visit, which are taken for settled.
+/// Number of last walks of a visit that are taken as settled.
 const SETTLED: usize = 3;
 
 /// Least share of the sum in the last counted walk that shows that the reload continues after it.
 const NOT_SETTLED: f64 = 0.05;
 
-/// One switch away and back, and the walks after it.
+/// Times of one switch away and back, and of the walks after it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Visit {
     /// Time of the hand-off from the other task minus that of a settled hand-off to the task itself, in nanoseconds at the reference speed.
     pub(crate) handoff: f64,
-    /// Time of a settled hand-off to the task itself.
+    /// Time of a settled hand-off of the task to itself.
     pub(crate) settled_handoff: f64,
-    /// Time of each walk above the settled ones, in unscaled nanoseconds, because memory does not follow the core's clock.
+    /// Time of each walk above the settled walks, in unscaled nanoseconds, because memory does not
+    /// follow the core's clock.
     walks: Vec<f64>,
     settled_walk: f64,
 }
@@ -54,7 +56,7 @@ impl Visit {
         })
     }
 
-    /// Total time of the walks above settled ones.
+    /// Returns the total time of the walks above settled ones.
     pub(crate) fn reload(&self) -> f64 {
         self.walks.iter().sum()
     }
@@ -65,7 +67,7 @@ impl Visit {
     }
 }
 
-/// The values of a case by repetition.
+/// Reload values of a case by repetition.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reloads {
     walks: Vec<Vec<f64>>,
@@ -73,7 +75,7 @@ pub(crate) struct Reloads {
 }
 
 impl Reloads {
-    /// Adds a repetition.
+    /// Adds the visits of a repetition.
     pub(crate) fn add(&mut self, visits: &[Visit]) {
         let reported = visits
             .iter()
@@ -107,7 +109,8 @@ impl Reloads {
     }
 }
 
-/// Flag for a working set that is not reloaded by the last walk before the settled ones.
+/// Returns the flag for a working set whose reload continues into the last walk before the settled
+/// ones.
 pub(crate) fn unsettled_flag(reload: &Reload) -> Option<Flag> {
     let last = reload.walks_ns.last()?;
     let sum: f64 = reload
@@ -146,7 +149,7 @@ mod tests {
         (estimate.estimate - truth).abs() < 0.01 * truth
     }
 
-    /// 4 us, and then half of it each time.
+    /// The first walk costs 4 us more, and each later walk half as much as the one before.
     #[test]
     fn each_walk_is_reported_above_a_settled_one() {
         let found = found(|_| ());

@@ -89,7 +89,7 @@ pub(crate) fn group_by_case<'a, T>(
     lists
 }
 
-/// Notes on the run as a whole.
+/// Returns notes on the run as a whole.
 fn flags(record: &MeasureRecord) -> Vec<Flag> {
     let mut flags = Vec::new();
     match record.end {
@@ -112,7 +112,7 @@ fn flags(record: &MeasureRecord) -> Vec<Flag> {
     flags
 }
 
-/// Flag for pauses; what was measured beside them is left out.
+/// Returns the flag for pauses, during which samples are left out.
 fn paused(record: &MeasureRecord) -> Option<Flag> {
     let cases = &record.header.plan.cases;
     let pauses: Vec<Nanos> = record
@@ -136,7 +136,8 @@ fn paused(record: &MeasureRecord) -> Option<Flag> {
     })
 }
 
-/// Flag for emptied caches and cores that slept before a batch, which change the costs.
+/// Returns the flag for emptied caches and for cores that slept before a batch, which change the
+/// costs.
 fn unusual_rounds(rounds: &Rounds) -> Option<Flag> {
     let is_unusual = rounds.flush_bytes.is_some() || rounds.pause_ns.is_some();
     is_unusual.then(|| Flag {

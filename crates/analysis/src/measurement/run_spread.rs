@@ -1,4 +1,4 @@
-//! Widening of an interval so that it holds for the machine, not only for the half minute of the run.
+//! Widens an interval so that it holds for the machine, not only for the half minute of the run.
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use switchcost_record::{Case, CostName, EarlierCase, Header};
@@ -15,8 +15,8 @@ pub const ASSUMED_RUN_SPREAD: f64 = 0.02;
 /// seconds. Calibrated on 24 records of one case on one shared virtual machine, taken within an hour, where it was 0.13.
 pub const ASSUMED_ACROSS_CPUS: f64 = 0.15;
 
-/// Assumed spread between runs for a cost of a case. The work of a task alone, before any hand-off, is on one CPU, wherever the other
-/// tasks are.
+/// Returns the assumed spread between runs for a cost of a case. The work of a task alone, before
+/// any hand-off, is on one CPU, wherever the other tasks are.
 pub(crate) fn assumed_spread(case: &Case, cost: CostName) -> f64 {
     let is_alone = matches!(cost, CostName::Baseline | CostName::Walk);
     if hands_over_across_cpus(case) && !is_alone {
@@ -26,17 +26,19 @@ pub(crate) fn assumed_spread(case: &Case, cost: CostName) -> f64 {
     }
 }
 
-/// Degrees of freedom of the assumed spread. Calibrated: with it, runs recorded on a shared virtual machine differ no more often than
-/// allowed (`docs/method/comparison.md`).
+/// Degrees of freedom of the assumed spread. With this calibrated value, runs recorded on a shared
+/// virtual machine differ no more often than allowed (`docs/method/comparison.md`).
 pub(crate) const FREEDOM: f64 = 6.0;
 
-/// Maximum number of repetitions that count as independent: those of one run share its time and load, so more show nothing about other
-/// runs. Calibrated (`docs/method/statistics.md`).
+/// Maximum number of repetitions that count as independent: repetitions of one run share its time
+/// and load, so more of them show nothing about other runs. Calibrated
+/// (`docs/method/statistics.md`).
 const INDEPENDENT: f64 = 8.0;
 
 impl Estimate {
-    /// The deciding cost with an interval for ratios to other cases of the same run. The other cases must have the same mechanism and
-    /// number of tasks, because then differences between runs cancel (`docs/method/statistics.md`).
+    /// Returns the deciding cost with an interval for ratios to other cases of the same run. The
+    /// other cases must have the same mechanism and number of tasks, because then differences
+    /// between runs cancel (`docs/method/statistics.md`).
     pub fn estimate_within_run(&self) -> Estimate {
         let widened = |end: f64| self.estimate + (end - self.estimate) * self.repetitions_shared();
         Estimate {
@@ -46,7 +48,8 @@ impl Estimate {
         }
     }
 
-    /// Factor by which an interval grows because more than [`INDEPENDENT`] repetitions show no more.
+    /// Returns the factor by which an interval widens because repetitions beyond [`INDEPENDENT`]
+    /// add no information.
     fn repetitions_shared(&self) -> f64 {
         (self.n as f64 / INDEPENDENT).max(1.0).sqrt()
     }
@@ -73,12 +76,12 @@ impl Estimate {
     }
 }
 
-/// Spread between runs in one cost: the assumed one, or that of the host's own records.
+/// Spread between runs in one cost: assumed, or known from the host's own records.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RunsDiffer {
-    /// Number of own runs that count.
+    /// Number of the host's own runs that count.
     runs: f64,
-    /// Repetitions of one earlier run.
+    /// Number of repetitions of one earlier run.
     repetitions: f64,
     /// Standard deviations of the cost between runs and within one, relative to it.
     between: f64,
@@ -88,7 +91,7 @@ pub(crate) struct RunsDiffer {
 }
 
 impl RunsDiffer {
-    /// The assumed spread alone.
+    /// Creates the assumed spread without earlier runs.
     pub(crate) const fn new(assumed: f64) -> RunsDiffer {
         RunsDiffer {
             runs: 0.0,
@@ -99,12 +102,12 @@ impl RunsDiffer {
         }
     }
 
-    /// Assumed spread for a cost of a case.
+    /// Returns the assumed spread for a cost of a case.
     pub(crate) fn assumed(case: &Case, cost: CostName) -> RunsDiffer {
         RunsDiffer::new(assumed_spread(case, cost))
     }
 
-    /// Spread of a cost of a case, as in the header of a record.
+    /// Returns the spread of a cost of a case, from the header of a record.
     pub(crate) fn known(header: &Header, case: usize, cost: CostName) -> RunsDiffer {
         let of_case = header.plan.cases.get(case);
         let assumed = of_case.map_or(ASSUMED_RUN_SPREAD, |case| assumed_spread(case, cost));
@@ -123,7 +126,7 @@ impl RunsDiffer {
         }
     }
 
-    /// Whether own records are enough to replace the assumed spread.
+    /// Whether the host's own records are enough to replace the assumed spread.
     pub(crate) fn is_own(&self) -> bool {
         self.runs - 1.0 >= FREEDOM
     }
@@ -140,7 +143,8 @@ impl RunsDiffer {
             .sqrt()
     }
 
-    /// Half-width for a run with this number of repetitions, which may have seen less of its conditions than earlier runs.
+    /// Returns the half-width for a run with this number of repetitions, which may have seen less
+    /// variation than earlier runs.
     fn half_width(&self, confidence: f64, repetitions: usize) -> f64 {
         let fewer = if self.is_own() {
             (self.repetitions / repetitions.max(1) as f64).max(1.0)
@@ -150,7 +154,7 @@ impl RunsDiffer {
         self.least_half_width(confidence) * fewer.sqrt()
     }
 
-    /// The assumed standard deviation, or a larger one that too few runs show.
+    /// Returns the assumed standard deviation, or a larger one if too few runs show it.
     fn assumed_ratio(&self) -> f64 {
         let own = (self.runs - 1.0).max(0.0);
         let shown = (self.between.powi(2) - self.within.powi(2)).max(0.0);
@@ -158,7 +162,7 @@ impl RunsDiffer {
         pooled.sqrt().max(self.assumed)
     }
 
-    /// The spread in words, for programs.
+    /// Converts the spread to the form of the findings.
     pub(crate) fn finding(&self, earlier: Option<&EarlierCase>, confidence: f64) -> BetweenRuns {
         let least_half_width = self.least_half_width(confidence);
         let freedom = if self.is_own() {
@@ -181,7 +185,7 @@ impl RunsDiffer {
     }
 }
 
-/// Earlier runs of a case, as in the header of a record.
+/// Returns the earlier runs of a case, from the header of a record.
 pub(crate) fn earlier_of(header: &Header, case: usize) -> Option<&EarlierCase> {
     header
         .earlier
@@ -214,7 +218,8 @@ mod tests {
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
-    /// Far out, where one of many comparisons is judged; the values are from the incomplete beta function to 30 digits (mpmath).
+    /// The quantiles are checked far in the tail, where one of many comparisons is judged, against
+    /// the incomplete beta function to 30 digits (mpmath).
     #[test]
     fn quantiles_are_right_far_out() {
         let known = [
@@ -235,7 +240,7 @@ mod tests {
         }
     }
 
-    /// Runs that differ by the spread that is assumed, of any number of repetitions.
+    /// The runs differ by the assumed spread, for any number of repetitions.
     #[test]
     fn intervals_cover_what_other_runs_find() {
         let mut random = ChaCha8Rng::seed_from_u64(9);
@@ -262,8 +267,9 @@ mod tests {
         }
     }
 
-    /// Runs of hand-offs across CPUs as they were calibrated on, with a spread of 0.13 and intervals of a few percent within a run. With what
-    /// is assumed of one CPU a third of them are covered.
+    /// The runs are hand-offs across CPUs as in the calibration, with a spread of 0.13 and
+    /// intervals of a few percent within a run. The spread assumed for one CPU would cover only a
+    /// third of them.
     #[test]
     fn intervals_of_hand_offs_across_cpus_cover_what_other_runs_find() {
         let mut random = ChaCha8Rng::seed_from_u64(11);
@@ -326,7 +332,8 @@ mod tests {
         );
     }
 
-    /// Own runs replace the wide constant, too; too few only widen it.
+    /// The host's own runs replace the wide constant for hand-offs across CPUs, too; too few own
+    /// runs only widen it.
     #[test]
     fn own_runs_replace_what_is_assumed_across_cpus() {
         let half = |runs: f64, between: f64| {
@@ -360,8 +367,9 @@ mod tests {
         );
     }
 
-    /// Costs of all repetitions of recorded runs, one run per line with its conditions: core cycles if nothing is touched, else
-    /// nanoseconds. The runs are from a virtual machine with two CPUs, quiet and beside a program that computes in bursts on the other.
+    /// Costs of all repetitions of recorded runs, one run per line with its conditions: core cycles
+    /// if nothing is touched, else nanoseconds. The runs are from a virtual machine with two CPUs,
+    /// idle, and with a program that computes in bursts on the other CPU.
     const RECORDED: &str = include_str!("../../tests/samples/recorded-noise.csv");
 
     /// Returns the recorded runs, grouped by (side, size).
@@ -380,8 +388,9 @@ mod tests {
         groups
     }
 
-    /// Each run as it was recorded against the median of all, as runs are what differs; of 20 runs 16 at least. And within a run,
-    /// whose repetitions are drawn anew, against what the whole run found.
+    /// Two checks on recorded runs. The interval of each run must cover the median of all runs, in
+    /// at least 16 of 20 runs. Within a run, intervals of redrawn repetitions must cover the run's
+    /// own result.
     #[test]
     fn intervals_cover_on_recorded_noise() {
         const TRIALS: u32 = 50;
@@ -421,7 +430,7 @@ mod tests {
         assert!(mean(&within) >= 0.87, "within a run: {}", mean(&within));
     }
 
-    /// A run of which only its interval is known, with what varies within it.
+    /// Makes a run of which only the interval and the variation within the run are known.
     fn run(cost: f64, within: f64) -> Estimate {
         let half = normal(0.9) * within * cost;
         let ends = (cost - half, cost + half);
@@ -440,7 +449,8 @@ mod tests {
         }
     }
 
-    /// Earlier runs, the least share of any condition that is to be covered, and the least on average: as without earlier runs.
+    /// Number of earlier runs, the least coverage in any condition, and the least mean coverage,
+    /// which is the same as without earlier runs.
     const HELD_BACK: [(usize, f64, f64); 3] = [(7, 0.8, 0.88), (10, 0.8, 0.88), (19, 0.8, 0.88)];
 
     fn shown_by(logs: &[f64], within: f64) -> RunsDiffer {
@@ -454,8 +464,9 @@ mod tests {
         }
     }
 
-    /// How often the interval of a run holds the cost of its host, with so many earlier runs: against the integral over the chi-square
-    /// distribution of what they show, by SciPy 1.17 (`quad` over `chi2.pdf`, with `t.ppf` and `norm.cdf`).
+    /// How often the interval of a run contains the host's cost, with a given number of earlier
+    /// runs. The reference is the integral over the chi-square distribution of their spread, by
+    /// SciPy 1.17 (`quad` over `chi2.pdf`, with `t.ppf` and `norm.cdf`).
     #[test]
     fn intervals_by_own_runs_hold_as_often_as_the_integral_says() {
         const HOSTS: u32 = 20_000;
@@ -534,7 +545,8 @@ mod tests {
         );
     }
 
-    /// Of each condition each run once as the new one, with so many of the others as earlier ones, against the median of all.
+    /// Each run of each condition serves once as the new run, with a number of the others as
+    /// earlier runs, and is compared with the median of all.
     #[test]
     fn runs_held_back_are_covered_by_what_the_others_show() {
         const TRIALS: usize = 20;
@@ -595,7 +607,8 @@ mod tests {
         }
     }
 
-    /// Of the runs of one condition, those whose interval with so many independent repetitions covers the median of all.
+    /// Returns the share of runs of one condition whose interval, with this number of independent
+    /// repetitions, covers the median of all.
     fn covered(runs: &[Vec<f64>], independent: f64) -> f64 {
         let found: Vec<Estimate> = runs
             .iter()
@@ -612,8 +625,9 @@ mod tests {
         covers.count() as f64 / runs.len() as f64
     }
 
-    /// The most repetitions that may count as independent, chosen on all conditions but one, and tried on the one that was held back:
-    /// nothing of that has a part in the choice. So it covers less than what is chosen on all of them, as the page says.
+    /// The maximum number of independent repetitions is chosen on all conditions but one and tried
+    /// on the one held back, which has no part in the choice. The coverage is therefore lower than
+    /// with a choice on all conditions, as the documentation says.
     #[test]
     fn what_is_chosen_on_other_conditions_is_tried_on_the_one_held_back() {
         const CHOICES: [f64; 6] = [64.0, 32.0, 16.0, 8.0, 4.0, 2.0];
@@ -641,11 +655,13 @@ mod tests {
         assert!(shares[0].0 >= 0.65 && shares[1].0 >= 0.75, "{shares:?}");
     }
 
-    /// The cost of each repetition in nanoseconds, of runs of several cases: a line a run and case.
+    /// Cost of each repetition in nanoseconds, for runs of several cases: one line per run and
+    /// case.
     const CASES_OF_A_RUN: &str = include_str!("../../tests/samples/cases-of-a-run.csv");
 
-    /// What one case costs over another with as many tasks in a run against the median of all runs, by the ends of both intervals: of
-    /// the runs four in five at least for each pair of cases.
+    /// The ratio of two cases with as many tasks in one run is compared with the ratio of the
+    /// medians of all runs, by the ends of both intervals. For each pair of cases at least four in
+    /// five runs must agree.
     #[test]
     fn ratios_of_cases_of_one_run_cover_on_recorded_noise() {
         let mut runs: BTreeMap<&str, BTreeMap<&str, Estimate>> = BTreeMap::new();

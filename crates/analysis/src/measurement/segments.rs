@@ -1,13 +1,14 @@
-//! Cuts a row of points into as few straight pieces as the points allow.
+//! Divides a sequence of points into as few straight pieces as the points allow.
 
-/// Maximum number of pieces: the regions small, rising and large, and one more for a machine with a third cache.
+/// Maximum number of pieces: the small, rising and large regions, and one more for a machine with a
+/// third cache.
 const MOST_PIECES: usize = 4;
-/// Least points of a piece: two points always lie on a line, so a third is needed.
+/// Least number of points of a piece: two points always lie on a line, so a third is needed.
 const FEWEST_POINTS: usize = 3;
-/// Largest distance of a point that counts as on the line, in standard errors.
+/// Largest distance of a point from a line, in standard errors, that counts as on the line.
 const ON_THE_LINE: f64 = 2.0;
 
-/// A point and the standard error of its height.
+/// A point of a curve and the standard error of its height.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Point {
     pub(crate) x: f64,
@@ -15,12 +16,13 @@ pub(crate) struct Point {
     pub(crate) sigma: f64,
 }
 
-/// The last point of each piece but the last piece; empty if one line will do.
+/// Returns the last point of each piece except the last piece; empty if one line suffices.
 ///
-/// Piecewise linear least squares by dynamic programming (Bellman 1961, "On the approximation of curves by line
-/// segments using dynamic programming"), pieces not joined, since a cost may jump between two sizes. The number of
-/// pieces has the least of Schwarz's criterion (1978, "Estimating the dimension of a model") with known errors: the
-/// weighted sum of squares plus ln n for each of two coefficients a piece and for each place of a cut.
+/// The method is piecewise linear least squares by dynamic programming (Bellman 1961, "On the
+/// approximation of curves by line segments using dynamic programming"). The pieces are not joined,
+/// because a cost may jump between two sizes. The number of pieces minimises Schwarz's criterion
+/// (1978, "Estimating the dimension of a model") with known errors: the weighted sum of squares
+/// plus ln n for each of two coefficients per piece and for each cut.
 pub(crate) fn cuts(points: &[Point]) -> Vec<usize> {
     let n = points.len();
     let tables = best_tables(points);
@@ -35,8 +37,8 @@ pub(crate) fn cuts(points: &[Point]) -> Vec<usize> {
     move_behind(points, trace_back(&tables, pieces, n))
 }
 
-/// Moves cuts later while the first point of a piece still lies on the line of the piece before. A short piece fits whatever it begins
-/// with.
+/// Moves cuts to a later point while the first point of a piece still lies on the line of the piece
+/// before. A short piece fits whatever its first points are.
 fn move_behind(points: &[Point], mut cuts: Vec<usize>) -> Vec<usize> {
     let sums = Sums::sum(points);
     let mut start = 0;
@@ -54,15 +56,16 @@ fn move_behind(points: &[Point], mut cuts: Vec<usize>) -> Vec<usize> {
     cuts
 }
 
-/// The best way to cover some first points with some number of pieces.
+/// Best way to cover the first points with a given number of pieces.
 #[derive(Clone, Copy, Debug)]
 struct Best {
     cost: f64,
-    /// Points before the last piece.
+    /// Number of points before the last piece.
     before: usize,
 }
 
-/// Returns tables of the best pieces: `tables[m][j]` divides the first j points into m + 1 pieces.
+/// Returns tables of the best divisions: `tables[m][j]` divides the first j points into m + 1
+/// pieces.
 fn best_tables(points: &[Point]) -> Vec<Vec<Best>> {
     let n = points.len();
     let sums = Sums::sum(points);
@@ -105,13 +108,13 @@ fn trace_back(tables: &[Vec<Best>], pieces: usize, n: usize) -> Vec<usize> {
     cuts
 }
 
-/// Running sums, about a centre, that give the best line through any stretch of points.
+/// Running sums, about a centre, that give the best line through any range of points.
 struct Sums {
     centre: (f64, f64),
     sums: Vec<[f64; 6]>,
 }
 
-/// The best line through some points: centre, slope, and weighted squares around it.
+/// Best line through some points: centre, slope, and weighted squares around the line.
 struct Line {
     x: f64,
     y: f64,
@@ -141,7 +144,7 @@ impl Sums {
         }
     }
 
-    /// Line through the points from `start` to before `end`, at least two.
+    /// Returns the line through the points from `start` up to, not including, `end`: at least two.
     fn line(&self, start: usize, end: usize) -> Line {
         let [w, wx, wy, wxx, wxy, wyy] =
             std::array::from_fn(|i| self.sums[end][i] - self.sums[start][i]);
@@ -154,13 +157,14 @@ impl Sums {
         }
     }
 
-    /// Height of a point above the line through others.
+    /// Returns the height of a point above the line through other points.
     fn above_line(&self, start: usize, end: usize, point: &Point) -> f64 {
         let line = self.line(start, end);
         point.y - self.centre.1 - line.y - line.slope * (point.x - self.centre.0 - line.x)
     }
 
-    /// Weighted squares about the best line through the points from `start` to before `end`; infinite of too few.
+    /// Returns the weighted squares about the best line through the points from `start` up to, not
+    /// including, `end`; infinite for too few points.
     fn cost(&self, start: usize, end: usize) -> f64 {
         if end < start + FEWEST_POINTS {
             return f64::INFINITY;
@@ -225,7 +229,8 @@ mod tests {
         );
     }
 
-    /// 2 and 4 MiB cost the same and 8 MiB more, the last size: the knee was said to be before 4 MiB.
+    /// 2 and 4 MiB cost the same, and 8 MiB, the last size, costs more. The knee was once reported
+    /// before 4 MiB.
     #[test]
     fn a_rise_at_the_end_is_cut_where_it_rises() {
         assert_eq!(cuts(&points(&[0.0, 0.0, 0.0, 0.0, 0.0, 2.0], 0.05)), [4]);

@@ -1,4 +1,5 @@
-//! Serialisation of findings whose JSON differs from their types: flattened fields, or a number without the reason for its absence.
+//! Serialises findings whose JSON differs from their types: flattened fields, or a number without
+//! the reason for its absence.
 
 mod conditions;
 
@@ -7,7 +8,7 @@ use serde::{Serialize, Serializer};
 pub use conditions::Conditions;
 pub(crate) use conditions::{conditions, conditions_if_any};
 
-/// Serialises the number; null if there is none, whatever the reason.
+/// Serialises the number, or null if there is none, whatever the reason.
 pub(crate) fn or_null<T: Serialize, S: Serializer>(
     found: &Option<Result<T, String>>,
     serializer: S,

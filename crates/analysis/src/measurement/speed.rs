@@ -1,53 +1,58 @@
-//! The core's speed over a run, from the probes beside every batch. It makes costs at different speeds comparable, and distinguishes cycles
-//! on an unshared core from those on a shared one.
+//! Derives the core's speed over a run from the probes around every batch. The speed makes costs at
+//! different clocks comparable, and distinguishes cycles on an unshared core from those on a shared
+//! one.
 
 use switchcost_record::{Batch, Batches, CoreClock, Cycles, MeasureRecord};
 use switchcost_units::{TickRate, Ticks};
 
 use crate::statistics::order_statistics::{nearest_rank, trimmed_mean};
 
-/// Share of the fastest speeds that is ignored: fewer than one in fifty are luck or a probe cut short.
+/// Share of the fastest speeds that is ignored: up to one in fifty may be chance or a probe cut
+/// short.
 const FASTEST: f64 = 0.02;
 
-/// Largest relative difference of the probes before and after a batch: a larger one means that the speed changed meanwhile, or that a probe
-/// was disturbed.
+/// Largest relative difference of the probes before and after a batch: a larger one means that the
+/// speed changed during the batch, or that a probe was disturbed.
 const STEADY_WITHIN: f64 = 0.04;
 
-/// Probes per moment of the run. One probe is no finer than the clock, which on some machines advances by ten nanoseconds at a time,
-/// two hundredths of a chain. Together they take less than a millisecond.
+/// Number of consecutive probes per moment of the run. A single probe has the clock's resolution,
+/// on some machines ten nanoseconds, which is two hundredths of a chain. The probes of one moment
+/// take less than a millisecond together.
 const MOMENT: usize = 32;
 
-/// Number of moments that show the core's best speed: a few seconds of measuring.
+/// Number of moments that show the core's best speed: a few seconds of measurement.
 const MOMENTS_TO_KNOW: usize = 200;
 
-/// Relative difference within which sharing counts as by the same kind of load.
+/// Relative difference of ratios within which two runs count as shared with the same kind of load.
 const ALIKE_WITHIN: f64 = 0.1;
 
-/// Least number of costs on a shared core that make a curve.
+/// Least number of costs on a shared core from which the cost of sharing is derived.
 const POINTS_TO_KNOW: usize = 8;
 
-/// Largest ratio of a time on half of a core to that on a whole one.
+/// Largest ratio of a time on half of a core to the time on a whole core.
 const TWICE: f64 = 2.0;
 
-/// Interpretation of a run's probes.
+/// Core speed derived from a run's probes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Speed {
     rate: TickRate,
     overhead: f64,
     /// Step of the clock in ticks, derived from the probes: equal probes may differ by one step.
     step: f64,
-    /// Median ticks of the chain over all moments, at the core's usual speed: the reference speed of all costs.
+    /// Median ticks of the chain over all moments, that is, at the core's usual speed: the
+    /// reference speed of all costs.
     reference_chain: f64,
     /// Least and usual ratio of the additions' time to the chain's.
     least_ratio: f64,
     usual_ratio: f64,
-    /// Number of moments from which the two ratios come.
+    /// Number of moments from which the least and the usual ratio come.
     moments: usize,
     /// Largest ratio of the additions' time to the chain's on an unshared core.
     unshared_below: f64,
-    /// Core cycles of the chain; `None` if they are not known.
+    /// Core cycles of the multiplication chain; `None` if they are not known.
     chain_cycles: Option<f64>,
-    /// Core cycles a second at the usual speed; `None` if the cycles of a multiplication are not known.
+    /// Core cycles per second at the usual speed; `None` if the cycles of a multiplication are not
+    /// known.
     hertz: Option<f64>,
     fastest_hertz: Option<f64>,
 }
@@ -59,7 +64,7 @@ pub(crate) enum Sharing {
     Unshared,
     /// A core shared with another hardware thread.
     Shared,
-    /// A core whose speed changed within the cycle, or a disturbed probe.
+    /// A core whose speed changed within the cycle, or a cycle with a disturbed probe.
     Unsteady,
 }
 
@@ -113,17 +118,18 @@ impl Speed {
         })
     }
 
-    /// Core cycles a second at the reference speed.
+    /// Returns the core cycles per second at the reference speed.
     pub(crate) fn hertz(&self) -> Option<f64> {
         self.hertz
     }
 
-    /// Core cycles a second at the fastest speed seen.
+    /// Returns the core cycles per second at the fastest speed seen.
     pub(crate) fn fastest_hertz(&self) -> Option<f64> {
         self.fastest_hertz
     }
 
-    /// Least ratio of the additions' time to the chain's; `None` if there are too few probes to know the core's best.
+    /// Returns the least ratio of the additions' time to the chain's; `None` if there are too few
+    /// probes to know the core's best speed.
     pub(crate) fn least_ratio(&self) -> Option<f64> {
         (self.moments >= MOMENTS_TO_KNOW).then_some(self.least_ratio)
     }
@@ -146,7 +152,7 @@ impl Speed {
         }
     }
 
-    /// Time of the additions over that of the chain in some batches together.
+    /// Returns the time of the additions over that of the chain in some batches together.
     pub(crate) fn ratio(&self, batches: &[Batch]) -> f64 {
         let sum = |ticks: fn(&Batch) -> (Ticks, Ticks)| {
             let both = |(before, after): (Ticks, Ticks)| {
@@ -157,7 +163,7 @@ impl Speed {
         sum(|batch| batch.addition_ticks) / sum(|batch| batch.chain_ticks)
     }
 
-    /// Converts ticks to nanoseconds, unscaled.
+    /// Converts ticks to nanoseconds, not scaled to the reference speed.
     pub(crate) fn ns(&self, ticks: Ticks) -> f64 {
         signed(ticks) * 1e9 / self.rate.0 as f64
     }
@@ -169,15 +175,15 @@ impl Speed {
         self.ns(ticks) * self.reference_chain / self.counted_chain(batch).unwrap_or(probed)
     }
 
-    /// Returns the chain's time at the clock that the CPU itself counted over a batch; probes can only interpolate this clock. `None`
-    /// without such a count.
+    /// Returns the chain's time at the clock that the CPU itself counted over a batch; probes can
+    /// only interpolate this clock. Returns `None` without such a count.
     fn counted_chain(&self, batch: &Batch) -> Option<f64> {
         let (cycles, ticks) = batch.counted.filter(|(cycles, _)| *cycles > 0)?;
         Some(self.chain_cycles? * ticks.0 as f64 / cycles as f64)
     }
 
-    /// Whether the core was shared during these batches, judged by their probes only: judging by the batches' times would favour short
-    /// ones.
+    /// Whether the core was shared during these batches, judged only by their probes: judging by
+    /// the batches' times would favour short batches.
     pub(crate) fn sharing(&self, batches: &[Batch]) -> Sharing {
         let net = |(before, after): (Ticks, Ticks)| {
             (net(before, self.overhead), net(after, self.overhead))
@@ -207,12 +213,14 @@ impl Speed {
     }
 }
 
-/// Converts ticks as a signed number: sums of hand-offs wrap (see `switchcost_record::Batches`).
+/// Converts ticks as a signed number, because sums of hand-offs wrap (see
+/// `switchcost_record::Batches`).
 fn signed(ticks: Ticks) -> f64 {
     ticks.0 as i64 as f64
 }
 
-/// Chain and additions of each moment of a window, in ticks without what reading the clock adds.
+/// Returns the chain and additions of each moment of a window, in ticks, without the time of
+/// reading the clock.
 fn moments(batches: &Batches, overhead: f64) -> Vec<(f64, f64)> {
     let mean =
         |ticks: &[Ticks]| trimmed_mean(ticks.iter().map(|ticks| net(*ticks, overhead)).collect());
@@ -225,7 +233,7 @@ fn moments(batches: &Batches, overhead: f64) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The greatest number of ticks that divides all probes.
+/// Returns the greatest number of ticks that divides all probes.
 fn step(windows: &[Cycles]) -> f64 {
     let probes = windows.iter().flat_map(|window| {
         window

@@ -10,18 +10,22 @@ use crate::measurement::speed::Speed;
 use crate::statistics::Estimate;
 use crate::statistics::estimate::estimate;
 
-/// Least number of repetitions before a case may be done: an interval of the two extreme values alone must not end it.
+/// Least number of repetitions before a case may stop: an interval of the two extreme values alone
+/// must not end it.
 pub const MIN_REPETITIONS: usize = 8;
 
-/// Whether the interval of a case is as narrow as the plan wants. The interval is that of the total cost if there is a working set,
-/// else of the direct cost, else (across CPUs) of the hand-off. It is the printed interval if earlier runs of the machine do not differ
-/// by too much for that, else the one within the run.
+/// Whether the interval of a case is as narrow as the plan wants. The interval is that of the total
+/// cost if there is a working set, else of the direct cost, else (across CPUs) of the hand-off. The
+/// printed interval is used unless earlier runs of the machine differ by too much; then the
+/// interval within the run is used.
 ///
-/// `cycles` are those of this case so far. Meant to be called after each repetition; takes a millisecond or so. Cycles on shared and
-/// unshared cores are taken alike, because they are told apart only at the end of the run.
+/// `cycles` are the cycles of this case so far. The function is called after each repetition and
+/// takes about a millisecond. Cycles on shared and unshared cores are treated alike, because they
+/// can be distinguished only at the end of the run.
 ///
-/// Stopping at the first narrow interval favours intervals that are narrow by luck (Anscombe 1953, "Sequential estimation"): in
-/// simulations, intervals of 90 % then cover the truth in 87 to 91 of 100 runs.
+/// Stopping at the first narrow interval favours intervals that are narrow by chance (Anscombe
+/// 1953, "Sequential estimation"): in simulations, intervals of 90 % then cover the truth in 87 to
+/// 91 of 100 runs.
 pub fn is_case_done(header: &Header, case_index: usize, cycles: &[Cycles]) -> bool {
     let plan = &header.plan;
     decisive(header, case_index, cycles).is_some_and(|(case, values)| {
@@ -30,13 +34,14 @@ pub fn is_case_done(header: &Header, case_index: usize, cycles: &[Cycles]) -> bo
     })
 }
 
-/// Whether the cycles of a case so far have an interval, however wide.
+/// Whether the cycles of a case so far give an interval, however wide.
 pub fn has_interval(header: &Header, case_index: usize, cycles: &[Cycles]) -> bool {
     decisive(header, case_index, cycles)
         .is_some_and(|(_, values)| estimate(&values, confidence(&header.plan)).is_ok())
 }
 
-/// Values from which a case's interval is computed; `None` if there is no such case, or too much of it is disturbed.
+/// Returns the values from which a case's interval is computed; `None` if there is no such case, or
+/// too much of it is disturbed.
 fn decisive<'a>(
     header: &'a Header,
     case_index: usize,
@@ -70,7 +75,8 @@ fn is_precise(values: &[f64], confidence: f64, precision: f64, runs_differ: &Run
     values.len() >= MIN_REPETITIONS && estimate(values, confidence).is_ok_and(is_narrow)
 }
 
-/// The confidence level of a plan, kept below 1, which no number of repetitions gives.
+/// Returns the confidence level of a plan, limited to below 1, which no number of repetitions can
+/// reach.
 pub(crate) fn confidence(plan: &Plan) -> f64 {
     f64::from(plan.confidence_per_mille.min(999)) / 1000.0
 }
@@ -126,7 +132,8 @@ mod tests {
         assert!(!is_case_done(&record.header, 0, &record.cycles));
     }
 
-    /// With earlier runs that differ by 0.2 % the printed interval can be within 1 %, and is waited for; by 0.6 % it cannot.
+    /// If earlier runs differ by 0.2 %, the printed interval can reach 1 %, and the case waits for
+    /// it; if they differ by 0.6 %, it cannot.
     #[test]
     fn a_case_is_done_when_the_interval_is_narrow_that_is_printed_if_that_can_be() {
         let mut record = fake_record(vec![FakeCase::pipe().noise(0.005)], 60);

@@ -1,15 +1,16 @@
-//! Time slices that other tasks get on the CPU between two steps of ordinary tasks: such a batch takes longer, which is no part of a
-//! hand-off's cost.
+//! Detects time slices that other tasks get on the CPU between two steps of ordinary tasks: a batch
+//! with such a time slice takes longer, which is no part of a hand-off's cost.
 
 use switchcost_record::{Arm, Batch, Case, Cycles};
 
 use crate::measurement::speed::Speed;
 use crate::statistics::order_statistics::median;
 
-/// Shortest time slice of the scheduler (Linux 6.18: 0.7 ms, longer with each doubling of CPUs); no switch takes as long.
+/// Shortest time slice of the scheduler (Linux 6.18: 0.7 ms, longer with each doubling of CPUs); no
+/// switch takes this long.
 const SHORTEST_NS: f64 = 500_000.0;
 
-/// Factor by which a long batch may differ from others through memory and interrupts.
+/// Factor by which the times of long batches may differ because of memory and interrupts.
 const OF_ITSELF: f64 = 1.5;
 
 /// Usual time of a hand-off with its walk in each arm, in nanoseconds.
@@ -18,7 +19,8 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// Usual times of a case; `None` with real-time priority, because then other tasks run only while the tasks wait.
+    /// Returns the usual times of a case; `None` with real-time priority, because other tasks then
+    /// run only while the tasks wait.
     pub(crate) fn new(case: &Case, windows: &[&Cycles], speed: &Speed) -> Option<Turns> {
         if case.policy.is_real_time() {
             return None;

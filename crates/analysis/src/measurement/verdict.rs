@@ -1,4 +1,4 @@
-//! Decides whether a case has a number at all, and if not, gives the reason and the remedy.
+//! Decides whether a case has a number, and if not, gives the reason and the remedy.
 
 use switchcost_record::{Between, Case, Refusal};
 
@@ -7,13 +7,13 @@ use crate::measurement::findings::{Flag, FlagName};
 use crate::measurement::judged::{Judged, Remedies};
 use crate::statistics::estimate::TooFew;
 
-/// Share of windows that is left out even on a quiet machine, because of timer ticks.
+/// Share of windows that are left out even on a quiet machine, because of timer ticks.
 pub(crate) const LEFT_OUT_USUAL: f64 = 0.05;
 
-/// Share of stray switches that is within the limits of a sample.
+/// Share of additional switches that is within the limits of a sample.
 const COUNT_TOLERANCE: f64 = 0.01;
 
-/// Why there is no number and what to do, in one sentence, with the flag.
+/// Reason for no number and remedy, in one sentence, with the flag.
 pub(crate) struct NoNumber {
     pub(crate) why: String,
     pub(crate) flag: Option<Flag>,
@@ -48,7 +48,7 @@ pub(crate) fn missing_number(
     })
 }
 
-/// Returns the reason for which most samples were left out; among equals, the one to be looked at first.
+/// Returns the reason for which most samples were left out; among equals, the one to look at first.
 fn main_reason(judged: &Judged<'_>) -> Option<(&'static str, usize)> {
     let order = |reason: &str| {
         (
@@ -82,7 +82,8 @@ fn too_disturbed(judged: &Judged<'_>) -> NoNumber {
     }
 }
 
-/// Whether the kernel counted fewer than half of the planned switches. Disturbances only add switches, so the token moved without them.
+/// Whether the kernel counted fewer than half of the planned switches. Disturbances only add
+/// switches, so the token must have moved without switches.
 fn lacks_switches(judged: &Judged<'_>) -> bool {
     let (low, _) = planned(judged.case);
     judged
@@ -90,7 +91,7 @@ fn lacks_switches(judged: &Judged<'_>) -> bool {
         .is_some_and(|counted| counted < low / 2.0)
 }
 
-/// Share of disturbed samples, the main reason, and what helps.
+/// Explains disturbed samples: their share, the main reason, and a remedy.
 pub(crate) fn disturbance(judged: &Judged<'_>) -> String {
     let (left_out, all) = (judged.excluded.total, judged.excluded.of);
     let percent = judged.excluded_share() * 100.0;
@@ -113,7 +114,7 @@ pub(crate) fn disturbance(judged: &Judged<'_>) -> String {
     )
 }
 
-/// Share of time that the tasks did not have, the reason, and what helps.
+/// Explains time that went to other tasks: its share, the reason, and a remedy.
 pub(crate) fn other_tasks(judged: &Judged<'_>) -> (String, String) {
     let foreign = judged.foreign_share() * 100.0;
     if let Some(quota) = judged.binding_quota() {
@@ -142,7 +143,7 @@ pub(crate) fn other_tasks(judged: &Judged<'_>) -> (String, String) {
     )
 }
 
-/// Explains a reason, and what to do about it.
+/// Returns an explanation of a reason, and a remedy.
 fn explain(reason: &str, remedies: Remedies) -> (&'static str, String) {
     let (what, remedy) = match reason {
         reason::FOREIGN_TIME => {

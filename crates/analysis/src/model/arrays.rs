@@ -7,8 +7,8 @@ use crate::statistics::order_statistics::median;
 /// Confidence of every interval.
 const CONFIDENCE: f64 = 0.9;
 
-/// Estimates a price from arrays at independent places. Each array gives the median of its rounds, since other tasks may have the CPU
-/// in some.
+/// Estimates a price from arrays at independent addresses. Each array gives the median of its
+/// rounds, because other tasks may have the CPU in some rounds.
 ///
 /// # Errors
 ///

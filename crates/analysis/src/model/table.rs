@@ -22,8 +22,8 @@ impl Table {
         table
     }
 
-    /// Returns the price of a line in an array of this size. A kind that was not measured costs as much as a load that waits for the one
-    /// before.
+    /// Returns the price of a line in an array of this size. A kind that was not measured costs as
+    /// much as a load that waits for the load before it.
     pub(super) fn ns(&self, kind: Kind, own: f64, away: Bytes) -> f64 {
         let rows = self.0.get(&kind).or_else(|| self.0.get(&Kind::Dependent));
         let by_own: Vec<(f64, f64)> = rows
@@ -35,7 +35,7 @@ impl Table {
     }
 }
 
-/// Price of the kernel's switch path; `None` if not measured.
+/// Returns the price of the kernel's switch path; `None` if not measured.
 pub(super) fn switch_path(prices: &Prices, away: Bytes) -> Option<f64> {
     let mut row: Vec<(f64, f64)> = prices
         .switch_path
@@ -53,7 +53,8 @@ fn prepend_zero(row: &[(f64, f64)]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Interpolates between two points on a scale of doublings, from 0 on a plain one; constant outside.
+/// Interpolates between two points on a scale of doublings, on a linear scale from 0; constant
+/// outside.
 fn between(points: &[(f64, f64)], at: f64) -> f64 {
     let Some(next) = points.iter().position(|(point, _)| *point >= at) else {
         return points.last().map_or(0.0, |(_, value)| *value);

@@ -19,8 +19,8 @@ const MOSTLY: f64 = 0.5;
 /// Least idle CPU time, in CPUs, that counts as a free CPU: with less, a program would take the time from another.
 const FREE_CPUS: f64 = 0.5;
 
-/// Calls in which a task waits for input, or for room for its output: larger transfers make fewer waits. A task that waits for the end of
-/// another process, for instance, cannot transfer more at a time.
+/// Calls in which a task waits for input, or for room for its output: larger transfers make fewer
+/// waits. Calls that wait for something else, such as the end of a process, are not listed.
 const TRANSFERS: [&str; 18] = [
     "read", "readv", "pread64", "preadv", "preadv2", "write", "writev", "pwrite64", "pwritev",
     "pwritev2", "recvfrom", "recvmsg", "recvmmsg", "sendto", "sendmsg", "sendmmsg", "accept",
@@ -57,7 +57,7 @@ pub struct Advice {
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "what")]
 pub enum Change {
-    /// None: switching costs less than one part in a hundred, even at the upper end.
+    /// No change: switching costs less than 1 % even at the upper end.
     Nothing,
     /// A larger quota: a control group used up its CPU time, which costs more than its switches.
     RaiseQuota {
@@ -75,7 +75,8 @@ pub enum Change {
         /// Name of the other program; hostile text until escaped.
         other: String,
     },
-    /// Fewer concurrent tasks: more of the observed can run than there are CPUs, and they preempt one another.
+    /// Fewer concurrent tasks: more observed tasks can run than there are CPUs, and they preempt
+    /// one another.
     FewerAtATime,
     /// Longer time slices: most switches come from slices that end.
     LongerSlices,
@@ -98,11 +99,11 @@ pub enum Change {
     },
 }
 
-/// Reason for no advice, although switching has a cost.
+/// Reason for giving no advice although switching has a cost.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "why")]
 pub enum NoAdvice {
-    /// Another program takes the CPU, and no CPU is free for one of the two.
+    /// Another program takes the CPU, and no CPU is free for either of the two.
     NoFreeCpu {
         /// Name of the observed program; hostile text until escaped.
         observed: String,
@@ -116,10 +117,12 @@ pub enum NoAdvice {
 /// Largest gain of a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct AtMost {
-    /// CPU time that the affected switches cost at their upper end, without the system calls that are saved with them, as a share of all
-    /// CPU time of the observed. `None` if the gain is not CPU time, or is not known.
+    /// CPU time that the affected switches cost at their upper end, without the system calls that
+    /// are saved with them, as a share of all CPU time of the observed tasks. `None` if the gain is
+    /// not CPU time, or is not known.
     pub cpu_share: Option<f64>,
-    /// Time for which the tasks could not continue, over all tasks, in nanoseconds; `None` if the gain is not waiting time.
+    /// Time for which the tasks could not continue, summed over all tasks, in nanoseconds; `None`
+    /// if the gain is not waiting time.
     pub waits_ns: Option<u64>,
 }
 
@@ -161,7 +164,8 @@ pub(super) fn find(
     (advice, no_advice)
 }
 
-/// Share of the CPU time that switching costs: the upper end if there is one, else the likely value, else the direct cost.
+/// Returns the share of the CPU time that switching costs: the upper end if there is one, else the
+/// likely value, else the direct cost.
 fn cost_share(all: &ProcessFinding) -> Option<f64> {
     match all.share.filter(Range::is_bounded) {
         Some(share) => Some(share.high),
@@ -169,11 +173,12 @@ fn cost_share(all: &ProcessFinding) -> Option<f64> {
     }
 }
 
-/// An advice, and the share of CPU time that its switches cost, as in [`cost_share`].
+/// Advice with the share of CPU time that its switches cost, as in [`cost_share`].
 type Candidate = (Advice, f64);
 
-/// Advice to raise a quota. The time of a group is that of all its tasks. If other tasks than the observed may be among them, the observed
-/// gain at most the time that they waited for quotas themselves, of whichever group, if it was counted.
+/// Returns the advice to raise a quota. The throttled time of a group is that of all its tasks. If
+/// the group may include tasks that are not observed, the observed tasks gain at most the time that
+/// they waited for quotas themselves, of whichever group, if it was counted.
 fn raise(observation: &Observation, group: &Throttled) -> Advice {
     let is_whole = match &observation.subject {
         Subject::Everything => true,
@@ -205,12 +210,12 @@ fn raise(observation: &Observation, group: &Throttled) -> Advice {
     }
 }
 
-/// Whether a control group is `above`, or a descendant of it.
+/// Whether a control group is `above`, or one of its descendants.
 fn is_within(group: &str, above: &str) -> bool {
     Path::new(group.trim_matches('/')).starts_with(above.trim_matches('/'))
 }
 
-/// Counts in which the premises of an advice are looked up: an advice is given only if each of them was counted.
+/// Counts that support an advice: an advice is given only if each of its premises was counted.
 struct Counted<'a> {
     observation: &'a Observation,
     all: &'a ProcessFinding,
@@ -266,8 +271,8 @@ impl Counted<'_> {
         }
     }
 
-    /// Advice about sleeps. Threads of a language runtime, such as Go's monitor, sleep on their own account: nothing in the program makes
-    /// them sleep longer.
+    /// Returns the advice about sleeps. Threads of a language runtime, such as Go's monitor, sleep
+    /// on their own account, so that no change of the program makes them sleep longer.
     fn about_sleeps(&self, call: &str, is_it: impl Fn(&Cause) -> bool) -> Option<Candidate> {
         let is_of_the_program = |tasks: &&Tasks| runtimes::kind(tasks).is_none();
         let own = observed(self.observation)
@@ -290,7 +295,8 @@ impl Counted<'_> {
         )
     }
 
-    /// Advice to separate another program that takes the CPU, if the work of the observed has room on idle CPUs.
+    /// Returns the advice to separate another program that takes the CPU, if the work of the
+    /// observed program has room on idle CPUs.
     fn separate(&self) -> Option<Change> {
         let first = self.foreign().filter(|first| self.has_room(first))?;
         Some(Change::Separate {
@@ -299,7 +305,7 @@ impl Counted<'_> {
         })
     }
 
-    /// The program that takes the CPU most often, if it is another one.
+    /// Returns the program that takes the CPU most often, if it is not the observed program itself.
     fn foreign(&self) -> Option<&NeighbourFinding> {
         self.mostly_preempted_by()
             .filter(|first| !self.is_own(first))
@@ -326,7 +332,8 @@ impl Counted<'_> {
         }
     }
 
-    /// Whether the observed mostly preempt one another, and more of them could run than got CPUs.
+    /// Whether the observed tasks mostly preempt one another, and more of them could run than got
+    /// CPUs.
     fn are_too_many(&self) -> bool {
         let sum = |of: fn(&Tasks) -> u64| {
             observed(self.observation)
@@ -380,7 +387,8 @@ impl Counted<'_> {
         self.advice_to(change, |_| true, is, waits)
     }
 
-    /// The advice with the cost of the switches of some tasks and causes; `None` if the cost is not known.
+    /// Returns the advice with the cost of the switches of some tasks and causes; `None` if the
+    /// cost is not known.
     fn advice_to(
         &self,
         change: Change,
@@ -419,7 +427,7 @@ impl Counted<'_> {
     }
 }
 
-/// Whether a task that was woken preempted the observed during a system call of the observed itself.
+/// Whether the observed task was preempted during its own system call by a task that the call woke.
 fn is_by_its_own_call(why: Why, entry: &Entry) -> bool {
     why == Why::PreemptedByWoken && matches!(entry, Entry::SystemCall(_) | Entry::Futex(_))
 }

@@ -4,19 +4,22 @@ use switchcost_record::{Arm, Between, Case, Latency, MeasureRecord, Mechanism, P
 use crate::statistics::order_statistics::median;
 use crate::{CaseFinding, Estimate, Findings};
 
-/// Returns the costs of switches that a measurement shows for programs in general; `None` if it has no switch that blocks, or if it emptied
-/// the caches or paused before its batches.
+/// Returns the costs of switches that a measurement shows for programs in general; `None` if it has
+/// no switch that blocks, or if it emptied the caches or paused before its batches.
 ///
-/// The cost of a switch that blocks is that of a pipe between processes. Under a real-time policy each hand-off is one wait. Under the
-/// ordinary scheduler the woken task often preempts the writer, so a part of the switches are preemptions, which are subtracted. The reload
-/// is the indirect cost between processes with arrays that they read and write throughout.
+/// The cost of a switch that blocks is that of a pipe between processes. Under a real-time policy
+/// each hand-off is one wait. Under the ordinary scheduler the woken task often preempts the
+/// writer, so some of the switches are preemptions, whose cost is subtracted. The reload is the
+/// indirect cost between processes with arrays that they read and write throughout.
 ///
-/// `measure` reports costs on the best core: unshared, at the fastest steady speed. Programs run on the core as it is. So the lower end is
-/// the cost on the best core, the upper end the cost on a shared core at the usual speed, and the centre the cost on the core as it was
+/// `measure` reports costs on the core at its best: unshared, at the fastest steady speed. Programs
+/// run on the core as it is. So the lower end is the cost on the best core, the upper end is the
+/// cost on a shared core at the usual speed, and the centre is the cost on the core as it was
 /// during the measurement, shared for a part of the time.
 ///
-/// Load times are for bounds: dependent loads have their median time on a shared core, loads of lines that other tasks left cold the time
-/// of the slowest walk, and loads in order that of the fastest.
+/// Load times serve as bounds: dependent loads have their median time on a shared core, loads of
+/// lines that other tasks left cold have the time of the slowest walk, and sequential loads have
+/// that of the fastest.
 pub fn calibration(record: &MeasureRecord, findings: &Findings) -> Option<Calibration> {
     if !record.header.plan.rounds.is_usual() {
         return None;
@@ -121,7 +124,8 @@ fn loads(record: &MeasureRecord, core: &Core) -> Vec<Load> {
     loads
 }
 
-/// Returns the cost of a wait, from the cost of switches of which `share` are preemptions, which cost as much as a yield.
+/// Returns the cost of a wait, given the mean cost of switches of which `share` are preemptions
+/// that cost as much as a yield.
 fn remove_preemptions(of_both: Cost, share: f64, yielded: Option<Cost>) -> Cost {
     let Some(yielded) = yielded.filter(|yielded| share < 1.0 && yielded.ns < of_both.ns) else {
         return of_both;
@@ -134,7 +138,7 @@ fn remove_preemptions(of_both: Cost, share: f64, yielded: Option<Cost>) -> Cost 
     }
 }
 
-/// Returns the time of a walk without a switch before it: the median over the case.
+/// Returns the time of a walk without a preceding switch: the median over the case.
 fn walk_ns(record: &MeasureRecord, case: usize) -> Option<f64> {
     let rate = record.header.clock.ticks_per_second.0 as f64;
     let batches = record
@@ -154,7 +158,7 @@ fn is_of_two_processes(case: &Case) -> bool {
     case.between == Between::Process && case.tasks == 2 && case.placement.is_one_cpu()
 }
 
-/// Slowdown of the core as programs find it, compared with its best.
+/// Slowdown of the core as programs find it, compared with the core at its best.
 struct Core {
     /// Largest slowdown on a shared core, as earlier runs and this one have seen it.
     most_shared: f64,
@@ -174,7 +178,7 @@ impl Core {
         }
     }
 
-    /// Returns the longest time: that on a shared core.
+    /// Returns the time on a shared core, which is the longest.
     fn slowed(&self, ns: f64) -> f64 {
         ns * self.most_shared
     }

@@ -47,7 +47,7 @@ impl Range {
         }
     }
 
-    /// Returns the range with a lower end of 0.
+    /// Returns the range with its lower end set to 0.
     fn perhaps(self) -> Range {
         Range {
             low: 0.0,
@@ -78,9 +78,9 @@ fn times(cost: &Cost, count: f64) -> Range {
 /// Direct costs of a switch, for a trace of events that distinguishes no causes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DirectCosts {
-    /// Cost of a switch at which the task waits, in nanoseconds.
+    /// Cost of a voluntary switch, at which the task waits, in nanoseconds.
     pub voluntary_ns: f64,
-    /// Cost of a switch at which the task could have run on, in nanoseconds.
+    /// Cost of an involuntary switch, at which the task could have run on, in nanoseconds.
     pub involuntary_ns: f64,
 }
 
@@ -146,8 +146,9 @@ pub(super) fn cost_of_cause(cause: &Cause, costs: Costs<'_>) -> Option<Range> {
     Some(times(&each, cause.switches as f64).plus(cost_of_interrupt(cause, costs)?))
 }
 
-/// Returns the cost of the interrupts of one cause's switches. A time slice ends at a tick, which also comes without a switch: it costs
-/// something only if the kernel sets a timer for it. A task that is woken by a system call needs no interrupt.
+/// Returns the cost of the interrupts of one cause's switches. A time slice ends at a tick, which
+/// also occurs without a switch: it costs something only if the kernel sets a timer for it. A task
+/// that is woken by a system call needs no interrupt.
 fn cost_of_interrupt(cause: &Cause, costs: Costs<'_>) -> Option<Range> {
     let interrupts = Interrupt::new(costs)?.times(cause.switches as f64);
     Some(match (cause.why, &cause.entry) {
@@ -161,9 +162,11 @@ fn cost_of_interrupt(cause: &Cause, costs: Costs<'_>) -> Option<Range> {
 struct Interrupt(Range);
 
 impl Interrupt {
-    /// Derives the cost of the interrupt. `measure` reports half of a whole preemption: two switches and the interrupt. The likely cost
-    /// assumes that the switch away takes half; the upper end, that the other switch, at which a task waits, takes its least. `inject` has
-    /// measured the part of the program itself. Without a measured preemption there is no upper end.
+    /// Derives the cost of the interrupt. `measure` reports half of a whole preemption, which is
+    /// two switches and the interrupt. The likely cost assumes that the switch away takes half of
+    /// the switch time; the upper end assumes that the other switch, at which a task waits, takes
+    /// its least time. If `inject` has measured the program, its result is used. Without a measured
+    /// preemption there is no upper end.
     fn new(costs: Costs<'_>) -> Option<Interrupt> {
         let calibration = costs.calibration;
         let (blocked, between) = (calibration.blocked?, preempted(calibration)?);

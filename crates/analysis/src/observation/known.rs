@@ -23,8 +23,9 @@ pub(super) fn costs<'a>(observation: &'a Observation, tasks: &Tasks) -> Option<C
     })
 }
 
-/// Returns the cost of a switch, by the time that others ran and the time that the program then ran. The cost is interpolated linearly
-/// between known times, from 0 on. A time below the shortest known one costs proportionally less; beyond the longest the cost is constant.
+/// Returns the cost of a switch, by the time that others ran and the time that the program then
+/// ran. The cost is interpolated linearly between known times, starting at 0. A time below the
+/// shortest known one costs proportionally less; beyond the longest the cost is constant.
 pub(super) fn cost(
     points: &[KnownPoint],
     others_ns: f64,

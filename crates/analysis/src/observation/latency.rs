@@ -2,15 +2,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_record::observation::Histogram;
 
-/// Quantiles of a time, in nanoseconds. Each is the upper end of its bucket, so at least the quantile itself and less than 1.5 times as
-/// long; `None` if the quantile lies in the last bucket, which has no end.
+/// Quantiles of a time, in nanoseconds. Each is the upper end of its histogram bucket, so it is at
+/// least the quantile itself and less than 1.5 times as long; `None` if the quantile lies in the
+/// last bucket, which has no end.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Latency {
-    /// Number of times.
+    /// Number of counted times.
     pub count: u64,
-    /// Median.
+    /// Median time.
     pub p50_ns: Option<f64>,
-    /// 99th percentile.
+    /// 99th percentile of the times.
     pub p99_ns: Option<f64>,
     /// Longest time.
     pub max_ns: Option<f64>,

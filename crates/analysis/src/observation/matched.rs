@@ -1,5 +1,6 @@
-//! Cost of cold caches to an observed program, from its own calls: the code after calls that switched, compared with the code after the
-//! same calls that did not (docs/method/matched-intervals.md, whose rules these are).
+//! Estimates the cost of cold caches to an observed program from its own calls: the code after
+//! calls that switched is compared with the code after the same calls that did not.
+//! docs/method/matched-intervals.md has the rules.
 
 mod arms;
 mod blocks;
@@ -22,17 +23,17 @@ use super::Range;
 use arms::{Anchors, compare, only};
 use calls::Calls;
 
-/// Longest time that others run in a short preemption, in nanoseconds.
+/// Longest time that others run in a preemption that counts as short, in nanoseconds.
 const SHORT_NS: u32 = 30_000;
 /// Least number of treated calls for an estimate.
 const FEWEST: usize = 100;
-/// Least share of the switches that must be compared for a result on all of them.
+/// Least share of the switches that must be compared for a result about all switches.
 const LEAST_COVERED: f64 = 0.5;
-/// Largest effect, as a part of the sum, that a check may find where there should be none.
+/// Largest effect, as a share of the sum, that a check may find if there should be none.
 const PART: f64 = 0.1;
 /// Upper ends of the ranges of the time that others ran, in nanoseconds.
 const RANGES: [u32; 5] = [3_000, 30_000, 150_000, 1_000_000, u32::MAX];
-/// Maximum number of calls by which waits are listed.
+/// Maximum number of calls for which waits are listed.
 const MOST_CALLS: usize = 5;
 
 /// Cost of cold caches to a program, from its traced calls.
@@ -44,7 +45,7 @@ pub struct MatchedIntervals {
     pub calls: usize,
     /// Number of compared calls that waited.
     pub waits: usize,
-    /// Number of calls and times in user code in which a thread was preempted.
+    /// Number of calls, and of times in user code, in which a thread was preempted.
     pub preemptions: usize,
     /// Longest time that others ran in a short wait, in nanoseconds.
     pub short_wait_ns: u32,
@@ -70,7 +71,7 @@ pub struct MatchedIntervals {
     pub unknown_because: Option<UnknownBecause>,
 }
 
-/// A number with its interval at 90 %.
+/// A number with its confidence interval at 90 %.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Interval {
     /// Centre of the interval.
@@ -90,9 +91,9 @@ impl Interval {
 /// Cost of the waits in which others ran for a time within one range.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct EffectOfRange {
-    /// Time that others ran for is longer than this.
+    /// Others ran for longer than this, in nanoseconds.
     pub from_ns: u32,
-    /// Time that others ran for is at most this; null without a limit.
+    /// Others ran for at most this, in nanoseconds; null without a limit.
     pub to_ns: Option<u32>,
     /// Cost of these waits.
     pub effect: Effect,
@@ -118,7 +119,7 @@ pub enum UnknownBecause {
     NotCovered,
     /// A check failed.
     CheckFailed,
-    /// After a wait there is less work than otherwise.
+    /// After a wait the program does less work than otherwise.
     LessWork,
 }
 
@@ -183,13 +184,13 @@ impl MatchedIntervals {
         is_enough(self.all_waits.as_ref())
     }
 
-    /// The comparison from which the cost of a wait comes.
+    /// Returns the comparison from which the cost of a wait comes.
     fn sum(&self) -> Option<&Effect> {
         let all = self.all_waits.as_ref().filter(|_| self.has_all_waits());
         all.or(self.dose.as_ref().filter(|dose| is_enough(Some(dose))))
     }
 
-    /// Returns the cost of a wait: a number, or a range.
+    /// Returns the cost of a wait, as a range.
     fn judge(&self) -> Result<Range, UnknownBecause> {
         let sum = self.sum().ok_or(UnknownBecause::TooFew)?;
         if self.covered < LEAST_COVERED {
@@ -238,8 +239,8 @@ impl MatchedIntervals {
         })
     }
 
-    /// Returns the number of switches that were compared. If waits are compared with waits, or preemptions with preemptions, the controls
-    /// are switches, too.
+    /// Returns the number of switches that were compared. If waits are compared with waits, or
+    /// preemptions with preemptions, the controls are switches, too.
     fn compared(&self) -> usize {
         let both = |effect: &Effect| effect.treated + effect.controls;
         let waits = match self.sum() {
@@ -272,7 +273,7 @@ fn is_enough(effect: Option<&Effect>) -> bool {
     effect.is_some_and(|effect| effect.treated >= FEWEST)
 }
 
-/// Returns the end of the shortest range with enough waits up to it.
+/// Returns the upper end of the shortest range up to which there are enough waits.
 fn short_wait(calls: &Calls<'_>, waits: &Anchors) -> u32 {
     let others: Vec<u32> = waits.treated().filter_map(|at| calls.waited(at)).collect();
     let is_enough = |end: &u32| others.iter().filter(|others| *others <= end).count() >= FEWEST;

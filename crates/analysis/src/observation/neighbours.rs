@@ -15,17 +15,18 @@ pub struct NeighbourFinding {
     pub other: String,
     /// Whether the other program is one of the observed processes.
     pub is_own: bool,
-    /// Time that the other program ran between two time slices of the observed on the same CPU, in nanoseconds.
+    /// Time that the other program ran between two time slices of the observed program on the same
+    /// CPU, in nanoseconds.
     pub ran_ns: f64,
-    /// Number of times that the other program ran in between.
+    /// Number of time slices of the other program between those of the observed program.
     pub runs: u64,
-    /// Mean length of one such run, in nanoseconds; `None` if there was no run.
+    /// Mean length of such a time slice, in nanoseconds; `None` if there was none.
     pub run_ns: Option<f64>,
-    /// Number of times that the other program took the CPU from the observed.
+    /// Number of times that the other program took the CPU from the observed program.
     pub preempted: u64,
-    /// Share of all preemptions of the observed.
+    /// Share of all preemptions of the observed program.
     pub preempted_share: f64,
-    /// Number of times that the other program was running when the observed was woken.
+    /// Number of times that the other program was running when the observed program was woken.
     pub woke: u64,
 }
 

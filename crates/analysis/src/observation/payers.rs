@@ -3,7 +3,7 @@ use switchcost_record::observation::Why;
 use super::processes::NO_BOUND;
 use super::{Findings, ProcessFinding, Range};
 
-/// Cost of switching to a program, part by part, in nanoseconds of CPU time per second.
+/// Cost of switching to a program, divided into parts, in nanoseconds of CPU time per second.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Payer<'a> {
     /// Findings of the program.
@@ -43,7 +43,7 @@ pub struct Bounds {
     pub low: f64,
     /// Likely cost; `None` if it is not known, or if there is no upper end.
     pub likely: Option<f64>,
-    /// Upper end of the cost; `None` if nothing but the CPU time bounds it.
+    /// Upper end of the cost; `None` if only the CPU time bounds it.
     pub high: Option<f64>,
 }
 

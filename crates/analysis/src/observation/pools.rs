@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use switchcost_record::observation::{Observation, Tasks};
 
-/// Bytes of a name that the kernel stores: a longer name is cut, in or before its number.
+/// Bytes of a name that the kernel stores: a longer name is cut off, in or before its number.
 const KEPT: usize = 15;
 
 /// Bytes of the text after a number that remain if the number has up to four digits.
 const COMMON: usize = 11;
 
-/// Names under which tasks are reported: one for each pool, and the tasks' own for all others.
+/// Names under which tasks are reported: one for each pool, and the task's own name otherwise.
 pub(super) struct Names<'a> {
     labels: BTreeMap<(&'a str, bool), String>,
 }
@@ -82,8 +82,9 @@ fn pool(name: &str, is_kernel: bool) -> String {
     }
 }
 
-/// Returns the pool of a name with the number at its beginning (Erlang's `12_scheduler`) or inside it (Python's `Thread-12 (work)`): the
-/// longer the number, the earlier the text after it is cut.
+/// Returns the pool of a name with the number at its beginning (Erlang's `12_scheduler`) or inside
+/// it (Python's `Thread-12 (work)`): the longer the number, the earlier the text after it is cut
+/// off.
 fn pool_numbered_inside(name: &str) -> Option<String> {
     let (begin, rest) = match name.split_once('-') {
         Some((begin, rest)) if rest.contains(" (") => (&name[..=begin.len()], rest),
@@ -106,8 +107,9 @@ fn is_cut_before_its_number(name: &str) -> bool {
     name.len() >= KEPT && name.ends_with(['-', '_', '#', ':', '/', ' '])
 }
 
-/// Removes the CPU number after a slash from the name of a kernel thread, and the worker's number after that: `kworker/3:1H`. A number that
-/// belongs to a word, as in `kworker/u8:1`, is part of the name.
+/// Removes the CPU number after a slash from the name of a kernel thread, and the worker's number
+/// after that: `kworker/3:1H`. A number that belongs to a word, as in `kworker/u8:1`, stays in the
+/// name.
 fn remove_cpu_numbers(name: &str) -> String {
     let Some(slash) = name.find('/') else {
         return name.to_owned();

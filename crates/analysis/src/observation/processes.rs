@@ -13,24 +13,24 @@ use super::{
     observed,
 };
 
-/// Switches of a process, or of several together, with their cost.
+/// Switches of a process, or of several processes together, with their cost.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ProcessFinding {
     /// Name of the process; hostile text until escaped.
     pub name: String,
-    /// Process number; null if several processes are together.
+    /// Process number; null if the finding sums up several processes.
     pub process: Option<u32>,
-    /// Process number in its own PID namespace, if that is not the observer's.
+    /// Process number in the process's own PID namespace, if that is not the observer's.
     pub process_inside: Option<u32>,
     /// Control group of the process, if it is not the root; hostile text until escaped.
     pub control_group: Option<String>,
-    /// Whether these are the kernel's own threads.
+    /// Whether the tasks are the kernel's own threads.
     pub is_kernel: bool,
     /// Number of tasks.
     pub tasks: u64,
     /// Number of switches, by the kernel's count.
     pub switches: u64,
-    /// Part of the switches that the task did not ask for, plus calls of sched_yield.
+    /// Number of involuntary switches, including calls of sched_yield.
     pub involuntary: u64,
     /// Involuntary switches as a share of all switches.
     pub involuntary_share: f64,
@@ -60,22 +60,25 @@ pub struct ProcessFinding {
     pub share: Option<Range>,
     /// Direct and indirect cost together in CPUs: seconds of CPU time per second.
     pub cost_cpus: Option<Range>,
-    /// Wait for a CPU.
+    /// Time waited for a CPU.
     pub wait: Option<Latency>,
-    /// Moves to another thread of the core, to another core under the same last-level cache, and further away.
+    /// Number of moves to another thread of the core, to another core under the same last-level
+    /// cache, and further away.
     pub moved: [u64; 3],
     /// Switches by cause, the most frequent first.
     pub causes: Vec<CauseCost>,
 }
 
-/// CPU use, in CPUs, below which switches do not matter, however large their share of it is.
+/// CPU use, in CPUs, below which switches do not matter, however large their share.
 const NEGLIGIBLE_CPUS: f64 = 0.01;
 
-/// Share of the CPU time from which on an upper end says no more than that the cost is at most all of it.
+/// Share of the CPU time from which an upper end counts as unbounded, because it says only that the
+/// cost is at most all of it.
 pub const NO_BOUND: f64 = 0.995;
 
 impl ProcessFinding {
-    /// Cost of cold caches as a share of the CPU time; without an upper end if nothing but the CPU time bounds the sum of costs.
+    /// Returns the cost of cold caches as a share of the CPU time; without an upper end if only the
+    /// CPU time bounds the sum of costs.
     pub fn cold_share(&self) -> Option<Range> {
         self.indirect_share
     }
@@ -103,7 +106,7 @@ impl Range {
     }
 }
 
-/// An observation with the known costs of its tasks.
+/// An observation together with the known costs of its tasks.
 pub(super) struct Priced<'a> {
     observation: &'a Observation,
     names: &'a Names<'a>,
@@ -140,7 +143,8 @@ impl<'a> Priced<'a> {
         self.matched.iter().find(|found| found.program == label)
     }
 
-    /// Returns why the traced calls do not show the cost, of the program among `tasks` that waits most.
+    /// Returns why the traced calls do not show the cost, for the program among `tasks` that waits
+    /// most.
     fn unknown_because(&self, tasks: &[&Tasks]) -> Option<UnknownBecause> {
         let matched = tasks
             .iter()
@@ -166,7 +170,7 @@ pub(super) fn compare_calls(observation: &Observation, names: &Names<'_>) -> Vec
     })
 }
 
-/// Returns the finding of all observed tasks together.
+/// Returns the finding for all observed tasks together.
 pub(super) fn sum_all(priced: &Priced<'_>) -> ProcessFinding {
     let tasks: Vec<&Tasks> = observed(priced.observation).collect();
     finding(priced, None, String::new(), &tasks)
@@ -272,7 +276,7 @@ fn group_of(tasks: &Tasks) -> &str {
     }
 }
 
-/// Label of tasks without a control group, or that ended before it was looked up.
+/// Label of tasks without a control group, or whose group was not looked up before they ended.
 const OF_THE_KERNEL: &str = "(threads of the kernel)";
 const NOT_KNOWN: &str = "(not known: ended)";
 
@@ -374,7 +378,7 @@ fn finding(
     }
 }
 
-/// Largest share of the switches by tasks of unknown cost for which the sum still counts as known.
+/// Largest share of the switches by tasks of unknown cost with which the sum still counts as known.
 const FEW: f64 = 0.1;
 
 /// Returns the cost of reloading for the tasks together.

@@ -1,4 +1,5 @@
-//! Cost of cold caches to tasks: by matched intervals of this observation, or by `inject` of their program.
+//! Estimates the cost of cold caches to tasks: by matched intervals of this observation, or by
+//! `inject` of their program.
 
 use switchcost_record::observation::{Cost, KnownBy, KnownReload, Tasks};
 use switchcost_units::Nanos;
@@ -15,7 +16,8 @@ pub(super) struct Reloaded {
 }
 
 impl Reloaded {
-    /// Returns the cost; `None` if nothing is known of these tasks. Reloading takes no longer than the tasks ran.
+    /// Returns the cost; `None` if nothing is known about these tasks. Reloading takes no longer
+    /// than the tasks ran.
     pub(super) fn new(
         tasks: &Tasks,
         direct: Range,
@@ -41,7 +43,8 @@ fn reload_by_calls(tasks: &Tasks, matched: &MatchedIntervals) -> Option<Range> {
     Some(waits.plus(matched.preemption_ns?.times(tasks.involuntary as f64)))
 }
 
-/// Returns the interval that `inject` found, assuming that others touched as much in their time as its preemptor did.
+/// Returns the cost range that `inject` found, assuming that others touched as much memory in their
+/// time as the preemptor of `inject` did.
 fn reload_by_inject(tasks: &Tasks, direct: Range, known: &KnownReload) -> Range {
     let likely = sum_reloads(tasks, direct, known, Usual, |cost| cost.ns);
     let low = sum_reloads(tasks, direct, known, Least, |cost| cost.low_ns.max(0.0));
@@ -53,7 +56,7 @@ fn reload_by_inject(tasks: &Tasks, direct: Range, known: &KnownReload) -> Range 
     }
 }
 
-/// End of a histogram's bucket.
+/// Lower or upper end of a histogram's bucket.
 #[derive(Clone, Copy)]
 enum End {
     Least,
@@ -61,8 +64,9 @@ enum End {
     Most,
 }
 
-/// Returns the sum over all returns to the CPU of a cost that depends on the time that others ran. For the upper end, the time until the
-/// next switch does not limit the cost. A task that moves to another core has nothing cached there.
+/// Returns the sum, over all returns to the CPU, of a cost that depends on the time that others
+/// ran. The upper end is not limited by the time until the next switch. A task that moves to
+/// another core has nothing cached there.
 fn sum_reloads(
     tasks: &Tasks,
     direct: Range,

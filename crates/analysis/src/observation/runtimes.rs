@@ -1,8 +1,8 @@
-//! Threads of language runtimes, recognised by their names.
+//! Recognises threads of language runtimes by their names.
 
 use switchcost_record::observation::Tasks;
 
-/// Kind of threads with certain names.
+/// Kind of threads whose names have a known beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Kind {
     pub(super) runtime: &'static str,

@@ -5,8 +5,8 @@ use super::observed;
 /// Distribution of times in bins of powers of two.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spread {
-    /// Begin and end of each bin, in nanoseconds: each bin is twice as long as the one before. The first begins at 0 if its bucket does;
-    /// the last has no end if longer times occurred.
+    /// Start and end of each bin, in nanoseconds: each bin is twice as long as the one before. The
+    /// first begins at 0 if its bucket does; the last has no end if longer times occurred.
     pub bins: Vec<(f64, Option<f64>)>,
     /// Times off the CPU in each bin; null if they were not counted.
     pub off: Option<Vec<Bin>>,
@@ -14,7 +14,7 @@ pub struct Spread {
     pub wait: Option<Vec<Bin>>,
 }
 
-/// Times in one bin.
+/// Count of the times in one bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bin {
     /// Number of times.
@@ -51,10 +51,11 @@ fn start(at: usize) -> f64 {
     }
 }
 
-/// Counts by power of two: each has two buckets of unequal length, so their counts alternate by themselves.
+/// Counts by power of two. Each power has two buckets of unequal length, so the counts of single
+/// buckets would alternate.
 struct Counts {
     by_power: [u64; POWERS],
-    /// Count of the last bucket, which has no end.
+    /// Index of the last bucket, which has no end.
     open: Option<usize>,
 }
 

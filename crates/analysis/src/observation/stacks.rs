@@ -2,7 +2,8 @@ use switchcost_record::observation::{Entry, Observation, Why};
 
 use super::{cost, known, observed};
 
-/// Switches of tasks for one cause, with task, reason and kernel entry, for tools that show stacks.
+/// Switches of tasks for one cause, with task, reason and kernel entry, for tools that display
+/// stacks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stack<'a> {
     /// Process number; `None` for ended processes.

@@ -1,16 +1,16 @@
 use switchcost_record::observation::{Moment, Observation, Source};
 use switchcost_units::Nanos;
 
-/// A stretch of the window, with the activity of the observed tasks in it.
+/// A part of the window, with the activity of the observed tasks in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
-    /// Begin of the stretch, in seconds since the start of the window.
+    /// Start of the stretch, in seconds since the start of the window.
     pub from_seconds: f64,
     /// End of the stretch, in seconds since the start of the window.
     pub to_seconds: f64,
     /// Voluntary switches per second.
     pub voluntary: f64,
-    /// Involuntary switches per second, and calls of sched_yield.
+    /// Involuntary switches per second, including calls of sched_yield.
     pub involuntary: f64,
     /// Mean number of tasks that waited for a CPU; `None` if it was not counted.
     pub waiting: Option<f64>,
@@ -44,8 +44,8 @@ fn length(begin: Nanos, moment: &Moment) -> f64 {
     moment.end_ns.0.saturating_sub(begin.0) as f64
 }
 
-/// Merges a stretch that is shorter than half of the one before, such as the last one may be, with that one: an event that ends in it may
-/// have lasted longer.
+/// Merges a stretch that is shorter than half of the one before (such as the last) into that one,
+/// because an event that ends in it may have lasted longer.
 fn long_enough(moments: &[Moment]) -> Vec<Moment> {
     let mut all: Vec<Moment> = Vec::new();
     for moment in moments {

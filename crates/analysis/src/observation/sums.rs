@@ -7,9 +7,9 @@ use super::{ProcessFinding, observed};
 pub struct LabelSum {
     /// Label of the tasks.
     pub label: String,
-    /// Voluntary switches.
+    /// Number of voluntary switches.
     pub voluntary: u64,
-    /// Involuntary switches, and calls of sched_yield.
+    /// Number of involuntary switches, including calls of sched_yield.
     pub involuntary: u64,
     /// CPU time in nanoseconds.
     pub cpu_ns: f64,
@@ -50,11 +50,13 @@ pub fn sum_by_label(
 pub struct Times {
     /// Sum of all times, in nanoseconds.
     pub sum_ns: f64,
-    /// Number of times between two successive ends; the first interval begins at 0, the last has no end.
+    /// Number of times between two successive bucket ends; the first bucket begins at 0, the last
+    /// has no end.
     pub counts: Vec<u64>,
 }
 
-/// Returns completed times off the CPU. `ends_ns` are the ends of the histogram's intervals in ascending order.
+/// Returns completed times off the CPU. `ends_ns` are the ends of the histogram's buckets in
+/// ascending order.
 pub fn off_times(observation: &Observation, ends_ns: &[f64]) -> Times {
     times(observation, ends_ns, |tasks| (&tasks.off, tasks.off_ns.0))
 }

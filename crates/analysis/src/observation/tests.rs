@@ -17,7 +17,7 @@ pub(super) fn cost(ns: f64, half: f64) -> Cost {
     }
 }
 
-/// Creates a reload with an interval of a quarter of its cost on both sides.
+/// Creates a reload whose interval extends by a quarter of its cost on both sides.
 fn reload(size_bytes: Bytes, walk_ns: f64, ns: f64) -> Reload {
     Reload {
         size_bytes,
@@ -26,7 +26,8 @@ fn reload(size_bytes: Bytes, walk_ns: f64, ns: f64) -> Reload {
     }
 }
 
-/// Creates load times with empty caches: 100 ns for a line, and 300 ns for the one of each page.
+/// Creates load times with empty caches: 100 ns for a line, and 300 ns for the first line of each
+/// page.
 fn load(size_bytes: Bytes, chase_ns: f64, in_order_ns: f64) -> Load {
     let (emptied_ns, emptied_by_page_ns) = (Some(100.0), Some(300.0));
     Load {
@@ -79,7 +80,7 @@ pub(super) fn tasks_named(name: &str) -> Tasks {
     }
 }
 
-/// Creates tasks; others ran for 512 to 768 ns each time.
+/// Creates tasks between whose time slices others ran for 512 to 768 ns each.
 pub(super) fn tasks(causes: Vec<Cause>) -> Tasks {
     let of = |is: bool| {
         causes
@@ -121,7 +122,7 @@ fn blocked() -> Tasks {
     tasks(vec![cause(Why::Blocked, read(), 100)])
 }
 
-/// Adds so much CPU time that it limits no cost.
+/// Gives the tasks so much CPU time that it limits no cost.
 fn busy(tasks: Tasks) -> Tasks {
     Tasks {
         run_ns: Nanos(1_000_000_000),
@@ -226,7 +227,8 @@ fn without_a_measured_preemption_the_cost_of_one_has_no_upper_end_but_all_of_the
     assert!(found.direct_share.is_some_and(|share| !share.is_bounded()));
 }
 
-/// Creates known costs: a preemptor of 64 KiB that has the CPU for 640 ns costs `ns`, and one of 1 MiB twice as much.
+/// Creates known costs: after a preemptor of 64 KiB that has the CPU for 640 ns a switch costs
+/// `ns`, after one of 1 MiB twice as much.
 pub(super) fn known(by: KnownBy, process: u32, ns: f64) -> KnownReload {
     let point = |away_bytes, away_ns, ns| KnownPoint {
         away_bytes,

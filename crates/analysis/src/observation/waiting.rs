@@ -4,7 +4,7 @@ use switchcost_record::observation::Behind;
 
 use super::KeptWaitingFinding;
 
-/// Waiting times of each observed program, by the other program that had the CPU.
+/// Waiting times of each observed program, by the program that had the CPU during the wait.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waiting<'a> {
     /// Names of the observed programs, the longest waits first; hostile text until escaped.
@@ -17,7 +17,7 @@ pub struct Waiting<'a> {
 }
 
 impl Waiting<'_> {
-    /// Returns the longest waiting time of a program behind another.
+    /// Returns the longest waiting time of a program for another program.
     pub fn longest_ns(&self) -> Option<f64> {
         self.wait_ns
             .iter()

@@ -8,22 +8,23 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_units::Nanos;
 
-/// Waits of an observed program's runnable tasks behind another program. Processes of one name count as one program.
+/// Waits of an observed program's runnable tasks while another program had the CPU. Processes of
+/// one name count as one program.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct KeptWaitingFinding {
     /// Name of the observed program; hostile text until escaped.
     pub observed: String,
     /// Whether the observed tasks are kernel threads.
     pub is_kernel: bool,
-    /// Tasks that the observed waited behind.
+    /// Tasks that had the CPU while the observed program waited.
     pub behind: Behind,
     /// Whether those tasks are observed, too.
     pub is_own: bool,
     /// Waiting time, in nanoseconds.
     pub wait_ns: f64,
-    /// Share of all time that the observed waited for CPUs.
+    /// Share of all time that the observed program waited for CPUs.
     pub share: f64,
-    /// Number of waits; null if the observed waited behind something other than a process.
+    /// Number of waits; null if the observed program waited for something other than a process.
     pub waits: Option<u64>,
 }
 
@@ -58,15 +59,15 @@ pub(super) fn find(observation: &Observation) -> Vec<KeptWaitingFinding> {
     found
 }
 
-/// Least wait for CPUs that the answer begins with, as a share of the window and of the CPU time.
+/// Least wait for CPUs with which the answer begins, as a share of the window and of the CPU time.
 const LONG: f64 = 0.1;
 
-/// Wait for CPUs of all observed tasks, without what quotas took.
+/// Time that all observed tasks waited for CPUs, without the time that quotas took.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct WaitForCpus {
     /// Waiting time, in nanoseconds, summed over the tasks.
     pub wait_ns: f64,
-    /// The program that they waited behind longest, and its share of the wait; null if none has a tenth.
+    /// The program that had the CPU for most of the wait, and its share; null if none has a tenth.
     pub behind: Option<WaitBehind>,
 }
 
@@ -75,9 +76,9 @@ pub struct WaitForCpus {
 pub struct WaitBehind {
     /// Name of the program, or the kernel's threads; hostile text until escaped.
     pub program: Behind,
-    /// Whether it is observed, too.
+    /// Whether the program is one of the observed ones.
     pub is_own: bool,
-    /// Its share of the wait.
+    /// The program's share of the wait.
     pub share: f64,
 }
 

@@ -1,14 +1,15 @@
-//! Agarwal's model of multiprogramming misses, to hold beside the simulation.
+//! Agarwal's model of multiprogramming misses, to compare with the simulation.
 //!
-//! A. Agarwal, M. Horowitz, J. Hennessy, "An analytical cache model", ACM TOCS 7(2), 1989: of the u lines that a process
-//! touches in its turn, others displace in a direct-mapped cache of S lines about u (p - 1) / S each, so a reference
-//! misses with u^2 (p - 1) / (t S) more.
+//! A. Agarwal, M. Horowitz, J. Hennessy, "An analytical cache model", ACM TOCS 7(2), 1989: a
+//! process touches u lines in its time slice. In a direct-mapped cache of S lines, others displace
+//! about u (p - 1) / S of each line, so a reference misses with the additional probability u^2 (p -
+//! 1) / (t S).
 
 use switchcost_design::result::{DesignResult, Simulation};
 
 use super::findings::{Agarwal, AgarwalLevel};
 
-/// The model's misses, from the record's own u, p and t; or why there is none.
+/// Returns the model's misses, from the record's own u, p and t; or why there is no model.
 pub(crate) fn agarwal(
     head: &Simulation,
     result: &DesignResult,
@@ -43,7 +44,7 @@ pub(crate) fn agarwal(
     })
 }
 
-/// Lines, miss cycles, fills of the flushed hierarchy, and name, of every cache and TLB.
+/// Returns the lines, miss cycles, fills of the flushed hierarchy, and name of every cache and TLB.
 fn capacities(result: &DesignResult) -> impl Iterator<Item = (u64, u32, u64, &str)> {
     let flushed = &result.hierarchies.flushed;
     let levels = result.design.levels.iter().zip(&flushed.levels);
@@ -94,7 +95,8 @@ mod tests {
         assert!((level.misses_at_most / level.misses_per_switch - 1.0).abs() < 1e-4);
     }
 
-    /// Throwing 64 balls at random into 64 boxes hits 1 - (1 - 1/64)^64 = 0.635 of them.
+    /// Throwing 64 balls at random into 64 boxes hits a share of 1 - (1 - 1/64)^64 = 0.635 of the
+    /// boxes.
     #[test]
     fn no_line_is_lost_twice() {
         let level = level("L1", 64.0, 64, 1.0);

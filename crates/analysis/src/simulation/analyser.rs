@@ -14,24 +14,25 @@ use super::interval::BATCHES;
 use super::lengths::{Lengths, Segment, Turns};
 use crate::{Flag, FlagName};
 
-/// Takes the intervals of a record, batch by batch, and computes the findings.
+/// Computes findings from the intervals of a record, which are added batch by batch.
 pub struct Analyser<'a> {
     head: &'a Simulation,
     options: Options,
     names: ProgramNames,
-    /// Segments in the whole record.
+    /// Number of segments in the whole record.
     segments: u64,
     designs: Vec<DesignSums>,
-    /// Index of the design that gives lengths and slices: the first whose segments can be distinguished.
+    /// Index of the design from which segment lengths and time slices are taken: the first whose
+    /// segments can be distinguished.
     guide: Option<usize>,
     lengths: Vec<Segment>,
     turns: Turns,
-    /// Task and process of tasks that ran.
+    /// Task and process numbers of tasks that ran.
     tasks: HashSet<(u32, u32)>,
 }
 
 impl<'a> Analyser<'a> {
-    /// Begins the analysis of a record with this head.
+    /// Creates the analysis of a record with this head.
     pub fn new(head: &'a Simulation, options: Options) -> Self {
         let names = ProgramNames::new(head);
         let designs: Vec<DesignSums> = head
@@ -147,7 +148,7 @@ fn task_flag(head: &Simulation) -> Option<Flag> {
     })
 }
 
-/// Flag for a note of the trace, which holds for every number.
+/// Returns a flag for a note of the trace, which qualifies every number.
 fn source_flag(note: &str) -> Flag {
     Flag {
         name: FlagName::Source,
@@ -155,7 +156,7 @@ fn source_flag(note: &str) -> Flag {
     }
 }
 
-/// Describes the part, and the effect of its warm-up on the most affected level.
+/// Describes the simulated part, and the effect of its warm-up on the most affected level.
 fn part_words(part: &TracePart) -> String {
     let TracePart {
         from_instruction,
@@ -186,7 +187,7 @@ fn part_words(part: &TracePart) -> String {
     )
 }
 
-/// Tasks beside the first of each process.
+/// Counts the tasks besides the first of each process.
 fn threads(tasks: &HashSet<(u32, u32)>) -> u64 {
     let processes: HashSet<u32> = tasks.iter().map(|(_, process)| *process).collect();
     (tasks.len() - processes.len()) as u64

@@ -1,6 +1,6 @@
-//! Whether a curve falls because segments calm down, or because restless ones end (Mogul and Borg 1990, section 5.1,
-//! figure 3 and footnote 4: a curve of many is "the aggregate of a number of nearly-flat lines of varying heights and
-//! lengths").
+//! Tests whether a curve falls because all segments calm down, or because the segments with high
+//! cost end early (Mogul and Borg 1990, section 5.1, figure 3 and footnote 4: a curve of many is
+//! "the aggregate of a number of nearly-flat lines of varying heights and lengths").
 
 use super::context::Context;
 use super::curve::integral;
@@ -8,13 +8,14 @@ use super::design_sums::DesignSums;
 use super::findings::{CLASSES, Group, GroupFinding, Growth, SurvivorBias};
 use super::sums::{Sum, add_all};
 
-/// Least difference of the curves that counts.
+/// Least relative difference of the curves that counts as a bias.
 const BITES_FROM: f64 = 0.05;
 
-/// Share of the curve that counts as its beginning, as a divisor.
+/// Divisor of the curve's length that gives its beginning.
 const BEGINNING: usize = 10;
 
-/// Survivor bias of all segments and of those after involuntary switches, if they can be distinguished.
+/// Returns the survivor bias of all segments and of those after involuntary switches, if segments
+/// can be distinguished.
 pub(crate) fn survivor_bias(
     context: &Context<'_>,
     sums: &DesignSums,
@@ -65,7 +66,7 @@ fn bias(context: &Context<'_>, sums: &DesignSums, group: &GroupFinding) -> Optio
     })
 }
 
-/// Intervals in a step.
+/// Returns the number of intervals in a step.
 fn steps_to(sums: &DesignSums, last: usize) -> usize {
     // A step is as wide as the first interval that falls into the second one.
     (1..=last + 1)
@@ -73,7 +74,7 @@ fn steps_to(sums: &DesignSums, last: usize) -> usize {
         .unwrap_or(last + 1)
 }
 
-/// Sums by step, of all segments and of those that reach the step `last`.
+/// Returns the sums by step, of all segments and of those that reach the step `last`.
 fn curves(sums: &DesignSums, classes: &[usize], last: usize) -> (Vec<Sum>, Vec<Sum>) {
     let (mut all, mut survivors) = (
         vec![Sum::default(); last + 1],
@@ -96,7 +97,7 @@ fn early_cpi(sums: &[Sum], count: usize) -> Option<f64> {
     early.private_cpi()
 }
 
-/// The program whose share of the segments grows most from the first interval to the last.
+/// Returns the program whose share of the segments grows most from the first interval to the last.
 fn grows(context: &Context<'_>, sums: &DesignSums, last: usize) -> Option<Growth> {
     let count = |interval: usize| {
         let all = sums

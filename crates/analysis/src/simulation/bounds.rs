@@ -1,9 +1,10 @@
-//! Upper bound on the cost of a switch: everything that the design can hold, brought in once.
+//! Computes an upper bound on the cost of a switch: everything that the design can hold, brought in
+//! once.
 
 use switchcost_design::Design;
 
-/// Lines times miss cycles of every level, and entries times walk cycles of every TLB: the check of Mogul and Borg
-/// 1990, section 5.1 (8k lines at 15 cycles: over 120,000 cycles).
+/// Returns the lines times miss cycles of every level, plus the entries times walk cycles of every
+/// TLB: the check of Mogul and Borg 1990, section 5.1 (8k lines at 15 cycles: over 120,000 cycles).
 pub(crate) fn reload_bound_cycles(design: &Design) -> u64 {
     let levels = design
         .levels

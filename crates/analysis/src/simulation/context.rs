@@ -9,14 +9,14 @@ use super::lengths::{Lengths, Turns};
 /// Options of the analysis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// Curves are cut off when only this share of the segments remains.
+    /// Share of the segments at which curves are cut off.
     pub cut_share: f64,
     /// Confidence of the intervals.
     pub confidence: f64,
 }
 
 impl Default for Options {
-    /// A tenth, as Mogul and Borg 1990 (section 5.1), and intervals of 90 %.
+    /// Returns a share of a tenth, as in Mogul and Borg 1990 (section 5.1), and intervals of 90 %.
     fn default() -> Self {
         Options {
             cut_share: 0.1,
@@ -25,24 +25,25 @@ impl Default for Options {
     }
 }
 
-/// Facts for each design's findings, besides its own sums.
+/// Facts that each design's findings need besides the design's own sums.
 pub(crate) struct Context<'a> {
     pub(crate) head: &'a Simulation,
     pub(crate) options: Options,
     pub(crate) names: &'a ProgramNames,
     pub(crate) lengths: &'a Lengths,
     pub(crate) turns: &'a Turns,
-    /// Segments by program, begun by a switch or by an exec; empty if no design distinguishes segments.
+    /// Number of segments by program, begun by a switch or by an exec; empty if no design
+    /// distinguishes segments.
     pub(crate) program_turns: &'a [u64],
 }
 
 /// Name of the kernel as an owner of lines.
 pub(crate) const THE_KERNEL: &str = "the kernel";
 
-/// Programs: processes of one name.
+/// Names of programs: processes of one name are one program.
 pub(crate) struct ProgramNames {
     pub(crate) names: Vec<String>,
-    /// Index of the program, by process.
+    /// Index of the program for each process.
     pub(crate) programs: Vec<usize>,
 }
 
@@ -67,7 +68,7 @@ impl ProgramNames {
         self.programs.get(process as usize).copied()
     }
 
-    /// Owner of a line: a program, or after all programs the kernel.
+    /// Returns the owner of a line as an index: a program, or the kernel after all programs.
     pub(crate) fn owner(&self, process: Option<u32>) -> Option<usize> {
         process.map_or(Some(self.names.len()), |process| self.program(process))
     }

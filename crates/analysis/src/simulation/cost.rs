@@ -1,4 +1,5 @@
-//! The average cost of a switch: cycles up to where only a share of the segments remains.
+//! Computes the average cost of a switch: excess cycles up to the point that only a share of the
+//! segments reaches.
 
 use super::curve::integral;
 use super::findings::{Cost, Cut};
@@ -13,11 +14,12 @@ pub(crate) const SUMS_ONLY: &str = "no interval: the record holds sums over segm
 pub(crate) const NOT_COMPARED: &str =
     "not in the record: simulated together with many other designs; simulate again, with --in-full";
 
-/// Maximum number of instructions by which a slice ends late: a superblock of the capture has some 60 at most.
+/// Maximum number of instructions by which a time slice ends late: a superblock of the capture tool
+/// has at most about 60.
 const LATEST: u64 = 64;
 
-/// End of the integration by ascending segment lengths: the end of the quantum, or of the `window` of recorded intervals, whichever
-/// comes first.
+/// Returns the end of the integration from ascending segment lengths: the end of the quantum, or of
+/// the `window` of recorded intervals, whichever comes first.
 pub(crate) fn cut_of_lengths(
     sorted: &[u64],
     share: f64,
@@ -35,7 +37,8 @@ pub(crate) fn cut_of_lengths(
     }
 }
 
-/// Moves a cut-off shortly after the quantum to its end: a slice ends some instructions late, and hardly any segment reaches so far.
+/// Moves a cut-off that lies shortly after the quantum to its end: a time slice ends some
+/// instructions late, and hardly any segment reaches so far.
 fn punctual_end(end: u64, quantum_instructions: Option<u64>) -> u64 {
     let is_late = |quantum: &u64| {
         end.checked_sub(*quantum)
@@ -44,7 +47,8 @@ fn punctual_end(end: u64, quantum_instructions: Option<u64>) -> u64 {
     quantum_instructions.filter(is_late).unwrap_or(end)
 }
 
-/// End of the integration if lengths are known only to the interval: the first interval that fewer segments reach.
+/// Returns the end of the integration if lengths are known only to the interval: the first interval
+/// that fewer segments reach.
 pub(crate) fn cut_of_sums(cells: &[Cell], share: f64, length: u64) -> Cut {
     let all = cells.first().map_or(0, |cell| cell.sum.segments) as f64;
     let is_few = |cell: &Cell| (cell.sum.segments as f64) < share * all;
@@ -58,7 +62,8 @@ pub(crate) fn cut_of_sums(cells: &[Cell], share: f64, length: u64) -> Cut {
     }
 }
 
-/// The cost up to the cut, with an interval from the sums of each batch if there are batches.
+/// Returns the cost up to the cut, with an interval from the sums of each batch if there are
+/// batches.
 pub(crate) fn cost(
     cycles: Cycles,
     sums: &[Sum],
@@ -97,7 +102,7 @@ pub(crate) fn cost(
     )
 }
 
-/// The batches that hold any segment.
+/// Returns the batches that have at least one segment.
 pub(crate) fn used(batches: &[Vec<Sum>]) -> Vec<&Vec<Sum>> {
     batches
         .iter()
@@ -105,7 +110,7 @@ pub(crate) fn used(batches: &[Vec<Sum>]) -> Vec<&Vec<Sum>> {
         .collect()
 }
 
-/// Sums without one batch.
+/// Returns the sums without one batch.
 pub(crate) fn rest(sums: &[Sum], batch: &[Sum]) -> Vec<Sum> {
     sums.iter()
         .zip(batch)
@@ -113,7 +118,8 @@ pub(crate) fn rest(sums: &[Sum], batch: &[Sum]) -> Vec<Sum> {
         .collect()
 }
 
-/// An estimate over segments, with the interval from their batches. `without` are the estimates without each batch in turn.
+/// Returns an estimate over segments with the interval from their batches. `without` are the
+/// estimates with each batch left out once.
 pub(crate) fn with_interval<T>(
     estimate: f64,
     segments: u64,

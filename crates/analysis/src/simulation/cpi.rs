@@ -1,4 +1,5 @@
-//! Cycles an instruction of the whole trace, with the interval that batches of segments give it.
+//! Computes the cycles per instruction of the whole trace, with an interval from batches of
+//! segments.
 
 use super::context::Context;
 use super::cost::{SUMS_ONLY, used, with_interval};
@@ -7,7 +8,8 @@ use super::findings::Cost;
 use super::group::merged;
 use super::sums::Sum;
 
-/// Cycles per instruction. `cycles` are all cycles of the shared hierarchy. Without a batch its instructions are missing, too.
+/// Returns the cycles per instruction. `cycles` are all cycles of the shared hierarchy. The
+/// estimate without a batch also leaves out the batch's instructions.
 pub(crate) fn cpi(context: &Context<'_>, sums: &DesignSums, cycles: u64, is_full: bool) -> Cost {
     let instructions = context.head.trace.instructions;
     let ratio = |cycles: u64, instructions: u64| {

@@ -1,9 +1,10 @@
-//! Sums by interval to a curve over the instructions since the switch.
+//! Turns sums by interval into a curve over the instructions since the switch.
 
 use super::findings::{Point, Spread};
 use super::sums::{Cell, Cycles, Sum};
 
-/// The intervals that segments reach, up to the last that was counted separately; the last cell is what lies after all intervals.
+/// Returns a point for each interval that segments reach, up to the last that was counted
+/// separately; the last cell sums up all later intervals.
 pub(crate) fn points(cells: &[Cell], length: u64) -> Vec<Point> {
     let Some((_, intervals)) = cells.split_last() else {
         return Vec::new();
@@ -32,12 +33,14 @@ pub(crate) fn points(cells: &[Cell], length: u64) -> Vec<Point> {
     points
 }
 
-/// Instructions that a segment runs in an interval up to `within`. What segments that end there would still have run is not known.
+/// Returns the instructions that a segment runs in an interval up to `within`. It is unknown what
+/// segments that end in the interval would still have run.
 fn run_through(sum: &Sum, within: u64) -> f64 {
     (sum.instructions as f64 / sum.segments.max(1) as f64).min(within as f64)
 }
 
-/// Weighted by instructions: the variance is sum w (x - m)^2 / sum w, times n / (n - 1).
+/// Returns the spread weighted by instructions: the variance is sum w (x - m)^2 / sum w, times n /
+/// (n - 1).
 fn spread(cell: &Cell, i: usize, cycles: f64) -> Spread {
     let (instructions, n) = (cell.sum.instructions as f64, cell.sum.segments as f64);
     let mean = cycles / instructions;
@@ -52,8 +55,8 @@ fn spread(cell: &Cell, i: usize, cycles: f64) -> Spread {
     }
 }
 
-/// The integral of a curve up to `end` instructions since the switch: cycles of a switch. `None` if an interval before the
-/// end holds no instructions.
+/// Returns the integral of a curve up to `end` instructions since the switch, in cycles per switch;
+/// `None` if an interval before the end has no instructions.
 pub(crate) fn integral(cycles: Cycles, sums: &[Sum], length: u64, end: u64) -> Option<f64> {
     let mut integral = 0.0;
     for (i, sum) in sums.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! All findings about one design.
+//! Computes all findings about one design.
 
 use switchcost_design::result::{ByView, DesignResult, Detail};
 
@@ -120,7 +120,7 @@ pub(crate) fn finding(context: &Context<'_>, number: usize, sums: &DesignSums) -
     }
 }
 
-/// Groups without costs, with the reason.
+/// Returns the groups without costs, with the reason.
 fn groups_with_reason(
     context: &Context<'_>,
     result: &DesignResult,
@@ -144,7 +144,7 @@ fn groups_with_reason(
     groups
 }
 
-/// Why nothing can be said about the cost of a switch, if that is so.
+/// Returns why the cost of a switch is unknown; `None` if it is known.
 fn missing_cost_reason(sums: &DesignSums, switches: f64) -> Option<&'static str> {
     if sums.is_disordered {
         return Some("the intervals of a segment are not together or not in order");

@@ -7,7 +7,7 @@ use super::context::ProgramNames;
 use super::interval::BATCHES;
 use super::sums::{Cell, Sum};
 
-/// Maximum number of intervals that are distinguished; later ones are added to the rest of their segment.
+/// Number of steps of the curve at which the ends of segments are distinguished.
 pub(crate) const MOST_INTERVALS: usize = 1000;
 
 /// Number of steps of the curve at which ends of segments are distinguished.
@@ -18,7 +18,7 @@ pub(crate) struct DesignSums {
     intervals: usize,
     length: u64,
     depth: DetailLevel,
-    /// Cells by cause, then by interval; the last is the rest.
+    /// Cells by cause, then by interval; the last cell of a cause sums up the rest.
     pub(crate) cells: Vec<Option<Box<[Cell]>>>,
     /// Sums by cause and batch, then by interval.
     pub(crate) batches: Vec<Option<Box<[Sum]>>>,
@@ -28,22 +28,22 @@ pub(crate) struct DesignSums {
     pub(crate) program_batches: Vec<Option<Box<[Sum]>>>,
     /// Time slices by program: segments, or the rest of a segment after an exec.
     pub(crate) program_turns: Vec<u64>,
-    /// Sums by class, by the step in which segments end, by step.
+    /// Sums by class, by the step in which segments end, then by step of the curve.
     pub(crate) survivors: [Vec<Vec<Sum>>; 4],
-    /// Sums to the ends of segments, by batch, by the interval in which they end.
+    /// Sums to the ends of segments, by batch, then by the interval in which they end.
     pub(crate) ends: Vec<Option<Box<[Sum]>>>,
-    /// The segment under way: each interval once, whichever process ran.
+    /// Intervals of the current segment, each once, whichever process ran.
     open: Vec<Interval>,
-    /// Intervals as they came: an exec divides one between two programs.
+    /// Intervals in the order of arrival: an exec divides one between two programs.
     pushed: Vec<Interval>,
-    /// Whether each interval has what others did.
+    /// Whether every interval says which cycles others caused.
     pub(crate) are_others_known: bool,
-    /// Whether intervals came out of order.
+    /// Whether any intervals came out of order.
     pub(crate) is_disordered: bool,
 }
 
 impl DesignSums {
-    /// Empty sums.
+    /// Creates empty sums.
     pub(crate) fn new(head: &Simulation, names: &ProgramNames, depth: DetailLevel) -> Self {
         let (causes, programs) = (head.causes.len(), names.names.len());
         DesignSums {
@@ -68,12 +68,12 @@ impl DesignSums {
         (interval.number as usize).min(self.intervals)
     }
 
-    /// Whether an interval is of several segments that cannot be distinguished.
+    /// Whether an interval covers several segments that cannot be distinguished.
     pub(crate) fn is_mixed(&self, interval: &Interval) -> bool {
         self.depth == DetailLevel::Counters || interval.segments != 1
     }
 
-    /// Whether an interval is of another segment than the open one.
+    /// Whether an interval belongs to another segment than the open one.
     pub(crate) fn begins_segment(&mut self, interval: &Interval) -> bool {
         let Some(last) = self
             .open
@@ -86,7 +86,7 @@ impl DesignSums {
         true
     }
 
-    /// The first interval of the open segment.
+    /// Returns the first interval of the open segment.
     pub(crate) fn first_of_open(&self) -> Option<Interval> {
         self.open.first().copied()
     }
@@ -134,7 +134,7 @@ impl DesignSums {
             .get_or_insert_with(|| vec![Cell::default(); intervals + 1].into())
     }
 
-    /// Adds what a program ran of an interval.
+    /// Adds the part of an interval that a program ran.
     fn add_to_program(&mut self, program: Option<usize>, slot: usize, sum: &Sum) {
         let intervals = self.intervals;
         if let Some(sums) = program.and_then(|program| self.programs.get_mut(program)) {
@@ -223,7 +223,7 @@ impl DesignSums {
         instructions
     }
 
-    /// The step of the curve that an interval belongs to.
+    /// Returns the step of the curve that an interval belongs to.
     pub(crate) fn step(&self, interval: usize) -> usize {
         interval / self.intervals.div_ceil(STEPS).max(1)
     }

@@ -1,4 +1,4 @@
-//! Number of instructions needed to fill a level, by the growth of its lines.
+//! Extrapolates the number of instructions needed to fill a level from the growth of its lines.
 
 use switchcost_design::result::{Detail, TraceFacts};
 
@@ -9,18 +9,19 @@ use super::findings::FULL_FROM;
 pub(crate) enum Filling {
     /// Number of instructions that fill the level.
     At(f64),
-    /// The level will not fill: no line came in over the last half of the trace.
+    /// The level will not fill: no line came in during the last half of the trace.
     Never,
 }
 
-/// Beyond this many times the trace nothing is foretold.
+/// Largest factor beyond the trace's length up to which the filling is extrapolated.
 const FARTHEST: f64 = 1000.0;
 
-/// The earlier point must be at this share of the trace or before.
+/// Latest position of the earlier point, as a share of the trace.
 const EARLIER: f64 = 0.6;
 
-/// New lines come as a power of the instructions (Heaps's law), which the last half of the trace shows. None if nothing can be foretold:
-/// of a level that was filled, of a part of a trace, or of a record without the curve.
+/// Extrapolates the filling of a level. New lines grow as a power of the instructions (Heaps's
+/// law), whose exponent the last half of the trace shows. Returns `None` for a level that was
+/// filled, for a part of a trace, and for a record without the growth curve.
 pub(crate) fn filling(
     detail: &Detail,
     trace: &TraceFacts,
@@ -57,7 +58,8 @@ mod tests {
     use super::super::testing::{LENGTH, QUANTUM, Run};
     use super::*;
 
-    /// A level of 4,000 lines, of which some were held after a million instructions, and some after four.
+    /// Makes the filling of a level of 4,000 lines, of which `before` were held after a million
+    /// instructions, and `held` after four million.
     fn of(before: u64, held: u64) -> Option<Filling> {
         filling(&detail(before, held), &trace(), 0, 4000)
     }

@@ -13,20 +13,22 @@ use crate::Flag;
 pub struct Findings {
     /// Length of an interval, in instructions.
     pub interval_instructions: u64,
-    /// Unit that has a private hierarchy: a process or a task. Wherever a process is named, it is one of these.
+    /// What has a private hierarchy: each process or each task. Wherever a process is named, it is
+    /// one of these.
     pub private_by: PrivateBy,
     /// Curves are integrated until this share of the segments remains.
     pub cut_share: f64,
     /// Distributions of segment lengths.
     pub lengths: Vec<LengthDistribution>,
-    /// Tasks besides the first of each process that ran: threads, which count as one process here. 0 if no design distinguishes
-    /// segments.
+    /// Number of threads that ran, besides the first of each process; the threads of a process
+    /// count as one process here. 0 if no design distinguishes segments.
     #[serde(skip)]
     pub threads: u64,
     /// Findings of the designs, in the order of the record.
     pub designs: Vec<DesignFinding>,
-    /// Notes: `private-by-task`, `source` (what the trace's source omitted or invented), `incomplete`, `part` (which part of the trace
-    /// it is, and what its warm-up changed), `many-intervals`.
+    /// Notes: `private-by-task`, `source` (what the trace's source omitted or invented),
+    /// `incomplete`, `part` (which part of the trace was simulated, and the effect of its warm-up),
+    /// `many-intervals`.
     pub flags: Vec<Flag>,
 }
 
@@ -47,14 +49,14 @@ pub struct Cost {
     pub method: Option<&'static str>,
     /// Why the estimate or its interval is missing.
     pub why: Option<String>,
-    /// The statistic without each batch of consecutive segments in turn, if the interval is computed from these. A comparison on the
-    /// same trace pairs them.
+    /// The statistic with each batch of consecutive segments left out once, if the interval is
+    /// computed from these. A comparison on the same trace pairs them.
     #[serde(skip)]
     pub without_one: Vec<f64>,
 }
 
 impl Cost {
-    /// A missing number, with the reason.
+    /// Creates a missing number, with the reason.
     pub(crate) fn none(why: impl Into<String>) -> Self {
         Cost {
             why: Some(why.into()),
@@ -72,7 +74,8 @@ impl Cost {
         self.low.is_some() && self.high.is_some() && !self.is_distinguishable_from_zero()
     }
 
-    /// Half of the interval over the estimate; `None` if one of them is missing, or the estimate is 0.
+    /// Returns half of the interval over the estimate; `None` if one of them is missing, or the
+    /// estimate is 0.
     pub fn precision(&self) -> Option<f64> {
         let half = (self.high? - self.low?) / 2.0;
         self.estimate
@@ -128,7 +131,7 @@ pub struct KernelFinding {
     pub instructions_per_call: Cost,
     /// Cycles of a system call that keeps the CPU.
     pub cycles_per_call: Cost,
-    /// Fills by the kernel, by level, then by TLB.
+    /// Lines filled by the kernel, by level, then by TLB.
     pub fills_per_switch: Vec<KernelFills>,
     /// Kernel functions that execute most, most first; empty for records of earlier versions.
     pub functions: Vec<FunctionFinding>,
@@ -138,7 +141,8 @@ pub struct KernelFinding {
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "KernelFunction")]
 pub struct FunctionFinding {
-    /// Name of the function; hostile text until escaped. Code without a name has that of its page's address.
+    /// Name of the function; hostile text until escaped. Code without a name is named by the
+    /// address of its page.
     pub function: String,
     /// Instructions per switch.
     pub instructions_per_switch: f64,
@@ -173,9 +177,10 @@ pub enum Group {
     Class(&'static str),
     /// One cause: whether it is voluntary, and the kernel entry.
     Cause(String),
-    /// A class as in `Class`, by why the segment ends instead of why it begins.
+    /// A class as in `Class`, by the reason why the segment ends instead of why it begins.
     EndClass(&'static str),
-    /// In a guest, `programs` or `kernel threads`, which enter the kernel by nothing.
+    /// Kind of tasks in a guest: `programs` or `kernel threads`. Kernel threads never enter the
+    /// kernel from user mode.
     Tasks(&'static str),
 }
 
@@ -194,7 +199,7 @@ impl Group {
         }
     }
 
-    /// The name of the class or cause.
+    /// Returns the name of the class or cause.
     pub fn name(&self) -> &str {
         match self {
             Group::All => "all",
@@ -206,8 +211,8 @@ impl Group {
 
 #[derive(JsonSchema, Serialize)]
 struct KindAndName<'a> {
-    /// `all`; `class`; `cause`; `end-class`: by why segments end; `tasks`: a guest's `programs` or
-    /// `kernel threads`.
+    /// Kind of the group: `all`; `class`; `cause`; `end-class` (by why segments end); `tasks` (a
+    /// guest's `programs` or `kernel threads`).
     kind: &'static str,
     /// Name of a class (`system call`, `page fault`, `involuntary`, `other`) or of a cause, such as `voluntary syscall read`.
     name: &'a str,
@@ -229,7 +234,7 @@ pub struct LengthDistribution {
     #[serde(flatten, serialize_with = "group")]
     #[schemars(with = "KindAndName<'static>")]
     pub group: Group,
-    /// Number of segments.
+    /// Number of segments in the group.
     pub segments: u64,
     /// Median length, in instructions.
     pub median_instructions: u64,
@@ -241,16 +246,16 @@ pub struct LengthDistribution {
     pub points: Vec<LengthPoint>,
 }
 
-/// A point of the distribution of lengths.
+/// A point of the distribution of segment lengths.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct LengthPoint {
     /// A length in instructions.
     pub instructions: u64,
-    /// Share of the group's segments that are at most so long.
+    /// Share of the group's segments that are at most this long.
     pub share: f64,
 }
 
-/// Mean over segments and its spread, in one interval of one view.
+/// Mean over segments and its spread, in one interval of one hierarchy.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Spread {
     /// Cycles over instructions of all segments together.
@@ -289,9 +294,10 @@ pub struct Point {
 pub struct Cut {
     /// Instructions since the switch at the end.
     pub instructions: u64,
-    /// Whether only the wanted share of segments remains at the end; otherwise the recorded intervals end before.
+    /// Whether the wanted share of segments is reached at the end; if not, the recorded intervals
+    /// end earlier.
     pub is_reached: bool,
-    /// Whether the end is known only to the interval.
+    /// Whether the end is known only to the nearest interval.
     pub is_rounded: bool,
 }
 
@@ -311,9 +317,10 @@ pub struct GroupFinding {
     pub cost_cycles: Cost,
     /// Part of the cost lost to others.
     pub lost_cycles: Cost,
-    /// Part of the cost gained from others.
+    /// Part of the cost saved by lines that others brought in.
     pub gained_cycles: Cost,
-    /// Part of the cost due to the state of replacement, prefetch, buffers and buses, of either sign; no process caused it.
+    /// Part of the cost due to the state of replacement, prefetch, buffers and buses, of either
+    /// sign; no process caused it.
     pub state_cycles: Cost,
     /// Cut-off of the curve.
     pub cut: Cut,
@@ -331,7 +338,8 @@ pub struct ProcessFinding {
     pub name: String,
     /// Number of processes with this name.
     pub processes: u64,
-    /// Number of their segments. A segment begins with a switch, or with an exec in the middle of one.
+    /// Number of segments of these processes. A segment begins with a switch, or with an exec in
+    /// the middle of one.
     pub segments: u64,
     /// Instructions in the segments.
     pub instructions: u64,
@@ -380,7 +388,7 @@ pub struct SurvivorBias {
     pub cost_of_survivors_cycles: f64,
     /// Whether the two private CPIs differ by more than a twentieth.
     pub bites: bool,
-    /// The program whose share of the segments grows most.
+    /// The program whose share of the segments grows most towards the cut-off.
     pub grows: Option<Growth>,
 }
 
@@ -435,38 +443,42 @@ pub struct LevelFinding {
     pub gained_per_switch: Option<f64>,
     /// Lines of the level, or entries of the TLB.
     pub lines: u64,
-    /// Maximum number of lines held at one time in the shared hierarchy, or an upper bound. If it is less than `lines`, no line left for
-    /// lack of room in the whole level, and the trace may be too short to show what switches cost there.
+    /// Maximum number of lines held at any time in the shared hierarchy, or an upper bound. If it
+    /// is less than `lines`, no line was evicted for lack of room in the whole level, and the trace
+    /// may be too short to show what switches cost there.
     pub most_held: u64,
-    /// Whether at least three quarters of the lines were held. If not, the level says nothing about switches.
+    /// Whether at least three quarters of the lines were held. If not, the level's numbers say
+    /// nothing about switches.
     pub was_full: bool,
-    /// Instructions after which the level would be full, by the growth over the last half; `None` if it was full, or if the growth
-    /// cannot be extrapolated.
+    /// Instructions after which the level would be full, extrapolated from the growth over the last
+    /// half; `None` if it was full, or if the growth cannot be extrapolated.
     pub full_at_instructions: Option<f64>,
-    /// Whether a longer trace would not fill the level either, because its lines hardly grew any more.
+    /// Whether even a longer trace would not fill the level, because its number of lines hardly
+    /// grew any more.
     pub is_never_full: bool,
 }
 
-/// A level counts as full from this share on: some sets are hardly used, however long the trace.
+/// Share of the lines from which a level counts as full: some sets are hardly used, however long
+/// the trace.
 pub const FULL_FROM: f64 = 0.75;
 
-/// The share of the lines of a level that were held, or one above.
+/// Returns the share of a level's lines that were held; it may exceed 1.
 pub(crate) fn filled(most_held: u64, lines: u64) -> f64 {
     (most_held as f64 / lines as f64).min(1.0)
 }
 
 impl LevelFinding {
-    /// Lookups lost per switch, if the trace filled the level.
+    /// Returns the lookups lost per switch, if the trace filled the level.
     pub fn lost_where_full(&self) -> Option<f64> {
         self.lost_per_switch.filter(|_| self.was_full)
     }
 
-    /// Lookups gained per switch, if the trace filled the level.
+    /// Returns the lookups gained per switch, if the trace filled the level.
     pub fn gained_where_full(&self) -> Option<f64> {
         self.gained_per_switch.filter(|_| self.was_full)
     }
 
-    /// Share of the level that the trace filled, or more than 1.
+    /// Returns the share of the level that the trace filled; it may exceed 1.
     pub fn filled(&self) -> f64 {
         filled(self.most_held, self.lines)
     }
@@ -504,7 +516,7 @@ pub struct PrefetchFinding {
     pub late: Option<f64>,
 }
 
-/// Effect of a switch on one level's lines, on average.
+/// Average effect of a switch on one level's lines.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct LossFinding {
     /// Name of the level.
@@ -513,9 +525,9 @@ pub struct LossFinding {
     pub returns: u64,
     /// Lines that a process has in the level when it leaves.
     pub resident: f64,
-    /// Lines of these that are lost when the process comes back.
+    /// Number of these lines that are lost when the process returns.
     pub lost: f64,
-    /// Lost lines that are brought back before the process leaves again.
+    /// Number of lost lines that are brought back before the process leaves again.
     pub restored: f64,
 }
 
@@ -526,7 +538,7 @@ pub struct OriginFinding {
     pub level: String,
     /// All misses.
     pub misses: u64,
-    /// Misses in the private hierarchy, too.
+    /// Misses that the private hierarchy has, too.
     pub intrinsic: u64,
     /// Misses on lines evicted by others.
     pub evicted_by_others: u64,
@@ -536,7 +548,8 @@ pub struct OriginFinding {
     pub aged_by_others: u64,
     /// Misses on lines flushed at a switch.
     pub flushed: u64,
-    /// Misses on lines that the process evicted itself, in a level in which no other process need have caused it.
+    /// Misses on lines that the process evicted itself, in a level in which no other process need
+    /// have caused it.
     pub state: u64,
 }
 
@@ -588,7 +601,7 @@ pub struct EvictorFinding {
     pub is_code: bool,
     /// Name of the place, as in [`PlaceFinding::place`].
     pub place: String,
-    /// Evicted lines of others.
+    /// Number of lines of other owners that were evicted.
     pub lines: u64,
     /// Share of all lines that left the level for another owner's line.
     pub share: Option<f64>,
@@ -620,39 +633,40 @@ pub struct CallFinding {
 pub struct AgarwalLevel {
     /// Name of the level.
     pub level: String,
-    /// u: lines of a process touched in a segment.
+    /// Lines of a process touched in a segment (the model's u).
     pub lines_touched: f64,
-    /// S: lines of the level.
+    /// Lines of the level (the model's S).
     pub lines: u64,
-    /// u^2 (p - 1) / S: misses a switch.
+    /// Misses per switch: u^2 (p - 1) / S.
     pub misses_per_switch: f64,
-    /// Misses per switch if lines fall on sets at random and none is lost twice; never above u.
+    /// Misses per switch if lines fall on sets at random and none is lost twice; at most u.
     pub misses_at_most: f64,
 }
 
 /// Agarwal's model of multiprogramming misses, for comparison with the simulation.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Agarwal {
-    /// p: number of processes that alternate; one more than run between a departure and the return.
+    /// Number of processes that alternate (the model's p): one more than run between a departure
+    /// and the return.
     pub processes: f64,
-    /// t: mean length of a segment in references.
+    /// Mean length of a segment in references (the model's t).
     pub segment_references: f64,
-    /// Numbers by level.
+    /// Numbers of the model by level.
     pub levels: Vec<AgarwalLevel>,
     /// Cycles per switch: all levels' misses times their miss cycles.
     pub cycles_per_switch: f64,
     /// Cycles per switch if no line is lost twice.
     pub cycles_at_most: f64,
-    /// Whether u (p - 1) is above S in some level, so that the first form does not hold.
+    /// Whether u (p - 1) exceeds S in some level, so that the formula does not hold.
     pub is_beyond_range: bool,
 }
 
-/// Switches of the trace.
+/// Number of switches of the trace, by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Switches {
-    /// Switches at which the task left by itself.
+    /// Switches at which the task left the CPU by itself.
     pub voluntary: u64,
-    /// Other switches.
+    /// Switches at which the task was preempted.
     pub involuntary: u64,
 }
 
@@ -709,7 +723,7 @@ pub struct DesignFinding {
     /// less than their share of the average cost.
     #[serde(skip)]
     pub table_4_overhead: Cost,
-    /// Excess cycles of a slice that lasts up to the cut-off, to its end.
+    /// Excess cycles per switch of a time slice that lasts up to the cut-off, to its end.
     #[serde(skip)]
     pub long_turns: Cost,
     /// Shared minus private cycles, without a cut-off and without first touches.
@@ -723,9 +737,9 @@ pub struct DesignFinding {
     pub flushed_cycles_per_switch: Option<f64>,
     /// Cycles to bring in every line and TLB entry once.
     pub reload_bound_cycles: u64,
-    /// Agarwal's model.
+    /// Findings of Agarwal's model.
     pub agarwal: Option<Agarwal>,
-    /// Why there is no model, if so.
+    /// Why Agarwal's model does not apply; `None` if it does.
     pub agarwal_why: Option<String>,
     /// Curves of all segments, by class and by cause.
     pub groups: Vec<GroupFinding>,
@@ -733,7 +747,7 @@ pub struct DesignFinding {
     pub processes: Vec<ProcessFinding>,
     /// Survivor bias of all segments and of those after involuntary switches.
     pub survivor_bias: Vec<SurvivorBias>,
-    /// Excess cycles by part.
+    /// Excess cycles by part of the hierarchy.
     pub parts: Vec<ExcessPart>,
     /// Findings of caches, then of TLBs.
     pub levels: Vec<LevelFinding>,
@@ -768,13 +782,16 @@ pub struct DesignFinding {
 }
 
 impl DesignFinding {
-    /// Share of all excess cycles that arises after the switches of a group; `None` if there is no excess.
+    /// Returns the share of all excess cycles that arises after the switches of a group; `None` if
+    /// there is no excess.
     pub fn share_of_excess(&self, group: &GroupFinding) -> Option<f64> {
         (self.excess_cycles > 0.0).then(|| group.excess_cycles / self.excess_cycles)
     }
 
-    /// Mean cost over all slices, in cycles a switch, if it differs clearly from the average cost, because short slices differ from
-    /// long ones (see [`DesignFinding::long_turns`]). `None` otherwise, and if first touches are among the cycles.
+    /// Returns the mean cost over all time slices, in cycles per switch, if it differs clearly from
+    /// the average cost, because short slices differ from long ones (see
+    /// [`DesignFinding::long_turns`]). Returns `None` otherwise, and if the cycles include first
+    /// touches.
     pub fn average_of_all_turns(&self) -> Option<f64> {
         let cost = &self.average_cost_cycles;
         let estimate = cost.estimate?;
@@ -790,7 +807,7 @@ impl DesignFinding {
 /// Largest relative difference of a mean from the cost that counts as equal.
 const NEAR: f64 = 0.1;
 
-/// Class of a cause, as Mogul and Borg 1990 group them.
+/// Returns the class of a cause, as Mogul and Borg 1990 group them.
 pub(crate) fn class_of(cause: &SwitchCause) -> usize {
     match (cause.entry.as_str(), cause.is_voluntary) {
         ("page-fault", _) => 1,
@@ -801,10 +818,10 @@ pub(crate) fn class_of(cause: &SwitchCause) -> usize {
     }
 }
 
-/// The classes, in the order of their numbers.
+/// Names of the classes, in the order of their numbers.
 pub(crate) const CLASSES: [&str; 4] = ["system call", "page fault", "involuntary", "other"];
 
-/// A cause in words: `voluntary syscall read`, `involuntary quantum`, `birth`.
+/// Returns a cause in words: `voluntary syscall read`, `involuntary quantum`, `birth`.
 pub(crate) fn cause_name(cause: &SwitchCause) -> String {
     if cause.entry == "birth" {
         return "birth".to_owned();

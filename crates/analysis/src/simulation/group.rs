@@ -1,4 +1,4 @@
-//! One group of segments: its curve, its cut-off, its cost.
+//! Computes the curve, cut-off and cost of one group of segments.
 
 use switchcost_design::result::{DetailLevel, SwitchCause};
 
@@ -11,8 +11,8 @@ use super::interval::BATCHES;
 use super::sums::{Cell, Cycles, Sum, add_all};
 use crate::statistics::order_statistics::nearest_rank;
 
-/// Groups: all segments, then the classes that occur, in a guest the kinds of tasks, then the causes that occur, those with most
-/// segments first.
+/// Returns the groups: all segments, then the classes that occur, in a guest the kinds of tasks,
+/// then the causes that occur, those with most segments first.
 pub(crate) fn groups(
     context: &Context<'_>,
     depth: DetailLevel,
@@ -124,7 +124,7 @@ fn finding(
     }
 }
 
-/// Cells by interval and sums by batch of some causes together.
+/// Returns the cells by interval and the sums by batch of some causes together.
 pub(crate) fn merged(sums: &DesignSums, causes: &[usize]) -> (Vec<Cell>, Vec<Vec<Sum>>) {
     let width = sums
         .cells

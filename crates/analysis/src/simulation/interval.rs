@@ -1,13 +1,14 @@
-//! An interval for a statistic of all segments, from batches of consecutive segments.
+//! Computes an interval for a statistic of all segments from batches of consecutive segments.
 //!
-//! Segments that follow each other are alike (the same programs are running), so they are no independent sample.
-//! Batches of many consecutive segments nearly are: the method of batch means (Law and Kelton, *Simulation Modeling and
-//! Analysis*, section 9.5.3). The cost is no mean but the integral of a ratio, so each batch is left out in turn
-//! (the jackknife: Miller 1974, "The jackknife: a review", Biometrika 61). Of a mean this is the method of batch means.
+//! Consecutive segments are alike (the same programs are running), so they are no independent
+//! sample. Batches of many consecutive segments nearly are: the method of batch means (Law and
+//! Kelton, *Simulation Modeling and Analysis*, section 9.5.3). The cost is not a mean but the
+//! integral of a ratio, so each batch is left out once (the jackknife: Miller 1974, "The jackknife:
+//! a review", Biometrika 61). For a mean, the jackknife equals the method of batch means.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The least number of batches that an interval is made from.
+/// Least number of batches for an interval.
 pub(crate) const MIN_BATCHES: usize = 20;
 
 /// Least number of segments for an interval.
@@ -19,7 +20,8 @@ pub(crate) const BATCHES: usize = 40;
 /// Name of the method. For a mean the jackknife is batch means.
 pub(crate) const METHOD: &str = "batches of consecutive segments, jackknife, Student's t";
 
-/// Student's interval around `estimate` from the values of the statistic without each batch in turn.
+/// Returns Student's interval around `estimate` from the values of the statistic with each batch
+/// left out once.
 pub fn jackknife(estimate: f64, without_one: &[f64], confidence: f64) -> Option<(f64, f64)> {
     let n = without_one.len() as f64;
     let mean = without_one.iter().sum::<f64>() / n;
@@ -28,7 +30,7 @@ pub fn jackknife(estimate: f64, without_one: &[f64], confidence: f64) -> Option<
     around(estimate, error, without_one.len(), confidence)
 }
 
-/// Student's interval around the mean of independent values.
+/// Returns Student's interval around the mean of independent values.
 pub fn mean_interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
     let (mean, sd) = crate::statistics::estimate::mean_and_sd(values);
     around(
@@ -39,7 +41,7 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
     )
 }
 
-/// Student's interval from a standard error that has one degree of freedom less than `n`.
+/// Returns Student's interval from a standard error that has `n` - 1 degrees of freedom.
 pub(crate) fn around(estimate: f64, error: f64, n: usize, confidence: f64) -> Option<(f64, f64)> {
     let student = StudentsT::new(0.0, 1.0, n.checked_sub(1)? as f64).ok()?;
     let half = student.inverse_cdf(f64::midpoint(1.0, confidence)) * error;
@@ -51,7 +53,8 @@ pub(crate) fn around(estimate: f64, error: f64, n: usize, confidence: f64) -> Op
 mod tests {
     use super::*;
 
-    /// Twenty batches of five numbers each; batch means, and Student's interval of their mean.
+    /// Twenty batches of five numbers each are compared with batch means and Student's interval of
+    /// their mean.
     #[test]
     fn of_a_mean_it_is_the_method_of_batch_means() {
         let batches: Vec<f64> = (0..20).map(|i| f64::from((i * 7 + 3) % 11)).collect();

@@ -1,14 +1,15 @@
-//! Instructions and cycles of the kernel for a switch, and for a system call.
+//! Computes the kernel's instructions and cycles per switch, and per system call.
 
 use switchcost_design::result::{Detail, FunctionUse, HierarchyCounts, KernelBatch};
 
 use super::cost::with_interval;
 use super::findings::{Cost, FunctionFinding, FunctionMisses, KernelFills, KernelFinding};
 
-/// Functions that execute less of the kernel's instructions are not listed.
+/// Least share of the kernel's instructions of a listed function.
 const LEAST_SHARE: f64 = 0.001;
 
-/// Work of the kernel; `None` if the trace has no kernel. `switches` are those of the whole trace.
+/// Returns the work of the kernel; `None` if the trace has no kernel. `switches` are those of the
+/// whole trace.
 pub(crate) fn kernel(
     shared: &HierarchyCounts,
     detail: &Detail,
@@ -80,7 +81,7 @@ fn functions(
     }
 }
 
-/// Returns the ratio of two sums, also without each batch in turn.
+/// Returns the ratio of two sums, and its values with each batch left out once.
 fn ratio(
     batches: &[KernelBatch],
     part: &dyn Fn(&KernelBatch) -> u64,
@@ -112,7 +113,8 @@ mod tests {
     use super::*;
     use crate::simulation::interval::mean_interval;
 
-    /// Of batches of as many switches each, it is Student's interval of the mean of the batches.
+    /// If all batches have the same number of switches, the interval is Student's interval of the
+    /// mean of the batches.
     #[test]
     fn a_ratio_has_the_interval_of_batch_means() {
         let batch = |i: u64| KernelBatch {

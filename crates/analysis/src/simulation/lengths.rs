@@ -1,4 +1,4 @@
-//! Lengths of segments, and the order in which processes run.
+//! Computes lengths of segments, and how many processes run between two segments of one process.
 
 use switchcost_design::result::{Simulation, SwitchCause};
 
@@ -8,7 +8,7 @@ use crate::statistics::order_statistics::nearest_rank;
 /// Maximum number of points of a drawn distribution of lengths.
 const POINTS: usize = 100;
 
-/// One segment.
+/// Length and kind of one segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub(crate) cause: u32,
@@ -36,7 +36,7 @@ impl Lengths {
         self.segments.is_empty()
     }
 
-    /// Lengths of the segments that `is_member` accepts, ascending.
+    /// Returns the lengths of the segments that `is_member` accepts, in ascending order.
     pub(crate) fn select(&self, is_member: impl Fn(&Segment) -> bool) -> Vec<u64> {
         self.segments
             .iter()
@@ -45,7 +45,7 @@ impl Lengths {
             .collect()
     }
 
-    /// Distributions of all segments, by cause and by end.
+    /// Returns the distributions of lengths: all segments, by cause and by end.
     pub(crate) fn distributions(&self, head: &Simulation) -> Vec<LengthDistribution> {
         let class = |cause: u32| {
             head.causes
@@ -93,7 +93,8 @@ fn distribution(group: Group, sorted: &[u64], step: u64) -> Option<LengthDistrib
     })
 }
 
-/// Returns the places of the curve: up to 100 multiples of `step`, then `max`.
+/// Returns the lengths at which the distribution is given: up to 100 multiples of `step`, then
+/// `max`.
 fn places(max: u64, step: u64) -> impl Iterator<Item = u64> {
     let step = step.max(max.div_ceil(POINTS as u64)).max(1);
     let inner = (1..=POINTS as u64)
@@ -102,7 +103,8 @@ fn places(max: u64, step: u64) -> impl Iterator<Item = u64> {
     inner.chain([max])
 }
 
-/// Number of other processes that run before one comes back, by its place in a list of the most recent.
+/// Counts the other processes that run before a process returns, by its position in a list of the
+/// most recent.
 #[derive(Default)]
 pub(crate) struct Turns {
     recent: Vec<u32>,
@@ -123,7 +125,8 @@ impl Turns {
         }
     }
 
-    /// Different other processes between a departure and the return, on average; `None` if none came back.
+    /// Returns the mean number of different other processes between a departure and the return;
+    /// `None` if no process returned.
     pub(crate) fn mean_others(&self) -> Option<f64> {
         (self.returns > 0).then(|| self.others as f64 / self.returns as f64)
     }

@@ -1,4 +1,5 @@
-//! Level by level: how often it misses, what is lost and gained there, and whether the trace filled it at all.
+//! Computes findings by level: how often it misses, what is lost and gained in it, and whether the
+//! trace filled it.
 
 use switchcost_design::result::{
     ByView, DesignResult, Detail, HierarchyCounts, LevelCounts, MissDifference, TraceFacts,
@@ -8,10 +9,10 @@ use switchcost_design::{Holds, Inclusion, Level};
 use super::filling::{Filling, filling};
 use super::findings::{FULL_FROM, LevelFinding, filled};
 
-/// Name, lines, and the most that were there, or a number above.
+/// Name of a level, its lines, and the maximum held, or an upper bound.
 type Room<'a> = (&'a str, u64, u64);
 
-/// Shared, private, flushed.
+/// Counts of a level in the shared, private and flushed hierarchies.
 type Views<'a> = ((&'a LevelCounts, &'a LevelCounts), &'a LevelCounts);
 
 /// Returns the findings of every cache, then of every TLB.
@@ -80,7 +81,7 @@ pub(crate) fn levels(
         .collect()
 }
 
-/// Lookups that others save a process again and again.
+/// Returns the lookups that others save a process repeatedly, that is, without first touches.
 fn gained(lookups: &MissDifference) -> u64 {
     lookups.gained.saturating_sub(lookups.first_touches)
 }
@@ -89,8 +90,9 @@ fn level_counts(hierarchy: &HierarchyCounts) -> impl Iterator<Item = &LevelCount
     hierarchy.levels.iter().chain(&hierarchy.tlbs)
 }
 
-/// Lines brought in, if the lines present at one time were not counted. An exclusive level takes lines that leave the levels right
-/// before it, at most as many as came into them.
+/// Returns the lines brought in, as a bound if the lines held at one time were not counted. An
+/// exclusive level takes the lines that leave the levels just before it, at most as many as came
+/// into them.
 fn brought_in_place(levels: &[Level], counts: &[LevelCounts], place: usize) -> u64 {
     if levels[place].inclusion != Inclusion::Exclusive {
         return counts.get(place).map_or(0, brought_in);
@@ -109,7 +111,8 @@ fn brought_in_place(levels: &[Level], counts: &[LevelCounts], place: usize) -> u
     })
 }
 
-/// Lines brought into a level. A line written back to a level that had evicted it takes no more room than before.
+/// Returns the lines brought into a level. A line written back to a level that had evicted it takes
+/// no more room than before.
 fn brought_in(counts: &LevelCounts) -> u64 {
     counts.fills.saturating_add(counts.prefetches)
 }

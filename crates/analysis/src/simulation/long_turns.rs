@@ -1,5 +1,6 @@
-//! Cost of a switch for the time slices that last up to the cut-off. The average cost is that of no slice: it adds up intervals that
-//! different slices reach, so it is too high or too low if short slices differ from long ones.
+//! Computes the cost of a switch for the time slices that last up to the cut-off. The average cost
+//! belongs to no single slice: it adds up intervals that different slices reach, so it is too high
+//! or too low if short slices differ from long ones.
 
 use super::context::Context;
 use super::cost::with_interval;
@@ -7,7 +8,8 @@ use super::design_sums::DesignSums;
 use super::findings::{Cost, Cut};
 use super::sums::Sum;
 
-/// Excess cycles of a slice that reaches the last interval before the cut-off, to its end.
+/// Returns the excess cycles of a time slice that reaches the last interval before the cut-off, to
+/// its end.
 pub(crate) fn long_turns(context: &Context<'_>, sums: &DesignSums, cut: Cut) -> Cost {
     if cut.is_rounded || cut.instructions == 0 {
         return Cost::none("not known: the record holds sums over segments");

@@ -1,4 +1,5 @@
-//! Several orders of the same references: what each one's switches cost, design by design.
+//! Compares several orders of the same references: what switches cost under each order, design by
+//! design.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,13 +12,13 @@ use super::findings::{Cost, Findings};
 pub struct OrderFinding {
     /// Name of the design.
     pub design: String,
-    /// Name of the schedule.
+    /// Name of the schedule, the order of time slices.
     pub order: String,
     /// Quantum in instructions, if there is one.
     pub quantum_instructions: Option<u64>,
     /// Shortest and longest time of a cycle in nanoseconds.
     pub cycle_ns: Option<[f64; 2]>,
-    /// All switches.
+    /// Number of all switches.
     pub switches: u64,
     /// Involuntary switches, made by the scheduler.
     pub involuntary_switches: u64,
@@ -31,11 +32,12 @@ pub struct OrderFinding {
     pub excess_share: Option<f64>,
     /// All cycles of the shared hierarchy.
     pub cycles: u64,
-    /// Cycles over the fewest that the design takes under any of the orders, minus 1.
+    /// Cycles relative to the fewest that the design takes under any of the orders, minus 1.
     pub over_fewest: Option<f64>,
 }
 
-/// Whether the records simulate the same work (source, instructions, loads and stores) in several orders.
+/// Whether the records simulate the same work (source, instructions, loads and stores) in several
+/// orders.
 pub fn are_orders(records: &[&Simulation]) -> bool {
     let work = |head: &Simulation| {
         let trace = &head.trace;

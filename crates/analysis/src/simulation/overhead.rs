@@ -1,4 +1,4 @@
-//! Shares of all cycles, with the interval that batches of segments give them.
+//! Computes shares of all cycles, with an interval from batches of segments.
 
 use super::context::Context;
 use super::cost::{SUMS_ONLY, rest, used, with_interval};
@@ -8,7 +8,8 @@ use super::findings::{Cost, Cut};
 use super::group::merged;
 use super::sums::Sum;
 
-/// All excess cycles over all cycles of the shared hierarchy. Without a batch its cycles are missing, too.
+/// Returns all excess cycles over all cycles of the shared hierarchy. The estimate without a batch
+/// also leaves out the batch's cycles.
 pub(crate) fn overhead(
     context: &Context<'_>,
     sums: &DesignSums,
@@ -28,8 +29,9 @@ pub(crate) fn overhead(
     )
 }
 
-/// Average cost times switches over all cycles, as in Table 4 of Mogul and Borg 1990. If short slices differ from long ones, it is no
-/// share and may exceed 1. `cost` is the average cost up to `cut`. Without a batch its share of the switches is missing, too.
+/// Returns the average cost times switches over all cycles, as in Table 4 of Mogul and Borg 1990.
+/// If short slices differ from long ones, the result is no share and may exceed 1. `cost` is the
+/// average cost up to `cut`. The estimate without a batch also leaves out the batch's switches.
 pub(crate) fn table_4_overhead(
     context: &Context<'_>,
     sums: &DesignSums,
@@ -48,7 +50,8 @@ pub(crate) fn table_4_overhead(
     share(context, sums, cost, paid, cycles, without)
 }
 
-/// Some cycles over all `cycles`. `without` are the cycles without each batch, from the remaining sums and those of the batch.
+/// Returns some cycles over all `cycles`. `without` are the cycles with each batch left out once,
+/// from the remaining sums and those of the batch.
 fn share(
     context: &Context<'_>,
     sums: &DesignSums,

@@ -1,12 +1,12 @@
-//! Whether a partition of ways is about the programs of the trace.
+//! Checks whether a partition of ways names programs of the trace.
 
 use switchcost_design::result::ProcessFacts;
 use switchcost_design::{Design, Partition};
 
-/// Programs that are listed.
+/// Number of programs that are listed.
 const SHOWN: usize = 6;
 
-/// Notes on keys of a partition that name no process: a misspelt name divides nothing.
+/// Returns notes on keys of a partition that name no process: a misspelt name divides nothing.
 pub(crate) fn unmatched_keys(design: &Design, processes: &[ProcessFacts]) -> Vec<String> {
     let is_known = |key: &str| {
         processes

@@ -1,11 +1,12 @@
-//! Places in memory: the code and the data that excess cycles are attributed to, and what others' lines are evicted for.
+//! Finds the places in memory, code and data, to which excess cycles are attributed, and those for
+//! which lines of others are evicted.
 
 use switchcost_design::result::{Detail, EvictorPlace, PlaceCost, Simulation};
 
 use super::context::THE_KERNEL;
 use super::findings::{EvictorFinding, PlaceFinding, cause_name};
 
-/// Findings on places in the code or data of one design.
+/// Returns the findings on places in the code or data of one design.
 pub(crate) fn places(
     head: &Simulation,
     costs: &[PlaceCost],

@@ -8,7 +8,7 @@ use super::design_sums::DesignSums;
 use super::findings::{Cost, ProcessFinding, ProcessLevel};
 use super::sums::Sum;
 
-/// Findings by program, most instructions first.
+/// Returns the findings by program, most instructions first.
 pub(crate) fn processes(
     context: &Context<'_>,
     result: &DesignResult,
@@ -59,7 +59,8 @@ pub(crate) fn processes(
     found
 }
 
-/// Misses of all processes of a name, over all their instructions; empty if they were not counted.
+/// Returns the misses of all processes of a name, over all their instructions; empty if they were
+/// not counted.
 fn levels(context: &Context<'_>, result: &DesignResult, program: usize) -> Vec<ProcessLevel> {
     let is_own = |process: u32| context.names.program(process) == Some(program);
     let own: Vec<&ProcessMisses> = result
@@ -110,8 +111,9 @@ fn sum<'a>(all: impl Iterator<Item = &'a ByView<u64>>) -> ByView<u64> {
     })
 }
 
-/// Segments of a program, the rest of a segment after an exec included. A record of sums over segments shows how many segments reach
-/// each interval, but not where programs begin.
+/// Returns the number of segments of a program, including the rest of a segment after an exec. A
+/// record of sums over segments shows how many segments reach each interval, but not at which
+/// programs begin.
 fn turns(context: &Context<'_>, program: usize, sums: &[Sum]) -> u64 {
     let most = || sums.iter().map(|sum| sum.segments).max().unwrap_or(0);
     context
@@ -121,7 +123,8 @@ fn turns(context: &Context<'_>, program: usize, sums: &[Sum]) -> u64 {
         .unwrap_or_else(most)
 }
 
-/// Excess cycles per switch of one program; `all` are its sums, `batches` those of consecutive segments of the whole trace.
+/// Returns the excess cycles per switch of one program; `all` are its sums, `batches` those of
+/// consecutive segments of the whole trace.
 fn excess(all: &Sum, batches: Option<&[Sum]>, confidence: f64) -> Cost {
     let a_switch = |sum: &Sum| (sum.segments > 0).then(|| sum.excess() / sum.segments as f64);
     let Some(estimate) = a_switch(all) else {

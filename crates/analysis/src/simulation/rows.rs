@@ -1,5 +1,5 @@
-//! Findings as they are printed where that is another shape: percents, and counters with the sums that the
-//! record, which has the same counters, does not keep.
+//! Findings in the form in which they are printed: percentages, and counters with the sums that the
+//! record does not store.
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};

@@ -1,9 +1,11 @@
-//! A whole trace estimated from parts of it: which parts are simulated, and what they say.
+//! Estimates a whole trace from parts of it: chooses the parts to simulate, and extrapolates their
+//! results.
 //!
-//! Systematic sampling as in SMARTS (Wunderlich, Wenisch, Falsafi, Hoe 2003), with a place chosen at random in each stretch: the trace
-//! is divided into stretches of one length, and of each one tile is simulated. Of every tile it is known what its last uses alone come
-//! to; parts say how far from that the whole is (difference and regression estimators: W. G. Cochran, *Sampling Techniques*, 1977,
-//! chapter 7).
+//! The method is systematic sampling as in SMARTS (Wunderlich, Wenisch, Falsafi, Hoe 2003), with a
+//! random position in each stratum: the trace is divided into stretches of equal length, and one
+//! tile of each stretch is simulated. The counts of the last uses alone are known for every tile;
+//! the simulated parts show how far the whole is from these counts (difference and regression
+//! estimators: W. G. Cochran, *Sampling Techniques*, 1977, chapter 7).
 
 use std::ops::Range;
 
@@ -16,14 +18,15 @@ use switchcost_design::result::{DesignResult, PartResult, View};
 use super::findings::Cost;
 use super::interval::around;
 
-/// Instructions that a part is to have, if that leaves neither too few parts nor more than needed: of shorter ones last uses are
-/// hardly fewer than all uses.
+/// Wanted instructions per part, if that makes neither too few parts nor more than needed: in
+/// shorter parts, last uses are hardly fewer than all uses.
 const PART_INSTRUCTIONS: u64 = 1_000_000;
 const FEWEST_PARTS: u64 = 50;
 const MOST_PARTS: u64 = 400;
-/// Least instructions of a part: shorter parts' last uses take as long as simulating all.
+/// Least number of instructions of a part: in shorter parts, the last uses take as long to simulate
+/// as all uses.
 const SHORTEST_PART: u64 = 50_000;
-/// Least number of parts with a difference whose spread can be trusted.
+/// Least number of parts with a difference at which their spread can be trusted.
 const FEWEST_SEEN: usize = 10;
 /// Allowance for the state of caches at the start of a part, as a share of the estimate. The largest error found is smaller:
 /// `docs/method/parts.md` has the trials.
@@ -32,17 +35,18 @@ const DIFFERENCE: &str =
     "difference to last uses over parts, Student's t, and 0.5 % for the warm-up";
 const REGRESSION: &str =
     "regression on last uses over parts, Student's t, and 0.5 % for the warm-up";
-/// Upper limit at 95 % on outcomes that no part has shown, if parts are drawn alike (the rule of three).
+/// Upper 95 % limit for the number of outcomes that no part has shown, if parts are drawn alike
+/// (the rule of three).
 const UNSEEN: f64 = 3.0;
-/// Factor beyond the largest value of a regression up to which it is trusted.
+/// Factor beyond the largest value of a regression up to which the regression is trusted.
 const MOST_BEYOND: f64 = 2.0;
 
-/// A trace that is too short for the wanted parts.
+/// Error for a trace that is too short for the wanted parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooShort {
-    /// Instructions in the trace.
+    /// Number of instructions in the trace.
     pub found: u64,
-    /// Instructions needed.
+    /// Number of instructions needed.
     pub needed: u64,
 }
 
@@ -56,7 +60,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Instruction ranges of the simulated tiles.
+    /// Returns the instruction ranges of the simulated tiles.
     pub fn ranges(&self) -> Vec<Range<u64>> {
         self.parts
             .iter()
@@ -64,7 +68,7 @@ impl Choice {
             .collect()
     }
 
-    /// Index of the tile that contains an instruction.
+    /// Returns the index of the tile that contains an instruction.
     pub fn tile_of(&self, instruction: u64) -> usize {
         self.tiles
             .partition_point(|start| *start <= instruction)
@@ -102,7 +106,8 @@ pub fn choose_parts(instructions: u64, share: f64, seed: u64) -> Result<Choice, 
 /// One number of a design, estimated for the whole trace.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct SampleQuantity {
-    /// `misses`, `cycles`, `excess_cycles` (shared less private, first touches apart), `lost_cycles`, `gained_cycles`.
+    /// Name of the number: `misses`, `cycles`, `excess_cycles` (shared minus private, without first
+    /// touches), `lost_cycles`, `gained_cycles`.
     pub what: &'static str,
     /// View of the number, if it belongs to one.
     pub view: Option<View>,
@@ -123,11 +128,11 @@ pub struct SampleFinding {
     pub quantities: Vec<SampleQuantity>,
 }
 
-/// A quantity of each part, and how to find it.
+/// A quantity of each part: its name, view, level and value.
 type Taken = (&'static str, Option<View>, Option<String>, f64);
 
-/// Estimates for each design. `parts` are the findings of the tiles of `choice`, `last_uses` the counts of every tile's last uses
-/// alone.
+/// Returns estimates for each design. `parts` are the findings of the tiles of `choice`,
+/// `last_uses` the counts of every tile's last uses alone.
 pub fn over_parts(
     choice: &Choice,
     parts: &[PartResult],
@@ -222,7 +227,7 @@ pub(super) fn taken(result: &DesignResult) -> Vec<Taken> {
     all
 }
 
-/// One quantity in the parts and in their last uses alone, with their instructions.
+/// One quantity in the simulated parts and in their last uses alone, with their instructions.
 struct Seen {
     values: Vec<f64>,
     known: Vec<f64>,
@@ -244,7 +249,7 @@ impl Fit {
 }
 
 impl Seen {
-    /// The total of all tiles, of which `all` is known.
+    /// Returns the estimated total of all tiles; `all` is the known count of last uses.
     fn total(&self, all: &[f64], instructions: f64, confidence: f64) -> Cost {
         let n = self.values.len();
         let (tiles, left) = (all.len() as f64, 1.0 - n as f64 / all.len() as f64);
@@ -287,7 +292,8 @@ impl Seen {
         }
     }
 
-    /// Estimate by the last uses plus the parts' difference from them, in proportion to instructions.
+    /// Returns the estimate by the last uses plus the parts' difference from them, in proportion to
+    /// instructions.
     fn difference(&self, all: &[f64], instructions: f64) -> Fit {
         let beyond: Vec<f64> = self.beyond().collect();
         let rate = beyond.iter().sum::<f64>() / self.lengths.iter().sum::<f64>().max(1.0);
@@ -305,7 +311,8 @@ impl Seen {
         }
     }
 
-    /// Estimate in proportion to instructions and last uses, by least squares; `None` if these are collinear.
+    /// Returns the estimate in proportion to instructions and last uses, by least squares; `None`
+    /// if these are collinear.
     fn regression(&self, all: &[f64], instructions: f64) -> Option<Fit> {
         let product = |one: &[f64], other: &[f64]| {
             one.iter()
@@ -348,7 +355,8 @@ impl Seen {
             .map(|(value, known)| value - known)
     }
 
-    /// Allowance for unseen differences: if few parts differ from their last uses, their spread says little about the others.
+    /// Returns the allowance for unseen differences: if few parts differ from their last uses,
+    /// their spread says little about the others.
     fn unseen(&self, all: &[f64]) -> f64 {
         let differing = self.beyond().filter(|beyond| *beyond != 0.0).count();
         if differing >= FEWEST_SEEN {
@@ -402,7 +410,7 @@ mod tests {
         assert_eq!(choose_parts(49_999_999, 0.05, 1), Err(short));
     }
 
-    /// Tiles of 100 instructions each, of which every tenth is a part.
+    /// Makes tiles of 100 instructions each, of which every tenth is a part.
     fn seen(of_tile: impl Fn(usize) -> (f64, f64)) -> (Seen, Vec<f64>, f64) {
         let all: Vec<(f64, f64)> = (0..1000).map(of_tile).collect();
         let parts = || all.iter().step_by(10);

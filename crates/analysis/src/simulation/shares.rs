@@ -6,7 +6,8 @@ use switchcost_design::{Holds, Level};
 use super::findings::{ExcessPart, Part};
 use super::sums::difference;
 
-/// Instructions, data, TLBs, write stalls: together all excess cycles.
+/// Returns the excess cycles of instructions, data, TLBs and write stalls, which add up to all
+/// excess cycles.
 pub(crate) fn parts(result: &DesignResult, detail: &Detail) -> Vec<ExcessPart> {
     let (shared, private) = (&result.hierarchies.shared, &result.hierarchies.private);
     // What first touches gained is distinguished from the excess.
@@ -51,8 +52,8 @@ pub(crate) fn parts(result: &DesignResult, detail: &Detail) -> Vec<ExcessPart> {
         .collect()
 }
 
-/// The share of a level's excess cycles that fetches cause: all, none, or, of a level that holds both, that of the
-/// excess misses that someone waits for.
+/// Returns the share of a level's excess cycles that instruction fetches cause: all, none, or, for
+/// a level that holds both, their share of the excess demand misses.
 fn instruction_share(level: &Level, shared: &LevelCounts, private: &LevelCounts) -> f64 {
     match level.holds {
         Holds::Instructions => 1.0,

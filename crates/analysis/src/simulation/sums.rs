@@ -49,7 +49,8 @@ impl Sum {
         }
     }
 
-    /// Shared less private, without what first touches gained; negative if the shared hierarchy was faster.
+    /// Returns the shared minus the private cycles, without what first touches gained; negative if
+    /// the shared hierarchy was faster.
     pub(crate) fn excess(&self) -> f64 {
         difference(
             self.shared.saturating_add(self.of_others.first_touches),
@@ -57,22 +58,22 @@ impl Sum {
         )
     }
 
-    /// Cycles lost to others.
+    /// Returns the cycles lost to others.
     pub(crate) fn lost(&self) -> f64 {
         self.of_others.lost as f64
     }
 
-    /// Cycles gained from others, again and again.
+    /// Returns the cycles gained from others, without first touches.
     pub(crate) fn gained(&self) -> f64 {
         self.of_others.gained as f64
     }
 
-    /// The rest of the excess, which no process caused.
+    /// Returns the rest of the excess, which no process caused.
     pub(crate) fn state(&self) -> f64 {
         self.excess() - self.lost() + self.gained()
     }
 
-    /// Cycles of a kind per instruction; `None` without instructions.
+    /// Returns the cycles of a kind per instruction; `None` without instructions.
     pub(crate) fn cpi(&self, cycles: Cycles) -> Option<f64> {
         (self.instructions > 0).then(|| cycles(self) / self.instructions as f64)
     }
@@ -82,29 +83,29 @@ impl Sum {
     }
 }
 
-/// A difference of two counters, exact before it is rounded.
+/// Returns the difference of two counters, exact before it is rounded to a float.
 pub(crate) fn difference(a: u64, b: u64) -> f64 {
     (i128::from(a) - i128::from(b)) as f64
 }
 
-/// Adds interval by interval.
+/// Adds sums interval by interval.
 pub(crate) fn add_all(to: &mut [Sum], from: &[Sum]) {
     to.iter_mut().zip(from).for_each(|(to, from)| to.add(from));
 }
 
-/// Sums over the intervals of one number, and how segments differ.
+/// Sums over the intervals of one number, and the spread between segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Cell {
     pub(crate) sum: Sum,
-    /// Shared, private, excess.
+    /// Sums of squares of shared, private and excess cycles.
     pub(crate) squares: [f64; 3],
-    /// Largest values; `-inf` if no segment ran half of the interval.
+    /// Largest values of a segment; `-inf` if no segment ran half of the interval.
     pub(crate) largest: Largest,
     /// Whether an interval is a sum over several segments, so that they cannot be distinguished.
     pub(crate) is_mixed: bool,
 }
 
-/// The largest CPI of a segment: shared, private, excess.
+/// Largest CPI of a segment: shared, private, excess.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Largest(pub(crate) [f64; 3]);
 
@@ -115,7 +116,7 @@ impl Default for Largest {
 }
 
 impl Cell {
-    /// Adds an interval; a whole one has `length` instructions.
+    /// Adds an interval; a complete one has `length` instructions.
     pub(crate) fn add_interval(&mut self, interval: &Interval, length: u64) {
         let sum = Sum::new(interval);
         self.sum.add(&sum);

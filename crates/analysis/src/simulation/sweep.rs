@@ -1,4 +1,4 @@
-//! Designs that `--vary` made of one base: what differs between them, as axes.
+//! Groups the designs that `--vary` made from one base, with the varied fields as axes.
 
 use super::findings::DesignFinding;
 
@@ -9,21 +9,21 @@ pub struct Sweep {
     pub base: String,
     /// Fields with more than one value, the slowest first.
     pub axes: Vec<Axis>,
-    /// For each design its value index on each axis, and its place among the designs.
+    /// Value index on each axis and index among the designs, for each design.
     pub members: Vec<(Vec<usize>, usize)>,
 }
 
 /// One varied field with its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// Levels and field as `--vary` names them: `L1I+L1D.size`.
+    /// Levels and field in the notation of `--vary`: `L1I+L1D.size`.
     pub field: String,
     /// Values, by first occurrence.
     pub values: Vec<String>,
 }
 
 impl Axis {
-    /// Levels that the axis varies.
+    /// Returns the levels that the axis varies.
     pub fn levels(&self) -> impl Iterator<Item = &str> {
         self.field
             .rsplit_once('.')
@@ -33,7 +33,7 @@ impl Axis {
 }
 
 impl Sweep {
-    /// Names of the fields, as a heading above [`Sweep::label`].
+    /// Returns the names of the fields, as a heading for [`Sweep::label`].
     pub fn fields(&self) -> String {
         self.axes
             .iter()
@@ -42,7 +42,7 @@ impl Sweep {
             .join(",")
     }
 
-    /// Label of a design: the values of its varied fields.
+    /// Returns the label of a design: the values of its varied fields.
     pub fn label(&self, values: &[usize]) -> String {
         let of_axes = self.axes.iter().zip(values);
         of_axes
@@ -52,7 +52,7 @@ impl Sweep {
     }
 }
 
-/// Name of a base design, and its varied fields with values.
+/// Name of a base design, with its varied fields and values.
 type Parts<'a> = (&'a str, Vec<(&'a str, &'a str)>);
 
 /// Parses a name such as `mogul-1a[L1D.size=8KiB,L1D.ways=2]`.

@@ -1,4 +1,5 @@
-//! Tables from the counters in the head of a record: per switch on average, by program, by place.
+//! Builds tables from the counters in the head of a record: per switch on average, by program, by
+//! place.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use super::context::ProgramNames;
 use super::findings::{CallFinding, EvictionTable, LossFinding, OfLevel, OriginFinding};
 use super::sums::difference;
 
-/// Programs distinguished in a table of evictions.
+/// Number of programs distinguished in a table of evictions.
 const PROGRAMS: usize = 6;
 
 pub(crate) fn losses(detail: &Detail) -> Vec<LossFinding> {
@@ -54,7 +55,7 @@ pub(crate) fn origins(detail: &Detail) -> Vec<OriginFinding> {
     detail.origins.iter().map(finding).collect()
 }
 
-/// A table for each level, in the order in which levels first occur.
+/// Returns a table for each level, in the order in which levels first occur.
 pub(crate) fn evictions(detail: &Detail, names: &ProgramNames) -> Vec<EvictionTable> {
     let mut levels: Vec<&str> = Vec::new();
     for eviction in &detail.evictions {
@@ -68,8 +69,8 @@ pub(crate) fn evictions(detail: &Detail, names: &ProgramNames) -> Vec<EvictionTa
         .collect()
 }
 
-/// Level from which switches take lines at the highest cost: its misses that the private hierarchy does not have, times its miss cycles
-/// and the next level's hit cycles.
+/// Returns the level whose loss by switches costs most: its misses that the private hierarchy does
+/// not have, times its miss cycles and the next level's hit cycles.
 pub(crate) fn costliest_level<'a>(result: &'a DesignResult, detail: &Detail) -> Option<&'a str> {
     let counts = result
         .hierarchies

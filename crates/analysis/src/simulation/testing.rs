@@ -1,4 +1,4 @@
-//! Records made by hand, whose answers are known.
+//! Synthetic records with known answers.
 
 use switchcost_design::result::{
     ByView, DesignResult, Detail, DetailLevel, HierarchyCounts, Interval, LevelCounts, OfOthers,
@@ -24,7 +24,7 @@ pub(crate) fn guest() -> switchcost_design::result::GuestFacts {
     }
 }
 
-/// Causes of the heads made here.
+/// Index of the cause `read` in the synthetic heads.
 pub(crate) const READ: u32 = 1;
 pub(crate) const QUANTUM: u32 = 2;
 
@@ -142,7 +142,8 @@ impl Run {
         }
     }
 
-    /// A segment of `instructions`; each of its intervals has private CPI `private`, and the excess CPI that `excess` says.
+    /// Adds a segment of `instructions`; each of its intervals has the private CPI `private`, and
+    /// the excess CPI that `excess` returns.
     pub(crate) fn segment(
         &mut self,
         process: u32,

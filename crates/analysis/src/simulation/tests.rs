@@ -27,7 +27,8 @@ fn first_ten(interval: u32) -> f64 {
     if interval < 10 { 1.0 } else { 0.0 }
 }
 
-/// Segments of 400,000 instructions, one excess cycle an instruction in the first ten intervals: 100,000 cycles.
+/// Makes segments of 400,000 instructions with one excess cycle per instruction in the first ten
+/// intervals: 100,000 cycles.
 fn uniform(segments: u32) -> Run {
     let mut run = Run::new();
     for i in 0..segments {
@@ -117,7 +118,7 @@ fn lost_less_gained_is_the_cost() {
     assert_eq!(design.average_cost_cycles.estimate, Some(100_000.0));
 }
 
-/// What an exec divides, and what lies after the curve, are added up as cycles are.
+/// Intervals divided by an exec, and those after the curve, are added up like other cycles.
 #[test]
 fn divided_intervals_lose_together() {
     let mut run = Run::new();
@@ -178,7 +179,8 @@ fn the_curve_has_means_spreads_and_survivors() {
     );
 }
 
-/// Segments of 96 instructions that cost 4640 cycles each, in an interval of 10,000: a switch costs 4640, not 483,333.
+/// Segments have 96 instructions and cost 4640 cycles each, in an interval of 10,000: a switch
+/// costs 4640, not 483,333.
 #[test]
 fn a_curve_ends_where_segments_end() {
     let mut run = Run::new();
@@ -200,8 +202,8 @@ fn a_curve_ends_where_segments_end() {
     close(curve[1].cumulative_excess_cycles, first + 200.0);
 }
 
-/// Short turns and long ones of two processes, each of which costs 100 cycles at its beginning: a switch costs these, whatever the
-/// interval is.
+/// Short and long time slices of two processes each cost 100 cycles at their beginning: a switch
+/// costs 100 cycles, whatever the interval length.
 #[test]
 fn turns_of_all_lengths_cost_what_each_of_them_does() {
     let mut run = Run::new();
@@ -289,7 +291,8 @@ fn turns_that_end_a_little_late_are_cut_at_their_quantum() {
     assert_eq!(run.design().cut.instructions, 404_100);
 }
 
-/// The intervals end where the quantum does, and turns a little later: the cost is that of whole turns.
+/// The intervals end with the quantum, and time slices a little later: the cost is that of whole
+/// time slices.
 #[test]
 fn a_quantum_of_a_round_number_of_intervals_is_not_cut_early() {
     let mut run = Run::new();
@@ -308,7 +311,8 @@ fn a_quantum_of_a_round_number_of_intervals_is_not_cut_early() {
     );
 }
 
-/// A library that one process has loaded, and the other finds in its first turn: 60,000 cycles less, once. Each turn costs 1,000 more.
+/// One process has loaded a library, and the other finds it in its first time slice: 60,000 cycles
+/// saved, once. Each time slice costs 1,000 more.
 #[test]
 fn first_touches_are_in_no_sum_but_their_own() {
     let mut run = Run::new();
@@ -388,7 +392,8 @@ fn first_touches_are_in_no_sum_but_their_own() {
     assert!(design.flags.iter().any(says), "{:?}", design.flags);
 }
 
-/// Lost 500, gained 100, and 250 more that neither says: replacement and prefetch are in another state.
+/// 500 cycles are lost, 100 gained, and 250 are neither: replacement and prefetch are in another
+/// state.
 #[test]
 fn what_is_neither_lost_nor_gained_is_a_party_of_its_own() {
     let mut run = Run::new();
@@ -600,7 +605,8 @@ fn too_few_segments_have_no_interval() {
     );
 }
 
-/// Two kinds of programs with flat curves of their own: short segments with a private CPI of 3, long ones with 1.2.
+/// Two kinds of programs have flat curves: short segments with a private CPI of 3, long ones with
+/// 1.2.
 #[test]
 fn survivor_bias_is_seen_where_restless_segments_end_early() {
     let mut run = Run::new();
@@ -635,7 +641,8 @@ fn survivor_bias_is_seen_where_restless_segments_end_early() {
     assert!(!uniform(100).design().survivor_bias[0].bites);
 }
 
-/// Turns of three lengths in any order, whose excess differs by their length: what long ones pay, and all, is counted one by one.
+/// Time slices have three lengths in any order, and an excess that depends on the length. The
+/// reference counts the cost of long slices, and of all, one by one.
 #[test]
 fn what_long_turns_pay_and_the_overhead_are_those_of_a_plain_count() {
     let mut dice = ChaCha8Rng::seed_from_u64(1);
@@ -821,7 +828,7 @@ fn trials_are_reported_by_their_spread() {
     );
 }
 
-/// Findings with this cost.
+/// Makes findings with this average cost.
 fn trial(cost: f64) -> Findings {
     let mut findings = uniform(40).findings();
     findings.designs[0].average_cost_cycles.estimate = Some(cost);
@@ -841,7 +848,7 @@ fn any_run() -> impl Strategy<Value = Run> {
     })
 }
 
-/// The cost by the definition, straight from the intervals.
+/// Computes the cost by its definition, straight from the intervals.
 fn cost_by_definition(run: &Run) -> Option<f64> {
     let mut lengths: Vec<u64> = Vec::new();
     for interval in &run.intervals {
@@ -913,7 +920,7 @@ proptest! {
     }
 }
 
-/// The statistics without one batch, against the same record without its segments.
+/// The statistics without one batch equal those of the same record without the batch's segments.
 #[test]
 fn without_a_batch_is_the_record_without_its_segments() {
     let run = |left_out: std::ops::Range<u32>| {
@@ -962,7 +969,7 @@ fn without_a_batch_is_the_record_without_its_segments() {
     }
 }
 
-/// Cycles of the shared hierarchy: an instruction's own, and `excess` more.
+/// Makes an interval whose shared cycles are one per instruction plus `excess`.
 fn ran(segment: u32, process: u32, number: u32, instructions: u64, excess: u64) -> Interval {
     let cycles = ByView {
         shared: instructions + excess,
@@ -989,7 +996,8 @@ fn ran(segment: u32, process: u32, number: u32, instructions: u64, excess: u64) 
     }
 }
 
-/// "a" runs 30 instructions and executes "b", which runs 70; "c" runs 10, and "b" again 40; intervals of 50.
+/// "a" runs 30 instructions and executes "b", which runs 70; "c" runs 10, and "b" again 40;
+/// intervals have 50.
 #[test]
 fn what_runs_after_an_exec_is_put_down_to_the_program_that_it_starts() {
     let mut run = Run::new();
@@ -1032,7 +1040,7 @@ fn what_runs_after_an_exec_is_put_down_to_the_program_that_it_starts() {
     );
 }
 
-/// A program that no switch ever begins: it is all that an exec leaves of each turn of "sh".
+/// No switch ever begins this program: it runs only what an exec leaves of each time slice of "sh".
 #[test]
 fn a_program_that_only_begins_by_exec_has_segments_and_a_cost_with_an_interval() {
     let mut run = Run::new();
@@ -1064,7 +1072,7 @@ fn a_program_that_only_begins_by_exec_has_segments_and_a_cost_with_an_interval()
     );
 }
 
-/// The paper's switches are between processes alone; a guest's are to threads of its kernel, too.
+/// The paper's switches are between processes only; a guest also switches to threads of its kernel.
 #[test]
 fn switches_to_kernel_threads_stand_apart_in_a_guest() {
     let mut run = Run::new();

@@ -1,4 +1,5 @@
-//! Time that the lines lost by a design cost, at the prices of a machine (docs/method/simulated-cost.md).
+//! Computes the time that a design's lost lines cost, at the prices of a machine
+//! (docs/method/simulated-cost.md).
 
 use std::ops::Add;
 
@@ -38,7 +39,7 @@ pub struct TimeLost {
 /// Lost lines of one kind.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct PricedLines {
-    /// Level in which the process would have found the lines alone.
+    /// Level in which the process would have found the lines if it ran alone.
     pub found_alone: String,
     /// Farthest level that missed the lines.
     pub missed: String,
@@ -50,7 +51,7 @@ pub struct PricedLines {
     pub line_ns: Option<[f64; 3]>,
 }
 
-/// Returns the time lost; `None` if the prices are not of this design, or lines were not counted.
+/// Returns the time lost; `None` if the prices do not fit this design, or lines were not counted.
 pub(super) fn time_lost(
     prices: Option<&DesignPrices>,
     number: usize,
@@ -100,8 +101,9 @@ fn lost_ns(lost: &LostCycles, [shortest, longest]: [f64; 2]) -> f64 {
     lost.to_others() as f64 * f64::midpoint(shortest, longest)
 }
 
-/// Sizes of an array, and of a footprint, of the machine that are found and lost in the same levels. `None` if a level has no
-/// counterpart, lines are of another size, or nothing so large was measured.
+/// Returns the sizes of an array and of a footprint of the machine that are found and lost in the
+/// same levels; `None` if a level has no counterpart, line sizes differ, or nothing so large was
+/// measured.
 fn distances(design: &Design, prices: &Prices, lost: &LostLines) -> Option<(f64, Bytes)> {
     let is_code = matches!(lost.kind, Kind::Code | Kind::CodeAlone);
     let place = |name: &str| {
@@ -163,7 +165,8 @@ mod tests {
     const KIB: u64 = 1 << 10;
     const MIB: u64 = 1 << 20;
 
-    /// 32 KiB, 1 MiB and 16 MiB; a line of 512 KiB costs 8 ns after 4 MiB and a chase, and 0.5 ns if it is fetched ahead.
+    /// Makes prices of a machine with caches of 32 KiB, 1 MiB and 16 MiB. A line of a 512 KiB array
+    /// costs 8 ns after 4 MiB if it is part of a pointer chase, and 0.5 ns if it is prefetched.
     fn prices() -> Prices {
         let cache = |level, kind, size| Cache {
             level,

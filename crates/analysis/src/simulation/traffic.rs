@@ -1,11 +1,11 @@
-//! Traffic on the buses, and the use of prefetching.
+//! Computes the traffic on the buses, and the success of prefetching.
 
 use switchcost_design::Level;
 use switchcost_design::result::{DesignResult, LevelCounts};
 
 use super::findings::{PrefetchFinding, TrafficFinding};
 
-/// Returns a finding for every cache of the shared hierarchy; nothing without instructions.
+/// Returns a finding for every cache of the shared hierarchy; none without instructions.
 pub(crate) fn traffic(result: &DesignResult, instructions: u64) -> Vec<TrafficFinding> {
     let shared = &result.hierarchies.shared;
     let levels = result
@@ -40,7 +40,7 @@ fn level_traffic(
     }
 }
 
-/// Success of prefetching; `None` for a level that prefetched no line.
+/// Returns the success of prefetching; `None` for a level that prefetched no line.
 fn prefetching(counts: &LevelCounts) -> Option<PrefetchFinding> {
     let used = counts.prefetch_hits.saturating_add(counts.stream_hits);
     let share = |part: u64, all: u64| (all > 0).then(|| part as f64 / all as f64);

@@ -1,4 +1,5 @@
-//! Several records of the same workload: the luck of a trace shows as spread between trials.
+//! Combines several records of the same workload: the spread between trials shows the effect of
+//! chance in a trace.
 
 use schemars::JsonSchema;
 use serde::Serialize;

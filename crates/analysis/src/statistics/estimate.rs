@@ -16,7 +16,7 @@ pub struct Estimate {
     pub estimate: f64,
     /// Lower end of the interval, which holds for other runs of the machine, too.
     pub low: f64,
-    /// Upper end of the interval.
+    /// Upper end of the interval, which holds for other runs of the machine, too.
     pub high: f64,
     /// Both ends of the interval from this run alone, which holds only for the time of the run.
     pub within_run: (f64, f64),
@@ -33,8 +33,8 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Ratio of this estimate to another whose interval is above 0: the ends if both intervals hold, at least as wide as the ratio's
-    /// own interval.
+    /// Returns the ends of the ratio of this estimate to another whose interval is above 0. They
+    /// hold if both intervals hold, and are at least as wide as the ratio's own interval.
     pub fn over(&self, other: &Estimate) -> (f64, f64) {
         (self.low / other.high, self.high / other.low)
     }
@@ -52,7 +52,8 @@ impl Estimate {
         }
     }
 
-    /// Extends the interval down to an unshared core, if its time was at most `most` times as long on the shared one.
+    /// Extends the interval down to the cost on an unshared core, if the shared core took at most
+    /// `most` times as long.
     pub(crate) fn down_to_unshared(&self, most: f64) -> Estimate {
         Estimate {
             low: self.low.min(self.low / most),
@@ -61,7 +62,8 @@ impl Estimate {
         }
     }
 
-    /// Percentage of one CPU that `a_second` of these per second take, if the estimate is in nanoseconds.
+    /// Returns the percentage of one CPU taken by `a_second` of these events per second, if the
+    /// estimate is in nanoseconds.
     pub fn percent_of_a_cpu(&self, a_second: f64) -> f64 {
         self.estimate * a_second / 1e7
     }
@@ -82,12 +84,12 @@ impl Estimate {
     }
 }
 
-/// Name of the estimator where the signed-rank distribution was computed.
+/// Name of the method if the signed-rank distribution was computed exactly.
 const EXACT: &str = "Hodges-Lehmann, Wilcoxon signed-rank interval";
 /// Name of the method beyond `signed_rank::EXACT_UP_TO` repetitions.
 const APPROXIMATE: &str = "Hodges-Lehmann, Wilcoxon signed-rank interval (normal approximation)";
 
-/// Fewer values than an interval of this confidence needs.
+/// Error for fewer values than an interval of this confidence needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TooFew {
     found: usize,
@@ -110,9 +112,10 @@ impl fmt::Display for TooFew {
     }
 }
 
-/// The Hodges-Lehmann estimate (Hodges and Lehmann 1963, "Estimates of location based on rank tests"): the median of
-/// the Walsh averages (x_i + x_j) / 2 for i <= j. Its interval ends at the Walsh averages that the signed-rank test
-/// does not reject (Tukey 1949), as in R's `wilcox.test(x, conf.int = TRUE, exact = TRUE)`.
+/// Returns the Hodges-Lehmann estimate (Hodges and Lehmann 1963, "Estimates of location based on
+/// rank tests"): the median of the Walsh averages (x_i + x_j) / 2 for i <= j. Its interval ends at
+/// the Walsh averages that the signed-rank test does not reject (Tukey 1949), as in R's
+/// `wilcox.test(x, conf.int = TRUE, exact = TRUE)`.
 pub(crate) fn estimate(values: &[f64], confidence: f64) -> Result<Estimate, TooFew> {
     let n = values.len();
     let cut = critical_rank(n, confidence).ok_or(TooFew {
@@ -146,7 +149,7 @@ fn walsh_averages(values: &[f64]) -> Vec<f64> {
     walsh
 }
 
-/// Mean and the standard deviation with n - 1, which is 0 for a single value.
+/// Returns the mean and the standard deviation with n - 1, which is 0 for a single value.
 pub(crate) fn mean_and_sd(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -154,7 +157,8 @@ pub(crate) fn mean_and_sd(values: &[f64]) -> (f64, f64) {
     (mean, (squares / (n - 1.0).max(1.0)).sqrt())
 }
 
-/// Student's interval of the mean at 90 %, what Li, Ding and Shen 2007 print in their tables 1 and 2.
+/// Returns Student's interval of the mean at 90 %, which Li, Ding and Shen 2007 print in their
+/// tables 1 and 2.
 fn t_interval(mean: f64, sd: f64, n: usize) -> Option<(f64, f64)> {
     let student = StudentsT::new(0.0, 1.0, n.checked_sub(1)? as f64).ok()?;
     let half = student.inverse_cdf(0.95) * sd / (n as f64).sqrt();

@@ -1,12 +1,13 @@
-//! Medians and quantiles of what is at hand, without a model.
+//! Medians and quantiles of a set of values, without a model.
 
-/// The middle value, or the mean of the two middle ones; `None` of nothing. Sorts `values`.
+/// Returns the middle value, or the mean of the two middle ones; `None` for an empty slice. Sorts
+/// `values`.
 pub(crate) fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     median_of_sorted(values)
 }
 
-/// Median of values in ascending order.
+/// Returns the median of values in ascending order.
 pub(crate) fn median_of_sorted(values: &[f64]) -> Option<f64> {
     let upper = *values.get(values.len() / 2)?;
     if values.len() % 2 == 1 {
@@ -16,17 +17,18 @@ pub(crate) fn median_of_sorted(values: &[f64]) -> Option<f64> {
     Some(values[values.len() / 2 - 1] / 2.0 + upper / 2.0)
 }
 
-/// The smallest value that at least `share` of all values do not exceed (nearest rank: type 1 of Hyndman and Fan 1996,
-/// "Sample quantiles in statistical packages"). `None` of nothing; `values` in ascending order.
+/// Returns the smallest value that at least `share` of all values do not exceed (nearest rank: type
+/// 1 of Hyndman and Fan 1996, "Sample quantiles in statistical packages"); `None` for an empty
+/// slice. `values` are in ascending order.
 pub(crate) fn nearest_rank<T: Copy>(values: &[T], share: f64) -> Option<T> {
     let rank = (share * values.len() as f64).ceil() as usize;
     values.get(rank.max(1) - 1).copied()
 }
 
-/// Share that is left out at each end: timer interrupts and stolen time are rarer.
+/// Share that is cut off at each end: timer interrupts and stolen time are rarer.
 const TRIMMED: f64 = 0.1;
 
-/// The mean of what is left when a tenth is cut off at each end.
+/// Returns the mean of the values without the lowest and the highest tenth.
 pub(crate) fn trimmed_mean(mut values: Vec<f64>) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     let cut = (values.len() as f64 * TRIMMED) as usize;

@@ -1,8 +1,9 @@
-//! The distribution of Wilcoxon's signed-rank statistic, and the rank at which it cuts off an interval.
+//! Computes the distribution of Wilcoxon's signed-rank statistic, and the rank at which it cuts off
+//! an interval.
 //!
-//! V is the sum of the ranks of the positive values among n values that are symmetric about 0 (Wilcoxon 1945,
-//! "Individual comparisons by ranking methods"). Each rank 1..=n enters with probability 1/2, so V's distribution
-//! follows by adding one rank after the other.
+//! V is the sum of the ranks of the positive values among n values that are symmetric about 0
+//! (Wilcoxon 1945, "Individual comparisons by ranking methods"). Each rank 1..=n enters with
+//! probability 1/2, so V's distribution follows by adding one rank after the other.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
@@ -15,16 +16,18 @@ const FUZZ: f64 = 10.0 * f64::EPSILON;
 /// Rank of the ordered Walsh averages at which the interval ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct CriticalRank {
-    /// The interval goes from this Walsh average, counted from 1, to the one as far from the end.
+    /// Rank of the Walsh average at which the interval begins, counted from 1; the interval ends at
+    /// the same rank from the top.
     pub(crate) rank: usize,
     /// Confidence that is reached, at least the requested one.
     pub(crate) confidence: f64,
-    /// Whether V's own distribution was used.
+    /// Whether V's exact distribution was used.
     pub(crate) is_exact: bool,
 }
 
-/// The rank for `n` values, by the definition of R's `wilcox.test(conf.int = TRUE)`: the smallest q with
-/// P(V <= q) >= (1 - confidence) / 2. `None` if even the whole range of the values lacks the confidence.
+/// Returns the rank for `n` values, by the definition of R's `wilcox.test(conf.int = TRUE)`: the
+/// smallest q with P(V <= q) >= (1 - confidence) / 2. Returns `None` if even the whole range of the
+/// values lacks the confidence.
 pub(crate) fn critical_rank(n: usize, confidence: f64) -> Option<CriticalRank> {
     if n < smallest_n(confidence) {
         return None;
@@ -37,7 +40,7 @@ pub(crate) fn critical_rank(n: usize, confidence: f64) -> Option<CriticalRank> {
     })
 }
 
-/// The fewest values that give an interval: all n of one sign have probability 2/2^n.
+/// Returns the fewest values that give an interval: all n of one sign have probability 2/2^n.
 pub(crate) fn smallest_n(confidence: f64) -> usize {
     let alpha = 1.0 - confidence;
     (1..=EXACT_UP_TO)
@@ -62,7 +65,7 @@ fn exact(n: usize, tail: f64) -> CriticalRank {
     }
 }
 
-/// P(V = v) for every v from 0 to n (n + 1) / 2.
+/// Returns P(V = v) for every v from 0 to n (n + 1) / 2.
 fn probabilities(n: usize) -> Vec<f64> {
     let mut probabilities = vec![0.0; n * (n + 1) / 2 + 1];
     probabilities[0] = 1.0;
@@ -79,8 +82,9 @@ fn probabilities(n: usize) -> Vec<f64> {
     probabilities
 }
 
-/// V is about normal with mean n (n + 1) / 4 and variance n (n + 1) (2 n + 1) / 24; one half for continuity
-/// (Hollander and Wolfe, "Nonparametric statistical methods", chapter 3).
+/// Approximates the rank: V is about normal with mean n (n + 1) / 4 and variance n (n + 1) (2 n +
+/// 1) / 24; one half is added for continuity (Hollander and Wolfe, "Nonparametric statistical
+/// methods", chapter 3).
 fn approximate(n: usize, tail: f64) -> CriticalRank {
     let n = n as f64;
     let mean = n * (n + 1.0) / 4.0;
@@ -99,7 +103,7 @@ fn approximate(n: usize, tail: f64) -> CriticalRank {
 mod tests {
     use super::*;
 
-    /// V of every one of the 2^n assignments of signs to the ranks.
+    /// Enumerates V for each of the 2^n assignments of signs to the ranks.
     fn enumerated(n: usize) -> Vec<f64> {
         let mut counts = vec![0_u32; n * (n + 1) / 2 + 1];
         for signs in 0..1_u32 << n {

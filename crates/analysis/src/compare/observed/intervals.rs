@@ -6,20 +6,20 @@ use crate::compare::{Cost, Outcome, Quantity, Request, Who};
 use crate::measurement::run_spread::FREEDOM;
 use crate::statistics::estimate::mean_and_sd;
 
-/// Least number of records that show a spread: two may agree by chance.
+/// Least number of records that show a spread: two records may agree by chance.
 const FEWEST: usize = 3;
 const NO_SPREAD: &str = "no spread known; run each at least 3 times";
 
 /// Least spread of records: closer agreement is taken as chance.
 const LEAST: f64 = 0.005;
 
-/// Largest ratio of a bucket's ends.
+/// Largest ratio of the ends of a histogram bucket.
 const BUCKET: f64 = 1.5;
 
 /// Numbers of one side, one for each record.
 type Side = [Option<Number>];
 
-/// Ratio of new over base, or why there is none.
+/// Returns the ratio of new to base, or why there is none.
 pub(super) fn ratio(
     key: &Key,
     base: &Side,
@@ -51,7 +51,8 @@ pub(super) fn ratio(
     Ok(LogRatio::between(&of_base, &of_new).known_within(factor))
 }
 
-/// Number of a side for display; the plain mean if some number is 0.
+/// Returns the number of a side for display: the geometric mean, or the plain mean if some number
+/// is 0.
 pub(super) fn cost(key: &Key, side: &Side, request: Request<'_>) -> Option<Cost> {
     let values: Vec<f64> = side.iter().flatten().map(|number| number.value).collect();
     if values.is_empty() {
@@ -91,7 +92,8 @@ fn is_end_of_bucket(quantity: Quantity) -> bool {
     matches!(quantity, Quantity::WaitP50 | Quantity::WaitP99)
 }
 
-/// Factor within which the numbers of a side are known: the geometric mean over its records.
+/// Returns the factor within which the numbers of a side are known: the geometric mean over its
+/// records.
 fn within(side: &Side) -> f64 {
     let logs: Vec<f64> = side
         .iter()
@@ -129,7 +131,7 @@ fn logarithm(side: &Side, given: Option<f64>) -> Option<LogCost> {
     ))
 }
 
-/// The least variance of a record's number: that of events at random times.
+/// Returns the least variance of a record's number: that of events at random times.
 fn chance_variance(side: &Side) -> f64 {
     let numbers = side.iter().flatten();
     let of_events: f64 = numbers

@@ -28,14 +28,15 @@ const OF_NAME: [Quantity; 5] = [
     Quantity::WaitP99,
 ];
 
-/// Largest number of names, and of other tasks, that are compared: each one widens all intervals of its half.
+/// Maximum number of names, and of other tasks, that are compared: each one widens all intervals of
+/// its half.
 const MOST_NAMES: usize = 10;
 const MOST_NEIGHBOURS: usize = 5;
 
-/// Least share of the switches: a smaller part explains nothing.
+/// Least share of the switches that a compared name must have.
 const LEAST_SHARE: f64 = 0.01;
 
-/// Identity of a compared number.
+/// Identity of a compared number: its quantity and tasks.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Key {
     pub(super) who: Who,
@@ -43,24 +44,25 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// Whether the number includes cold caches.
+    /// Whether the number includes the cost of cold caches.
     pub(super) fn has_caches(&self) -> bool {
         matches!(self.quantity, Quantity::CostShare | Quantity::ColdShare)
     }
 }
 
-/// A number of one record.
+/// A compared number of one record.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Number {
     pub(super) value: f64,
-    /// Number of counted events; `None` if the number is no count.
+    /// Number of counted events; `None` if the number is not a count.
     pub(super) events: Option<u64>,
-    /// Factor within which the number is known, downwards and upwards: 1 if nothing but the spread of records shows its error.
+    /// Factor within which the number is known, downwards and upwards; 1 if only the spread of
+    /// records shows its error.
     pub(super) within: f64,
 }
 
 impl Number {
-    /// A number between two ends above 0: their geometric mean.
+    /// Returns the geometric mean of a range whose ends are above 0, known within the range.
     pub(super) fn between(range: Range) -> Option<Number> {
         let has_ends = range.low > 0.0 && range.is_bounded();
         has_ends.then(|| Number {
@@ -71,7 +73,7 @@ impl Number {
     }
 }
 
-/// A record with its findings.
+/// An observation record with its findings.
 pub(super) struct Record {
     findings: Findings,
     source: Source,
@@ -81,7 +83,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Findings of an observation, with another calibration of the same machine.
+    /// Analyses an observation with another calibration of the same machine.
     pub(super) fn new(observation: &Observation, calibration: Option<&Calibration>) -> Record {
         let findings = match calibration {
             None => analyse(observation),
@@ -100,7 +102,7 @@ impl Record {
         }
     }
 
-    /// Source of the cost of cold caches.
+    /// Returns the source of the cost of cold caches.
     pub(super) fn caches_by(&self) -> Option<&str> {
         self.caches_by.as_deref()
     }
@@ -109,7 +111,7 @@ impl Record {
         self.has_lost
     }
 
-    /// The number, if it was counted.
+    /// Returns the number, if it was counted.
     pub(super) fn number(&self, key: &Key) -> Option<Number> {
         match &key.who {
             Who::All if key.quantity == Quantity::Throttled => Some(self.throttled),
@@ -122,12 +124,12 @@ impl Record {
         }
     }
 
-    /// Findings by name, without kernel threads.
+    /// Returns the findings by name, without kernel threads.
     fn names(&self) -> impl Iterator<Item = &ProcessFinding> {
         self.findings.names.iter().filter(|found| !found.is_kernel)
     }
 
-    /// Preemptions by a name; 0 if it is absent.
+    /// Returns the preemptions by tasks of a name; 0 if there are none.
     fn preemptions(&self, name: &str) -> Number {
         let of_name = self
             .findings
@@ -145,13 +147,14 @@ impl Record {
     }
 }
 
-/// Whether so many events were lost for lack of room that it matters: an unknown task, or a notable share of the switches.
+/// Whether so many events were lost for lack of buffer space that results are affected: an unknown
+/// task, or a notable share of the switches.
 fn has_lost(lost: &Lost, switches: u64) -> bool {
     lost.tasks > 0
         || lost.causes.max(lost.pairs).max(lost.records) as f64 > LEAST_SHARE * switches as f64
 }
 
-/// Source of the cost of cold caches; for `inject` and profiles with their files.
+/// Returns the source of the cost of cold caches; for `inject` and profiles, with their files.
 fn caches_by(observation: &Observation, findings: &Findings) -> Option<String> {
     let by = findings.all.likely_by?;
     let known = observation.known.iter();
@@ -206,7 +209,8 @@ fn task_number(found: &ProcessFinding, quantity: Quantity) -> Option<Number> {
     }
 }
 
-/// All numbers above 0 in any record: of all tasks, of the names with most switches, and of the tasks that preempted most.
+/// Returns the keys of all numbers that are above 0 in any record: of all tasks, of the names with
+/// most switches, and of the tasks that preempted most.
 pub(super) fn keys(base: &[Record], new: &[Record]) -> Vec<Key> {
     let mut keys: Vec<Key> = OF_ALL
         .map(|quantity| Key {
@@ -241,7 +245,7 @@ pub(super) fn keys(base: &[Record], new: &[Record]) -> Vec<Key> {
     keys
 }
 
-/// Returns the names, those with most switches first, and whether every record has them.
+/// Returns the names, those with most switches first, and whether every record has the name.
 fn names(base: &[Record], new: &[Record]) -> Vec<(String, bool)> {
     let mut names: BTreeMap<&str, (f64, usize)> = BTreeMap::new();
     for side in [base, new] {

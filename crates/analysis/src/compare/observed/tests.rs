@@ -1,4 +1,4 @@
-//! On observations made by hand, of which it is known whether and by how much they differ.
+//! Tests on synthetic observations with known differences.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -13,13 +13,13 @@ use crate::compare::{Change, Quantity, Ratio, Who};
 use crate::observation::Range;
 use crate::testing::{self, normal};
 
-/// A synthetic record; its times follow from the number of switches.
+/// Parameters of a synthetic record; its times follow from the number of switches.
 #[derive(Clone, Copy)]
 struct Made {
     voluntary: f64,
     involuntary: f64,
     run_ns: f64,
-    /// The bucket of all waits.
+    /// Histogram bucket of all waits.
     bucket: usize,
 }
 
@@ -73,7 +73,7 @@ fn observation(tasks: Vec<Tasks>) -> Observation {
     }
 }
 
-/// Records whose numbers differ from run to run by a share, each in its own way.
+/// Makes records whose numbers differ from run to run by a share, each independently.
 fn runs(
     random: &mut ChaCha8Rng,
     count: usize,
@@ -190,7 +190,7 @@ fn a_known_ratio_is_found_for_all_and_for_the_name_that_changed() {
     );
 }
 
-/// The nominal 10 % of 200 and two standard deviations of chance: 28.
+/// The limit is the nominal 10 % of 200 plus two standard deviations of chance: 28.
 #[test]
 fn what_is_the_same_is_seldom_called_changed() {
     let mut random = ChaCha8Rng::seed_from_u64(2);
@@ -258,7 +258,7 @@ fn fewer_than_three_records_have_a_ratio_and_no_verdict() {
     }
 }
 
-/// Three runs that agree to the last switch do not make chance go away.
+/// Three runs that agree to the last switch do not exclude chance.
 #[test]
 fn a_few_events_differ_by_chance_however_alike_the_runs_are() {
     let made = |involuntary| Made {
@@ -278,7 +278,7 @@ fn a_few_events_differ_by_chance_however_alike_the_runs_are() {
     assert_eq!(change(2_000.0, 4_000.0), Change::Slower);
 }
 
-/// All runs agree on the bucket; where in it they are is not known.
+/// All runs have the same bucket, but the position within the bucket is unknown.
 #[test]
 fn waits_in_neighbouring_buckets_may_be_the_same() {
     let of = |bucket| vec![observation(vec![named("server", Made { bucket, ..USUAL })]); 4];
@@ -475,7 +475,7 @@ fn what_was_counted_in_different_ways_is_not_compared() {
     }
 }
 
-/// The situation after `inject` has been run again on one side.
+/// One side was priced with a newer result of `inject`.
 #[test]
 fn caches_that_are_priced_in_different_ways_are_not_compared() {
     let mut random = ChaCha8Rng::seed_from_u64(10);

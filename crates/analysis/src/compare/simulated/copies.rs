@@ -1,23 +1,24 @@
-//! Finds records that are copies of others.
+//! Finds records that are copies of other records.
 
 use switchcost_design::result::Simulation;
 
 use super::designs::is_same;
 use super::traces::TraceKey;
 
-/// Two records of which one is a copy of the other.
+/// Indices of two records of which one is a copy of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copied {
-    /// Both are base records, at these indices.
+    /// Both are base records.
     InBase(usize, usize),
-    /// Both are new records, at these indices.
+    /// Both are new records.
     InNew(usize, usize),
-    /// One is a base record, the other a new one, at these indices.
+    /// One is a base record, the other a new record.
     OnBothSides(usize, usize),
 }
 
-/// Finds the first record that occurs twice. A simulation is deterministic, so on one side the same design on the same trace is a copy,
-/// whenever it was made. On both sides only the same record is a copy, because a new version may count differently.
+/// Finds the first record that occurs twice. A simulation is deterministic, so on one side the same
+/// design on the same trace is a copy, whenever it was made. Between the sides, only the same
+/// record is a copy, because a new version of the simulator may count differently.
 pub fn copied(base: &[&Simulation], new: &[&Simulation]) -> Option<Copied> {
     let among = |side: &[&Simulation]| {
         pairs(side.len(), side.len()).find(|(a, b)| a < b && repeats(side[*a], side[*b]))

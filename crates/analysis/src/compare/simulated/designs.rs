@@ -1,4 +1,5 @@
-//! Matches the designs of the two sides, and finds what differs between them and around them.
+//! Matches the designs of the two sides, and finds the differences between them and between their
+//! environments.
 
 use serde_json::Value;
 use switchcost_design::Design;
@@ -19,7 +20,7 @@ pub(super) struct Record<'a> {
     pub(super) design: &'a Design,
     pub(super) finding: &'a DesignFinding,
     pub(super) is_whole: bool,
-    /// Whether the trace's source omitted or invented something.
+    /// Whether the trace has notes: its source omitted or invented something.
     pub(super) has_notes: bool,
 }
 
@@ -32,7 +33,7 @@ pub(super) struct Matched<'a> {
     pub(super) new: Vec<Record<'a>>,
 }
 
-/// All designs of either side, matched by name, or whatever their names if each side has one.
+/// Matches all designs of either side by name, or the only design of each side whatever its name.
 pub(super) fn matched<'a>(base: &[Simulated<'a>], new: &[Simulated<'a>]) -> Vec<Matched<'a>> {
     let (base_names, new_names) = (names(base), names(new));
     let pair = |base_name: Option<&'a str>, new_name: Option<&'a str>| Matched {
@@ -82,7 +83,7 @@ fn records<'a>(side: &[Simulated<'a>], name: &str) -> Vec<Record<'a>> {
 }
 
 impl<'a> Matched<'a> {
-    /// Relation of the two sides' traces; `None` if the designs cannot be paired.
+    /// Returns the relation of the two sides' traces; `None` if the designs cannot be paired.
     pub(super) fn relation(&self) -> Option<Relation> {
         let are_there = !self.base.is_empty() && !self.new.is_empty();
         let traces = |side: &[Record<'a>]| {
@@ -102,7 +103,8 @@ impl<'a> Matched<'a> {
         format!("the {side} side has no such design")
     }
 
-    /// Returns the side whose records have different designs under one name: these are no repetitions of each other.
+    /// Returns the side whose records have different designs under one name, which are no
+    /// repetitions of each other.
     fn mixed_side(&self) -> Option<&'static str> {
         let is_mixed = |side: &[Record<'a>]| {
             side.iter()
@@ -114,7 +116,7 @@ impl<'a> Matched<'a> {
             .map(|(name, _)| name)
     }
 
-    /// Differences of the designs: the name first, then every field.
+    /// Returns the differences of the designs: the name first, then every field.
     pub(super) fn differences(&self) -> Vec<Difference> {
         let (Some(base_name), Some(new_name)) = (self.base_name, self.new_name) else {
             return Vec::new();
@@ -140,7 +142,7 @@ impl<'a> Matched<'a> {
         different(&of(&self.base, base_name), &of(&self.new, new_name))
     }
 
-    /// Reports whether first touches are included in the costs of one side alone.
+    /// Returns a difference if first touches are included in the costs of one side only.
     pub(super) fn first_touches(&self) -> Vec<Difference> {
         let (Some(name), Some(_)) = (self.base_name, self.new_name) else {
             return Vec::new();
@@ -168,7 +170,7 @@ impl<'a> Matched<'a> {
     }
 }
 
-/// Points of the curve up to the first at or after the cut-off.
+/// Returns the points of the curve up to the first at or after the cut-off.
 fn line(finding: &DesignFinding) -> Vec<(u64, f64)> {
     let Some(all) = finding
         .groups
@@ -202,7 +204,7 @@ pub(super) fn is_same(a: &Design, b: &Design) -> bool {
     fields(a, "") == fields(b, "")
 }
 
-/// Returns every field of a design by its path, with names of levels and TLBs.
+/// Returns every field of a design by its path, with the names of levels and TLBs.
 fn fields(design: &Design, title: &str) -> Facts {
     let mut fields = Vec::new();
     if let Ok(Value::Object(all)) = serde_json::to_value(design) {
@@ -248,7 +250,8 @@ fn join(path: &str, name: &str) -> String {
     }
 }
 
-/// Other differences around the two sides. The simulating machine is left out, because the same trace gives the same numbers anywhere.
+/// Returns environment differences between the two sides. The simulating machine is left out,
+/// because a trace gives the same numbers on any machine.
 pub(super) fn facts(base: &[Simulated<'_>], new: &[Simulated<'_>]) -> Vec<Difference> {
     let of = |side: &[Simulated<'_>]| {
         side.iter()
@@ -297,7 +300,8 @@ fn facts_of(head: &Simulation) -> Facts {
         .collect()
 }
 
-/// Facts of a guest. Of contradicting words on the command line (`pti=off pti=on`) the last counts.
+/// Returns the facts of a guest. If words on the kernel command line contradict each other
+/// (`pti=off pti=on`), the last one counts.
 fn guest_facts(guest: &GuestFacts) -> Facts {
     let slice = guest
         .slice_ns

@@ -1,9 +1,9 @@
-//! Functions of two kernels that are the same in their sources.
+//! Matches functions of two kernels by their name in the source.
 
 use crate::simulation::FunctionFinding;
 
-/// Adds up parts and copies of a function (`.constprop.0`, `.isra.0`, `.part.0`, `.cold`) under the function's own name, because
-/// compilers split functions differently.
+/// Adds up parts and copies of a function (`.constprop.0`, `.isra.0`, `.part.0`, `.cold`) under the
+/// function's own name, because compilers split functions differently.
 pub(super) fn functions_by_source(functions: &[FunctionFinding]) -> Vec<FunctionFinding> {
     let mut all: Vec<FunctionFinding> = Vec::with_capacity(functions.len());
     for function in functions {

@@ -13,29 +13,30 @@ use crate::compare::ratio::{LogCost, LogRatio};
 use crate::compare::{Cost, Outcome, Part, Quantity, Request};
 use crate::simulation::{self, FunctionFinding, FunctionMisses, Group, KernelFills, KernelFinding};
 
-/// Misses are counted for the whole trace.
+/// Reason for a missing interval of misses, which are counted over the whole trace.
 const NO_MISSES_BY_SWITCH: &str = "counted over the whole trace: exact for it; for a verdict give records of several traces on each side";
 
-/// Reason for a record of sums over segments.
+/// Reason for a missing interval in a record that has only sums over segments.
 const NO_CYCLES_BY_SWITCH: &str = "counted over the whole trace: exact for it; for a verdict simulate fewer designs at once, or with --in-full";
 
-/// Reason for all cycles, and for their time.
+/// Reason for no comparison of all cycles, or of their time, between different traces.
 const OTHER_WORK: &str = "the sides have other traces, so that their cycles are of other work";
 
 const AS_CPI: &str = "counted over the whole trace, with the verdict of the CPI";
 
 const NO_FUNCTIONS_BY_SWITCH: &str = "no interval: a record counts functions over all switches together; give three traces or more on each side";
 
-/// Functions that execute less of the kernel's instructions are not compared: each verdict widens the intervals of all.
+/// Least share of the kernel's instructions of a compared function: each verdict widens all
+/// intervals.
 const LEAST_SHARE: f64 = 0.01;
 
 const NOT_IN_EACH_BATCH: &str =
     "no interval: without some of the switches the cost is not above 0; trace for longer";
 
-/// Flags of a design whose numbers are to be taken with care.
+/// Flags of a design that make its numbers suspect.
 const SUSPECT: [FlagName; 2] = [FlagName::CutEarly, FlagName::Disorder];
 
-/// A number of one record.
+/// A cost of one record, with its part and quantity.
 type Number = (Part, Quantity, simulation::Cost);
 
 /// Numbers of one side, by record.
@@ -86,7 +87,8 @@ pub(super) fn candidates(
     keys.into_iter().map(candidate).collect()
 }
 
-/// Records with a suspect number. A part of a trace has its own misses and cycles, but not all of its switches.
+/// Returns the records in which the number is suspect. A part of a trace has its own misses and
+/// cycles, but not all of the trace's switches.
 fn suspects(matched: &Matched<'_>, quantity: Quantity) -> Suspects {
     let is_one =
         |record: &&Record<'_>| record.has_notes || is_suspect(record) && !is_counted(quantity);
@@ -229,7 +231,8 @@ fn function_numbers(function: &FunctionFinding) -> Vec<Number> {
         .collect()
 }
 
-/// Functions that execute a certain share of the kernel's instructions in some record of either side.
+/// Returns the functions that execute a certain share of the kernel's instructions in some record
+/// of either side.
 pub(super) fn large_functions(matched: &Matched<'_>) -> HashSet<String> {
     let of_record = |record: &Record<'_>| {
         let kernel = record.finding.kernel.iter();
@@ -301,7 +304,7 @@ fn is_counted(quantity: Quantity) -> bool {
     quantity == Quantity::MissesPerInstruction || quantity.is_cycles_in_all()
 }
 
-/// Why the ratio of a number counted over a whole trace has no interval, though it is exact.
+/// Returns why the ratio of an exact number, counted over a whole trace, has no interval.
 fn exactness_reason(quantity: Quantity) -> Option<&'static str> {
     match quantity {
         Quantity::MissesPerInstruction => Some(NO_MISSES_BY_SWITCH),
@@ -311,7 +314,7 @@ fn exactness_reason(quantity: Quantity) -> Option<&'static str> {
     }
 }
 
-/// The ratio of what was counted on the same traces; `None` if a side counted nothing.
+/// Returns the ratio of numbers counted on the same traces; `None` if a side counted nothing.
 fn counted(base: &Numbers<'_>, new: &Numbers<'_>, relation: &Relation) -> Option<f64> {
     let Relation::Same(partners) = relation else {
         return None;
@@ -348,7 +351,7 @@ fn ratio(base: &Numbers<'_>, new: &Numbers<'_>, relation: &Relation) -> Result<L
     }
 }
 
-/// Ratio by pairs of traces, in which chance common to both sides cancels.
+/// Returns the ratio by pairs of traces, in which chance common to both sides cancels.
 fn paired_ratio<'a>(
     base: &Numbers<'a>,
     new: &Numbers<'a>,
@@ -401,7 +404,7 @@ fn side_cost(numbers: &Numbers<'_>, name: &str) -> Result<LogCost, String> {
     }
 }
 
-/// A number with its values without each batch in turn.
+/// Returns a number with its values with each batch left out once (jackknife).
 fn batches<'a>(cost: &'a simulation::Cost, name: &str) -> Result<(f64, &'a [f64]), String> {
     match (cost.estimate, cost.low) {
         (Some(_), Some(low)) if low <= 0.0 => Err(format!(
@@ -412,7 +415,8 @@ fn batches<'a>(cost: &'a simulation::Cost, name: &str) -> Result<(f64, &'a [f64]
     }
 }
 
-/// Number of a side for display: for one record its own interval, for several that of their mean.
+/// Returns the number of a side for display: with one record its own interval, with several that of
+/// their mean.
 fn cost(numbers: &Numbers<'_>, confidence: f64) -> Option<Cost> {
     let known: Vec<&simulation::Cost> = numbers
         .iter()

@@ -16,8 +16,8 @@ fn simulated(seed: u64, factor: f64) -> Found {
     simulated_with_luck(seed, factor, 0.02)
 }
 
-/// A trace whose switches have an excess of their own, drawn from the seed, all of them times the luck of the trace, and
-/// what a design makes of it: `factor` times the excess.
+/// Simulates a synthetic trace: each switch has an excess drawn from the seed and scaled by `luck`,
+/// and the design scales it by `factor`.
 fn simulated_with_luck(seed: u64, factor: f64, luck: f64) -> Found {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut run = Run::new();
@@ -104,9 +104,10 @@ fn on_the_same_trace_the_luck_of_the_trace_falls_out() {
     );
 }
 
-/// As SciPy's `exp` of `ttest_rel(log(new), log(base)).confidence_interval(1 - 0.1 / 11)`, of the costs below: by the closed form of
-/// Student's t with two degrees of freedom, which with a tenth in place of the eleventh gives what SciPy 1.17.1 does, 1.05066581811767 and
-/// 1.172699685842677.
+/// The expected values are SciPy's `exp` of `ttest_rel(log(new), log(base)).confidence_interval(1 -
+/// 0.1 / 11)` of the costs below, computed by the closed form of Student's t with two degrees of
+/// freedom. With 0.1 in place of 0.1 / 11 that form gives the values of SciPy 1.17.1:
+/// 1.05066581811767 and 1.172699685842677.
 #[test]
 fn several_traces_are_paired_as_scipy_pairs_them() {
     let (base, mut new) = (several(1..4, 1.0), several(1..4, 1.0));
@@ -131,7 +132,7 @@ fn several_traces_are_paired_as_scipy_pairs_them() {
     }
 }
 
-/// A record of many designs at once has another kind of cost.
+/// A record of many designs has another kind of cost: one that includes first touches.
 #[test]
 fn whether_first_touches_are_in_the_cost_is_reported_as_a_difference() {
     let (base, mut new) = (simulated(1, 1.0), simulated(2, 1.0));
@@ -147,10 +148,11 @@ fn whether_first_touches_are_in_the_cost_is_reported_as_a_difference() {
     assert!(differs(&base, &new));
 }
 
-/// Low and high of the interval above.
+/// Low and high end of the expected paired interval.
 const PAIRED: [f64; 2] = [1.0478104115017834, 1.175895430420749];
 
-/// The nominal 10 % of 200 and two standard deviations of chance: 28.
+/// Trials of a false-alarm test. The limit is the nominal 10 % of 200 plus two standard deviations
+/// of chance: 28.
 const TRIALS: u64 = 200;
 const MOST_ALARMS: usize = 28;
 
@@ -184,7 +186,8 @@ fn sets_of_traces_that_are_the_same_in_truth_seldom_differ() {
     }
 }
 
-/// If traces differ by the luck of their switches alone, one of them shows it.
+/// If traces differ only by the random excess of their switches, a single trace shows the
+/// variation.
 #[test]
 fn single_traces_that_are_the_same_in_truth_seldom_differ() {
     let alarms = false_alarms(1, 0.0);
@@ -439,7 +442,8 @@ fn a_copy_is_found() {
     );
 }
 
-/// The same with functions of a kernel and what they execute a switch, a thousandth more from trace to trace.
+/// Adds functions of a kernel and their instructions per switch to the records, a thousandth more
+/// from trace to trace.
 fn with_functions(mut side: Vec<Found>, functions: &[(&str, f64)]) -> Vec<Found> {
     for (place, (_, findings)) in (0..).zip(&mut side) {
         let function = |(name, instructions): &(&str, f64)| FunctionFinding {
@@ -463,7 +467,8 @@ fn with_functions(mut side: Vec<Found>, functions: &[(&str, f64)]) -> Vec<Found>
     side
 }
 
-/// `schedule` executes a fifth more; a compiler has made a part of another; two have another name; one is too small to be reported.
+/// `schedule` executes a fifth more instructions, the compiler split off a part of another
+/// function, two functions have another name, and one is too small to be reported.
 #[test]
 fn functions_of_two_kernels_have_verdicts_of_their_own() {
     let of_base = [

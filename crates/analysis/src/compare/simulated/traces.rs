@@ -36,14 +36,14 @@ impl<'a> TraceKey<'a> {
 /// Relation between the traces of two sides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Relation {
-    /// Both sides have the same traces; for each base record the index of its partner.
+    /// Both sides have the same traces; the value is the index of each base record's partner.
     Same(Vec<usize>),
-    /// No trace is on both sides.
+    /// The sides have no trace in common.
     Others {
         /// Whether a side has only one trace.
         has_single: bool,
     },
-    /// Some traces are on both sides, others on only one.
+    /// Some traces are on both sides, others on only one side.
     Overlapping,
 }
 

@@ -1,4 +1,4 @@
-//! What comes of one case: numbers, verdicts, flags and their full text.
+//! Tests the finding of one case: numbers, verdicts, flags and their full text.
 
 use switchcost_record::{Arm, Cycles, MeasureRecord, Policy, Refusal, Sample, SwitchPlan};
 use switchcost_units::{Bytes, Nanos};
@@ -16,14 +16,14 @@ fn found(case: FakeCase) -> CaseFinding {
     found_in(&fake_record(vec![case], 8))
 }
 
-/// After `change` to every window.
+/// Returns the finding after `change` to every window.
 fn found_after(case: FakeCase, change: impl Fn(&mut Cycles)) -> CaseFinding {
     let mut record = fake_record(vec![case], 8);
     record.cycles.iter_mut().for_each(change);
     found_in(&record)
 }
 
-/// After `change` to the first windows of each repetition.
+/// Returns the finding after `change` to the first windows of each repetition.
 fn found_after_first(windows: usize, change: impl Fn(&mut Cycles)) -> CaseFinding {
     let mut record = fake_record(vec![FakeCase::pipe()], 8);
     record
@@ -137,7 +137,7 @@ fn with_fault(window: &mut Cycles) {
     window.evidence.major_faults = 1;
 }
 
-/// A disturbance may lengthen everything; it cannot take switches away.
+/// A disturbance may lengthen everything, but cannot remove switches.
 #[test]
 fn a_token_that_moves_without_switches_is_reported_before_any_disturbance() {
     let mut alone = FakeCase::pipe();
@@ -374,7 +374,7 @@ fn a_number_that_no_one_ever_saw_is_suspect() {
     );
 }
 
-/// A case beside load latencies of 1 to 5 ns.
+/// Returns the finding of a case in a record with load latencies of 1 to 5 ns.
 fn found_with_latencies(case: FakeCase) -> CaseFinding {
     let mut record = fake_record(vec![case], 8);
     let chase = |kib, ns: u64| switchcost_record::Latency {
@@ -416,7 +416,8 @@ fn more_than_a_full_reload_is_suspect() {
     );
 }
 
-/// With few data nearly all of the indirect cost is the switch, whose own lines are no part of the bound.
+/// With little data, nearly all of the indirect cost is that of the switch, whose own lines are no
+/// part of the bound.
 #[test]
 fn a_switch_that_runs_cold_is_not_held_against_the_bound_of_the_data() {
     let mut few = FakeCase::pipe().with_set(Bytes(64)).noise(1e-6);
@@ -481,7 +482,8 @@ fn what_else_is_in_a_number_is_reported() {
     );
 }
 
-/// Half of the time of each window went to a loop on the same CPU, in turns of milliseconds.
+/// Makes a record in which a loop on the same CPU had half of each window, in time slices of
+/// milliseconds.
 fn beside_a_loop(policy: Policy) -> MeasureRecord {
     let mut record = fake_record(
         vec![FakeCase::pipe().change(|case| case.policy = policy)],

@@ -1,4 +1,4 @@
-//! Each rule by itself, on both sides of its threshold.
+//! Tests each rule on both sides of its threshold.
 
 use switchcost_record::{CountedHandoffs, KernelSwitches, Mechanism, Policy, SwitchPlan};
 use switchcost_units::CpuId;
@@ -6,7 +6,8 @@ use switchcost_units::CpuId;
 use super::*;
 use crate::testing::{FakeCase, fake_record};
 
-/// The reasons of one window of `case` after a change: 25 ms, 15 batches, 80 or 60 hand-offs.
+/// Returns the reasons of one window of `case` after a change; the window has 25 ms, 15 batches,
+/// and 80 or 60 hand-offs.
 fn reasons_of(case: &FakeCase, change: impl FnOnce(&mut Cycles)) -> Vec<&'static str> {
     let mut window = fake_record(vec![case.clone()], 1).cycles.remove(0);
     window.switching_handoffs = 1_000;
@@ -15,7 +16,7 @@ fn reasons_of(case: &FakeCase, change: impl FnOnce(&mut Cycles)) -> Vec<&'static
     reasons_of_window(&window, &case.case())
 }
 
-/// Of a window of 1,000 hand-offs between two processes, 25 ms long.
+/// Returns the reasons of a window of 1,000 hand-offs between two processes, 25 ms long.
 fn reasons(change: impl FnOnce(&mut Cycles)) -> Vec<&'static str> {
     reasons_of(&FakeCase::pipe(), change)
 }
@@ -47,7 +48,8 @@ fn an_undisturbed_window_is_clean() {
     assert_eq!(reasons_of(&across_cpus(), |_| ()), CLEAN);
 }
 
-/// Besides the stolen time, with one step of it.
+/// Returns a change that adds time of other tasks to a window, in addition to one step of stolen
+/// time.
 fn foreign(wall: Nanos, foreign: Nanos) -> impl Fn(&mut Cycles) {
     move |window| {
         window.evidence.wall_ns = wall;

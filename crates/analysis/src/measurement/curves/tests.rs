@@ -8,12 +8,13 @@ use switchcost_units::CpuId;
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// Powers of two from 4 KiB to 4 MiB.
+/// Returns the powers of two from 4 KiB to 4 MiB.
 fn sizes() -> Vec<u64> {
     (12..=22).map(|power| 1 << power).collect()
 }
 
-/// The curve through cases that cost `total_ns` of their size, in a record of twelve repetitions.
+/// Returns the curve through cases whose cost is a function of their size, in a record of twelve
+/// repetitions.
 fn curve(sizes: &[u64], noise: f64, seed: u64, total_ns: impl Fn(u64) -> f64) -> Curve {
     let case = |size: &u64| {
         let mut fake = FakeCase::pipe().with_set(Bytes(*size)).noise(noise);
@@ -33,7 +34,8 @@ fn places(curve: &Curve) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// Li, Ding and Shen 2007, figure 1: flat, a steep rise where two arrays stop fitting, high.
+/// Cost over size as in Li, Ding and Shen 2007, figure 1: flat, then a steep rise at the size where
+/// two arrays no longer fit, then high.
 fn three_regions(size: u64) -> f64 {
     match size {
         size if size <= 512 * KIB => 4_500.0,

@@ -36,8 +36,9 @@ fn the_order_of_samples_is_nothing() {
     }
 }
 
-/// A/A: no difference between the arms, 200 records each; normal noise, and noise with 5 % of outliers. No more are
-/// called than the nominal tenth and two standard deviations of such a count.
+/// The arms do not differ (A/A test) in 200 records each of normal noise and of noise with 5 %
+/// outliers. The number of reported differences is at most the nominal tenth plus two standard
+/// deviations of such a count.
 #[test]
 fn where_there_is_no_difference_none_is_called() {
     for outliers in [0.0, 0.05] {
@@ -118,7 +119,7 @@ fn how_the_run_ended_is_reported() {
     );
 }
 
-/// Costs after emptied caches are never compared, nor taken for prices, without a word.
+/// Costs after emptied caches are neither compared nor used as prices without a note.
 #[test]
 fn unusual_rounds_are_said_and_are_no_prices() {
     let mut record = fake_record(vec![FakeCase::pipe()], 5);
@@ -139,7 +140,7 @@ fn unusual_rounds_are_said_and_are_no_prices() {
     assert_eq!(run_flags(&record), []);
 }
 
-/// A record may be anyone's: whatever its numbers, there is an answer without a panic.
+/// A record may come from anyone: whatever its numbers, the analysis answers without a panic.
 #[test]
 fn hostile_numbers_do_no_harm() {
     let mut random = ChaCha8Rng::seed_from_u64(3);

@@ -4,14 +4,14 @@ use switchcost_record::{Between, Case, Class, Mechanism, Policy, Relation, Vecto
 use switchcost_units::{Bytes, CpuId};
 use switchcost_workload::{Access, Pages, Pattern, Sharing};
 
-/// Conditions of a case in flat form, as the first fields of an object.
+/// Conditions of a case as flat fields, the first fields of an object.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub struct Conditions<'a> {
     /// Mechanism that hands over the token.
     mechanism: Mechanism,
     /// Kind of tasks between which the token is handed.
     between: Between,
-    /// Tasks in the ring.
+    /// Number of tasks in the ring.
     tasks: u32,
     /// Size of each task's array; 0 without a working set.
     size_bytes: Bytes,
@@ -23,7 +23,7 @@ pub struct Conditions<'a> {
     pattern: Pattern,
     /// Whether each task has its own array, or all share one.
     sharing: Sharing,
-    /// Pages under the arrays.
+    /// Kind of pages under the arrays.
     pages: Pages,
     /// Language runtime of the tasks; null for other mechanisms.
     runtime: Option<&'a str>,
@@ -33,7 +33,7 @@ pub struct Conditions<'a> {
     runtime_class: Option<Class>,
     /// CPUs of the tasks; empty if they are not pinned.
     cpus: &'a [CpuId],
-    /// Relation of these CPUs.
+    /// Relation of these CPUs in the machine's topology.
     relation: Relation,
     /// Scheduling policy of the tasks.
     policy: Policy,

@@ -1,4 +1,5 @@
-//! Tests each advice on an observation where it is right, and on one where its premise does not hold.
+//! Tests each advice on an observation to which it applies, and on one in which a premise does not
+//! hold.
 
 use switchcost_record::observation::{
     CpuTime, Entry, FutexWait, KnownBy, Observation, Pair, Source, Subject, Tasks, Throttled,
@@ -11,7 +12,7 @@ use crate::observation::{Advice, Change, NoAdvice, analyse};
 
 const WINDOW: u64 = 2_000_000_000;
 
-/// Sets two CPUs whose idle tasks ran for this time together.
+/// Returns the observation with two CPUs whose idle tasks ran for `ns` together.
 fn idle(of: Observation, ns: u64) -> Observation {
     let cpu = |cpu| CpuTime {
         cpu: CpuId(cpu),

@@ -7,21 +7,23 @@ use super::effect::{Effect, Observed, Positions};
 
 /// Least number of calls since the thread's last switch for a control.
 const WARM: u32 = 4;
-/// Number of positions that are followed.
+/// Number of calls after a switch that are followed.
 const POSITIONS: usize = 40;
-/// Least number of matched treated calls at a position; they must also be a large part of those that reach it.
+/// Least number of matched treated calls at a position; they must also be a large share of the
+/// calls that reach the position.
 const LEAST_TREATED: usize = 30;
 const LEAST_PART: f64 = 0.5;
-/// Maximum number of controls, for each treated call and in all: beyond this number some are left out at random.
+/// Maximum number of controls, for each treated call and in all: beyond this number, randomly
+/// chosen controls are left out.
 const CONTROLS: usize = 20_000;
 const CONTROLS_EACH: usize = 5;
 
-/// Calls from which both arms are followed.
+/// Calls after which both arms are followed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Anchors {
     /// Index of each call, and whether it is treated.
     pub(super) all: Vec<(usize, bool)>,
-    /// Whether the thread was preempted in the first interval.
+    /// Whether the anchors are preemptions within the first interval, not waits.
     are_preempted: bool,
 }
 
@@ -33,7 +35,7 @@ impl Anchors {
         }
     }
 
-    /// Returns calls that blocked, and calls that could have blocked and did not.
+    /// Returns the calls that blocked, and those that could have blocked and did not.
     pub(super) fn waits(calls: &Calls<'_>) -> Anchors {
         let arm = |at: usize| match calls.get(at).in_call {
             Away::Waited(_) => Some((at, true)),
@@ -80,7 +82,7 @@ fn is_warm(calls: &Calls<'_>, at: usize) -> bool {
     calls.can_block(at) && calls.get(at).since >= WARM
 }
 
-/// Returns the same anchors, with only those treated calls that `is_in` accepts.
+/// Returns the same anchors with only those treated calls that `is_in` accepts.
 pub(super) fn only(anchors: &Anchors, is_in: impl Fn(usize) -> bool) -> Anchors {
     let mut all = anchors.all.clone();
     all.retain(|(at, treated)| !treated || is_in(*at));
@@ -169,7 +171,7 @@ pub(super) fn mixed(path: u64, more: u32) -> u64 {
     mixed ^ (mixed >> 27)
 }
 
-/// Returns a number from 0 to 1 that looks random and is the same each time.
+/// Returns a pseudo-random number from 0 to 1 that is always the same for the same input.
 pub(super) fn chance(of: u64) -> f64 {
     let upper = mixed(of, 0x5eed) >> 11;
     upper as f64 / (1u64 << 53) as f64

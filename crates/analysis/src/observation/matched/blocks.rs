@@ -7,15 +7,15 @@ use super::calls::Call;
 
 /// Length of the shortest blocks, in microseconds.
 const BASE: u64 = 125_000;
-/// Lengths of groups, in blocks.
+/// Lengths of groups of blocks, in blocks.
 const LENGTHS: [u64; 4] = [1, 2, 4, 8];
-/// Least number of groups of a length; groups of one block count with fewer.
+/// Least number of groups of a length; groups of one block are accepted with fewer.
 const ENOUGH: usize = 10;
 const LEAST: usize = 5;
-/// Number of adjacent blocks within which all calls are taken to run at one speed.
+/// Number of adjacent blocks within which all calls are assumed to run at one speed.
 const NEAR: u64 = 2;
 
-/// Non-empty blocks, in order of time.
+/// Non-empty blocks, in time order.
 #[derive(Debug)]
 pub(super) struct Blocks {
     /// Slice of each block, and the block's number in the slice.
@@ -67,7 +67,7 @@ impl Blocks {
         self.all.partition_point(|block| *block < block_of(call))
     }
 
-    /// Groups of all lengths, one length after the other.
+    /// Returns the groups of all lengths, one length after the other.
     pub(super) fn groups(&self) -> &[Range<usize>] {
         &self.groups
     }

@@ -1,10 +1,10 @@
-//! Traced calls of all threads, one thread after the other.
+//! Traced calls of all threads, thread by thread.
 
 use std::collections::BTreeSet;
 
 use switchcost_record::observation::{CallSite, ThreadCalls, TracedCalls};
 
-/// One call and the user code after it.
+/// One traced call and the user code after it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Call {
     pub(super) site: u32,
@@ -13,13 +13,14 @@ pub(super) struct Call {
     /// Hash of the thread's name.
     pub(super) role: u32,
     pub(super) slice: u32,
-    /// Microseconds since the begin of the slice.
+    /// Microseconds since the start of the slice.
     pub(super) at_us: u64,
     pub(super) call_ns: u32,
     pub(super) user_ns: u32,
     pub(super) in_call: Away,
     pub(super) in_user: Away,
-    /// Calls since the thread's last switch; 0 if the switch was just before, or if this is the thread's first call.
+    /// Number of calls since the thread's last switch; 0 if the switch was just before, or if this
+    /// is the thread's first call.
     pub(super) since: u32,
 }
 
@@ -41,7 +42,7 @@ impl Away {
 pub(super) struct Calls<'a> {
     sites: &'a [CallSite],
     all: Vec<Call>,
-    /// Whether a call blocked at each site.
+    /// Whether any call at each site blocked.
     can_block: Vec<bool>,
 }
 
@@ -86,7 +87,8 @@ impl<'a> Calls<'a> {
         &self.sites[self.all[at].site as usize].call
     }
 
-    /// Returns the time that others ran while the thread waited in the call; `None` if it did not wait.
+    /// Returns the time that others ran while the thread waited in the call; `None` if it did not
+    /// wait.
     pub(super) fn waited(&self, at: usize) -> Option<u32> {
         match self.all[at].in_call {
             Away::Waited(others) => Some(others),
@@ -94,7 +96,7 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// Whether some call from the same place blocked.
+    /// Whether any call from the same place blocked.
     pub(super) fn can_block(&self, at: usize) -> bool {
         self.can_block[self.all[at].site as usize]
     }
@@ -170,8 +172,8 @@ fn add(all: &mut Vec<Call>, thread: &ThreadCalls, slice: u32, number: u32, role:
     }
 }
 
-/// Returns for each site whether a call there blocked. Sites with the same call and address are one place, whatever the result and the next
-/// call.
+/// Returns for each site whether a call there blocked. Sites with the same call and address are one
+/// place, whatever the result and the next call.
 fn can_block(sites: &[CallSite], all: &[Call]) -> Vec<bool> {
     let blocked = |call: &&Call| matches!(call.in_call, Away::Waited(_));
     let place = |site: &'_ CallSite| (site.call.clone(), site.address);

@@ -11,11 +11,12 @@ use super::calls::{Away, Calls};
 use super::effect::{Effect, Observed, Positions};
 use super::{FEWEST, Interval, PART};
 
-/// Largest cost of short waits, in nanoseconds, unless it is less than half of the cost of all waits.
+/// Largest accepted cost of short waits, in nanoseconds, unless it is less than half of the cost of
+/// all waits.
 const INTERCEPT_NS: f64 = 2_000.0;
 const INTERCEPT_PART: f64 = 0.5;
-/// Number of random labellings, and how many of their intervals may miss 0: of 20 intervals at 90 %, more than this miss it in 1 of 90
-/// cases.
+/// Number of random labellings, and how many of their intervals may miss 0: of 20 intervals at 90
+/// %, more than this number miss 0 in 1 of 90 cases.
 const DRAWS: u64 = 20;
 const MOST_OUTSIDE: usize = 5;
 /// Number of calls that get random labels.
@@ -29,7 +30,8 @@ pub struct Check {
     pub name: CheckName,
     /// Outcome of the check.
     pub outcome: Outcome,
-    /// Effect found, in nanoseconds; for random labels the number of intervals that do not hold 0. Null if the check could not be made.
+    /// Effect found, in nanoseconds; for random labels, the number of intervals that do not contain
+    /// 0. Null if the check could not be made.
     pub found: Option<Interval>,
 }
 
@@ -37,19 +39,19 @@ pub struct Check {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckName {
-    /// The interval before a call that blocks, compared with that before one that does not.
+    /// Compares the interval before calls that block with that before calls that do not.
     #[strum(serialize = "interval before")]
     IntervalBefore,
-    /// The interval after the previous call that could have blocked, compared in the same way.
+    /// Compares the interval after the previous call that could have blocked, in the same way.
     #[strum(serialize = "work before")]
     WorkBefore,
-    /// Waits in which others hardly ran, compared with calls that did not block.
+    /// Compares waits in which others hardly ran with calls that did not block.
     #[strum(serialize = "intercept")]
     Intercept,
-    /// Calls that did not block, with random labels.
+    /// Compares calls that did not block with one another, by random labels.
     #[strum(serialize = "random labels")]
     RandomLabels,
-    /// Calls that did not block, labelled by odd and even times.
+    /// Compares calls that did not block with one another, by odd and even times.
     #[strum(serialize = "time")]
     Time,
 }
@@ -62,11 +64,11 @@ pub enum Outcome {
     Passed,
     /// An effect was found where there must be none.
     Failed,
-    /// There was too little data for the check.
+    /// The data were too few for the check.
     NotMade,
 }
 
-/// Runs all checks but the intercept, for a comparison whose result is `sum`.
+/// Runs all checks except the intercept, for a comparison whose result is `sum`.
 pub(super) fn run_checks(calls: &Calls<'_>, arms: &Anchors, sum: f64) -> Vec<Check> {
     let is_small = |found: Interval| found.holds(0.0) || found.estimate.abs() <= PART * sum.abs();
     let ns = |effect: Option<Effect>| effect.map(|effect| effect.ns);
@@ -113,7 +115,7 @@ impl Check {
     }
 }
 
-/// Compares what happened before the wait, which no wait can have changed.
+/// Compares the work before a wait, which the wait cannot have changed.
 fn placebo(observed: &[Observed], blocks: &Blocks) -> Option<Effect> {
     let treated = observed.iter().filter(|it| it.is_treated).count();
     if treated == 0 {
@@ -143,8 +145,8 @@ fn interval_before(calls: &Calls<'_>, arms: &Anchors) -> Option<Effect> {
     placebo(&observed.collect::<Vec<_>>(), &blocks)
 }
 
-/// Compares the work before calls. All calls that did not block are controls, not only those long after a switch, because the compared work
-/// was earlier.
+/// Compares the work before calls. All calls that did not block are controls, not only those long
+/// after a switch, because the compared work was earlier.
 fn work_before(calls: &Calls<'_>, arms: &Anchors) -> Option<Effect> {
     let treated: BTreeSet<usize> = arms.treated().collect();
     let has_controls_that_blocked = arms.controls().any(|at| calls.waited(at).is_some());

@@ -1,4 +1,5 @@
-//! Mean difference between the treated and the controls on the same path, with an interval from blocks of time.
+//! Estimates the mean difference between treated calls and controls on the same path, with an
+//! interval from blocks of time.
 
 use std::collections::HashMap;
 
@@ -9,15 +10,15 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use super::Interval;
 use super::blocks::Blocks;
 
-/// Least number of controls of a key.
+/// Least number of controls of a path key.
 const LEAST_CONTROLS: usize = 5;
-/// Share of the largest values of an arm in a key that are cut off.
+/// Share of the largest values that are cut off, per arm and path key.
 const CUT: f64 = 0.01;
 
 /// Cost of a switch in the code after it.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Effect {
-    /// Sum over all positions, in nanoseconds per switch.
+    /// Sum of the cost over all positions, in nanoseconds per switch.
     pub ns: Interval,
     /// Part of the sum in user code.
     pub user_ns: f64,
@@ -27,7 +28,7 @@ pub struct Effect {
     pub positions_ns: Vec<f64>,
     /// Number of switches considered.
     pub anchors: usize,
-    /// Number of these switches that have a match.
+    /// Number of these switches that have a matching control.
     pub treated: usize,
     /// Number of controls.
     pub controls: usize,
@@ -35,7 +36,7 @@ pub struct Effect {
     pub blocks: usize,
 }
 
-/// A call at a position, after a switch or a control.
+/// A followed call at one position after a switch or a control.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Observed {
     pub(super) key: u64,
@@ -46,7 +47,7 @@ pub(super) struct Observed {
     pub(super) call_ns: f64,
 }
 
-/// Effects at each position.
+/// Effects at each position after the switch.
 pub(super) struct Positions<'a> {
     anchors: usize,
     blocks: &'a Blocks,
@@ -54,7 +55,7 @@ pub(super) struct Positions<'a> {
 }
 
 struct Position {
-    /// Estimate over all blocks, and then without each group of blocks in turn.
+    /// Estimate of user time over all blocks, then with each group of blocks left out once.
     user: Vec<f64>,
     call: Vec<f64>,
     treated: usize,
@@ -119,8 +120,8 @@ impl<'a> Positions<'a> {
     }
 }
 
-/// Returns the half-width of the interval at 90 %, from the estimates without one group of blocks each: the widest over the lengths of
-/// groups.
+/// Returns the half-width of the interval at 90 %, from the estimates with one group of blocks left
+/// out each: the widest over the lengths of groups.
 fn half_width(without: &[f64], blocks: &Blocks) -> Option<f64> {
     let of_length = |numbers: std::ops::Range<usize>| {
         let without = &without[numbers];
@@ -133,9 +134,9 @@ fn half_width(without: &[f64], blocks: &Blocks) -> Option<f64> {
     blocks.lengths().filter_map(of_length).reduce(f64::max)
 }
 
-/// Keys that have enough calls of both arms.
+/// Path keys that have enough calls of both arms.
 struct Keys {
-    /// Indices of the controls and of the treated of each key.
+    /// Indices of the controls and of the treated calls of each key.
     arms: Vec<[Vec<usize>; 2]>,
     treated: usize,
     controls: usize,
@@ -196,8 +197,8 @@ impl Keys {
     }
 }
 
-/// Returns the largest values with their blocks, in descending order: more than are cut off, since a block with many of them may be left
-/// out.
+/// Returns the largest values with their blocks, in descending order: more values than are cut off,
+/// because a block with many of them may be left out.
 fn largest(values: &mut [(f64, usize)]) -> Vec<(f64, usize)> {
     const PART: usize = 8;
     const LEAST: usize = 16;
@@ -211,7 +212,7 @@ fn largest(values: &mut [(f64, usize)]) -> Vec<(f64, usize)> {
     largest
 }
 
-/// Values of one arm in a key.
+/// Values of one arm for a path key.
 struct Arm {
     key: usize,
     arm: usize,
@@ -233,7 +234,7 @@ impl Cell {
     }
 }
 
-/// Sums over the controls and the treated of each key in each block.
+/// Sums over the controls and the treated calls of each key in each block.
 struct Sums<'a> {
     keys: usize,
     blocks: &'a Blocks,
@@ -242,7 +243,8 @@ struct Sums<'a> {
 }
 
 impl Sums<'_> {
-    /// Returns the mean difference of the treated, over all blocks and then without each group of them.
+    /// Returns the mean difference of the treated calls, over all blocks and then with each group
+    /// of blocks left out once.
     fn effects(&self, has_trend: bool) -> Vec<f64> {
         let all = std::iter::once(self.effect(&|_| true, has_trend));
         let without = self
@@ -301,8 +303,8 @@ impl Sums<'_> {
         &cells[block * self.keys..][..self.keys]
     }
 
-    /// Drops the largest of the values that `is_in` accepts; of the last value perhaps a part, so that the same part is dropped from each
-    /// arm.
+    /// Removes the largest of the values that `is_in` accepts; of the last value perhaps a part, so
+    /// that the same share is removed from each arm.
     fn drop_largest(&self, is_in: &dyn Fn(usize) -> bool) -> Vec<[Cell; 2]> {
         let mut cells = self.cells.clone();
         for arm in &self.arms {

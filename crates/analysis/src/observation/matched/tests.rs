@@ -1,4 +1,4 @@
-//! Streams of calls with known answers.
+//! Synthetic streams of calls with known answers.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -7,15 +7,16 @@ use switchcost_units::Nanos;
 
 use super::*;
 
-/// A server that waits for a request, reads it and answers it. Of several requests that come together it waits for the first only.
+/// A simulated server that waits for a request, reads it and answers it. If several requests arrive
+/// together, the server waits only for the first.
 #[derive(Clone, Copy)]
 struct Server {
     seconds: f64,
-    /// Share of the waits that block.
+    /// Share of the waits in which the server blocks.
     blocks: f64,
     /// Cost of a long wait in the code after it; half as much after the next call, and so on.
     cold_ns: f64,
-    /// Work that comes with the first request of several, and that no call reveals.
+    /// Work that comes with the first of several requests, and that no call reveals.
     first_ns: f64,
     /// Change of the server's speed from call to call.
     drift: f64,

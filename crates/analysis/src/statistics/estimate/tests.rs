@@ -1,4 +1,5 @@
-//! Against independent references: scipy, a published example, and a brute-force test over all signs.
+//! Compares with independent references: SciPy, a published example, and a brute-force test over
+//! all signs.
 
 use super::*;
 use crate::testing::normal;
@@ -68,7 +69,8 @@ fn the_interval_is_what_scipys_exact_test_does_not_reject() {
     assert_interval(&TWENTY_FIVE, 0.99, (1744.31635, 1722.26135, 1760.36605));
 }
 
-/// Eighty values k = 1..=80: `numpy.round(1000 + 300 * stats.norm.ppf((k - 0.5) / 80) + 7 * numpy.sin(k), 4)`.
+/// Returns eighty values k = 1..=80: `numpy.round(1000 + 300 * stats.norm.ppf((k - 0.5) / 80) + 7 *
+/// numpy.sin(k), 4)`.
 fn eighty() -> Vec<f64> {
     let normal = statrs::distribution::Normal::standard();
     let value = |k: f64| 1000.0 + 300.0 * normal.inverse_cdf((k - 0.5) / 80.0) + 7.0 * k.sin();
@@ -77,7 +79,7 @@ fn eighty() -> Vec<f64> {
         .collect()
 }
 
-/// As above with `method='asymptotic', correction=True`.
+/// The expected values are SciPy's with `method='asymptotic', correction=True`.
 #[test]
 fn beyond_sixty_values_the_interval_is_that_of_scipys_asymptotic_test() {
     assert_interval(&eighty(), 0.9, (1000.34795, 942.5314, 1058.04405));
@@ -89,7 +91,8 @@ fn beyond_sixty_values_the_interval_is_that_of_scipys_asymptotic_test() {
     );
 }
 
-/// `stats.t.interval(0.90, len(x) - 1, loc=x.mean(), scale=stats.sem(x))` and `x.std(ddof=1)` of scipy 1.17.1.
+/// The expected values are `stats.t.interval(0.90, len(x) - 1, loc=x.mean(), scale=stats.sem(x))`
+/// and `x.std(ddof=1)` of SciPy 1.17.1.
 #[test]
 fn the_t_interval_is_scipys() {
     for (values, low, high, sd) in [
@@ -132,7 +135,7 @@ fn the_t_interval_is_scipys() {
     }
 }
 
-/// Li, Ding and Shen 2007, table 1: six runs, so that half the interval is 2.015 standard errors.
+/// Li, Ding and Shen 2007, table 1, has six runs, so half the interval is 2.015 standard errors.
 #[test]
 fn six_runs_have_the_quantile_of_the_papers_tables() {
     let found = estimate(&SIX, 0.9).expect("enough");
@@ -161,7 +164,8 @@ fn the_textbooks_example_comes_out() {
     assert_near(found.confidence, 1.0 - 20.0 / 512.0, "confidence");
 }
 
-/// Probability under all 2^n signs that the rank sum of the positive ones is at most that of `values - centre`.
+/// Returns the probability, over all 2^n signs, that the rank sum of the positive values is at most
+/// that of `values - centre`.
 fn brute_force_p(values: &[f64], centre: f64) -> f64 {
     let n = values.len();
     let mut ranked: Vec<f64> = values.iter().map(|value| value - centre).collect();
@@ -234,7 +238,7 @@ fn equal_values_have_an_interval_of_no_width() {
     assert_eq!(found.relative_half_width(), 0.0);
 }
 
-/// How many of `trials` intervals miss 0 when it is the truth, with values drawn by `draw`.
+/// Returns how many of `trials` intervals miss the true value 0, with values drawn by `draw`.
 fn misses(trials: u64, n: usize, draw: impl Fn(&mut ChaCha8Rng) -> f64) -> u64 {
     let miss = |seed: &u64| {
         let mut random = ChaCha8Rng::seed_from_u64(*seed);
@@ -246,7 +250,7 @@ fn misses(trials: u64, n: usize, draw: impl Fn(&mut ChaCha8Rng) -> f64) -> u64 {
     (0..trials).filter(miss).count() as u64
 }
 
-/// Normal, but one in twenty is ten times as far away.
+/// Draws normal numbers, of which one in twenty is ten times as far from 0.
 fn heavy_tailed(random: &mut ChaCha8Rng) -> f64 {
     let scale = if random.random_bool(0.05) { 10.0 } else { 1.0 };
     scale * normal(random)
