@@ -1,4 +1,5 @@
-//! Shows two sides: the environment first, then each cost with its ratio and verdict.
+//! Shows a comparison of two sides: the environment first, then each cost with its ratio and
+//! verdict.
 
 mod answer;
 mod calls;
@@ -32,7 +33,7 @@ pub use junit::junit;
 pub use markdown::markdown;
 
 impl OutputFormat for &Comparison {
-    /// Version 1: the first.
+    /// Schema name; version 1 is the first.
     const NAME: &'static str = "switchcost.compare/1";
 }
 

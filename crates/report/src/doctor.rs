@@ -11,8 +11,8 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::{Format, Style};
 
-/// Renders the check-up as text that ends in a newline. As a table it has only what is not as it should be, and with details
-/// everything.
+/// Renders the check-up as text that ends in a newline. The table shows only what needs attention,
+/// or everything with details.
 pub fn render(fitness: &Fitness, format: Format, style: Style) -> String {
     written(fitness, format, style)
 }

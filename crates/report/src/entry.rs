@@ -1,9 +1,9 @@
 use crate::plain::plain;
 
-/// Emphasis of a cell.
+/// Emphasis of a table cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tone {
-    /// No emphasis.
+    /// Text without emphasis.
     #[default]
     Usual,
     /// Emphasis of a heading.
@@ -24,7 +24,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// A cell of one line, made safe to print.
+    /// Makes a cell of one line that is safe to print.
     pub(crate) fn new(text: impl AsRef<str>, tone: Tone) -> Self {
         Entry {
             text: plain(text.as_ref()).into_owned(),
@@ -59,7 +59,7 @@ impl From<String> for Entry {
     }
 }
 
-/// `None` becomes an empty cell.
+/// Converts `None` to an empty cell.
 impl<T: Into<Entry>> From<Option<T>> for Entry {
     fn from(cell: Option<T>) -> Self {
         cell.map(Into::into).unwrap_or_default()

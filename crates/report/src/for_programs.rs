@@ -37,13 +37,13 @@ pub(crate) fn table_of_names(
     table
 }
 
-/// Fields of a row, by their JSON names.
+/// Returns the fields of a row, by their JSON names.
 pub(crate) fn fields(names: &[&str], row: &Value) -> Vec<String> {
     let path = |name: &&str| field(row, &format!("/{name}"));
     names.iter().map(path).collect()
 }
 
-/// A finding as JSON.
+/// Converts a finding to JSON.
 pub(crate) fn value(finding: &impl Serialize) -> Value {
     serde_json::to_value(finding).expect("every key of every map is text")
 }
@@ -96,20 +96,22 @@ impl<T: OutputFormat> Document<T> {
     }
 }
 
-/// A value as indented JSON that is safe to print, with a newline. Numbers that are not finite become `null`, as serde_json makes them.
-/// Everything printed has a schema (`schema.rs`).
+/// Formats a value as indented JSON that is safe to print, with a newline. Numbers that are not
+/// finite become `null`, which is what serde_json makes of them. Every printed type has a schema
+/// (`schema.rs`).
 pub(crate) fn json(value: &(impl Serialize + JsonSchema)) -> String {
     let json = serde_json::to_string_pretty(value).expect("every key of every map is text");
     plain_json(&json) + "\n"
 }
 
-/// Formats a value as JSON on one line, as safe to print as by [`json`].
+/// Formats a value as JSON on one line, made safe to print like [`json`].
 pub(crate) fn json_line(value: &(impl Serialize + JsonSchema)) -> String {
     let json = serde_json::to_string(value).expect("every key of every map is text");
     plain_json(&json) + "\n"
 }
 
-/// Rows of equally many fields as CSV that is safe to print, and to open with a spreadsheet.
+/// Formats rows with equal numbers of fields as CSV that is safe to print, and to open with a
+/// spreadsheet.
 pub(crate) fn csv(rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in rows {
@@ -122,8 +124,9 @@ pub(crate) fn csv(rows: impl Iterator<Item = Vec<String>>) -> String {
     String::from_utf8(bytes).expect("fields are text")
 }
 
-/// Prefixes an apostrophe to a field that a spreadsheet would take for a formula (OWASP, CSV injection). Tabs and line breaks, which can
-/// also begin a formula, have been replaced by spaces before.
+/// Prefixes an apostrophe to a field that a spreadsheet would take for a formula (OWASP, CSV
+/// injection). Tabs and line breaks, which can also begin a formula, were replaced by spaces
+/// before.
 fn inert(field: Cow<'_, str>) -> Cow<'_, str> {
     let begins_formula = field.starts_with([
         '=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',

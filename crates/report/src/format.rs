@@ -29,7 +29,7 @@ pub(crate) trait InEveryFormat {
     /// Returns the report as one object with a schema's name.
     fn document(&self) -> impl Serialize + JsonSchema;
 
-    /// Returns rows for spreadsheets; in most reports one table.
+    /// Returns tables for spreadsheets; most reports have one.
     fn tables(&self) -> Vec<Table>;
 }
 

@@ -24,7 +24,8 @@ const FIXED_SPACE: &str = "\u{a0}";
 
 /// A table in the style of all reports: no borders, a line under the header, no word ever broken.
 ///
-/// A table too wide for the page is cut into several, one below the other, each with the key columns at its left.
+/// A table too wide for the page is split into several tables, one below the other, each with the
+/// key columns at its left.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Grid {
     keys: usize,
@@ -42,7 +43,8 @@ impl Grid {
         }
     }
 
-    /// Creates a table in which a text too long for its column is cut with a sign instead of being wrapped.
+    /// Creates a table in which a text too long for its column is cut off with a sign instead of
+    /// being wrapped.
     pub(crate) fn single_line_rows(keys: usize) -> Self {
         Grid {
             keys,
@@ -87,7 +89,7 @@ impl Grid {
         self.rows.is_empty()
     }
 
-    /// Index, name and alignment of the columns that have content.
+    /// Returns the index, name and alignment of the columns that have content.
     pub(crate) fn shown_columns(&self) -> Vec<(usize, &str, Side)> {
         let columns = self
             .columns
@@ -138,7 +140,8 @@ impl Grid {
         self.rows.iter().any(|row| !row[column].text.is_empty())
     }
 
-    /// Whether a cell says more than the keys of its row: a row without such a cell is not repeated.
+    /// Whether a cell adds information to the keys of its row: a row without such a cell is not
+    /// repeated.
     fn is_news(&self, row: &[Entry], column: usize) -> bool {
         column >= self.keys && !row[column].text.is_empty()
     }

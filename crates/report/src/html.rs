@@ -1,8 +1,10 @@
-//! One page of HTML that holds everything: the answer, figures with their tables, and the method of measurement.
+//! Renders one HTML page that holds everything: the answer, figures with their tables, and the
+//! method of measurement.
 //!
-//! The input is records with their findings, or a comparison of records; the output is the page as text, the names of its figures, and its
-//! tables as CSV. The page asks for nothing from outside, has no script, and is the same for the same records. All text from a record is
-//! hostile: maud escapes it.
+//! The input is records with their findings, or a comparison of records; the output is the page as
+//! text, the names of its figures, and its tables as CSV. The page loads nothing from the network,
+//! has no script, and is the same for the same records. All text from a record is hostile, so maud
+//! escapes it.
 
 mod head;
 mod index;
@@ -19,7 +21,7 @@ use head::head;
 use part::Content;
 pub use part::Part;
 
-/// Title of a page, and the verb that writes it.
+/// Title of a page, and the command that writes the page.
 struct Frame {
     title: &'static str,
     verb: &'static str,

@@ -1,8 +1,10 @@
-//! Internal to switchcost: turns findings into text: tables for people, JSON and CSV for programs, and a page of HTML with figures.
+//! Turns findings into text: tables for people, JSON and CSV for programs, and an HTML page with
+//! figures. Internal to switchcost.
 //!
-//! The input is a record, its findings, a [`Format`] and a [`Style`]; the output is a `String` that ends in a newline. This crate uses no
-//! files, no machine and no statistics: the report has only numbers from the findings, and words for what could not be measured. Names and
-//! reasons from a record are hostile text: none of their control characters reaches a terminal.
+//! The input is a record, its findings, a [`Format`] and a [`Style`]; the output is a `String` that
+//! ends in a newline. This crate uses no files, no machine and no statistics: the report has only
+//! numbers from the findings, and words for what could not be measured. Names and reasons from a
+//! record are hostile text: none of their control characters reaches a terminal.
 #[macro_use]
 mod entry;
 

@@ -11,7 +11,7 @@ use crate::plain::plain;
 pub(crate) enum Block {
     /// An empty line.
     Gap,
-    /// Title with the text after it; a new section begins.
+    /// Title of a new section, with the text after the title.
     Heading { title: String, rest: String },
     /// Wrapped sentences.
     Paragraph(String),
@@ -76,7 +76,7 @@ impl Page {
         }
     }
 
-    /// Number of lines so far.
+    /// Returns the number of lines so far.
     pub(crate) fn lines(&self) -> usize {
         self.text().lines().count()
     }

@@ -2,7 +2,8 @@ use switchcost_record::is_printable;
 
 pub use switchcost_record::{as_argument, plain};
 
-/// Escapes the control characters that JSON itself allows (DEL and C1). The value stays the same, because they occur only in strings.
+/// Escapes the control characters that JSON itself allows (DEL and C1). Such characters occur only
+/// in strings, so the value stays the same.
 pub(crate) fn plain_json(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for c in json.chars() {

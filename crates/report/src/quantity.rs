@@ -84,7 +84,8 @@ fn three_digits(value: f64) -> f64 {
         .unwrap_or(f64::INFINITY)
 }
 
-/// Number of decimals that show three significant digits of a number of this magnitude; at most three.
+/// Returns the number of decimals that show three significant digits of a number of this size; at
+/// most three.
 fn decimals(size: f64) -> usize {
     match size {
         size if size >= 100.0 => 0,
@@ -112,7 +113,8 @@ pub(crate) fn cost(ns: f64) -> String {
     }
 }
 
-/// Formats the centre of an interval above 0, the interval if it is below 0, else the upper limit.
+/// Formats the centre of an interval above 0, the whole interval if it is below 0, else the upper
+/// limit.
 pub(crate) fn with_bound(e: &Estimate) -> String {
     match (
         e.is_distinguishable_from_zero(),
@@ -129,17 +131,17 @@ pub(crate) fn with_bound(e: &Estimate) -> String {
 /// Least time that is not printed as 0, in nanoseconds.
 const LEAST_SHOWN: f64 = 0.001;
 
-/// Possible statement about an estimate.
+/// What can be stated about an estimate.
 enum Claim {
-    /// No number at all.
+    /// There is no number.
     Nothing,
-    /// A centre whose interval is not known.
+    /// There is a centre, but no interval.
     NoInterval,
     /// The interval covers 0.
     NotDistinguishable,
     /// The interval lies below 0, which is impossible for a cost.
     BelowZero,
-    /// A cost.
+    /// The estimate is a cost: its interval lies above 0.
     Cost,
 }
 
@@ -169,7 +171,7 @@ pub(crate) fn ends(e: &Estimate) -> String {
     format!("{} {}", scale.range(e), scale.unit)
 }
 
-/// Formats the centre of an estimate that is a cost; for others a few words.
+/// Formats the centre of an estimate that is a cost; other estimates become a few words.
 pub(crate) fn centre(e: &Estimate) -> String {
     match claim(e) {
         Claim::Nothing => NO_NUMBER.to_owned(),
@@ -194,7 +196,8 @@ pub(crate) fn interval(e: &Estimate) -> String {
     Scale::scale_of_estimate(e).range(e)
 }
 
-/// Half the interval's length in percent of the centre; empty if the centre is not shown as a cost.
+/// Formats half the interval's length as a percentage of the centre; empty if the centre is not
+/// shown as a cost.
 pub(crate) fn plus_minus(e: &Estimate) -> String {
     if !is_cost(e) {
         return String::new();
@@ -280,7 +283,8 @@ pub(crate) fn share(value: Option<f64>) -> String {
     }
 }
 
-/// Ordinal (1st, 2nd, 3rd, 4th, ...) of an index; no visit has 20 walks.
+/// Formats an index as an ordinal (1st, 2nd, 3rd, 4th, ...). Indices are below 20, because no visit
+/// has 20 walks.
 pub(crate) fn ordinal(place: usize) -> String {
     let ending = match place {
         0 => "st",

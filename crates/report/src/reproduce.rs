@@ -1,7 +1,8 @@
-//! Renders exhibits as text: each published figure and table, and whether it is reproduced here.
+//! Renders the exhibits of a reproduced paper: each published figure and table, and whether it is
+//! reproduced here.
 //!
-//! The input is the exhibits of one paper and the commands behind them; the output is the same sections for the terminal and for a page,
-//! JSON, and CSV of the claims.
+//! The input is the exhibits of one paper and the commands that were run for them; the output is
+//! the same sections for the terminal and for a page, JSON, and CSV of the claims.
 
 mod chart;
 pub(crate) mod claims;
@@ -54,7 +55,7 @@ pub struct Command {
 /// One reproduced paper.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub struct Reproduction<'a> {
-    /// The paper.
+    /// Name of the paper.
     pub paper: Paper,
     /// Authors, title, and place and date of publication.
     citation: &'static str,
@@ -64,7 +65,7 @@ pub struct Reproduction<'a> {
     is_judged: bool,
     /// Number of claims by kind and verdict.
     pub(crate) verdicts: Verdicts,
-    /// One for each published figure or table.
+    /// One exhibit for each published figure or table.
     pub(crate) exhibits: &'a [Exhibit],
     /// Commands that were run.
     pub(crate) commands: &'a [Command],
@@ -141,7 +142,7 @@ fn add_answer(page: &mut Page, reproduction: &Reproduction<'_>) {
 const ONLY_SHOWN: &str =
     "not judged; --quick shows that it works, with too few sizes and too little time for verdicts.";
 
-/// Sentence on the number of reproduced claims, if any is judged.
+/// Returns a sentence on the number of reproduced claims, if any claim is judged.
 pub(crate) fn answer(is_judged: bool, verdicts: &Verdicts) -> String {
     if is_judged {
         counted(verdicts)
@@ -150,7 +151,8 @@ pub(crate) fn answer(is_judged: bool, verdicts: &Verdicts) -> String {
     }
 }
 
-/// Adds the effect of chance on this number of verdicts, and the gain by another result; nothing if nothing is judged.
+/// Adds how many of this many verdicts chance alone may change, and which other result would add
+/// most; nothing if no claim is judged.
 fn add_chance(page: &mut Page, reproduction: &Reproduction<'_>) {
     if !reproduction.is_judged {
         return;
@@ -172,7 +174,8 @@ fn add_chance(page: &mut Page, reproduction: &Reproduction<'_>) {
     ));
 }
 
-/// Sentence on the tested claims, then on those that something was fitted for; definitions are not counted.
+/// Returns a sentence on the tested claims, then on those with a fitted parameter; definitions are
+/// not counted.
 fn counted(verdicts: &Verdicts) -> String {
     let are = |number: usize| format!("{number} {}", if number == 1 { "is" } else { "are" });
     let Verdicts {
@@ -242,7 +245,7 @@ fn word(claim: &Claim) -> (&'static str, Tone) {
     }
 }
 
-/// The missing part, or the evidence of the runs on each possible reason.
+/// Returns what is missing for the claim, or the evidence of the runs on each possible reason.
 fn reason(claim: &Claim) -> String {
     match (&claim.missing, claim.verdict) {
         _ if claim.entry.kind == Kind::Shown => format!("No verdict: {}.", claim.entry.bounds),

@@ -1,4 +1,5 @@
-//! JSON Schema of everything that is printed as JSON, derived from the printed types: their fields and doc comments.
+//! JSON Schemas of everything that is printed as JSON, derived from the printed types: their fields
+//! and doc comments.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
@@ -12,7 +13,7 @@ use crate::for_programs::{Document, OutputFormat};
 use crate::simulate::{Sample, at_once, orders, trials};
 use crate::{inject, measure, observe, reproduce, simulate, trace};
 
-/// Schemas of all reports, each with its name and version.
+/// Returns the schemas of all reports, each with its name and version.
 pub fn schemas() -> Vec<(&'static str, Schema)> {
     vec![
         document_schema::<measure::json::Report<'_>>(),
@@ -44,7 +45,7 @@ fn document_schema<T: OutputFormat>() -> (&'static str, Schema) {
     schema_of::<Document<T>>(T::NAME)
 }
 
-/// Schema of one report, whose field `schema` has this name.
+/// Returns the schema of one report, whose field `schema` has this name.
 pub fn schema_of<T: JsonSchema>(name: &'static str) -> (&'static str, Schema) {
     let mut schema = SchemaSettings::draft2020_12()
         .for_serialize()
@@ -61,7 +62,8 @@ pub fn schema_of<T: JsonSchema>(name: &'static str) -> (&'static str, Schema) {
     (name, schema)
 }
 
-/// Rewrites doc comments of the source for readers of JSON: names are no links there, and texts are escaped.
+/// Rewrites doc comments of the source for readers of the JSON Schema: links to items become plain
+/// names, and texts are escaped.
 fn rewrite_description(schema: &mut Schema) {
     let Some(Value::String(said)) = schema.get_mut("description") else {
         return;

@@ -1,4 +1,4 @@
-//! Names of elements and files.
+//! Makes names for HTML elements and files.
 
 /// Converts a title to a name for an element or a file: its letters and digits, with dashes.
 pub(crate) fn slug(title: &str) -> String {

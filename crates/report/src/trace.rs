@@ -1,4 +1,4 @@
-//! Content of a trace, its soundness, and its first events.
+//! Shows the content of a trace, whether it is sound, and its first events.
 
 mod check;
 mod events;
@@ -16,7 +16,7 @@ pub use events::render_events;
 pub(crate) use info::Info;
 pub use info::render_info;
 
-/// Name and number of a system call: `syscall read (0)`.
+/// Formats the name and number of a system call: `syscall read (0)`.
 fn syscall(number: u16) -> String {
     syscall_name(number).map_or_else(
         || format!("syscall {number}"),
@@ -36,7 +36,7 @@ fn cause_text(cause: Cause) -> String {
     }
 }
 
-/// Adds what the trace's source omitted or invented.
+/// Adds notes on what the trace's source omitted or invented.
 fn add_notes(page: &mut Page, notes: &[String]) {
     notes
         .iter()

@@ -1,4 +1,4 @@
-//! The answer of a comparison in a few sentences, with its basis.
+//! Renders the answer of a comparison in a few sentences, with its basis.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use super::{calls, observed};
 use crate::measure::conditions;
 use crate::quantity::{confidence, number};
 
-/// More designs or cases than this are not named in the answer.
+/// Maximum number of designs or cases that the answer names.
 const DESIGNS_NAMED: usize = 4;
 
 /// Returns the answer that the reader wants first.
@@ -58,7 +58,7 @@ fn across(comparison: &Comparison) -> String {
     }
 }
 
-/// Facts that are named in the answer, and the longest value there.
+/// Maximum number of facts that the answer names, and the longest value of such a fact.
 const FACTS_NAMED: usize = 3;
 const LONGEST_VALUE: usize = 60;
 
@@ -80,7 +80,7 @@ fn environment(facts: &[Difference], cause: &str) -> String {
     }
 }
 
-/// `seccomp filters (0, now 5)`.
+/// Formats a differing fact, such as `seccomp filters (0, now 5)`.
 fn fact(difference: &Difference) -> String {
     let [base, new] = [&difference.base, &difference.new].map(|values| values.join(" | "));
     match base.chars().count() + new.chars().count() <= LONGEST_VALUE {
@@ -113,7 +113,8 @@ fn runs_sentence(comparison: &Comparison) -> String {
     }
 }
 
-/// Sentence on hand-offs that take another number of switches, which is counted, not timed.
+/// Returns a sentence on hand-offs that take a different number of switches, which is counted, not
+/// timed.
 fn changed_switches(comparison: &Comparison) -> String {
     let one = |changed: &ChangedSwitches| {
         format!(
@@ -136,7 +137,8 @@ fn changed_switches(comparison: &Comparison) -> String {
     text
 }
 
-/// The CPI and the cost of a switch under each design, then how many of all numbers differ.
+/// Returns sentences on the CPI and the cost of a switch under each design, then on how many of all
+/// numbers differ.
 fn simulations_sentence(comparison: &Comparison) -> String {
     let is_cpi = |pair: &&Pair| pair.quantity == Quantity::CyclesPerInstruction;
     let with_cost = |cpi: &Pair| {
@@ -255,7 +257,7 @@ fn run_spread_sentence(comparison: &Comparison) -> Option<String> {
     ))
 }
 
-/// Returns the spread in words, and its source.
+/// Returns the spread in words, with its source.
 fn spread_words(spread: RunSpread) -> (String, &'static str) {
     let origin = match spread.origin {
         Origin::Records => "by these records and what is usual",
@@ -301,7 +303,7 @@ pub(super) fn limit(comparison: &Comparison, share: f64, most_named: usize) -> S
 /// Least growth that is not printed as 0.0 %.
 const SMALLEST_GROWTH: f64 = 0.0005;
 
-/// Sentence on the growths that a gate without a finding would have found.
+/// Returns a sentence on the growths that a gate without a finding would have detected.
 fn could_have_shown(comparison: &Comparison, share: f64) -> String {
     // Numbers that are counted rather than sampled show any growth.
     let Some(shown) = comparison

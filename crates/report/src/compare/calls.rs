@@ -1,4 +1,5 @@
-//! System calls of a hand-off, which are not part of a switch's cost: in words, and as rows.
+//! Renders the system calls of a hand-off, which are not part of a switch's cost: in words, and as
+//! rows.
 
 use switchcost_analysis::compare::{CALLS_OF_A_CASE, Change, Comparison, Outcome, Pair, Quantity};
 
@@ -9,7 +10,7 @@ use crate::page::Page;
 /// Maximum number of cases with rows for their calls on one screen.
 const MOST_CASES: usize = 4;
 
-/// Selection of the cases with rows.
+/// Selects the cases that get rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Which {
     /// Only cases whose calls are shown to differ, as many as fit on one screen.
@@ -82,7 +83,7 @@ fn calls_sentence(comparison: &Comparison) -> String {
     format!(" The system calls of a hand-off, which both arms make, are {found}.")
 }
 
-/// `545 ns, and took 412 ns: 1.323 times (1.301 to 1.346), slower`.
+/// Formats a pair, such as `545 ns, and took 412 ns: 1.323 times (1.301 to 1.346), slower`.
 fn said(pair: &Pair) -> String {
     let [base, new] = [&pair.base, &pair.new].map(|cost| side(cost.as_ref(), pair));
     let found = judged(pair, "times").map_or(String::new(), |words| format!(": {words}"));

@@ -19,7 +19,7 @@ const COLUMNS: [Column; 12] = [
     ("ratio_high", "/high"),
 ];
 
-/// Columns that identify the subject of a pair.
+/// Returns the columns that identify the subject of a pair.
 fn subject_columns(basis: Basis) -> &'static [&'static str] {
     match basis {
         Basis::Runs => &CASE_COLUMNS,
@@ -31,7 +31,8 @@ fn subject_columns(basis: Basis) -> &'static [&'static str] {
     }
 }
 
-/// A table for programs with a row for each pair. First come the subject's columns: those of cases, of simulations or of observations.
+/// Returns a table with a row for each pair. The first columns are the subject's: those of cases,
+/// of simulations or of observations.
 pub(super) fn table(comparison: &Comparison) -> Table {
     let subject = subject_columns(comparison.basis);
     let names = subject.iter().copied();

@@ -24,7 +24,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     }
 }
 
-/// The sentence on the intervals that is part of every caption.
+/// Returns the sentence on intervals that is part of every caption.
 fn about_intervals(share: f64) -> String {
     let percent = quantity::confidence(share);
     format!(
@@ -58,7 +58,7 @@ fn sides(look: Look, pairs: &[(f64, &Pair)]) -> [Series; 2] {
     ]
 }
 
-/// A chart with both sides of each pair above its name.
+/// Draws a chart with both sides of each pair above the pair's name.
 fn chart_by_name(name: &str, title: &str, pairs: Vec<(String, &Pair)>, y: Axis) -> Chart {
     let (names, pairs): (Vec<String>, Vec<&Pair>) = pairs.into_iter().unzip();
     let pairs: Vec<(f64, &Pair)> = pairs
@@ -111,7 +111,8 @@ fn chart_by_size(curve: &Sizes<'_>, name: &str, number: usize, intervals: &str) 
     .figure()
 }
 
-/// The curves of measured pairs, each in ascending order of size, and the measured pairs that belong to none.
+/// Returns the curves of measured pairs, each in ascending order of size, and the measured pairs
+/// that belong to no curve.
 fn curves(pairs: &[Pair]) -> (Vec<Sizes<'_>>, Vec<&Pair>) {
     let (mut curves, mut others): (Vec<Sizes<'_>>, Vec<&Pair>) = (Vec::new(), Vec::new());
     for (case, pair) in pairs.iter().filter_map(|pair| Some((pair.case()?, pair))) {
@@ -197,7 +198,7 @@ fn add_designs(page: &mut Page, pairs: &[Pair], intervals: &str) {
     }
 }
 
-/// Part and designs of a simulated cost; `None` unless some number is above 0.
+/// Returns the part and designs of a simulated cost; `None` unless one of the two costs is above 0.
 fn place(pair: &Pair) -> Option<&Place> {
     let is_cost = matches!(
         pair.quantity,
@@ -213,7 +214,7 @@ fn place(pair: &Pair) -> Option<&Place> {
     }
 }
 
-/// Excess cycles since the switch on both sides, a line for each record.
+/// Adds a chart of the excess cycles since the switch on both sides, with a line for each record.
 fn add_curve(page: &mut Page, curve: &Curve, number: usize) {
     let name = if curve.base_design == curve.new_design {
         curve.base_design.clone()

@@ -1,4 +1,5 @@
-//! Instructions of the kernel's functions per switch, on both sides, those with the largest change first.
+//! Shows instructions of the kernel's functions per switch, on both sides, the largest change
+//! first.
 
 use switchcost_analysis::compare::{Comparison, Cost, Outcome, Pair, Part, Subject};
 
@@ -60,7 +61,8 @@ fn number(cost: Option<&Cost>) -> f64 {
     cost.map_or(0.0, |cost| cost.value)
 }
 
-/// Returns the change of a function's instructions. A function that a side lacks executes nothing there.
+/// Returns the change of a function's instructions. A function that a side lacks counts as 0
+/// instructions there.
 fn change(pair: &Pair) -> f64 {
     number(pair.new.as_ref()) - number(pair.base.as_ref())
 }
@@ -91,7 +93,7 @@ const LEAST_MISSES: f64 = 0.005;
 /// Maximum number of levels that are named.
 const LEVELS_NAMED: usize = 2;
 
-/// Returns changes of misses, such as `L1I +0.82, L1D -1.2`.
+/// Returns changes of a function's misses, such as `L1I +0.82, L1D -1.2`.
 fn misses(comparison: &Comparison, of: &Pair, name: &str) -> String {
     let Subject::Simulated(whole) = &of.subject else {
         return String::new();

@@ -1,4 +1,5 @@
-//! Costs over many states: the newest state in words, then each cost from state to state, and a figure.
+//! Renders costs over many states: the newest state in words, then each cost from state to state,
+//! and a figure.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -23,7 +24,7 @@ const STATES_SHOWN: usize = 12;
 const COSTS_SHOWN: usize = 2;
 
 impl OutputFormat for &History {
-    /// Version 1: the first.
+    /// Schema name; version 1 is the first.
     const NAME: &'static str = "switchcost.history/1";
 }
 
@@ -86,7 +87,7 @@ fn add(page: &mut Page, history: &History, states: usize, most: usize) {
     ));
 }
 
-/// Name of a cost, in the words that distinguish it from the others.
+/// Returns the name of a cost, in the words that distinguish it from other costs.
 fn name(history: &History, trend: &Trend) -> String {
     let cases: Vec<&Case> = history.trends.iter().map(|trend| &trend.case).collect();
     format!(

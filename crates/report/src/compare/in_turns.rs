@@ -1,4 +1,5 @@
-//! Two sides that were measured in alternating runs: their comparison, their configurations, and what the runs left behind.
+//! Renders two sides that were measured in interleaved runs: their comparison, their set-ups, and
+//! what the runs left changed.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,16 +18,16 @@ use crate::plain::as_argument;
 use crate::quantity::time;
 
 impl OutputFormat for &InTurns {
-    /// Version 1: the first.
+    /// Schema name; version 1 is the first.
     const NAME: &'static str = "switchcost.ab/1";
 }
 
-/// Renders the result of alternating runs.
+/// Renders the result of interleaved runs.
 pub fn render_in_turns(turns: &InTurns, format: Format, style: Style) -> String {
     written(turns, format, style)
 }
 
-/// A path as a shell takes it; the home folder is not quoted.
+/// Formats a path as a shell argument; the home folder (`~`) is not quoted.
 fn path_argument(path: &str) -> String {
     match path.strip_prefix("~/") {
         Some(below) => format!("~/{}", as_argument(below)),
@@ -77,7 +78,7 @@ fn count(turns: &InTurns, side: Side) -> usize {
     turns.order.iter().filter(|one| **one == side).count()
 }
 
-/// `in turns, 9 runs of each in 58.1 s`.
+/// Describes the runs, such as `in turns, 9 runs of each in 58.1 s`.
 fn ran(turns: &InTurns) -> String {
     let (base, new) = (count(turns, Side::Base), count(turns, Side::New));
     let runs = if base == new {

@@ -1,7 +1,8 @@
-//! A comparison as JUnit's XML, which CI systems show as tests: a test for each requested number.
+//! Renders a comparison as JUnit XML, which CI systems show as tests: one test for each requested
+//! number.
 //!
-//! A test fails if its number has grown by more than the limit, and is an error if it could not be compared, or
-//! if no growth by the limit could have been shown.
+//! A test fails if its number has grown by more than the limit. A test is an error if its number
+//! could not be compared, or if no growth by the limit could have been shown.
 
 use std::fmt::Write as _;
 
@@ -101,7 +102,7 @@ fn is_grown(comparison: &Comparison, pair: &Pair) -> bool {
     })
 }
 
-/// `2.06 us, now 2.25 us: 1.090 times (1.084 to 1.096), slower`.
+/// Formats a pair, such as `2.06 us, now 2.25 us: 1.090 times (1.084 to 1.096), slower`.
 fn said(pair: &Pair) -> String {
     let sides = format!(
         "{}, now {}",

@@ -1,4 +1,5 @@
-//! A comparison as Markdown, for a comment on a pull request: the answer, a table, and the differing facts, folded.
+//! Renders a comparison as Markdown, for a comment on a pull request: the answer, a table, and the
+//! differing facts in a collapsed section.
 
 use switchcost_analysis::compare::{Comparison, Outcome, Pair};
 
@@ -7,7 +8,7 @@ use super::pairs::{numbers, unit_of};
 use super::words::{self, label};
 use crate::plain::plain;
 
-/// The largest number of rows. Further rows are left out, and counted.
+/// Maximum number of rows. Further rows are left out, and counted.
 const MOST_ROWS: usize = 40;
 
 /// Renders a comparison as a Markdown comment.

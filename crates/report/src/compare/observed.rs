@@ -1,4 +1,5 @@
-//! The answer for live programs: the cost of switching before and after, the number of switches, and whether the differences exceed chance.
+//! Renders the answer for live programs: the cost of switching before and after, the number of
+//! switches, and whether the differences exceed chance.
 
 use switchcost_analysis::compare::{Change, Comparison, Outcome, Pair, Pricing, Quantity, Unit};
 
@@ -106,7 +107,8 @@ pub(super) fn basis(comparison: &Comparison) -> String {
     }
 }
 
-/// Sentence on the prices behind ratios of costs; `None` if no cost is compared.
+/// Returns a sentence on the prices that ratios of costs are based on; `None` if no cost is
+/// compared.
 pub(super) fn pricing(comparison: &Comparison) -> Option<&'static str> {
     let is_cost = |pair: &Pair| {
         matches!(pair.quantity, Quantity::DirectShare | Quantity::CostShare)

@@ -1,4 +1,4 @@
-//! Pairs as rows, grouped by their outcome.
+//! Renders pairs as rows, grouped by their outcome.
 
 use switchcost_analysis::compare::{
     Change, Comparison, Cost, Outcome, Pair, Quantity, Subject, Unit,
@@ -24,7 +24,7 @@ const SUSPECTS_NAMED: usize = 3;
 /// Columns of every table of pairs, after those that identify the pair.
 pub(super) const NUMBERS: [&str; 5] = ["base", "new", "new/base", "interval", "difference"];
 
-/// Returns a table of pairs, with one line per row if it is for a screen.
+/// Returns a table of pairs; on a screen each row takes one line.
 pub(super) fn grid(pairs: &[&Pair], is_short: bool) -> Grid {
     let grid = if is_short {
         Grid::single_line_rows(2)
@@ -43,7 +43,7 @@ pub(super) fn grid(pairs: &[&Pair], is_short: bool) -> Grid {
         }))
 }
 
-/// Cells for both sides, the ratio with its interval, and the verdict.
+/// Returns the cells for both sides, the ratio with its interval, and the verdict.
 pub(super) fn numbers(pair: &Pair) -> [Entry; 5] {
     let side =
         |cost: &Option<Cost>| Entry::from(cost.map(|cost| bare(&cost, pair)).unwrap_or_default());
@@ -70,7 +70,7 @@ pub(super) fn numbers(pair: &Pair) -> [Entry; 5] {
     ]
 }
 
-/// A number without its unit, which stands in another column.
+/// Formats a number without its unit, which another column has.
 fn bare(cost: &Cost, pair: &Pair) -> String {
     match pair.quantity.unit() {
         Unit::Cycles | Unit::PerSecond => rounded(cost.value),
@@ -78,7 +78,7 @@ fn bare(cost: &Cost, pair: &Pair) -> String {
     }
 }
 
-/// Name of the quantity, with its unit if the numbers have none.
+/// Returns the name of the quantity, with its unit if the numbers have none.
 pub(super) fn unit_of(pair: &Pair) -> String {
     match pair.quantity {
         Quantity::AverageCost | Quantity::ExcessPerSwitch => "cycles".to_owned(),
@@ -90,7 +90,7 @@ pub(super) fn unit_of(pair: &Pair) -> String {
     }
 }
 
-/// Names of the pairs' subjects, in the words that distinguish them.
+/// Returns the names of the pairs' subjects, in the words that distinguish them.
 fn subjects(pairs: &[&Pair]) -> Vec<String> {
     let cases: Vec<&Case> = pairs.iter().filter_map(|pair| pair.case()).collect();
     let has_several_designs = has_several_designs(pairs);
@@ -110,8 +110,8 @@ fn subjects(pairs: &[&Pair]) -> Vec<String> {
     pairs.iter().map(name).collect()
 }
 
-/// Adds all pairs except functions, and the reasons for missing verdicts. In a terminal, the parts of a simulation without a verdict are
-/// only named with their reason.
+/// Adds all pairs except functions, and the reasons for missing verdicts. In a terminal, the parts
+/// of a simulation without a verdict are only named with their reason.
 pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     let is_simulated = |pair: &Pair| matches!(pair.subject, Subject::Simulated(_));
     let is_left_out = |pair: &Pair| {
@@ -158,7 +158,7 @@ pub(super) fn changed(slower: usize, faster: usize, all: &str) -> String {
     }
 }
 
-/// `1 cost`, `5 costs`.
+/// Formats a number of costs: `1 cost`, `5 costs`.
 pub(super) fn costs(number: usize) -> String {
     match number {
         1 => "1 cost".to_owned(),
@@ -176,7 +176,8 @@ pub(super) fn count(comparison: &Comparison, change: Change) -> usize {
         .count()
 }
 
-/// Sentence with the first reason; further reasons stand beside the numbers.
+/// Returns a sentence with the first reason for a missing number; further reasons are next to the
+/// numbers.
 pub(super) fn nothing(comparison: &Comparison) -> String {
     let across = comparison.joining_condition().map_or(String::new(), |of| {
         format!(" The cases differ in one condition: --across {of} compares them.")
@@ -203,7 +204,7 @@ pub(super) fn reasons(pairs: &[Pair]) -> Vec<(&str, Vec<&Pair>)> {
     reasons
 }
 
-/// Whether a name of a design distinguishes pairs.
+/// Whether names of designs are needed to distinguish the pairs.
 fn has_several_designs(pairs: &[&Pair]) -> bool {
     let mut designs = pairs.iter().filter_map(|pair| match &pair.subject {
         Subject::Simulated(place) => Some(design(place)),
@@ -213,7 +214,7 @@ fn has_several_designs(pairs: &[&Pair]) -> bool {
     designs.any(|design| Some(&design) != first.as_ref())
 }
 
-/// Names the records that the stars refer to; `None` without stars.
+/// Returns a sentence that names the records marked by stars; `None` without stars.
 pub(super) fn suspects(comparison: &Comparison) -> Option<String> {
     let is_one = |name: &&str| {
         comparison

@@ -1,5 +1,5 @@
-//! One screen: the answer, other differences between the sides, the costs with the largest change, and their basis. Everything else is
-//! under `--details` and in the page.
+//! Renders one screen: the answer, other differences between the sides, the costs with the largest
+//! change, and their basis. `--details` and the page have the rest.
 
 use std::cmp::Ordering;
 
@@ -33,7 +33,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     page.line("all of it: --details; figures: -o page.html", Tone::Usual);
 }
 
-/// Adds everything but the reference to the rest, with further notes.
+/// Adds the whole screen with further notes, except the reference to `--details`.
 pub(super) fn add_with(page: &mut Page, comparison: &Comparison, calls: Which, further: &[String]) {
     page.paragraph(&answer::answer(comparison));
     add_facts(page, "Designs", &comparison.designs);
@@ -95,7 +95,7 @@ fn describe_incomparable(why: &str, pairs: &[&Pair]) -> String {
     }
 }
 
-/// Adds changed costs, the largest change first, then the others in their order.
+/// Adds changed costs, the largest change first, then the other costs in their order.
 fn add_costs(page: &mut Page, comparison: &Comparison) {
     let is_observed = comparison.basis == Basis::Observations;
     let mut pairs: Vec<&Pair> = comparison
@@ -138,8 +138,8 @@ fn add_costs(page: &mut Page, comparison: &Comparison) {
     }
 }
 
-/// Orders pairs by the change that is certain, then by the apparent one. The few numbers of all observed tasks together have their own
-/// order.
+/// Orders pairs by the part of the change that is certain, then by the measured change. The few
+/// numbers of all observed tasks together have a fixed order.
 fn order_by_change(a: &Pair, b: &Pair) -> Ordering {
     if a.is_main() && matches!(a.subject, Subject::Observed(_)) {
         return Ordering::Equal;

@@ -126,7 +126,8 @@ fn the_answer_comes_first_and_the_environment_before_the_costs() {
     );
 }
 
-/// Expects one sentence if one spread holds for all cases, and two if hand-offs across CPUs have another one.
+/// Expects one sentence if one spread holds for all cases, and two if hand-offs across CPUs have
+/// another spread.
 #[test]
 fn the_spread_across_cpus_is_said_beside_that_on_one() {
     let text = |across: Option<(f64, Origin)>| {
@@ -299,7 +300,7 @@ fn runs_in_turns_say_how_they_were_set_up_why_they_ended_and_what_they_left() {
     assert!(open.contains("(wanted: 2.00 %)"), "{open}");
 }
 
-/// Three commits, of which the last is slower than the one before.
+/// Makes a history of three commits, of which the last is slower than the one before.
 fn three_commits() -> History {
     let Subject::Case(case) =
         pair(Mechanism::Pipe, compared(1.0, Change::NoDifferenceShown)).subject

@@ -1,4 +1,4 @@
-//! Subjects, numbers and verdicts in words.
+//! Formats subjects, numbers and verdicts in words.
 
 use switchcost_analysis::compare::{
     Change, Cost, Difference, Outcome, Pair, Part, Place, Quantity, Subject, Unit, Who, differing,
@@ -11,7 +11,7 @@ use crate::measure::conditions;
 use crate::observe::name as named;
 use crate::quantity::{NO_NUMBER, Scale, number, rounded, share, time};
 
-/// Misses are given per this many instructions.
+/// Number of instructions per which misses are given.
 const INSTRUCTIONS: f64 = 1000.0;
 
 /// Name of a pair's subject, without its quantity.
@@ -30,7 +30,7 @@ pub(super) fn label(pair: &Pair) -> String {
     }
 }
 
-/// Name of a differing fact, with a remark if it has no effect.
+/// Returns the name of a differing fact, with a remark if the fact has no effect.
 pub(super) fn fact(difference: &Difference) -> String {
     let what = &difference.what;
     match difference.is_without_effect {
@@ -64,7 +64,7 @@ pub(super) fn touching(size: Bytes, period: Option<Nanos>) -> String {
     })
 }
 
-/// Name of live tasks, or of the tasks that preempted them.
+/// Returns the name of live tasks, or of the tasks that preempted them.
 pub(super) fn describe_who(who: &Who) -> String {
     match who {
         Who::All => "all".to_owned(),
@@ -148,7 +148,7 @@ pub(super) fn quantity(quantity: Quantity) -> &'static str {
     }
 }
 
-/// A number with its unit.
+/// Formats a number with its unit.
 pub(super) fn value(cost: &Cost, unit: Unit) -> String {
     match unit {
         Unit::Ns => time(cost.value),
@@ -187,7 +187,7 @@ pub(super) fn with_interval(cost: &Cost, unit: Unit) -> String {
     }
 }
 
-/// Number of one side of a pair, or the statement that it has none.
+/// Formats the number of one side of a pair, or says that there is none.
 pub(super) fn side(cost: Option<&Cost>, pair: &Pair) -> String {
     let Some(cost) = cost else {
         return NO_NUMBER.to_owned();
@@ -201,7 +201,8 @@ pub(super) fn side(cost: Option<&Cost>, pair: &Pair) -> String {
     }
 }
 
-/// `1.250 times as much (1.200 to 1.300), slower`, if there is a verdict.
+/// Formats a ratio with its verdict, such as `1.250 times as much (1.200 to 1.300), slower`; `None`
+/// without a verdict.
 pub(super) fn judged(pair: &Pair, times: &str) -> Option<String> {
     let Outcome::Compared {
         ratio,
@@ -258,7 +259,7 @@ pub(super) fn tone(change: Change) -> Tone {
     }
 }
 
-/// A share given by the user, printed as it was given, without errors of binary fractions.
+/// Formats a share given by the user as it was given, without errors of binary fractions.
 pub(super) fn percent(share: f64) -> String {
     const DUST: f64 = 1e9;
     format!("{} %", (share * 100.0 * DUST).round() / DUST)

@@ -1,5 +1,6 @@
-//! A chart as data: points over axes, or cells of two names. The picture, the text at the pointer, the caption's remark on points that are
-//! no costs, and the table of numbers are all derived from this data.
+//! A chart as data: points over axes, or cells of two names. The picture, the tooltips, the
+//! caption's remark on points that are no costs, and the table of numbers are all derived from this
+//! data.
 
 use switchcost_analysis::Estimate;
 use switchcost_units::Bytes;
@@ -13,23 +14,24 @@ use crate::quantity::{NO_NUMBER, is_cost, number, rounded, share, time, with_int
 pub(crate) enum Scale {
     /// Nanoseconds on a logarithmic axis.
     Time,
-    /// Nanoseconds from 0 on, in the unit of the largest.
+    /// Nanoseconds on a linear axis from 0, in the unit of the largest.
     Span,
     /// Bytes on a logarithmic axis.
     Size,
     /// Numbers on a linear axis.
     Linear,
-    /// Numbers on a linear axis from 0 on.
+    /// Numbers on a linear axis from 0.
     Zero,
     /// Numbers on a logarithmic axis.
     Log,
     /// Whole numbers, few enough to label each.
     Count,
-    /// Shares of 1.
+    /// Shares of 1, shown as percentages.
     Share,
-    /// Names at 0, 1, 2 and so on.
+    /// Names at the positions 0, 1, 2 and so on.
     Names(Vec<String>),
-    /// Bins at 0, 1, 2 and so on, with the names of their edges: one more than bins, empty if the last bin is open.
+    /// Bins at the positions 0, 1, 2 and so on, with the names of their edges: one more name than
+    /// bins, empty if the last bin is open.
     Edges(Vec<String>),
 }
 
@@ -58,7 +60,7 @@ impl Scale {
     }
 }
 
-/// An axis.
+/// An axis of a chart.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     pub(super) title: String,
@@ -93,7 +95,7 @@ impl Axis {
 pub(super) enum Kind {
     Usual,
     Suspect,
-    /// An upper limit: the interval covers 0, and its upper end is drawn.
+    /// An upper limit: the interval covers 0, and the point is drawn at its upper end.
     AtMost,
     /// A lower limit: the interval has no upper end.
     AtLeast,
@@ -108,7 +110,7 @@ pub(crate) struct Point {
     pub(super) y: Option<f64>,
     pub(super) ends: Option<(f64, f64)>,
     pub(super) text: String,
-    /// Further text at the pointer.
+    /// Further text in the tooltip.
     pub(super) note: String,
     pub(super) kind: Kind,
 }
@@ -134,8 +136,8 @@ impl Point {
         }
     }
 
-    /// Creates a point for an estimate: the cost with its interval, or an upper limit if the interval covers 0. An estimate below 0 is no
-    /// cost.
+    /// Creates a point for an estimate: the cost with its interval, or an upper limit if the
+    /// interval covers 0. An estimate below 0 is not a cost.
     pub(crate) fn estimate(x: f64, estimate: Option<&Estimate>) -> Self {
         let Some(e) = estimate else {
             return Point::gap(x, String::new());
@@ -153,7 +155,7 @@ impl Point {
         }
     }
 
-    /// Adds the ends of the interval.
+    /// Adds the ends of the point's interval.
     pub(crate) fn between(mut self, low: f64, high: f64) -> Self {
         self.ends = Some((low, high));
         self
@@ -204,12 +206,13 @@ pub(crate) enum Look {
     Band,
 }
 
-/// Points of one series. Series with the same name share their colour, and their entry in the legend.
+/// Points of one series. Series with the same name share their colour and their entry in the
+/// legend.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     pub(super) name: String,
     pub(super) look: Look,
-    /// Number of the colour; `None` for the colour of the name.
+    /// Number of the series' colour; `None` to choose the colour by the name.
     pub(super) hue: Option<usize>,
     pub(super) points: Vec<Point>,
 }
@@ -251,7 +254,7 @@ pub(crate) struct Mark {
     pub(crate) cause: String,
 }
 
-/// A stretch of the positions.
+/// A range of positions that is shaded.
 #[derive(Clone, Debug)]
 pub(crate) struct Stretch {
     pub(crate) from: f64,
@@ -279,7 +282,7 @@ enum Numbers {
     Table(Grid),
 }
 
-/// A chart.
+/// A chart with its title, axes, content and caption.
 #[derive(Clone, Debug)]
 pub(crate) struct Chart {
     pub(super) name: String,
@@ -287,7 +290,7 @@ pub(crate) struct Chart {
     pub(super) caption: String,
     pub(super) x: Axis,
     pub(super) y: Axis,
-    /// Whether positions run downwards and heights to the right.
+    /// Whether the positions run down the page and the heights to the right.
     pub(super) is_across: bool,
     pub(super) body: Body,
     pub(super) marks: Vec<Mark>,
@@ -329,7 +332,7 @@ impl Chart {
         self
     }
 
-    /// Arranges the positions below one another, in rows.
+    /// Arranges the positions in rows, one below the other.
     pub(crate) fn across(mut self) -> Self {
         self.is_across = true;
         self
@@ -381,7 +384,7 @@ impl Chart {
         }
     }
 
-    /// Remark on points that are no costs.
+    /// Returns a remark on points that are not costs.
     pub(super) fn remark(&self) -> String {
         let Body::Points(series) = &self.body else {
             return String::new();
@@ -458,7 +461,7 @@ impl Chart {
     }
 }
 
-/// Names of the series; equal names are numbered.
+/// Returns the names of the series; equal names are numbered.
 fn distinct(series: &[Series]) -> Vec<String> {
     let count = |of: &[Series], name: &str| of.iter().filter(|one| one.name == name).count();
     let numbered = |(place, one): (usize, &Series)| match count(series, &one.name) {

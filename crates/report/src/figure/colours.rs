@@ -21,7 +21,7 @@ pub(super) fn of_series(number: usize) -> &'static str {
     }
 }
 
-/// Nine colours of the scale viridis of matplotlib, from 0 to 1.
+/// Nine colours of matplotlib's scale viridis, from 0 to 1.
 const VIRIDIS: [[f64; 3]; 9] = [
     [68.0, 1.0, 84.0],
     [71.0, 45.0, 123.0],
@@ -34,7 +34,7 @@ const VIRIDIS: [[f64; 3]; 9] = [
     [253.0, 231.0, 37.0],
 ];
 
-/// The colour of a share from 0 to 1.
+/// Returns the colour of a share from 0 to 1.
 pub(super) fn viridis(share: f64) -> String {
     let place = share.clamp(0.0, 1.0) * (VIRIDIS.len() - 1) as f64;
     let step = (place as usize).min(VIRIDIS.len() - 2);

@@ -1,5 +1,5 @@
-//! A chart as SVG: a picture of its own that needs no script and follows the colours of the page. The text at a point is the point's title,
-//! which screen readers read, too.
+//! Draws a chart as an SVG picture that needs no script and follows the colours of the page. The
+//! text at a point is the point's title, which screen readers read, too.
 
 mod cells;
 mod legend;
@@ -16,39 +16,40 @@ use super::{Figure, colours};
 use cells::Hues;
 use legend::{Entry, legend, legend_rows};
 
-/// The width of a picture and the height of a usual one, in pixels at its own size.
+/// Width of a picture and usual height, in pixels.
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 460.0;
 
-/// Height of a line of text, and the mean width of a letter.
+/// Height of a line of text, and the mean width of a letter, in pixels.
 const LINE: f64 = 18.0;
 const LETTER: f64 = 6.8;
 
-/// Height of a row of dots, and of one of bars.
+/// Height of a row of dots, and of a row of bars, in pixels.
 const ROW: f64 = 24.0;
 const BAR_ROW: f64 = 44.0;
 
-/// The share of a position's width that its bar, or group of bars, takes.
+/// Share of a position's width that its bar, or group of bars, takes.
 const BAR: f64 = 0.75;
 
 /// Maximum number of points of a line whose points have marks.
 const MARKED_POINTS: usize = 40;
 
-/// Maximum number of points of a chart whose points have text at the pointer.
+/// Maximum number of points of a chart whose points have tooltips.
 const TITLED_POINTS: usize = 1_000;
 
-/// Sideways distance between the points of two series at one name.
+/// Sideways distance between the points of two series at one name, as a share of the position's
+/// width.
 const ASIDE: f64 = 0.12;
 
-/// The height of slanted names relative to their length.
+/// Height of slanted names relative to their length.
 const SLANT: f64 = 0.65;
 const SLANTED: f64 = 90.0;
 
-/// Width of the scale of colours beside a heat map.
+/// Width of the colour scale next to a heat map, in pixels.
 const COLOUR_SCALE: f64 = 100.0;
 
 impl Chart {
-    /// The figure; `None` if nothing would be drawn.
+    /// Returns the figure; `None` if nothing would be drawn.
     pub(crate) fn figure(self) -> Option<Figure> {
         self.is_drawn().then(|| Figure {
             caption: format!("{}{}", self.caption, self.remark()),
@@ -83,7 +84,7 @@ struct Plane {
     /// Rulers of positions and of heights.
     place: Ruler,
     height_of: Ruler,
-    /// Whether positions run downwards and heights to the right.
+    /// Whether the positions run down the page and the heights to the right.
     is_across: bool,
     /// Whether several series have points at one name.
     is_shared: bool,
@@ -123,7 +124,7 @@ fn is_stacked(series: &Series, is_across: bool) -> bool {
     series.look == Look::Area || (series.look == Look::Bars && is_across)
 }
 
-/// The stacked parts at each position.
+/// Stacked parts at each position.
 #[derive(Default)]
 struct Stack {
     tops: Vec<(f64, bool, f64)>,
@@ -237,7 +238,7 @@ impl Plane {
         }
     }
 
-    /// The position of a point within the axes, in pixels.
+    /// Returns the position of a point within the axes, in pixels.
     fn at(&self, place: f64, height: f64) -> (f64, f64) {
         let (along, up) = (self.place.share(place), self.height_of.share(height));
         if self.is_across {
@@ -251,7 +252,7 @@ impl Plane {
         self.picture_with(chart, legend, inner, html! {})
     }
 
-    /// Returns the picture: the legend, the axes, and everything within and beside them.
+    /// Returns the picture: the legend, the axes, and everything within and next to the axes.
     fn picture_with(
         &self,
         chart: &Chart,
@@ -390,7 +391,7 @@ impl Plane {
         }
     }
 
-    /// A line from the low to the high end, with a cap at each.
+    /// Draws a line from the low to the high end, with a cap at each end.
     fn interval(&self, place: f64, (low, high): (f64, f64), hue: &str) -> Markup {
         let ((x1, y1), (x2, y2)) = (self.at(place, low), self.at(place, high));
         let cap = |x: f64, y: f64| {
@@ -430,7 +431,7 @@ impl Plane {
         }
     }
 
-    /// Bars beside each other, or in rows on top of each other.
+    /// Draws bars next to each other, or in rows on top of each other.
     fn bars(
         &self,
         chart: &Chart,
@@ -457,7 +458,7 @@ impl Plane {
         }
     }
 
-    /// The width of a bar: a share of the least distance between two positions.
+    /// Returns the width of a bar: a share of the least distance between two positions.
     fn room(&self, series: &Series) -> f64 {
         let along = |point: &Point| {
             let (x, y) = self.at(point.x, 0.0);
@@ -474,7 +475,8 @@ impl Plane {
         BAR * gaps.filter(|gap| *gap > 0.0).fold(whole, f64::min)
     }
 
-    /// Draws for each point a line from its low to its high end, with an arrow if an end is not known, and a mark at its height.
+    /// Draws for each point a line from its low to its high end, with an arrow if an end is not
+    /// known, and a mark at its height.
     fn ranges(&self, chart: &Chart, series: &Series) -> Markup {
         let is_band = series.look == Look::Band;
         html! {
@@ -572,7 +574,7 @@ impl Plane {
         html! { @for mark in drawn { (mark) } }
     }
 
-    /// Shades the stretches: named ones in alternation, one without a name so that it stands out.
+    /// Shades the stretches: named ones alternate in shade, an unnamed one stands out.
     fn stretches(&self, stretches: &[Stretch]) -> Markup {
         html! {
             @for (i, stretch) in stretches.iter().enumerate() {
@@ -589,8 +591,8 @@ impl Plane {
     }
 }
 
-/// A mark whose shape is that of its series, so that series can be distinguished without colour. A ring marks a suspect number, a
-/// triangle a limit.
+/// Draws a mark whose shape is that of its series, so that series can be distinguished without
+/// colour. A ring marks a suspect number, a triangle a limit.
 fn mark(kind: Kind, look: Look, number: usize, x: f64, y: f64) -> Markup {
     let hue = colours::of_series(number);
     let shape = match (look, number % 4) {
@@ -616,7 +618,7 @@ fn mark(kind: Kind, look: Look, number: usize, x: f64, y: f64) -> Markup {
     }
 }
 
-/// The text that the pointer shows at a point.
+/// Returns the tooltip of a point.
 fn hover(chart: &Chart, series: &Series, point: &Point) -> String {
     let suspect = if point.kind == Kind::Suspect {
         ", suspect"
@@ -638,7 +640,7 @@ fn hover(chart: &Chart, series: &Series, point: &Point) -> String {
     lines.join("\n")
 }
 
-/// Number of a series' colour: its own, or that of its name.
+/// Returns the number of a series' colour: its own, or that of its name.
 fn number(drawn: &[&Series], series: &Series) -> usize {
     series.hue.unwrap_or_else(|| {
         let mut names: Vec<&str> = Vec::new();
@@ -654,7 +656,7 @@ fn number(drawn: &[&Series], series: &Series) -> usize {
     })
 }
 
-/// A length for SVG, to a tenth of a pixel.
+/// Formats a length for SVG, to a tenth of a pixel.
 fn px(length: f64) -> String {
     let tenths = (length * 10.0).round() / 10.0;
     format!("{}", tenths + 0.0)

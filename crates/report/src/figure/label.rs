@@ -1,6 +1,7 @@
 use crate::plain::plain;
 
-/// Longest name in a figure, in characters; longer names are cut. The table has the whole names.
+/// Longest name in a figure, in characters; longer names are cut off. The table has the whole
+/// names.
 const LONGEST: usize = 40;
 
 /// Makes a name of unknown origin safe for a figure, without control characters.

@@ -6,7 +6,7 @@ use super::chart::{Axis, Scale};
 use super::label::label;
 use crate::quantity;
 
-/// Maximum number of labels of sizes, of counts and of edges that fit beside each other.
+/// Maximum number of labels of sizes, of counts and of edges that fit next to each other.
 const SIZES_NAMED: f64 = 12.0;
 const COUNTS_NAMED: usize = 16;
 const EDGES_NAMED: usize = 8;
@@ -77,7 +77,7 @@ impl Ruler {
         self
     }
 
-    /// Position of a value: 0 at the beginning, 1 at the end.
+    /// Returns the relative position of a value: 0 at the beginning of the axis, 1 at the end.
     pub(super) fn share(&self, value: f64) -> f64 {
         let (from, to) = (self.measure(self.from), self.measure(self.to));
         // Values far outside are not drawn, so their position is limited.
@@ -99,7 +99,7 @@ impl Ruler {
         self.has_grid = false;
     }
 
-    /// Sets names at the edges of bins at 0, 1, 2 and so on: one more than bins.
+    /// Sets the names of bin edges; there is one more edge than bins.
     fn name_edges(&mut self, edges: &[String]) {
         (self.from, self.to) = (-0.9, edges.len() as f64 - 1.1);
         let step = edges.len().div_ceil(EDGES_NAMED).max(1);
@@ -144,7 +144,7 @@ impl Ruler {
         }
     }
 
-    /// Ticks at 1, 2 or 5 times a power of ten, in multiples of `unit`.
+    /// Returns ticks at 1, 2 or 5 times a power of ten, in multiples of `unit`.
     fn steps(&self, unit: f64, name: impl Fn(f64) -> String) -> Vec<(f64, String)> {
         let (from, to) = (self.from / unit, self.to / unit);
         let rough = (to - from) / TICKS;
@@ -162,7 +162,8 @@ impl Ruler {
             .collect()
     }
 
-    /// Ticks at powers of ten; also at 2 and 5 times these if there are few, or else as on an axis of numbers.
+    /// Returns ticks at powers of ten. If there are few, ticks at 2 and 5 times the powers are
+    /// added, or the ticks are those of a linear axis.
     fn decades(&self, name: fn(f64) -> String) -> Vec<(f64, String)> {
         let (first, last) = (self.from.log10(), self.to.log10());
         let digits: &[f64] = if last - first > FEW_DECADES {

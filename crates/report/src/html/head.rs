@@ -6,7 +6,7 @@ const STYLE: &str = include_str!("style.css");
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/// The head of every page.
+/// Returns the head of every page.
 pub(super) fn head(title: &str) -> Markup {
     html! {
         head {

@@ -18,40 +18,40 @@ use crate::{compare, inject, measure, observe, reproduce, simulate};
 /// A record with its findings.
 #[derive(Clone, Copy, Debug)]
 pub enum Part<'a> {
-    /// A measurement.
+    /// A measurement with its findings.
     Measured {
-        /// Name of the record: that of its file.
+        /// Name of the record's file.
         name: &'a str,
-        /// The record.
+        /// Record of the measurement.
         record: &'a MeasureRecord,
         /// Findings of the record.
         findings: &'a Findings,
         /// All measured times, as [`switchcost_analysis::points`] returns them.
         points: &'a [Point],
     },
-    /// A simulation.
+    /// A simulation with its findings.
     Simulated {
-        /// Name of the record: that of its file.
+        /// Name of the record's file.
         name: &'a str,
         /// The record without its intervals.
         head: &'a Simulation,
         /// Findings of the record.
         findings: &'a simulation::Findings,
     },
-    /// An observation.
+    /// An observation with its findings.
     Observed {
-        /// Name of the record: that of its file.
+        /// Name of the record's file.
         name: &'a str,
-        /// The record.
+        /// Record of the observation.
         observation: &'a Observation,
         /// Findings of the record.
         findings: &'a observation::Findings,
     },
-    /// Injected preemptions.
+    /// Injected preemptions with their findings.
     Injected {
-        /// Name of the record: that of its file.
+        /// Name of the record's file.
         name: &'a str,
-        /// The record.
+        /// Record of the injection.
         record: &'a Injection,
         /// Findings of the record.
         findings: &'a injection::Findings,
@@ -73,9 +73,9 @@ fn is_of_orders(parts: &[Part<'_>]) -> bool {
     simulation::are_orders(&heads)
 }
 
-/// Content of a page about one record, or about several together.
+/// Content of a page about one record, or about several records together.
 pub(super) struct Content {
-    /// Name of the element, with which all names inside begin.
+    /// Name of the content's element; the names of all elements inside begin with it.
     pub(super) id: String,
     pub(super) title: String,
     kind: &'static str,
@@ -86,7 +86,8 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// Creates the content about the record at this index. Orders of the same work are named by their differences.
+    /// Creates the content about the record at this index. If the records are orders of the same
+    /// work, titles name their differences.
     pub(super) fn from_place(place: usize, parts: &[Part<'_>]) -> Self {
         let part = &parts[place];
         let id = format!("r{}", place + 1);
@@ -144,7 +145,7 @@ impl Content {
         )
     }
 
-    /// Creates the content that only several simulations together have; `None` without simulations.
+    /// Creates the content about several simulations together; `None` without simulations.
     pub(super) fn from_parts(parts: &[Part<'_>]) -> Option<Self> {
         let simulations: Vec<_> = parts
             .iter()

@@ -39,7 +39,7 @@ impl Section {
     }
 }
 
-/// Name of the element in which a figure is drawn.
+/// Returns the name of the element in which a figure is drawn.
 pub(super) fn figure_id(prefix: &str, figure: &Figure) -> String {
     format!("figure-{prefix}-{}", figure.name)
 }

@@ -77,7 +77,7 @@ fn cost_sentence(
     text
 }
 
-/// Sentence on an impossible result and its probable cause.
+/// Returns a sentence on an impossible result, with its probable cause.
 pub(super) fn doubt_sentence(record: &Injection, findings: &Findings) -> Option<String> {
     let what = match doubt(record, findings)? {
         Doubt::BelowSwitches { cost_ns, least_ns } => format!(
@@ -133,7 +133,8 @@ pub(super) fn touching(first: &FootprintFinding) -> String {
     }
 }
 
-/// Parts of a cost, for example `8.80 us for the switch and its timer, 1.70 us for cold caches`.
+/// Returns the parts of a cost, for example `8.80 us for the switch and its timer, 1.70 us for cold
+/// caches`.
 fn parts(findings: &Findings, first: &FootprintFinding) -> Option<String> {
     let direct = findings
         .direct()?
@@ -164,7 +165,7 @@ fn share_of_time(first: &FootprintFinding, cost: &Estimate) -> String {
     }
 }
 
-/// Rate of preemptions that the program actually had.
+/// Returns the rate of preemptions that the program actually had.
 pub(super) fn rate(findings: &Findings) -> String {
     let of = if findings.service.is_some() {
         ""

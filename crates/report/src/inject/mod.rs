@@ -1,4 +1,5 @@
-//! The report on injected preemptions: the cost of one to a program, by the other task's footprint.
+//! Renders the report on injected preemptions: the cost of a preemption to a program, by the other
+//! task's footprint.
 
 mod answer;
 mod csv;

@@ -8,7 +8,7 @@ use crate::page::Page;
 use crate::plain::plain;
 use crate::quantity::{share, time};
 
-/// Least share of preemptions that must find the program on the CPU; fewer are reported.
+/// Least share of preemptions that must find the program on the CPU; a smaller share is reported.
 const NEARLY_ALL: f64 = 0.99;
 
 /// Adds notes on the numbers.

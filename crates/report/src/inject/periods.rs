@@ -1,4 +1,4 @@
-//! Cost over the period: do longer time slices lose more?
+//! Shows the cost over the period: whether longer time slices lose more.
 
 use switchcost_analysis::Estimate;
 use switchcost_analysis::injection::{Findings, PeriodFinding};
@@ -81,7 +81,8 @@ fn compared(findings: &Findings, more: &Estimate, is_longer: bool) -> String {
     )
 }
 
-/// Whether the periods are compared by the cost of cold caches, and not by the whole cost of a preemption.
+/// Whether the periods are compared by the cost of cold caches rather than by the whole cost of a
+/// preemption.
 fn is_of_caches(findings: &Findings) -> bool {
     findings
         .first()

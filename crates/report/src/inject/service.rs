@@ -13,7 +13,8 @@ use crate::quantity::{
 /// Share of a service's CPU time from which the threads that are not preempted are reported.
 const MUCH: f64 = 0.1;
 
-/// Adds the cost of a preemption to a service in cold caches, and the cost of the service's own preemptions.
+/// Adds the cost of a preemption to a service in cold caches, and the cost of the service's natural
+/// preemptions.
 pub(super) fn add(
     page: &mut Page,
     record: &Injection,
@@ -65,7 +66,8 @@ fn cost_sentence(who: &str, first: &FootprintFinding, cost: &Estimate) -> String
     )
 }
 
-/// Sentence on the cost of the service's own preemptions at that price.
+/// Returns a sentence on the cost of the service's natural preemptions at the price of an injected
+/// one.
 fn own(found: &ServiceFindings, cost: &Estimate) -> String {
     let rate = found.preemptions_per_second;
     match found.share_of_own.filter(|_| is_cost(cost)) {
@@ -140,7 +142,8 @@ pub(super) fn notes(record: &Injection, found: &ServiceFindings) -> Vec<String> 
     notes
 }
 
-/// Sentence on the CPU time per piece of work during the measurement, and whether it shows another service.
+/// Returns a sentence on the CPU time per piece of work during the measurement, and whether it
+/// suggests that another thread did the work.
 fn meanwhile_sentence(found: &ServiceFindings) -> Option<String> {
     let took = time(found.cpu_per_work_ns?);
     let change = match found.is_as_before() {

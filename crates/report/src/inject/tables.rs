@@ -38,7 +38,7 @@ pub(super) fn costs(findings: &Findings) -> Grid {
     grid
 }
 
-/// Returns the costs of cold caches only, since a switch costs the same in both arms.
+/// Returns the costs of cold caches only, because a switch costs the same in both arms.
 fn costs_of_service(findings: &Findings) -> Grid {
     let mut grid = Grid::new(1).right([
         "other touches",

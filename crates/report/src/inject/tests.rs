@@ -1,4 +1,4 @@
-//! Tests on records made by hand.
+//! Tests on synthetic records.
 
 use std::path::Path;
 
@@ -177,7 +177,7 @@ fn names_are_hostile() {
     assert!(reported(&record).starts_with("A preemption costs (no name) "));
 }
 
-/// Creates a phase of 20 ms of CPU time in 1,000 pieces of work, each more expensive by `more_ns`.
+/// Makes a phase of 20 ms of CPU time in 1,000 pieces of work, each more expensive by `more_ns`.
 fn phase(arm: Arm, more_ns: f64) -> Phase {
     let cpu_ns = Nanos((20e6 + 1_000.0 * more_ns) as u64);
     Phase {
@@ -194,7 +194,8 @@ fn phase(arm: Arm, more_ns: f64) -> Phase {
     }
 }
 
-/// Creates a group: cold caches cost 4 us per turn with everything touched, and being held up saves 20 us.
+/// Makes a group in which cold caches cost 4 us per time slice with everything touched, and being
+/// delayed saves 20 us.
 fn of_service(number: u32) -> Injection {
     let mut record = small();
     let wander = f64::from(number % 3);
@@ -362,7 +363,7 @@ fn others_on_the_cpu_and_an_end_of_the_service_are_reported() {
     assert_eq!(json["footprints"][2]["cost_ns"], serde_json::Value::Null);
 }
 
-/// Creates a record with a second period, at which cold caches cost 3 us more.
+/// Makes a record with a second period, at which cold caches cost 3 us more.
 fn at_two_periods() -> Injection {
     let mut record = small();
     record.header.plan.further = vec![Timing {

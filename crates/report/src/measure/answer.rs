@@ -7,13 +7,15 @@ use super::row::has_numbers;
 use crate::page::Page;
 use crate::quantity::{centre, ends, interval, is_cost, number, percent, with_interval};
 
-/// Rate of switches whose share of a CPU is reported: that of a busy server on each CPU.
+/// Switches per second for which the share of a CPU is reported: the rate of a busy server on each
+/// CPU.
 const SWITCHES_A_SECOND: f64 = 10_000.0;
 
-/// Size that represents working sets, if it was measured: about that of a second-level cache.
+/// Size that stands for working sets in general, if it was measured: about that of a second-level
+/// cache.
 pub(super) const TYPICAL_SIZE: Bytes = Bytes::mib(1);
 
-/// Maximum of the counted switches per hand-off that are reported as one.
+/// Maximum number of counted switches per hand-off that is reported as one switch.
 const ONE_SWITCH: f64 = 1.02;
 
 /// Adds the answer to the user's question in a few sentences.
@@ -58,7 +60,8 @@ fn answer(findings: &Findings) -> String {
         .join(" ")
 }
 
-/// Sentence on doubts about the headline. Flags on the cost of its data stand beside that cost, if it is named.
+/// Returns a sentence on doubts about the headline. Flags on the cost of its data are printed with
+/// that cost, if it is named.
 fn suspicion(finding: &CaseFinding) -> Option<String> {
     let names = finding.doubts_of_switch();
     let what = if finding.direct_ns.is_some() {
@@ -146,7 +149,8 @@ fn subject(finding: &CaseFinding) -> String {
     )
 }
 
-/// Cost with its interval. `wanted` is the requested confidence, which the interval of a rank test exceeds.
+/// Formats a cost with its interval. `wanted` is the requested confidence, which the interval of a
+/// rank test exceeds.
 fn price(finding: &CaseFinding, estimate: &Estimate, wanted: f64) -> String {
     if !is_cost(estimate) {
         return format!("has a cost that is {}", centre(estimate));
@@ -200,7 +204,7 @@ fn cheapest(findings: &Findings, headline: &CaseFinding) -> String {
     }
 }
 
-/// Sentence on the same switch under the scheduler of ordinary programs.
+/// Returns a sentence on the same switch under the scheduler of ordinary programs.
 fn ordinary(findings: &Findings, headline: &CaseFinding) -> Option<String> {
     let same = |case: &Case| Case {
         policy: Policy::Other,
@@ -237,7 +241,7 @@ fn ordinary(findings: &Findings, headline: &CaseFinding) -> Option<String> {
     ))
 }
 
-/// Results with an indirect cost under the headline's conditions.
+/// Returns the results with an indirect cost under the headline's conditions.
 fn indirect<'a>(
     findings: &'a Findings,
     headline: &CaseFinding,
@@ -343,7 +347,7 @@ fn largest(
     })
 }
 
-/// Half-width of an interval, as a share of its centre, above which the centre says little.
+/// Half-width of an interval, as a share of its centre, above which the centre is not printed.
 const WIDE: f64 = 0.4;
 
 /// Whether only the interval is printed: it is wide, or the core was shared.

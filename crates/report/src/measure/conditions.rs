@@ -2,7 +2,7 @@ use switchcost_record::{Case, Policy, Relation};
 use switchcost_units::format_cpu_list;
 use switchcost_workload::WorkingSet;
 
-/// One condition of a case: a column if it varies, otherwise a phrase in the caption.
+/// A condition of a case: a column if it varies, otherwise a phrase in the caption.
 #[derive(Clone, Copy)]
 pub(super) struct Condition {
     /// Name of the column.
@@ -138,7 +138,7 @@ pub(crate) fn label(case: &Case) -> String {
     words.join(", ")
 }
 
-/// Name of a case in the words that distinguish it from others.
+/// Returns the name of a case in the words that distinguish it from others.
 pub(crate) fn label_among(case: &Case, others: &[&Case]) -> String {
     let walked: Vec<&Case> = others
         .iter()

@@ -4,7 +4,7 @@ use switchcost_analysis::{CaseFinding, Findings};
 use crate::case::CASE_COLUMNS;
 use crate::for_programs::{Column, Table, field, fields, value};
 
-/// Name of each estimate, and the pointer to it.
+/// Column name of each estimate, and the pointer to its value.
 const ESTIMATES: [Column; 15] = [
     ("direct", "/direct_ns"),
     ("total", "/total_ns"),
@@ -23,7 +23,7 @@ const ESTIMATES: [Column; 15] = [
     ("settled_walk", "/reload/settled_ns"),
 ];
 
-/// Fields of each estimate, named after it.
+/// Fields of each estimate, whose columns are named after the estimate.
 const PARTS: [Column; 5] = [
     ("_ns", "/estimate"),
     ("_low_ns", "/low"),

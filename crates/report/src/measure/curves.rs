@@ -19,7 +19,8 @@ pub(super) fn add_first_figure(page: &mut Page, record: &MeasureRecord, findings
     }
 }
 
-/// Adds each curve as a line of blocks, with its regions and knees in words, and then the machine's load latencies.
+/// Adds each curve as a line of block characters, with its regions and knees in words, and then the
+/// machine's load latencies.
 pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
     for (number, curve) in findings.curves.iter().enumerate() {
         page.heading("Total cost by size", &curve.title);
@@ -74,7 +75,7 @@ fn add_curve(page: &mut Page, findings: &Findings, curve: &Curve) {
     }
 }
 
-/// Total cost of a point; NaN if it is no cost.
+/// Returns the total cost of a point; NaN if it is not a cost.
 fn drawn(findings: &Findings, point: &CurvePoint) -> f64 {
     let total = findings
         .results

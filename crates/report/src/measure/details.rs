@@ -1,4 +1,5 @@
-//! Details that fit on a page and not on a terminal: the verdict on the environment, all controls, the machine, the plan.
+//! Shows the details that fit on a page but not on a terminal: the verdict on the environment, all
+//! controls, the machine, the plan.
 
 use switchcost_analysis::{Findings, Verdict};
 use switchcost_record::{

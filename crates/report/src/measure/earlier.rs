@@ -1,4 +1,4 @@
-//! A line on the contribution of earlier runs of the machine to the intervals.
+//! Describes the contribution of earlier runs of the machine to the intervals.
 
 use switchcost_analysis::{BetweenRuns, CaseFinding, Findings, Source};
 use switchcost_record::{EarlierRuns, Header};
@@ -63,7 +63,7 @@ fn range(values: impl Iterator<Item = f64> + Clone, written: impl Fn(f64) -> Str
     }
 }
 
-/// Days of the first and the last earlier run.
+/// Returns the days of the first and the last earlier run.
 fn span(own: &[(&CaseFinding, &BetweenRuns)]) -> String {
     let day = |moment: &str| moment.split('T').next().unwrap_or_default().to_owned();
     let since = own
@@ -85,7 +85,8 @@ fn span(own: &[(&CaseFinding, &BetweenRuns)]) -> String {
     }
 }
 
-/// Number of earlier runs, and why some do not count, the most frequent reasons first.
+/// Returns the number of earlier runs, and why some records do not count, the most frequent reasons
+/// first.
 fn records(earlier: &EarlierRuns) -> String {
     let mut reasons: Vec<(&str, u32)> = earlier
         .left_out
@@ -114,7 +115,8 @@ fn records(earlier: &EarlierRuns) -> String {
     )
 }
 
-/// Sentence on the precision that can be reached, if runs differ too much for the requested one.
+/// Returns a sentence on the precision that can be reached, if runs differ too much for the
+/// requested one.
 fn out_of_reach(own: &[(&CaseFinding, &BetweenRuns)], wanted: f64) -> String {
     let beyond: Vec<f64> = own
         .iter()

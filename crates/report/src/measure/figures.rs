@@ -19,10 +19,10 @@ pub(super) use conditions::add as add_comparisons;
 pub(super) use samples::add as add_samples;
 pub(super) use sizes::{draw as sizes, parts};
 
-/// Most CPUs in a matrix: cells of more could not be distinguished.
+/// Maximum number of CPUs in a matrix: the cells of more CPUs could not be distinguished.
 const MOST_CPUS: usize = 256;
 
-/// Maximum number of curves in a chart: more could not be distinguished.
+/// Maximum number of curves in a chart: more curves could not be distinguished.
 const MOST_CURVES: usize = 10;
 
 const SIZE: &str = "size of each task's array";
@@ -82,7 +82,8 @@ pub(super) fn mechanisms(findings: &[&CaseFinding]) -> Option<Figure> {
         .figure()
 }
 
-/// Name of a result. If the short name would be that of two results, everything that distinguishes them is named.
+/// Returns the name of a result, with everything that distinguishes it if two results would have
+/// the same short name.
 fn name(finding: &CaseFinding, usual: Policy) -> String {
     let case = &finding.case;
     let mut name = format!("{} {}", case.name(), case.between);
@@ -123,7 +124,7 @@ pub(super) fn ladder(class: &str, rows: &[(&CaseFinding, String)]) -> Option<Fig
         .figure()
 }
 
-/// Draws load latency by size, with the caches of the machine.
+/// Draws load latency by size, with the sizes of the machine's caches.
 pub(super) fn latency(host: &HostManifest, points: &[(u64, f64)]) -> Option<Figure> {
     let points: Vec<(f64, f64)> = points
         .iter()
@@ -246,8 +247,8 @@ fn reload_table(findings: &[&CaseFinding]) -> crate::grid::Grid {
 
 type Part = fn(&SharedCache) -> Option<&Estimate>;
 
-/// Draws the additional time of a walk, time-shared and concurrent, over the size of each task's array; for the kind of walk of the first
-/// case.
+/// Draws the additional time of a walk, time-shared and concurrent, over the size of each task's
+/// array; only for the kind of walk of the first case.
 pub(super) fn shared_cache(findings: &Findings) -> Option<Figure> {
     let like = findings.shared_cache.first()?.working_set;
     let mut all: Vec<&SharedCache> = findings
@@ -293,7 +294,8 @@ pub(super) fn shared_cache(findings: &Findings) -> Option<Figure> {
         .figure()
 }
 
-/// Draws the cost of a hand-off over the time since the program was ready: one run of each runtime.
+/// Draws the cost of a hand-off over the time since the program was ready, for one run of each
+/// runtime.
 pub(super) fn warm_up(runs: &[(String, &RuntimeRun)]) -> Option<Figure> {
     let curves = runs.iter().map(|(name, run)| {
         let windows = run

@@ -1,5 +1,5 @@
-//! Hand-offs of runtimes beside those of the kernel, on a logarithmic scale: hand-offs to a named task, and hand-offs to a task that a
-//! scheduler chooses.
+//! Shows hand-offs of runtimes next to those of the kernel, on a logarithmic scale: hand-offs to a
+//! named task, and hand-offs to a task that a scheduler chooses.
 
 mod answer;
 mod warm_up;
@@ -16,7 +16,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{is_cost, number, plus_minus, with_bound};
 
-/// Steps of the scale per decade, and number of decades from 1 ns on.
+/// Steps of the scale per decade, and number of decades from 1 ns.
 const STEPS: usize = 6;
 const TENFOLDS: usize = 4;
 
@@ -88,7 +88,8 @@ pub(super) fn add_tables(page: &mut Page, findings: &Findings) {
     }
 }
 
-/// Reasons why hand-offs of runtimes were not measured, each with the hand-offs concerned.
+/// Returns the reasons why hand-offs of runtimes were not measured, each with the hand-offs
+/// concerned.
 fn missing(findings: &Findings) -> Vec<(&str, Vec<String>)> {
     let mut missing: Vec<(&str, Vec<String>)> = Vec::new();
     for found in findings
@@ -124,7 +125,8 @@ fn measured(findings: &Findings) -> impl Iterator<Item = &CaseFinding> {
         .filter(|found| has_numbers(found) && found.handoff_cost().is_some())
 }
 
-/// Class of a result: the kernel's switches choose a task by a scheduler; a bare fiber's name it.
+/// Returns the class of a result: in a kernel switch, a scheduler chooses the next task; a bare
+/// fiber names it.
 fn class(found: &CaseFinding) -> Class {
     match (&found.case.runtime, found.case.mechanism) {
         (Some(of), _) => of.class,
@@ -192,7 +194,8 @@ fn grid(rows: &[&CaseFinding], findings: &Findings) -> Grid {
     grid
 }
 
-/// Kernel switches per hand-off. For our user-level mechanisms the count has their own switches, because the kernel makes none.
+/// Formats kernel switches per hand-off. For the built-in user-level mechanisms the count is of
+/// their own switches, because the kernel makes none.
 fn kernel_switches(found: &CaseFinding) -> String {
     let counts_kernel =
         found.case.runtime.is_some() || found.case.between != switchcost_record::Between::User;
@@ -203,14 +206,14 @@ fn kernel_switches(found: &CaseFinding) -> String {
         .unwrap_or_default()
 }
 
-/// Heading of the scale: `1 ns  10    100   1 us  10`.
+/// Returns the heading of the scale: `1 ns  10    100   1 us  10`.
 fn scale() -> String {
     let marks = ["1 ns", "10", "100", "1 us", "10 us"].map(|mark| format!("{mark:<STEPS$}"));
     // A header is broken at ordinary spaces.
     marks.concat().trim_end().replace(' ', "\u{a0}")
 }
 
-/// Mark of a time on the scale.
+/// Returns the mark of a time on the scale.
 fn rung(ns: f64) -> String {
     let place = (ns.max(1.0).log10() * STEPS as f64).round() as usize;
     let place = place.min(TENFOLDS * STEPS);

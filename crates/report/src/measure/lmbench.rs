@@ -79,8 +79,9 @@ fn grid(seven: &[&CaseFinding]) -> Grid {
     grid
 }
 
-/// Cell for the cost of a hand-off including the reload of the working set. lmbench also subtracts the cost of its work alone, and divides
-/// by the number of hand-offs.
+/// Returns the cell for the cost of a hand-off including the reload of the working set, as lmbench
+/// defines it: the cost of the work alone is subtracted, and the rest is divided by the number of
+/// hand-offs.
 fn entry(finding: &CaseFinding) -> Entry {
     match (&finding.verdict, &finding.handoff_cost()) {
         (Verdict::NotMeasured { .. }, _) => Entry::new("not measured", Tone::Bad),

@@ -64,7 +64,7 @@ fn run(header: &Header, findings: &Findings) -> String {
     format!("run: {}", parts.join(", "))
 }
 
-/// Clock of the core at which costs are reported (the usual one), and the fastest clock.
+/// Formats the core clock at which costs are reported (the usual one), and the fastest clock.
 fn core(findings: &Findings) -> String {
     let clocks = findings
         .core
@@ -78,7 +78,7 @@ fn core(findings: &Findings) -> String {
     })
 }
 
-/// CPUs and policy, if all cases share them.
+/// Returns the CPUs and the policy, if all cases share them.
 fn conditions(plan: &Plan) -> String {
     let cases: Vec<_> = plan.cases.iter().collect();
     let (varying, mut phrases) = split(&RUN[1..], &cases);

@@ -14,7 +14,8 @@ use crate::quantity::{NO_NUMBER, centre};
 /// Least number of pairs of CPUs for a matrix: with fewer the table of mechanisms is clearer.
 const LEAST_PAIRS: usize = 2;
 
-/// Results that differ only in their CPUs, by first and second CPU; on the diagonal both are the same.
+/// Results that differ only in their CPUs, by first and second CPU; on the diagonal both CPUs are
+/// the same.
 struct Matrix<'a> {
     title: String,
     cells: BTreeMap<(CpuId, CpuId), &'a CaseFinding>,

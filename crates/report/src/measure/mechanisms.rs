@@ -12,7 +12,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, Scale, centre, number, plus_minus};
 
-/// Kind of switcher.
+/// Kind of switcher: the kernel, or user space.
 #[derive(Clone, Copy, PartialEq, Eq, Display, EnumIter)]
 enum Group {
     #[strum(to_string = "kernel-level")]
@@ -143,7 +143,7 @@ fn numbers(finding: &CaseFinding) -> [Entry; 7] {
     ]
 }
 
-/// The three quantiles, in the unit of the first.
+/// Formats the three quantiles, in the unit of the first.
 fn tail(tail: &Tail) -> String {
     let quantiles = [tail.p50, tail.p99, tail.max];
     if !quantiles.iter().all(|ns| ns.is_finite()) {

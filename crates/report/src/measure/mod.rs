@@ -1,4 +1,4 @@
-//! The report on a measurement: the cost of a switch on the measured machine.
+//! Renders the report on a measurement: the cost of a switch on the measured machine.
 
 mod answer;
 pub(crate) mod conditions;

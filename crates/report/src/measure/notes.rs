@@ -23,7 +23,7 @@ impl Numbering {
         Numbering(names)
     }
 
-    /// Numbers of a result's notes, such as `1, 3`.
+    /// Returns the numbers of a result's notes, such as `1, 3`.
     pub(super) fn numbers(&self, finding: &CaseFinding) -> String {
         let has = |name: FlagName| finding.flags.iter().any(|flag| flag.name == name);
         let numbers = self
@@ -55,7 +55,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     }
 }
 
-/// Notes on the flags: for each flag the sentence of the first result that has it, and the names of all results that share it.
+/// Returns notes on the flags: for each flag the sentence of the first result that has it, and the
+/// names of all results that share it.
 fn flags(results: &[CaseFinding]) -> Vec<String> {
     let names = Numbering::new(results).0;
     names
@@ -131,7 +132,8 @@ fn below_zero(results: &[CaseFinding]) -> Option<String> {
     })
 }
 
-/// Reasons for results without a number; results with the same reason are named together.
+/// Returns the reasons for results without a number; results with the same reason are named
+/// together.
 fn missing_results(results: &[CaseFinding]) -> Vec<String> {
     let mut by_reason: Vec<(&str, Vec<String>)> = Vec::new();
     for finding in results {

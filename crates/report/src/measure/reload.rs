@@ -1,4 +1,4 @@
-//! Reload of working sets after a switch, walk by walk.
+//! Shows the reload of working sets after a switch, walk by walk.
 
 use switchcost_analysis::{CaseFinding, Findings};
 use switchcost_units::Bytes;
@@ -51,7 +51,8 @@ pub(super) fn add_short(page: &mut Page, findings: &Findings) {
     }
 }
 
-/// Adds the heading, and returns the results with the conditions that differ between them; `None` without results.
+/// Adds the heading, and returns the results with the conditions that differ between them; `None`
+/// without results.
 fn begun<'a>(
     page: &mut Page,
     findings: &'a Findings,

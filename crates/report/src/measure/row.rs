@@ -29,12 +29,12 @@ pub(super) fn estimate(
     Entry::new(estimate.map_or(NO_NUMBER.to_owned(), text), tone(finding))
 }
 
-/// Number of samples left out, and of all.
+/// Formats the number of samples left out, and of all samples.
 pub(super) fn excluded(finding: &CaseFinding) -> String {
     format!("{}/{}", finding.excluded.total, finding.excluded.of)
 }
 
-/// Marks a text with a star if the result is suspect: colour alone does not reach every reader.
+/// Marks a text with a star if the result is suspect, because not every reader sees colour.
 pub(super) fn starred(finding: &CaseFinding, text: &str) -> String {
     if finding.verdict == Verdict::Suspect {
         format!("{text} *")
@@ -53,7 +53,7 @@ pub(super) fn add_star_legend<'a>(
     }
 }
 
-/// Words for the way of sharing that loses more.
+/// Returns words for the way of sharing that loses more.
 pub(super) fn loses_more(one: &SharedCache) -> &'static str {
     match (&one.why, one.loses_more) {
         (Some(_), _) => "not compared",

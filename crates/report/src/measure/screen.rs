@@ -1,5 +1,5 @@
-//! One screen: the answer in words, the cost of each mechanism, the cost over size, and notes, the worst first. Everything else is under
-//! `--details` and in the page.
+//! Renders one screen: the answer in words, the cost of each mechanism, the cost over size, and
+//! notes, the worst first. `--details` and the page have the rest.
 
 mod costs;
 mod remarks;
@@ -19,7 +19,7 @@ const MOST_NOTES: usize = 5;
 /// Maximum number of lines of the screen, without the lines that refer to the rest.
 const MOST_LINES: usize = 41;
 
-/// Lines of the screen for the machine's fitness and the worst note.
+/// Number of screen lines for the machine's fitness and the worst note.
 const OF_NOTES: usize = 5;
 
 pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) {
@@ -44,7 +44,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
     page.items_up_to(MOST_LINES, &notes[..notes.len().min(MOST_NOTES)]);
 }
 
-/// The machine and the run, in one or two lines.
+/// Describes the machine and the run in one or two lines.
 pub(super) fn machine(header: &Header, findings: &Findings) -> String {
     let host = &header.host;
     let cpus = host.cpus_online.len();
@@ -81,7 +81,7 @@ fn known(fact: &Fact<String>, unknown: &str) -> String {
     fact.known().cloned().unwrap_or_else(|| unknown.to_owned())
 }
 
-/// CPUs and policies of all cases.
+/// Returns the CPUs and policies of all cases.
 fn place(header: &Header) -> String {
     let cases = &header.plan.cases;
     let cpus = header.plan.cpus();

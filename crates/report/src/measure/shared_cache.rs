@@ -1,4 +1,5 @@
-//! A cache that two tasks time-share or use concurrently: which of the two loses more.
+//! Shows a cache that two tasks time-share or use concurrently, and which of the two ways loses
+//! more.
 
 use switchcost_analysis::{Difference, Estimate, Findings, LosesMore, SharedCache};
 use switchcost_units::Bytes;
@@ -47,7 +48,7 @@ pub(super) fn describe_sharing(findings: &Findings) -> Option<String> {
     )
 }
 
-/// Names of the selected sizes: `16 KiB, 512 KiB and 2 MiB`.
+/// Formats the selected sizes: `16 KiB, 512 KiB and 2 MiB`.
 fn sizes_of(all: &[SharedCache], is_wanted: impl Fn(&SharedCache) -> bool) -> Option<String> {
     let mut sizes: Vec<Bytes> = all
         .iter()
@@ -90,7 +91,7 @@ fn largest(all: &[SharedCache]) -> Option<String> {
     ))
 }
 
-/// Difference without its sign: the words beside it name the side.
+/// Formats a difference without its sign, because the words next to it name the side.
 fn apart(difference: Difference) -> String {
     let ends = [difference.low.abs(), difference.high.abs()];
     let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
@@ -156,7 +157,7 @@ fn short(all: &[SharedCache]) -> Grid {
     grid
 }
 
-/// Cells for the size, the walk, and the time of a walk alone.
+/// Returns the cells for the size, the walk, and the time of a walk alone.
 fn head(one: &SharedCache) -> Vec<Entry> {
     let alone = one.alone_ns.as_ref().map(centre).unwrap_or_default();
     entries![
@@ -207,7 +208,8 @@ fn signed(difference: Difference) -> String {
     )
 }
 
-/// Number of walks per time slice at which both ways lose equally; `None` unless both losses are above 0 for sure.
+/// Returns the number of walks per time slice at which both ways lose equally; `None` unless both
+/// losses are certainly above 0.
 fn even_at(one: &SharedCache) -> Option<String> {
     let (in_turn, at_once) = (one.in_turn_ns.as_ref()?, one.at_once_ns.as_ref()?);
     let is_reported = one.why.is_none() && in_turn.low > 0.0 && at_once.low > 0.0;

@@ -107,7 +107,7 @@ fn row(
     row
 }
 
-/// Puts the interval of a text that is too long for a column on a second line.
+/// Moves the interval of a text that is too long for a column to a second line.
 fn interval_below(text: &str) -> String {
     if text.starts_with("not ") {
         text.replacen(" (", "\n(", 1)

@@ -10,13 +10,15 @@ use crate::page::Page;
 use crate::plain::plain;
 use crate::quantity::{count, rounded, share, time};
 
-/// Longest name in a sentence, in characters; a longer one is cut, because a command may have any length.
+/// Longest name in a sentence, in characters; a longer one is cut off, because a command may have
+/// any length.
 const LONGEST: usize = 40;
 
 /// Largest ratio of a lower end to the upper end at which the lower end is printed as 0.
 const LITTLE: f64 = 0.05;
 
-/// Adds the answer: the cost and frequency of switches, the most helpful advice, and, if other processes do the work, how to observe them.
+/// Adds the answer: the cost and frequency of switches, the most helpful advice, and, if other
+/// processes do the work, how to observe those.
 pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Findings) {
     page.paragraph(&answer(observation, findings));
     if let Some((text, command)) = busier_children(observation, findings) {
@@ -61,7 +63,8 @@ fn answer(observation: &Observation, findings: &Findings) -> String {
     text
 }
 
-/// Sentence on a long wait for CPUs, such as `gzip waited 5.66 s of 7.18 s for a CPU, 42 % of it behind sh. `; empty if there was none.
+/// Returns a sentence on a long wait for CPUs, such as `gzip waited 5.66 s of 7.18 s for a CPU, 42
+/// % of it behind sh. `; empty if there was none.
 fn wait_sentence(observation: &Observation, findings: &Findings) -> String {
     let Some(long) = &findings.long_wait else {
         return String::new();
@@ -100,7 +103,8 @@ fn request_sentence(observation: &Observation, findings: &Findings) -> String {
     }
 }
 
-/// Sentence on older children of the observed processes that switch more often than these.
+/// Returns a sentence on older children of the observed processes that switch more often than their
+/// parents.
 fn busier_children(observation: &Observation, findings: &Findings) -> Option<(String, String)> {
     let older = observation
         .older_children
@@ -173,7 +177,8 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
     }
 }
 
-/// Direct share: the likely value, but the range beside a sum that has a lower end alone.
+/// Formats the direct share: the likely value, or the range if the sum of costs has only a lower
+/// end.
 fn direct_words(direct: Range, both: Range) -> String {
     match direct
         .likely
@@ -187,8 +192,8 @@ fn direct_words(direct: Range, both: Range) -> String {
     }
 }
 
-/// Advice on how to measure the cost of cold caches: by this verb if it traced no calls, and by `inject`; empty for a command that is too
-/// brief.
+/// Returns advice on how to measure the cost of cold caches: by `observe` if it traced no calls,
+/// and by `inject`; empty for a command that ends too soon.
 fn measuring(observation: &Observation, findings: &Findings) -> String {
     let inject = format!("`{}` measures them", injecting(observation, findings));
     let is_command = matches!(observation.subject, Subject::Command(_));
@@ -219,7 +224,7 @@ fn injecting(observation: &Observation, findings: &Findings) -> String {
     format!("switchcost inject -p {process} --work ...")
 }
 
-/// Number of the observed process, or of the one with the highest cost.
+/// Returns the number of the observed process, or of the process with the highest cost.
 fn process_of(observation: &Observation, findings: &Findings) -> String {
     let process = match &observation.subject {
         Subject::Processes(processes) if processes.len() == 1 => processes.first().copied(),
@@ -237,8 +242,8 @@ fn is_plain_word(word: &str) -> bool {
     !word.is_empty() && word.chars().all(is_plain)
 }
 
-/// Cost of cold caches, such as `2.2 % cold caches`, `0.4 to 2.2 % cold caches`, `at most 2.2 % cold caches` or `1.2 % or more cold
-/// caches`.
+/// Formats the cost of cold caches, such as `2.2 % cold caches`, `0.4 to 2.2 % cold caches`, `at
+/// most 2.2 % cold caches` or `1.2 % or more cold caches`.
 fn describe_caches(indirect: Range) -> String {
     let much = match indirect.likely {
         Some(likely) => share(Some(likely)),
@@ -250,8 +255,8 @@ fn describe_caches(indirect: Range) -> String {
     format!("{much} cold caches")
 }
 
-/// Source of the cost of cold caches, such as `, measured on 96 % of its switches`, or `, by inject of `python3 w.py`, yesterday, if others
-/// touch memory as fast`.
+/// Returns the source of the cost of cold caches, such as `, measured on 96 % of its switches`, or
+/// `, by inject of `python3 w.py`, yesterday, if others touch memory as fast`.
 fn known_by(findings: &Findings, observation: &Observation) -> String {
     match findings.all.likely_by {
         Some(KnownBy::Matched) => format!(", {}", matched::measured_on(findings)),
@@ -263,7 +268,8 @@ fn known_by(findings: &Findings, observation: &Observation) -> String {
     }
 }
 
-/// Source in `inject`, such as `by inject of `python3 w.py`, yesterday`; the number of sources if there are several.
+/// Returns the source in `inject`, such as `by inject of `python3 w.py`, yesterday`; the number of
+/// sources if there are several.
 fn inject_source(observation: &Observation) -> String {
     let serves = |known: &&KnownReload| {
         let mut own = observation.tasks.iter();
@@ -286,7 +292,7 @@ fn inject_source(observation: &Observation) -> String {
     }
 }
 
-/// Days between two dates.
+/// Returns the days between two dates.
 fn days_between(first: &str, second: &str) -> Option<i32> {
     let day = |stamp: &str| {
         let at = OffsetDateTime::parse(stamp, &Rfc3339).ok()?;
@@ -295,7 +301,7 @@ fn days_between(first: &str, second: &str) -> Option<i32> {
     Some(day(second)? - day(first)?)
 }
 
-/// Sentence on a negligible cost: a share of a small CPU time means nothing.
+/// Returns a sentence on a negligible cost: a share of a small CPU time means nothing.
 fn negligible(who: &str, observation: &Observation, findings: &Findings) -> String {
     let by = match findings.all.likely_by {
         Some(KnownBy::Inject) => format!(", {}", inject_source(observation)),
@@ -319,7 +325,7 @@ fn negligible(who: &str, observation: &Observation, findings: &Findings) -> Stri
     }
 }
 
-/// Cost in CPUs, such as `, 0.022 of 2 CPUs`: the likely value, else the range.
+/// Formats a cost in CPUs, such as `, 0.022 of 2 CPUs`: the likely value, else the range.
 fn cpu_share(cost: Option<Range>, observation: &Observation) -> String {
     let Some(cost) = cost else {
         return String::new();
@@ -355,7 +361,7 @@ fn range_words(range: Range) -> String {
     })
 }
 
-/// Formats a share without its unit, which follows the next number.
+/// Formats a share without its percent sign, which follows the next number.
 fn number(value: f64) -> String {
     let text = share(Some(value));
     text.strip_suffix(" %").unwrap_or(&text).to_owned()
@@ -414,7 +420,7 @@ fn often(observation: &Observation, findings: &Findings) -> String {
     format!("There {of}: {involuntary} involuntary{by}{why}.")
 }
 
-/// Sentence on an advice with its largest gain.
+/// Returns a sentence on an advice with its largest gain.
 fn advised(advice: &Advice) -> String {
     let waits = |of: &str| {
         advice.at_most.waits_ns.map_or(String::new(), |ns| {
@@ -541,7 +547,8 @@ pub(crate) fn name(name: &str) -> String {
     }
 }
 
-/// Name of the observed at the beginning of a sentence. The name of a program keeps its case.
+/// Returns the name of the observed tasks for the beginning of a sentence. The name of a program
+/// keeps its case.
 fn first_words(observed: &Subject) -> String {
     let words = subject(observed);
     match (observed, words.split_at_checked(1)) {

@@ -1,4 +1,4 @@
-//! Sources of the indirect cost.
+//! Describes the sources of the indirect cost.
 
 use switchcost_record::observation::{KnownBy, KnownReload, Observation};
 

@@ -13,16 +13,17 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, count, number, rounded, share, time};
 
-/// Maximum number of names beside the rows of a chart: more are hard to distinguish.
+/// Maximum number of names next to the rows of a chart: more are hard to distinguish.
 const MOST_ROWS: usize = 20;
 
-/// Maximum number of tasks that are waited behind in a chart: as many as there are distinguishable colours.
+/// Maximum number of tasks in a chart that others waited for: as many as there are distinguishable
+/// colours.
 const MOST_BEHIND: usize = 7;
 
-/// Least number of stretches that show a course.
+/// Least number of stretches for a chart over time.
 const FEWEST_STRETCHES: usize = 2;
 
-/// Factor by which a line without an end exceeds the largest end of all.
+/// Factor by which a line without an end extends beyond the largest end of all.
 const BEYOND: f64 = 1.1;
 
 /// Adds all figures, the cost first. Only the page has figures.
@@ -110,7 +111,7 @@ fn costs(all: &[Payer<'_>]) -> Option<Figure> {
         .figure()
 }
 
-/// All known ends of a cost and of its parts.
+/// Returns all known ends of a cost and of its parts.
 fn ends<'a>(payer: &'a Payer<'_>) -> impl Iterator<Item = f64> + 'a {
     let costs = payer.parts.iter().map(|part| part.cost).chain([payer.cost]);
     costs
@@ -118,7 +119,7 @@ fn ends<'a>(payer: &'a Payer<'_>) -> impl Iterator<Item = f64> + 'a {
         .flatten()
 }
 
-/// Kinds of parts, in the order in which programs first have them; caches last.
+/// Returns the kinds of parts, in the order in which programs first have them; caches last.
 fn parts(payers: &[Payer<'_>]) -> Vec<Of> {
     let mut found: Vec<Of> = Vec::new();
     for part in payers.iter().flat_map(|payer| &payer.parts) {
@@ -299,7 +300,7 @@ fn course(name: &str, title: &str, height: &str) -> Chart {
     Chart::new(name, title, x, Axis::new(Scale::Zero, height))
 }
 
-/// Returns two points: a constant height from the beginning of a stretch to its end.
+/// Returns two points at the same height: the start and the end of a stretch.
 fn steps(stretch: &Stretch, height: f64, text: String) -> [Point; 2] {
     let until = format!("until {} s", number(stretch.to_seconds));
     [
@@ -308,7 +309,7 @@ fn steps(stretch: &Stretch, height: f64, text: String) -> [Point; 2] {
     ]
 }
 
-/// Sentence on figures that are omitted because their times were not counted.
+/// Returns a sentence on figures that are omitted because their times were not counted.
 pub(super) fn undrawn_note(observation: &Observation, findings: &Findings) -> Option<String> {
     let missing = [
         (findings.all.direct_ns.is_none(), "what switches cost"),
@@ -340,7 +341,7 @@ pub(super) fn undrawn_note(observation: &Observation, findings: &Findings) -> Op
     ))
 }
 
-/// Whether tasks may have waited: if all waits are counted, there may have been none.
+/// Whether tasks may have waited. If all waits were counted, the count may be 0.
 fn may_have_waited(observation: &Observation) -> bool {
     observation.source != Source::Bpf
         || observation

@@ -1,4 +1,4 @@
-//! One line for each interval of a continuing observation, for logs.
+//! Renders one line for each reporting period of a continuing observation, for logs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,12 +10,12 @@ use crate::for_programs::{Document, OutputFormat, json_line};
 /// Maximum number of programs in each line: those with the most switches.
 const PROGRAMS: usize = 20;
 
-/// Activity in one interval of an observation.
+/// Activity in one reporting period of an observation.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Interval<'a> {
-    /// End of the interval (RFC 3339, UTC).
+    /// End of the reporting period (RFC 3339, UTC).
     at: &'a str,
-    /// Length of the interval, in nanoseconds.
+    /// Length of the reporting period, in nanoseconds.
     window_ns: u64,
     /// Source of the counts.
     source: Source,
@@ -25,7 +25,7 @@ pub(crate) struct Interval<'a> {
     programs: Vec<Program<'a>>,
 }
 
-/// Sums of one program in an interval.
+/// Sums of one program in a reporting period.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Program<'a> {
     /// Name of the program.
@@ -34,7 +34,7 @@ pub(crate) struct Program<'a> {
     sums: Sums,
 }
 
-/// Switches in an interval, and their cost.
+/// Switches in a reporting period, and their cost.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Sums {
     /// Number of switches, by the kernel's count.
@@ -49,7 +49,8 @@ pub(crate) struct Sums {
     direct_share: Option<Range>,
     /// Indirect cost as a share of the CPU time, by the calls traced since the start; null if it is not known.
     indirect_share: Option<Range>,
-    /// Why these calls do not show the indirect cost; null if it is known, or if none were traced.
+    /// Why the traced calls do not show the indirect cost; null if it is known, or if no calls were
+    /// traced.
     indirect_unknown_because: Option<UnknownBecause>,
     /// 99th percentile of the waits for a CPU, in nanoseconds; null if it is not known.
     wait_p99_ns: Option<f64>,
@@ -74,7 +75,7 @@ impl Sums {
     }
 }
 
-/// Renders an interval that ended at `at` (RFC 3339) as one line of JSON.
+/// Renders a reporting period that ended at `at` (RFC 3339) as one line of JSON.
 pub fn render_interval(observation: &Observation, findings: &Findings, at: &str) -> String {
     let mut programs: Vec<&ProcessFinding> = findings.names.iter().collect();
     programs.sort_by_key(|found| std::cmp::Reverse(found.switches));

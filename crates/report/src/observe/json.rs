@@ -26,13 +26,13 @@ pub(crate) struct Report<'a> {
     requests: Option<u64>,
     /// Source of the counts, which determines the fields that are known.
     source: Source,
-    /// Why no better source was used.
+    /// Why no better source of counts was used.
     not_counted_by: &'a [String],
     /// Use of each CPU in the window; empty if the source does not show it.
     cpus: &'a [CpuTime],
     /// The three longest waits for a CPU.
     longest_waits: &'a [LongWait],
-    /// Data lost for lack of room.
+    /// Data lost for lack of buffer space.
     lost: &'a Lost,
     /// Cost of observing; null if the source does not show it.
     own_cost: Option<&'a OwnCost>,
@@ -49,7 +49,7 @@ pub(crate) struct Report<'a> {
 }
 
 impl OutputFormat for Report<'_> {
-    /// Version 1: the first.
+    /// Schema name; version 1 is the first.
     const NAME: &'static str = "switchcost.observe/1";
 }
 

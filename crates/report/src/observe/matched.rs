@@ -1,4 +1,4 @@
-//! Cost of cold caches by matched intervals.
+//! Renders the cost of cold caches by matched intervals.
 
 use switchcost_analysis::observation::{
     Check, CheckName, Effect, Findings, Interval, MatchedIntervals, Outcome, UnknownBecause,
@@ -10,7 +10,7 @@ use crate::page::Page;
 use crate::plain::plain;
 use crate::quantity::{count, share, time};
 
-/// Share of the switches with a match, such as `measured on 96 % of its switches`.
+/// Formats the share of the switches with a match, such as `measured on 96 % of its switches`.
 pub(super) fn measured_on(findings: &Findings) -> String {
     let sum = |of: fn(&MatchedIntervals) -> f64| findings.matched.iter().map(of).sum::<f64>();
     let switches = sum(switches);
@@ -23,7 +23,8 @@ fn switches(found: &MatchedIntervals) -> f64 {
     (found.waits + found.preemptions) as f64
 }
 
-/// Reason (`, since ...`) why traced calls do not show the cost, for the program that waits most; empty if no calls were traced.
+/// Returns the reason (`, since ...`) why traced calls do not show the cost, for the program that
+/// waits most; empty if no calls were traced.
 pub(super) fn unknown_because(findings: &Findings) -> String {
     let unknown = findings
         .matched
@@ -52,7 +53,7 @@ pub(super) fn unknown_because(findings: &Findings) -> String {
     }
 }
 
-/// Words for a failed check, such as `the check *work before* failed`.
+/// Describes a failed check, such as `the check *work before* failed`.
 fn failed(matched: &MatchedIntervals) -> String {
     let is = |outcome| {
         let checks = matched.checks.iter();

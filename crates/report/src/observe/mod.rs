@@ -1,4 +1,5 @@
-//! The report on an observation: cost of switching to live programs, causes of their switches, and other programs involved.
+//! Renders the report on an observation: cost of switching to live programs, causes of their
+//! switches, and other programs involved.
 
 mod answer;
 mod caches;
@@ -28,14 +29,14 @@ use crate::page::{Block, Page};
 use crate::quantity::count;
 use crate::{Format, Style};
 
-/// Subject of the rows of the first table.
+/// What the rows of the first table stand for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumIter, EnumString)]
 #[strum(serialize_all = "kebab-case")]
 pub enum By {
-    /// Each program: processes of one name, numbered names as one.
+    /// One row for each program: processes of one name, with numbered names as one.
     #[default]
     Program,
-    /// Each control group.
+    /// One row for each control group.
     ControlGroup,
 }
 
@@ -90,7 +91,8 @@ pub(crate) fn blocks(observation: &Observation, findings: &Findings) -> Vec<Bloc
     page.into_blocks()
 }
 
-/// Adds the answer (which a page also draws), then programs, causes, other programs, and notes.
+/// Adds the answer (which a page also draws as a figure), then programs, causes, other programs,
+/// and notes.
 fn add(
     page: &mut Page,
     observation: &Observation,

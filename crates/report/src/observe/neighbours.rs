@@ -11,7 +11,8 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, count, share, time};
 
-/// Adds the tasks that had a CPU while the observed waited for it or were off it: one row per program.
+/// Adds the tasks that had a CPU while the observed tasks waited for it or were off it: one row per
+/// program.
 pub(super) fn add(page: &mut Page, findings: &Findings, most: usize) {
     let all = rows(findings);
     if all.is_empty() {
@@ -35,7 +36,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings, most: usize) {
     page.grid(&grid);
 }
 
-/// Effect of one program on another.
+/// Effect of another program on an observed program.
 #[derive(Default)]
 struct Row<'a> {
     observed: String,
@@ -112,7 +113,7 @@ impl Row<'_> {
     }
 }
 
-/// Name of an observed program; kernel threads are in brackets, as everywhere.
+/// Returns the name of an observed program; names of kernel threads are in brackets.
 pub(super) fn observed(observed: &str, is_kernel: bool) -> String {
     if is_kernel {
         format!("[{}]", name(observed))
@@ -141,7 +142,7 @@ pub(super) fn text(behind: &Behind) -> String {
     }
 }
 
-/// Sentence on the longest waits; `None` if there were none.
+/// Returns a sentence on the longest waits; `None` if there were none.
 pub(super) fn longest(observation: &Observation) -> Option<String> {
     let waits: Vec<String> = observation.longest_waits.iter().map(one).collect();
     (!waits.is_empty()).then(|| format!("Longest waits for a CPU: {}.", waits.join("; ")))

@@ -99,7 +99,8 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     notes.iter().for_each(|note| page.item(note));
 }
 
-/// Sentence on tasks that may have started and ended unseen.
+/// Returns a sentence on tasks that may have started and ended between two scans, and so were never
+/// seen.
 fn between_looks(observation: &Observation) -> Option<&'static str> {
     match (observation.source, &observation.subject) {
         (Source::Proc, _) => Some(
@@ -177,7 +178,7 @@ fn unfinished(observation: &Observation) -> Option<String> {
     observation.is_unfinished.then(|| note.to_owned())
 }
 
-/// Note on switches that only the kernel's own counters have.
+/// Returns a note on switches that are only in the kernel's own counters.
 fn unfollowed(observation: &Observation) -> Option<String> {
     let switches = observation.lost.unfollowed;
     let of_lost = if observation.lost.records > 0 {

@@ -7,7 +7,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{NO_NUMBER, count, rounded, share, time};
 
-/// Most rows of each table.
+/// Maximum number of rows of each table.
 pub(super) struct Limits {
     processes: usize,
     causes: usize,
@@ -62,7 +62,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings, by: By, limits: &Limits)
     add_latencies(page, findings);
 }
 
-/// Least share of a cause on one screen.
+/// Least share of the switches of a cause shown on one screen.
 const RARE: f64 = 0.001;
 
 fn add_processes(page: &mut Page, heading: &str, found: &[ProcessFinding], most: usize) {
@@ -165,7 +165,7 @@ pub(in crate::observe) fn label(found: &ProcessFinding) -> String {
     }
 }
 
-/// Text of a cell; `None` if there is no number.
+/// Function that returns the text of a cell; `None` if there is no number.
 type Of = fn(&ProcessFinding) -> Option<String>;
 
 /// Columns of findings.
@@ -193,7 +193,8 @@ fn likely_or_ends(range: Range) -> String {
     likely.unwrap_or_else(|| ends(range))
 }
 
-/// Name of a process in its own namespace, with its container or control group: ` = 7 in 3f2a91c07b5d`.
+/// Returns the name of a process in its own namespace, with its container or control group: ` = 7
+/// in 3f2a91c07b5d`.
 pub(in crate::observe) fn container_name(found: &ProcessFinding) -> String {
     let inside = found.process_inside.map(|process| format!(" = {process}"));
     let group = found
@@ -206,7 +207,8 @@ pub(in crate::observe) fn container_name(found: &ProcessFinding) -> String {
     }
 }
 
-/// Last part of a control group's name; of a container's 64 digits as many as its tools show.
+/// Returns the last part of a control group's name; of a container's 64 digits, as many as
+/// container tools show.
 fn short(group: &str) -> String {
     let last = group
         .rsplit('/')

@@ -28,7 +28,7 @@ pub(super) fn caption(chart: &Chart) -> String {
     }
 }
 
-/// Whether anything would be drawn: axes alone have no information.
+/// Whether the chart would draw any point: axes alone have no information.
 pub(super) fn has_points(chart: &Chart) -> bool {
     chart.series.iter().any(|series| !series.x.is_empty())
 }
@@ -75,7 +75,8 @@ pub(super) fn draw(chart: &Chart, name: String, title: String) -> figure::Chart 
         .caption(caption(chart))
 }
 
-/// Name of a series without its last word, the source: series with the same rest share a colour.
+/// Returns the name of a series without its last word, the source. Series with the same remaining
+/// name share a colour.
 fn bare(series: &Series) -> &str {
     let name = series.name.trim_end_matches(", published");
     let name = name.trim_end_matches(", at most");

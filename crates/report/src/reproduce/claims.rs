@@ -1,4 +1,4 @@
-//! The table of claims with their rules, available before anything is run.
+//! Renders the table of claims with their rules, available before anything is run.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,7 +17,7 @@ pub(crate) struct Claims {
 }
 
 impl OutputFormat for Claims {
-    /// Version 1: the first.
+    /// Schema name; version 1 is the first.
     const NAME: &'static str = "switchcost.claims/1";
 }
 
@@ -61,7 +61,7 @@ impl InEveryFormat for &[Paper] {
     }
 }
 
-/// What the kinds of claims are.
+/// Explanation of the kinds of claims.
 const LEGEND: &str = "tested: reproduced if its rule holds over the whole interval of each number; calibrated: the same, after something was \
                       fitted to the paper; shown: printed without a rule; own: a question of ours, not the paper's.";
 

@@ -1,4 +1,4 @@
-//! Entry of a list of reproduced papers, from this run or from the JSON of an earlier one.
+//! Entries of a list of reproduced papers, from this run or from the JSON of an earlier one.
 
 use serde::Deserialize;
 use switchcost_reproduce::{Paper, Verdicts};
@@ -55,7 +55,7 @@ impl Listed {
         answer(self.is_judged, &self.verdicts)
     }
 
-    /// Published figures and tables, in one line.
+    /// Returns the published figures and tables, in one line.
     pub(crate) fn shown(&self) -> String {
         self.exhibits
             .iter()

@@ -1,4 +1,5 @@
-//! One page of Markdown for a paper: its claims in its own words, beside the published numbers and those found here, each with its figure.
+//! Renders one page of Markdown for a paper: its claims in its own words, next to the published
+//! numbers and those found here, each with its figure.
 
 use std::fmt::Write;
 
@@ -69,7 +70,8 @@ fn add_exhibit(page: &mut String, reproduction: &Reproduction<'_>, exhibit: &Exh
     }
 }
 
-/// Cells of a claim: the paper's words if they are quoted, its numbers, the numbers found, the verdict, and the rule with the reason.
+/// Returns the cells of a claim: the paper's words if they are quoted, its numbers, the numbers
+/// found, the verdict, and the rule with the reason.
 fn claim_cells(claim: &Claim) -> Vec<String> {
     let entry = &claim.entry;
     let words = entry.quotation.as_ref().map_or_else(

@@ -1,5 +1,5 @@
-//! One screen: the number of reproduced claims of each paper, the paper's main figure, and the claims that are not reproduced. Reasons,
-//! tables and commands are under `--details` and in the site.
+//! Renders one screen: the number of reproduced claims of each paper, the paper's main figure, and
+//! the claims that are not reproduced. `--details` and the site have reasons, tables and commands.
 
 mod figure;
 
@@ -9,8 +9,8 @@ use super::Reproduction;
 use crate::entry::Tone;
 use crate::page::Page;
 
-/// Lines of the screen that a list of claims may fill. At most two more lists follow, each with its first entries, and a line that refers
-/// to the rest.
+/// Maximum number of screen lines of a list of claims. At most two more lists follow, each with its
+/// first entries, and a line that refers to the rest.
 const MOST_LINES: usize = 35;
 
 /// Maximum number of commands without a result that are named.
@@ -84,7 +84,8 @@ fn add_claims(page: &mut Page, reproductions: &[Reproduction<'_>], wanted: Verdi
     }
 }
 
-/// Line on a claim: its statement. If it is not reproduced, also the numbers found and the reason, or the missing part.
+/// Returns a line on a claim: its statement. If it is not reproduced, the line also has the numbers
+/// found and the reason, or the missing part.
 fn line(place: &str, claim: &Claim) -> String {
     let statement = &claim.entry.statement;
     match (&claim.missing, claim.verdict) {

@@ -188,7 +188,7 @@ fn the_screen_begins_with_what_is_not_reproduced() {
     }
 }
 
-/// Two of three claims turned when they were judged by a quick run.
+/// Verdicts of a quick run are not printed, because judging one changed two of three verdicts.
 #[test]
 fn a_quick_run_prints_no_verdict() {
     let mut exhibits = exhibits();

@@ -10,15 +10,15 @@ pub(super) fn perhaps(value: Option<f64>) -> String {
     value.map_or(NO_NUMBER.to_owned(), rounded)
 }
 
-/// Possible statement about a cost.
+/// How a cost is shown.
 enum Shown {
-    /// The centre: the interval does not cover 0, or there is none.
+    /// As its centre: the interval does not cover 0, or there is none.
     Centre(f64),
-    /// Exactly 0.
+    /// As exactly 0.
     Nothing,
-    /// An upper limit: the cost may also be 0.
+    /// As an upper limit: the cost may also be 0.
     LessThan(f64),
-    /// More likely a gain than a cost.
+    /// As a number of either sign, because it is more likely a gain than a cost.
     EitherWay,
 }
 
@@ -66,8 +66,8 @@ pub(super) fn ones(private_by: PrivateBy) -> &'static str {
     }
 }
 
-/// Formats cycles with the ends of their interval, or their upper limit. A number without an interval looks too certain, so the notes say
-/// why it has none.
+/// Formats cycles with the ends of their interval, or their upper limit. A number without an
+/// interval looks too certain, so the notes explain a missing interval.
 pub(super) fn cycles(cost: &Cost) -> String {
     match reported(cost) {
         None => format!("{} cycles (no interval)", perhaps(None)),
@@ -92,12 +92,13 @@ pub(super) fn ends(cost: &Cost) -> String {
     }
 }
 
-/// Largest share of a level that the trace filled.
+/// Formats the largest share of a level that the trace filled.
 pub(super) fn filled(level: &LevelFinding) -> String {
     share(Some(level.filled()))
 }
 
-/// Converts cycles to time on a machine whose cycle takes between two times: `412 us`, `49.0 us to 98.0 us`.
+/// Formats cycles as time on a machine whose cycle time is known as a range: `412 us`, `49.0 us to
+/// 98.0 us`.
 pub(super) fn as_time(cycles: f64, cycle_ns: Option<[f64; 2]>) -> String {
     match cycle_ns {
         None => String::new(),
@@ -106,8 +107,9 @@ pub(super) fn as_time(cycles: f64, cycle_ns: Option<[f64; 2]>) -> String {
     }
 }
 
-/// Note on what this time leaves out on a core that overlaps and prefetches (of a gigahertz or more). The ratios are those of
-/// docs/method/model.md, "The simulator beside time".
+/// Returns a note on what this time leaves out on a core that overlaps and prefetches (with a clock
+/// of a gigahertz or more). The ratios are those of docs/method/model.md, "The simulator beside
+/// time".
 pub(super) fn time_note(
     cycles: impl IntoIterator<Item = Option<[f64; 2]>>,
 ) -> Option<&'static str> {
@@ -171,7 +173,7 @@ mod tests {
         );
     }
 
-    /// The centre is -6,800: "less than 1,650" would say that it is a cost.
+    /// The centre is -6,800, for which "less than 1,650" would suggest a cost.
     #[test]
     fn what_is_rather_a_gain_is_not_shown_as_a_cost_below_a_bound() {
         let cost = Cost {

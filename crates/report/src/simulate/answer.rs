@@ -63,7 +63,7 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     }
 }
 
-/// Sentence on the simulated part of the trace, which precedes all numbers.
+/// Returns a sentence on the simulated part of the trace, which qualifies all numbers.
 pub(super) fn part_sentence(trace: &TraceFacts) -> Option<String> {
     let why = trace.incomplete.as_ref()?;
     Some(format!(
@@ -72,7 +72,8 @@ pub(super) fn part_sentence(trace: &TraceFacts) -> Option<String> {
     ))
 }
 
-/// Words for the private hierarchy. Threads share their memory, so they count as one process.
+/// Returns words for the private hierarchy. Threads share their memory, so the threads of a process
+/// count as one.
 fn alone(findings: &Findings) -> String {
     if findings.private_by == PrivateBy::Task {
         return "One task ran alone: no other used its caches, so no switch cost it anything."
@@ -94,7 +95,8 @@ fn alone(findings: &Findings) -> String {
 /// Number of time slices that suffice for an interval.
 const WANTED_TURNS: u64 = 60;
 
-/// Sentences for a trace with too few switches: there is no interval, and which command gives one.
+/// Returns sentences for a trace with too few switches: there is no interval, and which command
+/// gives one.
 fn too_few(head: &Simulation, design: &DesignFinding) -> Option<(String, String)> {
     let segments = design.groups.first()?.segments;
     let is_alone =
@@ -123,8 +125,9 @@ fn too_few(head: &Simulation, design: &DesignFinding) -> Option<(String, String)
     ))
 }
 
-/// Quantum that gives this number of time slices, derived from the present quantum; if there is none, or if most of the trace is a single
-/// program, from all instructions.
+/// Returns the quantum that gives this number of time slices, derived from the present quantum. If
+/// there is none, or if most of the trace is a single program, it is derived from the number of
+/// instructions.
 fn shorter_quantum(trace: &TraceFacts, turns: u64) -> u64 {
     let of_all = trace.instructions / WANTED_TURNS;
     let of_turns = |quantum: u64| quantum.saturating_mul(turns) / WANTED_TURNS;
@@ -146,7 +149,8 @@ fn two_digits(number: u64) -> u64 {
     number / unit * unit
 }
 
-/// Sentence on levels that the trace never filled, in which a switch evicts only where lines collide.
+/// Returns a sentence on levels that the trace never filled, in which a switch evicts only lines of
+/// colliding sets.
 fn too_short(findings: &Findings) -> Option<String> {
     let of_design = |design: &DesignFinding| {
         let levels = design.levels.iter().filter(|level| !level.was_full);
@@ -170,7 +174,8 @@ fn too_short(findings: &Findings) -> Option<String> {
     })
 }
 
-/// Sentence on the number of instructions that fill all of these levels, as far as their growth shows it.
+/// Returns a sentence on the number of instructions that fill all of these levels, as far as their
+/// growth shows it.
 fn needed_length(findings: &Findings) -> String {
     let levels = || {
         findings
@@ -259,7 +264,7 @@ fn sentence(design: &DesignFinding) -> String {
     )
 }
 
-/// Words for the average over all time slices, if the cost is that of long ones.
+/// Returns words for the average over all time slices, if the cost is that of long ones.
 fn average_words(mean: f64) -> String {
     format!(" (mean over all turns: {})", rounded(mean))
 }
@@ -269,7 +274,7 @@ fn share_of_all(design: &DesignFinding) -> String {
     format!("all switches together: {of_all} of all cycles")
 }
 
-/// Parts of the cost, if they are known.
+/// Returns the parts of the cost, if they are known.
 fn parties(design: &DesignFinding) -> String {
     let (lost, gained, state) = (
         &design.lost_cycles,
@@ -298,7 +303,7 @@ fn parties(design: &DesignFinding) -> String {
     text + "."
 }
 
-/// Sentence on the cycles saved once, at first touches, which are in no other number.
+/// Returns a sentence on the cycles saved once at first touches, which no other number includes.
 fn first_touches(design: &DesignFinding) -> String {
     let Some(saved) = design.first_touch_cycles.filter(|cycles| *cycles > 0.0) else {
         return String::new();

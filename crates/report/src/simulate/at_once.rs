@@ -1,4 +1,5 @@
-//! A last level that processes time-share or use concurrently: a table, and the same for programs.
+//! Shows a last level that processes time-share or use concurrently: a table, and the same for
+//! programs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,7 +17,7 @@ use crate::{Format, Style};
 pub struct AtOnce {
     /// Counts with time-sharing, in long time slices.
     pub in_turn: LastLevelCounts,
-    /// Counts with concurrent use, in alternating slices of a few instructions.
+    /// Counts with concurrent use, in alternating time slices of a few instructions.
     pub at_once: LastLevelCounts,
 }
 
@@ -25,20 +26,21 @@ pub struct AtOnce {
 pub(crate) struct Report<'a> {
     /// Name of the trace.
     source: &'a str,
-    /// Instructions of a time slice with time-sharing.
+    /// Length of a time slice with time-sharing, in instructions.
     in_turn_instructions: u64,
-    /// Instructions of a time slice with concurrent use.
+    /// Length of a time slice with concurrent use, in instructions.
     at_once_instructions: u64,
     /// Counts of each design's last level.
     designs: &'a [AtOnce],
 }
 
 impl OutputFormat for Report<'_> {
-    /// Version 1: the first.
+    /// Schema name; version 1 is the first.
     const NAME: &'static str = "switchcost.simulate-at-once/1";
 }
 
-/// Renders the misses of last levels as text that ends in a newline; `turns` has the numbers of instructions of a time slice in both ways.
+/// Renders the misses of last levels as text that ends in a newline; `turns` has the length of a
+/// time slice in instructions, for both ways.
 pub fn render_at_once(
     source: &str,
     turns: [u64; 2],

@@ -1,4 +1,4 @@
-//! Cost of system calls in the kernel, if the trace has its instructions.
+//! Shows the cost of system calls in the kernel, if the trace has the kernel's instructions.
 
 use switchcost_analysis::simulation::{CallFinding, DesignFinding, Findings, OfLevel};
 

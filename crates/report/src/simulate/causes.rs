@@ -10,7 +10,7 @@ use crate::quantity::{NO_NUMBER, count, share};
 /// Maximum number of causes shown for each design.
 const CAUSES: usize = 8;
 
-/// Adds tables by class and by cause: why the task had left the CPU before.
+/// Adds tables by class and by cause, that is, why the task had left the CPU before.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let mut grid = Grid::new(2).left(["design", "after"]).right([
         "segments",
@@ -38,7 +38,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     }
 }
 
-/// Groups shown: classes, a guest's kinds of tasks, and the most frequent causes. A cause that is a class of its own appears once.
+/// Returns the groups that are shown: classes, a guest's kinds of tasks, and the most frequent
+/// causes. A cause that is a class of its own appears once.
 fn shown(design: &DesignFinding) -> impl Iterator<Item = &GroupFinding> {
     let is_class = |group: &Group| matches!(group, Group::All | Group::Class(_) | Group::Tasks(_));
     let classes = design

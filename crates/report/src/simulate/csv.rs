@@ -3,14 +3,14 @@ use switchcost_analysis::simulation::Findings;
 
 use crate::for_programs::{Table, field, value};
 
-/// Subject of a field, which determines the rows that have it.
+/// What a field describes, which determines the rows that have the field.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Of {
-    /// An interval, in its own row.
+    /// The field describes an interval, and is in the interval's row.
     Interval,
-    /// A group of segments, in its summary row.
+    /// The field describes a group of segments, and is in the group's summary row.
     Group,
-    /// The design, in the summary row of all segments.
+    /// The field describes the design, and is in the summary row of all segments.
     Design,
 }
 use Of::{Design, Group, Interval};

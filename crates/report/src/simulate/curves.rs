@@ -12,7 +12,8 @@ const BELOW: char = '·';
 /// Width of a curve in characters.
 const WIDTH: usize = 50;
 
-/// Adds the excess CPI over the instructions since the switch, up to the cut-off, as a line of blocks.
+/// Adds the excess CPI over the instructions since the switch, up to the cut-off, as a line of
+/// block characters.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let lines: Vec<(String, String)> = detailed(findings).iter().flat_map(lines).collect();
     if lines.is_empty() {
@@ -70,7 +71,7 @@ fn curve(group: &GroupFinding) -> Option<String> {
     ))
 }
 
-/// Averages equal numbers of neighbours, into at most `WIDTH` values.
+/// Averages equal numbers of adjacent values, into at most `WIDTH` values.
 fn thinned(values: &[f64]) -> Vec<f64> {
     let group = values.len().div_ceil(WIDTH).max(1);
     values

@@ -76,12 +76,12 @@ fn row(design: &DesignFinding) -> Vec<Entry> {
     ]
 }
 
-/// Time of a cycle, if reloads have no price in time.
+/// Returns the time of a cycle, if reloads have no price in time.
 pub(super) fn scale_to_order(design: &DesignFinding) -> Option<[f64; 2]> {
     design.cycle_ns.filter(|_| design.time_lost.is_none())
 }
 
-/// Cycles per instruction with all processes on one hierarchy.
+/// Returns the cycles per instruction with all processes on one hierarchy.
 pub(super) fn cpi(design: &DesignFinding) -> Option<f64> {
     (design.instructions > 0)
         .then(|| design.hierarchies.shared.cycles as f64 / design.instructions as f64)
@@ -97,7 +97,7 @@ fn agarwal(design: &DesignFinding) -> String {
     }
 }
 
-/// Adds accesses and misses of every level in the three views.
+/// Adds accesses and misses of every level in the three hierarchies.
 pub(super) fn add_levels(page: &mut Page, findings: &Findings) {
     let mut grid = Grid::new(2).left(["design", "level"]).right([
         "accesses",
@@ -149,7 +149,7 @@ pub(super) fn add_levels(page: &mut Page, findings: &Findings) {
     }
 }
 
-/// Miss rates of a level. A level that was never full says nothing about switches.
+/// Returns the miss rates of a level. A level that was never full shows nothing about switches.
 fn rates(level: &LevelFinding) -> [String; 6] {
     let mpki = |of: fn(&ByView<f64>) -> f64| {
         level

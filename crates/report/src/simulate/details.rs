@@ -1,4 +1,4 @@
-//! Details that fit on a page and not on a terminal: the trace, and the simulation.
+//! Shows the details that fit on a page but not on a terminal: the trace, and the simulation.
 
 use switchcost_design::result::{PrivateBy, Simulation};
 use switchcost_units::format_cpu_list;

@@ -1,4 +1,4 @@
-//! Charts of a simulation's findings, after those of Mogul and Borg 1990.
+//! Charts of a simulation's findings, modelled on those of Mogul and Borg 1990.
 
 mod causes;
 mod curves;
@@ -21,13 +21,14 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{count, rounded, share};
 
-/// More designs than this are hard to distinguish in a figure.
+/// Maximum number of designs in a figure: more are hard to distinguish.
 const MOST_DESIGNS: usize = 24;
 
 /// Maximum number of places in code that are drawn; the table has all.
 const PLACES_DRAWN: usize = 15;
 
-/// Ratio of the longest segment to the median from which on a linear scale would show only the longest segments.
+/// Ratio of the longest segment to the median above which a linear scale would show only the
+/// longest segments.
 const STRETCHED: u64 = 5;
 
 /// Adds the figures that only several records together give.
@@ -36,7 +37,8 @@ pub(super) fn add_of_all(page: &mut Page, records: &[(&str, &Simulation, &Findin
     add_quanta(page, records);
 }
 
-/// Adds all figures of one record, design by design. Only the page has figures; the terminal has short forms of its own.
+/// Adds all figures of one record, design by design. Only the page has figures; the terminal shows
+/// short forms.
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     if !page.has_figures() {
         return;
@@ -145,7 +147,8 @@ pub(super) fn costs(findings: &Findings) -> Option<Figure> {
         .figure()
 }
 
-/// Draws the cycles saved once, at first touches of lines that others had loaded, beside the cost of switches.
+/// Draws the cycles saved once at first touches of lines that others had loaded, next to the cost
+/// of switches.
 pub(super) fn first_touches(findings: &Findings) -> Option<Figure> {
     let saved =
         |design: &&DesignFinding| design.first_touch_cycles.is_some_and(|cycles| cycles > 0.0);
@@ -347,7 +350,7 @@ fn code(design: &DesignFinding, number: usize) -> Option<Figure> {
         .figure()
 }
 
-/// Height of a curve at an order, with its text.
+/// Function that returns the height of a curve for an order, with its text.
 type Height = fn(&OrderFinding) -> Option<(f64, String)>;
 
 /// Adds the table of orders and the curves, if several records are of the same work.

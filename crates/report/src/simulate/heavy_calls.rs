@@ -1,8 +1,9 @@
-//! System calls that take much of a trace, and so dominate its shares and misses per thousand instructions.
+//! Reports system calls that take much of a trace, and so dominate its shares and misses per
+//! thousand instructions.
 
 use switchcost_analysis::simulation::CallFinding;
 
-/// The least share of all instructions at which calls are reported.
+/// Least share of all instructions at which calls are reported.
 const MUCH: f64 = 0.1;
 
 /// Returns a sentence for each system call with over a tenth of all instructions, counting calls during which the task kept the CPU.

@@ -24,7 +24,7 @@ pub(crate) struct Report<'a> {
 }
 
 impl OutputFormat for Report<'_> {
-    /// Version 1: the first.
+    /// Schema name; version 1 is the first.
     const NAME: &'static str = "switchcost.simulate/1";
 }
 

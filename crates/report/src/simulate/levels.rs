@@ -1,4 +1,4 @@
-//! Misses per thousand instructions: of every design in every level, and of every program.
+//! Shows misses per thousand instructions, for every design in every level, and for every program.
 
 use switchcost_analysis::simulation::{DesignFinding, Findings};
 use switchcost_design::result::{ByView, View};
@@ -71,7 +71,7 @@ impl<'a> Levels<'a> {
         Levels { names, grid }
     }
 
-    /// Adds a row; nothing if no level has a number.
+    /// Adds a row, unless no level has a number.
     fn keyed(&mut self, keys: &[&str], of_level: impl Fn(&str) -> Option<String>) {
         let cells: Vec<Option<String>> = self.names.iter().map(|level| of_level(level)).collect();
         if cells.iter().any(Option::is_some) {

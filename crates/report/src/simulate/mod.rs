@@ -1,4 +1,5 @@
-//! The report on a simulation: the cost of a switch in cycles on each design, and its origins.
+//! Renders the report on a simulation: the cost of a switch in cycles on each design, and where the
+//! cost arises.
 
 pub(crate) mod amount;
 mod answer;

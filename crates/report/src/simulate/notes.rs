@@ -25,7 +25,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     notes.iter().for_each(|note| page.item(note));
 }
 
-/// Notes: flags, numbers without an interval and why, and short segments that bend a curve.
+/// Returns the notes: flags, numbers without an interval and why, and short segments that distort a
+/// curve.
 fn list_notes(findings: &Findings) -> Vec<String> {
     let mut notes = record_notes(findings);
     notes.extend(notes_by_design(findings, |design| flags(design, |_| true)));
@@ -39,7 +40,8 @@ fn list_notes(findings: &Findings) -> Vec<String> {
     notes
 }
 
-/// Notes that change how a cost is to be read, without those that the first lines and the table of costs already contain.
+/// Returns the notes that affect how a cost is to be read, without those that the first lines and
+/// the table of costs already contain.
 pub(super) fn short_notes(findings: &Findings) -> Vec<String> {
     let mut notes = record_notes(findings);
     notes.extend(notes_by_design(findings, |design| {
@@ -72,7 +74,7 @@ fn record_notes(findings: &Findings) -> Vec<String> {
     notes
 }
 
-/// Lists each note once, with the designs that it holds for.
+/// Lists each note once, with the designs to which it applies.
 fn notes_by_design(
     findings: &Findings,
     notes: impl Fn(&DesignFinding) -> Vec<String>,
@@ -128,8 +130,8 @@ fn missing_intervals(design: &DesignFinding) -> Vec<String> {
     design.groups.iter().filter_map(why).collect()
 }
 
-/// Note on causes whose switches cost less than 0, which a table of costs does not explain. For all switches together, the answer explains
-/// it.
+/// Returns notes on causes whose switches cost less than 0, which a table of costs does not
+/// explain. For all switches together, the answer explains a negative cost.
 fn gains(design: &DesignFinding) -> Vec<String> {
     let name = |group: &GroupFinding| match &group.group {
         Group::Class(name) => Some(*name),
@@ -157,7 +159,7 @@ fn gains(design: &DesignFinding) -> Vec<String> {
     )]
 }
 
-/// Note on whether the trace itself has physical page frames.
+/// Returns a note on whether the trace itself has physical page frames.
 fn physical_pages(design: &DesignFinding) -> Vec<String> {
     let Some(PhysicalPages { recorded, assigned }) = design.physical_pages else {
         return Vec::new();

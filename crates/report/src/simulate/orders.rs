@@ -1,4 +1,5 @@
-//! Several orders of the same references: a table, the same for programs, and the curve of cost over quantum.
+//! Renders several orders of the same references: a table, the same for programs, and the curve of
+//! cost over quantum.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -23,7 +24,7 @@ pub(crate) struct Orders<'a> {
 }
 
 impl OutputFormat for Orders<'_> {
-    /// Version 1: the first.
+    /// Schema name; version 1 is the first.
     const NAME: &'static str = "switchcost.simulate-orders/1";
 }
 
@@ -53,7 +54,7 @@ impl InEveryFormat for Orders<'_> {
     }
 }
 
-/// Title of a record: its difference from others of the same work, then its file.
+/// Returns the title of a record: its difference from others of the same work, then its file.
 pub(crate) fn title(head: &Simulation, name: &str) -> String {
     let trace = &head.trace;
     let quantum = trace

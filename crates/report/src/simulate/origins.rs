@@ -10,10 +10,11 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{count, rounded, share};
 
-/// Rows of each level.
+/// Maximum number of rows for each level.
 const EVICTORS: usize = 8;
 
-/// Adds tables of where excess cycles arise, the origins of misses, lost lines, and their evictors.
+/// Adds tables of where excess cycles arise, the origins of misses, lost lines, and the code and
+/// data that evicted those lines.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     add_parts(page, findings);
     detailed(findings)

@@ -1,10 +1,10 @@
-//! Content of a sweep: numbers of designs, on planes of two axes.
+//! Content of a sweep's tables: numbers of designs, on planes of two axes.
 
 use switchcost_analysis::simulation::{Axis, DesignFinding};
 
 use super::designs::cpi;
 
-/// A number of a design.
+/// A kind of number that a design has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Number {
     Cpi,

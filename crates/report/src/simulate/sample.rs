@@ -1,4 +1,4 @@
-//! Estimates of a trace from parts of it: a table, and the same for programs.
+//! Renders estimates of a trace from parts of it: a table, and the same for programs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -39,7 +39,7 @@ pub struct Sample {
 }
 
 impl OutputFormat for &Sample {
-    /// Version 1: the first.
+    /// Schema name; version 1 is the first.
     const NAME: &'static str = "switchcost.simulate-sample/1";
 }
 
@@ -75,7 +75,7 @@ impl InEveryFormat for &Sample {
     }
 }
 
-/// Columns of a row that consists of a design's name and a quantity.
+/// Columns of a row, which has a design's name and a quantity.
 const COLUMNS: [Column; 9] = [
     ("design", "/0"),
     ("what", "/1/what"),

@@ -1,4 +1,5 @@
-//! One screen: the cost in words, the trace, one table, and notes, the worst first. Everything else is under `--details` and in the page.
+//! Renders one screen: the cost in words, the trace, one table, and notes, the worst first.
+//! `--details` and the page have the rest.
 
 use switchcost_analysis::simulation::{DesignFinding, Findings};
 use switchcost_design::result::Simulation;
@@ -17,7 +18,8 @@ const MOST_LINES: usize = 27;
 /// Maximum number of designs with a row.
 const DESIGNS: usize = 6;
 
-/// Number of designs above which they may be variants of one, which are compared with each other.
+/// Number of designs above which they may be variants of one design, which are compared with each
+/// other.
 const FEW: usize = 3;
 
 /// Maximum number of notes on the screen.

@@ -1,4 +1,5 @@
-//! Variants of one design by the varied fields: a row for each value of one field, or a matrix of two.
+//! Shows variants of one design by the varied fields: a row for each value of one field, or a
+//! matrix of two.
 
 use switchcost_analysis::simulation::{Axis, DesignFinding, Findings, Sweep, sweeps};
 
@@ -17,8 +18,8 @@ const BESIDE_ROWS: usize = 6;
 const MOST_ROWS: usize = 9;
 const MOST_COLUMNS: usize = 12;
 
-/// Adds tables of all sweeps, each with its figure, up to `most_lines` lines of the page; `None` for no limit. Returns whether there are
-/// any.
+/// Adds tables of all sweeps, each with its figure, up to `most_lines` lines of the page; `None`
+/// for no limit. Returns whether there are any sweeps.
 pub(super) fn add(page: &mut Page, findings: &Findings, most_lines: Option<usize>) -> bool {
     let sweeps = sweeps(&findings.designs);
     for (number, sweep) in sweeps.iter().enumerate() {
@@ -30,7 +31,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings, most_lines: Option<usize
     !sweeps.is_empty()
 }
 
-/// Heading of the designs' names, and a name of each: if all are variants of one, fields and their values.
+/// Returns the heading of the designs' names, and a name for each: if all are variants of one, the
+/// fields and their values.
 pub(super) fn labels(findings: &Findings) -> (String, Vec<String>) {
     match &sweeps(&findings.designs)[..] {
         [sweep] if sweep.members.len() == findings.designs.len() => {
@@ -104,7 +106,7 @@ fn add_line(
     page.method(&["sweep"]);
 }
 
-/// The CPI, and every level in which the designs differ.
+/// Returns the numbers of a table row: the CPI, and every level in which the designs differ.
 fn line_numbers(members: &[(&str, &DesignFinding)]) -> Vec<Number> {
     let levels = members
         .first()

@@ -1,4 +1,4 @@
-//! Time that a design's lost lines cost, at the prices of a machine.
+//! Renders the time that a design's lost lines cost, at the prices of a machine.
 
 use switchcost_analysis::simulation::{DesignFinding, Findings, PricedLines};
 
@@ -8,7 +8,7 @@ use crate::page::Page;
 use crate::plain::plain;
 use crate::quantity::{rounded, share, time};
 
-/// Sentence on the time, after that on cycles; empty without prices.
+/// Returns a sentence on the time, printed after the one on cycles; empty without prices.
 pub(super) fn sentence(design: &DesignFinding) -> String {
     let Some(lost) = &design.time_lost else {
         return String::new();

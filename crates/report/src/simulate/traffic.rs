@@ -1,4 +1,4 @@
-//! Traffic on the buses of each design, and success of prefetching.
+//! Shows the traffic on the buses of each design, and the success of prefetching.
 
 use switchcost_analysis::simulation::{Findings, TrafficFinding};
 
@@ -39,7 +39,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     }
 }
 
-/// Cells of a level; numbers of events that a level does not have are empty.
+/// Returns the cells of a level; cells of events that a level does not have are empty.
 fn row(level: &TrafficFinding) -> [String; 8] {
     let any = |number: f64| {
         if number > 0.0 {

@@ -24,7 +24,7 @@ pub(crate) struct Trials<'a> {
 }
 
 impl OutputFormat for Trials<'_> {
-    /// Version 1: the first.
+    /// Schema name; version 1 is the first.
     const NAME: &'static str = "switchcost.simulate-trials/1";
 }
 

@@ -29,14 +29,14 @@ pub(crate) struct Checked<'a> {
     problem_count: u64,
     /// The first problems, in words.
     problems: Vec<String>,
-    /// Omissions and inventions of the trace's source.
+    /// What the trace's source omitted or invented.
     notes: &'a [String],
-    /// Why reading ended before the end of the trace.
+    /// Why reading stopped before the end of the trace.
     loss: Option<String>,
 }
 
 impl OutputFormat for &Checked<'_> {
-    /// Version 1: the first.
+    /// Schema name; version 1 is the first.
     const NAME: &'static str = "switchcost.trace-check/1";
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Info<'a> {
     chunks: u64,
     /// Bytes of the file up to the last whole record.
     bytes: u64,
-    /// Bytes of the file for each instruction; null without instructions.
+    /// Bytes of the file per instruction; null without instructions.
     bytes_per_instruction: Option<f64>,
     /// Number of blocks.
     blocks: u64,
@@ -43,14 +43,14 @@ pub(crate) struct Info<'a> {
     tasks: u64,
     /// Switches by cause.
     switches: Vec<SwitchCount>,
-    /// Address spaces by number; process 0 has the instructions that no task ran.
+    /// Address spaces by number; process 0 has the instructions that ran outside any task.
     processes: Vec<ProcessRow>,
-    /// Why reading ended before the end of the trace.
+    /// Why reading stopped before the end of the trace.
     loss: Option<String>,
 }
 
 impl OutputFormat for &Info<'_> {
-    /// Version 1: the first.
+    /// Schema name; version 1 is the first.
     const NAME: &'static str = "switchcost.trace-info/1";
 }
 

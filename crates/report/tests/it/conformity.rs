@@ -1,4 +1,5 @@
-//! Whether what is printed as JSON is as its schema says. Of JSON Schema this knows what is used, and refuses what it does not know.
+//! Checks that printed JSON conforms to its schema. The check supports only the parts of JSON
+//! Schema that are used, and refuses others.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -7,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::schemas;
 
-/// Reads a report, and holds it against the schema that it names.
+/// Reads a report, and checks it against the schema that it names.
 pub(crate) fn read(json: impl AsRef<[u8]>) -> Value {
     let json = json.as_ref();
     let value: Value = serde_json::from_slice(json)
@@ -16,7 +17,7 @@ pub(crate) fn read(json: impl AsRef<[u8]>) -> Value {
     value
 }
 
-/// Panics if a report is not as its schema says.
+/// Panics if a report does not conform to its schema.
 pub(crate) fn conforms(value: &Value) {
     let name = value["schema"]
         .as_str()
@@ -49,7 +50,8 @@ struct Checked<'a> {
 }
 
 impl<'a> Checked<'a> {
-    /// `above` are schemas that the same value is held against: their fields are known, too.
+    /// Checks a value against a schema. `above` are schemas that also apply to the value: their
+    /// fields are known, too.
     fn all(&mut self, value: &Value, schema: &'a Value, above: &[&'a Value], place: &str) {
         let Some(rules) = schema.as_object() else {
             return self.fault(schema == &Value::Bool(false), place, "nothing");

@@ -1,4 +1,5 @@
-//! Reports from outside, as text and as pages. All tests are one program, which is linked once.
+//! Tests of text reports and pages through the public interface. All tests are one program, so that
+//! it is linked once.
 
 mod conformity;
 mod observe;

@@ -1,4 +1,5 @@
-//! Pages of every kind, made of records whose words are hostile: each figure is a picture that stands alone, and no word is markup.
+//! Tests pages of every kind, made of records with hostile words: each figure is a picture that
+//! stands alone, and no word is markup.
 
 use switchcost_analysis::compare::{Request, compare_simulations};
 use switchcost_analysis::{Findings, FlagName, Point, observation};
@@ -19,7 +20,8 @@ const HARM: &str = "</script><script>window.harmed=1</script><img src=x onerror=
                     <a href=\"javascript:window.harmed=3\">link</a>&lt;i&gt;$x^2$";
 const MARKUP: &str = "<b>bold</b><a href=\"//x\">link</a>&lt;";
 
-/// All figures of a measurement: a grid of sizes, strides and accesses, rings, pairs, counters, samples.
+/// Returns a measurement that has all figures: a grid of sizes, strides and accesses, rings, pairs,
+/// counters, samples.
 fn measurement(samples: usize) -> (MeasureRecord, Findings, Vec<Point>) {
     let mut findings = whole();
     findings.results[0].counters = counters();
@@ -115,7 +117,7 @@ fn observed_page() -> Html {
     }])
 }
 
-/// A claim of the table, with hostile words wherever a record may put some.
+/// Returns a claim of the table, with hostile words in every field that a record can set.
 fn harmful_claim() -> Claim {
     let mut entry = table(Paper::Li2007).swap_remove(0);
     let harm = || HARM.to_owned();
@@ -151,7 +153,7 @@ fn harmful_claim() -> Claim {
     }
 }
 
-/// One figure with axes of each kind, whose words are hostile.
+/// Returns a page with one figure that has axes of each kind and hostile words.
 fn reproduced_page() -> Html {
     let series = |name: &str, style, y: [f64; 3]| Series {
         name: name.to_owned(),
@@ -230,14 +232,15 @@ fn pages() -> Vec<(&'static str, Html)> {
     ]
 }
 
-/// Kept in the target folder, below `tmp/pages`, to be looked at.
+/// Keeps a page in the target folder, below `tmp/pages`, for inspection.
 fn keep(kind: &str, html: &Html) {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages");
     std::fs::create_dir_all(&folder).expect("a folder in the target folder");
     std::fs::write(folder.join(format!("{kind}.html")), &html.page).expect("written");
 }
 
-/// Everything that a figure draws lies in its picture, and each mark says what it is.
+/// Asserts that everything a figure draws lies in its picture, and that each mark has a
+/// description.
 fn assert_is_drawn(id: &str, svg: &str) {
     let document = roxmltree::Document::parse(svg).unwrap_or_else(|error| panic!("{id}: {error}"));
     let drawn = |name: &str| {

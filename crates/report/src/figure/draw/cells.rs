@@ -1,4 +1,4 @@
-//! The cells of a heat map, and the colours of their values.
+//! Draws the cells of a heat map, and its colour scale.
 
 use maud::{Markup, html};
 
@@ -31,7 +31,7 @@ impl Plane {
     }
 }
 
-/// The colours of the values of a heat map.
+/// Colours of the values of a heat map.
 pub(super) struct Hues {
     is_log: bool,
     from: f64,
@@ -67,7 +67,7 @@ impl Hues {
         colours::viridis((self.measure(value) - from) / (to - from))
     }
 
-    /// The scale of colours with their values, beside a heat map.
+    /// Draws the colour scale with its values, next to a heat map.
     pub(super) fn scale(&self, width: f64, height: f64) -> Markup {
         const STEPS: usize = 32;
         const NAMED: usize = 8;

@@ -1,4 +1,4 @@
-//! The legend: a name and a sign for each series.
+//! Draws the legend: a name and a sign for each series.
 
 use maud::{Markup, html};
 
@@ -7,13 +7,13 @@ use crate::figure::chart::{Kind, Look, Series};
 use crate::figure::colours;
 use crate::figure::label::label;
 
-/// A name of the legend.
+/// An entry of the legend.
 pub(super) struct Entry<'a> {
     series: &'a Series,
     number: usize,
 }
 
-/// Entries of the legend, each name once; empty if there is only one name.
+/// Returns the entries of the legend, each name once; empty if there is only one name.
 pub(super) fn legend(series: &[Series]) -> Vec<Entry<'_>> {
     let drawn: Vec<&Series> = series.iter().filter(|series| series.is_drawn()).collect();
     let mut entries: Vec<Entry<'_>> = Vec::new();
@@ -30,7 +30,7 @@ pub(super) fn legend(series: &[Series]) -> Vec<Entry<'_>> {
     }
 }
 
-/// Row, begin and end of each entry of the legend.
+/// Returns the row, start and end of each entry of the legend.
 pub(super) fn legend_rows(entries: &[Entry<'_>]) -> Vec<(f64, f64, f64)> {
     let mut rows: Vec<(f64, f64, f64)> = Vec::new();
     for entry in entries {

@@ -1,4 +1,5 @@
-//! Results that differ in only two conditions: in size, and in access, stride, other tasks' footprint or number of tasks.
+//! Draws results that differ in only two conditions: in size, and in access, stride, other tasks'
+//! footprint or number of tasks.
 
 use switchcost_analysis::{CaseFinding, Findings};
 use switchcost_record::Case;
@@ -119,7 +120,7 @@ struct Second {
     heading: &'static str,
     method: &'static str,
     value: fn(&Case) -> Option<Bytes>,
-    /// Erases the condition from a case.
+    /// Removes the condition from a case, so that cases can be compared without it.
     erased: fn(Case) -> Case,
 }
 
@@ -141,7 +142,8 @@ const STRIDE: Second = Second {
     },
 };
 
-/// Footprint of the other tasks while the task is away, along with the task's own footprint.
+/// The condition of how many bytes other tasks touch while the task is away, together with the
+/// task's own footprint.
 const AWAY: Second = Second {
     name: "away",
     figures: "footprints",
@@ -215,7 +217,7 @@ fn map(
         .figure()
 }
 
-/// The cost of a switch in rings of different lengths.
+/// Adds a figure of the cost of a switch in rings of different lengths.
 fn add_rings(page: &mut Page, findings: &Findings) {
     let mut rings = alike(findings, |case| {
         Some(Case {

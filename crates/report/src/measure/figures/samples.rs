@@ -9,7 +9,8 @@ use crate::grid::Grid;
 use crate::measure::conditions;
 use crate::page::Page;
 
-/// Maximum number of points of the figure. If there are more, a part is omitted, and the caption says so.
+/// Maximum number of points of the figure. If there are more, some are omitted, and the caption
+/// says so.
 const MOST_POINTS: usize = 100_000;
 
 /// Adds a figure of all samples over the time of the run, with the disturbed ones marked.
@@ -26,7 +27,8 @@ pub(in crate::measure) fn add(page: &mut Page, record: &MeasureRecord, points: &
     page.method(&["contamination", "statistics"]);
 }
 
-/// Returns at most as many samples as can be drawn, and a sentence on omitted ones. Clean samples are omitted first.
+/// Returns at most as many samples as can be drawn, and a sentence on omitted ones. Clean samples
+/// are omitted first.
 fn thinned(all: Vec<&Sample>) -> (Vec<&Sample>, String) {
     if all.len() <= MOST_POINTS {
         return (all, String::new());

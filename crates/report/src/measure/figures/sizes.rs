@@ -7,7 +7,7 @@ use crate::quantity::{percent, time, with_interval};
 
 type Part = fn(&CaseFinding) -> Option<&Estimate>;
 
-/// Curves over the sizes: the total, and its parts other than the switch of tasks that touch nothing.
+/// Curves over the sizes: the total, and its parts except the switch of tasks that touch nothing.
 const WHOLE: (&str, Part) = ("total", |finding| finding.total_ns.as_ref());
 const PARTS: [(&str, Part); 2] = [
     ("the switch itself running cold", |finding| {
@@ -88,8 +88,9 @@ pub(in crate::measure) fn draw(
         .figure()
 }
 
-/// Draws the parts of the total cost over size as stacked areas, in shares of the total: the scale of sizes is logarithmic, so heights in
-/// time would be misleading. `None` if fewer than two sizes have parts.
+/// Draws the parts of the total cost over size as stacked areas, in shares of the total. The scale
+/// of sizes is logarithmic, so heights in time would be misleading. Returns `None` if fewer than
+/// two sizes have parts.
 pub(in crate::measure) fn parts(
     findings: &Findings,
     curve: &Curve,

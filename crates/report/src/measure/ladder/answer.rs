@@ -6,8 +6,9 @@ use super::{class, measured};
 use crate::plain::plain;
 use crate::quantity::{centre, interval, is_cost, number, with_interval};
 
-/// The answer, such as: `A goroutine hand-off over a channel costs 101 ns (95 to 107), one between OS threads over a futex 1.68
-/// us (1.61 to 1.75): 15 to 17 times as much. With 256 KiB of data each ...`
+/// Returns the answer, such as: `A goroutine hand-off over a channel costs 101 ns (95 to 107), one
+/// between OS threads over a futex 1.68 us (1.61 to 1.75): 15 to 17 times as much. With 256 KiB of
+/// data each ...`
 pub(super) fn describe_answer(record: &MeasureRecord, findings: &Findings) -> String {
     let of_runtime =
         |found: &&CaseFinding| found.case.runtime.is_some() && found.case.working_set.is_empty();
@@ -68,7 +69,7 @@ fn capital(text: &str) -> String {
     text.replacen('a', "A", 1)
 }
 
-/// Result of the hand-off between OS threads under the same conditions.
+/// Returns the result of the hand-off between OS threads under the same conditions.
 fn thread<'a>(
     findings: &'a Findings,
     beside: &CaseFinding,
@@ -121,7 +122,8 @@ fn rounded(ratio: f64) -> String {
     }
 }
 
-/// Sentence on the same hand-off with an array of the largest size that both have.
+/// Returns a sentence on the same hand-off with an array of the largest size that both results
+/// have.
 fn data_sentence(findings: &Findings, found: &CaseFinding) -> String {
     let alike = measured(findings).filter(|other| {
         other.case.runtime == found.case.runtime

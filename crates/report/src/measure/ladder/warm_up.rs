@@ -7,7 +7,8 @@ use crate::measure::figures;
 use crate::page::Page;
 use crate::quantity::time;
 
-/// A hand-off is settled after the last window whose time differs by more than this share from the median of the last tenth.
+/// Largest difference of a window's time from the median of the last tenth, as a share, with which
+/// a hand-off counts as settled.
 const SETTLED_WITHIN: f64 = 0.25;
 
 pub(super) fn add(page: &mut Page, record: &MeasureRecord) {
@@ -80,7 +81,8 @@ fn settled(windows: &[WarmUp]) -> Option<f64> {
     )
 }
 
-/// Begin of the last window that was slower than those at the end. Up to a tenth of the windows may be disturbed, and are ignored.
+/// Returns the start of the last window that was slower than those at the end. Up to a tenth of the
+/// windows may be disturbed, and are ignored.
 fn settled_after(windows: &[WarmUp]) -> Option<f64> {
     let settled = settled(windows)?;
     let is_unsettled = |window: &&WarmUp| {

@@ -12,14 +12,14 @@ use crate::quantity::{is_cost, plus_minus, time, with_bound};
 /// Maximum number of rows that fit on a screen with the other tables.
 const MOST_ROWS: usize = 14;
 
-/// Conditions that most cases of a run share, and that are not repeated.
+/// Conditions that most cases of a run share, and that are not repeated in each row.
 struct Usual {
     policy: Policy,
     has_several_places: bool,
     has_several_rings: bool,
 }
 
-/// A row: a mechanism under some conditions, between processes and between threads.
+/// A row of the table: a mechanism under some conditions, between processes and between threads.
 struct Row<'a> {
     name: String,
     process: Option<&'a CaseFinding>,
@@ -146,13 +146,13 @@ fn cells(finding: &CaseFinding) -> [Entry; 2] {
     }
 }
 
-/// Cost or its upper limit, and half the interval.
+/// Returns the cost or its upper limit, and half the interval.
 fn cost(finding: &CaseFinding) -> Option<(String, String)> {
     let cost = finding.deciding().filter(|_| has_numbers(finding))?;
     Some((with_bound(cost), plus_minus(cost)))
 }
 
-/// The number that is shown: the centre, or the upper limit.
+/// Returns the number that is shown: the centre, or the upper limit.
 fn most(finding: &CaseFinding) -> f64 {
     let cost = finding.deciding().filter(|cost| !is_cost(cost));
     cost.map_or(centre(finding), |cost| cost.high)

@@ -1,4 +1,4 @@
-//! Notes on the numbers, one line each.
+//! Renders notes on the numbers, one line each.
 
 use switchcost_analysis::{CaseFinding, Findings, FlagName, Verdict};
 use switchcost_record::{ControlOutcome, Header};
@@ -6,8 +6,8 @@ use switchcost_record::{ControlOutcome, Header};
 use crate::measure::conditions::label;
 use crate::measure::row::starred;
 
-/// Short words for flags, the worst first. Flags that the numbers show themselves are omitted: an interval that covers 0 has a bound, and
-/// half the interval stands beside each number.
+/// Short words for flags, the worst first. Flags that the numbers show themselves are omitted: an
+/// interval that covers 0 has a bound, and half the interval is printed next to each number.
 const FLAGS: [(FlagName, &str); 10] = [
     (
         FlagName::Negative,
@@ -48,7 +48,7 @@ const FLAGS: [(FlagName, &str); 10] = [
     ),
 ];
 
-/// Sentence on disturbances of this run. The machine's fitness is judged by `doctor`.
+/// Returns a sentence on disturbances of this run. The machine's fitness is judged by `doctor`.
 pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
     let numbers = findings.results.len();
     let with = |is: fn(&Verdict) -> bool| {

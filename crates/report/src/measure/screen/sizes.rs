@@ -15,13 +15,15 @@ use crate::quantity::{is_cost, plus_minus, with_bound};
 /// Least and largest number of sizes shown, if not all fit on the screen.
 const ROWS: RangeInclusive<usize> = 4..=7;
 
-/// Lines of the table before the first size: an empty one, the heading, the names of the columns and a rule.
+/// Lines of the table before the first size: an empty line, the heading, the names of the columns
+/// and a rule.
 const LINES_ABOVE: usize = 4;
 
 /// Length of the longest bar, in columns.
 const LONGEST_BAR: f64 = 20.0;
 
-/// Least ratio of costs over the length of the bars: a factor of two is at most five columns, so that nearly equal costs look equal.
+/// Least ratio of costs over the length of the bars. With it a factor of two is at most five
+/// columns, so that nearly equal costs look equal.
 const LEAST_RANGE: f64 = 16.0;
 
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
@@ -166,7 +168,8 @@ fn total(finding: &CaseFinding) -> Option<&Estimate> {
         .filter(|total| has_numbers(finding) && total.estimate.is_finite())
 }
 
-/// Bar on a logarithmic scale, from the least total to the largest, or further if these are close.
+/// Returns a bar on a logarithmic scale, from the least total to the largest, or further if these
+/// are close.
 fn bar(total: &Estimate, low: f64, high: f64) -> String {
     if !is_cost(total) || high <= low {
         return String::new();

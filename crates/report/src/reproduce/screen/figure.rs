@@ -1,4 +1,5 @@
-//! The main figure of a paper, in a few rows: the first one with published values beside those found here.
+//! Draws the main figure of a paper in a few rows: the first one with published values next to
+//! those found here.
 
 use switchcost_reproduce::{Chart, Exhibit, Series, Style};
 
@@ -9,7 +10,7 @@ use crate::reproduce::chart::scale;
 /// Maximum number of rows that leave room for the verdicts.
 const MOST_ROWS: usize = 7;
 
-/// Maximum number of curves that fit beside each other.
+/// Maximum number of curves that fit next to each other.
 const MOST_SERIES: usize = 4;
 
 pub(super) fn add(page: &mut Page, exhibits: &[Exhibit]) {
@@ -65,7 +66,7 @@ fn series(chart: &Chart) -> Vec<&Series> {
     shown
 }
 
-/// Selects the positions of published values, and evenly among others.
+/// Selects the positions of published values, and evenly spaced other positions.
 fn rows(shown: &[&Series]) -> Vec<f64> {
     let of = |style| {
         let series = shown.iter().filter(move |series| series.style == style);

@@ -39,7 +39,8 @@ const VIEWS: [View; 3] = [
     },
 ];
 
-/// Least number of segments of a drawn curve: one of fewer segments is noise that would set the scale, so only the table has its numbers.
+/// Least number of segments of a drawn curve: a curve of fewer segments is noise that would set the
+/// scale, so only the table has its numbers.
 const FEW: u64 = 30;
 
 /// The curves of one design.
@@ -154,7 +155,7 @@ impl Curves<'_> {
             .figure()
     }
 
-    /// Draws the cumulative cost of a switch over the instructions since it.
+    /// Draws the cumulative cost of a switch over the instructions since the switch.
     fn cumulative(&self) -> Option<Figure> {
         let points = |group: &GroupFinding| {
             let start = Point::new(0.0, 0.0, "0 cycles");

@@ -10,8 +10,8 @@ use crate::page::Page;
 use crate::quantity::share;
 use crate::simulate::amount::{ends, with_bound};
 
-/// Identity of a technology: cycles of the most expensive miss, and the shortest and longest cycle as ordered bits. Designs of one
-/// technology differ only in size.
+/// Identity of a technology: cycles of the most expensive miss, and the shortest and longest cycle
+/// as ordered bits. Designs of one technology differ only in size.
 type Technology = (u32, Option<[u64; 2]>);
 
 /// Maximum number of designs in a figure.
@@ -43,7 +43,7 @@ impl<'a> Design<'a> {
         }
     }
 
-    /// Geometric middle of the range of the cycle time.
+    /// Returns the geometric middle of the cycle time's range.
     fn cycle_ns(&self) -> Option<f64> {
         let [short, long] = self.finding.cycle_ns?;
         let middle = (short * long).sqrt();

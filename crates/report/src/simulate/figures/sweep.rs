@@ -1,4 +1,4 @@
-//! Charts of a sweep: curves over the values of one field, a heat map over those of two.
+//! Charts of a sweep: curves over the values of one field, or a heat map over the values of two.
 
 use switchcost_analysis::simulation::{self, DesignFinding};
 use switchcost_units::Bytes;
@@ -10,7 +10,8 @@ use crate::slug::slug;
 
 const CAPTION: &str = "Of the hierarchy that all processes share.";
 
-/// Draws misses over the values of a field, with a curve for each level; the CPI is only in the table.
+/// Draws misses over the values of a field, with a curve for each level; the CPI is only in the
+/// table.
 pub(in crate::simulate) fn curves(
     base: &str,
     axis: &simulation::Axis,

@@ -1,9 +1,9 @@
-//! A record of an observation with something of everything, made by hand.
+//! A synthetic record of an observation with something of every kind.
 
 use serde_json::{Value, json};
 use switchcost_record::observation::Observation;
 
-/// Programs that are observed, the first and the last called so.
+/// Makes observed programs, of which the first and the last have these names.
 pub(crate) fn observed(first: &str, last: &str) -> Observation {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../fuzz/corpus/observation_record/small");
@@ -64,7 +64,7 @@ fn kernel(mut tasks: Value) -> Value {
     tasks
 }
 
-/// A histogram with most in one bucket.
+/// Makes a histogram with most counts in one bucket.
 fn around(bucket: usize, all: u64) -> Vec<u64> {
     let mut counts = vec![0; 56];
     for (at, share) in [

@@ -1,4 +1,4 @@
-//! The page of an observation: its structure.
+//! Tests the structure of the page of an observation.
 
 pub(crate) mod fixture;
 

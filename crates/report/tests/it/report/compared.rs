@@ -1,4 +1,4 @@
-//! A comparison made by hand: mechanisms, a curve over sizes, a pair without a verdict.
+//! A synthetic comparison: mechanisms, a curve over sizes, a pair without a verdict.
 
 use switchcost_analysis::compare::{
     Basis, Change, Comparison, Cost, Difference, Outcome, Pair, Quantity, Ratio, Request, Subject,
@@ -41,7 +41,7 @@ fn pair(case: Case, quantity: Quantity, base_ns: f64, ratio: f64) -> Pair {
     }
 }
 
-/// The environment differs in one fact, whose values are given.
+/// Makes a comparison whose environment differs in one fact, with these values.
 pub(crate) fn comparison(base: &str, new: &str, request: Request<'_>) -> Comparison {
     let mut pairs = vec![
         pair(

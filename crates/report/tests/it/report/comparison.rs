@@ -1,4 +1,4 @@
-//! The page of a comparison: its structure.
+//! Tests the structure of the page of a comparison.
 
 use switchcost_analysis::compare::Request;
 use switchcost_report::html::{Html, render_comparison};
@@ -16,7 +16,7 @@ fn page(base: &str, new: &str) -> Html {
     render_comparison(&comparison(base, new, request))
 }
 
-/// The position of a text that must be there.
+/// Returns the position of a text that must be on the page.
 fn place(page: &str, text: &str) -> usize {
     page.find(text)
         .unwrap_or_else(|| panic!("found no {text:?} in the page"))

@@ -1,4 +1,4 @@
-//! Findings made by hand: one of each kind that a report has to show.
+//! Synthetic findings: one of each kind that a report has to show.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub(crate) fn estimate(low: f64, estimate: f64, high: f64) -> Estimate {
     }
 }
 
-/// An estimate with an interval of half a percent to each side.
+/// Makes an estimate with an interval of half a percent to each side.
 pub(crate) fn about(ns: f64) -> Estimate {
     estimate(ns * 0.995, ns, ns * 1.005)
 }
@@ -63,7 +63,7 @@ pub(crate) fn on(cpus: [u32; 2], relation: Relation) -> Case {
     }
 }
 
-/// A result without numbers.
+/// Makes a result without numbers.
 pub(crate) fn bare(case: Case) -> CaseFinding {
     CaseFinding {
         excluded: Excluded {
@@ -75,7 +75,7 @@ pub(crate) fn bare(case: Case) -> CaseFinding {
     }
 }
 
-/// A result whose direct cost is about `ns`.
+/// Makes a result whose direct cost is about `ns`.
 pub(crate) fn measured(case: Case, ns: f64) -> CaseFinding {
     CaseFinding {
         direct_ns: Some(about(ns)),
@@ -88,7 +88,7 @@ pub(crate) fn measured(case: Case, ns: f64) -> CaseFinding {
     }
 }
 
-/// A result with a working set.
+/// Makes a result with a working set.
 pub(crate) fn walked(case: Case, direct_ns: f64, indirect_ns: Estimate) -> CaseFinding {
     CaseFinding {
         total_ns: Some(about(direct_ns + indirect_ns.estimate)),
@@ -135,7 +135,7 @@ pub(crate) fn findings(results: Vec<CaseFinding>) -> Findings {
     }
 }
 
-/// The mechanisms of a usual run.
+/// Makes results for the mechanisms of a usual run.
 pub(crate) fn mechanisms() -> Vec<CaseFinding> {
     use Between::{Process, Thread, User};
     let tail = Tail {
@@ -185,7 +185,8 @@ pub(crate) fn mechanisms() -> Vec<CaseFinding> {
     ]
 }
 
-/// Working sets: one with a cost, one without a visible one, one below 0, one that could not be run.
+/// Makes results with working sets: one with a cost, one without a visible cost, one below 0, one
+/// that could not be run.
 pub(crate) fn working_sets() -> Vec<CaseFinding> {
     vec![
         walked(sized(2, 4), 1_740.0, estimate(-312.0, 40.0, 402.0)),
@@ -208,7 +209,7 @@ pub(crate) fn working_sets() -> Vec<CaseFinding> {
     ]
 }
 
-/// A curve over five sizes that stand in the results from `first` on.
+/// Makes a curve over five sizes, whose results begin at index `first`.
 pub(crate) fn curve(first: usize) -> Curve {
     let totals = [
         (4, 1_780.0),
@@ -254,7 +255,7 @@ pub(crate) fn curve(first: usize) -> Curve {
     }
 }
 
-/// All that a default run finds.
+/// Makes all findings of a default run.
 pub(crate) fn whole() -> Findings {
     let mut results = mechanisms();
     let first = results.len();
@@ -280,7 +281,7 @@ pub(crate) fn whole() -> Findings {
     }
 }
 
-/// Two own footprints against two of the neighbour's, walk by walk.
+/// Makes reloads of two own footprints after two footprints of the other task, walk by walk.
 pub(crate) fn reloads() -> Vec<CaseFinding> {
     let found = |kib: u64, away_kib: u64, first: f64| CaseFinding {
         direct_ns: None,
@@ -307,7 +308,8 @@ pub(crate) fn reloads() -> Vec<CaseFinding> {
     ]
 }
 
-/// Two tasks with 512 KiB each in turn and at once, with 16 MiB, and a control of 4 KiB that takes `control_ns` longer of 600.
+/// Makes findings of two tasks that share a cache, time-shared and concurrently: with 512 KiB each,
+/// with 16 MiB, and a control of 4 KiB that takes `control_ns` longer than 600 ns.
 pub(crate) fn shared_cache() -> Findings {
     let at_once = |kib: u64| {
         let placement = Placement {
@@ -362,7 +364,7 @@ pub(crate) fn shared_cache() -> Findings {
     found
 }
 
-/// The seven cases of lmbench.
+/// Makes results of lmbench's seven cases.
 pub(crate) fn lmbench() -> Vec<CaseFinding> {
     let cells = [
         (2, 16, 1_810.0),
@@ -383,7 +385,7 @@ pub(crate) fn lmbench() -> Vec<CaseFinding> {
     results
 }
 
-/// Hand-offs between all pairs of four CPUs, and on one of them.
+/// Makes results of hand-offs between all pairs of four CPUs, and on one of them.
 pub(crate) fn pairs() -> Vec<CaseFinding> {
     use Relation::{OtherSocket, SharedCache, Smt};
     let across = |cpus, relation, ns| CaseFinding {

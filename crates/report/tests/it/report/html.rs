@@ -1,4 +1,4 @@
-//! The page of a measurement: its structure.
+//! Tests the structure of the page of a measurement.
 
 use switchcost_analysis::{Findings, Point};
 use switchcost_record::{Arm, MeasureRecord};
@@ -26,7 +26,7 @@ fn point(case: u32, at_ms: u64, left_out: Vec<&'static str>) -> Point {
     }
 }
 
-/// The position of a text that must be there.
+/// Returns the position of a text that must be on the page.
 fn place(page: &str, text: &str) -> usize {
     page.find(text)
         .unwrap_or_else(|| panic!("found no {text:?} in the page"))

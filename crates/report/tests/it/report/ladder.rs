@@ -1,4 +1,4 @@
-//! Runtimes beside the kernel's threads.
+//! Tests the report of runtimes next to the kernel's threads.
 
 use switchcost_analysis::{CaseFinding, Findings};
 use switchcost_record::{
@@ -24,7 +24,7 @@ fn of(runtime: &str, handoff: &str, class: Class, between: Between) -> Case {
     }
 }
 
-/// A runtime has no switches of its own to be priced.
+/// Makes a result of a runtime, which has no switches of its own to be priced.
 fn found(case: Case, ns: f64, kernel: f64) -> CaseFinding {
     CaseFinding {
         handoff_ns: Some(about(ns)),

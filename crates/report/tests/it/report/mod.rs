@@ -1,4 +1,4 @@
-//! What the reports look like, on findings made by hand.
+//! Tests of how the reports look, on synthetic findings.
 
 pub(crate) mod compared;
 mod comparison;

@@ -1,4 +1,4 @@
-//! A record made by hand, without samples: reports take their numbers from findings.
+//! A synthetic record without samples: reports take their numbers from findings.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub(crate) fn refused(name: &str, fix: &str) -> Control {
     }
 }
 
-/// A record of a run on a machine without counters.
+/// Makes a record of a run on a machine without counters.
 pub(crate) fn record() -> MeasureRecord {
     let why = "no performance monitoring unit in this virtual machine".to_owned();
     let test = |instrument: &str, outcome| SelfTest {

@@ -1,4 +1,4 @@
-//! One screen: what a first-time reader finds without a manual.
+//! Tests the screen that a first-time reader sees without a manual.
 
 use switchcost_analysis::{Findings, Verdict};
 use switchcost_record::{Between, Mechanism, Policy};
@@ -11,7 +11,7 @@ fn screen(findings: &Findings) -> String {
     measure::render(&record(), findings, Format::Table, Style::default())
 }
 
-/// All that a default run finds, and the pipe under the ordinary scheduler.
+/// Makes all findings of a default run, and the pipe under the ordinary scheduler.
 fn default_run() -> Findings {
     let mut findings = whole();
     let mut ordinary = measured(case(Mechanism::Pipe, Between::Process), 2_130.0);
@@ -91,8 +91,9 @@ fn it_is_no_longer_and_no_wider_than_a_screen() {
     }
 }
 
-/// What does a switch cost; process or thread; what does the data add, and why; under which scheduler; of what share of a CPU; is
-/// this machine fit. (Where the raw data is, the program says: a test of its own.)
+/// The screen must answer six questions: the cost of a switch; process or thread; what the data
+/// adds, and why; the effect of the scheduler; the share of a CPU; and the machine's fitness.
+/// (Another test checks that the program names the raw data.)
 #[test]
 fn first_questions_are_answered_in_sentences() {
     let mut findings = default_run();

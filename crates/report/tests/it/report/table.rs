@@ -20,7 +20,7 @@ fn table(findings: &Findings) -> String {
     measure::render(&record(), findings, Format::Table, COLOURLESS)
 }
 
-/// The text from the line that begins with `heading` to the next empty line.
+/// Returns the text from the line that begins with `heading` to the next empty line.
 fn section(text: &str, heading: &str) -> Option<String> {
     let lines: Vec<_> = text
         .lines()
@@ -40,7 +40,7 @@ fn answer(results: Vec<CaseFinding>) -> String {
     paragraph.join(" ")
 }
 
-/// The text without `ESC [ ... m`.
+/// Returns the text without `ESC [ ... m`.
 fn strip_escapes(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -74,7 +74,8 @@ fn a_whole_report_on_a_narrow_terminal() {
     insta::assert_snapshot!(text);
 }
 
-/// As the counter-timer of an Arm machine, whose tick is longer than a reading takes.
+/// The clock is like the counter-timer of an Arm machine, whose tick is longer than a reading
+/// takes.
 #[test]
 fn a_clock_that_is_read_within_a_tick_of_its_own_is_not_read_in_no_time() {
     let mut record = record();

@@ -1,4 +1,4 @@
-//! Two simulations beside each other, in every format.
+//! Tests the comparison of two simulations, in every format.
 
 use switchcost_analysis::compare::{Comparison, Request, compare_simulations};
 use switchcost_report::compare::render;
@@ -7,7 +7,8 @@ use switchcost_report::{Format, Style};
 
 use super::fixture::{findings, record};
 
-/// The same trace under two designs each, of which the first has become another: half the excess.
+/// Makes a comparison of the same trace under two designs each; the first design changed to half
+/// the excess.
 pub(crate) fn comparison(fail_above: Option<f64>) -> Comparison {
     let (base_head, base_intervals) = record();
     let (mut new_head, mut new_intervals) = record();

@@ -1,4 +1,4 @@
-//! Two designs, two programs (one with a name that means harm), 200 switches.
+//! A synthetic simulation: two designs, two programs (one with a hostile name), 200 switches.
 
 use switchcost_analysis::simulation::{Analyser, Findings, Options};
 use switchcost_design::result::{
@@ -71,7 +71,7 @@ fn result(name: &str, depth: DetailLevel) -> DesignResult {
     }
 }
 
-/// Together what `hierarchy` says.
+/// Makes misses by process that add up to those of `hierarchy`.
 fn by_process() -> Vec<ProcessMisses> {
     let of = |process, levels: [[u64; 3]; 2]| {
         let by_view = |[shared, private, flushed]: [u64; 3]| ByView {
@@ -134,7 +134,7 @@ fn differences() -> Vec<MissDifference> {
     vec![of("L1I", 35_000, 5_000), of("L1D", 95_000, 5_000)]
 }
 
-/// Of a trace with a kernel.
+/// Makes lost cycles of a trace with a kernel.
 fn lost_to() -> LostCycles {
     let to = |processes, kernel, aged| LostTo {
         processes,
@@ -209,7 +209,7 @@ fn code() -> PlaceCost {
     }
 }
 
-/// Of the kernel's, per CPU.
+/// Makes the cost of a place in the kernel's per-CPU data.
 fn data() -> PlaceCost {
     PlaceCost {
         object: None,
@@ -288,7 +288,8 @@ fn empty_head() -> Simulation {
     }
 }
 
-/// The head, and the intervals: of the first design by segment, of the second added up.
+/// Makes the head and the intervals: those of the first design by segment, those of the second
+/// added up.
 pub(crate) fn record() -> (Simulation, Vec<Interval>) {
     let (mut head, mut intervals) = (empty_head(), Vec::new());
     let mut sums: std::collections::BTreeMap<(u32, u32, u32), Interval> = Default::default();
@@ -364,7 +365,7 @@ pub(crate) fn findings(head: &Simulation, intervals: &[Interval]) -> Findings {
     analyser.finish()
 }
 
-/// The head and what is found in it.
+/// Makes the head with its findings.
 pub(crate) fn whole() -> (Simulation, Findings) {
     let (head, intervals) = record();
     let findings = findings(&head, &intervals);

@@ -1,4 +1,4 @@
-//! The page of a simulation: its structure.
+//! Tests the structure of the page of a simulation.
 
 use switchcost_report::html::{Part, render};
 
@@ -79,7 +79,7 @@ fn programs_of_hostile_names_stay_text() {
     );
 }
 
-/// A process may give itself any name; the tables of the page are opened with spreadsheets.
+/// A process may give itself any name, and the tables of the page are opened with spreadsheets.
 #[test]
 fn no_name_reaches_a_spreadsheet_as_a_formula() {
     let (mut head, intervals) = record();

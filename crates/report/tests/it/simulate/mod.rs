@@ -1,4 +1,4 @@
-//! What the reports on a simulation look like, on a record made by hand.
+//! Tests of how the reports on a simulation look, on a synthetic record.
 
 mod comparison;
 pub(crate) mod fixture;

@@ -82,7 +82,7 @@ fn cost(low: f64, high: f64) -> Cost {
     }
 }
 
-/// The first design, whose cost, and what it is lost and gained by, are given.
+/// Returns the answer for a first design with these net, lost and gained costs.
 fn answer(net: Cost, lost: Cost, gained: Cost) -> String {
     let (head, mut findings) = whole();
     findings.designs.truncate(1);
@@ -122,7 +122,8 @@ fn the_headline_is_the_net_cost_in_words_that_fit_its_sign() {
     );
 }
 
-/// As if most turns end before they have loaded again what they lost.
+/// The numbers are those of a trace in which most time slices end before the lost lines are
+/// reloaded.
 #[test]
 fn what_all_turns_pay_on_average_is_said_where_it_is_much_less_than_what_long_ones_pay() {
     let (head, mut findings) = whole();
@@ -372,7 +373,7 @@ fn the_screen_is_no_longer_and_no_wider_than_a_screen() {
     }
 }
 
-/// Variants of one design, each with misses of its own.
+/// Makes variants of one design, each with misses of its own.
 fn varied(
     names: &[&str],
 ) -> (
@@ -491,7 +492,7 @@ fn how_many_instructions_fill_a_level_is_said_where_its_growth_shows_it() {
     );
 }
 
-/// The record under two quanta of one order, and under another order.
+/// Makes the record under two quanta of one order, and under another order.
 fn in_orders() -> Vec<(
     switchcost_design::result::Simulation,
     switchcost_analysis::simulation::Findings,
