@@ -13,14 +13,15 @@ const REMEDY: &str = "wait for that run, or choose another CPU with --cpu";
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     held: Vec<(CpuId, CpuClaim)>,
-    /// Notes on other measurements, to be printed when this one begins.
+    /// Notes on other measurements, to be printed when this measurement begins.
     notes: Vec<String>,
     /// Named CPUs that are already claimed, with the claiming process if it is known.
     contested: Vec<(CpuId, Option<i32>)>,
 }
 
 impl Claims {
-    /// Claims the first of these CPUs that no other measurement uses; the first of all if every one is in use.
+    /// Claims the first of these CPUs that no other measurement uses, or the first of all if every
+    /// CPU is in use.
     pub(crate) fn first_free(&mut self, cpus: &[CpuId]) -> Option<CpuId> {
         let (found, taken) = first_free(cpus, claim);
         let Some((cpu, claim)) = found else {
@@ -36,7 +37,8 @@ impl Claims {
         Some(cpu)
     }
 
-    /// Claims the named CPUs, and adds a note if another measurement uses one: both will be disturbed.
+    /// Claims the named CPUs, and adds a note if another measurement uses one of them, because both
+    /// measurements will then be disturbed.
     pub(crate) fn named(&mut self, placement: &PlacementChoice) {
         for cpu in placement.cpus() {
             if self.held.iter().any(|(held, _)| *held == cpu) {
@@ -69,7 +71,8 @@ impl Claims {
         self.contested.iter().map(refused).collect()
     }
 
-    /// Prints the notes if the measurement takes place: they are no reason to refuse one.
+    /// Prints the notes if the measurement takes place; a note is no reason to refuse a
+    /// measurement.
     pub(crate) fn report(&mut self) {
         self.notes.drain(..).for_each(|note| say!("{note}"));
     }
@@ -82,7 +85,7 @@ fn named(process: Option<i32>) -> String {
     )
 }
 
-/// The first free CPU with its claim, and the claimed CPUs before it with their processes.
+/// First free CPU with its claim, and the claimed CPUs before it with their processes.
 type FirstFree = (Option<(CpuId, CpuClaim)>, Vec<(CpuId, Option<i32>)>);
 
 fn first_free(cpus: &[CpuId], mut claim: impl FnMut(CpuId) -> Claimed) -> FirstFree {

@@ -10,7 +10,7 @@ use crate::exit::Failure;
 use crate::kinds::{Kind, kind};
 use crate::runs;
 
-/// A folder with records of measurements, whose headers have been read.
+/// A folder with records of measurements, of which only the headers have been read.
 pub(crate) struct Folder {
     /// Headers of the records, the newest first.
     headers: Vec<(Source, Header)>,

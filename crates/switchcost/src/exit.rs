@@ -19,14 +19,15 @@ use switchcost_simulation_record::{ReadSimulationError, WriteSimulationError};
 use switchcost_trace::{ImportError, ReadTraceError, UnfitPiece};
 use switchcost_workload::UnfitWorkingSet;
 
-/// Exit code of the program. The numbers are part of the interface (see the man page).
+/// Exit codes of the program. The numbers are part of the interface (see the man page).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// 0: success; for `doctor`: fit.
     Success,
     /// 1: something failed.
     Broken,
-    /// 2: usage: the command line names something that does not exist, or a new file that already exists.
+    /// 2: usage: the command line names something that does not exist, or a new file that already
+    /// exists.
     Usage,
     /// 3: partial success: a result could not be measured; for `doctor`: usable with caveats.
     Partial,
@@ -38,12 +39,12 @@ pub(crate) enum Exit {
     Grown,
     /// 128 plus the signal that ended the program.
     Signal(u8),
-    /// Exit code of the failed command that was observed or traced, as from a shell.
+    /// Exit code of the failed command that was observed or traced, as a shell would return it.
     Command(u8),
 }
 
 impl Exit {
-    /// Returns the exit code of a failed command; `None` if it has succeeded.
+    /// Returns the exit code of a failed command; `None` if the command has succeeded.
     pub(crate) fn command_failure(status: ExitStatus) -> Option<Exit> {
         let signalled = || status.signal().map(|number| 128 + number);
         let code = status.code().or_else(signalled).unwrap_or(1);
@@ -105,12 +106,13 @@ impl Failure {
         self.exit
     }
 
-    /// Whether an injection had too little time for an interval.
+    /// Whether the failure is an injection that had too little time for an interval.
     pub(crate) fn is_of_time(&self) -> bool {
         self.is_of_time
     }
 
-    /// Creates the failure for a process without an allowed CPU: the file with the allowed CPUs could not be read.
+    /// Creates the failure for a process without an allowed CPU, used if the list of allowed CPUs
+    /// could not be read.
     pub(crate) fn cpu_refusal() -> Failure {
         Failure::usage(
             "no CPU is allowed to this process in /proc/self/status; mount /proc if it is not there (sudo mount -t proc proc \

@@ -21,14 +21,15 @@ pub(crate) enum NoHome {
     Unset(&'static str),
     #[error("there is no folder {}, which HOME names", .0.display())]
     Missing(PathBuf),
-    /// A folder in `/` that is not created: a daemon's home (`/`, `/nonexistent`) is the administrator's concern.
+    /// The folder would be in `/` and is not created: a daemon's home (`/`, `/nonexistent`) is the
+    /// administrator's concern.
     #[error("nothing of {} is there", .0.display())]
     InRoot(PathBuf),
     #[error("{} cannot be written ({why})", .folder.display())]
     Refused { folder: PathBuf, why: String },
 }
 
-/// Kind of folder: the variable that names it, and the default.
+/// Kind of folder: the environment variable that names it, and the default.
 #[derive(Clone, Copy)]
 struct Kind {
     variable: &'static str,

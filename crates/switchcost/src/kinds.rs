@@ -4,7 +4,7 @@ use switchcost_record::Source;
 use switchcost_record::injection::INJECTION_FORM;
 use switchcost_record::observation::OBSERVATION_FORM;
 
-/// Ends of the names of records: measurements, injections, observations, simulations and traces.
+/// Endings of the names of records: measurements, injections, observations, simulations and traces.
 pub(crate) const MEASURE: &str = "measure.jsonl";
 pub(crate) const INJECTION: &str = "injection.jsonl";
 pub(crate) const OBSERVATION: &str = "observation.json";
@@ -24,7 +24,7 @@ pub(crate) enum Kind {
     Injection,
 }
 
-/// Returns the kind of a record. A file of no other kind is treated as a measurement.
+/// Returns the kind of a record. An unrecognised file is treated as a measurement.
 pub(crate) fn kind(source: &Source) -> Kind {
     match () {
         () if is_simulation(source) => Kind::Simulation,
@@ -34,8 +34,8 @@ pub(crate) fn kind(source: &Source) -> Kind {
     }
 }
 
-/// Whether a file begins as records of simulations do; if it cannot be read, whether it is named like one. The reader then reports what
-/// cannot be read.
+/// Whether a file begins like a simulation's record; if it cannot be read, whether it is named like
+/// one. The reader then reports the read error.
 pub(crate) fn is_simulation(source: &Source) -> bool {
     match source.begins_with(b"PAR1") {
         Ok(is_one) => is_one,
@@ -46,7 +46,8 @@ pub(crate) fn is_simulation(source: &Source) -> bool {
     }
 }
 
-/// Whether a file begins as records of observations do; if it cannot be read, whether it is named like one.
+/// Whether a file begins like an observation's record; if it cannot be read, whether it is named
+/// like one.
 pub(crate) fn is_observation(source: &Source) -> bool {
     match source.begins_with(beginning("", OBSERVATION_FORM).as_bytes()) {
         Ok(is_one) => is_one,
@@ -54,7 +55,7 @@ pub(crate) fn is_observation(source: &Source) -> bool {
     }
 }
 
-/// Whether a file begins as records of injections do.
+/// Whether a file begins like an injection's record.
 pub(crate) fn is_injection(source: &Source) -> bool {
     let head = beginning("\"line\":\"header\",", INJECTION_FORM);
     source
@@ -62,7 +63,7 @@ pub(crate) fn is_injection(source: &Source) -> bool {
         .is_ok_and(|is_one| is_one)
 }
 
-/// Returns the first bytes of a record, for any version of its format.
+/// Returns the first bytes of a record, the same for any version of its format.
 fn beginning(before: &str, form: &str) -> String {
     let name = form.trim_end_matches(|letter: char| letter.is_ascii_digit());
     format!("{{{before}\"schema\":\"{name}")

@@ -1,4 +1,5 @@
-//! The `switchcost` program: flags, one file for each verb, exit codes. Only this crate depends on all others.
+//! The `switchcost` program: flags, one file for each command, exit codes. Only this crate depends
+//! on all others.
 
 // The standard macros panic if the output is closed: `messages` prints to stderr, and `output` writes results.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
@@ -35,7 +36,7 @@ use messages::say;
 #[global_allocator]
 static MEMORY: ReportingAllocator = ReportingAllocator;
 
-/// Uses little stack, because its limit may be low.
+/// Starts the program. It uses little stack, because the stack limit may be low.
 fn main() -> ExitCode {
     match switchcost_facts::limits::too_small_stack() {
         None => start(),
@@ -123,7 +124,8 @@ fn words_behind(first: &str) -> Option<Vec<String>> {
     })
 }
 
-/// Ignores signals meant for others, so that the set-up is always undone. Child processes do not inherit this.
+/// Runs the helper that undoes a set-up. It ignores signals, so that the set-up is always undone;
+/// its child processes do not inherit this.
 fn keep_setup() -> ExitCode {
     let words: Vec<_> = std::env::args_os().skip(2).collect();
     let kept = signals::outlive().and_then(|()| switchcost_host::setup::keep(&words));

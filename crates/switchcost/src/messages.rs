@@ -1,5 +1,6 @@
-//! Messages on stderr. A notice is one line; an error says what is wrong, and a hint what to do. Line breaks, escape codes and
-//! bidirectional marks in names are escaped. A message that cannot be written is dropped, so that no result is lost.
+//! Messages on stderr. A notice is one line; an error says what is wrong, followed by a hint that
+//! says what to do. Line breaks, escape codes and bidirectional marks in names are escaped. A
+//! message that cannot be written is dropped, so that no result is lost.
 
 use std::error::Error;
 use std::fmt::Display;
@@ -25,7 +26,7 @@ pub(crate) fn is_quiet() -> bool {
     IS_QUIET.load(Ordering::Relaxed)
 }
 
-/// Prints one line, formatted as by `format!`.
+/// Returns the message about a run that was paused from outside.
 macro_rules! say {
     ($($words:tt)*) => { $crate::messages::say_text(format_args!($($words)*)) };
 }
@@ -71,7 +72,7 @@ fn write_stderr(text: &str) {
     let _ = io::stderr().write_all(terminal::shown(text, &io::stderr()).as_bytes());
 }
 
-/// Removes the numbers of system errors from the text, which follow the errors' names.
+/// Removes the numbers of system errors from the text; the errors' names remain.
 fn remove_numbers(text: &str) -> String {
     let mut parts = text.split(" (os error ");
     let mut kept = parts.next().unwrap_or_default().to_owned();
@@ -81,7 +82,7 @@ fn remove_numbers(text: &str) -> String {
     kept
 }
 
-/// Returns the error of a command line, and the hint.
+/// Returns the error message for an invalid command line, and its hint.
 pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
     let texts = |kind| match mistake.get(kind) {
         Some(ContextValue::String(text)) => vec![text.clone()],
@@ -145,7 +146,8 @@ pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
     (lines.join(" "), hint)
 }
 
-/// Plain words for what Rust's parsers say of a number; `None` if it is about something else.
+/// Rewrites a message of Rust's number parsers in plain words; `None` if the message is about
+/// something else.
 fn plain(wrong: &str) -> Option<String> {
     let range = wrong.rsplit_once(" is not in ").map(|(_, range)| range);
     match range.and_then(|range| range.split_once("..")) {

@@ -16,10 +16,10 @@ use crate::exit::Failure;
 use crate::terminal;
 use destination::{Destination, open_stream};
 
-/// Result of writing: an error of the output outside, a failure of the content inside.
+/// Result of writing: the outer error is the output's, the inner failure is the content's.
 type Written<T> = io::Result<Result<T, Failure>>;
 
-/// An output, claimed before the work begins, so that an unwritable one is reported at once.
+/// An output, claimed before the work begins, so that an unwritable one is reported immediately.
 pub(crate) struct Output {
     /// Name given by the user; `None` for stdout.
     name: Option<PathBuf>,
@@ -29,7 +29,7 @@ pub(crate) struct Output {
 enum Sink {
     Stdout,
     Stderr,
-    /// A device, a FIFO, or an open file of a process.
+    /// An output that is written to directly: a device, a FIFO, or an open file of a process.
     Stream(File),
     File(Draft),
 }
@@ -39,7 +39,7 @@ impl Output {
         name: None,
         sink: Sink::Stdout,
     };
-    /// Standard error, for the report on a command that has standard output for itself.
+    /// Standard error, for the report on a command that uses standard output itself.
     pub(crate) const STDERR: Output = Output {
         name: None,
         sink: Sink::Stderr,
@@ -56,7 +56,8 @@ impl Output {
         })
     }
 
-    /// Creates a file in a folder of our own: an existing file is replaced, and a link is not followed.
+    /// Creates a file in a folder that switchcost owns: an existing file is replaced, and a link is
+    /// not followed.
     pub(crate) fn create_in_folder(path: &Path) -> Result<Output, Failure> {
         let draft = Draft::new(path).map_err(Failure::output(path))?;
         Ok(Output {
@@ -65,7 +66,7 @@ impl Output {
         })
     }
 
-    /// Writes all of the text; if that fails, a file is not created.
+    /// Writes all of the text; if writing fails, no file is created.
     pub(crate) fn write(self, text: &str) -> Result<(), Failure> {
         let text = match self.sink {
             Sink::Stdout => terminal::shown(text, &io::stdout()),
@@ -81,8 +82,8 @@ impl Output {
             .map(|_| ())
     }
 
-    /// Writes the output of `write` as a whole; if it fails, a file is not created. Returns the result of `write`; `None` if the reader of
-    /// stdout has left.
+    /// Writes the output of `write` as a whole; if it fails, no file is created. Returns the result
+    /// of `write`; `None` if the reader of stdout has closed it.
     pub(crate) fn write_by<T>(
         self,
         write: impl FnOnce(&mut dyn Write) -> Written<T>,
@@ -105,7 +106,7 @@ impl Output {
         }
     }
 
-    /// Returns colour and width, as far as the reader is a terminal and wants them.
+    /// Returns colour and width for this output, if its reader is a terminal that supports them.
     pub(crate) fn style(&self, verbosity: Verbosity) -> Style {
         let terminal = match self.sink {
             Sink::Stdout => Some(console::Term::stdout()),

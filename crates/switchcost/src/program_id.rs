@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::Xxh3;
 
-/// Programs whose work is determined by a script, named without the digits of a version.
+/// Programs whose work is determined by a script, without the digits of a version in their names.
 const INTERPRETERS: [&str; 45] = [
     "ash",
     "awk",
@@ -57,7 +57,7 @@ const INTERPRETERS: [&str; 45] = [
     "zsh",
 ];
 
-/// Programs that contain many commands: the name by which they are started selects one.
+/// Programs that contain many commands and choose one by the name under which they are started.
 const MULTI_CALL: [&str; 3] = ["busybox", "coreutils", "toybox"];
 
 /// Programs that change a setting and then execute the command after their own options.
@@ -69,7 +69,7 @@ const LAUNCHERS: [&str; 11] = [
 /// Options whose next word alone identifies the script.
 const SCRIPT_OPTIONS: [&str; 2] = ["-jar", "-m"];
 
-/// Maximum number of levels of scripts that are interpreters of scripts, as in the kernel.
+/// Maximum depth of scripts whose interpreters are scripts, as in the kernel.
 const MOST_SCRIPTS: usize = 5;
 
 /// Bytes of each file that enter the digest.
@@ -78,7 +78,8 @@ const MOST_BYTES: u64 = 64 << 20;
 /// Maximum number of words among which a script is searched.
 const MOST_WORDS: usize = 64;
 
-/// Identity of a program, within which the cost of one run applies to another: its file, and for an interpreter the script.
+/// Identity of a program, such that the cost found in one run applies to another: its file, and for
+/// an interpreter the script.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ProgramId {
     /// Build ID of the executed file.
@@ -91,9 +92,10 @@ pub(crate) struct ProgramId {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Started {
     pub(crate) id: ProgramId,
-    /// Number of words that identify the program.
+    /// Number of words of the command line that identify the program.
     pub(crate) telling: usize,
-    /// Name of what is executed after launchers: the script or the program. It becomes the task's name.
+    /// Name of what is executed by any launchers: the script or the program. It becomes the task's
+    /// name.
     pub(crate) name: OsString,
     /// Name of the executed file, which becomes the task's name, unless the first word does.
     pub(crate) file: OsString,
@@ -173,11 +175,11 @@ fn word_of_bytes(bytes: &[u8]) -> OsString {
     OsString::from_vec(bytes.to_vec())
 }
 
-/// Place of the files that a program's words name.
+/// Folder in which the files named by a program's words are found.
 struct Place {
     root: PathBuf,
     working: PathBuf,
-    /// Name of the working directory in that place.
+    /// Name of the working directory as that place's root sees it.
     name: PathBuf,
 }
 
@@ -202,7 +204,7 @@ impl Place {
     }
 }
 
-/// Creates the identity: `program` is the path by which the file can be read, `file` is its name.
+/// Creates the identity. `program` is the path by which the file can be read, `file` is its name.
 fn resolve(program: &Path, file: &Path, words: &[OsString], place: &Place) -> Option<Started> {
     let build_id = switchcost_symbols::build_id(program)?;
     let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
@@ -218,7 +220,8 @@ fn resolve(program: &Path, file: &Path, words: &[OsString], place: &Place) -> Op
     })
 }
 
-/// Returns the digest of an interpreter's script (`None` for any other program), and the number of words that identify the program.
+/// Returns the digest of an interpreter's script (`None` for any other program), and the number of
+/// words that identify the program.
 fn script(name: &OsStr, words: &[OsString], place: &Place) -> (Option<String>, usize) {
     let words = &words[..words.len().min(MOST_WORDS)];
     let called = |at: usize| words.get(at).and_then(|word| Path::new(word).file_name());
@@ -246,7 +249,7 @@ pub(crate) fn is_interpreter(name: &OsStr) -> bool {
     INTERPRETERS.contains(&name)
 }
 
-/// Whether one of the words after the first is a script, for whatever interpreter.
+/// Whether one of the words after the first is a script, whatever its interpreter.
 fn names_script(words: &[OsString], place: &Place) -> bool {
     let is_script = |word: &OsString| {
         let mut start = [0; 2];
@@ -256,7 +259,8 @@ fn names_script(words: &[OsString], place: &Place) -> bool {
     words.iter().skip(1).any(is_script)
 }
 
-/// Returns the number of words that identify the script: up to the first file that is no value of an option, or all if there is none.
+/// Returns the number of words that identify the script: up to the first file that is not the value
+/// of an option, or all words if there is none.
 fn telling(words: &[OsString], place: &Place) -> usize {
     for at in 1..words.len() {
         let (before, word) = (words[at - 1].to_string_lossy(), &words[at]);
@@ -272,7 +276,8 @@ fn telling(words: &[OsString], place: &Place) -> usize {
     words.len()
 }
 
-/// Digests all words but the first: of a word that names a file its content, and without any file also the working directory.
+/// Digests all words but the first. For a word that names a file, the file's content is digested;
+/// if no word names a file, the working directory is added.
 fn digest(applet: Option<&OsStr>, words: &[OsString], place: &Place) -> String {
     let mut digest = Xxh3::new();
     digest.update(applet.unwrap_or_default().as_bytes());
@@ -320,7 +325,8 @@ fn strip_env(mut words: Vec<OsString>) -> Option<Vec<OsString>> {
     Some(words)
 }
 
-/// Returns the command of `taskset`, `nice` and the like: the launcher's own words do not identify a program.
+/// Returns the command started by `taskset`, `nice` and the like, because the launcher's own words
+/// do not identify a program.
 fn strip_launchers(mut words: Vec<OsString>) -> Vec<OsString> {
     let is_launcher = |word: &OsString| {
         let name = Path::new(word).file_name().and_then(OsStr::to_str);
@@ -339,7 +345,8 @@ fn strip_launchers(mut words: Vec<OsString>) -> Vec<OsString> {
     words
 }
 
-/// Returns the words that a script's first line puts before it; `None` for a file that is no script.
+/// Returns the words that a script's first line puts before the script's name; `None` for a file
+/// that is not a script.
 fn interpreter(path: &Path) -> Option<Vec<OsString>> {
     let mut start = Vec::new();
     let is_file = fs::metadata(path).is_ok_and(|facts| facts.is_file());
@@ -365,7 +372,7 @@ fn interpreter(path: &Path) -> Option<Vec<OsString>> {
     )
 }
 
-/// Returns the file that is executed, searched as in execvp(3).
+/// Returns the executable file of a command name, searched as in execvp(3).
 fn program(name: &OsString) -> Option<PathBuf> {
     if name.to_string_lossy().contains('/') {
         return std::path::absolute(name).ok();
@@ -402,7 +409,7 @@ mod tests {
         );
     }
 
-    /// Creates a folder with two different scripts, and a file that is no script.
+    /// Creates a folder with two different scripts, and a file that is not a script.
     fn folder() -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a folder");
         for (name, text) in [

@@ -15,10 +15,11 @@ use switchcost_units::Nanos;
 use crate::messages::{self, say};
 use crate::terminal;
 
-/// Interval of lines if stderr is no terminal.
+/// Time between two progress lines if stderr is not a terminal.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
-/// Prints the progress of a bar of milliseconds in words, if the bar is not drawn and the last line is old enough.
+/// Prints the progress of a time bar in words, if the bar is not drawn and the last line is old
+/// enough.
 pub(crate) fn tell(bar: &ProgressBar) {
     tell_in_words(bar, || {
         let message = bar.message();
@@ -47,7 +48,8 @@ fn tell_in_words(bar: &ProgressBar, words: impl FnOnce() -> String) {
     say!("{}", words());
 }
 
-/// A bar over the run's time. The calling thread draws it between repetitions: a ticking thread would disturb a small machine.
+/// A progress bar over the run's time. The calling thread draws it between repetitions, because a
+/// ticking thread would disturb a small machine.
 pub(crate) struct Bar {
     bar: ProgressBar,
     cases: Vec<String>,
@@ -144,7 +146,7 @@ fn style(template: &str) -> ProgressStyle {
     }
 }
 
-/// Progress of a stream of chunks.
+/// Progress display of a stream of chunks.
 pub(crate) struct StreamProgress {
     bar: ProgressBar,
     instructions: u64,
@@ -161,7 +163,8 @@ impl StreamProgress {
         progress
     }
 
-    /// Creates the progress, hidden unless `is_shown`: the lines of programs that print and a bar would spoil each other.
+    /// Creates the progress, hidden unless `is_shown`: the output of programs and a bar would
+    /// garble each other.
     pub(crate) fn new(is_shown: bool, most_switches: Option<u64>) -> StreamProgress {
         let bar = if is_shown {
             drawn(ProgressBar::new_spinner())

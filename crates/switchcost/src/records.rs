@@ -21,7 +21,7 @@ pub(crate) fn simulation(
     Ok((record.head, findings))
 }
 
-/// Returns the findings from intervals that are in no file; `None` if they cannot be read.
+/// Returns the findings from intervals that are not in a file; `None` if they cannot be read.
 pub(crate) fn unrecorded(head: &Simulation, intervals: Box<Returned>) -> Option<Findings> {
     let mut analyser = Analyser::new(head, Options::default());
     for batch in intervals {

@@ -19,12 +19,12 @@ fn program(word: &str) -> String {
     )
 }
 
-/// Returns a command as it is recorded and shown.
+/// Returns a command in the form in which it is recorded and shown.
 pub(crate) fn shown(words: Vec<String>, is_redacted: bool) -> Vec<String> {
     if is_redacted { command(&words) } else { words }
 }
 
-/// Returns the command of this program as it is recorded.
+/// Returns this program's own command line in the form in which it is recorded.
 pub(crate) fn own_command(is_redacted: bool) -> Vec<String> {
     shown(
         std::env::args_os()
@@ -34,12 +34,12 @@ pub(crate) fn own_command(is_redacted: bool) -> Vec<String> {
     )
 }
 
-/// Returns the facts about the machine as they are recorded.
+/// Returns the facts about the machine in the form in which they are recorded.
 pub(crate) fn host(host: HostManifest, is_redacted: bool) -> HostManifest {
     if is_redacted { host.redacted() } else { host }
 }
 
-/// Returns the header of a trace as it is recorded.
+/// Returns the header of a trace in the form in which it is recorded.
 pub(crate) fn trace(mut header: TraceHeader, is_redacted: bool) -> TraceHeader {
     if is_redacted {
         header

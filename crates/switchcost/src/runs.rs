@@ -1,4 +1,4 @@
-//! Places of records without a named path, and their readers.
+//! Chooses paths for records that the user did not name, and finds stored records.
 
 pub(crate) mod calibrations;
 pub(crate) mod core_sharing;
@@ -24,7 +24,7 @@ use crate::home::{self, NoHome, make_temporary, make_writable};
 use crate::kinds::{INJECTION, MEASURE, OBSERVATION, SIMULATION, is_observation};
 use crate::messages::say;
 
-/// Place of a record, and its permissions.
+/// Path of a record, and its permissions.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) path: PathBuf,
@@ -32,8 +32,9 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Chooses the place named by the user, else a new name in the usual folder. That folder is created if needed; if it is not writable, a
-    /// temporary one is used and reported. A name below the usual folder, such as `ab` gives, gets the usual permissions.
+    /// Chooses the path named by the user, or else a new name in the usual folder. That folder is
+    /// created if needed; if it is not writable, a temporary one is used and reported. A name below
+    /// the usual folder, such as `ab` passes, gets the usual permissions.
     pub(crate) fn choose(named: Option<&Path>, ending: &str) -> Result<Place, Failure> {
         let is_usual = |path: &&Path| folder().is_ok_and(|folder| path.starts_with(folder));
         match named {
@@ -64,7 +65,7 @@ pub(crate) fn new_name(ending: &str) -> Result<PathBuf, Failure> {
     Ok(folder.join(format!("{now}-{}-{ending}", std::process::id())))
 }
 
-/// Format of the time in names of records; they sort by it.
+/// Format of the time in names of records, chosen so that they sort by time.
 const NAME_STAMP: &[BorrowedFormatItem<'_>] =
     format_description!("[year]-[month]-[day]T[hour]-[minute]-[second]");
 
@@ -78,11 +79,12 @@ pub(crate) fn folder() -> Result<PathBuf, NoHome> {
     home::state().map(|state| state.join("runs"))
 }
 
-/// Longest time that a process holds the turn, unless it hangs.
+/// Longest time that a process holds the lock of an activity, unless it hangs.
 const LONGEST_TURN: Duration = Duration::from_secs(60);
 
-/// Waits for the turn of an activity that only one run at a time may do, and holds it while the returned value lives; `None` if the turn
-/// cannot be had, or if `is_over` becomes true before.
+/// Waits for the lock of an activity that only one run at a time may do, and holds it while the
+/// returned value lives. Returns `None` if the lock cannot be taken, or if `is_over` becomes true
+/// first.
 pub(crate) fn take_turn(name: &str, is_over: impl Fn() -> bool) -> Option<File> {
     let folder = folder().ok()?;
     make_writable(&folder).ok()?;
@@ -115,7 +117,8 @@ fn usual_folder(name: &str) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Removes empty files of runs that were killed before they had data: those with a record's name and the number of a dead process.
+/// Removes empty files of runs that were killed before they had data: files with a record's name
+/// and the number of a dead process.
 fn sweep(folder: &Path) {
     let Ok(folder) = HeldPath::found_folder(folder) else {
         return;
@@ -135,7 +138,8 @@ fn is_empty(path: &Path) -> bool {
         .is_ok_and(|file| file.is_file() && file.len() == 0)
 }
 
-/// Whether the process whose number is in the name is alive: `2026-11-24T20-45-31-12474-observation.json`.
+/// Whether the process whose number is in the name is alive, as in
+/// `2026-11-24T20-45-31-12474-observation.json`.
 fn is_of_living(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let number = name
@@ -145,8 +149,8 @@ fn is_of_living(path: &Path) -> bool {
     number.is_none_or(|number| Path::new(&format!("/proc/{number}")).exists())
 }
 
-/// Creates a folder that is not removed, once per run, for files that the usual one cannot take: a home may be read-only, and a daemon has
-/// none.
+/// Creates a temporary folder, once per run, for files that the usual folder cannot take: a home
+/// may be read-only, and a daemon has none. The folder is not removed.
 fn temporary_folder(refused: &NoHome) -> Result<PathBuf, Failure> {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     if let Some(folder) = FOLDER.get() {
@@ -212,8 +216,8 @@ pub(crate) fn newest_record() -> Result<Source, Failure> {
     })
 }
 
-/// Reports a record of the usual folder that is dated in the future: the clock was set back since, or the file was renamed. It counts as
-/// older than all others.
+/// Reports a record of the usual folder that is dated in the future, because the clock has been set
+/// back since or the file was renamed. Such a record counts as older than all others.
 pub(crate) fn report_future_records() {
     let records = folder().map(|folder| newest_first(&folder, is_record));
     let mut records = records.into_iter().flatten().flatten();
@@ -228,11 +232,11 @@ pub(crate) fn report_future_records() {
     );
 }
 
-/// Order of the records in the usual folder, the newest last.
+/// Sort key of the records in the usual folder; the newest sorts last.
 #[derive(Debug, PartialEq, Eq)]
 struct Age {
     is_future: bool,
-    /// Time in the file's name, else the time of its last change.
+    /// Time in the file's name, or else the time of its last change.
     stamp: String,
     /// Time of the last change, which orders records of the same second.
     changed: Option<SystemTime>,
@@ -288,8 +292,8 @@ pub(crate) fn injections() -> impl Iterator<Item = Source> {
     records(INJECTION)
 }
 
-/// Returns the records with this ending; none if there is no folder. An unreadable folder is reported, and for unreadable records the first
-/// reason.
+/// Returns the records with this ending; none if there is no folder. Reports an unreadable folder,
+/// and the first reason for unreadable records.
 fn records(ending: &'static str) -> impl Iterator<Item = Source> {
     let in_folder = |folder: PathBuf| {
         let is_one = |path: &Path| ends_with(path, ending);
@@ -341,7 +345,8 @@ fn is_record(path: &Path) -> bool {
         .any(|ending| ends_with(path, &format!("-{ending}")))
 }
 
-/// Whether a non-empty file is named as records are, in any folder. Of other JSON files, only one that begins like an observation counts.
+/// Whether a non-empty file has the name of a record, in any folder. Other JSON files count only if
+/// they begin like an observation.
 pub(crate) fn is_named_as_record(source: &Source) -> bool {
     let path = source.path();
     !is_empty(path)
@@ -352,7 +357,7 @@ pub(crate) fn is_named_as_record(source: &Source) -> bool {
         })
 }
 
-/// Formats a time as in a record's header.
+/// Formats a time like the times in a record's header.
 pub(crate) fn stamp(now: OffsetDateTime) -> String {
     now.format(&Rfc3339)
         .unwrap_or_else(|_| now.unix_timestamp().to_string())

@@ -1,4 +1,5 @@
-//! SIGHUP, SIGINT, SIGQUIT, SIGTERM and SIGXCPU as a flag: a run that is asked to stop keeps its data, and says so. SIGXFSZ has no effect.
+//! Turns SIGHUP, SIGINT, SIGQUIT, SIGTERM and SIGXCPU into a flag: a run that is asked to stop
+//! keeps its data, and reports the stop. SIGXFSZ has no effect.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -18,11 +19,13 @@ use crate::messages::say;
 /// Signals that ask a run to stop.
 const ENDING: [i32; 5] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU];
 
-/// Longest time that a run may take to stop: normally it ends within a second, but a busy machine needs longer.
+/// Longest time that a run may take to stop. Normally a run ends sooner; on a busy machine it may
+/// not.
 const LONGEST_ANSWER: Duration = Duration::from_millis(400);
 
-/// Makes a write beyond the limit of a file's length (`ulimit -f`) an error with advice, instead of a signal that kills. The signal has
-/// a handler that does nothing; if it were ignored, the programs that are traced would ignore it, too.
+/// Makes a write beyond the file size limit (`ulimit -f`) an error with advice, instead of a signal
+/// that kills. The signal gets a handler that does nothing; if it were ignored, the traced programs
+/// would inherit that.
 pub(crate) fn survive_file_size_limit() -> Result<(), Failure> {
     if is_ignored(SIGXFSZ) {
         return Ok(());
@@ -32,7 +35,7 @@ pub(crate) fn survive_file_size_limit() -> Result<(), Failure> {
         .map_err(Failure::signals)
 }
 
-/// Makes signals that end a run do nothing in this process. Programs that are started have their default actions.
+/// Ignores signals that would end this process. Programs that it starts have the default actions.
 pub(crate) fn outlive() -> std::io::Result<()> {
     let mut signals = [SIGHUP, SIGINT, SIGQUIT, SIGTERM]
         .into_iter()
@@ -47,19 +50,20 @@ pub(crate) fn told_to_stop() -> Option<Exit> {
 
 static WATCHED: OnceLock<Interrupt> = OnceLock::new();
 
-/// A flag that the first signal sets. A second signal ends the program at once, except SIGHUP, which both the shell and the kernel send
-/// when a terminal closes, and SIGXCPU, which comes each second once the limit on CPU time is reached.
+/// A flag that the first signal sets. A second signal ends the program immediately. Exceptions are
+/// SIGHUP, which both the shell and the kernel send when a terminal closes, and SIGXCPU, which
+/// comes each second once the limit on CPU time is reached.
 #[derive(Clone, Debug)]
 pub(crate) struct Interrupt {
     number: Arc<AtomicUsize>,
     is_raised: Arc<AtomicBool>,
-    /// Whether the first signal ends the program at once.
+    /// Whether the first signal ends the program immediately.
     is_without_result: Arc<AtomicBool>,
 }
 
 impl Interrupt {
-    /// Watches for signals. A run that does not end in time is ended at once, and keeps the recorded data. Helpers then clean up as if it
-    /// had been killed.
+    /// Watches for signals. A run that does not end in time after a signal is ended immediately,
+    /// and keeps the recorded data. Helpers then clean up as if the run had been killed.
     pub(crate) fn watch() -> Result<Interrupt, Failure> {
         let interrupt = Interrupt::watch_to_the_end()?;
         interrupt
@@ -67,8 +71,9 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Ends the program at once if it has not ended in time after a signal. An earlier signal counts, too, except Ctrl-C: the user waits
-    /// for the report, and may press Ctrl-C again.
+    /// Ends the program immediately if it has not ended in time after a signal. A signal that came
+    /// earlier counts, too, except Ctrl-C: the user waits for the report, and may press Ctrl-C
+    /// again.
     pub(crate) fn end_in_time(&self, message: &'static str) -> Result<(), Failure> {
         let (mut told, mut tell) = UnixStream::pair().map_err(Failure::signals)?;
         for signal in ENDING.into_iter().filter(|signal| !is_ignored(*signal)) {
@@ -92,10 +97,11 @@ impl Interrupt {
         started.map(drop).map_err(Failure::signals)
     }
 
-    /// Watches for signals in a run that is recorded at its end. The run continues until then, and then calls
-    /// [`end_in_time`](Interrupt::end_in_time).
+    /// Watches for signals in a run that is recorded only at its end. The run continues until then,
+    /// and then calls [`end_in_time`](Interrupt::end_in_time).
     ///
-    /// Signals that were ignored before stay ignored, as `nohup` and a shell's background jobs expect.
+    /// Signals that were ignored before stay ignored, as `nohup` and a shell's background jobs
+    /// expect.
     pub(crate) fn watch_to_the_end() -> Result<Interrupt, Failure> {
         let number = Arc::new(AtomicUsize::new(0));
         let is_raised = Arc::new(AtomicBool::new(false));
@@ -124,7 +130,8 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Prepares a run that has no result yet. Meanwhile a signal ends the program at once.
+    /// Prepares a run that has no result yet. During the preparation a signal ends the program
+    /// immediately.
     pub(crate) fn prepare<T>(&self, run: impl FnOnce() -> T) -> T {
         self.is_without_result.store(true, SeqCst);
         if self.is_raised() {
@@ -139,7 +146,7 @@ impl Interrupt {
         self.number.load(SeqCst) != 0
     }
 
-    /// The interrupt as a flag, for callers that know nothing of signals.
+    /// Returns the interrupt as a plain flag, for callers that do not deal with signals.
     pub(crate) fn flag(&self) -> &AtomicBool {
         &self.is_raised
     }

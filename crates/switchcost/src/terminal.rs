@@ -1,4 +1,4 @@
-//! Capabilities of the terminal, by the user's environment.
+//! Determines the capabilities of the terminal from the user's environment.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -39,17 +39,19 @@ pub(crate) fn is_coloured(on: &impl IsTerminal) -> bool {
 /// Names of terminals without a movable cursor, which cannot be drawn on (terminfo(5)).
 const WITHOUT_CURSOR: [&str; 6] = ["", "dumb", "unknown", "network", "dialup", "plugboard"];
 
-/// Returns the name of a terminal that shows only successive lines; it may be empty. `None` for other terminals.
+/// Returns the name of a terminal that can only print successive lines, possibly empty; `None` for
+/// other terminals.
 pub(crate) fn cursorless() -> Option<String> {
     dumb(|name| std::env::var_os(name))
 }
 
-/// Whether the terminal shows only ASCII: its encoding is another than UTF-8, or unknown.
+/// Whether the terminal shows only ASCII: its encoding is not UTF-8, or is unknown.
 pub(crate) fn is_ascii() -> bool {
     is_ascii_by(|name| std::env::var_os(name))
 }
 
-/// Returns the text as this output can show it, unchanged if the output is no terminal.
+/// Returns the text in characters that this output can show; unchanged if the output is not a
+/// terminal.
 pub(crate) fn shown(text: &str, on: &impl IsTerminal) -> String {
     if !text.is_ascii() && on.is_terminal() && is_ascii() {
         switchcost_report::ascii(text)

@@ -1,4 +1,4 @@
-//! One file for each verb.
+//! One file for each command of the program.
 
 pub(crate) mod ab;
 pub(crate) mod compare;
@@ -15,7 +15,8 @@ pub(crate) mod simulate;
 pub(crate) mod trace;
 pub(crate) mod workload;
 
-/// Returns a seed that differs from run to run. The record has it, so that a run can be repeated in the same order.
+/// Returns a seed that differs from run to run. The seed is recorded, so that a run can be repeated
+/// in the same order.
 fn seed_of_now() -> u64 {
     switchcost_host::clock::monotonic().0.rotate_left(32) ^ u64::from(std::process::id())
 }

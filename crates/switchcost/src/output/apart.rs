@@ -1,4 +1,5 @@
-//! Checks that the outputs of a command line are different files: of two outputs in one file, one would replace the other.
+//! Checks that the outputs of a command line are different files: otherwise one output would
+//! replace the other.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -26,15 +27,16 @@ pub(crate) fn check(outputs: &[Named<'_>]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// An existing file, or the place of a new one.
+/// Identity of an existing file, or the path of a new one.
 struct File {
     path: PathBuf,
-    /// Device and inode of an existing file.
+    /// Device and inode number of an existing file.
     node: Option<(u64, u64)>,
 }
 
 impl File {
-    /// Resolves a name; `None` for something other than a file, or for a path that cannot be reached, which fails later with its reason.
+    /// Resolves a name; `None` for something other than a file, or for a path that cannot be
+    /// reached, whose use fails later with the reason.
     fn resolve(name: &Path) -> Option<File> {
         // A folder can be an output, too.
         let folder = || name.canonicalize().ok().filter(|path| path.is_dir());

@@ -56,7 +56,8 @@ impl Destination {
     }
 }
 
-/// Opens a destination that is written to directly, unless it may be a trap.
+/// Opens a destination that is written to directly, unless another user may have placed it as a
+/// trap.
 pub(super) fn open_stream(path: &Path) -> io::Result<File> {
     let folder = folder_of(path);
     // Both before opening, which may wait for a reader, and after.
@@ -77,7 +78,8 @@ fn is_name_of_a_file(path: &Path) -> bool {
     path.file_name().is_some() && !path.as_os_str().as_bytes().ends_with(b"/")
 }
 
-/// Whether the links in a folder are the open files of a process: the kernel follows them to the open file, whatever its name.
+/// Whether the links in a folder are the open files of a process (`/proc/PID/fd`): the kernel
+/// follows them to the open file, whatever its name.
 fn is_of_descriptors(folder: &Path) -> bool {
     folder.starts_with("/proc") && folder.ends_with("fd")
 }

@@ -1,6 +1,7 @@
-//! Traps of another user in the place of an output. In a folder in which everybody may create files (sticky, such as /tmp) a FIFO, a socket
-//! or a link of another user's is not followed or written to, not even by root: the rule of the kernel's `fs.protected_fifos` and
-//! `fs.protected_symlinks`, which hold only if they are set, and only for files to be created.
+//! Detects traps that another user put in the place of an output. In a folder in which everybody
+//! may create files (sticky, such as /tmp) a FIFO, a socket or a link of another user is not
+//! followed or written to, not even by root. The rule is that of the kernel's `fs.protected_fifos`
+//! and `fs.protected_symlinks`, which apply only if they are set, and only for files to be created.
 
 use std::fs::Metadata;
 use std::io::{self, ErrorKind};

@@ -1,5 +1,5 @@
-//! Costs of a switch on this machine, stored beside the folder of records after each complete measurement, wherever its own record is: a
-//! cost, or the fact that there was none.
+//! Stores costs of a switch on this machine next to the folder of records. Each complete
+//! measurement adds its cost, or the fact that it found none, wherever its own record is.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -16,15 +16,18 @@ use time::{Duration, OffsetDateTime};
 use crate::home;
 use crate::messages::say;
 
-/// Age beyond which a measurement is not used, because the machine's neighbours have changed.
+/// Age beyond which a measurement is not used, because the load on the machine and its host may
+/// have changed.
 const STALE: Duration = Duration::hours(24);
 
-/// Time before a failed or incomplete calibration is repeated: a busy machine mostly stays busy.
+/// Time before a failed or incomplete calibration is repeated, because a busy machine mostly stays
+/// busy.
 pub(crate) const RETRY: Duration = Duration::minutes(10);
 
 const SCHEMA: &str = "switchcost-calibrations/1";
 
-/// Maximum number of outcomes stored, the newest ones: those before and after a change of the machine's settings.
+/// Maximum number of stored outcomes; only the newest are kept, from before and after changes of
+/// the machine's settings.
 const MOST: usize = 8;
 
 /// Largest size of the file, in bytes.
@@ -77,13 +80,14 @@ pub(crate) fn keep(
     calibration
 }
 
-/// Returns the path of the file with the outcomes, beside the folder of records.
+/// Returns the path of the file with the outcomes, next to the folder of records.
 pub(crate) fn place() -> Option<PathBuf> {
     Some(super::folder().ok()?.with_file_name("calibrations.json"))
 }
 
 impl Outcomes {
-    /// Reads the outcomes. They are empty if the file cannot be read; then the cost is measured again.
+    /// Reads the outcomes. If the file cannot be read they are empty, and the cost is measured
+    /// again.
     pub(crate) fn read(path: &Path) -> Outcomes {
         let read = || -> io::Result<Outcomes> {
             let mut text = String::new();
@@ -138,7 +142,7 @@ fn has_all(cases: &[Case]) -> bool {
 }
 
 impl Outcome {
-    /// Whether the outcome also has the cost of reloading, likely and at most.
+    /// Whether the outcome also has the cost of reloading, both likely and upper bound.
     fn is_whole(&self) -> bool {
         self.calibration.as_ref().is_some_and(|calibration| {
             let mut loads = calibration.loads.iter();
@@ -147,8 +151,8 @@ impl Outcome {
     }
 }
 
-/// Whether a switch costs the same on both machines: the kernel, the processor, and everything that slows either down are the same. A
-/// record may omit the kernel's command line.
+/// Whether a switch costs the same on both machines, that is, the kernel, the processor, and
+/// everything that slows either down are the same. A record may omit the kernel's command line.
 pub(crate) fn is_same(record: &HostManifest, host: &HostManifest) -> bool {
     let now = if record.is_redacted() {
         host.clone().redacted()
@@ -232,7 +236,7 @@ mod tests {
         }
     }
 
-    /// Age of the outcome that would be used from these, in their order; `None` if a new measurement is needed.
+    /// Returns the age of the outcome that would be used; `None` if a new measurement is needed.
     fn age(host: &HostManifest, outcomes: &[Outcome]) -> Option<Duration> {
         let mut all = Outcomes::default();
         outcomes.iter().for_each(|outcome| all.add(outcome.clone()));

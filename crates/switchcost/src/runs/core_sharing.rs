@@ -1,5 +1,6 @@
-//! Evidence of earlier runs on this machine's core, stored beside the records: the speed of additions on an unshared core, and the cost of
-//! sharing it. A run on a core that is shared throughout has no other way to know these.
+//! Stores evidence of earlier runs about this machine's core, next to the records: the speed of
+//! additions on an unshared core, and the cost of sharing it. A run on a core that is shared
+//! throughout cannot find these itself.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -14,14 +15,15 @@ use crate::messages::say;
 
 const SCHEMA: &str = "switchcost-core-sharing/1";
 
-/// Maximum number of runs stored, the newest ones: after as many, a virtual machine that has moved to another processor has forgotten the
-/// old one.
+/// Maximum number of stored runs; only the newest are kept. A virtual machine that has moved to
+/// another processor thus forgets the old one.
 const RUNS: usize = 16;
 
 /// Largest size of the file, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// Largest ratio between the least ratios of two runs that confirm each other; a single run may have been lucky.
+/// Largest ratio between the least ratios of two runs that confirm each other; a single run may be
+/// a chance result.
 const AGREE_WITHIN: f64 = 1.03;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -40,7 +42,7 @@ struct Run {
     shared_costs: Vec<SharedCost>,
 }
 
-/// Kind of core, and the probe by which it was measured.
+/// Kind of core, and the probe with which it was measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Core {
     hostname: String,
@@ -62,7 +64,8 @@ impl Core {
     }
 }
 
-/// Adds the evidence of earlier runs on such a core to the facts about the clock. A table of known cores has precedence.
+/// Adds the evidence of earlier runs on the same kind of core to the facts about the clock. A table
+/// of known cores has precedence.
 pub(crate) fn recall(host: &HostManifest, clock: &mut CoreClock) {
     let Some(path) = path() else { return };
     let history = read(&path).unwrap_or_else(|error| {
@@ -122,7 +125,7 @@ impl History {
     }
 }
 
-/// Returns the path of the file, beside the folder of records.
+/// Returns the path of the file, next to the folder of records.
 fn path() -> Option<PathBuf> {
     Some(super::folder().ok()?.with_file_name("core-sharing.json"))
 }

@@ -1,4 +1,5 @@
-//! `switchcost ab`: measures two set-ups in alternating runs, undoes them, and compares.
+//! `switchcost ab`: measures two set-ups in interleaved runs, undoes the set-ups, and compares the
+//! results.
 
 mod flags;
 mod session;
@@ -25,7 +26,8 @@ use session::{Folders, Session};
 /// Change to be detected by default, as a share.
 const USUAL_CHANGE: f64 = 0.02;
 
-/// Power with which a change of that size is to be shown, as is usual for experiments (Cohen, Statistical Power Analysis, 1988).
+/// Power with which a change of that size should be shown; 0.8 is usual for experiments (Cohen,
+/// Statistical Power Analysis, 1988).
 const POWER: f64 = 0.8;
 
 pub(crate) fn run(arguments: &AbArguments) -> Result<Exit, Failure> {

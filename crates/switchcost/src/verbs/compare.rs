@@ -53,7 +53,8 @@ fn two_sides(base: &Path, new: &Path, arguments: &CompareArguments) -> Result<Ex
     Ok(exit(&comparison))
 }
 
-/// Exit code of a comparison: whether a cost has grown by more than allowed, or could not be compared.
+/// Returns the exit code of a comparison: whether a cost has grown by more than allowed, or could
+/// not be compared.
 pub(super) fn exit(comparison: &Comparison) -> Exit {
     match comparison.slower_than_allowed {
         Some(1..) => Exit::Grown,

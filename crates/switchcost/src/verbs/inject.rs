@@ -1,4 +1,5 @@
-//! `switchcost inject`: tries the command, preempts one of its copies, records, and reports.
+//! `switchcost inject`: tries the command, preempts one of its copies, and records and reports the
+//! results.
 
 mod neighbours;
 mod progress;
@@ -37,7 +38,8 @@ use crate::runs::{self, Place};
 use crate::signals::Interrupt;
 use progress::Watcher;
 
-/// Length of the alternating time slices of the two copies: short compared with changes of the core's speed.
+/// Length of the alternating time slices of the two copies: short compared with changes of the
+/// core's speed.
 const TURN: Nanos = Nanos::millis(8);
 
 /// Default period of preemptions of a command.
@@ -125,7 +127,7 @@ fn plan(
     })
 }
 
-/// Returns the timings: the first named period first, the others in ascending order.
+/// Returns the timings: the first period named by the user, then the others in ascending order.
 fn timings(named: &[Nanos], usual: Nanos, turn: impl Fn(Nanos) -> Nanos) -> (Timing, Vec<Timing>) {
     let of = |period| Timing {
         period_ns: period,
@@ -149,7 +151,8 @@ fn missing_groups(why: &io::Error) -> Failure {
     ))
 }
 
-/// Returns the named CPU, or the quietest one without another measurement; the machine's only CPU must be requested.
+/// Returns the CPU named by the user, or the quietest one without another measurement; the only CPU
+/// of a machine must be named.
 fn cpu(
     arguments: &InjectArguments,
     host: &HostManifest,
@@ -269,7 +272,8 @@ fn check_rights(cpu: CpuId) -> Result<(), Failure> {
     refused.map_or(Ok(()), Err)
 }
 
-/// Tries the command, and records every run; `None` if it was stopped before there was a record.
+/// Tries the command, and records every run; `None` if the injection was stopped before there was a
+/// record.
 fn record(
     arguments: &InjectArguments,
     subject: (Subject, &TemporaryFolder),
@@ -340,8 +344,9 @@ fn record(
     Ok(Some(()))
 }
 
-/// Makes one run without preemption, with the copies held by signals. If signals do not reach all child processes, or if the copies are to
-/// be moved, control groups freeze and thaw them, which takes longer and varies more.
+/// Makes one run without preemption, with the copies stopped and continued by signals. If signals
+/// do not reach all child processes, or if the copies are to be moved, control groups freeze and
+/// thaw the copies, which takes longer and varies more.
 fn tried(
     (subject, folder): (Subject, &TemporaryFolder),
     instruments: &Instruments,
@@ -395,7 +400,8 @@ fn announce(found: &Undisturbed, plan: &Plan) {
     );
 }
 
-/// Returns the CPUs for all other tasks: if there are no others, the CPUs that are occupied at times.
+/// Returns the CPUs for all other tasks: those not taken, or if there are none, those that are only
+/// occupied at times.
 fn remaining_cpus(host: &HostManifest, taken: &[Option<CpuId>]) -> Vec<CpuId> {
     let but = |taken: &[Option<CpuId>]| -> Vec<CpuId> {
         host.cpus_allowed
@@ -412,7 +418,7 @@ fn remaining_cpus(host: &HostManifest, taken: &[Option<CpuId>]) -> Vec<CpuId> {
     }
 }
 
-/// Returns the clock and the core's clock, as found on the CPU of the twins.
+/// Returns the clock and the core's clock, as found on the CPU of the two copies.
 fn instruments(cpu: CpuId, is_tsc_invariant: bool) -> (Instruments, ClockFacts, CoreClock) {
     let _pin = pin(&[cpu]).ok();
     let (clock, reason) = Clock::choose_for(&[cpu], is_tsc_invariant);

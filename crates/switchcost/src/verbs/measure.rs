@@ -1,4 +1,4 @@
-//! `switchcost measure`: plans, records, measures, and reports.
+//! `switchcost measure`: plans a run, measures, records and reports.
 
 mod prices;
 mod record_run;
@@ -69,7 +69,7 @@ pub(super) fn measure_for_observe(
     )
 }
 
-/// Plans and measures, and records everything.
+/// Plans and measures a run, and records everything.
 fn record(
     arguments: &MeasureArguments,
     preset: Preset,
@@ -117,8 +117,8 @@ fn record(
     Ok(place.path)
 }
 
-/// Longest time that a run may continue on a busy CPU until each case has an interval, however wide. It limits the wait of a first-time
-/// user.
+/// Returns the longest time that a run may continue on a busy CPU until each case has an interval,
+/// however wide. The limit keeps the first results of a new user quick.
 fn longest(preset: Preset) -> Option<Nanos> {
     match preset {
         Preset::Quick => Some(Nanos::seconds(36)),

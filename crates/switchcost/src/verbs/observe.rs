@@ -179,7 +179,8 @@ fn target(arguments: &ObserveArguments) -> Result<Target, Failure> {
     found.map_err(|why| ObserveError::from(why).into())
 }
 
-/// Returns the output of the result: standard error for a report on a command, which has standard output for itself.
+/// Returns the output of the result: standard error for a report on a command that uses standard
+/// output itself.
 fn claim_output(arguments: &ObserveArguments) -> Result<Output, Failure> {
     if keeps_output(arguments) && arguments.form.output.is_none() {
         return Ok(Output::STDERR);
@@ -187,14 +188,15 @@ fn claim_output(arguments: &ObserveArguments) -> Result<Output, Failure> {
     Output::claim(arguments.form.output.as_deref())
 }
 
-/// Whether a command writes to our standard output. Output for programs goes there itself, unless it has another place.
+/// Whether a command shares standard output with the report. Machine-readable output goes to
+/// standard output unless it has another destination.
 fn keeps_output(arguments: &ObserveArguments) -> bool {
     let form = &arguments.form;
     let is_table = form.format() == Format::Table && !form.is_page() && arguments.every.is_none();
     !arguments.command.is_empty() && (is_table || arguments.form.output.is_some())
 }
 
-/// Returns the command that runs while another target is observed.
+/// Returns the command that runs during the observation of another target.
 fn companion(arguments: &ObserveArguments, target: &Target) -> Option<Command> {
     let is_target = matches!(target, Target::Command(_));
     (!is_target && !arguments.command.is_empty()).then(|| command(arguments))
@@ -222,7 +224,7 @@ fn is_endless(arguments: &ObserveArguments) -> bool {
     arguments.listen.is_some() || arguments.live || arguments.every.is_some()
 }
 
-/// Message at the start: the target, and the duration.
+/// Returns the message at the start: the target, and the duration.
 fn announcement(arguments: &ObserveArguments, target: &Target) -> String {
     let usual = target.usual_duration().filter(|_| !is_endless(arguments));
     let end = match (target, arguments.duration.or(usual)) {
@@ -328,7 +330,7 @@ fn show_unrecorded(
     stacks.write(&loaded)
 }
 
-/// Returns the numbers in their order, each once.
+/// Returns the numbers in their order, without repetitions.
 fn deduplicate(named: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut seen = std::collections::BTreeSet::new();
     named.filter(|process| seen.insert(*process)).collect()

@@ -64,7 +64,7 @@ fn html_of(loaded: &[Loaded]) -> html::Html {
     html::render(&loaded.iter().map(Loaded::part).collect::<Vec<_>>())
 }
 
-/// Analyses a record and writes its report: every report takes this way.
+/// Analyses a record and writes its report. All reports are written by this function.
 pub(crate) fn show(
     path: &Path,
     form: &OutputArguments,
@@ -90,7 +90,7 @@ pub(super) fn show_loaded(
     Ok(loaded.exit())
 }
 
-/// Writes the report of a record that is in no file.
+/// Writes the report of a record that is not in a file.
 pub(super) fn show_text(
     loaded: &Loaded,
     form: &OutputArguments,
@@ -104,7 +104,7 @@ pub(super) fn show_text(
     output.write(&text)
 }
 
-/// Returns the report, and after one screen a reference to the rest.
+/// Returns the report; after a one-screen report, a line refers to the rest.
 fn text(loaded: &Loaded, path: &Path, format: Format, style: Style) -> String {
     let text = loaded.text(format, style);
     if format != Format::Table || style.is_detailed {
@@ -139,7 +139,7 @@ fn worse(a: Exit, b: Exit) -> Exit {
     if a == Exit::Success { b } else { a }
 }
 
-/// Claims the output. It must not be one of the records, which a slip of the finger would destroy.
+/// Claims the output. It must not be one of the records, which a typing mistake would destroy.
 pub(super) fn claim(records: &[Source], name: Option<&Path>) -> Result<Output, Failure> {
     if let Some(name) = name
         && let Ok(place) = name.canonicalize()

@@ -74,7 +74,8 @@ fn is_wanted(papers: &[What], paper: Paper) -> bool {
         .any(|what| *what == What::All || what.to_string() == paper.to_string())
 }
 
-/// Continues a site on the CPU where it was begun, unless another one is named: which CPU is the quietest changes from hour to hour.
+/// Returns the site's CPU, unless the user names another one: the quietest CPU changes from hour to
+/// hour, so a continued site keeps its own.
 fn site<'a>(
     arguments: &ReproduceArguments,
     host: &'a HostManifest,
@@ -111,7 +112,7 @@ fn site<'a>(
     })
 }
 
-/// Budget that a step's command names; 0 without one.
+/// Returns the budget that a step's command names; 0 without one.
 fn budget(step: &Step) -> Nanos {
     let mut words = step.arguments.iter().skip_while(|word| *word != "--budget");
     let named = words.nth(1).and_then(|word| word.parse().ok());

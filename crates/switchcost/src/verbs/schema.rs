@@ -77,8 +77,8 @@ mod tests {
         of["description"].is_string()
     }
 
-    /// Returns the fields without a description. A type of several forms describes the fields of each; a referenced type describes the
-    /// field.
+    /// Returns the fields without a description. A type with several forms describes the fields of
+    /// each form; a referenced type describes the field that refers to it.
     fn undescribed(at: &str, schema: &Value, root: &Value, is_form: bool) -> Vec<String> {
         let Value::Object(parts) = schema else {
             return Vec::new();
@@ -106,7 +106,7 @@ mod tests {
         found
     }
 
-    /// Whether a field refers to a described type, or to one whose forms are described.
+    /// Whether a field refers to a described type, or to a type whose forms are described.
     fn refers(of: &Value, root: &Value) -> bool {
         let target = of["$ref"].as_str();
         let target = target.and_then(|to| root.pointer(to.trim_start_matches('#')));

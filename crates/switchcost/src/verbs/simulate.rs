@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
     }
 }
 
-/// Refuses flags that only `live` obeys.
+/// Refuses flags that only live simulations obey.
 fn refuse_capture_flags(capture: &CaptureArguments) -> Result<(), Failure> {
     if capture.is_given() {
         Err(Failure::usage(
@@ -124,7 +124,7 @@ fn simulate_file(path: &Path, arguments: &DesignArguments) -> Result<Exit, Failu
     Ok(if is_whole { shown } else { Exit::Record })
 }
 
-/// Prints the notes of a trace, which hold for all numbers, if a table has no room for them.
+/// Prints the notes of a trace, which qualify all numbers, if a table has no room for them.
 fn print_notes(header: &TraceHeader) {
     header.notes.iter().for_each(|note| say!("{note}"));
 }
@@ -181,16 +181,16 @@ fn feed(
     }
 }
 
-/// Part of running programs that counts.
+/// Part of a run of live programs that is counted.
 #[derive(Clone, Copy)]
 pub(crate) struct Stretch {
     /// Length of an interval, in instructions.
     pub(crate) interval: u64,
-    /// Number of switches before the first that counts.
+    /// Number of switches before the first one that is counted.
     pub(crate) skipped_switches: u64,
 }
 
-/// Captures and simulates at the same time; the trace is kept only if a place for it is named.
+/// Captures and simulates at the same time; the trace is kept only if a file for it is named.
 pub(crate) fn live(
     programs: impl Live,
     arguments: &DesignArguments,

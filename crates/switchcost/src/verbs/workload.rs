@@ -53,7 +53,8 @@ pub(crate) fn run(arguments: &WorkloadArguments) -> Result<Exit, Failure> {
     simulate::live(session, &arguments.designs, stretch, output).map(set_exit)
 }
 
-/// Refuses a program on the PATH that root should not execute. A missing program is reported when it is started.
+/// Refuses a program on the PATH that root should not execute. A missing program is reported later,
+/// when it is started.
 fn check(program: &Program) -> Result<(), Failure> {
     let name = program.arguments.first().map(|name| name.to_string_lossy());
     let name = name.as_deref().unwrap_or_default();
@@ -65,7 +66,8 @@ fn check(program: &Program) -> Result<(), Failure> {
     }
 }
 
-/// Returns the exit code without those of the programs, which are our own.
+/// Returns the exit code without those of the programs, because the workload's programs are part of
+/// switchcost.
 fn set_exit(exit: Exit) -> Exit {
     if matches!(exit, Exit::Command(_)) {
         Exit::Partial
@@ -74,7 +76,7 @@ fn set_exit(exit: Exit) -> Exit {
     }
 }
 
-/// Path of the inputs in a guest: the same each time.
+/// Path of the inputs in a guest, the same in each run.
 const IN_GUEST: &str = "/programs";
 
 fn guest(
@@ -107,7 +109,8 @@ fn guest(
     )
 }
 
-/// Creates the command. Its temporary files go to our temporary folder, and are removed with it.
+/// Creates the command. Its temporary files go to switchcost's temporary folder, and are removed
+/// with it.
 fn command(program: Program, temporary: &Path) -> Command {
     let mut command = Command::new(program.arguments);
     command.directory = Some(program.folder);

@@ -1,4 +1,5 @@
-//! What keeps a set-up: that the program has it, and that nothing of it is left, however it ends.
+//! Tests that a set-up is in force for the measured program, and is completely undone, however the
+//! program ends.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -7,7 +8,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::common::{Place, ran, text, wait_until};
 
-/// A keeper of a set-up, as `ab` starts it for each run; it ends what it keeps when its standard input ends.
+/// Starts the process that holds a set-up, as `ab` does for each run; it undoes the set-up when its
+/// standard input ends.
 fn kept(place: &Place, [commands, wrapper, undo]: [&str; 3], program: &[&str]) -> Child {
     let mut command: Command = place.command(&["keep-one-setup", commands, wrapper, undo]);
     command.args(program).current_dir(place.folder());
@@ -19,7 +21,7 @@ fn kept(place: &Place, [commands, wrapper, undo]: [&str; 3], program: &[&str]) -
         .expect("the program starts")
 }
 
-/// What it reports when the program has ended by itself.
+/// Returns the process's report after the program has ended by itself.
 fn reported(place: &Place, setup: [&str; 3], program: &[&str]) -> String {
     let mut keeper = kept(place, setup, program);
     let stdin = keeper.stdin.take();

@@ -1,8 +1,9 @@
-//! Bad input: what was found, what is needed, what to do; a documented exit code; nothing half-written.
+//! Tests bad input: the error says what was found, what is needed and what to do; the exit code is
+//! documented; no file is half-written.
 
 use crate::common::{Place, text};
 
-/// Runs, and gives exit code and the last line of stderr.
+/// Runs the program, and returns the exit code and the last line of stderr.
 fn refusal(place: &Place, arguments: &[&str]) -> (i32, String) {
     let ran = place.run(arguments);
     assert_eq!(ran.stdout, "", "no result where there is an error");

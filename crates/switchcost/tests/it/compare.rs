@@ -1,11 +1,11 @@
-//! Records judged against each other, as a user does it.
+//! Tests comparisons of records, as a user makes them.
 
 use std::path::{Path, PathBuf};
 
 use crate::common::{Place, text};
 use serde_json::Value;
 
-/// Measures a made-up switch of known length into `name`.
+/// Measures a synthetic switch of known length into `name`.
 pub(crate) fn measured(place: &Place, name: &str, length: &str) {
     let path = place.path(name);
     let ran = place.run(&[
@@ -179,7 +179,8 @@ fn records_of_two_kinds_are_refused() {
     assert_eq!((ran.code, ran.stderr), (2, error));
 }
 
-/// Observes three times a shell that runs `true` so often, by the kernel's own counters, which need no rights.
+/// Observes three times a shell that runs `true` this many times, by the kernel's own counters,
+/// which need no rights.
 fn observed(place: &Place, folder: &str, times: u32) -> PathBuf {
     std::fs::create_dir(place.path(folder)).expect("room");
     let script =

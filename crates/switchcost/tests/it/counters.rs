@@ -1,4 +1,5 @@
-//! Hardware counters, if this machine has none: in an emulated one, which knows how many instructions it has executed.
+//! Tests hardware counters, even if this machine has none: in an emulated machine that counts its
+//! instructions.
 
 use std::path::Path;
 use std::process::Command;

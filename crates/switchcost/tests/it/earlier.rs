@@ -1,4 +1,5 @@
-//! `--history`: what runs of this machine differ by, from records that lie in a folder among much else.
+//! Tests `--history`: the differences between runs of this machine are found in records of a folder
+//! that also has other files.
 
 use std::fs;
 use std::ops::Range;
@@ -9,7 +10,7 @@ use switchcost_record::Chain;
 
 use crate::common::{Place, text};
 
-/// A made-up switch, so that there are numbers however busy the machine is.
+/// Flags for a synthetic switch, so that there are numbers however busy the machine is.
 const MADE_UP: [&str; 7] = [
     "--mechanism",
     "synthetic",
@@ -20,7 +21,8 @@ const MADE_UP: [&str; 7] = [
     "--no-rt",
 ];
 
-/// The lines of a record as they would be had it begun at another time and had its program and seed been others.
+/// Returns the record's lines as if the run had begun at another time with another program and
+/// seed.
 fn rewritten(record: &Path, change: impl Fn(&mut Value)) -> Vec<u8> {
     let (mut written, mut old, mut new) = (Vec::new(), Chain::default(), Chain::default());
     for line in fs::read(record)
@@ -40,7 +42,7 @@ fn rewritten(record: &Path, change: impl Fn(&mut Value)) -> Vec<u8> {
     written
 }
 
-/// The record with another header.
+/// Returns the record with a changed header.
 fn headed(record: &Path, change: impl Fn(&mut Value)) -> Vec<u8> {
     rewritten(record, |line| {
         if line["line"] == "header" {
@@ -49,7 +51,7 @@ fn headed(record: &Path, change: impl Fn(&mut Value)) -> Vec<u8> {
     })
 }
 
-/// The record as it would be so many hours before 2026.
+/// Returns the record as if it began this many hours before 2026.
 fn begun(record: &Path, hours: u64) -> Vec<u8> {
     let (day, hour) = (31 - hours / 24, 23 - hours % 24);
     headed(record, |header| {
@@ -58,7 +60,8 @@ fn begun(record: &Path, hours: u64) -> Vec<u8> {
     })
 }
 
-/// The record as it would be of a core that nobody shared, whatever neighbours did: each probe of it took what the shortest took.
+/// Returns the record as if its core had never been shared: each probe takes as long as the
+/// shortest probe did.
 fn unshared(record: &Path) -> Vec<u8> {
     rewritten(record, |line| {
         for probe in ["chain_ticks", "addition_ticks"] {
@@ -71,7 +74,7 @@ fn unshared(record: &Path) -> Vec<u8> {
     })
 }
 
-/// A record, and a folder of earlier ones.
+/// A record, and a folder of earlier records.
 struct History {
     place: Place,
     record: PathBuf,
@@ -97,7 +100,7 @@ impl History {
         fs::write(self.folder.join(name), bytes).expect("written");
     }
 
-    /// So many records, an hour apart.
+    /// Writes this many records, an hour apart.
     fn keep_hours(&self, hours: Range<u64>) {
         hours.for_each(|hours| self.keep(&format!("{hours}.jsonl"), &begun(&self.record, hours)));
     }
@@ -247,8 +250,9 @@ fn what_counts_in_a_folder_of_much_else_is_used_and_said() {
     assert!(screen.contains(said), "{screen}");
 }
 
-/// A run beside earlier records, and its record; `None` if another program has begun or ended to use perf or BPF since those were made,
-/// as a test that runs meanwhile: that is another setting.
+/// Measures with earlier records; returns the result and its record. Returns `None` if another
+/// program has begun or stopped using perf or BPF since the earlier records were made, as a
+/// concurrent test may, because that changes the environment.
 fn measured_beside(history: &History) -> Option<(Value, PathBuf)> {
     let new = history.folder.join("new.jsonl");
     let flags = [

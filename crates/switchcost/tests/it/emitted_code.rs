@@ -1,7 +1,8 @@
-//! The machine code of the walk: one function, called by one loop that both arms run.
+//! Tests the machine code of the walk: it is one function, called by one loop that both arms run.
 //!
-//! Looks at what measures, as the release has it, without the checks of tests: SWITCHCOST_SERVER names the program that serves a
-//! repetition and does nothing else (`measure/examples/serve.rs`), as `make test` does.
+//! The tested program is the release build without the checks of tests. SWITCHCOST_SERVER names the
+//! program that serves a repetition and does nothing else (`measure/examples/serve.rs`), as `make
+//! test` sets it.
 
 #![cfg(target_arch = "x86_64")]
 
@@ -16,7 +17,7 @@ struct Function {
     code: Vec<u8>,
 }
 
-/// Where the loader's tables point: address of the entry to address of the function.
+/// Returns the targets of the loader's tables: entry address to function address.
 fn entries(file: &object::File<'_>) -> HashMap<u64, u64> {
     let relocations = file.dynamic_relocations().into_iter().flatten();
     relocations
@@ -44,7 +45,7 @@ fn functions(file: &object::File<'_>) -> Vec<Function> {
         .collect()
 }
 
-/// The functions that a function calls, directly or through the loader's tables.
+/// Returns the functions that a function calls, directly or through the loader's tables.
 fn calls(function: &Function, entries: &HashMap<u64, u64>) -> Vec<u64> {
     let decoder = Decoder::with_ip(64, &function.code, function.address, DecoderOptions::NONE);
     decoder

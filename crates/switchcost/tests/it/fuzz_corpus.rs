@@ -1,5 +1,6 @@
-//! The files that the fuzzers begin with, read by the program itself: each format has one mutant of each kind, and each
-//! ends with an exit code that docs/reference.md lists, whatever is in it.
+//! Tests that the program itself reads the files with which the fuzzers begin. Each format has one
+//! mutant of each kind, and each must exit with a code listed in docs/reference.md, whatever the
+//! file contains.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -28,7 +29,7 @@ fn files(target: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Names of all fuzz targets, from the file that builds them.
+/// Returns the names of all fuzz targets, from the file that builds them.
 fn targets() -> BTreeSet<String> {
     let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("a manifest");
     let bins = manifest.split("[[bin]]\n").skip(1);
@@ -74,7 +75,8 @@ fn each_target_begins_with_a_mutant_of_each_kind() {
     }
 }
 
-/// Of a file, the verb that reads it; none if it takes another program to get there.
+/// Runs the command that reads a file; returns nothing if another program is needed to reach the
+/// reader.
 fn read(place: &Place, target: &str, file: &Path) -> Option<Ran> {
     let out = place.path("out.sct");
     let _ = fs::remove_file(&out);
@@ -134,7 +136,7 @@ fn each_file_is_read_or_refused_and_commands_no_terminal() {
     }
 }
 
-/// What each kind of mutant of a record is for.
+/// Each mutant of a record must have the property that its name claims.
 #[test]
 fn mutants_of_a_record_are_what_they_are_called() {
     let place = Place::new();
@@ -172,7 +174,7 @@ fn mutants_of_a_record_are_what_they_are_called() {
     }
 }
 
-/// Traces of whole systems, with the records and marks that only these have.
+/// Traces of whole systems have records and marks of their own.
 #[test]
 fn mutants_of_a_system_trace_are_what_they_are_called() {
     let place = Place::new();
@@ -220,7 +222,7 @@ fn mutants_of_a_system_trace_are_what_they_are_called() {
     }
 }
 
-/// Traces of drmemtrace, in what they come in and of what they are.
+/// The files cover drmemtrace's containers and its kinds of traces.
 #[test]
 fn mutants_of_drmemtrace_are_what_they_are_called() {
     let place = Place::new();
@@ -264,7 +266,8 @@ fn mutants_of_drmemtrace_are_what_they_are_called() {
     }
 }
 
-/// Records of simulations whose checksum is right: what only the Parquet reader would meet.
+/// The checksums of these simulation records are correct, so that the damage reaches the Parquet
+/// reader.
 #[test]
 fn sealed_mutants_of_a_simulation_are_refused_before_parquet_reads_them() {
     let place = Place::new();

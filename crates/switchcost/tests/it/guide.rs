@@ -1,5 +1,6 @@
-//! The commands of the guide and of the README, run as they stand there: each must end well, and print tables with the
-//! headings that the page shows. Measurements get less time than a reader would give them.
+//! Runs the commands of the guide and the README as they are printed: each must succeed, and print
+//! tables with the headings that the page shows. Measurements get less time than a reader would
+//! give them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,16 +10,17 @@ use crate::common::{Place, Ran, ran};
 use crate::system::is_without_guest;
 use switchcost_units::Nanos;
 
-/// A documented `--budget` is cut to this.
+/// Upper limit of documented `--budget` values.
 const LONGEST_BUDGET: &str = "1s";
 
-/// And the default, of a measurement of everything, to this: with 10 s there were too few repetitions for a number.
+/// Budget in place of the default for a measurement of everything: 10 s gave too few repetitions
+/// for a number.
 const LONGEST_DEFAULT: &str = "18s";
 
-/// Columns that are there only if there is something to say.
+/// Columns that are printed only if they have content.
 const OPTIONAL: [&str; 3] = ["notes", "+-", "directly"];
 
-/// A command line of a page, and the output that the page shows.
+/// A command line of a page, with the output that the page shows.
 #[derive(Debug, PartialEq)]
 struct Example {
     command: Vec<String>,
@@ -29,7 +31,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The README, and every page of the guide.
+/// Returns the README and every page of the guide.
 fn pages() -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join("docs/guide")).expect("the guide");
     let mut pages: Vec<PathBuf> = entries
@@ -41,7 +43,8 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// What stands between ```` ```console ```` and the end of the block, cut at each line that begins with `$ `.
+/// Returns the examples of a page: the content of each ```` ```console ```` block, split at each
+/// line that begins with `$ `.
 fn examples(page: &str) -> Vec<Example> {
     let blocks = page
         .split("```console\n")
@@ -64,8 +67,9 @@ fn examples(page: &str) -> Vec<Example> {
     parts.map(example).collect()
 }
 
-/// Titles of tables, and the words of their headings: what stands above each line of `─`, back to an empty line. What is
-/// wrapped goes on after spaces. The second half of a table that was too wide has the title of the first.
+/// Returns the titles of tables with the words of their headings. The heading is the text above
+/// each line of `─`, back to an empty line; wrapped words continue after spaces. The second half of
+/// a table that was too wide has the title of the first.
 fn tables(output: &str) -> Vec<(String, BTreeSet<String>)> {
     let lines: Vec<&str> = output.lines().collect();
     let is_rule = |line: &str| line.starts_with('─') && line.chars().all(|c| c == '─');
@@ -106,7 +110,7 @@ fn tables(output: &str) -> Vec<(String, BTreeSet<String>)> {
     rules.map(table).map(with_title).collect()
 }
 
-/// Headings of the documented output that the real one does not have.
+/// Returns the headings of the documented output that the real output lacks.
 fn missing(documented: &str, real: &str) -> Vec<String> {
     let real = tables(real);
     let mut missing = Vec::new();
@@ -132,7 +136,7 @@ fn missing(documented: &str, real: &str) -> Vec<String> {
     missing
 }
 
-/// The same command with less time to measure.
+/// Returns the same command with less time to measure.
 fn shortened(command: &[String]) -> Vec<String> {
     let mut short = command.to_vec();
     if let Some(budget) = short
@@ -162,7 +166,7 @@ fn run(place: &Place, command: &[String]) -> Ran {
         .expect("the program starts"))
 }
 
-/// Codes that a command may end with on a sound machine, however loud it is.
+/// Returns the exit codes that a command may have on a sound machine, however busy it is.
 fn allowed_codes(command: &[String]) -> &'static [i32] {
     match command[0].as_str() {
         "measure" | "compare" => &[0, 3],
@@ -171,14 +175,14 @@ fn allowed_codes(command: &[String]) -> &'static [i32] {
     }
 }
 
-/// Whether a page measures.
+/// Whether a page has commands that measure.
 fn measures(page: &str) -> bool {
     examples(page)
         .iter()
         .any(|example| example.command[0] == "measure")
 }
 
-/// Runs the commands of all pages that measure, or of all others, each page in a place of its own.
+/// Runs the commands of all pages that measure, or of all others, each page in its own folder.
 fn run_pages(that_measure: bool) {
     let mut wrong = Vec::new();
     for page in pages() {
@@ -190,7 +194,7 @@ fn run_pages(that_measure: bool) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-/// What is wrong with a page, whose commands build upon each other.
+/// Returns the faults of a page; its commands build upon each other.
 fn run_page(page: &Path, text: &str, place: &Place) -> Vec<String> {
     let mut wrong = Vec::new();
     for example in examples(text) {

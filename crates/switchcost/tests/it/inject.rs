@@ -1,4 +1,4 @@
-//! Preemptions of programs that are not changed. What takes rights that are not there says so.
+//! Tests preemptions of unchanged programs. A test that lacks rights reports that it was skipped.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,10 +10,11 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::common::{Place, Ran, text};
 
-/// Some 30 ms of a shell that computes.
+/// Script of about 30 ms of CPU time in a shell.
 const BUSY: &str = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done";
 
-/// One at a time: what runs under real-time policies on one CPU takes it from another of the kind.
+/// Locks out other tests that use real-time policies, because two such tests on one CPU would take
+/// it from each other.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -23,7 +24,7 @@ fn inject(place: &Place, arguments: &[&str]) -> Ran {
     place.run(&[&["inject", "--footprint", "0", "--only-cpu"][..], arguments].concat())
 }
 
-/// None if the rights are not there, which is reported.
+/// Runs `inject`; returns `None`, with a message, if this user lacks the rights.
 fn injected(place: &Place, arguments: &[&str]) -> Option<Ran> {
     let ran = inject(place, arguments);
     let lacks = ["sched_setscheduler", "PID namespace"]
@@ -160,7 +161,7 @@ fn what_cannot_be_measured_is_refused_and_said_why() {
     );
 }
 
-/// Both copies make the same folder, which one working directory has room for once alone.
+/// Both copies create the same folder, so they cannot share a working directory.
 #[test]
 fn who_leaves_its_process_group_and_writes_where_it_is_runs_frozen_and_apart_at_each_period() {
     let _alone = alone();
@@ -245,7 +246,7 @@ fn who_leaves_its_process_group_and_writes_where_it_is_runs_frozen_and_apart_at_
     );
 }
 
-/// Numbers of all processes with all of these among their arguments.
+/// Returns the numbers of all processes that have all of these words among their arguments.
 fn those_with(words: &[&str]) -> Vec<u32> {
     let numbers = std::fs::read_dir("/proc").expect("/proc").flatten();
     let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -268,7 +269,8 @@ fn is_gone_soon(words: &[&str]) -> bool {
     those_with(words).is_empty()
 }
 
-/// Of the program, of both copies, stopped or not, of what they have started, and of the real-time task.
+/// The test looks for the program, both copies, stopped or not, everything that they have started,
+/// and the real-time task.
 #[test]
 fn a_kill_at_any_moment_leaves_no_one() {
     let _alone = alone();
@@ -345,7 +347,7 @@ fn the_only_cpu_is_not_taken_unasked() {
     assert!(!Path::new(&place.path("r.jsonl")).exists());
 }
 
-/// A server that has a little to do: some words each two milliseconds. Ended with the test.
+/// A server that does a little work, some words every two milliseconds, and ends with the test.
 struct Server(std::process::Child);
 
 impl Server {
@@ -362,7 +364,7 @@ impl Server {
         self.0.id().to_string()
     }
 
-    /// Whether it is stopped, and where it may run.
+    /// Returns whether the server is stopped, and on which CPUs it may run.
     fn condition(&self) -> (bool, String) {
         let status =
             std::fs::read_to_string(format!("/proc/{}/status", self.0.id())).expect("it runs");
@@ -388,7 +390,8 @@ impl Drop for Server {
     }
 }
 
-/// None if the rights are not there, or the kernel counts no calls, which is reported.
+/// Runs `inject` on a service; returns `None`, with a message, if this user lacks the rights or the
+/// kernel counts no calls.
 fn served(place: &Place, arguments: &[&str]) -> Option<Ran> {
     let ran = injected(place, arguments)?;
     let lacks = ["tracepoints of system calls", "right to count calls"]
@@ -484,7 +487,7 @@ fn a_service_that_cannot_be_measured_is_refused_and_said_why() {
     sleeper.kill().and_then(|()| sleeper.wait()).expect("ours");
 }
 
-/// However long it is let run, it goes on as before, and no task of real-time priority is left.
+/// Whenever the kill comes, the service must continue as before, and no real-time task may be left.
 #[test]
 fn a_kill_at_any_moment_leaves_a_service_as_it_was() {
     let _alone = alone();

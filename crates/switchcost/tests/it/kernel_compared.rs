@@ -1,4 +1,5 @@
-//! Traces of two kernels that are made up, so that what they do to caches is known: `compare` says by how much they differ.
+//! Tests `compare` on traces of two synthetic kernels with known effects on caches: it must report
+//! the known differences.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -11,26 +12,27 @@ use switchcost_trace::{
 
 use crate::common::{Place, number, text};
 
-/// Turns of each of two tasks.
+/// Number of time slices of each of the two tasks.
 const TURNS: u64 = 400;
-/// Of mogul-1a, whose data cache has one place for lines that lie 64 KiB apart.
+/// Line size of mogul-1a, in whose data cache lines 64 KiB apart map to the same place.
 const LINE: u64 = 16;
-/// Cycles.
+/// Cycles of a miss on mogul-1a.
 const MISS: f64 = 15.0;
 const GETPPID: u16 = 39;
 const ARRAY: u64 = 0x1000_0000;
-/// In the places after the arrays of both tasks.
+/// Offset of the kernel's lines, in cache places after the arrays of both tasks.
 const BEHIND: u64 = 0x8000;
 const OF_KERNEL: u64 = 0xffff_8880_0000_0000;
 
-/// What happens in a turn. The first task walks an array, and after it as many lines as the kernel touches; the second calls the kernel, which
-/// touches its lines, and then walks an array in the places of the first one's.
+/// Content of a time slice. The first task walks an array, and after it as many lines as the kernel
+/// touches. The second task calls the kernel, which touches its lines, and then walks an array in
+/// the same cache places as the first task's array.
 struct Made {
-    /// Lines of an array.
+    /// Number of lines of an array.
     array: u64,
-    /// Lines that the kernel touches.
+    /// Number of lines that the kernel touches.
     kernel: u64,
-    /// Instructions of the kernel, one a line and more.
+    /// Number of instructions of the kernel, at least one per line.
     instructions: u64,
     append: &'static str,
 }
@@ -66,7 +68,8 @@ fn switch(from: u32, to: u32) -> Mark {
     }
 }
 
-/// Each piece of code has a line of its own in the instruction cache, and a task its own pieces.
+/// Adds the time slices. Each piece of code has its own line in the instruction cache, and each
+/// task its own pieces.
 fn turns(made: &Made, chunk: &mut Chunk) {
     walk(chunk, 0x40_0000, ARRAY, made.array);
     walk(chunk, 0x40_0010, ARRAY + BEHIND, made.kernel);
@@ -79,7 +82,7 @@ fn turns(made: &Made, chunk: &mut Chunk) {
     chunk.mark(switch(2, 1));
 }
 
-/// The record of a simulation of such a trace on mogul-1a.
+/// Simulates such a trace on mogul-1a, and returns the record.
 fn simulated(place: &Place, name: &str, made: &Made) -> PathBuf {
     let [trace, record] = ["sct", "parquet"].map(|ending| place.path(&format!("{name}.{ending}")));
     let guest = Guest {
@@ -125,7 +128,7 @@ fn simulated(place: &Place, name: &str, made: &Made) -> PathBuf {
     record
 }
 
-/// The values on both sides, the ratio and the verdict.
+/// Returns the values on both sides, the ratio and the verdict.
 fn pair<'a>(compared: &'a Value, quantity: &str, name: Option<&str>) -> ([f64; 3], &'a str) {
     let pairs = compared["pairs"].as_array().expect("a list");
     let is_it = |pair: &&Value| pair["quantity"] == quantity && pair["name"].as_str() == name;
@@ -143,7 +146,8 @@ fn pair<'a>(compared: &'a Value, quantity: &str, name: Option<&str>) -> ([f64; 3
     (values, pair["verdict"].as_str().expect("a verdict"))
 }
 
-/// All is the same in each turn but the first, in which nothing is lost; so a number is what a turn has, to one in so many turns.
+/// All time slices are equal except the first, which loses nothing, so a mean differs from a single
+/// slice's number by at most one part in the number of slices.
 #[test]
 fn what_two_kernels_do_is_compared_as_it_was_made() {
     let place = Place::new();

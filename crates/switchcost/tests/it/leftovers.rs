@@ -1,4 +1,5 @@
-//! What a run leaves that is ended in the middle: no process, no temporary file, nothing beside a result.
+//! Tests that a run ended in the middle leaves nothing: no process, no temporary file, no partial
+//! result.
 
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt;
@@ -30,7 +31,8 @@ fn await_that(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// The program with the usual answer to every signal, even if the test runner ignores it.
+/// Returns a command for the program with default signal actions, even if the test runner ignores
+/// signals.
 fn started(place: &Place, words: &[&str]) -> Command {
     place.command_with_signals(&["--default-signal"], words)
 }
@@ -44,7 +46,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// All files below a folder.
+/// Returns all files below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();
@@ -61,7 +63,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Processes with the place's mark in their environment: the program, and all that it started.
+/// Returns the processes with the place's mark in their environment: the program, and all processes
+/// that it started.
 fn running(place: &Place) -> Vec<i32> {
     let mark = format!("XDG_STATE_HOME={}", place.folder().display()).into_bytes();
     processes_whose("environ", |word| word == mark)
@@ -83,7 +86,7 @@ fn end(child: &mut Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).expect("our own child");
 }
 
-/// A folder for temporary files.
+/// Returns a folder for temporary files.
 fn room(place: &Place) -> PathBuf {
     let path = place.path("tmp");
     fs::create_dir_all(&path).expect("a folder");
@@ -178,7 +181,7 @@ fn workload(place: &Place, room: &Path, set: &str) -> Child {
         .expect("it starts")
 }
 
-/// The program, the watcher, the supervisor, a client and a server.
+/// Number of processes of a pair: the program, the watcher, the supervisor, a client and a server.
 const PAIR: usize = 5;
 
 #[test]
@@ -252,14 +255,14 @@ fn what_a_run_leaves_that_was_killed_with_its_watcher_the_next_one_removes() {
     nothing_is_left(&place, &room);
 }
 
-/// A script that starts processes in its group, in a session of their own, and as orphans.
+/// Script that starts processes in its group, in a session of their own, and as orphans.
 const TREE: &str = "setsid sh -c 'sleep 73.25; true' & (sleep 73.25 &); sleep 73.25; true";
 
 fn trees() -> usize {
     processes_whose("cmdline", |word| word == b"73.25").len()
 }
 
-/// Ends a run when it has started such a tree.
+/// Ends a run by a signal once it has started such a process tree, and checks that nothing is left.
 fn leaves_no_tree(mut command: Command, signal: Signal) {
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     let mut child = child.expect("it starts");

@@ -1,4 +1,5 @@
-//! How a run ends: by itself, by a signal, by SIGKILL, by a full disk. Nothing is lost, nothing keeps running.
+//! Tests the ends of a run: by itself, by a signal, by SIGKILL, by a full disk. No data may be
+//! lost, and no process left.
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -6,7 +7,7 @@ use std::time::Duration;
 use crate::common::{Place, Ran, is_root, running, text, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// A run that would take long, started and left until its record holds samples.
+/// Starts a long run, and returns once its record has samples.
 fn start(place: &Place) -> Child {
     let child = begin(place, &["--default-signal"]);
     wait_until("samples are on disk", || {
@@ -15,7 +16,7 @@ fn start(place: &Place) -> Child {
     child
 }
 
-/// The same, with signals settled as `env` does it, and left when its record has begun.
+/// Starts a long run with signal actions set by `env`, and returns once its record has begun.
 fn begin(place: &Place, settled: &[&str]) -> Child {
     let record = place.record();
     let long = [
@@ -51,7 +52,7 @@ fn lines(place: &Place, of_kind: &str) -> usize {
         .count()
 }
 
-/// The signals that a process ignores, or that it catches: the bit of a signal's number, from 1.
+/// Returns the signals that a process ignores or catches, as a mask: signal 1 is the lowest bit.
 fn signals(child: &Child, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("it runs");
     let mask = status
@@ -98,7 +99,8 @@ fn an_interrupt_keeps_what_there_is_and_says_so() {
     }
 }
 
-/// Whether a record says that its run was interrupted; on a machine that others use, there may be no time for that.
+/// Whether a record says that its run was interrupted; on a busy machine there may be no time to
+/// write that.
 fn is_told(record: &str, ran: &Ran) -> bool {
     let last = record.lines().last().unwrap_or_default();
     last.contains("\"reason\":\"interrupted\"") || ran.stderr.contains("stopped in the middle")
@@ -178,7 +180,8 @@ fn a_full_disk_ends_the_run_and_costs_no_sample_already_written() {
 
 const SMALL_DISK_BYTES: usize = 64 << 10;
 
-/// Runs a command where DISK is a disk of `size` bytes that has room for `left`; none without the right to mount one.
+/// Runs a command in which DISK names a disk of `size` bytes that has room for `left`; returns
+/// nothing without the right to mount one.
 fn on_a_full_disk(place: &Place, [left, size]: [usize; 2], words: &str) -> Option<Ran> {
     if !is_root() {
         eprintln!("skipped: no right to mount a small disk");
@@ -326,7 +329,7 @@ fn a_repetition_that_lasts_long_after_the_budget_is_ended() {
     wait_until("the repetition has ended", || running(&place).is_empty());
 }
 
-/// A text without the breaks of its lines.
+/// Joins the lines of a text.
 fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,4 +1,5 @@
-//! Traces made without a program: walks through memory, and those from and for other tools.
+//! Tests traces made without running a program: walks through memory, and imports and exports of
+//! other tools.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -392,7 +393,7 @@ fn foreign_traces_come_in_and_go_out() {
     );
 }
 
-/// Records of drmemtrace: type, size, address.
+/// Encodes records of drmemtrace: type, size, address.
 fn records(records: &[(u16, u16, u64)]) -> Vec<u8> {
     let record = |&(kind, size, address): &(u16, u16, u64)| {
         [
@@ -405,7 +406,7 @@ fn records(records: &[(u16, u16, u64)]) -> Vec<u8> {
     records.iter().flat_map(record).collect()
 }
 
-/// Of file type 0x44, which is that of traces without data, or another: nine instructions.
+/// Makes a drmemtrace thread of nine instructions; file type 0x44 is that of traces without data.
 fn thread(file_type: u64, thread: u64, now: u64) -> Vec<u8> {
     let head = [
         (25, 0, 7),
@@ -621,7 +622,7 @@ fn what_one_text_cannot_show_is_said() {
     assert_eq!(fs::read_to_string(&din).expect("as before"), "as it was");
 }
 
-/// A trace of two tasks that walk 64 KiB each, so many turns.
+/// Makes a trace of two tasks that walk 64 KiB each for this many time slices.
 fn walks(place: &Place, turns: &str) -> PathBuf {
     let path = place.path("walks.sct");
     let walks = [
@@ -708,7 +709,7 @@ fn parts_of_a_trace_add_up() {
     assert!(flags.iter().any(|flag| flag["name"] == "part"), "{flags:?}");
 }
 
-/// Five million instructions: a sample has fifty parts that are not too short.
+/// The trace has five million instructions, so that fifty parts are long enough for a sample.
 #[test]
 fn a_sample_covers_the_whole() {
     let place = Place::new();

@@ -1,5 +1,5 @@
-//! The program as a user runs it: one file a theme. All are one program, which is linked once, and in which they take turns at
-//! the machine.
+//! Tests the program as a user runs it, one file per theme. All tests are one program, which is
+//! linked once and in which tests that need the machine exclude each other.
 
 mod ab;
 mod alone;

@@ -1,4 +1,4 @@
-//! The main job on the real machine: what it prints, what it keeps, what it selects.
+//! Tests `measure` on the real machine: its output, its record, and its selection of cases.
 
 use crate::common::{Place, allowed_cpus, has_flag, is_disturbed, number};
 
@@ -214,7 +214,7 @@ fn noise_is_made_on_request_and_stands_in_the_record() {
     );
 }
 
-/// Mechanisms that switch without the kernel.
+/// Mechanisms that switch in user space.
 const USER_SPACE: [&str; 5] = ["fiber", "ucontext", "green", "green-preempt", "async"];
 
 #[test]
@@ -281,8 +281,9 @@ fn every_mechanism_is_measured_or_says_why_not() {
     }
 }
 
-/// 512 KiB fit the second level of most machines once and not twice: tasks that take turns lose them to each other, and one that has a core
-/// of his own keeps them there. Which loses more is up to the machine, and must follow from the numbers that are shown.
+/// 512 KiB fits into the second-level cache of most machines once but not twice. Time-sharing tasks
+/// evict each other's lines, and a task on its own core keeps them. Which way loses more depends on
+/// the machine, but must agree with the printed numbers.
 #[test]
 fn a_cache_is_shared_in_turn_and_at_once() {
     let place = Place::new();

@@ -1,4 +1,5 @@
-//! What the program says on stderr: nothing is lost if it cannot be read, and no name in it commands a terminal.
+//! Tests messages on stderr: no result is lost if stderr cannot be written, and no name sends
+//! commands to a terminal.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -14,7 +15,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_switchcost");
 
-/// Ways to have a stderr that takes nothing, each as what stands before `exec "$@"` in a shell.
+/// Returns ways to make stderr unwritable, each as the shell text before `exec "$@"`.
 fn deaf(place: &Place) -> Vec<String> {
     let mut ways = vec!["exec 2>&-".to_owned()];
     let full = place.path("full");
@@ -260,7 +261,7 @@ fn a_stderr_that_takes_nothing_costs_no_result() {
     }
 }
 
-/// A terminal, and what a program in it writes to.
+/// Opens a terminal, with the file to which a program in it writes.
 fn terminal() -> (OwnedFd, File) {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&terminal).expect("a terminal of ours");
@@ -279,7 +280,8 @@ fn terminal() -> (OwnedFd, File) {
     )
 }
 
-/// A terminal that is there when the program begins and gone when it ends, as of a connection that is lost: bars are drawn on it.
+/// The terminal exists when the program begins and is gone when it ends, as after a lost
+/// connection; bars are drawn on it.
 #[test]
 fn a_terminal_that_goes_away_costs_no_result_where_its_signal_is_ignored() {
     let place = Place::new();
@@ -326,7 +328,8 @@ fn a_terminal_that_goes_away_costs_no_result_where_its_signal_is_ignored() {
     );
 }
 
-/// A name that clears the screen, colours, turns text around, forges a line, and is no text.
+/// Returns a name that clears the screen, changes colours, reverses text, forges a line, and is not
+/// valid text.
 fn hostile(ending: &str) -> OsString {
     let mut name =
         b"\x1b[2J\xc2\x9b31m\xe2\x80\xae\nerror: all is well; all is well\r\x07\xff".to_vec();
@@ -334,7 +337,7 @@ fn hostile(ending: &str) -> OsString {
     OsString::from_vec(name)
 }
 
-/// The lines on stderr, none of which may hold what a terminal obeys.
+/// Returns the lines on stderr, and asserts that none contains terminal control characters.
 fn lines(place: &Place, words: &[&OsStr]) -> Vec<String> {
     let output = place
         .command(&[])
@@ -355,7 +358,7 @@ fn lines(place: &Place, words: &[&OsStr]) -> Vec<String> {
     said.lines().map(str::to_owned).collect()
 }
 
-/// How many of the lines are an error or its hint.
+/// Counts the stderr lines that are an error or its hint.
 fn error_lines(place: &Place, words: &[&OsStr]) -> usize {
     let is_of_error = |line: &&String| line.starts_with("error: ") || line.starts_with("hint: ");
     lines(place, words).iter().filter(is_of_error).count()
@@ -498,7 +501,7 @@ fn an_escaped_name_is_still_reported() {
     assert_eq!((ran.code, ran.stderr), (5, expected));
 }
 
-/// A record that was kept.
+/// A committed sample record.
 const SAMPLE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../record/tests/samples/observation-2.json"

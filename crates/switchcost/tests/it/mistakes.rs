@@ -1,4 +1,5 @@
-//! What the program says to mistakes: one error, one hint, and the exit code, whatever the machine.
+//! Tests the program's answer to mistakes: one error, one hint, and the exit code, the same on
+//! every machine.
 
 use std::fs;
 
@@ -103,7 +104,7 @@ schema nothing"#;
 
 const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// Files of each kind, and some that are of none.
+/// Creates files of each kind of record, and some of no kind.
 fn prepare(place: &Place) {
     let record = fs::read_to_string(format!("{SAMPLES}/record/tests/samples/measure-2.jsonl"))
         .expect("a sample");
@@ -137,7 +138,7 @@ fn prepare(place: &Place) {
     assert_eq!(made.code, 0, "{}", made.stderr);
 }
 
-/// What this machine and this place have alone, by a name.
+/// Replaces text that depends on this machine or folder by a placeholder.
 fn masked(line: &str) -> String {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let status = read("/proc/self/status");
@@ -156,7 +157,7 @@ fn masked(line: &str) -> String {
     }
 }
 
-/// Names of files and other things in the mistakes.
+/// Names of files and other things used in the mistakes.
 const NAMES: [&str; 11] = [
     "damaged.jsonl",
     "empty.jsonl",
@@ -171,7 +172,7 @@ const NAMES: [&str; 11] = [
     "text.txt",
 ];
 
-/// With names that hold what parts an error from its hint.
+/// Appends names that contain the separator between an error and its hint.
 fn with_semicolons(text: &str) -> String {
     NAMES.iter().fold(text.to_owned(), |text, name| {
         text.replace(name, &format!("a; {name}"))

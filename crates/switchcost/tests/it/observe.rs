@@ -1,4 +1,4 @@
-//! `observe` as a user runs it. What needs root and BPF says where it is skipped.
+//! Tests `observe` as a user runs it. A test that needs root or BPF reports that it was skipped.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -9,15 +9,16 @@ use crate::common::{Place, Ran, conformity, count, number, text};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// Sleeps a little, now and then.
+/// Script that sleeps a little, now and then.
 const SLEEPER: &str = "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done";
 
-/// Observes without measuring first what a switch costs.
+/// Runs `observe` without measuring the cost of a switch first.
 fn observe(place: &Place, arguments: &[&str]) -> Ran {
     place.run(&[&["observe", "--no-calibration"][..], arguments].concat())
 }
 
-/// What is found of a command in the kernel; none if the kernel takes no programs, which is said.
+/// Returns the observation of a command by BPF; nothing, with a message, if the kernel accepts no
+/// BPF programs.
 fn found(place: &Place, command: &[&str]) -> Option<Value> {
     let record = text(&place.path("o.json")).to_owned();
     let json = observe(
@@ -681,7 +682,7 @@ fn a_record_is_not_overwritten_and_a_damaged_one_is_refused() {
     );
 }
 
-/// The answer to one request, whole.
+/// Returns the whole answer to one request.
 fn asked(address: &str, request: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("it listens");
     let fields = format!("Host: {address}\r\nAccept: application/openmetrics-text\r\n");
@@ -1107,7 +1108,8 @@ fn a_count_of_requests_that_fails_loses_no_observation() {
     );
 }
 
-/// What `observe -a --live` sends to a terminal, from the beginning of its own screen on, and where that screen ends.
+/// Returns what `observe -a --live` sends to a terminal after the start of its own screen, and
+/// where that screen ends.
 fn drawn_live(place: &Place, duration: &str, record: &str) -> (String, usize) {
     let command = format!(
         "stty cols 100 rows 40; {} observe -a --live --no-calibration -d {duration} --record {record}",

@@ -1,4 +1,5 @@
-//! Where results go: a file is replaced as a whole, behind links too; what is no file is written where it stands.
+//! Tests where results go: a file is replaced as a whole, also through links; anything else is
+//! written to directly.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -11,7 +12,7 @@ use rustix::fs::{CWD, FileType, Mode, makedev, mkfifoat, mknodat};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_switchcost");
 
-/// A short trace.
+/// Makes a short trace.
 fn walks(place: &Place) -> String {
     let path = place.path("walks.sct");
     let ran = place.run(&[
@@ -28,7 +29,8 @@ fn walks(place: &Place) -> String {
     text(&path).to_owned()
 }
 
-/// A character device of this kind of the memory driver; none if this user may make or use none.
+/// Creates a character device of the kernel's memory driver; returns nothing if this user may not
+/// create or use one.
 fn device(place: &Place, name: &str, minor: u32) -> Option<PathBuf> {
     let path = place.path(name);
     let everybody = Mode::from_raw_mode(0o666);
@@ -102,7 +104,7 @@ fn records_in_the_usual_place_are_for_their_owner_alone() {
     );
 }
 
-/// Every verb that writes a result to a named place, with all but that place.
+/// Returns every command that writes a result to a named path, complete except for that path.
 fn writers(place: &Place) -> Vec<Vec<String>> {
     place.measure(&["--mechanism", "fiber"]);
     let (record, trace) = (place.record(), walks(place));

@@ -1,4 +1,5 @@
-//! The wheels, of the program under test, as users install them; `make packages-test` tries the others, and what is shipped.
+//! Tests the wheels of the program under test as users install them; `make packages-test` tests the
+//! other packages, and the released files.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

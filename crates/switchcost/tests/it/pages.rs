@@ -1,4 +1,5 @@
-//! The pages of this repository: each is in the table of contents, and each link from one leads somewhere.
+//! Tests the documentation pages: each is in the table of contents, and each link leads to an
+//! existing target.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +12,7 @@ fn root() -> PathBuf {
         .expect("the repository")
 }
 
-/// Files below a folder whose names end so, whatever lies between.
+/// Returns the files below a folder whose names have one of these endings, at any depth.
 fn files(folder: &Path, endings: &[&str]) -> BTreeSet<PathBuf> {
     let entries = fs::read_dir(folder)
         .expect("a folder")
@@ -50,7 +51,7 @@ fn pages() -> BTreeSet<PathBuf> {
         .collect()
 }
 
-/// The text without its blocks of code.
+/// Returns the text without its code blocks.
 fn prose(text: &str) -> String {
     let mut is_code = false;
     let lines = text.lines().filter(|line| {
@@ -61,7 +62,7 @@ fn prose(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What links lead to, of those that lead to no other host.
+/// Returns the targets of links within the repository.
 fn links(text: &str) -> Vec<String> {
     let behind = prose(text);
     let targets = behind
@@ -74,7 +75,7 @@ fn links(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The names that headings have as the ends of links, as GitHub makes them.
+/// Returns the anchors that GitHub makes of the headings.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for heading in prose(text).lines().filter(|line| line.starts_with('#')) {

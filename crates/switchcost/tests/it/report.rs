@@ -1,4 +1,4 @@
-//! `switchcost report` as a user runs it, on the committed samples of records.
+//! Tests `switchcost report` as a user runs it, on the committed sample records.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! The papers, redone as a user would; what needs Valgrind or minutes is left to `make bench`.
+//! Tests `reproduce` as a user runs it; tests that need Valgrind or minutes are left to `make
+//! bench`.
 
 use std::fs;
 use std::path::Path;
@@ -64,7 +65,7 @@ fn the_table_of_claims_is_printed_without_running_anything() {
     );
 }
 
-/// Small sizes and one seed. Then the same again.
+/// Runs with small sizes and one seed, then once more.
 #[test]
 fn a_paper_is_redone_quickly() {
     check_quickly(&["michigan"], "The Michigan poster");
@@ -141,7 +142,8 @@ fn check_quickly(papers: &[&str], first: &str) {
     check_michigan(&place, &site, papers);
 }
 
-/// What must be there of one paper on any machine, and that its page is made again from its records alone.
+/// Checks the parts of a paper's page that exist on any machine, and that the page can be made
+/// again from its records alone.
 fn check_michigan(place: &Place, site: &Path, papers: &[&str]) {
     let json = conformity::read(fs::read(site.join("michigan.json")).expect("a file"));
     assert_eq!(json["schema"], "switchcost.reproduce/3");

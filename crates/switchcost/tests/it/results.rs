@@ -1,4 +1,5 @@
-//! What `results/` says, judged again: by the table of claims as it is now, from the numbers and intervals that are stored.
+//! Judges the results in `results/` again, by the current table of claims, from the stored numbers
+//! and intervals.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,8 @@ fn json(name: &str) -> Value {
 
 const SCHEMA: &str = "switchcost.reproduce/3";
 
-/// The results of a paper; none, which is said, if they were never made or are older than the table of claims.
+/// Returns the stored results of a paper; nothing, with a message, if they do not exist or are
+/// older than the table of claims.
 fn stored(paper: Paper) -> Option<Value> {
     let name = format!("{paper}.json");
     if !folder().join(&name).exists() {
@@ -44,7 +46,8 @@ fn stored(paper: Paper) -> Option<Value> {
     Some(found)
 }
 
-/// A claim of the table that the results were made without. A bound of one that they have is not moved after them.
+/// Returns a claim of the table that is missing in the results. The bound of a claim that they have
+/// must not change afterwards.
 fn newer_claim(paper: Paper, found: &Value) -> Option<String> {
     let has = |entry: &Entry| claims(found).any(|claim| claim["id"] == entry.id.as_str());
     entries(paper, found)
@@ -53,7 +56,7 @@ fn newer_claim(paper: Paper, found: &Value) -> Option<String> {
         .map(|entry| entry.id)
 }
 
-/// The exhibits that only `reproduce --system` fills.
+/// Exhibits that only `reproduce --system` fills.
 const OF_A_GUEST: [&str; 5] = [
     "Table 4 with the kernel",
     "Figure 4 with the kernel",
@@ -62,7 +65,8 @@ const OF_A_GUEST: [&str; 5] = [
     "The kernel's part by miss penalty",
 ];
 
-/// The claims that results are to have: those of a guest if they were made with one, which is said.
+/// Returns the claims that results must have; claims about a guest only if the results were made
+/// with one.
 fn entries(paper: Paper, found: &Value) -> Vec<Entry> {
     let mut entries: Vec<Entry> = table(paper);
     for name in OF_A_GUEST {
@@ -87,7 +91,7 @@ fn terms(stored: &Value) -> Vec<Term> {
     serde_json::from_value(stored["terms"].clone()).expect("terms")
 }
 
-/// What all results agree on, by the numbers that are stored of each.
+/// Returns the verdict on which all results agree, by the numbers that are stored for each.
 fn agreed(entry: &Entry, stored: &Value) -> Verdict {
     let others = stored["others"].as_array().expect("others");
     let results: Vec<Vec<Term>> = std::iter::once(stored).chain(others).map(terms).collect();
@@ -149,7 +153,7 @@ fn stored_results_have_the_same_verdicts_when_they_are_judged_again() {
     }
 }
 
-/// Two results of each paper, of which the other is kept as well.
+/// Each paper has two stored results, and the verdicts use both.
 #[test]
 fn verdicts_stand_on_another_result_that_is_kept() {
     for paper in Paper::iter() {

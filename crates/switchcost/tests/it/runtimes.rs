@@ -1,4 +1,4 @@
-//! Runtimes of languages, as far as this machine has them: each that is missing is said and counted.
+//! Tests the language runtimes that this machine has; missing ones are reported and counted.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::common::{Place, text};
 
-/// Few processes, and short.
+/// Measures with few, short processes.
 fn measured(place: &Place, budget: &str, words: &[&str]) -> Value {
     let usual = [
         "measure",
@@ -38,7 +38,8 @@ fn of<'a>(json: &'a Value, name: &str) -> &'a Value {
         .unwrap_or_else(|| panic!("no {name} in {json}"))
 }
 
-/// One hand-off of each. What it costs is for the machine to say; that it was handed on, and in which order of magnitude, for the test.
+/// The test makes one hand-off measurement of each runtime. It checks that the token was handed on,
+/// and the order of magnitude, not the exact cost.
 #[test]
 fn hand_offs_of_six_runtimes_are_measured() {
     let place = Place::new();
@@ -83,7 +84,8 @@ fn hand_offs_of_six_runtimes_are_measured() {
     }
 }
 
-/// Numbers of processes that are no more, of which files are named in `folder` as `prefix` and the number.
+/// Returns the numbers of ended processes that have left files named `prefix` and the number in
+/// `folder`.
 fn left_in(folder: &str, prefix: &str) -> Vec<u32> {
     let names = std::fs::read_dir(folder)
         .into_iter()
@@ -96,7 +98,7 @@ fn left_in(folder: &str, prefix: &str) -> Vec<u32> {
         .collect()
 }
 
-/// They are killed when they are done.
+/// The runtimes are killed when their work is done.
 #[test]
 fn runtimes_leave_no_counters_behind() {
     let user = std::env::var("USER").unwrap_or_else(|_| "root".to_owned());
@@ -130,7 +132,8 @@ fn runtimes_leave_no_counters_behind() {
     }
 }
 
-/// A shell that says what a ring whose hand-offs take so long would: in a row of TOML each, as a reader would add one.
+/// Returns a shell script that reports what a ring with hand-offs of this duration would, and a row
+/// of TOML for it, as a reader would add one.
 fn made_up(folder: &Path, name: &str, handoff_ns: u32) -> String {
     let script = format!(
         "read plan; echo '{{\"ready\":\"made-up\"}}'; while read line; do
@@ -148,7 +151,8 @@ fn made_up(folder: &Path, name: &str, handoff_ns: u32) -> String {
     text(&path).to_owned()
 }
 
-/// Nothing passes but what is said: a core whose speed changes meanwhile makes it worse, so that it is tried again.
+/// Only the printed result is checked. A core whose speed changes during the run makes it
+/// imprecise, so the run is repeated then.
 #[test]
 fn a_made_up_runtime_has_the_cost_that_it_was_made_with() {
     let known = [
@@ -178,7 +182,7 @@ fn a_made_up_runtime_has_the_cost_that_it_was_made_with() {
     panic!("found {last:?} times what they were made with");
 }
 
-/// What stands on the page in a block of a language.
+/// Returns the content of a page's code block of this language.
 fn printed<'a>(page: &'a str, language: &str) -> &'a str {
     let (_, behind) = page
         .split_once(&format!("```{language}\n"))

@@ -1,4 +1,5 @@
-//! The default screen of each verb for a kept record or a trace that is made: at most 45 lines of 100 columns.
+//! Tests the default screen of each command for a committed record or a generated trace: at most 45
+//! lines of 100 columns.
 
 use std::fs;
 

@@ -1,5 +1,6 @@
-//! `trace --system` if there is no guest to be had: what is said, and that nothing is left. QEMU is played by scripts. A real guest is
-//! run by the tests of `capture`; and here to compare its programs with those that Valgrind runs.
+//! Tests `trace --system` without a working guest: its messages, and that nothing is left. Scripts
+//! play QEMU. Real guests are run by the tests of `capture`, and here to compare their programs
+//! with those that Valgrind runs.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,7 +12,8 @@ use switchcost_trace::{Chunk, Mark, TaskId, TraceReader};
 
 use crate::common::{Place, Ran, count, number, ran, text};
 
-/// A folder with what the program looks for: a first process and a kernel that are none, and a QEMU that does `script`.
+/// Creates a folder with what the program looks for: a fake first process, a fake kernel, and a
+/// QEMU that runs `script`.
 fn stage(script: &str) -> Place {
     let place = Place::new();
     for folder in ["parts", "path"] {
@@ -161,8 +163,8 @@ fn turns_of_ours_and_those_of_a_guest_exclude_each_other() {
     assert_eq!(ran.code, 2, "{}", ran.stderr);
 }
 
-/// Without a library, which would choose its functions by the processor: 60 KB of code, and loads and stores all over 3 MiB, with a
-/// system call now and then.
+/// Assembly program that uses no library, because a library chooses functions by processor. It has
+/// 60 KB of code, loads and stores all over 3 MiB, and a system call now and then.
 const WALKS: &str = r#"
 static unsigned char memory[3 << 20];
 static long call(long number)
@@ -188,7 +190,7 @@ void _start(void)
 }
 "#;
 
-/// Instructions of a program's own code, whichever task runs it.
+/// Counts the instructions of a program's own code, whichever task runs it.
 fn instructions(trace: &Path, program: &[u8]) -> u64 {
     let mut reader = TraceReader::new(fs::File::open(trace).expect("a trace")).expect("a trace");
     let (mut names, mut running, mut sum) = (HashMap::new(), TaskId::NONE, 0);
@@ -217,7 +219,7 @@ fn instructions(trace: &Path, program: &[u8]) -> u64 {
     sum
 }
 
-/// What one design makes of a trace.
+/// Simulates a trace on one design.
 fn simulated(place: &Place, trace: &str, design: &str, options: &[&str]) -> Value {
     let record = place.path(&format!("{trace}.{design}{}.parquet", options.concat()));
     let trace = place.path(trace);
@@ -236,7 +238,7 @@ fn simulated(place: &Place, trace: &str, design: &str, options: &[&str]) -> Valu
     ran.json()["designs"][0].clone()
 }
 
-/// Whether this machine has no guest to run; says why.
+/// Whether this machine cannot run a guest; prints the reason.
 pub(crate) fn is_without_guest(ran: &Ran) -> bool {
     let is = [
         "the plugin for QEMU is not in",
@@ -251,7 +253,7 @@ pub(crate) fn is_without_guest(ran: &Ran) -> bool {
     is
 }
 
-/// Cache misses of the programs by level, on a design.
+/// Returns the cache misses of the programs by level, on a design.
 fn misses(place: &Place, trace: &str, design: &str) -> Vec<(String, u64)> {
     let shared = &simulated(place, trace, design, &["--user-only"])["shared"];
     let misses = |level: &Value| (level["name"].to_string(), count(&level["misses"]));
@@ -263,10 +265,12 @@ fn misses(place: &Place, trace: &str, design: &str) -> Vec<(String, u64)> {
         .collect()
 }
 
-/// A guest that boots waits for fractions of seconds of its own time, in which it executes instructions: here only so many millions a second.
+/// Rate in millions of instructions per second. A booting guest waits for fractions of a second of
+/// its own time, during which it executes instructions; a low rate makes these few.
 const SHORT_BOOT: &str = "62.5";
 
-/// Levels with physical addresses have the guest's own, if the trace says them, and none that is assigned.
+/// Levels with physical addresses use the guest's own page frames, if the trace records them, and
+/// no assigned ones.
 #[test]
 fn where_pages_lie_is_recorded_and_simulated() {
     let place = Place::new();
@@ -320,7 +324,7 @@ fn where_pages_lie_is_recorded_and_simulated() {
     );
 }
 
-/// What a set of programs costs with the kernel and without it, at the same switches.
+/// The workload's cost is simulated with and without the kernel, at the same switches.
 #[test]
 fn a_workload_runs_in_a_guest_and_is_simulated_with_its_kernel_and_without() {
     let place = Place::new();
@@ -397,9 +401,10 @@ fn a_workload_runs_in_a_guest_and_is_simulated_with_its_kernel_and_without() {
     );
 }
 
-/// One program under two frontends that have nothing in common but the stream: the same instructions, to the last one, and cache
-/// misses of programs' references alone within 2 % at each level. They differ by where the stack begins, by the order in which pages get
-/// frames, and by the guest's first process, some hundred lines of code that the other trace does not have.
+/// One program runs under two frontends that share only the stream format. The number of
+/// instructions must be identical, and cache misses of the programs' references must agree within 2
+/// % at each level. The runs differ in the start of the stack, the order in which pages get frames,
+/// and the guest's first process, which has some hundred lines of code that the other trace lacks.
 #[test]
 fn a_program_in_a_guest_does_what_it_does_under_valgrind() {
     let place = Place::new();
@@ -501,8 +506,8 @@ fn walks_in_a_guest_are_of_tasks_that_hand_on_a_token() {
     assert!(!output.exists());
 }
 
-/// What each switches is known: two tasks hand the token on by a write and a read each time, or have it to themselves, and recording
-/// begins and ends where they stop themselves.
+/// Every switch is known: two tasks hand the token on by a write and a read each time, or hand it
+/// to themselves, and the recording begins and ends at their own stops.
 #[test]
 fn the_tasks_of_a_measurement_take_exactly_their_turns_in_a_guest() {
     let place = Place::new();
@@ -569,8 +574,8 @@ fn the_tasks_of_a_measurement_take_exactly_their_turns_in_a_guest() {
     }
 }
 
-/// Each further command line is a trial: a trace that is named after it and says so, a record of its own, and a fact that two
-/// records differ in.
+/// Each additional command line is a trial: it has a trace named after it, a record of its own, and
+/// a fact in which the two records differ.
 #[test]
 #[ignore = "takes long: make test ARGS=--all"]
 fn several_command_lines_are_as_many_traces_that_can_be_compared() {

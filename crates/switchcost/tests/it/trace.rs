@@ -1,6 +1,7 @@
-//! Traces as a user makes them: real programs under the capture tool, looked at, cut and simulated.
+//! Tests traces as a user makes them: real programs under the capture tool, inspected, cut and
+//! simulated.
 //!
-//! They need Valgrind and the built tool (`make tool`), as `make test` provides.
+//! The tests need Valgrind and the built tool (`make tool`), which `make test` provides.
 
 use std::fs;
 use std::path::Path;
@@ -54,7 +55,8 @@ fn the_same_program_gives_the_same_bytes_and_a_sound_trace() {
     );
 }
 
-/// Without a size `sort` asks how much memory is free, and goes another way when that is less than an eighth.
+/// Pipeline whose `sort` has a fixed buffer size: otherwise `sort` asks for the free memory, and
+/// works differently if less than an eighth is free.
 const PIPELINE: [&str; 4] = [
     "--",
     "sh",
@@ -82,7 +84,7 @@ fn the_same_pipeline_gives_the_same_bytes() {
     );
 }
 
-/// The first event that differs, with the one before it.
+/// Returns the first event that differs, with the event before it.
 fn difference(place: &Place) -> String {
     let [one, two] = ["one.sct", "two.sct"].map(|name| {
         place
@@ -261,7 +263,7 @@ fn the_kernel_may_order_the_turns() {
     );
 }
 
-/// A second level that can be swept, as a design file says it.
+/// Design file with a second level that can be swept.
 const PLAIN: &str = r#"
 schema = "switchcost.design/1"
 name = "plain"
@@ -631,7 +633,7 @@ fn without_the_tool_the_line_that_builds_it_is_named() {
     );
 }
 
-/// The tool has all that it needs of Valgrind.
+/// The tool contains everything that it needs from Valgrind.
 #[test]
 fn no_valgrind_has_to_be_installed_to_capture() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Flags of `measure` for each run.
+//! Chooses the flags of `measure` for each run.
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory};
@@ -10,22 +10,24 @@ use crate::exit::Failure;
 use crate::messages;
 use clap::Parser;
 
-/// Time of a run besides its budget: starting, inspecting the machine, proving clocks, writing and reading the record.
+/// Time of a run in addition to its budget: starting, inspecting the machine, testing clocks,
+/// writing and reading the record.
 const OVERHEAD: Nanos = Nanos::millis(400);
 
-/// Usual number of runs of each side: more runs are better than longer ones, because no single run shows the differences between runs.
+/// Usual number of runs of each side. More runs are better than longer ones, because a single run
+/// does not show the differences between runs.
 const USUAL_RUNS: u32 = 15;
 
-/// Time of eight repetitions of a case, with their processes.
+/// Least time of a case: eight repetitions, with their processes.
 const LEAST_OF_A_CASE: Nanos = Nanos::millis(600);
 
-/// Presets, which have their own time.
+/// Presets that have a time of their own.
 const PRESETS: [&str; 3] = ["quick", "full", "lmbench"];
 
-/// Flags that runs may not have, because `ab` itself decides about outputs.
+/// Flags that runs may not have, because `ab` itself sets the outputs.
 const NOT_FOR_RUNS: [&str; 6] = ["record", "history", "prices", "format", "output", "details"];
 
-/// Time for a least number of runs of each side.
+/// Time available for a least number of runs of each side.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Time {
     pub(super) budget: Nanos,
@@ -104,7 +106,7 @@ impl Flags {
         &self.words
     }
 
-    /// Budget of a run's measurement, if it is known.
+    /// Returns the budget of a run's measurement, if it is known.
     pub(super) fn budget(&self) -> Option<Nanos> {
         self.budget
     }
@@ -114,7 +116,7 @@ fn is_given(matches: &ArgMatches, name: &str) -> bool {
     matches.value_source(name) == Some(ValueSource::CommandLine)
 }
 
-/// Number of cases: the combinations of the lists.
+/// Returns the number of cases: the product of the lengths of the lists.
 fn cases(arguments: &MeasureArguments) -> u64 {
     let lists = [
         arguments.mechanism.len() + arguments.runtime.len(),

@@ -1,4 +1,4 @@
-//! The runs of both sides, and what they come to so far.
+//! Runs both sides, and compares the results so far.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -24,23 +24,23 @@ use crate::exit::Failure;
 use crate::progress::{over_time, tell};
 use crate::signals::Interrupt;
 
-/// A set-up takes no longer than this, beside what the run takes.
+/// Longest time that a set-up may take, in addition to the run.
 const LONGEST_SETUP: Duration = Duration::from_secs(120);
 
-/// A run of which nothing is said of how long it takes is over by then.
+/// Longest time of a run without a known budget.
 const LONGEST_RUN: Duration = Duration::from_secs(600);
 
 /// Number of bytes quoted from the end of a failed run's output.
 const QUOTED_BYTES: usize = 300;
 
-/// Folders of the records.
+/// Folders of the records of both sides.
 pub(super) struct Folders {
     pub(super) all: PathBuf,
     readers: Readers,
 }
 
 impl Folders {
-    /// New ones.
+    /// Creates new folders.
     pub(super) fn make(all: &Path, readers: Readers) -> Result<Folders, Failure> {
         for folder in [all.to_owned(), all.join("base"), all.join("new")] {
             let failed = |source: io::Error| match source.kind() {
@@ -79,10 +79,10 @@ fn side_failed(side: Side, found: &str, log: &Path) -> String {
     )
 }
 
-/// A record that was read: its path, its content and its findings.
+/// A record that was read: its path, content and findings.
 type Read = (String, MeasureRecord, Findings);
 
-/// Runs in turns under way.
+/// The interleaved runs in progress.
 pub(super) struct Session<'a> {
     arguments: &'a AbArguments,
     arms: [Setup; 2],
@@ -290,7 +290,8 @@ impl Runs for Session<'_> {
     }
 }
 
-/// Returns the last output of a run, and after it what to do. Output of other programs never appears in a hint.
+/// Returns the last output of a run, followed by what to do. Output of other programs never appears
+/// in a hint.
 fn described(log: &Path) -> String {
     let (said, log) = (quoted(log), bind_semicolons(log.display()));
     match said {
@@ -299,7 +300,7 @@ fn described(log: &Path) -> String {
     }
 }
 
-/// The last lines that it printed, as one.
+/// Returns the last lines that a run printed, joined to one line.
 fn quoted(log: &Path) -> String {
     let text = fs::read(log)
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
@@ -317,14 +318,15 @@ fn quoted(log: &Path) -> String {
         .join("; ")
 }
 
-/// Returns the line in which a shell says that it found no program. Of one in the background, the exit code is lost.
+/// Returns the line in which a shell reports that it found no program. The exit code of a program
+/// in the background is lost.
 fn missing_program(log: &str) -> Option<&str> {
     log.lines()
         .map(str::trim)
         .find(|line| line.ends_with(": not found") || line.contains(": command not found"))
 }
 
-/// Removes a log that says nothing but where the record is.
+/// Removes a log that contains only the path of the record.
 fn remove_bare(log: &Path) {
     let is_bare = |text: String| {
         text.lines()

@@ -57,7 +57,8 @@ pub(super) fn run(folder: &Path, arguments: &CompareArguments) -> Result<Exit, F
     Ok(exit(&found))
 }
 
-/// Returns the folders and records in a folder, with the records of each; folders without records are skipped.
+/// Returns the folders and records in a folder, with the records of each; folders without records
+/// are skipped.
 fn states(folder: &Path) -> Result<Vec<(PathBuf, Vec<Source>)>, Failure> {
     let is_state =
         |path: &PathBuf| path.is_dir() || runs::is_named_as_record(&Source::listed(path));
@@ -107,7 +108,7 @@ fn read(source: &Source) -> Result<(MeasureRecord, Findings), Failure> {
     }
 }
 
-/// Start of the state's first record. Times in UTC sort as text.
+/// Returns the start of the state's first record. Times in UTC sort as text.
 fn begun(state: &Loaded) -> &str {
     state
         .records

@@ -12,7 +12,7 @@ use crate::exit::Failure;
 use crate::output::Output;
 use crate::verbs::report::{self as verb, pictures};
 
-/// Outputs, claimed before the records are read.
+/// Outputs of a comparison, claimed before the records are read.
 pub(super) struct Place {
     /// Output of the report; `None` if only figures are wanted.
     output: Option<Output>,

@@ -1,4 +1,4 @@
-//! Files with verdicts for other readers than the one at the terminal.
+//! Files with verdicts in other formats, besides the report on the terminal.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::exit::Failure;
 use crate::output::Output;
 use crate::verbs::report;
 
-/// Further files with the verdicts.
+/// Additional files for the verdicts.
 pub(in crate::verbs) struct Verdicts {
     junit: Option<Output>,
     markdown: Option<Output>,

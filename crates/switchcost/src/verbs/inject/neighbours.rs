@@ -1,4 +1,4 @@
-//! Other tasks that use the CPU during a run.
+//! Watches other tasks that use the CPU during a run.
 
 use std::collections::HashMap;
 
@@ -8,13 +8,14 @@ use switchcost_host::live::{Census, ThreadId};
 use switchcost_record::injection::Other;
 use switchcost_units::{CpuId, Nanos};
 
-/// Interval of the checks.
+/// Time between two checks of the other tasks.
 const EACH: Nanos = Nanos::seconds(1);
 
-/// Share of the time above which a task is a heavy user.
+/// Share of the CPU time above which another task is reported.
 const MUCH: f64 = 0.05;
 
-/// The CPU time of all threads seen on a CPU, except those of this process, of its child processes, and of the measured process.
+/// CPU time of all threads seen on a CPU, except those of this process, of its child processes, and
+/// of the measured process.
 pub(super) struct Neighbours {
     cpu: CpuId,
     measured: Option<ThreadId>,
@@ -37,7 +38,7 @@ impl Neighbours {
         }
     }
 
-    /// Reads the CPU times, if it is time.
+    /// Reads the CPU times, if the next check is due.
     pub(super) fn look(&mut self) {
         let now = monotonic();
         if now.saturating_sub(self.looked_at) < EACH {
@@ -65,7 +66,7 @@ impl Neighbours {
         }
     }
 
-    /// Returns the heavy users, the heaviest first.
+    /// Returns the tasks with much CPU time, those with most first.
     pub(super) fn heavy(&self) -> Vec<Other> {
         let elapsed = monotonic().saturating_sub(self.start);
         let least = elapsed.0 as f64 * MUCH;

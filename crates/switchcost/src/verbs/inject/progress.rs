@@ -11,10 +11,11 @@ use super::neighbours::Neighbours;
 use crate::progress::{over_time, tell};
 use crate::signals::Interrupt;
 
-/// Interval of the reports on a service's precision.
+/// Time between two reports on a service's precision.
 const EACH: Nanos = Nanos::seconds(2);
 
-/// A bar over the time of all runs of twins, or of all groups of phases of a service, drawn between them.
+/// A progress bar over the time of all runs of copies, or of all groups of phases of a service,
+/// drawn between them.
 pub(super) struct Watcher<'a> {
     header: &'a Header,
     interrupt: &'a Interrupt,
@@ -40,7 +41,7 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// Advances the bar, and returns whether it is time to report again.
+    /// Advances the bar; returns whether the next report is due.
     fn advance(&mut self, elapsed: Nanos, each: Nanos) -> bool {
         self.neighbours.look();
         self.bar.set_position(elapsed.0 / 1_000_000);

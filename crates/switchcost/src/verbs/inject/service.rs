@@ -1,4 +1,5 @@
-//! Preempts a running service in phases: finds it, pins it, and puts it back.
+//! Preempts a running service in phases: finds it, pins it to a CPU, and restores its CPUs
+//! afterwards.
 
 use std::io;
 
@@ -31,10 +32,11 @@ use crate::program_id::{self, ProgramId};
 use crate::redact;
 use crate::runs::{self, Place};
 
-/// Default period: a server that answers in microseconds does much work in it.
+/// Default period of preemptions of a service, in which a server that answers in microseconds does
+/// much work.
 const PERIOD: Nanos = Nanos::micros(500);
 
-/// Least number of time slices in a phase.
+/// Least number of time slices of the service in a phase.
 const LEAST_TURNS: u64 = 8;
 
 pub(super) fn run(arguments: &InjectArguments, number: u32, work: &str) -> Result<Exit, Failure> {
@@ -73,7 +75,7 @@ pub(super) fn run(arguments: &InjectArguments, number: u32, work: &str) -> Resul
     show(arguments, &place.path, output)
 }
 
-/// Run of a preempted service.
+/// Settings and state of an injection into a service.
 struct Run<'a> {
     arguments: &'a InjectArguments,
     found: Found,
@@ -106,7 +108,8 @@ fn plan(
     })
 }
 
-/// Returns the named CPU, or the one that the service is on, if both the service and this process may use it.
+/// Returns the CPU named by the user, or the service's current CPU, if both the service and this
+/// process may use it.
 fn cpu(
     arguments: &InjectArguments,
     host: &HostManifest,
@@ -196,7 +199,7 @@ fn record(
     Ok(())
 }
 
-/// Returns the name of the service; for an interpreter with the words that identify its script.
+/// Returns the name of the service; for an interpreter, also the words that identify its script.
 fn command(found: &Found) -> Vec<String> {
     let script = program_id::script_of_process(found.id.process);
     let script = script
@@ -278,8 +281,8 @@ fn announce(found: &Found, plan: &Plan) {
     );
 }
 
-/// Duration of one pass: two arms of two phases each, for all footprints at all periods and for being held up, without the preemptor's
-/// part.
+/// Returns the duration of one pass: two arms of two phases each, for all footprints at all periods
+/// and for delays, without the preemptor's part.
 fn pass(plan: &Plan) -> Nanos {
     let phases = plan
         .timings()
@@ -289,7 +292,7 @@ fn pass(plan: &Plan) -> Nanos {
     Nanos(4 * (phases + plan.turn_ns.0))
 }
 
-/// Least number of groups that have an interval.
+/// Least number of groups for an interval.
 const LEAST_GROUPS: u64 = 5;
 
 /// Checks that there is time for enough groups.

@@ -1,4 +1,4 @@
-//! Parses the definition of a service's work.
+//! Parses the user's definition of a service's unit of work.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,8 @@ fn function(text: &str, process: u32) -> Result<Called, Failure> {
     Ok(Called::Function { file, offset })
 }
 
-/// Returns the mapped file with this path or name, or with a library name that links to this one by convention.
+/// Returns the mapped file with this path or name, or with a name to which this library name links
+/// by convention.
 fn mapped(maps: &str, wanted: &str) -> Option<PathBuf> {
     let paths = maps
         .lines()
@@ -69,7 +70,8 @@ fn mapped(maps: &str, wanted: &str) -> Option<PathBuf> {
         .map(Path::to_owned)
 }
 
-/// Whether a library's name is by convention a link to this file: `libz.so.1` to `libz.so.1.2.13`.
+/// Whether a library name is by convention a link to this file, as `libz.so.1` is to
+/// `libz.so.1.2.13`.
 fn is_version_of(library: &str, file: &str) -> bool {
     library.contains(".so")
         && file

@@ -1,4 +1,5 @@
-//! The verbs and their flags as data, for programs that call this one (`docs/formats/json.md`).
+//! The commands and their flags as data, for programs that call switchcost
+//! (`docs/formats/json.md`).
 
 use std::any::TypeId;
 use std::fmt::Display;
@@ -18,7 +19,7 @@ use crate::cli::trace::{ExportFormat, ForeignFormat, OrderFlag, ProcessesFlag};
 
 pub(crate) const SCHEMA: &str = "switchcost.flags/1";
 
-/// The program, or one verb.
+/// Description of the program and its commands.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Description {
     /// Name and version of this format.
@@ -142,7 +143,7 @@ fn argument(argument: &Arg) -> Argument {
     }
 }
 
-/// Way of giving several values: separated by commas, or by repeating the flag.
+/// Returns the way of giving several values: separated by commas, or by repeating the flag.
 fn value_separator(argument: &Arg) -> Option<&'static str> {
     match argument.get_action() {
         ArgAction::Append if argument.get_value_delimiter() == Some(',') => Some("commas"),
@@ -151,7 +152,7 @@ fn value_separator(argument: &Arg) -> Option<&'static str> {
     }
 }
 
-/// The kind of a value.
+/// Returns the kind of a value.
 fn kind(argument: &Arg) -> &'static str {
     let is_value_name = |name: &str| {
         argument
@@ -184,7 +185,7 @@ fn is<T: 'static>(argument: &Arg) -> bool {
     argument.get_value_parser().type_id() == TypeId::of::<T>()
 }
 
-/// Allowed names of a value, if its list is closed.
+/// Returns the allowed names of a value, if its list is closed.
 fn names(argument: &Arg) -> Vec<String> {
     let reported = argument
         .get_possible_values()

@@ -1,4 +1,5 @@
-//! `measure --prices`: measures the price of a lost line with arrays, and the kernel's switch path with a loop without data.
+//! `measure --prices`: measures the price of a lost line with arrays, and that of the kernel's
+//! switch path with a loop without data.
 
 mod switch_path;
 
@@ -25,14 +26,17 @@ use crate::prices;
 use crate::runs;
 use crate::signals::Interrupt;
 
-/// Sizes of arrays: three quarters of a power of two, because an array that fills a level completely keeps evicting its own lines.
+/// Sizes of arrays in KiB: three quarters of a power of two, because an array that fills a level
+/// completely keeps evicting its own lines.
 const OWN_KIB: [u64; 9] = [12, 24, 48, 96, 192, 384, 768, 1536, 3072];
 const AWAY_KIB: [u64; 8] = [64, 256, 512, 1024, 2048, 4096, 8192, 16384];
-/// Each grid takes one of this many sizes: first every 4th, then every 2nd, then all. Prices in between are interpolated.
+/// Step between the sizes of each grid: first every 4th size, then every 2nd, then all. Prices in
+/// between are interpolated.
 const STEPS: [usize; 3] = [4, 2, 1];
-/// Number of arrays at different places: as many as an interval of 90 % needs.
+/// Number of arrays at different addresses: as many as an interval of 90 % needs.
 const ARRAYS: usize = 8;
-/// Default time: a third for arrays, the rest for the switch path, whose price is a small difference of long runs.
+/// Default time: a third for arrays, the rest for the switch path, whose price is a small
+/// difference of long runs.
 const BUDGET: Nanos = Nanos::seconds(60);
 
 pub(super) fn run(arguments: &MeasureArguments, path: &Path) -> Result<Exit, Failure> {
@@ -69,7 +73,7 @@ pub(super) fn run(arguments: &MeasureArguments, path: &Path) -> Result<Exit, Fai
     Ok(Exit::Success)
 }
 
-/// Returns the named CPU, or the quietest one.
+/// Returns the CPU named by the user, or the quietest one.
 fn cpu(arguments: &MeasureArguments, host: &HostManifest) -> Result<CpuId, Failure> {
     let named = arguments
         .cpu
@@ -170,7 +174,8 @@ fn price((kind, own, away): Point, rounds: &[Vec<f64>]) -> Option<Price> {
     })
 }
 
-/// Stores a copy of the prices for other verbs. A failure to store it does not affect the result.
+/// Stores a copy of the prices for other commands. A failure to store it does not affect the
+/// result.
 fn keep(text: &str) {
     let Ok(state) = home::state() else { return };
     let _ = home::keep(&state.join(prices::FILE), text.as_bytes());

@@ -1,4 +1,4 @@
-//! One run from its header to its last line, with everything in the record.
+//! Records one run from its header to its last line.
 
 use switchcost_host::clock::{Calibration, Clock, monotonic};
 use switchcost_host::control::pin;
@@ -37,13 +37,15 @@ pub(super) struct RunToRecord {
     pub(super) history: Option<Folder>,
     pub(super) seed: u64,
     pub(super) now: OffsetDateTime,
-    /// Whether to spend time on batches for the kernel's own counters, if the CPU has none.
+    /// Whether to spend time on batches for the kernel's software counters, if the CPU has no
+    /// counters.
     pub(super) counts_in_software: bool,
     pub(super) redaction: Redaction,
 }
 
 impl RunToRecord {
-    /// Measures, and writes every sample to the record at that path, however the run ends. `begun` is called once the record exists.
+    /// Measures, and writes every sample to the record at that path, however the run ends. `begun`
+    /// is called once the record exists.
     pub(super) fn measure(
         self,
         place: &Place,
@@ -102,7 +104,7 @@ impl RunToRecord {
         Ok(())
     }
 
-    /// CPUs on which tasks read the clock: all CPUs, if some tasks are not pinned.
+    /// Returns the CPUs on which tasks read the clock: all CPUs, if some tasks are not pinned.
     fn cpus_with_stamps(&self) -> Vec<CpuId> {
         let is_unpinned = self
             .plan
@@ -116,7 +118,8 @@ impl RunToRecord {
         }
     }
 
-    /// Returns the known facts about the core's clock, and whether a counter of the CPU shows it.
+    /// Returns the known facts about the core's clock, and a CPU counter that shows it, if there is
+    /// one.
     fn core_clock(&self, clock: Clock) -> (CoreClock, Option<CycleEvent>, SelfTest) {
         let mut facts = core_clock::facts(clock);
         let measured = self.plan.cpus();
@@ -153,7 +156,7 @@ impl RunToRecord {
     }
 }
 
-/// Appends a line to the record, and every few seconds syncs the record to the disk.
+/// Appends a line to the record, and syncs the record to the disk every few seconds.
 fn append(
     writer: &mut SealedLog<Line>,
     line: &Line,

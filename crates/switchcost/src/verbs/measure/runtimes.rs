@@ -1,4 +1,4 @@
-//! Selection of runtimes, and how each one is started.
+//! Selects runtimes, and determines how each one is started.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -25,10 +25,10 @@ const SILENCE: Nanos = Nanos::seconds(3);
 /// Name that selects every runtime.
 const ALL: &str = "all";
 
-/// Variables that affect every program.
+/// Environment variables that affect every program.
 const OF_ALL: [&str; 3] = ["LD_*", "MALLOC_*", "GLIBC_TUNABLES"];
 
-/// Requested runtimes, each with its requested hand-offs.
+/// Selected runtimes, each with its selected hand-offs.
 #[derive(Debug, Default)]
 pub(super) struct Chosen(Vec<Row>);
 
@@ -36,7 +36,7 @@ pub(super) struct Chosen(Vec<Row>);
 #[derive(Debug, Default)]
 pub(super) struct Runtimes {
     pub(super) facts: Vec<RuntimeFacts>,
-    /// Start of each runtime by name, or the reason why it cannot be started.
+    /// How to start each runtime, by name, or the reason why it cannot be started.
     pub(super) launches: BTreeMap<String, Result<Launch, String>>,
 }
 
@@ -72,7 +72,7 @@ impl Chosen {
             .collect()
     }
 
-    /// Names variables of the environment that are removed, because they would change the result.
+    /// Reports environment variables that are removed because they would change the result.
     fn name_left_out(&self) {
         let ours = self.0.iter().filter(|row| row.is_in_own_environment());
         let patterns: Vec<String> = ours
@@ -172,7 +172,8 @@ impl Runtimes {
     }
 }
 
-/// Returns the runtimes that a word names: `all`, a file, or a runtime, optionally with one of its hand-offs or another program.
+/// Returns the runtimes that a word selects: `all`, a file, or a runtime, optionally with one of
+/// its hand-offs or another program.
 fn named(word: &str) -> Result<Vec<Row>, Failure> {
     if word == ALL {
         return Ok(shipped().into_iter().map(usual_handoffs).collect());
@@ -215,7 +216,7 @@ fn named(word: &str) -> Result<Vec<Row>, Failure> {
     Ok(vec![row])
 }
 
-/// Removes hand-offs that are measured only if the runtime is named.
+/// Removes hand-offs that are measured only if the user names the runtime.
 fn usual_handoffs(mut row: Row) -> Row {
     row.handoffs.retain(|handoff| !handoff.aside);
     row
@@ -229,7 +230,7 @@ fn unknown(what: &str, name: &str, known: Vec<String>) -> Failure {
     ))
 }
 
-/// Adds a runtime. One that is named twice has the hand-offs of both.
+/// Adds a runtime. If it is selected twice, the hand-offs of both selections are combined.
 fn add(rows: &mut Vec<Row>, row: Row) {
     match rows.iter_mut().find(|known| known.name == row.name) {
         None => rows.push(row),

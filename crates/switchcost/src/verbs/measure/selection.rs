@@ -9,7 +9,8 @@ use crate::claims::Claims;
 use crate::cli::measure::{MeasureArguments, PlacementFlag, VectorStateFlag};
 use crate::exit::Failure;
 
-/// Returns the CPUs of the tasks: named ones, or the quietest without another measurement.
+/// Returns the CPUs of the tasks: those named by the user, or the quietest without another
+/// measurement.
 pub(super) fn placement(
     arguments: &MeasureArguments,
     host: &HostManifest,
@@ -60,7 +61,8 @@ pub(super) fn placement(
     }
 }
 
-/// Returns the quietest CPU and its partner: the first core that shares a cache with it, else the first other CPU.
+/// Returns the quietest CPU and its partner: the first core that shares a cache with it, else the
+/// first other CPU.
 fn pair(host: &HostManifest, claims: &mut Claims) -> Option<(CpuId, CpuId)> {
     let first = claims.first_free(&cpus_by_quiet(host))?;
     let others = || {
@@ -150,7 +152,7 @@ pub(super) fn selection(
     })
 }
 
-/// Returns the named vector registers that the machine has.
+/// Returns those of the named vector registers that the machine has.
 fn vectors(arguments: &MeasureArguments) -> Result<Vec<VectorCase>, Failure> {
     let named = &arguments.vector_state;
     if named.is_empty() {

@@ -1,4 +1,5 @@
-//! Cost of a switch on this machine, from the last measurement in its present state, or from a new one.
+//! Finds the cost of a switch on this machine, from the last measurement in its present state or
+//! from a new one.
 
 use std::path::Path;
 
@@ -14,7 +15,7 @@ use crate::runs::calibrations::{Outcomes, RETRY, keep, place};
 use crate::signals::Interrupt;
 use crate::verbs::measure;
 
-/// Returns the cost of a switch; `None` if it is neither known nor to be measured.
+/// Returns the cost of a switch; `None` if the cost is not known and may not be measured.
 pub(super) fn find(
     host: &HostManifest,
     arguments: &ObserveArguments,
@@ -49,7 +50,7 @@ pub(super) fn find(
     Ok(calibration)
 }
 
-/// Returns the stored cost, or the decision not to measure it now.
+/// Returns the stored cost, or the decision not to measure one now.
 fn remembered(
     place: Option<&Path>,
     host: &HostManifest,

@@ -1,5 +1,6 @@
-//! HTTP endpoint of the counts for Prometheus and others: `GET /metrics` and `GET /healthz`, on its own thread. No client can delay the
-//! observation, which hands over a snapshot on demand and never waits.
+//! HTTP endpoint of the counts for Prometheus and other monitoring: `GET /metrics` and `GET
+//! /healthz`, on its own thread. No client can delay the observation, which hands over a snapshot
+//! on demand and never waits.
 
 mod answer;
 mod connection;
@@ -25,10 +26,10 @@ use server::Server;
 
 /// Maximum number of connections that wait to be accepted; the kernel may take fewer.
 const BACKLOG: i32 = 4096;
-/// Snapshots take at most one part in this many of the observer's time.
+/// Share of the observer's time that snapshots may take, as a divisor.
 const SELDOM: u32 = 10;
 
-/// The endpoint, which serves until it is dropped.
+/// The endpoint, which serves requests until it is dropped.
 pub(super) struct Endpoint {
     shared: Arc<Shared>,
     waker: PipeWriter,
@@ -36,7 +37,8 @@ pub(super) struct Endpoint {
     next_at: Instant,
 }
 
-/// State shared by the observation and the thread. Neither holds the lock for longer than a read or a store.
+/// State shared by the observation and the endpoint's thread. Neither holds the lock for longer
+/// than a read or a store.
 struct Shared(Mutex<State>);
 
 struct State {
@@ -62,7 +64,7 @@ impl Shared {
     }
 }
 
-/// A bound address at which requests wait, but are not answered yet.
+/// A bound address, at which requests are queued but not answered yet.
 pub(super) struct Address {
     listener: TcpListener,
     asked: SocketAddr,
@@ -128,7 +130,7 @@ impl Endpoint {
         })
     }
 
-    /// Hands over a snapshot, if one is wanted. Must be called several times a second.
+    /// Hands over a snapshot if the endpoint wants one. Must be called several times per second.
     pub(super) fn look(&mut self, so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>) {
         let began = Instant::now();
         let is_wanted = {
@@ -154,7 +156,7 @@ impl Endpoint {
         self.wake();
     }
 
-    /// Wakes the thread; a full pipe does so, too.
+    /// Wakes the endpoint's thread through a pipe; if the pipe is full, the thread wakes anyway.
     fn wake(&mut self) {
         let _ = self.waker.write(&[1]);
     }
@@ -170,7 +172,8 @@ impl Drop for Endpoint {
     }
 }
 
-/// Age of the last work beyond which the observation is unhealthy: it works every 20 ms.
+/// Age of the observation's last activity beyond which it is reported as unhealthy; normally it is
+/// active every 20 ms.
 const UNWELL: Duration = Duration::from_secs(5);
 
 impl State {

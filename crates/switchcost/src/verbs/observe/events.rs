@@ -12,14 +12,16 @@ use time::OffsetDateTime;
 use crate::exit::Failure;
 use crate::output::Output;
 
-/// The trace being written.
+/// The Perfetto trace being written.
 pub(super) struct Events<'a> {
-    /// The writer; an error once the trace could not be written. The observation continues, because its data are worth more than the trace.
+    /// Writer of the trace; an error once the trace could not be written. The observation
+    /// continues, because its data are worth more than the trace.
     trace: io::Result<Perfetto<&'a mut dyn Write>>,
     taken: Vec<Event>,
 }
 
-/// Observes and writes a trace meanwhile. If the trace fails, the observation is still returned, and the failure is reported.
+/// Runs an observation and writes a trace of its events. If the trace fails, the failure is
+/// reported and the observation is still returned.
 pub(super) fn written<T>(
     output: Output,
     costs: Option<DirectCosts>,
@@ -47,12 +49,12 @@ pub(super) fn written<T>(
 }
 
 impl Events<'_> {
-    /// Takes an event. Events are in order on each CPU.
+    /// Buffers an event. Events are in order on each CPU.
     pub(super) fn take(&mut self, event: Event) {
         self.taken.push(event);
     }
 
-    /// Writes the events taken since the last call.
+    /// Writes the events buffered since the last call.
     pub(super) fn write(&mut self) {
         if let Ok(trace) = &mut self.trace
             && let Err(error) = trace.add(&self.taken)

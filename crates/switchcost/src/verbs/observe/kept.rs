@@ -1,4 +1,5 @@
-//! Writes the record during the observation, every few seconds, so that a crash loses no more than these.
+//! Writes the record during the observation, every few seconds, so that a crash loses no more than
+//! a few seconds.
 
 use std::io::{self, BufWriter};
 use std::path::Path;
@@ -14,14 +15,16 @@ use crate::runs::Place;
 
 /// Time from one snapshot to the next.
 const EACH: Duration = Duration::from_secs(5);
-/// Snapshots take at most one part in this many of the time.
+/// Share of the time that snapshots may take, as a divisor.
 const SELDOM: u32 = 100;
 
 pub(super) struct Kept {
     place: Place,
-    /// Draft of the record, claimed at the start so that an unwritable place is reported at once.
+    /// Draft of the record, claimed at the start so that an unwritable path is reported
+    /// immediately.
     draft: Option<Draft>,
-    /// Whether the file of that name is this run's, and not that of another run which began later and wrote earlier.
+    /// Whether the file with the record's name was written by this run, and not by another run that
+    /// began later and wrote earlier.
     is_named: bool,
     next_at: Instant,
 }
@@ -45,7 +48,7 @@ impl Kept {
         &self.place.path
     }
 
-    /// Writes a snapshot, if it is time. A failed write is tried again.
+    /// Writes a snapshot, if one is due. A failed write is tried again.
     pub(super) fn look(&mut self, so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>) {
         if Instant::now() < self.next_at {
             return;

@@ -1,4 +1,5 @@
-//! One line of JSON on standard output for each interval of `--every`, for machines without a monitoring server.
+//! Writes one line of JSON to standard output for each reporting period (`--every`), for machines
+//! without a monitoring server.
 
 use std::io::{self, ErrorKind, Write};
 use std::time::{Duration, Instant};
@@ -15,11 +16,11 @@ use crate::runs::stamp;
 
 pub(super) struct Lines {
     every: Duration,
-    /// End of the interval; `None` before the first one has begun.
+    /// End of the reporting period; `None` before the first one has begun.
     due_at: Option<Instant>,
     before: Option<Observation>,
     matching: Matching,
-    /// Whether the reader has left.
+    /// Whether the reader has closed the output.
     is_left: bool,
 }
 
@@ -38,7 +39,7 @@ impl Lines {
         self.is_left
     }
 
-    /// Writes a line if an interval has ended.
+    /// Writes a line if a reporting period has ended.
     pub(super) fn look(
         &mut self,
         so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>,
@@ -57,7 +58,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Writes the last interval, which is shorter than the others.
+    /// Writes the last reporting period, which is shorter than the others.
     pub(super) fn end(&mut self, observation: &Observation) -> Result<(), Failure> {
         if self.is_left {
             Ok(())

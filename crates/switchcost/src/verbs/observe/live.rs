@@ -1,4 +1,4 @@
-//! The screen of `--live`: the last interval, redrawn periodically.
+//! The screen of `--live`, which shows the last second or so and is redrawn periodically.
 
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
@@ -18,16 +18,16 @@ use super::matching::Matching;
 use crate::exit::Failure;
 use crate::terminal;
 
-/// Time from one picture to the next.
+/// Time between two screens.
 const EACH: Duration = Duration::from_secs(1);
 
-/// Least columns and rows for the answer and one table.
+/// Least columns and rows of the terminal: enough for the answer and one table.
 const LEAST: (u16, u16) = (60, 16);
 
 /// Help on keys, which fits the narrowest terminal.
 const KEYS: &str = "q quit, p pause; sort: c cost, s switches, i invol., w wait";
 
-/// Order of the table of names, and its key.
+/// Sort order of the table of names, and its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     Cost,
@@ -65,7 +65,7 @@ fn missing_terminal(why: &str) -> Failure {
     ))
 }
 
-/// Refuses a terminal that cannot be drawn on, or that has no keys.
+/// Refuses a terminal that cannot be redrawn, or that has no keyboard.
 pub(super) fn check_terminal() -> Result<(), Failure> {
     let refused = |why: &str| Err(missing_terminal(why));
     if !io::stdout().is_terminal() {
@@ -80,18 +80,18 @@ pub(super) fn check_terminal() -> Result<(), Failure> {
     }
 }
 
-/// Holds the terminal, which is restored on drop.
+/// The live screen, which restores the terminal on drop.
 pub(super) struct Live {
     terminal: DefaultTerminal,
-    /// Process that restores the terminal if this one is killed.
+    /// Helper process that restores the terminal if this process is killed.
     _helper: Option<CleanupHelper>,
     order: Order,
     is_paused: bool,
     is_left: bool,
-    /// End of the last interval, or begin of the first.
+    /// Time of the last redraw, or of the start of the first interval.
     drawn: Option<Instant>,
     before: Option<Observation>,
-    /// Length of the interval shown.
+    /// Length of the interval shown on the screen.
     interval: Option<Nanos>,
     text: String,
     matching: Matching,
@@ -123,7 +123,7 @@ impl Live {
         self.is_left
     }
 
-    /// Handles keys, and draws if it is time.
+    /// Handles keys, and redraws the screen if it is time.
     pub(super) fn tick(
         &mut self,
         so_far: impl FnOnce() -> Result<Observation, NoBpf>,

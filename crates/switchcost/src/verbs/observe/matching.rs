@@ -1,4 +1,5 @@
-//! Cost of cold caches during an observation: traced calls are compared on a thread of low priority, because this takes seconds.
+//! Compares traced calls during an observation for the cost of cold caches, on a thread of low
+//! priority, because a comparison takes seconds.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -7,27 +8,28 @@ use std::time::{Duration, Instant};
 use switchcost_analysis::observation::{Findings, MatchedIntervals, analyse_with, compare_calls};
 use switchcost_record::observation::{Observation, TracedCalls};
 
-/// Comparisons take at most one part in this many of the time.
+/// Share of the time that comparisons may take, as a divisor.
 const SELDOM: u32 = 20;
 const NICENESS: i32 = 19;
 
-/// The last comparison of the traced calls, which all views share.
+/// The last comparison of the traced calls, shared by all views.
 #[derive(Clone, Default)]
 pub(super) struct Matching(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
     matched: Vec<MatchedIntervals>,
-    /// When the compared calls were taken.
+    /// Time at which the compared calls were taken from the observation.
     taken_at: Option<Instant>,
-    /// Start of the last slice that was compared, or is being compared.
+    /// Start of the last slice of calls that was compared, or is being compared.
     last_slice: Option<u64>,
     is_busy: bool,
     next_at: Option<Instant>,
 }
 
 impl Matching {
-    /// Takes the calls from an observation, and compares them in the background if there are new ones and it is time.
+    /// Takes the calls from an observation. If there are new calls and a comparison is due,
+    /// compares them in the background.
     pub(super) fn take_calls(&self, mut observation: Observation) -> Observation {
         let Some(calls) = &mut observation.calls else {
             return observation;
@@ -63,13 +65,13 @@ impl Matching {
             .spawn(compare);
     }
 
-    /// Analyses an interval of the observation, with the cost of cold caches of the run so far.
+    /// Analyses an interval of the observation, with the cost of cold caches over the run so far.
     pub(super) fn analyse(&self, observation: &Observation) -> Findings {
         let matched = self.lock().matched.clone();
         analyse_with(observation, matched)
     }
 
-    /// Time since the compared calls were taken; `None` before the first comparison.
+    /// Returns the time since the compared calls were taken; `None` before the first comparison.
     pub(super) fn age(&self) -> Option<Duration> {
         self.lock().taken_at.map(|taken_at| taken_at.elapsed())
     }
@@ -80,7 +82,7 @@ impl Matching {
 }
 
 impl State {
-    /// Whether a comparison begins now.
+    /// Decides whether a comparison begins now.
     fn begin(&mut self, last_slice: Option<u64>, now: Instant) -> bool {
         let is_time = self.next_at.is_none_or(|next_at| now >= next_at);
         let is_due = last_slice > self.last_slice && is_time && !self.is_busy;

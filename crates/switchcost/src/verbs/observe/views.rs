@@ -29,7 +29,7 @@ pub(super) struct Views<'a, 'b> {
     /// Programs of the observed processes.
     pub(super) seen: Seen,
     matching: Matching,
-    /// Exit code of a failed command, or of an observation whose target has gone.
+    /// Exit code of a failed command, or of an observation whose target has ended.
     pub(super) failed: Option<Exit>,
 }
 
@@ -64,7 +64,7 @@ impl<'a, 'b> Views<'a, 'b> {
 }
 
 impl Views<'_, '_> {
-    /// Takes the final observation.
+    /// Passes the final observation to all views.
     pub(super) fn end(&mut self, observation: &Observation) -> Result<(), Failure> {
         self.lines
             .as_mut()
@@ -81,7 +81,7 @@ impl Listener for Views<'_, '_> {
             || self.lines.as_ref().is_some_and(Lines::is_left)
     }
 
-    /// Announces the start; the live screen needs no announcement.
+    /// Announces the start of the observation, except on the live screen.
     fn began(&mut self) -> Result<(), Failure> {
         if self.live.is_none() {
             say!("{}", self.announcement);

@@ -60,7 +60,7 @@ impl Loaded {
         Ok(Loaded { name, content })
     }
 
-    /// Analyses an observation that is not read from a file.
+    /// Analyses an observation that was not read from a file.
     pub(crate) fn observed(record: Observation) -> Loaded {
         Loaded {
             name: String::new(),
@@ -68,7 +68,7 @@ impl Loaded {
         }
     }
 
-    /// Takes a simulation that has been analysed.
+    /// Wraps a simulation that has been analysed already.
     pub(crate) fn simulated(head: Simulation, findings: simulation::Findings) -> Loaded {
         Loaded {
             name: String::new(),
@@ -99,7 +99,7 @@ impl Loaded {
         }
     }
 
-    /// Sets the subject of the first table, for an observation.
+    /// Sets what the rows of an observation's first table stand for.
     pub(crate) fn group_by(mut self, wanted: By) -> Self {
         if let Content::Observed { by, .. } = &mut self.content {
             *by = wanted;
@@ -207,8 +207,8 @@ impl Loaded {
     }
 }
 
-/// Whether too many results are missing: any case that the user named, or more than a third of a preset's cases, of which each kind has
-/// one.
+/// Whether too many results are missing: any case that the user named, or more than a third of a
+/// preset's cases, of which there is one for each kind.
 fn is_much_missing(plan: &Plan, findings: &Findings) -> bool {
     let is_missing = |result: &&CaseFinding| matches!(result.verdict, Verdict::NotMeasured { .. });
     let missing = findings.results.iter().filter(is_missing).count();

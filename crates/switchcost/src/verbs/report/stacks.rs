@@ -10,7 +10,7 @@ use crate::cli::Stacks;
 use crate::exit::Failure;
 use crate::output::Output;
 
-/// Requested files, each claimed before the work begins.
+/// Files requested for stack tools, each claimed before the work begins.
 pub(crate) struct StackFiles {
     folded: Option<Output>,
     pprof: Option<Output>,

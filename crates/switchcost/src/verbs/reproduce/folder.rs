@@ -11,7 +11,7 @@ use switchcost_units::CpuId;
 use crate::exit::Failure;
 use crate::runs;
 
-/// The folder of a site: pages, and the records behind them.
+/// The folder of a site: its pages, and the records that they are based on.
 pub(super) struct Folder {
     path: PathBuf,
 }
@@ -70,35 +70,35 @@ impl Folder {
         self.path.join(name)
     }
 
-    /// Path of a step's complete record.
+    /// Returns the path of a step's complete record.
     pub(super) fn record(&self, step: &Step) -> PathBuf {
         self.records()
             .join(format!("{}.{}", step.name, step.ending()))
     }
 
-    /// Path of a step's record while it is being written.
+    /// Returns the path of a step's record while it is being written.
     pub(super) fn draft(&self, step: &Step) -> PathBuf {
         self.records()
             .join(format!("{}.part.{}", step.name, step.ending()))
     }
 
-    /// Path of the trace that a step writes or keeps.
+    /// Returns the path of the trace that a step writes or keeps.
     pub(super) fn trace(&self, name: &str) -> PathBuf {
         self.records().join(format!("{name}.sct"))
     }
 
-    /// Path of the output of the program that watched a step.
+    /// Returns the path of the output of the program that watched a step.
     pub(super) fn words(&self, step: &Step) -> PathBuf {
         self.records().join(format!("{}.watched.txt", step.name))
     }
 
-    /// Path of the data of a stopped run.
+    /// Returns the path of the data of a stopped run.
     pub(super) fn stopped(&self, step: &Step) -> PathBuf {
         self.records()
             .join(format!("{}.stopped.{}", step.name, step.ending()))
     }
 
-    /// Path of the file with the command that wrote the step's record.
+    /// Returns the path of the file with the command that wrote the step's record.
     fn command(&self, step: &Step) -> PathBuf {
         self.records().join(format!("{}.command", step.name))
     }
@@ -114,13 +114,13 @@ impl Folder {
         writeln!(fresh(&self.command(step))?, "{made_by}")
     }
 
-    /// Path of the output of the step's command.
+    /// Returns the path of the output of the step's command.
     pub(super) fn printed(&self, step: &Step) -> PathBuf {
         self.records().join(format!("{}.out", step.name))
     }
 }
 
-/// Creates a new file, replacing an existing one, which may be a link to elsewhere.
+/// Creates a new file, replacing an existing one, which may be a link to another folder.
 pub(super) fn fresh(path: &Path) -> std::io::Result<File> {
     let _ = std::fs::remove_file(path);
     File::create_new(path)

@@ -1,4 +1,4 @@
-//! Other results of the papers, from other days or machines.
+//! Earlier results of the papers, from other days or machines.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Runs a step as a separate process, with exactly the command that its line shows.
+//! Runs a step as a separate process, with exactly the command that the report shows for it.
 
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -23,7 +23,7 @@ use crate::messages::say;
 use crate::records::simulation;
 use crate::signals::Interrupt;
 
-/// Command line of a step, as one would type it.
+/// Returns the command line of a step in the form in which a user would type it.
 pub(super) fn line(step: &Step) -> String {
     let own = std::iter::once("switchcost".to_owned()).chain(step.arguments.iter().map(|word| {
         match word.as_str() {
@@ -40,13 +40,14 @@ pub(super) fn line(step: &Step) -> String {
     words.join(" ")
 }
 
-/// Command line of a step that also names the file that it writes, to be run by hand after those before it.
+/// Returns the command line of a step with the name of the file that it writes, to be run by hand
+/// after the preceding steps.
 pub(super) fn whole_line(step: &Step) -> String {
     let file = format!("records/{}.{}", step.name, step.ending());
     format!("{} {} {file}", line(step), output_flag(step))
 }
 
-/// Flag that names the record or trace of a step.
+/// Returns the flag that names the record or trace of a step.
 fn output_flag(step: &Step) -> &'static str {
     match step.ending() {
         "sct" => "-o",
@@ -54,7 +55,8 @@ fn output_flag(step: &Step) -> &'static str {
     }
 }
 
-/// Identity of a step's record: its command line, after that of the trace that it reads.
+/// Returns the identity of a step's record: its command line, preceded by that of the trace that it
+/// reads.
 fn made_by(step: &Step, steps: &[Step]) -> String {
     let trace = steps
         .iter()
@@ -73,7 +75,7 @@ fn trace_name(step: &Step) -> String {
         .map_or_else(|| TRACE.to_owned(), |name| format!("records/{name}.sct"))
 }
 
-/// Time in which a step that is asked to stop must finish its record.
+/// Time within which a step that is asked to stop must finish its record.
 const GRACE: Duration = Duration::from_millis(200);
 
 pub(super) struct Runner<'a> {
@@ -172,7 +174,8 @@ impl<'a> Runner<'a> {
         Ok(path)
     }
 
-    /// Estimate of the remaining time, if the remaining steps take as long as those before.
+    /// Estimates the remaining time, assuming that the remaining steps take as long as the steps so
+    /// far.
     fn time_left(&self, steps: usize) -> String {
         let (ran, time) = self.ran.get();
         if ran == 0 {
@@ -218,7 +221,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Path of the trace of a step.
+    /// Returns the path of the trace of a step.
     fn own_trace(&self, name: &str) -> PathBuf {
         self.folder.trace(name)
     }
@@ -238,7 +241,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Checks that the step before has written the trace that this one reads.
+/// Checks that the preceding step has written the trace that this step reads.
 fn has_trace(step: &Step, done: &[Command]) -> Result<(), String> {
     let trace = done
         .iter()

@@ -1,4 +1,5 @@
-//! A last level that processes use concurrently, each on its own CPU, compared with time-sharing.
+//! Compares concurrent use of a last-level cache, with each process on its own CPU, with
+//! time-sharing.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use crate::output::Output;
 use crate::progress::StreamProgress;
 use crate::signals::Interrupt;
 
-/// Simulates both; alternating slices of `instructions` stand for concurrent execution.
+/// Simulates both ways; alternating time slices of `instructions` stand for concurrent execution.
 pub(super) fn run(
     path: &Path,
     instructions: u64,
@@ -77,7 +78,8 @@ pub(super) fn run(
     Ok(Exit::Success)
 }
 
-/// Returns the accesses and misses of each design's last level with slices of this length; `None` if the run was stopped.
+/// Returns the accesses and misses of each design's last level with time slices of this length;
+/// `None` if the run was stopped.
 fn simulate(
     path: &Path,
     streams: &Arc<Streams>,

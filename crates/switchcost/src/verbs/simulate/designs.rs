@@ -14,14 +14,14 @@ use switchcost_record::{Source, printable};
 use crate::cli::simulate::DesignArguments;
 use crate::exit::Failure;
 
-/// Line length of a design without caches: it has only TLBs, and pages are longer.
+/// Line length assumed for a design that has only TLBs; pages are longer.
 const LONGEST_LINE: u64 = 64;
 /// Width of the list of designs, in columns.
 const COLUMNS: usize = 100;
 pub(super) const HOST: &str = "host";
-/// Default designs: those of Mogul and Borg 1990.
+/// Default designs, taken from Mogul and Borg 1990.
 const DEFAULT: [&str; 4] = ["mogul-1a", "mogul-1b", "mogul-2a", "mogul-2b"];
-/// Largest file that is read; the reader of designs has a smaller limit.
+/// Maximum size of a design file that is read; the parser has a smaller limit.
 const MOST_BYTES: u64 = 2 << 20;
 
 /// Returns the requested designs with all their variants, in the order of the command line.

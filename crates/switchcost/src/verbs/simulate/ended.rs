@@ -21,7 +21,7 @@ pub(super) enum Ended {
 }
 
 impl Ended {
-    /// Whether the record could be written, so that another one may be.
+    /// Whether the record could be written, so that the next one may be, too.
     pub(super) fn is_recorded(&self) -> bool {
         matches!(self, Ended::Recorded(_))
     }
@@ -71,7 +71,7 @@ impl Several {
         Ok(several)
     }
 
-    /// A sentence that says where the curves are; empty if no record has them.
+    /// Returns a sentence that says where the curves are; empty if no record has them.
     pub(super) fn curves(&self) -> String {
         if self.records.is_empty() {
             return String::new();
@@ -83,7 +83,8 @@ impl Several {
         )
     }
 
-    /// Returns the error of a record that could not be written, after everything else has been reported.
+    /// Returns the error of a record that could not be written, after everything else has been
+    /// reported.
     pub(super) fn check(self) -> Result<(), Failure> {
         self.unrecorded.map_or(Ok(()), |error| Err(error.into()))
     }

@@ -1,4 +1,5 @@
-//! Simulates a trace in other orders than its own: each schedule with each quantum, one after the other.
+//! Simulates a trace in other orders than its own: each schedule with each quantum, one after the
+//! other.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -29,14 +30,14 @@ use crate::verbs::trace::look;
 pub(super) struct Order {
     schedule: Schedule,
     pub(super) quantum_instructions: u64,
-    /// Instructions in which a disk reads a page; `None` if page faults do not wait.
+    /// Number of instructions in which a disk reads a page; `None` if page faults do not wait.
     page_faults: Option<u64>,
     /// Mean number of instructions between preemptions; `None` without them.
     preempt_every: Option<u64>,
 }
 
 impl Order {
-    /// Returns the quantum, if it ends time slices.
+    /// Returns the quantum, if the order has one that ends time slices.
     fn quantum(self) -> Option<u64> {
         (self.schedule != Schedule::LongestQuantum).then_some(self.quantum_instructions)
     }
@@ -83,7 +84,7 @@ pub(super) fn live_quantum(arguments: &SimulateArguments) -> Result<u64, Failure
     }
 }
 
-/// Returns the requested orders; empty for that of the trace.
+/// Returns the requested orders; empty for the order of the trace itself.
 pub(super) fn wanted(arguments: &SimulateArguments, path: &Path) -> Result<Vec<Order>, Failure> {
     let (mut schedules, quanta) = (arguments.schedule.clone(), &arguments.quantum);
     let page_faults = arguments
@@ -139,7 +140,7 @@ fn convert_quantum(quantum: Quantum, arguments: &SimulateArguments) -> Result<u6
     }
 }
 
-/// Returns the cycle time that all designs have in common: of a range, the geometric mean.
+/// Returns the cycle time that all designs have in common; for a range, its geometric mean.
 fn one_cycle_ns(designs: &[Design], time: Nanos) -> Result<f64, Failure> {
     let refused = |found: &str| {
         Failure::usage(format!(
@@ -202,7 +203,7 @@ pub(super) fn run(
     Ok(Exit::Success)
 }
 
-/// Returns the streams of all tasks; `None` if the run was stopped.
+/// Splits the trace into the streams of all tasks; `None` if the run was stopped.
 pub(super) fn take_apart(
     path: &Path,
     interrupt: &Interrupt,
@@ -222,14 +223,15 @@ pub(super) fn open(path: &Path) -> Result<TraceFile<'static>, Failure> {
     TraceFile::open(file).map_err(Failure::read_trace(path))
 }
 
-/// Failure for a named record with several simulations.
+/// Returns the failure for a record named by the user although there are several simulations.
 pub(super) fn record_of_several(simulations: usize) -> Failure {
     Failure::usage(format!(
         "--record names one file, and these are {simulations} simulations; leave it out: they are kept in the usual folder"
     ))
 }
 
-/// Returns a new place. Several records may be written within a second, so their names have a number.
+/// Returns a path for a new record. Several records may be written within a second, so their names
+/// have a number.
 pub(super) fn new_record(number: usize) -> Result<Place, Failure> {
     Place::choose(None, &format!("{number:02}-{}", kinds::SIMULATION))
 }

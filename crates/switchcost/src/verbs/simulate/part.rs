@@ -15,7 +15,8 @@ use crate::output::Output;
 use crate::progress::StreamProgress;
 use crate::signals::Interrupt;
 
-/// Default warm-up: with the last uses before it, first levels are right at once, and later ones soon.
+/// Default number of warm-up instructions. With the last uses before it, first-level caches are
+/// correct immediately, and later levels soon.
 const WARM_UP_INSTRUCTIONS: u64 = 1_000_000;
 
 pub(super) fn run(
@@ -89,7 +90,7 @@ pub(super) fn run(
     ended.show(&arguments.designs, output)
 }
 
-/// Returns the arguments without the part: one pass for many designs goes through a whole trace.
+/// Returns the arguments without the part: a sweep over many designs simulates the whole trace.
 pub(super) fn drop_part(arguments: &DesignArguments) -> DesignArguments {
     DesignArguments {
         in_full: usize::MAX,
@@ -97,14 +98,14 @@ pub(super) fn drop_part(arguments: &DesignArguments) -> DesignArguments {
     }
 }
 
-/// Reason for which no more is fed.
+/// Reason why no more of the trace is simulated.
 pub(super) enum Stop {
     Read(ReadTraceError),
     Other(Failure),
 }
 
 impl Stop {
-    /// Returns the failure for this trace.
+    /// Returns the failure to report for this trace.
     pub(super) fn failure(self, path: &Path) -> Failure {
         match self {
             Stop::Read(source) => Failure::read_trace(path)(source),
@@ -125,8 +126,9 @@ impl From<Failure> for Stop {
     }
 }
 
-/// Hands on the chunks of the parts and of the instructions before them, each with its purpose and, after an omission, with the time that
-/// the running task has been running. Returns false if it was interrupted.
+/// Passes on the chunks of the parts and of the instructions before them, each with its purpose
+/// and, after an omission, with the time that the running task has been running. Returns false if
+/// it was interrupted.
 pub(super) fn feed(
     parts: &mut Parts<'_>,
     mut progress: StreamProgress,
@@ -152,7 +154,7 @@ pub(super) fn feed(
     Ok(true)
 }
 
-/// The start of a part, simulated again after last uses alone.
+/// The start of a part, simulated a second time after last uses alone, without the warm-up.
 struct WithoutWarmUps {
     simulator: Simulator,
     last_uses: LastUses,

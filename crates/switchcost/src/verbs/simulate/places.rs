@@ -8,14 +8,15 @@ use switchcost_record::trust::open_listed;
 use switchcost_symbols::Symbols;
 use switchcost_trace::KernelSymbols;
 
-/// Returns the kernel's symbols in a trace; none if it has none, or if it is incomplete.
+/// Returns the kernel's symbols in a trace; none if the trace has none or is incomplete.
 pub(super) fn symbols_of(trace: &Path) -> KernelSymbols {
     let file = open_listed(trace).ok();
     file.and_then(|mut file| switchcost_trace::kernel_symbols(&mut file).ok())
         .unwrap_or_default()
 }
 
-/// Names by address: in the kernel by its own table, in files if the traced ones still exist and have symbols.
+/// Names by address: kernel addresses by the kernel's symbol table, other addresses by the symbols
+/// of the traced files, if these still exist.
 pub(super) struct Names {
     kernel: KernelSymbols,
     of_files: Symbols,
@@ -29,7 +30,8 @@ impl Names {
         }
     }
 
-    /// Names a place in data, or a place for which lines of others were evicted: a symbol or section.
+    /// Names a place in data, or a place for which lines of others were evicted: a symbol or
+    /// section.
     pub(super) fn name_data(&mut self, object: Option<&Object>, offset: u64) -> Option<String> {
         match object {
             Some(Object { path, build_id }) => {
@@ -40,7 +42,7 @@ impl Names {
         }
     }
 
-    /// Adds functions and source lines.
+    /// Adds the functions and source lines of places in code.
     pub(super) fn name_code(&mut self, designs: &mut [DesignResult]) {
         let details = designs
             .iter_mut()

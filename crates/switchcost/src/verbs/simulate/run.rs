@@ -42,15 +42,16 @@ pub(super) struct Run {
     source: String,
     header: TraceHeader,
     is_redacted: bool,
-    /// Name and quantum of the order; `None` for that of the trace.
+    /// Name and quantum of the order; `None` for the order of the trace itself.
     order: Option<(String, Option<u64>)>,
-    /// Part of the trace, with the results of its start after last uses alone; `None` for the whole trace.
+    /// The simulated part of the trace, with the results of its start after last uses alone; `None`
+    /// for the whole trace.
     part: Option<(TracePart, Vec<PartResult>)>,
     is_user_only: bool,
     has_blocks: bool,
-    /// Named prices; `None` for the default ones.
+    /// Prices named by the user; `None` for the default ones.
     prices: Option<Prices>,
-    /// Symbols of the kernel; for a trace, `None` until they are read from its end.
+    /// Symbols of the kernel; `None` for a trace until they are read from its end.
     symbols: Option<KernelSymbols>,
 }
 
@@ -105,7 +106,8 @@ pub(super) fn options(arguments: &DesignArguments, interval: u64) -> Options {
     }
 }
 
-/// Returns the prices of designs: named ones for all designs, the default ones for `host` and its variants.
+/// Returns the prices of designs: the named ones for all designs, or the default ones for `host`
+/// and its variants.
 fn prices_of(
     named: Option<Prices>,
     host: &HostManifest,
@@ -125,7 +127,8 @@ fn prices_of(
 }
 
 impl Run {
-    /// Begins a simulation; `place` is the place of the record, if it differs from that in the arguments.
+    /// Begins a simulation; `place` is the path of the record, if it differs from that in the
+    /// arguments.
     pub(super) fn begin(
         arguments: &DesignArguments,
         interval: u64,
@@ -168,7 +171,7 @@ impl Run {
         self.symbols = Some(symbols);
     }
 
-    /// Sets another order of time slices than that of the trace.
+    /// Sets an order of time slices other than that of the trace.
     pub(super) fn set_order(self, order: String, quantum_instructions: Option<u64>) -> Run {
         Run {
             order: Some((order, quantum_instructions)),
@@ -176,7 +179,7 @@ impl Run {
         }
     }
 
-    /// Simulates the next chunk, and replaces it by one to be used again.
+    /// Simulates the next chunk, and replaces it with an empty chunk that can be reused.
     pub(super) fn chunk(&mut self, chunk: &mut Chunk) -> Result<(), Failure> {
         self.leave_kernel_out(chunk);
         self.has_blocks |= !chunk.blocks.is_empty();
@@ -219,12 +222,12 @@ impl Run {
         Ok(())
     }
 
-    /// Skips chunks that no design has begun.
+    /// Skips the remaining chunks that no design has begun to simulate.
     pub(super) fn stop_early(&self) {
         self.simulator.stop_early();
     }
 
-    /// Whether nothing has been executed so far.
+    /// Whether no instruction has been executed so far.
     pub(super) fn is_empty(&self) -> bool {
         !self.has_blocks
     }

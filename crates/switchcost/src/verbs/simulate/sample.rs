@@ -18,7 +18,8 @@ use crate::output::Output;
 use crate::progress::StreamProgress;
 use crate::signals::Interrupt;
 
-/// Confidence of the intervals: with it, 18 of 20 intervals hold the truth even if parts are few and unlike each other.
+/// Confidence of the intervals, chosen so that 18 of 20 intervals contain the true value even if
+/// parts are few and differ from each other.
 const CONFIDENCE: f64 = 0.95;
 
 pub(super) fn run(
@@ -85,7 +86,7 @@ pub(super) fn run(
     Ok(Exit::Success)
 }
 
-/// The parts, and the last uses of all tiles.
+/// Results of the parts, and of the last uses of all tiles.
 struct Both {
     parts: Simulator,
     last_uses: Simulator,

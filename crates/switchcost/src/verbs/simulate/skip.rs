@@ -1,4 +1,5 @@
-//! The start of programs that are simulated as they run: it fills the caches without being counted.
+//! Skips the start of programs that are simulated as they run: the start fills the caches, but is
+//! not counted.
 
 use switchcost_design::result::TracePart;
 use switchcost_trace::{Chunk, Purpose};
@@ -10,7 +11,7 @@ pub(super) struct Skip {
     switches: u64,
     seen: u64,
     instructions: u64,
-    /// Instructions before the first that counts; `None` until it is reached.
+    /// Number of instructions before the first counted one; `None` until it is reached.
     skipped: Option<u64>,
 }
 
@@ -22,12 +23,13 @@ impl Skip {
         }
     }
 
-    /// Whether anything is skipped.
+    /// Whether anything is skipped at all.
     pub(super) fn is_any(&self) -> bool {
         self.switches > 0
     }
 
-    /// Splits a chunk in which counting begins. Returns the part that counts: from the first switch after those that are skipped.
+    /// Splits a chunk in which counting begins; returns the part that counts, which begins at the
+    /// first switch after the skipped ones.
     pub(super) fn split(&self, chunk: &mut Chunk) -> Option<Chunk> {
         let left = self
             .switches
@@ -38,7 +40,7 @@ impl Skip {
         Some(chunk.split_off(first))
     }
 
-    /// The purpose of the next chunk. It counts if enough switches precede it.
+    /// Returns the purpose of the next chunk, which counts if enough switches precede it.
     pub(super) fn purpose(&mut self, chunk: &Chunk) -> Purpose {
         let counts = self.seen >= self.switches;
         if counts {

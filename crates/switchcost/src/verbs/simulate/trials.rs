@@ -1,4 +1,5 @@
-//! Simulates several traces, one after the other: trials of one workload, or the same workload under other conditions.
+//! Simulates several traces, one after the other: trials of one workload, or the same workload
+//! under different conditions.
 
 use std::path::PathBuf;
 

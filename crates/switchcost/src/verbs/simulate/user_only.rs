@@ -2,7 +2,8 @@
 
 use switchcost_trace::{Chunk, Event};
 
-/// Returns the chunk without the kernel's blocks and their references. Marks stay in place.
+/// Returns the chunk without the kernel's blocks and their references. Marks stay at their
+/// positions.
 pub(super) fn remove_kernel(chunk: &Chunk) -> Chunk {
     let mut kept = Chunk::default();
     for event in chunk.events() {

@@ -1,9 +1,9 @@
-//! Effect of a warm-up.
+//! Measures the effect of a warm-up.
 
 use switchcost_design::result::{DesignResult, LevelCounts, PartResult, View, WithoutWarmUp};
 
-/// Returns the differences of results after last uses alone. The first of `parts` is the start of the wanted part; `without` has the same
-/// part after last uses alone.
+/// Returns the differences from results after last uses alone. The first of `parts` is the start of
+/// the wanted part; `without` has the same part after last uses alone.
 pub(super) fn differences(parts: &[PartResult], without: &[PartResult]) -> Vec<WithoutWarmUp> {
     let (Some(first), Some(without)) = (parts.first(), without.first()) else {
         return Vec::new();

@@ -25,7 +25,8 @@ use crate::redact;
 use crate::runs::Place;
 use crate::signals::Interrupt;
 
-/// A trace being written: it has its final name from the start, so that a crash keeps its complete chunks.
+/// A trace being written. It has its final name from the start, so that a crash keeps its complete
+/// chunks.
 pub(crate) struct NewTrace {
     path: PathBuf,
     writer: TraceWriter<File>,
@@ -64,7 +65,8 @@ impl NewTrace {
     }
 }
 
-/// Opens the file without a buffer: records are long, and data that the writer reports as written should be in the kernel.
+/// Opens the file without a buffer: records are long, and data that the writer reports as written
+/// should have reached the kernel.
 pub(super) fn new_file(path: &Path, readers: Readers) -> Result<File, Failure> {
     readers
         .create_new(path, File::options().read(true).write(true))
@@ -74,7 +76,8 @@ pub(super) fn new_file(path: &Path, readers: Readers) -> Result<File, Failure> {
         })
 }
 
-/// Returns the failure, and removes a file without a complete header, which would occupy the name.
+/// Returns the failure to create a trace, and removes a file without a complete header, which would
+/// occupy the name.
 pub(super) fn creation_failure(path: &Path, source: WriteTraceError) -> Failure {
     let _ = fs::remove_file(path);
     failed(path, source)
@@ -131,12 +134,12 @@ pub(crate) struct Ended {
     pub(crate) symbols: KernelSymbols,
 }
 
-/// Programs that are captured as they run.
+/// Programs that are captured while they run.
 pub(crate) trait Live {
     /// Returns the header of a trace of the programs.
     fn header(&self) -> TraceHeader;
 
-    /// Runs until all programs have ended, and hands on each chunk.
+    /// Runs until all programs have ended, and passes on each chunk.
     fn run(
         self,
         interrupt: &Interrupt,
@@ -226,7 +229,8 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Prepares a capture. A single command reads our standard input; several would compete for it.
+    /// Prepares a capture. A single command reads switchcost's standard input; several commands
+    /// would compete for it.
     pub(crate) fn prepare(
         arguments: &CaptureArguments,
         quantum_instructions: u64,
@@ -271,13 +275,13 @@ impl Session {
         matches!(self.options.order, Order::AsRun)
     }
 
-    /// Lets the programs write to our standard output, to which we write nothing.
+    /// Lets the programs write to switchcost's standard output, which has no other output then.
     pub(super) fn share_output(mut self) -> Session {
         self.options.output = Output::Ours;
         self
     }
 
-    /// Discards the output of our own endless programs; the first one that ends, ends all.
+    /// Discards the output of endless workload programs; the first program that ends, ends all.
     pub(crate) fn discard_output(mut self) -> Session {
         self.options.output = Output::Nowhere;
         self.options.end_with_any = true;
@@ -292,8 +296,9 @@ impl Session {
         self
     }
 
-    /// Begins a trace. The thread that writes it is started here and inherits this thread's CPUs: with the order of the kernel, it must not
-    /// disturb the traced CPU; otherwise two CPUs are equally busy.
+    /// Begins a trace. The thread that writes the trace is started here and inherits this thread's
+    /// CPUs. With the order of the kernel, it must not disturb the traced CPU; otherwise two CPUs
+    /// are equally busy.
     fn recorder(&self, into: File, is_redacted: bool) -> Result<Recorder<File>, WriteTraceError> {
         let _guard = match (
             self.is_as_run(),
@@ -319,7 +324,8 @@ impl Session {
         })
     }
 
-    /// Captures. This thread and those of the capture avoid the traced CPU if there is another.
+    /// Captures programs. This thread and those of the capture avoid the traced CPU if there is
+    /// another.
     fn watch(
         self,
         capture: impl FnOnce(&[Command], Options) -> Result<Summary, Failure>,
@@ -372,7 +378,7 @@ impl Live for Session {
     }
 }
 
-/// Returns a command as it is shown.
+/// Returns a command in the form in which it is shown.
 pub(super) fn words(command: &Command) -> Vec<String> {
     command
         .words
@@ -381,7 +387,7 @@ pub(super) fn words(command: &Command) -> Vec<String> {
         .collect()
 }
 
-/// Message for traced programs that see the machine's process numbers.
+/// Returns a message about traced programs that see the machine's real process numbers.
 fn seen_numbers(reason: &str) -> String {
     format!(
         "the traced programs have no process numbers of their own ({reason}), so that two traces of them may differ in a few \
@@ -418,13 +424,14 @@ pub(super) fn commands(arguments: &CaptureArguments) -> Result<Vec<Command>, Fai
     Ok(commands)
 }
 
-/// Returns the allowed CPU with the highest number: interrupts tend to go to the first.
+/// Returns the allowed CPU with the highest number, because interrupts tend to go to the first
+/// CPUs.
 fn last_cpu() -> Result<CpuId, Failure> {
     let allowed = switchcost_facts::allowed_cpus(&Root::system());
     allowed.last().copied().ok_or_else(Failure::missing_cpu)
 }
 
-/// Returns the named CPU, if it is allowed.
+/// Returns the CPU named by the user, if this process may use it.
 fn allowed(cpu: CpuId) -> Result<CpuId, Failure> {
     let allowed = switchcost_facts::allowed_cpus(&Root::system());
     if allowed.contains(&cpu) {
@@ -437,7 +444,7 @@ fn allowed(cpu: CpuId) -> Result<CpuId, Failure> {
     )))
 }
 
-/// Returns the allowed CPUs except for one.
+/// Returns the allowed CPUs except one.
 fn remaining_cpus(cpu: CpuId) -> Vec<CpuId> {
     switchcost_facts::allowed_cpus(&Root::system())
         .into_iter()
@@ -445,8 +452,9 @@ fn remaining_cpus(cpu: CpuId) -> Vec<CpuId> {
         .collect()
 }
 
-/// Restricts this thread, and threads that it starts, to some CPUs while the guard lives; `None` if there are none or it fails. Without
-/// this the capture is slower, but equally correct.
+/// Restricts this thread, and threads that it starts, to some CPUs while the guard lives; `None` if
+/// there are no such CPUs or the restriction fails. Without the restriction the capture is slower,
+/// but equally correct.
 fn stay_on(cpus: &[CpuId]) -> Option<PinGuard> {
     if cpus.is_empty() {
         None

@@ -1,4 +1,4 @@
-//! Exports traces for other tools.
+//! Exports traces to the formats of other tools.
 
 use std::io::{self, Read};
 

@@ -1,4 +1,4 @@
-//! Opens and unpacks the files of other tools.
+//! Opens and unpacks trace files of other tools.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -11,7 +11,8 @@ use crate::exit::Failure;
 /// First bytes of every zip file.
 const ZIP: &[u8; 4] = b"PK\x03\x04";
 
-/// Files in which drmemtrace stores the schedule of threads; its records have it, too.
+/// Files in which drmemtrace stores the schedule of threads. They are not needed, because the
+/// records contain the schedule, too.
 const SCHEDULES: [&str; 2] = ["cpu_schedule.bin", "serial_schedule.bin"];
 
 /// A file with its name.
@@ -102,7 +103,8 @@ fn listed(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         .collect())
 }
 
-/// Whether a file is named `drmemtrace.NAME.PID.ID.trace.zip`, or in the older way `NAME.memtrace.gz`.
+/// Whether a file is named `drmemtrace.NAME.PID.ID.trace.zip`, or in the older form
+/// `NAME.memtrace.gz`.
 fn is_trace(name: &str) -> bool {
     name.split('.')
         .any(|part| part == "trace" || part == "memtrace")

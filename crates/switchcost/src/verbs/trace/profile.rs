@@ -1,4 +1,4 @@
-//! Profiles of programs as they run, and of existing traces.
+//! Makes reuse profiles of programs as they run, and of existing traces.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::output::Output;
 use crate::redact;
 use crate::signals::Interrupt;
 
-/// Captures, and keeps only the profile. The programs' output goes to our standard output.
+/// Captures, and keeps only the profile. The programs' output goes to switchcost's standard output.
 pub(super) fn live(arguments: &TraceArguments, path: &Path) -> Result<Exit, Failure> {
     let session =
         Session::prepare(&arguments.capture, arguments.quantum, arguments.seed)?.share_output();
@@ -33,7 +33,7 @@ pub(super) fn live(arguments: &TraceArguments, path: &Path) -> Result<Exit, Fail
     Ok(ended.exit())
 }
 
-/// Reads a trace to its end: a part of a program has no profile.
+/// Makes the profile of a complete trace: a part of a program has no profile.
 pub(super) fn profile_trace(arguments: &ProfileArguments) -> Result<Exit, Failure> {
     let failed = Failure::read_trace(&arguments.file);
     let output = Output::claim(arguments.output.as_deref())?;

@@ -1,4 +1,4 @@
-//! Runs programs in one or several guests, and keeps the traces, with their kernels.
+//! Runs programs in one or several guests, and keeps the traces, which include the kernels.
 
 mod live;
 mod trials;
@@ -41,7 +41,7 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Traces one guest between the stops of its programs.
+/// Traces one guest between the stops that its programs request.
 pub(super) fn between_stops(
     commands: &[Command],
     arguments: &GuestArguments,

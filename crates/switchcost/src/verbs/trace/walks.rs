@@ -1,4 +1,4 @@
-//! Traces of the walks of `measure`: generated, or of its tasks in a guest.
+//! Makes traces of the walks of `measure`: generated, or recorded from its tasks in a guest.
 
 use std::path::PathBuf;
 
@@ -52,7 +52,7 @@ pub(super) fn run(arguments: &WalksArguments) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Traces the tasks in a guest that has one CPU, and all rights that `measure` wants.
+/// Traces the tasks in a guest with one CPU, in which `measure` has all rights that it wants.
 fn walk_in_guest(working_set: WorkingSet, arguments: &WalksArguments) -> Result<Exit, Failure> {
     let arm = match (arguments.alone, working_set.is_empty()) {
         (true, true) => Arm::BaselineDirect,

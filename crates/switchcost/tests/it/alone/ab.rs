@@ -1,8 +1,8 @@
-//! Two set-ups in turns, as a user has them measured.
+//! Tests two set-ups measured in interleaved runs, as a user would.
 
 use crate::common::{Place, number, text};
 
-/// A made-up switch that is half as long again. A few runs may be disturbed.
+/// One side is a synthetic switch that takes 1.5 times as long. A few runs may be disturbed.
 #[test]
 fn what_differs_by_its_set_up_is_found_judged_and_kept() {
     let place = Place::alone();

@@ -1,4 +1,4 @@
-//! A made-up difference between two runs, which must be found.
+//! Tests that a synthetic difference between two runs is found.
 
 use crate::common::{Place, text};
 use crate::compare::measured;

@@ -1,11 +1,12 @@
-//! What must not come out as a number, or not without a word: disturbed, uncounted and unprivileged runs; and known answers that must.
+//! Tests that disturbed, uncounted and unprivileged runs give no number, or only one with a note,
+//! and that known answers are found.
 
 use std::process::{Child, Command, Stdio};
 
 use crate::common::{Place, allowed_cpus, has_flag, is_disturbed, is_root, number, ran};
 use serde_json::Value;
 
-/// A process that burns one CPU, ended when dropped.
+/// A process that uses one CPU completely; it is ended when dropped.
 struct Hog(Child);
 
 impl Hog {
@@ -25,7 +26,7 @@ impl Drop for Hog {
     }
 }
 
-/// Between the turns of the other, which has half of the CPU.
+/// The measured tasks run between the time slices of a loop that has half of the CPU.
 #[test]
 fn under_a_hog_without_real_time_rights_a_number_is_marked_as_from_beside_it() {
     let place = Place::alone();
@@ -88,8 +89,9 @@ fn a_yield_on_an_empty_run_queue_is_caught() {
     );
 }
 
-/// Whether most of up to eight runs give what was made up, to within these shares: a neighbour of a virtual machine may shift some runs
-/// unseen, an error of ours would shift or scatter all. A run that reports a disturbance shows nothing.
+/// Whether most of up to eight runs recover the synthetic costs to within these shares. Load on a
+/// virtual machine's host may shift some runs unnoticed; an error of switchcost would shift or
+/// scatter all runs. A run that reports a disturbance does not count.
 fn is_recovered(flags: &[&str], made_up: &[(&str, f64, f64)]) -> Result<(), String> {
     let (mut recovered, mut missed) = (0, Vec::new());
     for _ in 0..8 {

@@ -1,9 +1,10 @@
-//! Costs as the real machine has them: each has all fields, and is one that there can be.
+//! Tests costs on the real machine: each has all fields and a plausible value.
 
 use crate::common::{Place, allowed_cpus, has_flag, number};
 use serde_json::Value;
 
-/// Real figures wander on a shared machine; these bounds hold on any that can be measured at all.
+/// Checks wide bounds, which costs on any measurable machine satisfy, even if a shared machine
+/// varies.
 fn is_plausible_switch(nanos: f64) -> bool {
     (100.0..100_000.0).contains(&nanos)
 }
@@ -63,7 +64,8 @@ fn a_pipe_is_measured_and_has_every_field() {
     assert!((per_handoff - 1.0).abs() < 0.01, "{per_handoff}");
 }
 
-/// The size of the largest cache of a core of its own, or what most have at most.
+/// Returns the size of the largest private cache of a core, or the largest common size if it is
+/// unknown.
 fn private_cache() -> u64 {
     let read = |name: &str| {
         let path = format!("/sys/devices/system/cpu/cpu0/cache/index2/{name}");
@@ -75,7 +77,8 @@ fn private_cache() -> u64 {
         .map_or(2 << 20, |kib| kib << 10)
 }
 
-/// Pointers through 256 KiB, which a neighbour with twice as much as a private cache holds puts out of it, and one with nothing does not.
+/// The working set is a pointer chase through 256 KiB. Another task with twice the size of a
+/// private cache evicts it; a task with no data does not.
 #[test]
 fn a_working_set_comes_back_behind_a_switch() {
     let place = Place::alone();
@@ -112,7 +115,8 @@ fn a_working_set_comes_back_behind_a_switch() {
     assert!(walk(0) > 2.0 * walk(1), "what is back is back: {evicted}");
 }
 
-/// If batches are of one round, what is counted must be what was timed: a walk too few looks like a gain of half a walk.
+/// If batches have one round, the number of counted walks must equal the number timed: one walk too
+/// few looks like a gain of half a walk.
 #[test]
 fn a_task_of_an_executor_walks_as_long_as_any_other() {
     let place = Place::alone();

@@ -1,5 +1,6 @@
-//! Measurements whose numbers are looked at: no other test runs meanwhile. `scripts/test.sh` knows them by the name of this
-//! folder, and runs them before it runs programs beside each other.
+//! Measurements whose numbers are checked; no other test runs at the same time. `scripts/test.sh`
+//! recognises these tests by the name of this folder, and runs them before it runs programs
+//! concurrently.
 
 mod ab;
 mod compare;

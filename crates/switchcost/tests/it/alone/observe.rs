@@ -1,9 +1,9 @@
-//! What a switch costs here, measured before the first observation and remembered.
+//! Tests the cost of a switch that is measured before the first observation and stored.
 
 use crate::common::Place;
 use serde_json::Value;
 
-/// Sleeps a little, now and then.
+/// Script that sleeps a little, now and then.
 const SLEEPER: &str = "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done";
 
 #[test]

@@ -1,4 +1,4 @@
-//! The program as a user runs it, with a state folder of its own.
+//! Runs the program as a user does, with a state folder of its own.
 
 #[path = "../../../../report/tests/it/conformity.rs"]
 pub(crate) mod conformity;
@@ -12,10 +12,11 @@ use rustix::thread::CpuSet;
 use serde_json::Value;
 use switchcost_report::schema::schemas;
 
-/// Held by every place: a measurement whose numbers are looked at has the machine to itself, all else may run side by side.
+/// Lock on the machine: a measurement whose numbers are checked holds it exclusively, all other
+/// tests share it.
 static MACHINE: RwLock<()> = RwLock::new(());
 
-/// How a place holds the machine, for as long as it is there.
+/// The lock on the machine that a place holds, shared or exclusive.
 enum Turn {
     Alone {
         _guard: RwLockWriteGuard<'static, ()>,
@@ -25,13 +26,13 @@ enum Turn {
     },
 }
 
-/// A place for records and results.
+/// A folder for records and results, which holds the machine while it exists.
 pub(crate) struct Place {
     _turn: Turn,
     folder: tempfile::TempDir,
 }
 
-/// What came of a run.
+/// Result of a run of the program.
 pub(crate) struct Ran {
     pub(crate) code: i32,
     pub(crate) stdout: String,
@@ -39,26 +40,27 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// The report on a command, which has standard output for itself: what follows our messages on standard error.
+    /// Returns the report on a command that uses standard output itself: the text after the
+    /// messages on standard error.
     pub(crate) fn report(&self) -> String {
         let is_message = |line: &&str| line.starts_with("switchcost: ");
         let lines = self.stderr.split_inclusive('\n');
         lines.filter(|line| !is_message(line)).collect()
     }
 
-    /// What it printed, read as JSON that is as its schema says.
+    /// Parses the output as JSON that conforms to its schema.
     pub(crate) fn json(&self) -> Value {
         assert!(!self.stdout.is_empty(), "{}", self.stderr);
         conformity::read(&self.stdout)
     }
 }
 
-/// A path as an argument.
+/// Returns a path as a command-line argument.
 pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("a plain path")
 }
 
-/// A number of a result that counts something.
+/// Returns a number of a result that counts something.
 pub(crate) fn count(value: &Value) -> u64 {
     value
         .as_u64()
@@ -66,7 +68,8 @@ pub(crate) fn count(value: &Value) -> u64 {
 }
 
 impl Place {
-    /// For what its messages, files and exit codes show, however busy the machine is.
+    /// Creates a place for tests of messages, files and exit codes, which do not depend on the
+    /// machine's load.
     pub(crate) fn new() -> Place {
         let guard = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
         Place {
@@ -75,8 +78,8 @@ impl Place {
         }
     }
 
-    /// For measurements whose numbers are looked at: no other test runs meanwhile. Such tests are in [`crate::alone`], by whose
-    /// name they are run before other programs.
+    /// Creates a place for measurements whose numbers are checked, during which no other test runs.
+    /// Such tests are in [`crate::alone`], whose name makes them run before other programs.
     pub(crate) fn alone() -> Place {
         // The harness calls its threads by the tests that they run; there is none where it runs one test at a time.
         let thread = std::thread::current();
@@ -109,7 +112,8 @@ impl Place {
         command
     }
 
-    /// The same, started by `env` of coreutils, which settles what signals are ignored: a shell's jobs in the background ignore some.
+    /// Returns the program's command started by `env` of coreutils, which sets the ignored signals:
+    /// a shell's background jobs ignore some.
     pub(crate) fn command_with_signals(&self, settled: &[&str], arguments: &[&str]) -> Command {
         let mut command = Command::new("env");
         command
@@ -129,12 +133,13 @@ impl Place {
             .expect("the program starts"))
     }
 
-    /// Measures quickly: as few repetitions as an interval needs, no counters; the record is `run.jsonl`.
+    /// Measures quickly, with as few repetitions as an interval needs and no counters; the record
+    /// is `run.jsonl`.
     pub(crate) fn measure(&self, arguments: &[&str]) -> Ran {
         self.measure_within("6", arguments)
     }
 
-    /// The same with more repetitions: some may be disturbed, and an interval is left.
+    /// Measures with more repetitions, so that an interval is left even if some are disturbed.
     pub(crate) fn measure_within(&self, repetitions: &str, arguments: &[&str]) -> Ran {
         let record = self.record();
         let usual = [
@@ -148,7 +153,7 @@ impl Place {
         self.run(&[&usual[..], arguments].concat())
     }
 
-    /// Runs a command that the program has printed, copied into a shell.
+    /// Runs a command that the program has printed, as if copied into a shell.
     pub(crate) fn run_as_printed(&self, command: &str) -> Ran {
         let script = format!("switchcost() {{ \"$PROGRAM\" \"$@\"; }}; {command}");
         let mut shell = Command::new("sh");
@@ -162,14 +167,14 @@ impl Place {
             .expect("a shell"))
     }
 
-    /// The same, read as JSON.
+    /// Measures, and parses the result as JSON.
     pub(crate) fn measure_json(&self, arguments: &[&str]) -> Value {
         self.measure(&[arguments, &["--format", "json"]].concat())
             .json()
     }
 
-    /// Measures again, up to four times, until a neighbour has left a number of each case. `None` if it never has, which
-    /// is said: there is nothing to be tested then.
+    /// Measures again, up to four times, until each case has a number despite other load. Returns
+    /// `None`, with a message, if no attempt succeeds, because there is nothing to test then.
     pub(crate) fn measure_undisturbed(&self, arguments: &[&str]) -> Option<Value> {
         let mut last = String::new();
         for _ in 0..5 {
@@ -201,7 +206,7 @@ pub(crate) fn ran(output: Output) -> Ran {
     }
 }
 
-/// Without what is said of measurements of other tests, which run side by side.
+/// Removes messages about measurements of other tests, which run concurrently.
 fn without_others(stderr: &str) -> String {
     let is_of_another = |line: &&str| {
         line.starts_with("switchcost: found process ") && line.contains(" measuring on CPU ")
@@ -226,8 +231,8 @@ pub(crate) fn has_flag(result: &Value, flag: &str) -> bool {
         .any(|found| found == flag)
 }
 
-/// Whether a neighbour of this machine left no number: samples, or so many repetitions, were left out for a disturbance, or another task
-/// took the CPU in between.
+/// Whether other load on this machine left no number: samples or repetitions were left out for a
+/// disturbance, or another task took the CPU in between.
 pub(crate) fn is_disturbed(result: &Value) -> bool {
     let was_interrupted = result["involuntary_share"]
         .as_f64()
@@ -238,7 +243,7 @@ pub(crate) fn is_disturbed(result: &Value) -> bool {
             || has_flag(result, "switch-count") && was_interrupted)
 }
 
-/// The CPUs that this process may use.
+/// Returns the CPUs that this process may use.
 pub(crate) fn allowed_cpus() -> Vec<usize> {
     let allowed = rustix::thread::sched_getaffinity(None).expect("own affinity");
     (0..CpuSet::MAX_CPU)
@@ -250,7 +255,7 @@ pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Waits for half a minute at most.
+/// Waits until a condition holds, for half a minute at most.
 pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_so() {
@@ -262,7 +267,8 @@ pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Processes whose state folder is this place's: the program, and all that it started.
+/// Returns the processes whose state folder is this place's: the program, and all processes that it
+/// started.
 pub(crate) fn running(place: &Place) -> Vec<i32> {
     let mark = format!("XDG_STATE_HOME={}", place.folder().display());
     let entries = std::fs::read_dir("/proc")

@@ -1,6 +1,8 @@
-//! `observe` of servers that people run, under their own load generators: what it counts is what the kernel has counted.
+//! Tests `observe` on common servers under their own load generators: its counts must equal the
+//! kernel's.
 //!
-//! The programs are those of the distribution, from a folder that `SWITCHCOST_SERVICES` names (scripts/services.sh).
+//! The programs are those of the distribution, from a folder that `SWITCHCOST_SERVICES` names
+//! (scripts/services.sh).
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -14,10 +16,10 @@ const UNDER_LOAD: &str = concat!(
     "/tests/it/services/under_load.pl"
 );
 
-/// A user without rights that every Debian has: PostgreSQL does not run as root.
+/// User without rights that every Debian has, because PostgreSQL does not run as root.
 const NOBODY: &str = "65534";
 
-/// Where the packages are unpacked; none if they are not, which is said.
+/// Returns the folder of the unpacked packages; nothing, with a message, if they are not unpacked.
 fn packages() -> Option<PathBuf> {
     let folder = std::env::var_os("SWITCHCOST_SERVICES").map(PathBuf::from);
     if folder.is_none() {
@@ -28,13 +30,13 @@ fn packages() -> Option<PathBuf> {
     folder
 }
 
-/// A server, and what asks it.
+/// A server, and its load generator.
 struct Service {
-    /// How the kernel calls its processes.
+    /// Name of the server's processes in the kernel.
     name: &'static str,
-    /// Where it answers: a path, or a port of the loopback.
+    /// Address at which the server answers: a path, or a port of the loopback.
     socket: String,
-    /// What asks it to end.
+    /// Name of the signal that asks the server to end.
     signal: &'static str,
     server: String,
     load: String,
@@ -44,8 +46,9 @@ fn libraries(packages: &Path) -> PathBuf {
     packages.join(format!("usr/lib/{}-linux-gnu", std::env::consts::ARCH))
 }
 
-/// What is found of a service under load, all of whose processes begin and end under observation; none if the kernel takes no
-/// programs, which is said. It works in a folder, as the owner of it.
+/// Observes a service under load, all of whose processes begin and end during the observation.
+/// Returns nothing, with a message, if the kernel accepts no BPF programs. The service works in a
+/// folder and as the owner of that folder.
 fn found(place: &Place, packages: &Path, service: &Service, folder: &Path) -> Option<Value> {
     let record = text(&place.path("o.json")).to_owned();
     let mut command = place.command(&[
@@ -106,8 +109,9 @@ fn found(place: &Place, packages: &Path, service: &Service, folder: &Path) -> Op
     Some(json)
 }
 
-/// Each switch that the kernel has counted, by kind, but for those at the ends of processes: a task that is waited for may not have been
-/// switched from for the last time, be it that it is preempted as it ends, and who has looked at its own counts goes on.
+/// Checks each switch that the kernel has counted, by kind, except those at the ends of processes:
+/// a task that is waited for may not have been switched from for the last time, because it is
+/// preempted as it ends, or because it continues after reading its own counts.
 fn check_counts(reported: &str, json: &Value) {
     let reported: Vec<u64> = reported
         .split(' ')
@@ -149,7 +153,7 @@ fn check_counts(reported: &str, json: &Value) {
     }
 }
 
-/// Switches for this reason and from this kernel entry.
+/// Returns the switches for this reason and from this kernel entry.
 fn switches(json: &Value, why: &str, entry: &str) -> u64 {
     let causes = json["causes"].as_array().expect("causes").iter();
     let is_it = |cause: &&Value| {
@@ -161,7 +165,7 @@ fn switches(json: &Value, why: &str, entry: &str) -> u64 {
         .sum()
 }
 
-/// A port that was free right now.
+/// Returns a port that was free at the time of the call.
 fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("the loopback is there");
     listener.local_addr().expect("it is bound").port()

@@ -1,4 +1,5 @@
-//! Additional time of the kernel's switch path after a footprint: preemptions injected into a loop without data.
+//! Measures the additional time of the kernel's switch path after a footprint, by preemptions
+//! injected into a loop without data.
 
 use std::path::Path;
 
@@ -16,17 +17,19 @@ use crate::messages::say;
 use crate::signals::Interrupt;
 use crate::verbs::inject::recorded;
 
-/// Multiplications of the loop: some 40 ms, twice the time that `inject` needs.
+/// Number of multiplications of the loop: about 40 ms, twice the time that `inject` needs.
 const STEPS: &str = "48000000";
 
-/// Periods with the footprints of the other task. A short period is better: the result grows with the number of preemptions, while its
-/// noise does not, and the loop loses nothing in between. Touching larger footprints takes a whole period.
+/// Periods with the footprints that are measured at them. A short period is better, because the
+/// result grows with the number of preemptions, while its noise does not, and the loop loses
+/// nothing in between. Larger footprints take a whole period to touch.
 const GROUPS: [(&str, [Bytes; 2]); 2] = [
     ("100us", [Bytes::kib(256), Bytes::mib(1)]),
     ("250us", [Bytes::mib(4), Bytes::mib(16)]),
 ];
 
-/// Measures each footprint for which there is time until `latest`, and reports the others.
+/// Measures each footprint for which there is time until `latest`, and reports the footprints left
+/// out.
 pub(super) fn measured(
     cpu: CpuId,
     latest: Nanos,

@@ -1,4 +1,4 @@
-//! Answers to clients.
+//! Formats answers to HTTP clients.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// An answer: its own head, and a body that other answers may share.
+/// An HTTP answer: its own head, and a body that other answers may share.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
     pub(super) head: Vec<u8>,
@@ -96,7 +96,7 @@ impl Answer {
     }
 }
 
-/// A formatted snapshot, written once for all clients.
+/// A formatted snapshot, formatted once for all clients.
 pub(super) struct Page {
     open_metrics: Result<Body, String>,
     prometheus: Result<Body, String>,

@@ -1,5 +1,5 @@
-//! One connection: its request is read, it waits for a snapshot, gets an answer, and further bytes are discarded. Each phase has a time
-//! limit.
+//! One connection. Its request is read, it waits for a snapshot, an answer is sent, and further
+//! bytes are discarded. Each phase has a time limit.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -14,7 +14,8 @@ use super::request::{self, Asked, LONGEST_HEAD, Refused};
 pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest time that a request waits for a new snapshot. After that it gets the last one.
 const FOR_A_SNAPSHOT: Duration = Duration::from_secs(2);
-/// How long a connection stays open for clients that keep sending after their request. Closing at once could discard the answer.
+/// Time for which a connection stays open for clients that keep sending after their request.
+/// Closing it immediately could discard the answer.
 const LINGER: Duration = Duration::from_millis(500);
 /// Maximum number of bytes that are discarded after a request.
 const MOST_PASSED_OVER: usize = 64 << 10;
@@ -34,7 +35,7 @@ enum Phase {
     Done,
 }
 
-/// Next step of a connection.
+/// Next step that a connection needs.
 pub(super) enum Wish {
     Nothing,
     Answer(Asked),
@@ -54,13 +55,15 @@ impl Connection {
         self.deadline
     }
 
-    /// Time since which the client is expected to act; `None` while the server must act.
+    /// Returns the time since which the client is expected to act; `None` while the server must
+    /// act.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let is_idle = matches!(self.phase, Phase::Reading(_) | Phase::Lingering(_));
         is_idle.then_some(self.phase_began_at)
     }
 
-    /// Closes a connection whose place another one needs. An incomplete request is answered with 503.
+    /// Closes the connection to make room for another one. An incomplete request is answered with
+    /// 503.
     pub(super) fn give_way(mut self) {
         if matches!(self.phase, Phase::Reading(_)) {
             let Answer { head, body } = Answer::busy();
@@ -95,7 +98,7 @@ impl Connection {
         }
     }
 
-    /// Continues after data can be read or written, or the peer has closed.
+    /// Continues once data can be read or written, or the peer has closed the connection.
     pub(super) fn go_on(&mut self, flags: PollFlags, own: SocketAddr, now: Instant) -> Wish {
         match &mut self.phase {
             Phase::Reading(_) => return self.read(own, now),
@@ -133,7 +136,7 @@ impl Connection {
         }
     }
 
-    /// Waits until there is a newer snapshot.
+    /// Makes the connection wait for a newer snapshot.
     pub(super) fn wait(&mut self, asked: Asked, now: Instant) {
         self.begin(Phase::Waiting(asked), now, FOR_A_SNAPSHOT);
     }
@@ -185,7 +188,7 @@ impl Connection {
         }
     }
 
-    /// Closes a connection that has taken too long.
+    /// Closes the connection because it has taken too long.
     pub(super) fn time_out(&mut self, now: Instant) -> Wish {
         match self.phase {
             Phase::Waiting(asked) => return Wish::Answer(asked),

@@ -9,13 +9,13 @@ pub(super) const LONGEST_HEAD: usize = 8 << 10;
 /// The largest number of header fields.
 const MOST_FIELDS: usize = 64;
 
-/// A parsed request.
+/// A parsed HTTP request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Asked {
     pub(super) what: What,
     pub(super) form: Form,
     pub(super) takes_gzip: bool,
-    /// Whether the method is GET, not HEAD.
+    /// Whether the method is GET rather than HEAD.
     pub(super) wants_body: bool,
 }
 
@@ -33,7 +33,7 @@ pub(super) enum Form {
     Prometheus,
 }
 
-/// Reason of a refusal, with its HTTP status.
+/// Reason for refusing a request, with its HTTP status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
     BadRequest,
@@ -46,7 +46,7 @@ pub(super) enum Refused {
     Slow,
 }
 
-/// Parses the bytes so far; `None` if the head is not complete.
+/// Parses the bytes read so far; `None` if the head is not complete.
 pub(super) fn read(bytes: &[u8], own: SocketAddr) -> Option<Result<Asked, Refused>> {
     let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
     let mut request = httparse::Request::new(&mut fields);
@@ -102,8 +102,9 @@ fn has_body(fields: &[Header<'_>]) -> bool {
         || values(fields, "transfer-encoding").next().is_some()
 }
 
-/// Whether the host in a request is the address of this endpoint, or a name of this machine that nobody else can assign to it. A page in a
-/// browser whose own name points here (DNS rebinding) would send that name. The port may differ because of forwarding.
+/// Whether the host in a request is the address of this endpoint, or a name of this machine that
+/// nobody else can assign to it. This defends against DNS rebinding: a page in a browser whose own
+/// name resolves to this address would send that name. The port may differ because of forwarding.
 fn is_own(host: &[u8], own: SocketAddr) -> bool {
     let Ok(host) = std::str::from_utf8(host) else {
         return false;
@@ -126,7 +127,7 @@ fn takes_gzip(fields: &[Header<'_>]) -> bool {
     weight(fields, "accept-encoding", "gzip") > Some(0.0)
 }
 
-/// Returns OpenMetrics if the client names it with at least the weight of plain text.
+/// Returns OpenMetrics if the client gives it at least the weight of plain text.
 fn form(fields: &[Header<'_>]) -> Form {
     let open_metrics = weight(fields, "accept", "application/openmetrics-text");
     let text = weight(fields, "accept", "text/plain").unwrap_or(0.0);

@@ -1,4 +1,4 @@
-//! The thread of the endpoint, which waits for any client; no other call blocks.
+//! The thread of the endpoint, which waits for events of any client; no other call blocks.
 
 use std::io::{ErrorKind, PipeReader, Read};
 use std::net::{SocketAddr, TcpListener};
@@ -13,12 +13,13 @@ use super::connection::{Connection, Wish};
 use super::request::{Asked, What};
 use super::{Matching, Shared, Snapshot};
 
-/// Maximum number of connections at a time.
+/// Maximum number of concurrent connections.
 pub(super) const MOST: usize = 256;
-/// Least time for which a connection keeps its place. If all places are taken, the connection that has been idle longest gives way to the
-/// next one, but not before this time: its request may be on its way.
+/// Least time for which a connection keeps its place. If all places are taken, the connection that
+/// has been idle longest makes room for the next one, but not before this time, because its request
+/// may be on its way.
 const LEAST_TURN: Duration = Duration::from_millis(500);
-/// Age up to which a snapshot is given to any client.
+/// Age up to which a snapshot is reused for further clients.
 const YOUNG: Duration = Duration::from_millis(250);
 /// Longest time between two checks of all connections.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
@@ -29,7 +30,7 @@ pub(super) struct Server {
     wakes: PipeReader,
     shared: Arc<Shared>,
     connections: Vec<Connection>,
-    /// Time before which no client is accepted.
+    /// Time before which no new client is accepted.
     accepts_at: Instant,
     /// The formatted page, with the time of its snapshot.
     page: Option<(Instant, Page)>,
@@ -122,7 +123,8 @@ impl Server {
             .collect()
     }
 
-    /// Time at which the next client may be accepted; `None` if that depends on answers to others.
+    /// Returns the time at which the next client may be accepted; `None` if that depends on answers
+    /// to other clients.
     fn opens_at(&self) -> Option<Instant> {
         if self.connections.len() < MOST {
             return Some(self.accepts_at);
@@ -177,7 +179,8 @@ impl Server {
         }
     }
 
-    /// Returns metrics from a recent snapshot, or from any snapshot if the client has waited too long; `None` if it should wait.
+    /// Returns metrics from a recent snapshot, or from any snapshot if the client has waited too
+    /// long; `None` if the client should wait.
     fn metrics(&mut self, asked: Asked, now: Instant, is_late: bool) -> Option<Answer> {
         let snapshot = {
             let mut state = self.shared.lock();

@@ -1,4 +1,4 @@
-//! Clients of every kind, at an endpoint with an observation in progress.
+//! Tests clients of every kind, at an endpoint with an observation in progress.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::*;
 
-/// An observation that works every 5 ms until it is dropped, and the longest time that a step took.
+/// A simulated observation that works every 5 ms until it is dropped, and the longest time that a
+/// step took.
 struct Observed {
     address: SocketAddr,
     is_over: Arc<AtomicBool>,
@@ -51,7 +52,7 @@ impl Observed {
         stream
     }
 
-    /// Returns the whole answer to these bytes.
+    /// Sends these bytes and returns the whole answer.
     fn said(&self, bytes: &[u8]) -> String {
         let mut stream = self.connect();
         // After an early refusal the rest of the request may be refused, too.
@@ -65,7 +66,7 @@ impl Observed {
         self.said(format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", self.address).as_bytes())
     }
 
-    /// Checks that the observation ends at once, and was never delayed.
+    /// Checks that the observation ends promptly, and was never delayed.
     fn end(mut self) {
         self.is_over.store(true, Relaxed);
         let longest = self

@@ -14,7 +14,7 @@ use crate::program_id::ProgramId;
 use crate::runs;
 use crate::runs::calibrations::is_same;
 
-/// Maximum number of records whose headers are read, the newest ones.
+/// Maximum number of records whose headers are read, the newest first.
 const MOST_HEADERS: usize = 512;
 
 /// Returns the costs from the newest usable record of each program: an incomplete run or a control does not hide an older record.
@@ -33,7 +33,7 @@ pub(super) fn find(mut programs: Programs, host: &HostManifest) -> Vec<KnownRelo
     known
 }
 
-/// Returns the programs for which a record could be used, by its header.
+/// Returns the programs for which a record could be used, judging by its header.
 fn served(source: &Source, programs: &Programs, host: &HostManifest) -> Option<(Header, Program)> {
     let header = Injection::read_header(source).ok()?;
     if header.plan.preempts_nobody || !is_same(&header.host, host) {
@@ -69,16 +69,17 @@ fn injected(
     }
 }
 
-/// Costs of a preemption.
+/// Costs of a preemption found by `inject`.
 #[derive(Debug, PartialEq)]
 struct Costs {
-    /// Cost of a preemption with nothing touched; `None` for a service.
+    /// Cost of a preemption that touches no memory; `None` for a service.
     preemption: Option<Cost>,
     /// Costs of cold caches, by footprint and period.
     points: Vec<KnownPoint>,
 }
 
-/// Returns the costs of a record; `None` if they were not found, if the run was not completed, or if they are impossible.
+/// Returns the costs of a record; `None` if none were found, if the run was not completed, or if
+/// the costs are impossible.
 fn costs(record: &Injection) -> Option<Costs> {
     let is_whole = record.end.as_ref().is_some_and(|end| !end.is_interrupted);
     let findings = analyse(record);

@@ -9,17 +9,18 @@ use switchcost_record::observation::{Observation, Subject};
 use super::seen::{PROCESSES, Seen};
 use crate::program_id::{self, ProgramId, Started, is_interpreter};
 
-/// Bytes of a task's name that the kernel stores.
+/// Number of bytes of a task's name that the kernel stores.
 const NAME: usize = 15;
 
-/// Observed programs without a result so far.
+/// Observed programs that have no `inject` result yet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Programs {
     /// Live processes, by program.
     living: BTreeMap<ProgramId, Vec<u32>>,
     /// Names of ended tasks.
     ended: BTreeSet<String>,
-    /// The one program that ended processes of a name were seen to run; `None` if they ran several, or not all were seen of an interpreter.
+    /// The only program that ended processes of this name were seen to run; `None` if they ran
+    /// several, or if an interpreter's processes were not all seen.
     told: BTreeMap<String, Option<ProgramId>>,
     /// Program that the observed command started, and possible names of its task.
     command: Option<(ProgramId, [String; 2])>,
@@ -55,8 +56,9 @@ impl Programs {
         programs
     }
 
-    /// Returns the observed tasks of this program. An ended task that was not seen has only its name: it must be the task of the observed
-    /// command; or of this command, if the command still starts the same program and that is no interpreter, whose name means nothing.
+    /// Returns the observed tasks of this program. An ended task that was not identified has only
+    /// its name: it counts if it is the task of the observed command, or if the command still
+    /// starts the same program and that program is not an interpreter, whose name means nothing.
     pub(super) fn find(
         &self,
         id: &ProgramId,
@@ -97,14 +99,15 @@ impl Programs {
     }
 }
 
-/// An observed program: names of ended tasks, and live processes.
+/// An observed program: names of its ended tasks, and its live processes.
 #[derive(Debug)]
 pub(super) struct Program {
     pub(super) name: String,
     pub(super) processes: Vec<u32>,
 }
 
-/// The one program that this number of ended tasks of a name ran, by those of them that were seen.
+/// Returns the only program that `count` ended tasks of a name ran, judging by those of them that
+/// were seen.
 fn told(name: &str, count: u64, seen: &[&Option<ProgramId>]) -> Option<ProgramId> {
     let are_all = seen.len() as u64 >= count || !is_interpreter(OsStr::new(name));
     let is_one = are_all && seen.iter().all(|id| *id == seen[0]);

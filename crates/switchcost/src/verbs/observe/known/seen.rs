@@ -1,4 +1,4 @@
-//! Programs of observed processes, identified while they live.
+//! Programs of observed processes, identified while the processes live.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,7 +7,8 @@ use switchcost_observe::Looks;
 
 use crate::program_id::ProgramId;
 
-/// Maximum number of processes that are identified during the observation, and of those alive at its end.
+/// Maximum number of processes that are identified during the observation, and of those alive at
+/// its end.
 pub(super) const PROCESSES: usize = 64;
 
 /// Programs that the observed processes were last seen to run.
@@ -19,15 +20,16 @@ pub(in super::super) struct Seen {
 
 #[derive(Debug, PartialEq)]
 pub(super) struct Process {
-    /// Its command line, which changes if it executes another program.
+    /// Command line of the process, which changes if the process executes another program.
     line: Vec<u8>,
-    /// Its name, as the kernel keeps it.
+    /// Name of the process, as the kernel stores it.
     pub(super) name: String,
     pub(super) id: Option<ProgramId>,
 }
 
 impl Seen {
-    /// Looks at the processes, when it is time; at no new ones if many were seen already, most of which may have ended.
+    /// Identifies the processes, if a scan is due. New processes are ignored if many were seen
+    /// already, because most of them may have ended.
     pub(in super::super) fn look(&mut self, processes: impl FnOnce() -> BTreeSet<u32>) {
         if !self.looks.is_due() {
             return;

@@ -14,7 +14,8 @@ use crate::progress::StreamProgress;
 use crate::signals::Interrupt;
 use crate::verbs::trace::capture::{Ended, Live, capture_failure};
 
-/// Rate of 1990: 64 ns per instruction. The DECstation 5000/200 did 25 million cycles a second, one to two per instruction.
+/// Rate of a 1990 machine: 64 ns per instruction. The DECstation 5000/200 ran at 25 MHz, with one
+/// to two cycles per instruction.
 const OF_1990: IcountShift = IcountShift(6);
 
 /// A prepared guest with endless programs.
@@ -24,8 +25,8 @@ pub(crate) struct LiveGuest {
 }
 
 impl LiveGuest {
-    /// Creates a run that stops after this many switches. `files` and `folders` are those that the commands use; time slices have the given
-    /// number of instructions.
+    /// Creates a run that stops after this many switches. `files` and `folders` are those that the
+    /// commands use; time slices have the given number of instructions.
     pub(crate) fn new(
         commands: Vec<Command>,
         arguments: &GuestArguments,

@@ -1,4 +1,4 @@
-//! Requested guests: each kernel with each further command line and each time slice.
+//! Plans the requested guests: each kernel with each additional command line and each time slice.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ use crate::cli::trace::TraceArguments;
 use crate::home;
 use crate::runs::Place;
 
-/// A guest, and the path of its trace.
+/// A guest to run, and the path of its trace.
 pub(super) struct Trial {
     pub(super) system: System,
     pub(super) place: Place,
 }
 
-/// Plans the guests. One guest has its trace at the given path; each of several has a file next to it, named after the guest: `all.sct`
-/// becomes `all.pti=on.sct`.
+/// Plans the guests. A single guest has its trace at the given path; with several guests, each has
+/// a file next to it, named after the guest: `all.sct` becomes `all.pti=on.sct`.
 pub(super) fn plan_trials(
     arguments: &TraceArguments,
     place: &Place,
@@ -66,7 +66,8 @@ pub(super) fn between_stops(arguments: &GuestArguments) -> Result<System, GuestE
     })
 }
 
-/// Creates a guest with the scheduler's own time slices that ends by itself. `usual` is the default rate of its instructions.
+/// Creates a guest that keeps the scheduler's own time slices and ends by itself. `usual` is the
+/// default rate of its instructions.
 pub(super) fn one(arguments: &GuestArguments, usual: IcountShift) -> Result<System, GuestError> {
     one_of(
         arguments,
@@ -99,7 +100,7 @@ fn one_of(
     })
 }
 
-/// Returns the given values, or a single `None`.
+/// Returns the given values, or a single `None` if there are none.
 fn one_or_all<T>(given: &[T]) -> Vec<Option<&T>> {
     if given.is_empty() {
         vec![None]
@@ -122,7 +123,7 @@ fn named(path: &Path, names: &[String]) -> PathBuf {
     path.with_file_name(file)
 }
 
-/// Returns the file name of an image; for a package its source, too.
+/// Returns the kernel image's name for use in a file name; for a package, its source is included.
 fn kernel_name(kernel: &OsString) -> String {
     let path = Path::new(kernel);
     let name = if path.is_file() {
@@ -138,7 +139,8 @@ fn slice_name(slice: &Nanos) -> String {
     format!("{}ms", slice.0 as f64 / 1e6)
 }
 
-/// Converts words to a part of a file name that no shell has to quote: `pti=on nosmt` to `pti=on-nosmt`.
+/// Converts words to a part of a file name that needs no quoting in a shell: `pti=on nosmt` becomes
+/// `pti=on-nosmt`.
 fn words_name(words: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "=._-".contains(letter);
     let name: String = words
@@ -170,7 +172,8 @@ fn image(named: Option<&OsString>, parts: &Parts) -> Result<Kernel, GuestError> 
     switchcost_capture::fetch(&Package { name }, &folder)
 }
 
-/// Returns the folder of downloaded kernels; if none can be created, a folder that no one else can write to.
+/// Returns the folder of downloaded kernels; if none can be created, a temporary folder to which no
+/// one else can write.
 fn kernels_folder() -> std::io::Result<PathBuf> {
     let usual = home::cache().map(|cache| cache.join("kernels"));
     usual
