@@ -3,7 +3,7 @@
 /// Number of the low bits of a virtual address that are used.
 pub(crate) const VIRTUAL_BITS: u32 = 48;
 pub(crate) const VIRTUAL_MASK: u64 = (1 << VIRTUAL_BITS) - 1;
-/// Returns the address that the low 48 bits represent.
+/// Returns the address that the low 48 bits represent, with bit 47 copied to all higher bits.
 pub(crate) const fn sign_extended(address: u64) -> u64 {
     (((address << (64 - VIRTUAL_BITS)) as i64) >> (64 - VIRTUAL_BITS)) as u64
 }

@@ -1,8 +1,10 @@
-//! Whom and what a design's cycles and misses are attributed to: the program's code and data, the process or the kernel that evicted
-//! a line, the system call, and all of the kernel by batches of switches.
+//! Attributes a design's cycles and misses to their causes: the program's code and data, the
+//! process or the kernel that evicted a line, the system call, and the kernel as a whole by batches
+//! of switches.
 //!
-//! What comes in: events of a machine. What goes out: the parts of a result that say why. Each file here is a listener that answers
-//! one question, whatever the others do; another one is a file here, and a place in [`Attribution`].
+//! The input is the events of a machine; the output is the parts of a result that explain it. Each
+//! file here is a listener that answers one question, independently of the others; a new question
+//! is a new file, and a place in [`Attribution`].
 
 mod by_place;
 mod calls;
@@ -28,7 +30,8 @@ use working_sets::WorkingSets;
 
 use crate::machine::LevelRequests;
 
-/// All listeners of a design that is simulated in full; also of its levels' requests, if other levels answer them.
+/// All listeners of a design that is simulated in full. They also hear requests to its levels that
+/// other levels answer.
 pub(crate) type Attribution = (
     (
         (
@@ -40,7 +43,7 @@ pub(crate) type Attribution = (
     LevelRequests,
 );
 
-/// Attributions to places.
+/// Groups the attributions to places.
 pub(crate) fn group_by_place(all: Attribution) -> ByPlace {
     all.0.1.1
 }

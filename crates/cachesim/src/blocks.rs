@@ -10,12 +10,13 @@ const TOUCH_BYTES: u64 = 64;
 pub(crate) trait Lookups {
     /// Advances the clock by executed instructions.
     fn advance_clock(&mut self, instructions: u64);
-    /// Looks up the code of blocks ahead of their loads and stores, up to the first block whose code is not known to be found; returns the
-    /// number of blocks. `None` if the order of code among loads and stores matters.
+    /// Looks up the code of blocks ahead of their loads and stores, up to the first block that may
+    /// miss; returns the number of blocks. Returns `None` if the order of code among loads and
+    /// stores matters.
     fn finds_code(&mut self, blocks: BlockRun<'_>) -> usize;
-    /// Returns how often known code may have been lost.
+    /// Returns how many times known code may have been evicted.
     fn code_losses(&self) -> u64;
-    /// Looks up loads and stores, up to the first that is not known to be found; returns their number.
+    /// Looks up loads and stores, up to the first that may miss; returns their number.
     fn finds_data(&mut self, references: &[Reference]) -> usize;
     /// Looks up the first instruction of a block, from its first to its last byte.
     fn first_instruction(&mut self, first: u64, last: u64);
@@ -48,10 +49,12 @@ pub(crate) fn look_up_all(
     }
 }
 
-/// Looks up loads and stores of blocks whose code was found. Returns the finished blocks and references.
+/// Looks up loads and stores of blocks whose code was found. Returns the finished blocks and
+/// references.
 ///
-/// Most references are found, whatever their block. So this is one loop over all of them, and the block is determined only if it
-/// matters; a loop over the few references of each block would end unpredictably.
+/// Most references hit, whatever their block. So this is one loop over all of them, and the block
+/// is determined only if it matters; a loop over the few references of each block would end
+/// unpredictably for the branch predictor.
 fn only_data(
     blocks: BlockRun<'_>,
     references: &[Reference],

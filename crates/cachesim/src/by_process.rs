@@ -10,7 +10,7 @@ const VIEWS: usize = 3;
 #[derive(Debug)]
 pub(crate) struct ByProcess {
     sums: BTreeMap<u32, Vec<u64>>,
-    /// The row at the last call of `count`.
+    /// Row of counters at the last call of `count`.
     since: Vec<u64>,
 }
 

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use switchcost_design::result::SwitchCause;
 use switchcost_trace::{Cause, syscall_name};
 
-/// A cause as in the trace.
+/// A cause as recorded in the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Why {
-    /// The first segment of a task.
+    /// The segment is the first of its task.
     Birth,
     /// The trace ends in this segment.
     EndOfTrace,
-    /// A mark that says why the task left.
+    /// A mark gives the reason why the task left.
     Left { is_voluntary: bool, cause: Cause },
 }
 

@@ -1,10 +1,11 @@
-//! How the levels of a design are simulated, and what prevents a faster way.
+//! Explains how the levels of a design are simulated, and what prevents a faster method.
 
 use switchcost_design::Design;
 
 use crate::machine::{FallbackReason, fallbacks};
 
-/// Returns the name of each level, then of each TLB, and how its lookups are answered. The design must have passed its check.
+/// Returns the name of each level, then of each TLB, with the method by which its lookups are
+/// answered. The design must have passed its check.
 pub fn explain(design: &Design) -> Vec<(String, String)> {
     let ways = fallbacks(design).into_iter();
     ways.map(|(name, fallback)| (name, sentence(fallback)))

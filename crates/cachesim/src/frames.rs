@@ -17,16 +17,16 @@ const CACHED: usize = 256;
 #[derive(Clone, Copy, Debug)]
 struct Recorded {
     physical: u64,
-    /// Number of the mark; of those that cover an address the latest counts.
+    /// Sequence number of the mark; if several marks cover an address, the latest counts.
     order: u64,
 }
 
 /// Frames of one address space.
 #[derive(Debug, Default)]
 struct Space {
-    /// Recorded pages by size in bits, and page number.
+    /// Recorded pages, by size in bits and by page number.
     recorded: BTreeMap<u32, HashMap<u64, Recorded>>,
-    /// Numbers of frames, by page number.
+    /// Assigned frame numbers, by page number.
     made_up: BTreeMap<u64, u32>,
 }
 
@@ -35,12 +35,13 @@ struct Space {
 struct CachedTranslation {
     /// Process, page of 4 KiB, and whether stores are allowed; 0 for no translation.
     key: u64,
-    /// Physical minus virtual address.
+    /// Difference of physical and virtual address.
     distance: u64,
 }
 
-/// Pages of physical addresses that more than one address space has had at some time: once a page is shared, its lines may stay in the
-/// caches of both. This is a filter that may say yes too often (Bloom 1970, with one hash).
+/// Pages of physical addresses that more than one address space has ever had: once a page is
+/// shared, its lines may stay in the caches of both. The set is a filter with false positives but
+/// no false negatives (Bloom 1970, with one hash).
 #[derive(Debug)]
 struct SharedPages(Vec<u64>);
 
@@ -81,13 +82,13 @@ pub(crate) struct Frames {
     next: u32,
     marks: u64,
     spaces: HashMap<u32, Space>,
-    /// Frames by file and offset.
+    /// Frame numbers by file and offset.
     files: HashMap<(Vec<u8>, u64), u32>,
-    /// Number of holders of each frame that has more than one; a file counts as a holder.
+    /// Number of holders of each frame with more than one holder; a file counts as a holder.
     holders: HashMap<u32, u32>,
     cached: Vec<CachedTranslation>,
     shared: SharedPages,
-    /// Whether a page has got another frame since the last query.
+    /// Whether a page has moved to another frame since the last query.
     has_moved: bool,
 }
 
@@ -107,7 +108,7 @@ impl Frames {
         }
     }
 
-    /// Number of recorded and assigned pages.
+    /// Returns the number of recorded and assigned pages.
     pub(crate) fn counts(&self) -> PhysicalPages {
         PhysicalPages {
             recorded: self.marks,
@@ -152,7 +153,7 @@ impl Frames {
         process < 1 << 26
     }
 
-    /// Returns whether a page has got another frame since the last call.
+    /// Returns whether a page has moved to another frame since the last call.
     #[inline]
     pub(crate) fn take_moved(&mut self) -> bool {
         std::mem::take(&mut self.has_moved)
@@ -234,7 +235,8 @@ impl Frames {
         frame
     }
 
-    /// Returns the frame for a store: a new one if another process has the page's frame, too.
+    /// Returns the frame for a store: a new frame if another process shares the page's frame
+    /// (copy-on-write).
     fn own(&mut self, process: u32, page: u64, frame: u32) -> u32 {
         if !self.holders.contains_key(&frame) {
             return frame;

@@ -1,7 +1,9 @@
-//! Caches and TLBs that do not exist: shared, private and flushed ones, fed with one event stream.
+//! Simulates caches and TLBs that need not exist: shared, private and flushed hierarchies, fed with
+//! one event stream.
 //!
-//! What comes in: designs and [`switchcost_trace::Chunk`]s. What goes out: the intervals and counters of `record`. Pure: no files, no
-//! clocks, no machine. What exactly is counted is said in `docs/method/simulation.md`, and an independent, simple
+//! The input is designs and [`switchcost_trace::Chunk`]s; the output is the intervals and counters
+//! of `record`. The crate is pure: it uses no files, no clocks, no machine.
+//! `docs/method/simulation.md` defines exactly what is counted, and an independent, simple
 //! simulator in the tests follows the same text.
 #![doc = include_str!("../README.md")]
 

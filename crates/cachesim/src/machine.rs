@@ -1,7 +1,7 @@
-//! One design: its three views, fed with blocks and marks.
+//! Simulates one design: its three views, fed with blocks and marks.
 //!
-//! What comes in: runs of blocks of one process, and what happens between them. What goes out: intervals, and counters at
-//! the end. It does not know tasks or the order of the trace.
+//! The input is runs of blocks of one process, and the events between these runs. The output is
+//! intervals, and counters at the end. The module does not know tasks or the order of the trace.
 
 mod back;
 mod buffers;
@@ -55,12 +55,13 @@ use privates::{Private, Privates};
 use run::Entry;
 use totals::Ended;
 
-/// The views, in the order of all arrays by view.
+/// Number of views, in the order of all arrays by view.
 const VIEWS: usize = 3;
 const SHARED: usize = 0;
 const PRIVATE: usize = 1;
 const FLUSHED: usize = 2;
-/// Index of cycles lost to others, after those of the views; gained cycles and first touches follow.
+/// Index of the cycles lost to others, after the cycles of the views; gained cycles and first
+/// touches follow.
 const LOST: usize = VIEWS;
 const GAINED: usize = LOST + 1;
 const FIRST_TOUCHES: usize = GAINED + 1;
@@ -74,13 +75,13 @@ pub(crate) struct Machine<L> {
     entry: Entry,
     known_blocks: KnownBlocks,
     state: State<L>,
-    /// Counters of private hierarchies that are gone.
+    /// Sums of counters of private hierarchies that no longer exist.
     ended: Ended,
     by_process: ByProcess,
     /// Cycles at the start of the open interval, and at the end of its last block.
     opened: Option<[u64; READ]>,
     closed: [u64; READ],
-    /// Intervals of the segment under way.
+    /// Intervals of the current segment.
     intervals: Vec<Interval>,
 }
 
@@ -93,7 +94,7 @@ struct State<L> {
     /// History of the process whose private hierarchy is in the levels.
     history: History,
     frames: Option<Frames>,
-    /// The running, or last requesting, process.
+    /// The running process, or the process that made the last request.
     requester: Requester,
     listener: L,
 }
@@ -109,21 +110,21 @@ struct Hierarchies<'a, L> {
     history: &'a mut History,
     frames: Option<&'a mut Frames>,
     listener: &'a mut L,
-    /// The lookup of the program under way.
+    /// The program's current lookup.
     lookup: Lookup<'a>,
-    /// Whether the lookup is that of the first line of a reference.
+    /// Whether the lookup is for the first line of a reference.
     is_first_line: bool,
     comparison: Comparison,
 }
 
-/// Context of running code.
+/// Context of the running code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Context {
     pub(crate) program: u32,
     pub(crate) cause: u32,
 }
 
-/// What stays the same during a run of blocks.
+/// Values that stay the same during a run of blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunContext<'a> {
     /// Address space of the running process.
@@ -166,7 +167,7 @@ impl<L: Listener> Machine<L> {
         Machine::planned(design, plan)
     }
 
-    /// Layout of a level's keys.
+    /// Returns the layout of a level's keys.
     pub(crate) fn key_format(&self, level: usize) -> KeyFormat {
         self.plan.levels[level].key_format()
     }
@@ -189,7 +190,8 @@ impl<L: Listener> Machine<L> {
         }
     }
 
-    /// Looks every line up, even if that changes nothing.
+    /// Disables the shortcut for repeated lookups: every line is looked up, even if the lookup
+    /// changes nothing.
     pub(crate) fn skip_no_repeats(&mut self) {
         self.plan.skips_repeats = false;
     }
@@ -199,7 +201,7 @@ impl<L: Listener> Machine<L> {
         self.plan.tell_tasks_apart();
     }
 
-    /// Number of address spaces that the tags distinguish.
+    /// Returns the number of address spaces that the tags distinguish.
     pub(crate) fn most_processes(&self) -> u64 {
         self.plan.most_processes
     }
@@ -242,7 +244,7 @@ impl<L: Listener> Machine<L> {
         }
     }
 
-    /// Drops a process of which no task is left.
+    /// Drops a process that has no task left.
     pub(crate) fn drop_process(&mut self, process: u32) {
         let gone = if self.state.privates.running() == process {
             // What it still does, it does with a hierarchy of its own again.
@@ -261,7 +263,8 @@ impl<L: Listener> Machine<L> {
         }
     }
 
-    /// Restarts the private view's clock at 0, for an interval that continues after the end of its process.
+    /// Restarts the private view's clock at 0, for an interval that continues after the end of its
+    /// process.
     fn restart_private_clock(&mut self, now: u64) {
         if let Some(opened) = &mut self.opened {
             opened[PRIVATE] = opened[PRIVATE].wrapping_sub(now);
@@ -301,7 +304,7 @@ impl<L: Listener> Machine<L> {
         &mut self.state.listener
     }
 
-    /// Closes the open interval, described by `interval` without cycles, and adds these.
+    /// Closes the open interval: adds the cycles to `interval`, which describes it without cycles.
     pub(crate) fn close_interval(&mut self, interval: Interval) -> Option<ByView<u64>> {
         let opened = self.opened.take()?;
         let passed = |view: usize| self.closed[view].wrapping_sub(opened[view]);

@@ -75,7 +75,7 @@ impl Mappings {
         }
     }
 
-    /// Returns the mapping that covers an address, and the offset in the file.
+    /// Returns the mapping that covers an address, and the offset in the mapped file.
     pub(crate) fn find(&self, address: u64) -> Option<(&Arc<Mapping>, u64)> {
         let (_, piece) = self.pieces.range(..=address).next_back()?;
         let mapping = &piece.mapping;

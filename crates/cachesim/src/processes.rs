@@ -1,4 +1,5 @@
-//! Processes of a trace: which one runs, and why, according to the marks. This is the same for every design.
+//! Follows the processes of a trace: which one runs, and why, according to the marks. This is the
+//! same for every design.
 
 use std::collections::HashMap;
 
@@ -8,7 +9,8 @@ use switchcost_trace::{Cause, Mark, ProcessId, ProcessTable, TaskId};
 use crate::causes::{Causes, Why};
 use crate::mappings::Mappings;
 
-/// A process with a private hierarchy, or a task if each has one. Its number in the result is its index.
+/// A process with a private hierarchy, or a task if each task has one. Its number in the result is
+/// its index.
 #[derive(Debug)]
 struct Process {
     facts: ProcessFacts,
@@ -25,7 +27,7 @@ pub(crate) struct Running {
     pub(crate) process: u32,
     /// Number of the address space, in the order of their first occurrence.
     pub(crate) space: u32,
-    /// Whether the process before was in another address space.
+    /// Whether the preceding process ran in another address space.
     pub(crate) is_other_space: bool,
 }
 
@@ -37,7 +39,7 @@ pub(crate) struct Segment {
     pub(crate) cause: u32,
 }
 
-/// Effect of a mark on processes.
+/// Effect of a mark on the processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Change {
     /// Parent and child of a fork; the child has a copy of the parent's memory.
@@ -56,7 +58,7 @@ pub(crate) struct Processes {
     private_by: PrivateBy,
     table: ProcessTable,
     processes: Vec<Process>,
-    /// Index by process, and task if each has a private hierarchy.
+    /// Index by process, or by process and task if each task has a private hierarchy.
     numbers: HashMap<(ProcessId, Option<TaskId>), u32>,
     /// Mappings of each address space.
     mappings: Vec<Mappings>,
@@ -71,7 +73,7 @@ pub(crate) struct Processes {
 }
 
 impl Processes {
-    /// Makes an empty table; `private_by` says what has a private hierarchy.
+    /// Makes an empty table; `private_by` determines what has a private hierarchy.
     pub(crate) fn new(private_by: PrivateBy) -> Processes {
         Processes {
             private_by,
@@ -100,7 +102,7 @@ impl Processes {
         self.segment.is_some()
     }
 
-    /// Mappings of an address space.
+    /// Returns the mappings of an address space.
     pub(crate) fn mappings(&self, space: u32) -> &Mappings {
         &self.mappings[space as usize]
     }
@@ -169,7 +171,7 @@ impl Processes {
         number
     }
 
-    /// Follows a mark by which a task begins, gets another address space, or ends.
+    /// Applies a mark by which a task begins, gets another address space, or ends.
     pub(crate) fn follow(&mut self, mark: &Mark) -> Change {
         let (Mark::Birth { task, .. } | Mark::Exec { task, .. } | Mark::Exit { task }) = mark
         else {
@@ -227,7 +229,7 @@ impl Processes {
         (end, is_other)
     }
 
-    /// Switches to the process that now runs; returns whether it is another one.
+    /// Switches to the process that now runs; returns whether it differs from the one before.
     fn take_running(&mut self) -> bool {
         self.take_running_of(self.table.running_process())
     }
@@ -278,7 +280,8 @@ impl Processes {
         self.segments = self.segments.saturating_add(1);
     }
 
-    /// Begins the first part of the trace: counts start anew, and the current segment is its first.
+    /// Begins the first part of the trace: counts are reset, and the current segment is the first
+    /// of the part.
     pub(crate) fn begin_parts(&mut self) {
         for process in &mut self.processes {
             (process.facts.instructions, process.facts.segments) = (0, 0);

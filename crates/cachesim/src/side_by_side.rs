@@ -1,9 +1,12 @@
-//! Every process on a CPU of its own: first levels for each, and one last level for all.
+//! Simulates every process on a CPU of its own, with private first levels and one last level for
+//! all.
 //!
-//! What comes in: a design, and the chunks of a trace; how finely their turns interleave says whether the last level is shared in
-//! turn (long turns) or at once (a few instructions each). What goes out: how often the last level misses what the first levels
-//! ask it, if all share it and if each process has it alone. The first levels are the private ones of the usual
-//! simulation: so what they ask does not depend on the order of turns, and only the sharing of the last level differs.
+//! The input is a design, and the chunks of a trace. If time slices are long, the chunks stand for
+//! time-sharing of the last level; if they alternate every few instructions, for concurrent use.
+//! The output is the misses of the last level among the requests of the first levels, if all
+//! processes share it and if each process has it alone. The first levels are the private ones of
+//! the usual simulation. Their requests therefore do not depend on the order of time slices, and
+//! only the sharing of the last level differs.
 
 use std::collections::HashMap;
 
@@ -16,33 +19,34 @@ use crate::mappings::Mappings;
 use crate::processes::{Change, Processes, Running};
 use crate::simulator::{Check, SimulationError, TakePieces, take_pieces};
 
-/// The machine's view of a process alone.
+/// Index of the machine's private view, in which a process runs alone.
 const PRIVATE: usize = 1;
-/// Number of blocks simulated at a time; their requests are kept meanwhile.
+/// Number of blocks simulated in one step, during which their requests are stored.
 const SLICE_BLOCKS: usize = 2048;
 
 static NOTHING_MAPPED: Mappings = Mappings::nothing();
 
-/// Reason why the last level of a design cannot be shared concurrently. Follows the design's name in a message.
+/// Reason why the last level of a design cannot be shared concurrently; the text follows the
+/// design's name in a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoLastLevel {
-    /// No level comes after others.
+    /// The design has only one level.
     #[error("it has one level on each path; choose a design such as mogul-2a or plain-lru")]
     OneLevel,
-    /// The level has a feature that a plain level does not have.
+    /// The level has a feature beyond a plain LRU level.
     #[error(
         "its last level has {0}; use a plain one: least recently used, neither inclusive nor exclusive, no prefetch, a power \
          of two of sets, tagged by what indexes it"
     )]
     NotPlain(&'static str),
-    /// Programs may fill only some ways.
+    /// The level has a partition: programs may fill only some ways.
     #[error(
         "its last level has a partition of its ways, but each process has a CPU of its own here; leave the partition out"
     )]
     Partition,
 }
 
-/// A design with first levels for each process and one last level.
+/// A design with first levels for each process and one last level for all.
 #[derive(Debug)]
 pub struct SideBySide {
     check: Check,
@@ -57,12 +61,13 @@ pub struct SideBySide {
     counts: LastLevelCounts,
 }
 
-/// A level: the lines of each set, the most recent first.
+/// A level as lists of lines, one list per set, the most recent line first.
 #[derive(Debug)]
 struct Lines(Vec<Vec<u64>>);
 
 impl Lines {
-    /// Returns whether a line is there. The line becomes the most recent, also if it was absent and `comes_in`.
+    /// Returns whether a line is in the level. The line becomes the most recent one, also if it was
+    /// absent and `comes_in`.
     fn look_up(&mut self, set: usize, key: u64, ways: usize, comes_in: bool) -> bool {
         let lines = &mut self.0[set];
         let found = lines.iter().position(|&line| line == key);
@@ -79,7 +84,7 @@ impl Lines {
 }
 
 impl SideBySide {
-    /// Makes empty caches. `private_by` says what has a CPU of its own.
+    /// Makes empty caches. `private_by` determines what has a CPU of its own.
     ///
     /// # Errors
     ///

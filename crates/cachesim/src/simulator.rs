@@ -23,7 +23,7 @@ use runner::{Runner, runners};
 use workers::Workers;
 
 const MOST_DESIGNS: usize = 1 << 16;
-/// Least number of members of a family; fewer are as fast one by one.
+/// Least number of designs of a family; fewer designs are simulated as fast one by one.
 const FEWEST_SWEPT: usize = 6;
 
 /// Options of a simulation.
@@ -31,11 +31,11 @@ const FEWEST_SWEPT: usize = 6;
 pub struct Options {
     /// Instructions in an interval; at least 1.
     pub interval_instructions: u64,
-    /// Intervals recorded after each switch.
+    /// Number of intervals recorded after each switch.
     pub intervals: u32,
     /// Whether the kernel's touches of user memory during system calls count as loads and stores.
     pub kernel_touches: bool,
-    /// What has a private hierarchy.
+    /// What has a private hierarchy: each process or each task.
     pub private_by: PrivateBy,
     /// Number of places listed for each design: in code, in data, and for each cache of evictors.
     pub places: usize,
@@ -49,7 +49,8 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// 1,000 instructions, 100 intervals, no kernel touches, private hierarchies by process, 100 places, 16 designs in full, one at a time.
+    /// Returns the defaults: 1,000 instructions per interval, 100 intervals, no kernel touches,
+    /// private hierarchies by process, 100 places, 16 designs in full, one design at a time.
     fn default() -> Self {
         Options {
             interval_instructions: 1000,
@@ -67,15 +68,15 @@ impl Default for Options {
 /// Contents of the trace, and the result of every design.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// Instructions of the trace.
+    /// Number of instructions in the trace.
     pub instructions: u64,
-    /// Loads of the trace, without the kernel's touches.
+    /// Number of loads in the trace, without the kernel's touches.
     pub loads: u64,
-    /// Stores of the trace, without the kernel's touches.
+    /// Number of stores in the trace, without the kernel's touches.
     pub stores: u64,
-    /// Switches at which the task left by itself.
+    /// Number of switches at which the task left the CPU by itself.
     pub voluntary_switches: u64,
-    /// Other switches.
+    /// Number of all other switches.
     pub involuntary_switches: u64,
     /// The processes (or tasks, if each has a private hierarchy), in the order in which they appear.
     pub processes: Vec<ProcessFacts>,
@@ -83,7 +84,8 @@ pub struct Outcome {
     pub causes: Vec<SwitchCause>,
     /// Results of the designs, in the given order.
     pub designs: Vec<DesignResult>,
-    /// Results of parts of the trace, if the first chunks only warmed caches up. Everything else is from the first part on.
+    /// Results of parts of the trace, if the first chunks only warmed up caches. All other results
+    /// then begin with the first part.
     pub parts: Vec<PartResult>,
 }
 
@@ -159,7 +161,8 @@ impl Simulator {
         })
     }
 
-    /// Number of designs that are simulated one by one because they cannot be swept, if there are more designs than are wanted in full.
+    /// Returns the number of designs that are simulated one by one because they cannot be swept, if
+    /// there are more designs than should be simulated in full.
     pub fn designs_that_cannot_be_swept(&self) -> usize {
         if self.designs_in_full > self.most_in_full {
             self.designs_in_full
@@ -168,14 +171,15 @@ impl Simulator {
         }
     }
 
-    /// Simulates the next chunk of the trace. The chunk may be taken; then a chunk to reuse is left in its place. Appends intervals of
-    /// segments that have ended, chunk by chunk, and in each design in ascending order. With several threads the intervals of the last
-    /// chunks come later, at the end of the trace at the latest.
+    /// Simulates the next chunk of the trace. The chunk may be taken; then a chunk to reuse is left
+    /// in its place. Appends intervals of segments that have ended, chunk by chunk, and in each
+    /// design in ascending order. With several threads the intervals of the last chunks come later,
+    /// at the end of the trace at the latest.
     ///
     /// # Errors
     ///
-    /// If the chunk contradicts itself, or has more processes than can be distinguished. Then no design has seen any of it, and nothing
-    /// can be said about what follows.
+    /// If the chunk contradicts itself, or has more processes than can be distinguished. Then no
+    /// design has processed any of the chunk, and the simulation cannot continue.
     pub fn feed(
         &mut self,
         chunk: &mut Chunk,
@@ -184,13 +188,14 @@ impl Simulator {
         self.feed_for(chunk, WHOLE, intervals)
     }
 
-    /// Simulates a chunk of a part of a trace, or one that only warms up caches. `since_switch` is the number of instructions that the
-    /// running task had executed since its switch, if earlier chunks were left out. Not for designs that are simulated in one pass:
+    /// Simulates a chunk of a part of a trace, or a chunk that only warms up caches. `since_switch`
+    /// is the number of instructions that the running task had executed since its switch, if
+    /// earlier chunks were left out. Designs that are simulated in one pass do not support this;
     /// simulate all in full.
     ///
     /// # Errors
     ///
-    /// As [`Simulator::feed`].
+    /// The same as of [`Simulator::feed`].
     pub fn feed_part(
         &mut self,
         chunk: &mut Chunk,
@@ -227,14 +232,16 @@ impl Simulator {
         Ok(())
     }
 
-    /// Ends all designs at the first place in the trace at which all can end, though they were given more. To be called before the end.
+    /// Ends all designs at the first position in the trace at which all can end, even if further
+    /// chunks were fed. Must be called before the end.
     pub fn stop_early(&self) {
         if let Passes::OnThreads(workers) = &self.passes {
             workers.stop_early();
         }
     }
 
-    /// Ends the last segment and returns the results. Data, and evictors, are added up by name.
+    /// Ends the last segment and returns the results. Places of data, and evictors, are added up by
+    /// name.
     pub fn finish(self, intervals: &mut Vec<Interval>, names: &mut Names<'_>) -> Outcome {
         let ended = match self.passes {
             Passes::Here(passes) => passes.into_iter().map(Pass::finish).collect(),

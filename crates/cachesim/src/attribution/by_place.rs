@@ -1,5 +1,5 @@
-//! Attributions to places in memory: excess cycles to the code that waited and to the data for which it waited, and lost lines to what
-//! evicted them.
+//! Attributions to places in memory: excess cycles to the code that waited and to the data for
+//! which it waited, and lost lines to the places for which they were evicted.
 
 use switchcost_design::Design;
 use switchcost_design::result::{Detail, EvictorPlace, PlaceCost};
@@ -72,7 +72,7 @@ impl Listener for ByPlace {
         }
     }
 
-    /// Notes that another owner lost a line of a cache in this lookup.
+    /// Records that another owner lost a line of a cache in this lookup.
     #[inline]
     fn left(&mut self, lookup: &Lookup<'_>, level: usize, line: Requester, how: Departure) {
         if line.owner() != lookup.requester.owner()
@@ -107,8 +107,9 @@ impl Listener for ByPlace {
 }
 
 impl ByPlace {
-    /// Fills in the largest blocks of code and data, and evictors of each cache, of one design. Data and evictors of one name are added
-    /// up, and so are the kernel's blocks, whose instructions are given.
+    /// Fills in the largest places of code and data, and the evictors of each cache, of one design.
+    /// Data and evictors of one name are added up, and so are the kernel's blocks, whose
+    /// instructions are given.
     pub(crate) fn fill(
         &self,
         design: &Design,

@@ -18,8 +18,8 @@ struct Sums {
 #[derive(Debug)]
 pub(crate) struct Calls {
     open: Option<u16>,
-    /// Counts at the call's entry: instructions, cycles, misses by level, and by cache the running process's lines that the kernel
-    /// evicted.
+    /// Counts at the entry of the call: instructions, cycles, misses by level, and, by cache, lines
+    /// of the running process that the kernel evicted.
     before: Vec<u64>,
     sums: BTreeMap<u16, Sums>,
     /// Number, instructions and cycles of all calls without a switch.
@@ -39,14 +39,14 @@ impl Calls {
         }
     }
 
-    /// Notes that the running task enters the kernel; `counted` has the counts of `before`.
+    /// Records that the running task enters the kernel; `counted` has the counts of `before`.
     pub(crate) fn enter(&mut self, number: u16, counted: impl Iterator<Item = u64>) {
         self.before.clear();
         self.before.extend(counted);
         self.open = Some(number);
     }
 
-    /// Notes the end of the call: the task returns, or leaves the CPU.
+    /// Records the end of the call: the task returns, or leaves the CPU.
     pub(crate) fn end(&mut self, counted: impl Iterator<Item = u64>, is_switch: bool) {
         let Some(number) = self.open.take() else {
             return;

@@ -8,13 +8,13 @@ use super::column;
 use crate::address::KERNEL;
 use crate::machine::{Departure, Levels, Listener, Lookup, NO_PROCESS, Requester};
 
-/// Lines by level, evictor and victim.
+/// Number of evicted lines by level, evictor and victim.
 #[derive(Debug)]
 pub(crate) struct Evictions {
     running: u32,
     pairs: HashMap<(u32, u32, u32), u64>,
-    /// Evictions of the running process, and of the kernel meanwhile, that are not yet in `pairs`, by cache and [`column()`] of the
-    /// victim.
+    /// Evictions by the running process, and by the kernel during its time slice, that are not yet
+    /// in `pairs`; by cache and by [`column()`] of the victim.
     fresh: Vec<Vec<[u32; 2]>>,
     fresh_victims: Vec<(u32, u32)>,
 }
@@ -74,7 +74,7 @@ impl Listener for Evictions {
         }
     }
 
-    /// Reports the pairs that occur, by level, evictor and victim, the kernel last.
+    /// Reports the pairs that occur, by level, evictor and victim; the kernel is last.
     fn report(&mut self, levels: &[String], detail: &mut Detail) {
         self.flush();
         let mut pairs: Vec<_> = self.pairs.iter().collect();

@@ -1,14 +1,15 @@
-//! Costs of the kernel by batches of consecutive switches, from which confidence intervals are computed.
+//! Costs of the kernel by batches of consecutive switches, from which confidence intervals are
+//! computed.
 
 use switchcost_design::result::KernelBatch;
 
-/// Least number of batches; when there are twice as many, pairs of batches are joined.
+/// Least number of batches; if there are twice as many, pairs of batches are joined.
 const BATCHES: usize = 40;
 
 /// Counts at the beginning of each batch.
 #[derive(Debug)]
 pub(crate) struct KernelBatches {
-    /// Switches in a batch.
+    /// Number of switches in a batch.
     length: u64,
     seen: Vec<KernelBatch>,
 }
@@ -21,7 +22,7 @@ impl KernelBatches {
         }
     }
 
-    /// Returns whether a batch begins with the switch of this number, from 0.
+    /// Returns whether a batch begins with the switch of this number, counted from 0.
     pub(crate) fn begins(&self, switch: u64) -> bool {
         switch.is_multiple_of(self.length)
     }
@@ -39,7 +40,7 @@ impl KernelBatches {
         }
     }
 
-    /// Returns all batches that are over; what runs after the last beginning is not yet a whole batch.
+    /// Returns all finished batches; the last one begun is not yet finished.
     pub(crate) fn batches(&self) -> Vec<KernelBatch> {
         let is_there = self.seen.last().is_some_and(|last| last.instructions > 0);
         let pairs = self.seen.iter().zip(self.seen.iter().skip(1));

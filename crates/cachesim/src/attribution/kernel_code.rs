@@ -1,4 +1,4 @@
-//! Misses of the kernel's blocks by address, from which those of its functions are computed.
+//! Misses of the kernel's blocks by address, from which the misses of its functions are computed.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use switchcost_design::result::FunctionUse;
 use super::places::Names;
 use crate::address::{KERNEL, owner};
 
-/// Stands for no process, because the kernel's addresses are the kernel's in all processes.
+/// Process number used for the kernel's addresses, which belong to no process.
 const NO_OWNER: u32 = 0;
 
 /// Number of functions kept: those that execute most instructions.

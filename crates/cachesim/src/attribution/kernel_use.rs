@@ -11,7 +11,7 @@ use crate::machine::{Departure, Levels, Listener, Lookup, Origin, Requester, Too
 pub(crate) struct KernelUse {
     calls: Calls,
     batches: KernelBatches,
-    /// Lines of the running process that the kernel evicted, by cache.
+    /// Number of lines of the running process that the kernel evicted, by cache.
     driven_out: Vec<u64>,
     /// Fills on demand in lookups of the kernel's addresses, by level.
     fills: Vec<u64>,

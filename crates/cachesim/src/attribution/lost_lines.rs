@@ -1,4 +1,5 @@
-//! Lines lost to others, by the level in which the process would have found them, and by the kind of request.
+//! Lines lost to others, by the level in which the process would have found them alone, and by the
+//! kind of request.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,8 @@ pub(crate) struct LostLines {
     lines: BTreeMap<((usize, usize), Kind), u64>,
 }
 
-/// Age assumed for lines found after a level, for the classifier: four times as old from each level to the next.
+/// Returns the age that the classifier assumes for lines found after a level: four times as old
+/// from each level to the next.
 fn age(missed: usize) -> u32 {
     1 << (10 + 2 * missed.min(10))
 }

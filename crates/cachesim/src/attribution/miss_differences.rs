@@ -1,4 +1,5 @@
-//! Lookups of the program that miss in the shared but not in the private hierarchy, and the reverse.
+//! Compares the program's lookups that miss only in the shared hierarchy with those that miss only
+//! in the private one.
 
 use switchcost_design::result::{Detail, MissDifference};
 
@@ -8,7 +9,7 @@ use crate::machine::{Levels, Listener, Lookup, Took, ViewSet};
 struct Differences {
     lost: u64,
     gained: u64,
-    /// Gained lookups that are first touches.
+    /// Number of gained lookups that are first touches.
     first_touches: u64,
 }
 

@@ -1,4 +1,5 @@
-//! Origins of misses, and the owners that made lookups slower or faster than alone.
+//! Origins of misses, and the owners that made lookups slower or faster than if the process ran
+//! alone.
 
 use switchcost_design::result::{Detail, GainedCycles, LostCycles, LostTo, MissOrigins};
 
@@ -8,7 +9,7 @@ use crate::machine::{Gain, Levels, Listener, Lookup, Origin, Took};
 #[derive(Debug)]
 pub(crate) struct Origins {
     misses: Vec<[u64; Origin::COUNT]>,
-    /// Cycles lost, by whether the kernel made the lookup, and by what evicted the lines.
+    /// Cycles lost, by whether the kernel made the lookup, and by the origin of the miss.
     lost: [[u64; Origin::COUNT]; 2],
     gained: GainedCycles,
 }

@@ -8,10 +8,11 @@ use crate::mappings::Mappings;
 
 /// Number of addresses whose sums are added up before their places are looked up; a power of two.
 const SLOTS: usize = 1024;
-/// Limits the memory: if there are more places, the half with the smallest sums becomes one.
+/// Maximum number of places, which limits the memory: if there are more, the half with the smallest
+/// sums is merged into one.
 const MOST_PLACES: usize = 1 << 20;
 const NO_OBJECT: u32 = u32::MAX;
-/// Stands for all other objects.
+/// Index that stands for all other objects.
 const ELSEWHERE: u32 = NO_OBJECT - 1;
 const ELSEWHERE_NAME: &str = "other places";
 const NO_OWNER: u32 = 0;
@@ -31,7 +32,7 @@ struct Slot<C> {
     context: C,
 }
 
-/// A file that is mapped at some addresses.
+/// A file that is mapped into memory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Object {
     /// Path of the file; hostile text until escaped.
@@ -40,7 +41,8 @@ pub struct Object {
     pub build_id: Option<String>,
 }
 
-/// Function that names an offset of a file, or an address without a file; `None` if the name is not known.
+/// Function that names an offset of a file, or an address without a file; `None` if the name is not
+/// known.
 pub type Names<'n> = dyn FnMut(Option<&Object>, u64) -> Option<String> + 'n;
 
 /// Sum at one place.
@@ -48,7 +50,7 @@ pub type Names<'n> = dyn FnMut(Option<&Object>, u64) -> Option<String> + 'n;
 pub(crate) struct Sum<'a, C> {
     pub(crate) context: C,
     pub(crate) object: Option<&'a Object>,
-    /// Offset in the object; the address itself without one.
+    /// Offset in the object, or the address itself without an object.
     pub(crate) offset: u64,
     pub(crate) symbol: Option<String>,
     pub(crate) sum: i64,
@@ -57,7 +59,7 @@ pub(crate) struct Sum<'a, C> {
 /// Sums of one kind, by place and context.
 #[derive(Debug)]
 pub(crate) struct Places<C> {
-    /// Whether memory of programs without a file is one place, at address 0.
+    /// Whether all program memory without a file is one place, at address 0.
     is_anonymous_one: bool,
     slots: Vec<Slot<C>>,
     used: Vec<u16>,
@@ -78,7 +80,8 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
         }
     }
 
-    /// Makes sums for data. Stacks and heaps have too many addresses, and no names, so they are one place.
+    /// Makes sums for data. Stacks and heaps have too many addresses, and no names, so they are one
+    /// place.
     pub(crate) fn new_data() -> Places<C> {
         Places {
             is_anonymous_one: true,
@@ -86,7 +89,7 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
         }
     }
 
-    /// Adds something at an address.
+    /// Adds `more` to the sum of an address.
     #[inline]
     pub(crate) fn add(&mut self, address: u64, more: i64, context: C, mappings: &Mappings) {
         let at = (address ^ address >> 10) as usize & (SLOTS - 1);
@@ -106,7 +109,7 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
         };
     }
 
-    /// Looks the places up, before the mappings change.
+    /// Converts the addresses to places, before the mappings change.
     pub(crate) fn flush(&mut self, mappings: &Mappings) {
         let mut used = std::mem::take(&mut self.used);
         for at in used.drain(..) {
@@ -181,8 +184,9 @@ impl<C: Copy + Default + Eq + Hash> Places<C> {
         }
     }
 
-    /// Returns the largest sums of places with one name, descending; equal sums are ordered by `key` of their contexts, then by object and
-    /// offset. Places without a name stay separate. Places of one name have the lowest offset.
+    /// Returns the largest sums of places with one name, descending. Equal sums are ordered by
+    /// `key` of their contexts, then by object and offset. Places without a name stay separate. The
+    /// sum of a name has the lowest offset of its places.
     pub(crate) fn largest<K: Ord>(
         &self,
         most: usize,

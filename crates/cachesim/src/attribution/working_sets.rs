@@ -1,4 +1,4 @@
-//! Lines that processes have in the shared levels, and lose there while they do not run.
+//! Counts the lines that processes have in the shared levels, and lose there while they do not run.
 
 use switchcost_design::result::{Detail, FillPoint, WorkingSetLoss};
 
@@ -8,17 +8,17 @@ use crate::machine::{Departure, Levels, Listener, Lookup, Origin, Requester};
 /// A process that left the CPU for another.
 #[derive(Clone, Debug)]
 struct Absence {
-    /// The last time slice in which the process ran.
+    /// Number of the last time slice in which the process ran.
     turn: u32,
     is_over: bool,
-    /// By cache: lines at the departure, and those of them that have left since.
+    /// Number of lines at the departure, by cache, and how many of them have left since.
     resident: Vec<u32>,
     lost: Vec<u32>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Sums {
-    /// Lines held now, and the highest number at any time.
+    /// Number of lines held now, and the highest number at any time.
     held: u64,
     most_held: u64,
     returns: u64,

@@ -1,4 +1,4 @@
-//! Levels after levels that are simulated elsewhere. One view at a time requests one line of them.
+//! Levels whose preceding levels are simulated elsewhere. One view at a time requests one line.
 
 use switchcost_design::{Design, Inclusion};
 
@@ -11,11 +11,12 @@ use super::walk::{Answer, Request};
 use super::{Machine, RunContext};
 use crate::address::Address;
 
-/// Level that gets the requests.
+/// Index of the level that gets the requests.
 const FIRST: usize = 0;
 
 impl Machine<()> {
-    /// Makes a machine of the levels of a design from `first` on, at least one, all on the same paths.
+    /// Makes a machine from the levels of a design from `first` on: at least one, all on the same
+    /// paths.
     pub(crate) fn new_back(mut design: Design, first: usize) -> Machine<()> {
         design.levels.drain(..first);
         design.tlbs.clear();
@@ -26,14 +27,16 @@ impl Machine<()> {
         Machine::planned(design, plan)
     }
 
-    /// Reads what a lookup of a line reads first. Reads for several machines overlap, while their lookups would wait one by one.
+    /// Prefetches the memory that a lookup of a line reads first. Such reads for several machines
+    /// overlap, while their lookups would wait one by one.
     #[inline]
     pub(crate) fn read_ahead(&self, view: usize, address: &Address) -> u64 {
         let set = self.plan.levels[FIRST].set(address);
         self.state.levels[FIRST].views[view].read_ahead(set)
     }
 
-    /// Handles a request of the level before. Returns its cycles, and whether the line comes modified.
+    /// Handles a request of the level before. Returns its cycles, and whether the line arrives
+    /// modified.
     pub(crate) fn ask(
         &mut self,
         view: usize,
@@ -60,7 +63,8 @@ impl Machine<()> {
         })
     }
 
-    /// Handles a line that leaves the level before. Returns whether it came in, modified or not.
+    /// Handles a line that leaves the level before. Returns whether the line came in, modified or
+    /// not.
     pub(crate) fn take_line(&mut self, view: usize, address: &Address, is_modified: bool) -> bool {
         let is_exclusive = self.plan.levels[FIRST].inclusion == Inclusion::Exclusive;
         if is_exclusive {
@@ -81,7 +85,7 @@ impl Machine<()> {
         self.visit_levels(|levels| levels.give(view, FIRST, address));
     }
 
-    /// Returns whether the levels behave after a flush as at the start.
+    /// Returns whether the levels behave after a flush in the same way as at the start.
     pub(crate) fn forgets_when_flushed(&self) -> bool {
         self.plan
             .levels

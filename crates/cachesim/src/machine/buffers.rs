@@ -1,4 +1,5 @@
-//! Buffers beside a level: victim cache, stream buffers, write buffers, and the bus to the next level.
+//! Buffers next to a level: victim cache, stream buffers, write buffers, and the bus to the next
+//! level.
 
 use std::collections::VecDeque;
 
@@ -7,8 +8,8 @@ use switchcost_design::StreamBuffers;
 use super::line::Line;
 use crate::address::Address;
 
-/// Lines that have left a set, fully associative, LRU. A line that is found is taken out, so the order of arrival is
-/// the order of use.
+/// Victim cache: lines that have left a set, fully associative, LRU. A line that is found is taken
+/// out, so the order of arrival is the order of use.
 #[derive(Debug, Default)]
 pub(super) struct Victims {
     most: usize,
@@ -39,7 +40,7 @@ impl Victims {
             .map(|line| &mut line.1)
     }
 
-    /// Puts a line in; returns the line that leaves for it.
+    /// Inserts a line; returns the line that leaves for it.
     pub(super) fn put(&mut self, key: u64, line: Line) -> Option<(u64, Line)> {
         let leaves = if self.lines.len() >= self.most {
             self.lines.pop_front()
@@ -59,7 +60,7 @@ impl Victims {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Prefetched {
     pub(super) key: u64,
-    /// Arrival time, on the hierarchy's clock.
+    /// Arrival time of the line, on the hierarchy's clock.
     pub(super) arrives: u64,
 }
 
@@ -67,9 +68,9 @@ pub(super) struct Prefetched {
 #[derive(Debug, Default)]
 pub(super) struct Stream {
     pub(super) lines: VecDeque<Prefetched>,
-    /// Start of the line after the last one.
+    /// Address of the line after the last one of the queue.
     pub(super) next: Address,
-    /// Time at which the buffer was last allotted or hit.
+    /// Time at which the buffer was last allocated or hit.
     pub(super) used: u64,
 }
 
@@ -103,7 +104,8 @@ impl Streams {
         self.buffers.is_empty()
     }
 
-    /// Takes a line from the head of the first buffer that has it there; returns its arrival time.
+    /// Takes a line from the first buffer that has the line at its head; returns the line's arrival
+    /// time.
     pub(super) fn take_head(&mut self, key: u64) -> Option<(usize, u64)> {
         let is_head = |buffer: &Stream| buffer.lines.front().is_some_and(|head| head.key == key);
         let number = self.buffers.iter().position(is_head)?;
@@ -112,7 +114,8 @@ impl Streams {
         Some((number, head.arrives))
     }
 
-    /// Handles a fill; `next` is the line after it in the same page. Returns whether a stream begins.
+    /// Handles a fill; `next` is the following line in the same page. Returns whether a stream
+    /// begins.
     pub(super) fn begins(&mut self, key: u64, next: Option<u64>) -> bool {
         self.runs.is_long_enough(key, next)
     }
@@ -162,7 +165,7 @@ struct Runs {
     most: usize,
     /// Number of fills after which a stream begins.
     enough: u32,
-    /// Line that each run waits for, and the run's number of fills; the run that has waited longest first.
+    /// The line that continues each run, and the run's number of fills; the oldest run comes first.
     known: VecDeque<(u64, u32)>,
 }
 
@@ -191,7 +194,7 @@ impl Runs {
 /// The bus between a level and the next, which carries one line at a time.
 #[derive(Debug, Default)]
 pub(super) struct Bus {
-    /// Time that a line takes the bus; 0 if the bus is never busy.
+    /// Number of cycles for which a line occupies the bus; 0 if the bus is never busy.
     cycles: u64,
     free: u64,
 }
@@ -209,7 +212,7 @@ impl Bus {
         self.cycles > 0
     }
 
-    /// Transfers a line, from `time` on; returns its wait for earlier lines.
+    /// Transfers a line, starting at `time`; returns how long the line waits for earlier lines.
     #[inline]
     pub(super) fn take(&mut self, time: u64) -> u64 {
         if self.cycles == 0 {
@@ -225,7 +228,8 @@ impl Bus {
 #[derive(Debug, Default)]
 pub(super) struct WriteQueue {
     drain_cycles: u64,
-    /// Time at which each buffer's last store is written: a ring, the oldest at `at`.
+    /// Time at which each buffer's last store is written: a ring whose oldest entry is at index
+    /// `at`.
     written: Vec<u64>,
     at: usize,
     /// Time at which the newest store is written.
@@ -263,7 +267,7 @@ impl WriteQueue {
         self.newest
     }
 
-    /// Takes over what another queue holds, some cycles later (or earlier).
+    /// Copies the stores that another queue holds, shifted by some cycles in either direction.
     pub(super) fn copy_from(&mut self, other: &WriteQueue, later: i64) {
         let moved = |time: u64| time.saturating_add_signed(later);
         self.written.clear();
@@ -272,7 +276,7 @@ impl WriteQueue {
         (self.at, self.newest) = (other.at, moved(other.newest));
     }
 
-    /// Takes the buffer that is free at `now`.
+    /// Allocates the buffer that is free at `now`.
     #[inline]
     pub(super) fn put(&mut self, now: u64, next_level_cycles: u64) {
         self.newest = self.newest.max(now) + self.drain_cycles + next_level_cycles;

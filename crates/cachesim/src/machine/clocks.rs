@@ -8,14 +8,15 @@ use super::{FLUSHED, PRIVATE, READ, SHARED, VIEWS};
 pub(super) struct Clocks {
     /// Time of each view, without `common`.
     pub(super) now: [u64; VIEWS],
-    /// Time that all views have taken since the last commit.
+    /// Time that all views have spent since the last commit.
     pub(super) common: u64,
-    /// Part of the time that stores waited for write buffers.
+    /// Part of each view's time in which stores waited for write buffers.
     pub(super) stalls: [u64; VIEWS],
     pub(super) common_stalls: u64,
-    /// Time of the current request for which nothing waits; the request is so much later than the clock.
+    /// Time of the current request for which nothing waits; the request is ahead of the clock by
+    /// this time.
     pub(super) delays: [u64; VIEWS],
-    /// Cycles by which lookups took longer, or less, in the shared view because of others.
+    /// Cycles by which lookups were slower, or faster, in the shared view because of others.
     lost: u64,
     gained: u64,
     /// Cycles saved by first touches.
@@ -33,7 +34,7 @@ impl Clocks {
         self.now.map(|now| now + self.common)
     }
 
-    /// Returns the lead of each view's clock over the shared one, in cycles.
+    /// Returns by how many cycles each view's clock is ahead of the shared one.
     #[inline]
     pub(super) fn later(&self) -> [u64; VIEWS] {
         self.now.map(|now| now.wrapping_sub(self.now[SHARED]))

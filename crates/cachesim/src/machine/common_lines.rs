@@ -1,17 +1,21 @@
 //! The lines of a level that all three views used last.
 //!
-//! With LRU, what a view holds in a set is a stack, the line used last on top (Mattson, Gecsei, Slutz and Traiger 1970). As
-//! long as all three views look up the same, the tops of their stacks are the same lines in the same order. They are listed
-//! here, with all that is to be known of them and the slots that they take in each view. A line of the list is found by every
-//! view, and only the list changes. If it is as long as a set has ways, a line that is not in it is missed by every view and
-//! takes the place of the same line in all. Before one view is looked up by itself, the list of that set
-//! [is handed](CommonLines::take_all) to all three, which know nothing of it until then.
+//! With LRU, the lines that a view holds in a set form a stack with the line used last on top
+//! (Mattson, Gecsei, Slutz and Traiger 1970). As long as all three views look up the same lines,
+//! the tops of their stacks are the same lines in the same order. These lines are listed here, with
+//! their state and the slots that they occupy in each view. Every view finds a line of the list,
+//! and only the list changes. If the list is as long as a set has ways, a line outside the list is
+//! missed by every view and takes the place of the same line in all. Before a single view is looked
+//! up, the list of that set [is handed](CommonLines::take_all) to all three views, whose own state
+//! is out of date until then.
 //!
-//! If there is no such top (another replacement policy, or lines that come in without a lookup), only the line of a set
-//! that was looked up last is remembered: to look it up once more changes nothing.
+//! If there is no such common top (another replacement policy, or lines that come in without a
+//! lookup), only the line of each set that was looked up last is remembered: a second lookup of
+//! that line changes nothing.
 //!
-//! First levels are asked by virtual address, and mostly for a line that was looked up a moment ago. It is
-//! [predicted](super::way_predictor) in which slot that is: found without a translation and without a search.
+//! First levels are requested by virtual address, and mostly for a line that was looked up shortly
+//! before. The line's slot is [predicted](super::way_predictor), so that the line is found without
+//! a translation and without a search.
 
 use super::VIEWS;
 use super::lines::way_of_first;
@@ -36,23 +40,24 @@ pub(super) struct CommonLine {
 /// The lines of one level that all views used last.
 #[derive(Debug)]
 pub(super) struct CommonLines {
-    /// Slots of a set.
+    /// Number of slots per set.
     ways: usize,
-    /// Whether a list of lines is kept; otherwise only the latest line is.
+    /// Whether a list of lines is kept; otherwise only the latest line of each set is.
     is_list: bool,
-    /// Slots that are filled, by set: a fully associative level may have more than 65,535.
+    /// Number of filled slots, by set; 32 bits, because a fully associative level may have more
+    /// than 65,535.
     lengths: Vec<u32>,
-    /// Keys by slot. The first four are empty if there is no list.
+    /// Keys by slot; the first four are empty if there is no list.
     keys: Vec<u64>,
     modified: Vec<ViewSet>,
     requesters: Vec<Requester>,
     in_views: Vec<Slots>,
-    /// Time of each line's last use.
+    /// Time of the last use of each line.
     stamps: Vec<u64>,
     now: u64,
-    /// Predictions for first levels.
+    /// Way predictions for first levels.
     predictions: Predictions,
-    /// Sets that may hold something, each once.
+    /// Sets that may hold lines, each listed once.
     used: Vec<u32>,
     is_used: Vec<bool>,
     /// Number of times that known lines were forgotten.
@@ -97,8 +102,8 @@ impl CommonLines {
 
     // --- predictions
 
-    /// Whether all views are known to find the virtual line of an address, and a store changes nothing. If so, the line becomes the
-    /// most recent.
+    /// Whether all views are known to hold the virtual line of an address and, for a store, nothing
+    /// would change. If so, the line becomes the most recent.
     #[inline]
     pub(super) fn finds(&mut self, address: u64, is_store: bool) -> bool {
         let Some(mut predictor) = self.way_predictor() else {
@@ -109,7 +114,8 @@ impl CommonLines {
         is_found
     }
 
-    /// Handles the first store to a virtual line that is known to be in the list, once it is translated; returns whether it is.
+    /// Handles the first store to a virtual line, once the address is translated, if the line is
+    /// known to be in the list; returns whether it is.
     #[inline]
     pub(super) fn stores(&mut self, address: u64) -> bool {
         let slot = self
@@ -124,7 +130,8 @@ impl CommonLines {
         true
     }
 
-    /// Returns the predictor that finds lines, for a loop. The loop gives the time of the last use [back](CommonLines::advance).
+    /// Returns the predictor that finds lines, for use in a loop. After the loop, the time of the
+    /// last use is [returned](CommonLines::advance).
     #[inline(always)]
     pub(super) fn way_predictor(&mut self) -> Option<WayPredictor<'_>> {
         WayPredictor::new(&self.predictions, &mut self.stamps, self.now, self.ways > 1)
@@ -136,7 +143,8 @@ impl CommonLines {
         self.now = now;
     }
 
-    /// Predicts that the virtual line of an address is in a slot; if `stored`, another store to it changes nothing.
+    /// Predicts that the virtual line of an address is in a slot; `stored` means that another store
+    /// to the line changes nothing.
     pub(super) fn predict(&mut self, slot: usize, address: u64, is_stored: bool) {
         self.predictions.put(slot, address, is_stored);
     }
@@ -150,7 +158,7 @@ impl CommonLines {
         self.lengths[set] = 1;
     }
 
-    /// Forgets all predictions, because virtual addresses may refer to other lines from now on.
+    /// Clears all predictions, because virtual addresses may refer to other lines from now on.
     pub(super) fn forget_predictions(&mut self) {
         self.losses += 1;
         for &set in &self.used {
@@ -197,7 +205,8 @@ impl CommonLines {
         self.modified[slot] = self.modified[slot].and(views);
     }
 
-    /// Adds a line, which every view holds from now on, as the most recent. The list must not be full. Returns its slot.
+    /// Adds a line that every view now holds as the most recent one. The list must not be full.
+    /// Returns the line's slot.
     pub(super) fn push(&mut self, set: usize, held: CommonLine, in_views: Slots) -> usize {
         let slot = set * self.ways + self.lengths[set] as usize;
         self.begin(set);
@@ -236,7 +245,7 @@ impl CommonLines {
         self.use_now(slot);
     }
 
-    /// Returns whether a slot still has a line.
+    /// Returns whether a slot still holds a line.
     #[inline]
     pub(super) fn has(&self, set: usize, slot: usize, key: u64) -> bool {
         let start = set * self.ways;
@@ -250,7 +259,7 @@ impl CommonLines {
         }
     }
 
-    /// Returns whether nothing is known of a set.
+    /// Returns whether a set has no known lines.
     #[inline]
     pub(super) fn is_empty(&self, set: usize) -> bool {
         match self.lengths.len() {
@@ -260,7 +269,8 @@ impl CommonLines {
         }
     }
 
-    /// Empties the list of a set. Passes its lines and their slots in the views to `act`, the most recent last.
+    /// Empties the list of a set. Passes the lines and their slots in the views to `act`, the most
+    /// recent last.
     pub(super) fn take_all(&mut self, set: usize, mut act: impl FnMut(CommonLine, Slots)) {
         let set = if self.is_list {
             set
@@ -282,7 +292,7 @@ impl CommonLines {
         }
     }
 
-    /// Takes the list of sets that may hold something; they are empty from now on, or the caller empties them.
+    /// Takes the list of sets that may hold lines; the caller empties these sets.
     pub(super) fn take_used(&mut self) -> Vec<u32> {
         let used = std::mem::take(&mut self.used);
         used.iter()
@@ -290,7 +300,7 @@ impl CommonLines {
         used
     }
 
-    /// Gives the memory of a list back to be used again.
+    /// Returns the memory of a list for reuse.
     pub(super) fn reuse(&mut self, mut used: Vec<u32>) {
         used.clear();
         self.used = used;

@@ -1,4 +1,5 @@
-//! Difference between a lookup in the shared hierarchy and in the private one, and the process that caused it.
+//! Compares a lookup in the shared hierarchy with one in the private hierarchy, and finds the
+//! process that caused the difference.
 
 use super::Hierarchies;
 use super::listener::{Gain, Listener, Origin, Requester, Took};
@@ -7,11 +8,11 @@ use super::view_set::ViewSet;
 use super::{PRIVATE, SHARED};
 use crate::address::Address;
 
-/// A line that the shared view found in a level, and that the private one did not hold there.
+/// A line that the shared view found in a level, and that the private view did not hold there.
 #[derive(Clone, Copy, Debug)]
 struct Found {
     line: Requester,
-    /// Whether the private level has lost the line since it came into the shared one.
+    /// Whether the private level has lost the line since the line came into the shared level.
     was_let_go: bool,
 }
 
@@ -21,9 +22,10 @@ pub(super) struct Comparison {
     /// Origin of the first fill of a line that the private view holds.
     lost_to: Origin,
     found: Option<Found>,
-    /// Whether the private view has asked memory for a line for the first time.
+    /// Whether the private view has requested a line from memory that it never requested before.
     is_asked_first: bool,
-    /// Levels that missed, one bit each, in the shared and the private view. A design has up to 64 caches and as many TLBs.
+    /// Levels that missed, one bit each, in the shared and the private view. A design has up to 64
+    /// caches and as many TLBs.
     missed: [u128; 2],
     missed_first: ViewSet,
 }
@@ -48,7 +50,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Ends a lookup. `before` is the views' difference before it; `missed_first` are the views that missed in the first level.
+    /// Ends a lookup. `before` is the views' difference before the lookup; `missed_first` are the
+    /// views that missed in the first level.
     #[inline]
     pub(super) fn end_lookup(&mut self, before: u64, missed_first: ViewSet) {
         let longer = self.clocks.difference().wrapping_sub(before) as i64;
@@ -105,7 +108,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Notes that a line is about to be filled into the shared level on demand; `note` is that on the private copy, if there is one.
+    /// Records that a line is about to be filled into the shared level on demand; `note` is that of
+    /// the private copy, if there is one.
     #[inline]
     pub(super) fn filled(&mut self, at: usize, note: Option<u64>) {
         let (origin, turn) = note.map_or((Origin::Intrinsic, 0), Origin::decode_note);
@@ -119,7 +123,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         self.listener.filled(&self.lookup, at, origin, turn);
     }
 
-    /// Notes that the shared view finds a line on demand, before the private view looks it up.
+    /// Records that the shared view finds a line on demand, before the private view looks the line
+    /// up.
     pub(super) fn found_in_shared(&mut self, at: usize, set: usize, key: u64, slot: usize) {
         let own = &self.levels[at];
         if L::COMPARES
@@ -132,7 +137,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Notes that the private view requests a line from memory.
+    /// Records that the private view requests a line from memory.
     #[inline]
     pub(super) fn ask_memory(&mut self, at: usize, address: &Address, is_demand: bool) {
         let level = &self.plan.levels[at];
@@ -145,7 +150,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Notes that a line leaves the private level. If the shared level still has it from another process, this explains the difference.
+    /// Records that a line leaves the private level. If the shared level still has the line from
+    /// another process, this explains the difference.
     pub(super) fn let_go(&mut self, at: usize, set: usize, key: u64) {
         let level = &self.plan.levels[at];
         if !L::COMPARES || !level.is_of_several || !self.may_be_shared(level.address_of(key)) {

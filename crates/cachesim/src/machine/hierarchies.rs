@@ -1,7 +1,7 @@
-//! The three views of a design while one process runs: lookups in all of them at once.
+//! Looks up in all three views of a design while one process runs.
 //!
-//! If the lines that all views used last are known, one step stands for all three; else each view is
-//! [walked by itself](super::walk).
+//! If the lines that all views used last are known, one step stands for all three views; otherwise
+//! each view is [walked by itself](super::walk).
 
 use super::common_lines::CommonLine;
 use super::level::Promoted;
@@ -13,7 +13,7 @@ use super::walk::Request;
 use super::{FLUSHED, Hierarchies, PRIVATE, SHARED, VIEWS};
 use crate::address::Address;
 
-/// A request of all views, before one level.
+/// A request of all views to one level.
 #[derive(Clone, Copy)]
 struct RequestOfAll<'r> {
     at: usize,
@@ -41,13 +41,14 @@ impl<'r> RequestOfAll<'r> {
     }
 }
 
-/// Result of a request of all views. Cycles for which nothing waits are in [`Clocks::delays`](super::clocks::Clocks::delays).
+/// Result of a request of all views. Cycles for which nothing waits are in
+/// [`Clocks::delays`](super::clocks::Clocks::delays).
 #[derive(Clone, Copy)]
 struct Outcome {
     missed: ViewSet,
     /// Modified state that comes with a line taken out of an exclusive level.
     modified: ViewSet,
-    /// Slot of the line in the list of common lines; no slot if it need not be there.
+    /// Slot of the line in the list of common lines; none if the line need not be in the list.
     slot: usize,
 }
 
@@ -60,7 +61,8 @@ impl Outcome {
 }
 
 impl<L: Listener> Hierarchies<'_, L> {
-    /// Looks up a line or page of the program at a first level, and makes it the most recent of its set.
+    /// Looks up a line or page of the program in a first level, and makes it the most recent of its
+    /// set.
     pub(super) fn look_up(
         &mut self,
         at: usize,
@@ -90,7 +92,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         })
     }
 
-    /// Handles a store to a write-through first level. If all views are known to find the line, the store is finished.
+    /// Handles a store to a write-through first level. If all views are known to find the line, no
+    /// further lookup is needed.
     #[inline]
     pub(super) fn writes_through(&mut self, at: usize, first: u64, last: u64) -> bool {
         let level = &self.plan.levels[at];
@@ -186,7 +189,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         Address { physical, ..target }
     }
 
-    /// Adds the time of a request of all views in a level.
+    /// Adds the time that a request of all views spends in a level.
     #[inline]
     pub(super) fn spend_all(&mut self, at: usize, cycles: u64, is_demand: bool) {
         if is_demand {
@@ -209,7 +212,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Lets each view handle the request by itself, from this level on.
+    /// Serves the request in each view separately, from this level on.
     #[inline(never)]
     fn serve_each_alone(&mut self, request: RequestOfAll<'_>) -> Outcome {
         let mut outcome = Outcome::NOTHING;
@@ -250,7 +253,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         modified
     }
 
-    /// Looks up a line in a level whose recent lines are the same in all views, before and after.
+    /// Looks up a line in a level whose recent lines are the same in all views, both before and
+    /// after the lookup.
     fn look_up_top(&mut self, request: RequestOfAll<'_>) -> Outcome {
         let RequestOfAll {
             at,
@@ -307,8 +311,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         outcome
     }
 
-    /// Computes the time of each view, and the requests to the next level, without bringing the line in. Returns the views in which it
-    /// was modified there.
+    /// Computes the time of each view, and makes the requests to the next level, without bringing
+    /// the line in. Returns the views in which the line was modified in the next level.
     fn answer(&mut self, request: RequestOfAll<'_>, missed: ViewSet, kind: Kind) -> ViewSet {
         let RequestOfAll { at, is_demand, .. } = request;
         let level = &self.plan.levels[at];
@@ -335,7 +339,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         modified
     }
 
-    /// Makes a line the most recent in every view, and brings it into the set of those without it. Returns its slot.
+    /// Makes a line the most recent one in every view, and brings it into the set of those views
+    /// that lack it. Returns the line's slot.
     fn promote(
         &mut self,
         at: usize,
@@ -410,8 +415,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         slot
     }
 
-    /// Gives a modified line that leaves in all views to the next level in one step, if the next level is known to hold the line in all of
-    /// them. Returns whether it did.
+    /// Gives a modified line that leaves all views to the next level in one step, if all views are
+    /// known to hold the line there. Returns whether it did.
     fn give_from_all(&mut self, at: usize, address: &Address) -> bool {
         let Some(next) = self.plan.levels[at].next_for_lines else {
             return false;
@@ -429,7 +434,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         true
     }
 
-    /// Handles a store to a line that not all views hold, in a level that does not allocate on stores, or that asks the next level twice.
+    /// Handles a store to a line that not all views hold, in a level that does not allocate on
+    /// stores, or that makes two requests to the next level.
     fn store_around(&mut self, request: RequestOfAll<'_>, holds: ViewSet) -> Outcome {
         // Asked twice, each view does both before the next view does either: where the second miss comes from depends on it.
         if holds != ViewSet::NONE || self.plan.levels[request.at].allocates {
@@ -446,7 +452,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Passes a store on from a write-through level; nothing waits for it, except perhaps for a buffer.
+    /// Passes a store on from a write-through level; nothing waits for the store, except perhaps
+    /// for a buffer.
     fn go_on_from_all(&mut self, request: RequestOfAll<'_>) {
         let request = RequestOfAll {
             is_demand: false,

@@ -1,5 +1,6 @@
-//! What the private hierarchy of a process has held so far. It tells a line that others bring in again and again from one that the process
-//! asks for the first time, and from chance.
+//! Records what the private hierarchy of a process has held so far. The history distinguishes a
+//! line that others bring in repeatedly from a line that the process requests for the first time,
+//! and from chance.
 
 use rustc_hash::FxHashMap;
 
@@ -9,15 +10,16 @@ const WORD_BITS: u32 = u64::BITS.trailing_zeros();
 /// History of one private hierarchy.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    /// Lines for which this hierarchy's last levels have asked memory, one bit each; by level, and by the common part of 64 lines' keys.
+    /// Lines that this hierarchy's last levels have requested from memory, one bit each; by level,
+    /// and by the common part of 64 lines' keys.
     asked: FxHashMap<(usize, u64), u64>,
-    /// Lines that another process had brought into a shared level and that the private level lost since; with the time slice of the other
-    /// process.
+    /// Lines that another process had brought into a shared level and that the private level lost
+    /// since, with the time slice of the other process.
     let_go: FxHashMap<(usize, u64), u32>,
 }
 
 impl History {
-    /// Notes that a level asks memory for a line. Returns whether it is the first time.
+    /// Records that a level requests a line from memory. Returns whether this is the first time.
     pub(super) fn ask_memory(&mut self, at: usize, key: u64) -> bool {
         let asked = self.asked.entry((at, key >> WORD_BITS)).or_default();
         let line = 1 << (key & u64::from(u64::BITS - 1));
@@ -26,17 +28,20 @@ impl History {
         is_new
     }
 
-    /// Notes that a level loses a line that came into the shared one in this time slice of another process.
+    /// Records that a level loses a line that came into the shared level in this time slice of
+    /// another process.
     pub(super) fn let_go(&mut self, at: usize, key: u64, turn: u32) {
         self.let_go.insert((at, key), turn);
     }
 
-    /// Forgets that the level lost a line, because the line came into the shared level again.
+    /// Clears the record that the level lost a line, because the line came into the shared level
+    /// again.
     pub(super) fn has_come_anew(&mut self, at: usize, key: u64) {
         self.let_go.remove(&(at, key));
     }
 
-    /// Returns whether the level has lost a line since it came into the shared level in this time slice of another process.
+    /// Returns whether the level has lost a line since the line came into the shared level in this
+    /// time slice of another process.
     pub(super) fn has_let_go(&self, at: usize, key: u64, turn: u32) -> bool {
         self.let_go.get(&(at, key)) == Some(&turn)
     }

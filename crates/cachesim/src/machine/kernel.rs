@@ -4,13 +4,14 @@ use super::listener::Listener;
 use super::{Machine, SHARED};
 
 impl<L: Listener> Machine<L> {
-    /// Notes that the running task enters the kernel; `instructions` is the count of the whole trace so far.
+    /// Records that the running task enters the kernel; `instructions` is the count of the whole
+    /// trace so far.
     pub(crate) fn enter_call(&mut self, number: u16, instructions: u64) {
         let counted = self.counted(instructions);
         self.state.listener.call_entered(number, &counted);
     }
 
-    /// Notes that the system call ends: the task returns, or leaves the CPU.
+    /// Records that the system call ends: the task returns, or leaves the CPU.
     pub(crate) fn end_call(&mut self, instructions: u64, is_switch: bool) {
         let counted = self.counted(instructions);
         self.state.listener.call_ended(&counted, is_switch);

@@ -1,4 +1,5 @@
-//! Where the code of recent blocks was found. Most blocks run many times between two misses of code.
+//! Remembers where the code of recent blocks was found. Most blocks run many times between two
+//! misses of code.
 
 use super::way_predictor::Slots;
 
@@ -13,7 +14,7 @@ pub(super) struct CodeSlots {
 
 #[derive(Clone, Copy, Debug)]
 struct KnownBlock {
-    /// Number of losses of code when this code was found.
+    /// Number of losses of code at the time when this code was found.
     losses: u64,
     slots: CodeSlots,
 }

@@ -12,26 +12,26 @@ use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
 /// State of a level.
 #[derive(Debug)]
 pub(super) struct Level {
-    /// Recent lines common to all views; newer than each view's own state.
+    /// Recent lines common to all views; more recent than each view's own state.
     pub(super) common_lines: CommonLines,
     /// Lines of each view; the private ones are those of the running process.
     pub(super) views: [Lines; VIEWS],
-    /// Lead of each view's clock over the shared one, if the write buffers of all views are alike; then the shared view's buffers stand for
-    /// all.
+    /// Lead of each view's clock over the shared one, if the write buffers of all views are alike;
+    /// then the shared view's buffers stand for all views.
     writes_alike_at: Option<[u64; VIEWS]>,
     /// Counts common to all views.
     pub(super) common: Counts,
-    /// Ways that the running process may fill, one bit each, if not all.
+    /// Ways that the running process may fill, one bit each; `None` if it may fill all.
     pub(super) open_ways: Option<u64>,
 }
 
 /// A line that became the most recent of its set.
 pub(super) struct Promoted {
-    /// Slot in the list.
+    /// Slot of the line in the list.
     pub(super) slot: usize,
     /// Owner of the line in the shared view.
     pub(super) requester: Requester,
-    /// Lines that left for the new one, with their keys.
+    /// Lines that left to make room, with their keys.
     pub(super) leaving: [Option<(u64, Line)>; VIEWS],
 }
 
@@ -46,7 +46,8 @@ impl Level {
         }
     }
 
-    /// Makes a line the most recent in every view, and brings it into the set of those without it, if the list is not full.
+    /// Makes a line the most recent one in every view, and brings it into the set of those views
+    /// that lack it, if the list is not full.
     #[inline]
     pub(super) fn promote(
         &mut self,
@@ -103,7 +104,7 @@ impl Level {
             .is_some()
     }
 
-    /// Separates the views' states of a set, before one view is looked up or changed by itself.
+    /// Gives each view its own state of a set, before one view is looked up or changed by itself.
     #[inline]
     pub(super) fn split(&mut self, set: usize) {
         if !self.common_lines.is_empty(set) {
@@ -130,7 +131,7 @@ impl Level {
         });
     }
 
-    /// Separates the views' states of all sets, before a view is flushed or replaced.
+    /// Gives each view its own state of all sets, before a view is flushed or replaced.
     pub(super) fn split_all(&mut self) {
         self.split_writes();
         let used = self.common_lines.take_used();
@@ -161,7 +162,7 @@ impl Level {
             .is_some_and(|at| at[PRIVATE] == later[PRIVATE] && at[FLUSHED] == later[FLUSHED])
     }
 
-    /// Makes every view wait until a write buffer is free; returns the time then.
+    /// Makes every view wait until a write buffer is free; returns the time afterwards.
     #[inline]
     pub(super) fn wait_for_buffers(&mut self, clocks: &mut Clocks) -> [u64; VIEWS] {
         if self.has_alike_writes(clocks) {
@@ -179,7 +180,7 @@ impl Level {
         clocks.cycles()
     }
 
-    /// Takes a write buffer in every view, with the delays of the store at the next level.
+    /// Allocates a write buffer in every view, with the delays of the store at the next level.
     #[inline]
     pub(super) fn take_buffers(&mut self, now: [u64; VIEWS], clocks: &Clocks) {
         let [shared, private, flushed] = clocks.delays;

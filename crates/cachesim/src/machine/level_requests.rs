@@ -1,9 +1,10 @@
-//! Requests to levels whose requests other levels answer, too: levels of many sizes, or one that several CPUs share.
+//! Requests to levels whose requests are also answered by other levels: by levels of many sizes, or
+//! by one that several CPUs share.
 
 use super::VIEWS;
 use super::listener::{LevelRequest, Levels, Listener};
 
-/// Requests, in an order that is right for each view.
+/// Requests, in an order that is correct for each view.
 #[derive(Debug)]
 pub(crate) struct LevelRequests(Vec<LevelRequest>);
 

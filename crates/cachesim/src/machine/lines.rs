@@ -8,7 +8,7 @@ use super::prefetchers::Prefetchers;
 use super::replacement::{Order, is_open};
 use crate::address::Address;
 
-/// View that a level belongs to, which decides what is remembered besides lines.
+/// View that a level belongs to, which determines what is stored besides lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Shared,
@@ -81,7 +81,7 @@ pub(super) fn way_of_first(ways: &[u64], length: usize, key: u64) -> Option<usiz
     None
 }
 
-/// Slots that came to hold a line since the last flush.
+/// Slots that have held a line since the last flush.
 #[derive(Debug)]
 enum Touched {
     Unused,
@@ -90,7 +90,7 @@ enum Touched {
     All,
 }
 
-/// One cache or TLB. Way number `way` of set `set` is slot `set * ways + way`.
+/// State of one cache or TLB. Way number `way` of set `set` is slot `set * ways + way`.
 #[derive(Debug)]
 pub(super) struct Lines {
     ways: usize,
@@ -99,15 +99,15 @@ pub(super) struct Lines {
     is_modified: Vec<bool>,
     addresses: Vec<Address>,
     requesters: Vec<Requester>,
-    /// Notes on private copies; 0 is none.
+    /// Notes on private copies by slot; 0 means no note.
     notes: Vec<u64>,
-    /// Whether each line was prefetched and not looked up since; empty if no line was.
+    /// Whether each line was prefetched and not looked up since; empty if no line was prefetched.
     is_unused: Vec<bool>,
     touched: Touched,
     pub(super) order: Order,
     pub(super) victims: Victims,
     pub(super) streams: Streams,
-    /// Prefetchers that follow requests, if any.
+    /// Prefetchers that react to requests, if any.
     pub(super) prefetchers: Option<Box<Prefetchers>>,
     pub(super) writes: WriteQueue,
     pub(super) bus: Bus,
@@ -152,14 +152,15 @@ impl Lines {
         }
     }
 
-    /// The slot of a line.
+    /// Returns the slot of a line.
     #[inline]
     pub(super) fn find(&self, set: usize, key: u64) -> Option<usize> {
         let start = set * self.ways;
         way_of(&self.keys[start..start + self.ways], key).map(|way| start + way)
     }
 
-    /// Reads ahead a part of the state that a lookup of a line, and its fill, will read.
+    /// Reads a part of the state that a lookup of a line, and its fill, will need, so that it is in
+    /// the cache by then.
     #[inline]
     pub(super) fn read_ahead(&self, set: usize) -> u64 {
         let (first, last) = (set * self.ways, (set + 1) * self.ways - 1);
@@ -169,14 +170,15 @@ impl Lines {
             ^ self.order.read_ahead(last)
     }
 
-    /// Transfers a line over the bus, from `time` on; returns its wait for earlier lines.
+    /// Transfers a line over the bus, starting at `time`; returns how long the line waits for
+    /// earlier lines.
     #[inline]
     pub(super) fn take_bus(&mut self, time: u64) -> u64 {
         self.counts.bus_lines += u64::from(self.bus.is_counted());
         self.bus.take(time)
     }
 
-    /// Notes that a line was prefetched.
+    /// Records that a line was prefetched.
     pub(super) fn note_prefetched(&mut self, slot: usize) {
         if let Some(is_unused) = self.is_unused.get_mut(slot) {
             *is_unused = true;
@@ -204,7 +206,7 @@ impl Lines {
         }
     }
 
-    /// Owner of a line in the shared view.
+    /// Returns the owner of a line in the shared view.
     #[inline]
     pub(super) fn requester(&self, slot: usize) -> Requester {
         self.requesters.get(slot).copied().unwrap_or_default()
@@ -256,7 +258,8 @@ impl Lines {
         }
     }
 
-    /// Hands a slot over to [`super::common_lines`]. Returns whether the line was modified, and its owner.
+    /// Transfers a slot to [`super::common_lines`]. Returns whether the line was modified, and its
+    /// owner.
     #[inline]
     pub(super) fn take_shared(&mut self, slot: usize) -> (bool, Requester) {
         self.order.take_shared(slot);
@@ -285,7 +288,8 @@ impl Lines {
         self.order.found(slot);
     }
 
-    /// Returns a slot for a new line among those not taken, with the line that leaves it, if any.
+    /// Returns a slot for a new line among those not taken, with the line that leaves the slot, if
+    /// any.
     #[inline]
     pub(super) fn make_room(
         &mut self,
@@ -299,7 +303,8 @@ impl Lines {
         (slot, self.take(plan, slot))
     }
 
-    /// Returns a slot for a new line among the open ways, with the line that leaves it, if any.
+    /// Returns a slot for a new line among the open ways, with the line that leaves the slot, if
+    /// any.
     pub(super) fn make_room_within(
         &mut self,
         plan: &LevelPlan,
@@ -315,7 +320,7 @@ impl Lines {
         (slot, self.take(plan, slot))
     }
 
-    /// Empties a slot; returns its line and key, if there was one.
+    /// Empties a slot; returns its line and key, if the slot had a line.
     #[inline]
     pub(super) fn take(&mut self, plan: &LevelPlan, slot: usize) -> Option<(u64, Line)> {
         let key = std::mem::take(&mut self.keys[slot]);
@@ -343,7 +348,8 @@ impl Lines {
         ))
     }
 
-    /// Takes the list of all slots that may hold a line, ascending if that is cheap; a new list begins.
+    /// Takes the list of all slots that may hold a line, in ascending order if sorting is cheap; a
+    /// new list begins.
     pub(super) fn take_touched(&mut self) -> Vec<u32> {
         match &mut self.touched {
             Touched::Some(slots) => std::mem::take(slots),
@@ -355,7 +361,7 @@ impl Lines {
         }
     }
 
-    /// Gives the memory of a list back to be used again.
+    /// Returns the memory of a list for reuse.
     pub(super) fn reuse(&mut self, mut list: Vec<u32>) {
         if let Touched::Some(slots) = &mut self.touched {
             list.clear();

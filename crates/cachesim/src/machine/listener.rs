@@ -1,12 +1,15 @@
-//! What happens in the caches of a design, and who is notified.
+//! Events in the caches of a design, and who is notified of them.
 //!
-//! The machine calls its listener as things happen, in this order. A lookup that all three hierarchies are known to find makes no
-//! event. Any other makes, of the shared hierarchy, `filled`, `left`, `came` and `exchanged` as often as they happen, at first and
-//! later levels, and then `took` if it differs from the private one; if a first level was missed, `reference_missed` follows when all lines of the reference
-//! were looked up, and `ran` at the end of a block that took longer or less. Between the lookups of two processes stand
-//! `switched_out`, the lines that leave flushed levels, and `switched_in`.
+//! The machine calls its listener as events happen, in this order. A lookup that all three
+//! hierarchies are known to find makes no event. Any other lookup makes, in the shared hierarchy,
+//! `filled`, `left`, `came` and `exchanged` each time they happen, at first and later levels, and
+//! then `took` if the lookup differs from the private hierarchy's. If a first level was missed,
+//! `reference_missed` follows when all lines of the reference were looked up, and `ran` at the end
+//! of a block that took longer or less. Between the lookups of two processes come `switched_out`,
+//! the lines that leave flushed levels, and `switched_in`.
 //!
-//! A listener changes nothing in any cache. Two are a pair, of which each may be a pair again; `()` is none, and costs nothing.
+//! A listener changes nothing in any cache. A pair of listeners is a listener, so pairs can be
+//! nested; `()` is the empty listener, and costs nothing.
 
 use std::fmt::Debug;
 
@@ -18,7 +21,7 @@ use super::{PRIVATE, RunContext, SHARED};
 use crate::address::{Address, KERNEL, owner};
 use crate::mappings::Mappings;
 
-/// Stands for no running process, while a switch is under way.
+/// Process number used while a switch is in progress and no process runs.
 pub(crate) const NO_PROCESS: u32 = KERNEL - 1;
 /// Flag of requests for an address of the kernel. Process numbers are too low to contain it.
 const OF_KERNEL: u32 = 1 << 31;
@@ -27,7 +30,7 @@ const _: () = assert!(KERNEL == u32::MAX);
 /// Process that looks something up, with its time slice; for a line, the process that brought it in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Requester {
-    /// The process that runs, and [`OF_KERNEL`].
+    /// Number of the running process, with the flag [`OF_KERNEL`].
     by: u32,
     pub(crate) turn: u32,
 }
@@ -38,7 +41,7 @@ impl Requester {
         turn: 0,
     };
 
-    /// Begins the next time slice, of `process`.
+    /// Begins the next time slice, in which `process` runs.
     pub(super) fn next(self, process: u32) -> Requester {
         Requester {
             by: process,
@@ -60,14 +63,14 @@ impl Requester {
         }
     }
 
-    /// Owner of the line: the kernel, or the running process.
+    /// Returns the owner of the line: the kernel, or the running process.
     #[inline]
     pub(crate) fn owner(self) -> u32 {
         // All ones where the highest bit is set.
         self.by | (self.by.cast_signed() >> 31).cast_unsigned()
     }
 
-    /// The process that runs.
+    /// Returns the running process.
     #[inline]
     pub(crate) fn process(self) -> u32 {
         self.by & !OF_KERNEL
@@ -79,17 +82,17 @@ impl Requester {
     }
 }
 
-/// A lookup of the program.
+/// A lookup of the program in a first level.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lookup<'a> {
     pub(crate) requester: Requester,
-    /// The first byte in the line or page.
+    /// First requested byte in the line or page.
     pub(crate) address: u64,
     pub(crate) is_code: bool,
     pub(crate) is_store: bool,
     /// Address of the last byte of the loading or storing instruction, if known.
     pub(crate) instruction: Option<u64>,
-    /// The first level.
+    /// First level of the lookup.
     pub(crate) level: usize,
     pub(crate) context: &'a RunContext<'a>,
 }
@@ -97,11 +100,11 @@ pub(crate) struct Lookup<'a> {
 /// A request to a level whose requests are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LevelRequest {
-    /// Views that ask; among private views, that of the running process.
+    /// Views that make the request; among private views, that of the running process.
     pub(crate) views: ViewSet,
     pub(crate) level: usize,
     pub(crate) key: u64,
-    /// None if a modified line is given to the level.
+    /// Kind of the request; `None` if a modified line is given to the level.
     pub(crate) kind: Option<Kind>,
     pub(crate) is_demand: bool,
     pub(crate) address: Address,
@@ -110,9 +113,9 @@ pub(crate) struct LevelRequest {
 /// Reason for which a line left a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Departure {
-    /// The line left for a line that came in.
+    /// A line that came in took the place.
     Replaced,
-    /// The line left because an inclusive level lost it.
+    /// An inclusive level lost the line.
     Lost,
     /// A nearer level took the line from an exclusive level.
     Taken,
@@ -127,7 +130,7 @@ impl Departure {
     }
 }
 
-/// Origin of a miss of the shared hierarchy.
+/// Origin of a miss in the shared hierarchy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// The private hierarchy misses, too.
@@ -135,18 +138,19 @@ pub(crate) enum Origin {
     Intrinsic,
     Flushed,
     ByOthers,
-    /// The process evicted the line itself, and would not have done so alone.
+    /// The process evicted the line itself, but would not have done so if it ran alone.
     Aged,
     ByKernel,
-    /// The process evicted the line itself, in a level whose lines are ordered differently than alone. So no other process need have caused
-    /// it.
+    /// The process evicted the line itself, in a level whose lines are ordered differently than if
+    /// it ran alone. So no other process need have caused the miss.
     State,
 }
 
 impl Origin {
     pub(crate) const COUNT: usize = 6;
 
-    /// Note on a private copy: why a line left the shared level, and in which time slice. A copy without a note, 0, is aged.
+    /// Returns the note on a private copy: why the line left the shared level, and in which time
+    /// slice. A copy without a note, 0, is aged.
     #[inline]
     pub(super) fn note(self, turn: u32) -> u64 {
         (self as u64) << 32 | u64::from(turn)
@@ -173,9 +177,10 @@ impl Origin {
 /// Reason why a lookup was faster in the shared view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gain {
-    /// Another process brought the line in again for a process that had had it before.
+    /// Another process brought the line in for a process that had had the line before.
     FromOthers,
-    /// Another process brought the line in, which the requesting process had never had; this happens once.
+    /// Another process brought in a line that the requesting process had never had; this happens
+    /// once per line.
     FirstTouch,
     /// The state of replacement, prefetch, buffers or buses differs.
     State,
@@ -184,11 +189,11 @@ pub(crate) enum Gain {
 /// Difference of a lookup between the shared and the private hierarchy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Took {
-    /// Cycles, shared less private.
+    /// Number of cycles in the shared minus those in the private hierarchy.
     pub(crate) longer: i64,
-    /// Origin of the loss at the farthest level, which explains longer times.
+    /// Origin of the miss at the farthest level, which explains a longer time.
     pub(crate) lost_to: Origin,
-    /// Reason for shorter times.
+    /// Reason for a shorter time.
     pub(crate) gain: Gain,
     /// Later levels that missed, one bit each, in the shared and the private hierarchy.
     pub(super) missed: [u128; 2],
@@ -202,7 +207,8 @@ impl Took {
         self.longer < 0 && self.gain == Gain::FirstTouch
     }
 
-    /// Returns the later levels that only one of the two hierarchies missed in, each with whether that was the shared one.
+    /// Returns the later levels that only one of the two hierarchies missed in, each with whether
+    /// the shared one missed.
     #[inline]
     pub(crate) fn differences(&self) -> impl Iterator<Item = (usize, bool)> {
         let mut differing = self.missed[SHARED] ^ self.missed[PRIVATE];
@@ -214,8 +220,8 @@ impl Took {
         })
     }
 
-    /// Returns the levels between which a line was lost, for a lookup that begins in this level: the nearest that missed it only in the
-    /// shared hierarchy, and the farthest.
+    /// Returns the levels between which a line was lost, for a lookup that begins in this level:
+    /// the nearest and the farthest level that missed the line only in the shared hierarchy.
     pub(crate) fn lost_in(&self, first: usize) -> Option<(usize, usize)> {
         let first_missed = |view| u128::from(self.missed_first.has(view)) << first;
         let [shared, private] =
@@ -235,7 +241,8 @@ pub(crate) struct Levels {
 
 macro_rules! listener {
     ($($(#[$doc:meta])* fn $event:ident($($argument:ident: $type:ty),*);)+) => {
-        /// The listeners; see the head of this file for the order. Levels are numbers, TLBs after caches.
+        /// Methods of listeners; the head of this file has their order. Levels are numbers, TLBs
+        /// after caches.
         pub(crate) trait Listener: Debug {
             /// Whether the listener needs the difference of the shared and the private hierarchy, which takes time to compute.
             const COMPARES: bool = false;
@@ -245,7 +252,8 @@ macro_rules! listener {
 
             $($(#[$doc])* #[inline] fn $event(&mut self, $($argument: $type),*) { $(let _ = $argument;)* })+
 
-            /// Called instead of `left` and `came`, if both happen in one set of the shared and of the private hierarchy.
+            /// Reports that a line was replaced by another in the same set of both the shared and
+            /// the private hierarchy; called instead of `left` and `came`.
             #[inline]
             fn exchanged(&mut self, lookup: &Lookup<'_>, level: usize, left: Requester, came: Requester) {
                 self.left(lookup, level, left, Departure::Replaced);
@@ -279,39 +287,45 @@ macro_rules! listener {
 }
 
 listener! {
-    /// A process leaves the CPU for another; `requester` has its last time slice.
+    /// Reports that a process leaves the CPU for another; `requester` has its last time slice.
     fn switched_out(requester: Requester);
-    /// A process gets the CPU.
+    /// Reports that a process gets the CPU.
     fn switched_in(process: u32);
-    /// A line is filled on demand. If others had taken it from the process, they did so in time slice `turn`.
+    /// Reports that a line is filled on demand. If others had taken the line from the process, they
+    /// did so in time slice `turn`.
     fn filled(lookup: &Lookup<'_>, level: usize, origin: Origin, turn: u32);
-    /// A line came into the sets of a level.
+    /// Reports that a line came into the sets of a level.
     fn came(level: usize, line: Requester);
-    /// A line left the sets of a level.
+    /// Reports that a line left the sets of a level.
     fn left(lookup: &Lookup<'_>, level: usize, line: Requester, how: Departure);
-    /// A lookup is over in which the shared and the private hierarchy differed, in cycles or in misses of later levels.
+    /// Reports the end of a lookup in which the shared and the private hierarchy differed, in
+    /// cycles or in misses of later levels.
     fn took(lookup: &Lookup<'_>, took: &Took);
-    /// Some hierarchies missed in a first level with a reference, or with part of it.
+    /// Reports that some hierarchies missed in a first level with a reference, or with part of one.
     fn reference_missed(level: usize, missed: ViewSet);
-    /// A block of code took `longer` cycles more (or less) in the shared hierarchy, without first touches.
+    /// Reports that a block of code took `longer` cycles more (or fewer) in the shared hierarchy,
+    /// without first touches.
     fn ran(address: u64, longer: i64, context: &RunContext<'_>);
-    /// Instructions were executed.
+    /// Reports that instructions were executed.
     fn executed(instructions: u64);
-    /// All lines of a block of code were looked up.
+    /// Reports that all lines of a block of code were looked up.
     fn block_ended(address: u64);
-    /// Some views asked a level whose requests are reported, or gave it a modified line.
+    /// Reports that some views made a request to a watched level, or gave it a modified line.
     fn requested(request: LevelRequest);
-    /// The mappings of the running process are about to change.
+    /// Reports that the mappings of the running process are about to change.
     fn mappings_change(mappings: &Mappings);
-    /// The running task enters the kernel; `counted` has instructions, cycles, and misses by level.
+    /// Reports that the running task enters the kernel; `counted` has instructions, cycles, and
+    /// misses by level.
     fn call_entered(number: u16, counted: &[u64]);
-    /// The system call ends: the task returns, or leaves the CPU.
+    /// Reports that the system call ends: the task returns, or leaves the CPU.
     fn call_ended(counted: &[u64], is_switch: bool);
-    /// A switch from one task to another, with the number of switches and of kernel instructions before it.
+    /// Reports a switch from one task to another, with the number of switches and of kernel
+    /// instructions before it.
     fn task_switched(switches: u64, kernel_instructions: u64);
-    /// The instructions of the trace have doubled since the last time.
+    /// Reports that the number of instructions has doubled since the last such report.
     fn instructions_doubled(instructions: u64);
-    /// The first part of the trace begins: counts that cannot be subtracted later start anew.
+    /// Reports that the first part of the trace begins: counts that cannot be subtracted later are
+    /// reset.
     fn parts_begin();
     /// Adds the counts to the result; `levels` are the names of all levels, TLBs after caches.
     fn report(levels: &[String], detail: &mut Detail);

@@ -1,4 +1,4 @@
-//! A design prepared for simulation: the shape of each level, and which level is asked next.
+//! A design prepared for simulation: the shape of each level, and the level that gets its requests.
 
 use switchcost_design::{
     AddressKind, Design, Holds, Inclusion, Level, OnSwitch, PageAllocation, Partition, Prefetch,
@@ -9,7 +9,8 @@ use switchcost_design::{
 use super::replacement::Policy;
 use crate::address::{Address, KeyFormat, VALID, VIRTUAL_BITS, VIRTUAL_MASK};
 
-/// Prefetches and frames end at pages of this size, whatever pages are simulated.
+/// Size in bits of the pages at whose ends prefetches and frames stop, whatever page size is
+/// simulated.
 pub(super) const SMALLEST_PAGE_BITS: u32 = 12;
 
 /// Kind of a request.
@@ -32,9 +33,9 @@ pub(super) struct LevelPlan {
     pub(super) has_physical_tag: bool,
     /// Whether a line may be in the private hierarchies of several processes.
     pub(super) is_of_several: bool,
-    /// Whether the owner of each line, and the reason of each loss, are recorded.
+    /// Whether the owner of each line, and the reason for each loss, are recorded.
     pub(super) is_compared: bool,
-    /// Whether lines keep their whole address, because a later level needs more than the tag.
+    /// Whether lines store their whole address, because a later level needs more than the tag.
     pub(super) carries_addresses: bool,
     pub(super) policy: Policy,
     pub(super) seed: u64,
@@ -56,24 +57,24 @@ pub(super) struct LevelPlan {
     /// Whether the place or priority of a line depends on its requester.
     pub(super) depends_on_requester: bool,
     pub(super) write_buffers: Option<WriteBuffers>,
-    /// Next level for fetches, and for loads and stores.
+    /// Index of the next level for fetches, and for loads and stores.
     pub(super) next: [Option<usize>; 2],
-    /// Next level for lines that leave.
+    /// Index of the next level for lines that leave.
     pub(super) next_for_lines: Option<usize>,
     /// Levels before this one on either path.
     pub(super) before: Vec<usize>,
-    /// Whether accesses here are instructions or references of the program, for each path.
+    /// Whether accesses to this level come from the program itself, for each path.
     pub(super) is_first: [bool; 2],
-    /// Whether fetches, and loads and stores, may come here.
+    /// Whether fetches, and loads and stores, may reach this level.
     pub(super) is_on: [bool; 2],
     /// Whether requests to this level are reported.
     pub(super) has_wanted_requests: bool,
-    /// Whether a line that leaves affects other levels even if it is not modified.
+    /// Whether a line that leaves affects other levels even if it is unmodified.
     pub(super) is_left_with_effects: bool,
-    /// Whether the lines of a process are in the same order in all views. Then a line that the process evicts, and would not evict alone,
-    /// made room for others' lines.
+    /// Whether the lines of a process are in the same order in all views. In that case a line that
+    /// the process evicts, and would not evict alone, made room for others' lines.
     pub(super) keeps_order: bool,
-    /// Reason why each view is looked up by itself, if it is.
+    /// Reason why each view is looked up separately, if so.
     pub(super) fallback: Option<FallbackReason>,
     set_mask: Option<u64>,
 }
@@ -86,7 +87,7 @@ pub(super) struct Plan {
     /// First levels of fetches, and of loads and stores.
     pub(super) first_caches: [Option<usize>; 2],
     pub(super) first_tlbs: [Option<usize>; 2],
-    /// Assignment of frames to pages, if any level wants physical addresses.
+    /// Policy that assigns frames to pages, if any level needs physical addresses.
     pub(super) pages: Option<PageAllocation>,
     /// Whether some level finds lines that another address space brought in.
     pub(super) finds_lines_of_others: bool,
@@ -161,7 +162,8 @@ impl Plan {
     }
 }
 
-/// Returns each level's name, and the reason why one lookup does not answer for all views, if so. The design must have passed its check.
+/// Returns each level's name, and the reason why one lookup cannot answer for all views, if so. The
+/// design must have passed its check.
 pub(crate) fn fallbacks(design: &Design) -> Vec<(String, Option<FallbackReason>)> {
     Plan::new(design)
         .levels
@@ -170,7 +172,7 @@ pub(crate) fn fallbacks(design: &Design) -> Vec<(String, Option<FallbackReason>)
         .collect()
 }
 
-/// Links the levels from `start` on; returns the first of each path.
+/// Links the levels from index `start`; returns the first level of each path.
 fn chain(levels: &mut [LevelPlan], start: usize, holds: &[Holds]) -> [Option<usize>; 2] {
     let on_path = |path: usize, at: usize| {
         if path == 0 {
@@ -215,24 +217,26 @@ fn set_carrying(levels: &mut [LevelPlan]) {
     }
 }
 
-/// Reason why views may differ in the recent lines of a set, or why a common list would not help.
+/// Reason why the views may differ in the recent lines of a set, or why a common list would not
+/// help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FallbackReason {
-    /// The replaced line is not the least recently used.
+    /// Replacement other than least recently used.
     Replacement,
-    /// Lines come back from a victim cache, or come in without a request.
+    /// Lines that return from a victim cache, or come in without a request.
     VictimCache,
     StreamBuffers,
     Prefetch,
-    /// Programs may fill only some ways.
+    /// A partition: programs may fill only some ways.
     Partition,
-    /// A line that is found leaves the level.
+    /// An exclusive level: a line that is found leaves the level.
     Exclusive,
-    /// A line keeps the physical address of the request that brought it in, which may differ between views.
+    /// Lines that keep the physical address of the request that brought them in, which may differ
+    /// between views.
     CarriedAddress,
-    /// The time of a request matters, and each view has a clock of its own.
+    /// Timing: the time of a request matters, and each view has its own clock.
     Time,
-    /// The level is asked by one view at a time.
+    /// Requests from one view at a time, made by levels that are simulated elsewhere.
     Behind,
 }
 
@@ -352,7 +356,7 @@ impl LevelPlan {
         self.sets * self.ways
     }
 
-    /// Whether recent lines are kept once for all views.
+    /// Whether recent lines are stored once for all views.
     pub(super) fn has_common_top(&self) -> bool {
         self.fallback.is_none()
     }
@@ -380,8 +384,8 @@ impl LevelPlan {
         })
     }
 
-    /// Whether a repeated lookup of the line of a set that was looked up last changes nothing; `was_found` is the result of the first
-    /// lookup.
+    /// Whether a repeated lookup of a set's last line changes nothing; `was_found` is the result of
+    /// the first lookup.
     pub(super) fn may_skip_repeat(&self, was_found: bool) -> bool {
         let changes_nothing = was_found || !self.fetches_next_line;
         changes_nothing && !self.trains && self.policy.may_skip_repeat(was_found)
@@ -443,7 +447,8 @@ impl LevelPlan {
         (!self.is_of_several).then(|| ((key & !VALID) >> (VIRTUAL_BITS - self.line_bits)) as u32)
     }
 
-    /// Returns the sets that may hold a line of which only the tag is known: the first set, and the step to the next.
+    /// Returns the sets that may hold a line of which only the tag is known: the first set, and the
+    /// step to the next one.
     pub(super) fn candidate_sets(&self, address: &Address) -> (usize, usize) {
         if self.has_physical_index || !self.has_physical_tag {
             return (self.set(address), self.sets);

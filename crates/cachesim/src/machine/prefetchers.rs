@@ -14,7 +14,7 @@ pub(super) struct Prefetchers {
 }
 
 impl Prefetchers {
-    /// Makes the prefetchers; `None` if the level has none.
+    /// Makes the prefetchers; returns `None` if the level has none.
     pub(super) fn new(plan: &LevelPlan) -> Option<Box<Prefetchers>> {
         let most = |entries: Option<u32>| entries.unwrap_or(0) as usize;
         plan.trains.then(|| {
@@ -32,7 +32,8 @@ impl Prefetchers {
         })
     }
 
-    /// Handles a load or store; returns its distance from the one before if that repeats.
+    /// Handles a load or store; returns its distance from the load or store before if that distance
+    /// repeats.
     pub(super) fn stride(
         &mut self,
         settings: StridePrefetcher,
@@ -46,7 +47,7 @@ impl Prefetchers {
         self.strides.follow(key, address)
     }
 
-    /// Handles a request for a line; returns the lines to fetch, by their distance.
+    /// Handles a request for a line; returns the lines to fetch, as distances.
     pub(super) fn ahead(
         &mut self,
         settings: Streamer,
@@ -70,7 +71,7 @@ struct Stride {
     stride: i64,
 }
 
-/// Followed strides, the most recent at the end.
+/// Tracked strides, the most recent at the end.
 #[derive(Debug)]
 struct Strides {
     most: usize,
@@ -106,19 +107,20 @@ impl Strides {
     }
 }
 
-/// A page that is traversed. Lines are numbered within it.
+/// A page that is being traversed. Lines are numbered within the page.
 #[derive(Clone, Copy, Debug)]
 struct Page {
     key: u64,
     last: i64,
-    /// Direction, up or down (0 at first), and the number of steps made in it.
+    /// Direction of the traversal, up or down (0 at first), and the number of steps in that
+    /// direction.
     direction: i64,
     steps: u32,
-    /// The farthest fetched line, or the last requested one.
+    /// Farthest fetched line, or last requested one.
     head: i64,
 }
 
-/// Followed pages, the most recent at the end.
+/// Tracked pages, the most recent at the end.
 #[derive(Debug)]
 struct StreamerPages {
     most: usize,
@@ -127,7 +129,7 @@ struct StreamerPages {
     pages: VecDeque<Page>,
 }
 
-/// Steps in one direction before lines are fetched.
+/// Number of steps in one direction before lines are fetched.
 const STEPS: u32 = 2;
 
 impl StreamerPages {
@@ -192,7 +194,7 @@ impl Page {
     }
 }
 
-/// Appends an entry; if there are `most` already, the first is removed.
+/// Appends an entry; if there are already `most` entries, the first is removed.
 fn put<T>(entries: &mut VecDeque<T>, most: usize, entry: T) {
     if entries.len() >= most {
         entries.pop_front();

@@ -1,4 +1,5 @@
-//! The private hierarchies of the processes that do not run, with notes on their lines: why and when the shared view lost its copy.
+//! Private hierarchies of the processes that do not run, with notes on their lines: why and when
+//! the shared view lost its copy.
 
 use super::Hierarchies;
 use super::PRIVATE;
@@ -37,7 +38,7 @@ impl Private {
 #[derive(Debug)]
 pub(super) struct Privates {
     all: Vec<Option<Box<Private>>>,
-    /// Processes with a hierarchy, here or in the levels.
+    /// Processes with a hierarchy, stored here or in the levels.
     living: Vec<u32>,
     /// Process whose hierarchy is in the levels.
     running: u32,
@@ -56,7 +57,7 @@ impl Privates {
         self.running
     }
 
-    /// Takes the hierarchy of a process for the levels, or a new one if the process has none.
+    /// Takes the hierarchy of a process for the levels; makes a new one if the process has none.
     pub(super) fn take_to_run(&mut self, process: u32, plan: &Plan) -> Box<Private> {
         let place = process as usize;
         if self.all.len() <= place {
@@ -70,7 +71,7 @@ impl Privates {
             .unwrap_or_else(|| Box::new(Private::new(plan)))
     }
 
-    /// Takes back the hierarchy of the process that ran, because `process` runs now.
+    /// Stores the hierarchy of the process that ran, because `process` runs now.
     pub(super) fn put_back(&mut self, process: u32, private: Box<Private>) {
         let before = std::mem::replace(&mut self.running, process);
         if before != NO_PROCESS {
@@ -134,7 +135,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         self.note(at, set, key, line, Some(how));
     }
 
-    /// Handles a line that left for another one in the same set of both the shared and the private level.
+    /// Handles a line that was replaced by another in the same set of both the shared and the
+    /// private level.
     pub(super) fn exchanged(
         &mut self,
         at: usize,
@@ -157,7 +159,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Writes the note of a line on its private copies: of its process, or of all that may have one.
+    /// Writes the note of a line on its private copies: on that of its process, or on those of all
+    /// processes that may have one.
     fn note(&mut self, at: usize, set: usize, key: u64, line: Requester, left: Option<Departure>) {
         if !L::COMPARES {
             return;

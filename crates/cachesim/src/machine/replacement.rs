@@ -1,4 +1,5 @@
-//! Replacement: which line of a full set leaves. Fresh memory, all zero, is the initial state.
+//! Replacement policies: which line of a full set leaves. Memory filled with zeros is the initial
+//! state.
 
 mod duel;
 mod signatures;
@@ -12,7 +13,7 @@ use duel::Duel;
 use signatures::Signatures;
 pub(super) use within::is_open;
 
-/// Prediction with which SRRIP brings a line in; the next one leaves.
+/// Prediction that SRRIP gives to a new line; a line with the next higher prediction leaves.
 const SRRIP_INSERTED: u64 = 2;
 const SRRIP_LEAVES: u64 = 3;
 
@@ -24,18 +25,18 @@ pub(super) struct Order {
     /// Time of the last use or arrival (LRU, FIFO), or the prediction (SRRIP), of each way.
     ranks: Vec<u64>,
     now: u64,
-    /// The bits of the trees, `words` words a set, node 1 the root.
+    /// Bits of the trees, `words` words per set; node 1 is the root.
     trees: Vec<u64>,
     words: usize,
     generator: Option<Box<ChaCha8Rng>>,
-    /// State of DRRIP. Boxed, like that of SHiP, to keep the other policies' state small.
+    /// State of DRRIP, boxed like that of SHiP to keep the state of other policies small.
     duel: Box<Duel>,
     signatures: Box<Signatures>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Policy {
-    /// One way, so nothing is to be chosen.
+    /// One way per set, so there is no choice.
     Direct,
     Lru,
     Fifo,
@@ -60,8 +61,9 @@ impl Policy {
         }
     }
 
-    /// Whether the line of a set that was looked up last may be looked up again without any effect, so that predictions may skip such
-    /// lookups. `was_found` says whether the last lookup found it or brought it in. Each policy answers for itself.
+    /// Whether a repeated lookup of a set's last line has no effect, so that predictions may skip
+    /// such lookups. `was_found` says whether the first lookup found the line or brought it in.
+    /// Each policy answers for itself.
     pub(super) fn may_skip_repeat(self, was_found: bool) -> bool {
         match self {
             Policy::Direct | Policy::Lru | Policy::Fifo | Policy::Random | Policy::Tree => true,
@@ -72,7 +74,8 @@ impl Policy {
         }
     }
 
-    /// Whether the line that leaves depends only on the contents of the sets and on the times of arrival and use.
+    /// Whether the choice of the line that leaves depends only on the contents of the sets and on
+    /// the times of arrival and use.
     pub(super) fn forgets_when_flushed(self) -> bool {
         match self {
             Policy::Direct | Policy::Lru | Policy::Fifo | Policy::Tree | Policy::Srrip => true,
@@ -81,7 +84,7 @@ impl Policy {
         }
     }
 
-    /// Whether the least recently used line leaves.
+    /// Whether the policy replaces the least recently used line.
     pub(super) fn is_lru(self) -> bool {
         matches!(self, Policy::Direct | Policy::Lru)
     }
@@ -115,7 +118,7 @@ impl Order {
         }
     }
 
-    /// Reads the state of a slot ahead, if there is any.
+    /// Reads the state of a slot, if there is any, so that it is in the cache when needed.
     #[inline]
     pub(super) fn read_ahead(&self, slot: usize) -> u64 {
         self.ranks.get(slot).copied().unwrap_or(0)
@@ -149,7 +152,7 @@ impl Order {
         }
     }
 
-    /// Sets the instruction that requests the lines that come in.
+    /// Sets the instruction that requests the lines that come in next.
     pub(super) fn asked_by(&mut self, instruction: u64) {
         self.signatures.asked_by(instruction);
     }
@@ -186,7 +189,7 @@ impl Order {
         self.ranks[slot] = self.now;
     }
 
-    /// Keeps a line of a set from leaving (LRU).
+    /// Protects a line of a set from leaving (LRU).
     #[inline]
     pub(super) fn take_shared(&mut self, slot: usize) {
         if let Some(rank) = self.ranks.get_mut(slot) {
@@ -237,10 +240,10 @@ impl Order {
     }
 }
 
-/// Bits of a rank that hold the way's number; the others hold a time.
+/// Number of bits of a rank that hold the way's number; the other bits hold a time.
 const WAY_BITS: u32 = 16;
 
-/// Returns the place of the first lowest rank.
+/// Returns the index of the first lowest rank.
 #[inline]
 pub(super) fn least(ranks: &[u64]) -> usize {
     if ranks.len() > 1 << WAY_BITS {

@@ -1,4 +1,4 @@
-//! Blocks and touches of one process, looked up in the first levels of a design.
+//! Looks up the blocks and touches of one process in the first levels of a design.
 
 use switchcost_trace::{Block, BlockRun, Reference};
 
@@ -22,11 +22,12 @@ pub(super) struct Entry {
     /// First TLB of loads and stores.
     data_tlb: Option<usize>,
     data_cache: Option<usize>,
-    /// Page size in bits of the first TLB of fetches. Without one all addresses are one page.
+    /// Page size in bits of the first TLB of fetches. Without a TLB all addresses are one page.
     page_bits: u32,
-    /// Cycles of loads and stores that are found there.
+    /// Cycles of loads and stores that hit in the first data cache.
     data_hit_cycles: [u64; 2],
-    /// Whether fetches must be made between the loads and stores of their block, even if all are found.
+    /// Whether fetches must be made between the loads and stores of their block, even if all of
+    /// them hit.
     is_ordered: bool,
     /// Whether stores go on to the next level even if the first data cache holds the line.
     writes_through: bool,
@@ -75,7 +76,8 @@ struct Run<'a, L> {
     difference: u64,
 }
 
-/// Maximum number of blocks whose code is looked up ahead. With more, lookups after a loss would be in vain.
+/// Maximum number of blocks whose code is looked up ahead. With more, lookups after a loss would be
+/// wasted.
 const MOST_AHEAD: usize = 64;
 
 impl<L: Listener> Lookups for Run<'_, L> {
@@ -232,8 +234,8 @@ impl CodePredictors<'_> {
         }
     }
 
-    /// Whether the code of a block is known to be found; if so, its lines count as used. `know` is called with the slots if they are to be
-    /// remembered.
+    /// Whether the code of a block is known to hit; if so, its lines count as used. `know` is
+    /// called with the slots if they should be remembered.
     #[inline(never)]
     fn finds(&mut self, block: &Block, know: impl FnOnce(CodeSlots)) -> bool {
         let (first, last) = (block.address, last_byte(block));
@@ -296,7 +298,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Looks up all lines of one instruction, load or store, which count as at most one miss.
+    /// Looks up all lines of one instruction, load or store, which together count as at most one
+    /// miss.
     fn one_reference(&mut self, at: usize, kind: Kind, first: u64, last: u64) {
         let bits = self.plan.levels[at].line_bits;
         let mut missed = self.look_up(at, kind, first, first >> bits << bits);
@@ -318,7 +321,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         missed
     }
 
-    /// Looks up the lines of a block's later instructions, each of which may be a miss.
+    /// Looks up the lines of a block's later instructions, each of which may count as a miss.
     fn code(&mut self, at: usize, done: u64, last: u64) {
         let bits = self.plan.levels[at].line_bits;
         for line in (done >> bits) + 1..=last >> bits {

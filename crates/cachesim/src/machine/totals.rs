@@ -1,4 +1,4 @@
-//! The results of a machine at the end of a trace.
+//! Computes the results of a machine at the end of a trace.
 
 use switchcost_design::Design;
 use switchcost_design::result::{
@@ -37,7 +37,8 @@ impl Ended {
             .for_each(|(sum, counts)| sum.add(counts));
     }
 
-    /// Adds the counters of a private hierarchy that has ended, or that is left at the end of the trace.
+    /// Adds the counters of a private hierarchy that has ended, or that still exists at the end of
+    /// the trace.
     pub(super) fn add_private(&mut self, private: &Private) {
         self.add(
             private.now,
@@ -46,7 +47,8 @@ impl Ended {
         );
     }
 
-    /// Returns the counters of a hierarchy. `references` are the accesses at first levels, in the order of [`Kind`].
+    /// Returns the counters of a hierarchy. `references` are the accesses at first levels, in the
+    /// order of [`Kind`].
     fn counts(&self, plan: &Plan, references: [u64; 3]) -> HierarchyCounts {
         let rows = plan
             .levels
@@ -114,7 +116,7 @@ impl<L: Listener> Machine<L> {
         (self.result(references), self.state.listener)
     }
 
-    /// Begins the first part of the trace: intervals and attributions start anew.
+    /// Begins the first part of the trace: intervals and attributions are reset.
     pub(crate) fn begin_parts(&mut self) {
         self.opened = None;
         self.intervals.clear();

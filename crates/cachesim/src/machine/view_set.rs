@@ -1,9 +1,9 @@
-//! A set of the three views.
+//! A set of some of the three views.
 
 use super::{PRIVATE, SHARED, VIEWS};
 
-/// A bit for each view. An array of booleans would be written byte by byte and compared as a whole, and the processor would wait for all of
-/// the writes.
+/// One bit for each view. An array of booleans would be written byte by byte and compared as a
+/// whole, and the processor would wait for all the writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ViewSet(u8);
 

@@ -1,4 +1,5 @@
-//! Lookups in one view alone: what a lookup does in a level and in all after it. The faster ways must give the same result.
+//! Looks up in a single view: the effects in a level and in all levels after it. The faster methods
+//! must give the same results.
 
 mod leave;
 mod prefetch;
@@ -25,7 +26,7 @@ pub(super) struct Answer {
     pub(super) is_modified: bool,
 }
 
-/// A request of one view, before one level.
+/// A request of one view to one level.
 #[derive(Clone, Copy)]
 pub(super) struct Request<'r> {
     pub(super) view: usize,
@@ -122,7 +123,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         }
     }
 
-    /// Reports a request to a level, if other levels answer it.
+    /// Reports a request to a level, if other levels also answer the level's requests.
     #[inline]
     pub(super) fn note_request(&mut self, views: ViewSet, request: Request<'_>) {
         let Request {
@@ -168,7 +169,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         answer
     }
 
-    /// Applies a store to a line that is there.
+    /// Applies a store to a line that the level holds.
     fn store_to(&mut self, view: usize, at: usize, slot: usize, address: &Address) {
         self.lines(view, at).found(slot);
         if self.plan_of(at).is_write_through {
@@ -178,7 +179,8 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         }
     }
 
-    /// Passes a store on from a write-through level; nothing waits for it, except perhaps for a buffer.
+    /// Passes a store on from a write-through level; nothing waits for the store, except perhaps
+    /// for a buffer.
     fn go_on(&mut self, view: usize, at: usize, address: &Address) {
         let request = Request {
             view,
@@ -205,7 +207,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         self.clocks.delays[view] = delay;
     }
 
-    /// Waits until a write buffer of a level is free; returns the time then.
+    /// Waits until a write buffer of a level is free; returns the time afterwards.
     #[inline]
     pub(super) fn wait_for_buffer(&mut self, view: usize, at: usize) -> u64 {
         let now = self.clocks.now(view);
@@ -215,7 +217,8 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         now + wait
     }
 
-    /// Handles a line that is not in the sets: it comes from the victim cache, a stream buffer, or the next level.
+    /// Handles a line that is not in the sets: the line comes from the victim cache, a stream
+    /// buffer, or the next level.
     fn bring(&mut self, request: Request<'_>, set: usize, key: u64, is_store: bool) -> Answer {
         let Request {
             view,
@@ -280,7 +283,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         }
     }
 
-    /// Fetches a line over the bus from the next level.
+    /// Fetches a line from the next level over the bus.
     fn fetch_from_next(&mut self, request: Request<'_>, kind: Kind) -> Answer {
         let Request { view, at, .. } = request;
         let time = self.time(view);
@@ -293,7 +296,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         }
     }
 
-    /// Brings a requested line into its set, and stores to it if the request is a store.
+    /// Brings a requested line into its set, and applies the store if the request is one.
     fn arrive(
         &mut self,
         request: Request<'_>,
@@ -339,7 +342,7 @@ impl<'a, L: Listener> Hierarchies<'a, L> {
         slot
     }
 
-    /// Returns a slot for the requested line, in ways that the process may fill.
+    /// Returns a slot for the requested line, in a way that the process may fill.
     #[inline(never)]
     fn make_room_for_requester(
         &mut self,

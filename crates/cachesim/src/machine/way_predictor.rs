@@ -1,7 +1,9 @@
-//! What answers nearly every lookup of a program: the slot of a first level in which a virtual line is known to be.
+//! Predicts the slot of a first level that holds a virtual line; this answers nearly every lookup
+//! of a program.
 //!
-//! A *prediction* is one word, at a place that the low bits of the line's number say. All that a right one must have is in
-//! it, so that one comparison says whether it is right.
+//! A *prediction* is one word, stored at an index given by the low bits of the line's number. The
+//! word contains all conditions of a correct prediction, so one comparison decides whether it is
+//! correct.
 //!
 //! | bits | of a prediction |
 //! |---|---|
@@ -17,14 +19,16 @@ use switchcost_trace::Reference;
 use crate::address::{VIRTUAL_BITS, VIRTUAL_MASK};
 
 const SLOT_BITS: u32 = u16::BITS;
-/// Levels of more slots have no predictions.
+/// Maximum number of slots of a level with predictions.
 const MOST_SLOTS: usize = 1 << SLOT_BITS;
 const IS_UNSTORED: u64 = 1 << SLOT_BITS;
 const IS_ANY: u64 = IS_UNSTORED << 1;
 const LINE_SHIFT: u32 = SLOT_BITS + 2;
-/// Levels of shorter lines have no predictions: the number of a line would have more bits than there are.
+/// Least line size, in bits, of a level with predictions: with shorter lines, a line's number would
+/// have more bits than a prediction stores.
 const FEWEST_LINE_BITS: u32 = VIRTUAL_BITS + LINE_SHIFT - u64::BITS;
-/// Predictions for each line of a level with ways: with fewer, lines of the same low bits replace each other too often.
+/// Number of predictions for each line of a level with ways: with fewer, lines with the same low
+/// bits replace each other too often.
 const PREDICTIONS_A_LINE: usize = 2;
 /// Maximum number of lines of code in a block whose slots are remembered together: most blocks have no more.
 const MOST_KNOWN: usize = 3;
@@ -32,7 +36,8 @@ const MOST_KNOWN: usize = 3;
 /// Slots of lines of code.
 pub(super) type Slots = [u16; MOST_KNOWN];
 
-/// Time of each slot's last use. There are as many as a prediction can name, so that no index is checked; unused ones take no memory.
+/// Time of each slot's last use. The array has as many elements as a prediction can name, so that
+/// no index is checked; unused elements take no memory.
 pub(super) type Stamps = [u64; MOST_SLOTS];
 
 /// Returns the number of the virtual line that contains an address.
@@ -41,7 +46,7 @@ fn line_of(address: u64, line_bits: u32) -> u64 {
     (address & VIRTUAL_MASK) >> line_bits
 }
 
-/// Returns the prediction for a line, without its slot.
+/// Returns the correct prediction for a line, without its slot.
 #[inline(always)]
 fn right(line: u64) -> u64 {
     line << LINE_SHIFT | IS_ANY
@@ -53,12 +58,12 @@ pub(super) struct Predictions {
     line_bits: u32,
     /// Predictions: a power of two of them, or none.
     all: Vec<u64>,
-    /// Place of the prediction for each slot, if any.
+    /// Index of the prediction for each slot, if any.
     places: Vec<u32>,
 }
 
 impl Predictions {
-    /// Makes a predictor. `is_direct`: the low bits of a line's number are its slot.
+    /// Makes a predictor. `is_direct` means that the low bits of a line's number are its slot.
     pub(super) fn new(slots: usize, is_direct: bool, line_bits: u32) -> Predictions {
         let slots = if slots > MOST_SLOTS || line_bits < FEWEST_LINE_BITS {
             0
@@ -87,8 +92,8 @@ impl Predictions {
         line as usize & (self.all.len() - 1)
     }
 
-    /// Predicts that the line of an address is in a slot; if `stored`, another store to it changes nothing. Returns whether that was
-    /// known except for the store.
+    /// Predicts that the line of an address is in a slot; `is_stored` means that another store to
+    /// the line changes nothing. Returns whether this was already predicted, except for the store.
     pub(super) fn put(&mut self, slot: usize, address: u64, is_stored: bool) -> bool {
         if slot >= self.places.len() {
             return false;
@@ -127,7 +132,7 @@ impl Predictions {
         }
     }
 
-    /// Notes a store to the line of an address, whose prediction is right.
+    /// Records a store to the line of an address, whose prediction is correct.
     pub(super) fn store(&mut self, address: u64) {
         let place = self.place(line_of(address, self.line_bits));
         self.all[place] &= !IS_UNSTORED;
@@ -139,13 +144,14 @@ pub(super) struct WayPredictor<'a> {
     line_bits: u32,
     predictions: &'a [u64],
     stamps: &'a mut Stamps,
-    /// Whether sets have several lines, of which one was used before the others.
+    /// Whether sets have several lines, so that the order of use matters.
     has_order: bool,
     now: u64,
 }
 
 impl<'a> WayPredictor<'a> {
-    /// Makes a predictor. `now` is later than all stamps. `None` if there are no predictions.
+    /// Makes a predictor. `now` is later than all stamps. Returns `None` if there are no
+    /// predictions.
     #[inline(always)]
     pub(super) fn new(
         predictions: &'a Predictions,
@@ -169,7 +175,8 @@ impl<'a> WayPredictor<'a> {
         self.now
     }
 
-    /// Returns the slot in which all views are known to find the line of an address; for a store only if it changes nothing.
+    /// Returns the slot in which all views are known to hold the line of an address; for a store
+    /// only if the store changes nothing.
     #[inline(always)]
     pub(super) fn slot_of(&self, address: u64, is_store: bool) -> Option<u16> {
         let line = line_of(address, self.line_bits);
@@ -189,7 +196,7 @@ impl<'a> WayPredictor<'a> {
         }
     }
 
-    /// Whether the line of an address is known to be found; if so, it becomes the most recent.
+    /// Whether the line of an address is known to hit; if so, the line becomes the most recent.
     #[inline(always)]
     pub(super) fn finds(&mut self, address: u64, is_store: bool) -> bool {
         let slot = self.slot_of(address, is_store);
@@ -199,7 +206,7 @@ impl<'a> WayPredictor<'a> {
         slot.is_some()
     }
 
-    /// Looks up loads and stores, up to one that crosses lines or is not known to be found; returns their number.
+    /// Looks up loads and stores, up to one that crosses lines or may miss; returns their number.
     #[inline(always)]
     pub(super) fn finds_data(&mut self, references: &[Reference]) -> usize {
         self.finds_while(references, |_| true)
@@ -251,7 +258,8 @@ impl<'a> WayPredictor<'a> {
         found
     }
 
-    /// Whether all lines from one address to another are known to be found; if so, they count as used, in order.
+    /// Whether all lines from one address to another are known to hit; if so, they count as used,
+    /// in order.
     #[inline(never)]
     pub(super) fn finds_all(&mut self, first: u64, last: u64) -> bool {
         let bits = self.line_bits;
@@ -268,8 +276,8 @@ impl<'a> WayPredictor<'a> {
         are_found
     }
 
-    /// Returns the slots of the lines from one address to another, if all are known to be found and there are at most [`MOST_KNOWN`]; the
-    /// last is repeated.
+    /// Returns the slots of the lines from one address to another, if all are known to hit and
+    /// there are at most [`MOST_KNOWN`]; the last slot is repeated.
     #[inline]
     pub(super) fn slots_of(&self, first: u64, last: u64) -> Option<Slots> {
         let bits = self.line_bits;

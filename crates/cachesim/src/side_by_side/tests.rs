@@ -8,7 +8,8 @@ use switchcost_design::result::{LastLevelCounts, PrivateBy};
 
 use super::{NoLastLevel, SideBySide};
 
-/// One word a line, so that every reference is one line; no first level but one of a line.
+/// Makes a design with lines of one word, so that every reference is one line, and first levels of
+/// one line.
 fn design(last_lines: u64, ways: u64) -> Design {
     let level = |name: &str, holds: &str, size: u64, ways: u64| serde_json::json!({"name": name, "holds": holds, "size": format!("{size}B"), "line": "64B", "ways": ways, "miss_cycles": 20});
     let value = serde_json::json!({
@@ -30,10 +31,11 @@ fn counts(design: Design, chunks: &[Chunk]) -> LastLevelCounts {
     machine.finish()
 }
 
-/// By owner and set, the lines of each task, the newest first.
+/// Lines of each task by owner and set, the newest first.
 type Sets = HashMap<(u32, usize), Vec<(u32, u64)>>;
 
-/// The same by brute force: first levels of one line for each process, and lists of lines in the order of their last use.
+/// Computes the counts by brute force: first levels of one line for each process, and lists of
+/// lines in the order of their last use.
 fn by_brute_force(last_lines: usize, ways: usize, chunks: &[Chunk]) -> LastLevelCounts {
     let sets = last_lines / ways;
     let mut first: HashMap<(u32, bool), u64> = HashMap::new();

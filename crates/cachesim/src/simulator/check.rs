@@ -1,4 +1,5 @@
-//! Checks of a chunk before any design sees it, so that all designs are at the same place when something is wrong.
+//! Checks a chunk before any design processes it, so that all designs are at the same position if
+//! the chunk is invalid.
 
 use std::collections::HashSet;
 
@@ -13,7 +14,7 @@ pub enum SimulationError {
     /// Intervals have no length.
     #[error("an interval of 0 instructions is empty; choose 1 or more")]
     EmptyInterval,
-    /// More designs than an interval can number.
+    /// There are more designs than an interval can number.
     #[error(
         "{0} designs are too many for one run, the most is 65536; simulate them in several runs"
     )]
@@ -21,27 +22,27 @@ pub enum SimulationError {
     /// A thread that cannot be started.
     #[error("no thread can be started for each design ({0}); raise the limit, or use --threads 1")]
     NoThread(String),
-    /// A chunk that contradicts itself.
+    /// The chunk contradicts itself.
     #[error("the trace is damaged: a chunk has {found} instead of {needed}; check its source")]
     UnfitChunk {
-        /// What was found.
+        /// What the chunk contains.
         found: String,
-        /// What is possible.
+        /// What a valid chunk may contain.
         needed: String,
     },
-    /// More address spaces than the tags can distinguish.
+    /// There are more address spaces than the tags can distinguish.
     #[error(
         "the trace has {found} processes, more than the {most} that can be simulated; cut the trace, or use longer lines"
     )]
     TooManyProcesses {
         /// Number of address spaces so far.
         found: u64,
-        /// How many can be distinguished.
+        /// Number of address spaces that can be distinguished.
         most: u64,
     },
 }
 
-/// State of the check: what the chunks so far contained.
+/// State of the check: the relevant contents of the chunks so far.
 #[derive(Debug)]
 pub(crate) struct Check {
     processes: HashSet<ProcessId>,
@@ -80,7 +81,8 @@ impl Check {
     }
 }
 
-/// Checks that marks stand in order, and within the blocks, and that these have as many references as they claim.
+/// Checks that marks are in order and within the blocks, and that the blocks have as many
+/// references as they claim.
 fn check(chunk: &Chunk) -> Result<(), SimulationError> {
     let blocks = chunk.blocks.len();
     let mut least = 0;

@@ -3,18 +3,19 @@
 use switchcost_design::result::{DesignResult, PartResult};
 use switchcost_trace::Purpose;
 
-/// What a chunk is fed for: counting in a part, or warming up.
+/// Purpose of a chunk: to be counted in a part, or to warm up caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fed {
     pub(super) purpose: Purpose,
-    /// Instructions of the segment under way before the chunk, if not all of them were seen.
+    /// Number of instructions of the current segment before the chunk, if not all of them were
+    /// simulated.
     pub(super) since_switch: Option<u64>,
 }
 
-/// Number that stands for the whole trace; no part has it.
+/// Part number that stands for the whole trace; no part has this number.
 pub(super) const ALL: usize = usize::MAX;
 
-/// Chunks of a whole trace.
+/// Purpose of a chunk when a whole trace is simulated.
 pub(super) const WHOLE: Fed = Fed {
     purpose: Purpose::Count { part: ALL },
     since_switch: None,
@@ -57,7 +58,7 @@ impl Counted {
     }
 }
 
-/// A part as counted by one pass: its designs, by index.
+/// A part of the trace as counted by one pass, with the pass's designs by index.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) counted: Counted,

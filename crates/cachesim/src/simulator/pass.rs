@@ -1,4 +1,4 @@
-//! One pass over the event stream: a single design or a family, with the running process.
+//! Runs one pass over the event stream: a single design or a family, with the running process.
 
 use switchcost_design::result::{ByView, DesignResult, FIRST_FILL_POINT, Interval};
 use switchcost_trace::{Block, BlockRun, Chunk, Mark, Purpose, Reference};
@@ -12,9 +12,10 @@ use crate::causes::Why;
 use crate::machine::{Context, Listener, PageChange, RunContext};
 use crate::processes::{Change, Processes, Running};
 
-/// Number of blocks simulated at a time: the counts of so many fit one word.
+/// Number of blocks simulated in one step; the counts of this many blocks fit into one word.
 const SLICE_BLOCKS: usize = 2048;
-/// Blocks that are counted without checking for the end of the interval, if all come before it.
+/// Number of blocks that are counted without checking for the end of the interval, if all come
+/// before it.
 const GROUP_BLOCKS: usize = 64;
 
 /// Final result of a pass.
@@ -26,29 +27,29 @@ pub(super) struct PassResult {
     pub(super) designs: Vec<(u16, DesignResult, Option<ByPlace>)>,
     /// Names of programs, by the index used in attributions.
     pub(super) programs: Vec<String>,
-    /// The kernel's instructions.
+    /// Instructions executed by the kernel, by block.
     pub(super) kernel_blocks: KernelBlocks,
-    /// Intervals that had not been taken.
+    /// Intervals that have not been taken yet.
     pub(super) intervals: Vec<Interval>,
-    /// Parts of the trace, if it was not simulated as a whole.
+    /// Parts of the trace, if the trace was not simulated as a whole.
     pub(super) parts: Vec<Part>,
 }
 
-/// Counts up to a place in the trace.
+/// Counts up to a position in the trace.
 #[derive(Clone, Debug, Default)]
 struct Before {
     counted: Counted,
     designs: Vec<(u16, DesignResult)>,
 }
 
-/// Everything that one pass remembers.
+/// State of one pass.
 #[derive(Debug)]
 pub(super) struct Pass {
     options: Options,
     runner: Runner,
     /// Weight of each distinct block of the chunk.
     weights: Vec<u64>,
-    /// The kernel's instructions in each kind of block in the chunk; empty if there are none.
+    /// The kernel's instructions in each distinct block of the chunk; empty if there are none.
     kernel_weights: Vec<u64>,
     /// Executions of each distinct block of the chunk, if the chunk has kernel code.
     kernel_runs: Vec<u64>,
@@ -56,20 +57,20 @@ pub(super) struct Pass {
     kernel_instructions: u64,
     kernel_blocks: KernelBlocks,
     processes: Processes,
-    /// Whether the machine has been told the running process.
+    /// Whether the machine knows the running process.
     has_begun: bool,
-    /// The open interval, without its cycles, which the machine has.
+    /// The open interval without its cycles, which the machine counts.
     open: Option<Interval>,
     counted: Counted,
-    /// Instructions at the next doubling.
+    /// Number of instructions at which the next doubling is reached.
     doubled_at: u64,
     /// Intervals of segments that have ended in the chunk.
     intervals: Vec<Interval>,
-    /// The part under way, none if caches are warmed up: the whole trace is one.
+    /// Index of the current part; `None` while caches are warmed up. A whole trace is one part.
     part: Option<usize>,
-    /// Counts when the first part began; `None` if that was the start of the trace.
+    /// Counts at the beginning of the first part; `None` if that was the start of the trace.
     before_all: Option<Before>,
-    /// Counts when the current part began.
+    /// Counts at the beginning of the current part.
     before: Option<Before>,
     parts: Vec<Part>,
 }
@@ -97,12 +98,12 @@ impl Pass {
         }
     }
 
-    /// Designs that are simulated in full.
+    /// Returns the number of designs that are simulated in full.
     pub(super) fn designs_in_full(&self) -> usize {
         self.runner.designs_in_full()
     }
 
-    /// Number of processes that the designs distinguish.
+    /// Returns the number of processes that the designs distinguish.
     pub(super) fn most_processes(&self) -> u64 {
         self.runner.most_processes()
     }
@@ -152,7 +153,8 @@ impl Pass {
         }
     }
 
-    /// Opens the interval of the next block, if it is not open. Returns the instructions left in it.
+    /// Opens the interval of the next block, if it is not open yet. Returns the number of
+    /// instructions left in the interval.
     fn open_interval(&mut self) -> u64 {
         self.begin();
         let process = self.processes.running().process;
@@ -209,7 +211,8 @@ impl Pass {
         self.counted.stores += stores;
     }
 
-    /// Adds a point to the fill curve, at the end of the first block at which the instructions have doubled.
+    /// Adds a point to the fill curve, at the end of the first block at which the number of
+    /// instructions has doubled.
     fn see_doubled(&mut self) {
         let instructions = self.counted.instructions;
         if instructions >= self.doubled_at {
@@ -221,7 +224,7 @@ impl Pass {
         }
     }
 
-    /// Begins with process 0, before the first switch.
+    /// Begins the simulation with process 0, before the first switch.
     fn begin(&mut self) {
         if !self.has_begun {
             self.change_process();
@@ -238,7 +241,7 @@ impl Pass {
             .let_fill(&facts.name, facts.process);
     }
 
-    /// Calls `act` with the runner and the context of the current place in the trace.
+    /// Calls `act` with the runner and the context of the current position in the trace.
     fn run_in_context(&mut self, act: impl FnOnce(&mut Runner, &RunContext<'_>)) {
         let Running { process, space, .. } = self.processes.running();
         let code = Context {
@@ -274,7 +277,7 @@ impl Pass {
         }
     }
 
-    /// Handles a mark of the running process's memory.
+    /// Handles a mark about the running process's memory.
     fn memory(&mut self, mark: &Mark) {
         if !self.has_begun {
             return;
@@ -515,15 +518,15 @@ impl TakePieces for Pass {
     }
 }
 
-/// Blocks of one interval, at most a slice.
+/// Blocks of one interval, at most one step.
 struct Run {
     blocks: usize,
     references: usize,
     instructions: u64,
 }
 
-/// Returns the weight of a block in one word, so that many can be added at once: instructions in the lower bits, references in the upper
-/// ones. The sums of a slice fit.
+/// Returns the weight of a block as one word, so that many weights can be added in one operation:
+/// instructions in the lower bits, references in the upper bits. The sums of one step fit.
 fn weight(block: &Block) -> u64 {
     u64::from(block.instructions) | u64::from(block.references) << 32
 }
@@ -531,8 +534,8 @@ fn weight(block: &Block) -> u64 {
 const _: () = assert!(SLICE_BLOCKS * (u16::MAX as usize) < 1 << 32);
 
 impl Run {
-    /// Splits blocks so that the last one starts before `limit` instructions are over. `weights` are those of the chunk's distinct
-    /// blocks.
+    /// Splits blocks so that the last one of the first part starts within `limit` instructions.
+    /// `weights` are those of the chunk's distinct blocks.
     fn cut(blocks: BlockRun<'_>, weights: &[u64], limit: u64) -> Run {
         let weight = |number: &u32| weights[*number as usize];
         let numbers = &blocks.numbers()[..blocks.len().min(SLICE_BLOCKS)];

@@ -1,10 +1,11 @@
-//! Takes a chunk apart: the blocks up to a mark, the mark, the next blocks, and so on.
+//! Splits a chunk into pieces: the blocks up to a mark, the mark, the next blocks, and so on.
 
 use switchcost_trace::{BlockRun, Chunk, Mark, Reference};
 
 /// Receiver of the pieces of a chunk.
 pub(crate) trait TakePieces {
-    /// Takes blocks without a mark between them, whose references are the first. Returns the references that are left.
+    /// Takes blocks without a mark between them; their references come first. Returns the remaining
+    /// references.
     fn blocks<'a>(&mut self, blocks: BlockRun<'_>, references: &'a [Reference]) -> &'a [Reference];
 
     /// Takes a mark between two runs of blocks.

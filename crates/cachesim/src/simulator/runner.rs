@@ -1,4 +1,4 @@
-//! A single design, or many in one pass, with the same interface.
+//! A single design, or a family in one pass, with the same interface.
 
 use switchcost_design::Design;
 use switchcost_design::result::{DesignResult, Interval};
@@ -45,7 +45,7 @@ pub(super) fn runners(designs: Vec<Design>, fewest_swept: usize) -> Vec<Runner> 
 }
 
 impl Runner {
-    /// Designs that are simulated in full.
+    /// Returns the number of designs that are simulated in full.
     pub(super) fn designs_in_full(&self) -> usize {
         match self {
             Runner::One(..) => 1,
@@ -53,7 +53,8 @@ impl Runner {
         }
     }
 
-    /// Returns the machine that is simulated in full: the design's, or that of the first of the family.
+    /// Returns the machine that is simulated in full: the design's own, or that of the first design
+    /// of the family.
     pub(super) fn full_machine(&mut self) -> &mut Machine<Attribution> {
         match self {
             Runner::One(_, machine) => machine,
@@ -129,14 +130,15 @@ impl Runner {
         either!(self.end_segment(end, intervals))
     }
 
-    /// Returns the intervals that were kept back, at the end of the trace.
+    /// Returns the intervals that were held back, at the end of the trace.
     pub(super) fn give_sums(&mut self, intervals: &mut Vec<Interval>) {
         if let Runner::Many(family) = self {
             family.give_sums(intervals);
         }
     }
 
-    /// Returns the counts of each design so far, without attributions to places. Families have none, because they go through whole traces.
+    /// Returns the counts of each design so far, without attributions to places. Families return
+    /// none, because they simulate whole traces only.
     pub(super) fn results(&mut self, references: [u64; 3]) -> Vec<(u16, DesignResult)> {
         match self {
             Runner::One(number, machine) => vec![(*number, machine.result(references))],

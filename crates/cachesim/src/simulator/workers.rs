@@ -1,4 +1,4 @@
-//! Passes on threads of their own.
+//! Runs passes on threads of their own.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,13 +11,14 @@ use switchcost_trace::Chunk;
 use super::parts::Fed;
 use super::pass::{Pass, PassResult};
 
-/// Maximum number of chunks between the fastest and the slowest pass. The time per chunk varies between passes; with fewer chunks one CPU
-/// waits for another.
+/// Maximum number of chunks between the fastest and the slowest pass. The time per chunk varies
+/// between passes; with fewer chunks one CPU would wait for another.
 const MOST_CHUNKS_APART: usize = 4;
 /// Maximum number of threads; more passes share threads.
 const MOST_WORKERS: usize = 64;
 
-/// All passes. Each goes through the chunks in order; only a limited number runs at a time.
+/// All passes. Each processes the chunks in order; only a limited number of passes runs at the same
+/// time.
 #[derive(Debug)]
 pub(super) struct Workers {
     turns: Arc<Turns>,
@@ -31,7 +32,7 @@ pub(super) struct Workers {
 #[derive(Debug)]
 struct Worker {
     chunks: Sender<(Arc<Chunk>, Fed)>,
-    /// For each chunk the intervals of segments that end in it.
+    /// Intervals of segments that end in each chunk.
     intervals: Receiver<Vec<Interval>>,
     thread: JoinHandle<Vec<PassResult>>,
 }
@@ -62,8 +63,8 @@ impl Workers {
         })
     }
 
-    /// Gives the chunk to all passes, and leaves an empty one in its place. Appends the intervals of chunks that all passes have
-    /// finished, chunk by chunk and pass by pass.
+    /// Gives the chunk to all passes, and leaves an empty chunk in its place. Appends the intervals
+    /// of chunks that all passes have finished, chunk by chunk and pass by pass.
     pub(super) fn feed(&mut self, chunk: &mut Chunk, fed: Fed, intervals: &mut Vec<Interval>) {
         if self.under_way.len() > MOST_CHUNKS_APART {
             self.wait_for_the_oldest(intervals);
@@ -85,7 +86,7 @@ impl Workers {
         state.last = state.furthest;
     }
 
-    /// Ends all passes once they have finished all chunks.
+    /// Waits until all passes have finished all chunks, and ends them.
     pub(super) fn finish(mut self, intervals: &mut Vec<Interval>) -> Vec<PassResult> {
         while !self.under_way.is_empty() {
             self.wait_for_the_oldest(intervals);
@@ -145,7 +146,7 @@ impl Worker {
         })
     }
 
-    /// Ends the worker: no more chunks come.
+    /// Ends the worker after its last chunk.
     fn end(self) -> JoinHandle<Vec<PassResult>> {
         self.thread
     }
@@ -162,7 +163,8 @@ fn join(thread: JoinHandle<Vec<PassResult>>) -> Vec<PassResult> {
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Chooses which pass may run: the waiting one that is furthest behind, so that no chunk is waited for longer than needed.
+/// Chooses which pass may run: the waiting one that is furthest behind, so that no chunk is delayed
+/// longer than needed.
 #[derive(Debug)]
 struct Turns {
     state: Mutex<TurnState>,
@@ -172,15 +174,15 @@ struct Turns {
 #[derive(Debug)]
 struct TurnState {
     free: usize,
-    /// The latest chunk that some pass has begun.
+    /// Number of the latest chunk that any pass has begun.
     furthest: usize,
-    /// The last chunk that passes take.
+    /// Number of the last chunk that passes process.
     last: usize,
-    /// Waiting passes: the chunk each waits for, and its worker.
+    /// Waiting passes: the number of the chunk that each waits for, and its worker.
     waiting: BTreeSet<(usize, usize)>,
 }
 
-/// Stands for the number of a chunk after the last one.
+/// Chunk number after the last one.
 const END: usize = usize::MAX;
 
 /// Permission to run, which ends when dropped.
@@ -203,7 +205,7 @@ impl Turns {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for permission to run a chunk. `None` if the chunk is left out.
+    /// Waits for permission to run a chunk. Returns `None` if the chunk is left out.
     fn wait(&self, chunk: usize, worker: usize) -> Option<Turn<'_>> {
         let own = (chunk, worker);
         let mut state = self.lock();

@@ -1,4 +1,4 @@
-//! The levels after a swept level, for one member of a family.
+//! Simulates the levels after a swept level, for one member of a family.
 
 use switchcost_design::Design;
 
@@ -11,22 +11,22 @@ use crate::machine::{Kind, Machine};
 pub(super) struct Back {
     /// Index of the member in the family.
     pub(super) member: usize,
-    /// Ways of the level before.
+    /// Number of ways of the swept level.
     pub(super) ways: usize,
     pub(super) levels: Box<Machine<()>>,
     /// Cycles of demand requests in all levels of the member.
     cycles: [u64; VIEWS],
-    /// Modified lines that left the level.
+    /// Number of modified lines that left the swept level, by view.
     pub(super) write_backs: [u64; VIEWS],
-    /// Unmodified lines that the next level took.
+    /// Number of unmodified lines that left the swept level for an exclusive next level, by view.
     pub(super) moves: [u64; VIEWS],
-    /// Whether [`Cold`] stands for the member's flushed view.
+    /// Whether the member's flushed view may be represented by [`Cold`].
     may_be_cold: bool,
     is_cold: bool,
 }
 
 impl Back {
-    /// Makes the levels of a member from `first` on.
+    /// Makes the levels of a member, from level `first` on.
     pub(super) fn new(
         member: usize,
         ways: usize,
@@ -58,7 +58,7 @@ impl Back {
         cycles
     }
 
-    /// Adds the counts that [`Cold`] made for the member.
+    /// Adds the counts of [`Cold`] to those of the member, if [`Cold`] represents the member.
     pub(super) fn count(&mut self, cold: &Cold) {
         if self.is_cold {
             self.levels.add_counts(FLUSHED, &cold.counts());
@@ -66,7 +66,8 @@ impl Back {
         }
     }
 
-    /// Stops using [`Cold`] for the member until the next flush, because a line is about to leave its level.
+    /// Stops representing the member by [`Cold`] until the next flush, because a line is about to
+    /// leave the member's level.
     #[cold]
     pub(super) fn part_from(&mut self, cold: &Cold) {
         self.count(cold);
@@ -79,7 +80,7 @@ impl Back {
         self.is_cold = self.may_be_cold;
     }
 
-    /// Handles a request. Returns whether the line comes modified.
+    /// Handles a request. Returns whether the line arrives modified.
     pub(super) fn ask(
         &mut self,
         view: usize,

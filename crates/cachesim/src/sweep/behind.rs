@@ -1,4 +1,5 @@
-//! Swept levels after other levels. The levels before are simulated once, by a machine that reports its requests.
+//! Sweeps levels after other levels. The levels before are simulated once, by a machine that
+//! reports its requests.
 
 use crate::machine::{Kind, LevelRequest};
 use crate::processes::Running;
@@ -8,7 +9,7 @@ use super::depths::Depths;
 use super::grid::Grid;
 use super::shape::Shape;
 
-/// Last levels, after first levels that are the same in all members.
+/// Swept last levels, after first levels that are the same in all members.
 #[derive(Debug)]
 pub(super) struct Behind {
     levels: Vec<BehindLevel>,
@@ -18,7 +19,7 @@ pub(super) struct Behind {
 struct BehindLevel {
     shape: Shape,
     grids: Vec<Grid>,
-    /// Demand lookups by view.
+    /// Number of demand lookups by view.
     lookups: [u64; VIEWS],
 }
 
@@ -68,7 +69,7 @@ impl Behind {
         self.grids().for_each(|grid| grid.drop_process(process));
     }
 
-    /// Demand lookups, by view.
+    /// Returns the demand lookups, by view.
     pub(super) fn lookups(&self, level: usize) -> [u64; VIEWS] {
         self.levels[level].lookups
     }

@@ -1,7 +1,10 @@
-//! The flushed view of levels after a swept one, as it is for every member that has let no line go since the last flush.
+//! Simulates the flushed view of the levels after a swept one, for all members that have lost no
+//! line since the last flush.
 //!
-//! Such a member's level holds all that was asked for since then. So it has asked the levels after for each line once, as have all
-//! others like it: one machine answers for all of them. Who lets a line go has its own levels make up for what they have missed.
+//! Such a member's level holds all lines that were requested since the flush. It has therefore
+//! requested each line once from the levels after it, and so have all other such members: one
+//! machine answers for all of them. When a member loses a line, its own levels repeat the requests
+//! that they have missed.
 
 use switchcost_design::Design;
 
@@ -21,16 +24,17 @@ pub(super) struct Cold {
     design: Design,
     first: usize,
     levels: Machine<()>,
-    /// Requests since the last flush: at most as many as the largest member's level has lines, because a full level lets a line go.
+    /// Requests since the last flush: at most as many as the largest member's level has lines,
+    /// because a full level loses a line.
     asked: Vec<Request>,
-    /// A request that has not been answered.
+    /// A request that has not been answered yet.
     next: Option<Request>,
-    /// Cycles of demand requests since they were last counted for the members.
+    /// Cycles of demand requests since they were last added to the members.
     cycles: u64,
 }
 
 impl Cold {
-    /// Makes the levels of a design from `first` on.
+    /// Makes the levels of a design, from level `first` on.
     pub(super) fn new(design: &Design, first: usize) -> Cold {
         Cold {
             levels: Machine::new_back(design.clone(), first),
@@ -48,7 +52,7 @@ impl Cold {
             && design.levels[self.first..] == self.design.levels[self.first..]
     }
 
-    /// Notes that all members alike ask for a line, before [`Cold::answer`].
+    /// Records that all represented members request a line; called before [`Cold::answer`].
     #[inline]
     pub(super) fn ask(&mut self, kind: Kind, address: &Address, is_demand: bool) {
         self.next = Some(Request {
@@ -58,7 +62,8 @@ impl Cold {
         });
     }
 
-    /// Answers the request. The line is never modified, because it was not here since the last flush.
+    /// Answers the request. The line is never modified, because the levels did not have it since
+    /// the last flush.
     #[inline]
     pub(super) fn answer(&mut self) {
         if let Some(ask) = self.next.take() {
@@ -80,7 +85,8 @@ impl Cold {
         self.asked.clear();
     }
 
-    /// Repeats all requests since the last flush for other levels, whose counts are already included.
+    /// Repeats all requests since the last flush in other levels, whose counts already include
+    /// them.
     pub(super) fn repeat_for(&self, levels: &mut Machine<()>) {
         let counts = levels.counts(FLUSHED);
         for ask in &self.asked {

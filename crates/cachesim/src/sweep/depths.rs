@@ -1,4 +1,4 @@
-//! Stack depths at which lines were found, for one number of sets.
+//! Counts the stack depths at which lines were found, for one number of sets.
 
 use crate::machine::Kind;
 
@@ -6,18 +6,19 @@ use super::VIEWS;
 
 const KINDS: [Kind; 3] = [Kind::Fetch, Kind::Load, Kind::Store];
 
-/// Counts by depth. A line at depth `d` is found by levels of more than `d` ways; depth 0 is not counted, and all
-/// depths from `ways` on are one.
+/// Counts by depth. A line at depth `d` is found by levels of more than `d` ways; depth 0 is not
+/// counted, and all depths from `ways` on are one.
 #[derive(Debug)]
 pub(super) struct Depths {
     ways: usize,
-    /// References, by view, kind and depth.
+    /// Number of references, by view, kind and depth.
     references: Vec<u64>,
-    /// Demand lookups, by view and depth.
+    /// Number of demand lookups, by view and depth.
     demand: Vec<u64>,
-    /// Stores to lines that were modified only in levels of more ways, by the number of ways.
+    /// Number of stores to lines that were modified only in levels of more ways, by the number of
+    /// ways.
     modified: Vec<i64>,
-    /// Lines that end modified, by the fewest ways for which they do.
+    /// Number of lines that are modified at the end, by the fewest ways for which this holds.
     kept: Vec<u64>,
 }
 
@@ -75,7 +76,8 @@ impl Depths {
         &mut self.kept[view * depths..][..depths]
     }
 
-    /// Returns the demand lookups, by view, that miss with `ways[i]` ways: one row of `into` for each. The ways descend.
+    /// Writes the demand lookups, by view, that miss with `ways[i]` ways: one row of `into` for
+    /// each. The ways descend.
     pub(super) fn demand_misses(&self, ways: &[usize], into: &mut [[u64; VIEWS]]) {
         self.add_up(ways, into, |view, depth| {
             self.demand[self.index_of(view, depth)]
@@ -90,7 +92,7 @@ impl Depths {
         });
     }
 
-    /// Adds up the counts at each of the ways or deeper.
+    /// Adds up the counts at depths of each number of ways or more.
     fn add_up(
         &self,
         ways: &[usize],

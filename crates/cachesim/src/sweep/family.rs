@@ -1,4 +1,4 @@
-//! A family: designs that differ in some levels only, simulated together.
+//! A family: designs that differ only in some levels, simulated together.
 
 use switchcost_design::Design;
 use switchcost_design::result::{ByView, DesignResult, Interval, ProcessMisses};
@@ -16,23 +16,24 @@ use super::results::{Member, Results, swept_cycles};
 use super::shape::{GridSlot, Shape};
 use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
 
-/// Designs that are simulated together. The first, the guide, is also simulated alone: its results include everything that is the same for
-/// all.
+/// Designs that are simulated together. The first, the guide, is also simulated alone: its results
+/// include everything that is the same for all.
 #[derive(Debug)]
 pub(crate) struct Family {
     members: Vec<Member>,
     guide: Box<Machine<Attribution>>,
     shapes: Vec<Shape>,
     feed: Feed,
-    /// The newest row of counters, and whether it may be out of date.
+    /// The newest row of counters, with a flag if the row may be out of date.
     row: Vec<u64>,
     is_stale: bool,
-    /// The row at the start of the open interval, and after its last block if something came after that.
+    /// The row at the start of the open interval, and that after the interval's last block if
+    /// something followed it.
     opened: Option<Vec<u64>>,
     closed: Option<Vec<u64>>,
     intervals: Intervals,
     running: Option<u32>,
-    /// Misses by column.
+    /// Misses of each process by column.
     by_process: ByProcess,
 }
 
@@ -80,7 +81,7 @@ impl Family {
         }
     }
 
-    /// Returns the machine of the guide, for what does not depend on the swept levels.
+    /// Returns the machine of the guide, for everything that does not depend on the swept levels.
     pub(crate) fn guide_mut(&mut self) -> &mut Machine<Attribution> {
         &mut self.guide
     }

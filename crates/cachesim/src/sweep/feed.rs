@@ -1,4 +1,4 @@
-//! Source of the lookups of swept levels, with one interface for both kinds.
+//! Feeds swept levels with lookups, with one interface for both kinds of sweep.
 
 use switchcost_design::Design;
 use switchcost_design::result::DesignResult;
@@ -31,7 +31,8 @@ macro_rules! either {
 }
 
 impl Feed {
-    /// `places` are the members' places in the first level, whose keys have the layout `format`.
+    /// Makes the feed. `places` are the members' places in the first level, whose keys have the
+    /// layout `format`.
     pub(super) fn new(
         position: Position,
         members: &[Design],
@@ -78,7 +79,8 @@ impl Feed {
         }
     }
 
-    /// Returns the modified lines that left a member's level in a view, and the other lines that a later level took.
+    /// Returns the modified lines that left a member's level in a view, and the unmodified lines
+    /// that a later level took.
     pub(super) fn given(
         &self,
         member: usize,
@@ -95,7 +97,7 @@ impl Feed {
         }
     }
 
-    /// Ends the trace: modified lines stay modified.
+    /// Ends the trace: lines that are modified then are counted as still modified.
     pub(super) fn finish(&mut self) {
         match self {
             Feed::Behind(behind) => behind.finish(),

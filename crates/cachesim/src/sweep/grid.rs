@@ -1,4 +1,5 @@
-//! All levels with one number of sets: the stacks of the three views, and the depths at which lines were found.
+//! All levels with one number of sets: the stacks of the three views, and the depths at which lines
+//! were found.
 
 use crate::machine::Kind;
 
@@ -53,7 +54,8 @@ impl Grid {
         self.stacks.views[FLUSHED].clear();
     }
 
-    /// Handles one request in one view; returns whether it changes nothing here and with more sets.
+    /// Handles one request in one view; returns whether it changes nothing in this grid and in
+    /// those with more sets.
     #[inline]
     pub(super) fn look_up(
         &mut self,
@@ -102,7 +104,7 @@ impl Grid {
         }
     }
 
-    /// Ends the trace: modified lines stay modified.
+    /// Ends the trace: lines that are modified then are counted as still modified.
     pub(super) fn finish(&mut self) {
         for view in 0..VIEWS {
             self.stacks.views[view].count_modified(self.depths.kept_mut(view));

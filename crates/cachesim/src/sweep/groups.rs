@@ -1,4 +1,4 @@
-//! Which designs can be simulated together.
+//! Decides which designs can be simulated together.
 
 use std::collections::HashMap;
 
@@ -12,23 +12,24 @@ use super::through::MOST_MEMBERS;
 /// Position of swept levels in the hierarchy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Position {
-    /// The level after it is memory.
+    /// The swept level is followed by memory.
     Last,
-    /// Each member has its own levels after it.
+    /// The swept level is followed by levels of each member's own.
     Between,
 }
 
-/// Designs that differ only in the size, ways and cycles of some levels, and perhaps in all later levels.
+/// Designs that differ only in the size, ways and cycles of some levels, and perhaps in all later
+/// levels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
-    /// Places in the list of designs, ascending.
+    /// Indices in the list of designs, ascending.
     pub(crate) members: Vec<usize>,
     /// Levels in which the designs may differ.
     pub(super) levels: Vec<usize>,
     pub(super) position: Position,
 }
 
-/// All groups of at least `fewest_members`, the first members ascending.
+/// Returns all groups of at least `fewest_members`, sorted by their first members.
 pub(crate) fn groups(designs: &[Design], fewest_members: usize) -> Vec<Group> {
     let mut free: Vec<usize> = (0..designs.len()).collect();
     let mut groups = Vec::new();
@@ -94,7 +95,7 @@ fn alike(
     groups
 }
 
-/// Splits a group so that each number of sets has no more members than one pass can distinguish.
+/// Splits a group so that no number of sets has more members than one pass can distinguish.
 fn divided(designs: &[Design], group: &Group, level: usize) -> Vec<Group> {
     let (mut groups, mut found): (Vec<Group>, HashMap<usize, usize>) = (Vec::new(), HashMap::new());
     for &member in &group.members {
@@ -134,7 +135,8 @@ fn name_common_levels(design: &Design, level: usize) -> String {
     likeness(&common, &[level])
 }
 
-/// Whether a level can be swept while later levels are simulated for each member: it asks them, and they change nothing before them.
+/// Whether a level can be swept while later levels are simulated for each member: the level makes
+/// requests to them, and they change nothing before it.
 fn is_between(design: &Design, at: usize) -> bool {
     let levels = &design.levels;
     let Some((level, behind)) = levels.get(at).zip(levels.get(at + 1..)) else {
@@ -182,7 +184,8 @@ fn swept_levels(design: &Design) -> Option<(Vec<usize>, Position)> {
     (!swept.is_empty()).then_some((swept, Position::Last))
 }
 
-/// Whether the levels have no write buffers and no bus. Waiting times depend on all later levels, and are no sum over misses.
+/// Whether the levels have no write buffers and no bus. Waiting times depend on all later levels,
+/// so they are not a sum over misses.
 fn is_untimed(levels: &[Level]) -> bool {
     !levels
         .iter()
@@ -194,7 +197,7 @@ fn is_open_to_all(levels: &[Level]) -> bool {
     levels.iter().all(|level| level.partition.is_none())
 }
 
-/// Whether other levels come before one on each of its paths.
+/// Whether a level has other levels before it on each of its paths.
 fn is_asked(levels: &[Level], at: usize) -> bool {
     let has_before = |is_on: fn(Holds) -> bool| levels[..at].iter().any(|other| is_on(other.holds));
     [Holds::instructions, Holds::data]
@@ -207,7 +210,7 @@ fn share_a_path(one: &Level, other: &Level) -> bool {
         || (one.holds.data() && other.holds.data())
 }
 
-/// Whether a level of more ways always holds all lines of one of fewer ways.
+/// Whether this level with more ways always holds all lines that it holds with fewer ways.
 fn is_sweepable(level: &Level) -> bool {
     let lines = level.lines();
     let ways = level.ways.of(lines);

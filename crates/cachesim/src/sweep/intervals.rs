@@ -1,4 +1,4 @@
-//! Intervals added up over segments, for all members at once.
+//! Intervals added up over segments, for all members in one table.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ struct Table {
     numbers: Vec<u64>,
 }
 
-/// Sums of rows.
+/// Sums of rows, with the rows of the current segment.
 #[derive(Debug)]
 pub(super) struct Intervals {
     width: usize,
@@ -91,7 +91,7 @@ impl Intervals {
         self.sums.numbers.len() > MOST_NUMBERS
     }
 
-    /// Returns all sums, in the order of their first intervals, and starts anew.
+    /// Returns all sums, in the order of their first intervals, and resets the table.
     pub(super) fn drain(&mut self, mut act: impl FnMut(&Interval, &[u64])) {
         let mut order: Vec<usize> = (0..self.sums.heads.len()).collect();
         order.sort_by_key(|&place| {

@@ -1,4 +1,5 @@
-//! Derives each member's counters from those of the first, which is simulated in full, and the sweep's results.
+//! Derives each member's counters from those of the guide, which is simulated in full, and the
+//! sweep's results.
 
 use switchcost_design::Design;
 use switchcost_design::result::{
@@ -15,7 +16,7 @@ use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
 pub(super) struct Member {
     pub(super) number: u16,
     pub(super) design: Design,
-    /// Places by swept level.
+    /// Places of the member, by swept level.
     pub(super) places: Vec<GridSlot>,
     /// Index of the cycles of later levels in a row.
     pub(super) cycles_behind: Option<usize>,
@@ -45,9 +46,9 @@ pub(super) struct Results<'a> {
     pub(super) row: &'a [u64],
     pub(super) shapes: &'a [Shape],
     pub(super) feed: &'a Feed,
-    /// Results of later levels, by member.
+    /// Results of the later levels, by member.
     pub(super) behind: &'a [DesignResult],
-    /// Misses by column of all processes that ran.
+    /// Misses by column, for all processes that ran.
     pub(super) by_process: &'a [ProcessMisses],
     pub(super) guide: &'a DesignResult,
     pub(super) guide_member: &'a Member,
@@ -103,7 +104,8 @@ impl Results<'_> {
         counts.fills = depths.fills(view, place.ways);
     }
 
-    /// Returns the misses by process, for processes that have any; those of other levels are the guide's.
+    /// Returns the misses by process, for processes that have any; misses of levels that are not
+    /// swept are the guide's.
     pub(super) fn misses_by_process(&self, number: usize, member: &Member) -> Vec<ProcessMisses> {
         let own = self
             .by_process
@@ -129,7 +131,7 @@ impl Results<'_> {
     }
 }
 
-/// Returns the misses by level, then by TLB.
+/// Returns the misses of a process by level, then by TLB.
 fn misses_of_process(result: &DesignResult, process: u32) -> Vec<ByView<u64>> {
     let none = || vec![ByView::default(); result.design.levels.len() + result.design.tlbs.len()];
     let found = result.by_process.iter().find(|one| one.process == process);

@@ -1,4 +1,4 @@
-//! What the members of a family have in common in one level, and where they differ.
+//! Describes what the members of a family have in common in one level, and in what they differ.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use switchcost_design::{Design, OnSwitch, WritePolicy};
 pub(super) struct Shape {
     /// Index of the level in the design.
     pub(super) level: usize,
-    /// Whether lines are modified here, to be written back later.
+    /// Whether modified lines stay in this level, to be written back later.
     pub(super) is_write_back: bool,
     pub(super) is_flushed_on_switch: bool,
     /// Grids by ascending number of sets.
@@ -20,9 +20,9 @@ pub(super) struct Shape {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct GridShape {
     pub(super) sets: usize,
-    /// The ways that occur, descending.
+    /// Numbers of ways that occur, descending.
     pub(super) ways: Vec<usize>,
-    /// First column of the grid: it has one for each number of ways.
+    /// First column of the grid, which has one column for each number of ways.
     pub(super) first_column: usize,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn sets_and_ways(design: &Design, level: usize) -> (usize, usize) {
 }
 
 impl Shape {
-    /// Columns are numbered from `first_column` on.
+    /// Creates the shape of a level, with columns numbered from `first_column` on.
     pub(super) fn new(members: &[Design], level: usize, first_column: usize) -> Shape {
         let mut by_sets: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for member in members {
@@ -77,7 +77,7 @@ impl Shape {
         self.grids.iter().map(|grid| grid.ways.len()).sum()
     }
 
-    /// Place of a member, which must have been among those of [`Shape::new`].
+    /// Returns the place of a member, which must have been among those of [`Shape::new`].
     pub(super) fn place(&self, member: &Design) -> Option<GridSlot> {
         let (sets, ways) = sets_and_ways(member, self.level);
         let grid = self.grids.iter().position(|grid| grid.sets == sets)?;

@@ -1,26 +1,28 @@
-//! The lines of every set of one view, in the order of their last use, for one number of sets.
+//! Lines of every set of one view, in the order of their last use, for one number of sets.
 
 /// Maximum number of ways of a level of a family.
 pub(super) const MOST_WAYS: usize = 128;
 
-/// The line is modified in levels of more than this number of ways, and in no other.
+/// Number of ways above which a level holds the line modified.
 pub(super) type Beyond = u8;
 
 const LENGTH_BITS: u32 = 8;
 const LENGTH_MASK: u32 = (1 << LENGTH_BITS) - 1;
 
-/// One stack for each set. A level of this number of sets and `w` ways holds the first `w` lines of each.
+/// One stack for each set. A level of this number of sets and `w` ways holds the first `w` lines of
+/// each stack.
 ///
-/// Each line has a mark that says where it is modified: as [`Beyond`], or as a set of members.
+/// Each line has a mark that says in which levels the line is modified: as [`Beyond`], or as a set
+/// of members.
 #[derive(Debug)]
 pub(super) struct Stacks<M> {
     ways: usize,
     keys: Vec<u64>,
     marks: Vec<M>,
-    /// Time slice and length of each stack: those of earlier slices are empty.
+    /// Time slice and length of each stack; stacks of earlier time slices are empty.
     lengths: Vec<u32>,
     turn: u32,
-    /// Whether anything came in since the last time that all was lost.
+    /// Whether any line came in since the stacks were last cleared.
     is_used: bool,
 }
 
@@ -51,7 +53,7 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
         self.lengths[set] = self.turn << LENGTH_BITS | length as u32;
     }
 
-    /// Something of all that is read if a line is looked for.
+    /// Reads a part of the memory that a lookup will read, so that it is in the cache by then.
     #[inline]
     pub(super) fn read_ahead(&self, set: usize) -> u64 {
         let start = set * self.ways;
@@ -60,7 +62,7 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
             ^ u64::from(self.marks[start] == M::default())
     }
 
-    /// Depth of a line among the first `most` of its set, and its mark.
+    /// Returns the depth of a line among the first `most` of its set, and the line's mark.
     #[inline]
     pub(super) fn find(&self, set: usize, key: u64, most: usize) -> Option<(usize, M)> {
         let start = set * self.ways;
@@ -76,7 +78,7 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
         self.marks[set * self.ways + depth] = mark;
     }
 
-    /// Makes a line the first; it was at `depth`, or absent.
+    /// Moves a line to the top of its stack; the line was at `depth`, or absent.
     #[inline]
     pub(super) fn promote(&mut self, set: usize, depth: Option<usize>, key: u64, mark: M) {
         let start = set * self.ways;
@@ -95,14 +97,14 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
         self.marks[start] = mark;
     }
 
-    /// The line at a depth, and its mark, if the stack is that deep.
+    /// Returns the line at a depth, and its mark, if the stack is that deep.
     #[inline]
     pub(super) fn line_at(&self, set: usize, depth: usize) -> Option<(u64, M)> {
         let place = set * self.ways + depth;
         (depth < self.length(set)).then(|| (self.keys[place], self.marks[place]))
     }
 
-    /// All lines with their depths and marks.
+    /// Returns all lines with their depths and marks.
     pub(super) fn lines(&self) -> impl Iterator<Item = (usize, u64, M)> {
         let of_set = move |set: usize| {
             (0..self.length(set)).filter_map(move |depth| Some((depth, self.line_at(set, depth)?)))
@@ -113,7 +115,7 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
             .map(|(depth, (key, mark))| (depth, key, mark))
     }
 
-    /// All lines are lost.
+    /// Removes all lines.
     pub(super) fn clear(&mut self) {
         if !self.is_used {
             return;
@@ -128,8 +130,8 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
 }
 
 impl Stacks<Beyond> {
-    /// Adds up lines that are still modified: place `w` of `sums` counts those that levels of `w` ways or more hold modified, but
-    /// levels of fewer do not.
+    /// Adds up lines that are still modified: `sums[w]` counts those that levels of `w` ways or
+    /// more hold modified, but levels of fewer ways do not.
     pub(super) fn count_modified(&self, sums: &mut [u64]) {
         for set in 0..self.lengths.len() {
             let start = set * self.ways;

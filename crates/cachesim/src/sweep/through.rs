@@ -1,7 +1,9 @@
-//! A level of many sizes that has levels after it: it is simulated once for all of its sizes, what lies after once for each member.
+//! Sweeps a level that is followed by other levels: the level is simulated once for all of its
+//! sizes, the levels after it once for each member.
 //!
-//! A member's level holds the first lines of each stack. So each lookup shows at once which members miss, and which line leaves the
-//! level of each: that is all that the levels after it see.
+//! A member's level holds the first lines of each stack. So each lookup shows for all members
+//! whether they miss, and which line leaves the level of each: that is all that the levels after it
+//! depend on.
 
 use std::hint::black_box;
 
@@ -19,12 +21,13 @@ use super::shape::{GridShape, GridSlot, Shape};
 use super::view_stacks::ViewStacks;
 use super::{FLUSHED, SHARED, VIEWS};
 
-/// A bit for each member of one number of sets.
+/// Set of members of one number of sets, one bit for each.
 type Members = u32;
-/// Maximum number of members of one number of sets.
+/// Maximum number of members with one number of sets.
 pub(super) const MOST_MEMBERS: usize = Members::BITS as usize;
 
-/// Requests whose stacks are read before the first is answered, so that memory is waited for once.
+/// Number of requests whose stacks are read before the first is answered, so that the memory
+/// latencies overlap.
 const READ_AHEAD: usize = 16;
 
 #[derive(Debug)]
@@ -34,7 +37,7 @@ pub(super) struct Through {
     format: KeyFormat,
     grids: Vec<ThroughGrid>,
     cold: Box<Cold>,
-    /// Demand lookups by view.
+    /// Number of demand lookups by view.
     lookups: [u64; VIEWS],
 }
 
@@ -49,7 +52,7 @@ struct ThroughGrid {
 }
 
 impl Through {
-    /// Members must be in the order of their places.
+    /// Creates the level; members must be in the order of their places.
     pub(super) fn new(
         members: &[Design],
         shape: &Shape,
@@ -142,7 +145,7 @@ impl Through {
         self.backs().for_each(Back::empty_flushed_view);
     }
 
-    /// Adds the counts of members that are alike to each of them.
+    /// Adds the common counts of members that are still alike to each of these members.
     fn share_counts(&mut self) {
         let Through { grids, cold, .. } = self;
         grids
@@ -172,7 +175,7 @@ impl Through {
             .for_each(|back| back.levels.drop_process(process));
     }
 
-    /// Demand lookups, by view.
+    /// Returns the demand lookups, by view.
     pub(super) fn lookups(&self, _: usize) -> [u64; VIEWS] {
         self.lookups
     }
@@ -181,7 +184,7 @@ impl Through {
         &self.grids[grid].depths
     }
 
-    /// Cycles after the level, by member and view.
+    /// Writes the cycles of the later levels, by member and view.
     pub(super) fn cycles_behind(&self, into: &mut [[u64; VIEWS]]) {
         self.grids
             .iter()
@@ -189,14 +192,15 @@ impl Through {
             .for_each(|back| into[back.member] = back.cycles(&self.cold));
     }
 
-    /// Modified lines that left a member's level, and others that the level after took.
+    /// Returns the modified lines that left a member's level, and the unmodified lines that a later
+    /// level took.
     pub(super) fn given(&self, member: usize, view: usize) -> [u64; 2] {
         let mut all = self.grids.iter().flat_map(|grid| &grid.backs);
         all.find(|back| back.member == member)
             .map_or([0; 2], |back| [back.write_backs[view], back.moves[view]])
     }
 
-    /// Counts of the later levels, by member.
+    /// Returns the counts of the later levels, by member.
     pub(super) fn results(&mut self) -> Vec<DesignResult> {
         self.share_counts();
         let backs = self.grids.iter_mut().flat_map(|grid| &mut grid.backs);
@@ -224,7 +228,8 @@ impl ThroughGrid {
         key as usize & (self.shape.sets - 1)
     }
 
-    /// Looks up a line; returns whether the lookup changes nothing here and with more sets.
+    /// Looks up a line; returns whether the lookup changes nothing in this grid and in those with
+    /// more sets.
     fn look_up(
         &mut self,
         view: usize,
@@ -308,7 +313,8 @@ impl ThroughGrid {
         }
     }
 
-    /// Removes all lines; modified ones go to the later levels, but to those that are alike only if these are given.
+    /// Removes all lines; modified lines go to the later levels, for members represented by
+    /// [`Cold`] only if its levels are given.
     fn flush(&mut self, view: usize, format: KeyFormat, mut cold: Option<&mut Cold>) {
         let stacks = &mut self.stacks.views[view];
         for (depth, key, modified) in stacks.lines().filter(|(_, _, modified)| *modified != 0) {

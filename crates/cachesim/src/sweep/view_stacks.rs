@@ -1,11 +1,11 @@
-//! The stacks of the three views, of the private one by process.
+//! The stacks of the three views; those of the private view by process.
 
 use std::collections::HashMap;
 
 use super::stacks::Stacks;
 use super::{PRIVATE, VIEWS};
 
-/// The private stacks of all processes, and the stacks in use.
+/// Private stacks of all processes, and the stacks in use.
 #[derive(Debug)]
 pub(super) struct ViewStacks<M> {
     sets: usize,
@@ -42,7 +42,7 @@ impl<M: Copy + Default + PartialEq> ViewStacks<M> {
         self.running = to;
     }
 
-    /// The private stacks of a process are lost, and given.
+    /// Removes the private stacks of a process, and returns them.
     pub(super) fn drop_process(&mut self, process: u32) -> Option<Stacks<M>> {
         if process == self.running {
             return Some(std::mem::replace(
@@ -53,7 +53,7 @@ impl<M: Copy + Default + PartialEq> ViewStacks<M> {
         self.others.remove(&process)
     }
 
-    /// Stacks of processes that do not run.
+    /// Returns the stacks of processes that do not run.
     pub(super) fn waiting_stacks(&self) -> impl Iterator<Item = &Stacks<M>> {
         self.others.values()
     }

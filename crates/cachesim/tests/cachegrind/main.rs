@@ -1,5 +1,5 @@
-//! The same program, the same caches: what Cachegrind counts, to the last digit if the definitions coincide. If they
-//! do not is described in `README.md`.
+//! Compares the simulator with Cachegrind on the same program and caches: counts must be identical
+//! if the definitions coincide. `README.md` describes the differences in definition.
 
 mod valgrind;
 
@@ -57,7 +57,8 @@ fn simulated(caches: &Caches, lackey: &[u8]) -> HierarchyCounts {
         .shared
 }
 
-/// Everything but the last level: these definitions always coincide.
+/// Compares everything but the last level, because the definitions of the other levels always
+/// coincide.
 fn first_levels_agree(counts: &HierarchyCounts, wanted: &Counts, modifies: u64) {
     let [i1, d1, _] = three(counts);
     assert_eq!(

@@ -1,4 +1,5 @@
-//! Programs compiled and run under Valgrind's tools, each bounded in time and with the same addresses in each run.
+//! Compiles programs and runs them under Valgrind's tools, each with a time limit and with the same
+//! addresses in each run.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -35,7 +36,7 @@ pub(crate) struct Workshop(TempDir);
 const LONGEST_RUN_SECONDS: &str = "600";
 
 impl Workshop {
-    /// None if a tool is missing, which is said.
+    /// Compiles the programs; returns nothing, with a message, if a tool is missing.
     pub(crate) fn open() -> Option<Workshop> {
         for tool in ["valgrind", "cc", "setarch", "timeout"] {
             if Command::new(tool)
@@ -69,7 +70,7 @@ impl Workshop {
         program
     }
 
-    /// What `--trace-mem=yes` writes.
+    /// Returns the output of Lackey with `--trace-mem=yes`.
     pub(crate) fn lackey(&self, program: &Path) -> Vec<u8> {
         let options = ["--tool=lackey", "--trace-mem=yes", "--basic-counts=no"];
         succeeded(run(&options.map(str::to_owned), program)).stderr
@@ -93,7 +94,8 @@ impl Workshop {
     }
 }
 
-/// No address randomization and next to no environment: stacks and heaps lie alike in every run.
+/// Runs a program without address randomization and with almost no environment, so that stacks and
+/// heaps have the same addresses in every run.
 fn run(options: &[String], program: &Path) -> Output {
     let command = Command::new("timeout")
         .args([
@@ -136,7 +138,7 @@ fn counts(text: &str) -> Counts {
     Counts(names.zip(numbers).collect())
 }
 
-/// Instructions' parts that read and then write the same place.
+/// Counts the instructions that read and then write the same place.
 pub(crate) fn modifies(lackey: &[u8]) -> u64 {
     lackey
         .split(|&byte| byte == b'\n')

@@ -1,6 +1,6 @@
-//! Both simulators on random designs and random streams: every counter, every interval.
+//! Compares both simulators on random designs and random streams: every counter, every interval.
 //!
-//! `AGREEMENT_TIMES=20` in the environment runs so many times the cases.
+//! `AGREEMENT_TIMES=20` in the environment multiplies the number of cases.
 
 use proptest::prelude::*;
 use switchcost_cachesim::Options;
@@ -38,7 +38,7 @@ pub(crate) fn options() -> impl Strategy<Value = Options> {
         )
 }
 
-/// Runs both and compares. Panics of the engine are reported by proptest.
+/// Runs both simulators and compares the results. Panics of the engine are reported by proptest.
 pub(crate) fn agree(designs: &[Design], options: &Options, chunks: &[Chunk]) -> Result<(), String> {
     let engine = run_engine(designs, options, chunks);
     let oracle = run_oracle(designs, options, chunks, None);

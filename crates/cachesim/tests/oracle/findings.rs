@@ -1,4 +1,5 @@
-//! What either simulator found, in one shape, and where two such findings differ first.
+//! Converts the findings of either simulator to one form, and returns the first difference of two
+//! such findings.
 
 use std::collections::BTreeMap;
 
@@ -27,9 +28,9 @@ pub(crate) struct Findings {
 pub(crate) struct DesignFindings {
     pub(crate) hierarchies: ByView<HierarchyCounts>,
     pub(crate) by_process: Vec<ProcessMisses>,
-    /// Sorted.
+    /// Intervals in sorted order.
     pub(crate) intervals: Vec<FoundInterval>,
-    /// Of designs in full only.
+    /// Findings that only designs simulated in full have.
     pub(crate) full: Option<FullFindings>,
 }
 
@@ -39,12 +40,14 @@ pub(crate) struct FullFindings {
     pub(crate) differences: Vec<MissDifference>,
     pub(crate) lost_to: LostCycles,
     pub(crate) gained: GainedCycles,
-    /// By the level that the private view finds them in, and the farthest that the shared one misses.
+    /// Lost lines by the level in which the private view finds them, and the farthest level that
+    /// the shared view misses.
     pub(crate) lost_lines: BTreeMap<String, u64>,
     pub(crate) most_held: Vec<u64>,
     pub(crate) fill_curve: Vec<FillPoint>,
     pub(crate) losses: Vec<WorkingSetLoss>,
-    /// Level, evictor, victim, lines: in the order given. [`KERNEL`] is no process.
+    /// Evictions as level, evictor, victim and lines, in the order reported. [`KERNEL`] is not a
+    /// process.
     pub(crate) evictions: Vec<(String, u32, u32, u64)>,
     pub(crate) code: Vec<(PlaceCost, SwitchCause)>,
     pub(crate) data: Vec<(PlaceCost, SwitchCause)>,
@@ -52,7 +55,7 @@ pub(crate) struct FullFindings {
     pub(crate) calls: Vec<CallCost>,
 }
 
-/// How they are asked for is no matter of caches.
+/// Returns the lost lines by level, without the kind of request, which is independent of caches.
 fn lost_lines(detail: &Detail) -> BTreeMap<String, u64> {
     let mut all = BTreeMap::new();
     for lost in &detail.lost_lines {
@@ -77,7 +80,7 @@ pub(crate) fn settings(options: &Options, fault: Option<Fault>) -> Settings {
     }
 }
 
-/// Of the numbers that the random streams use.
+/// Returns the name of a system call number that the random streams use.
 fn syscall_name(number: u16) -> Option<String> {
     Some(match number {
         0 => "read".to_owned(),
@@ -91,7 +94,7 @@ pub(crate) fn run_engine(designs: &[Design], options: &Options, chunks: &[Chunk]
     of_engine(&outcome, &intervals)
 }
 
-/// All that the engine says, in its order.
+/// Feeds chunks to the engine and returns everything that it reports, in its order.
 pub(crate) fn feed(
     designs: &[Design],
     options: &Options,
@@ -199,7 +202,7 @@ fn of_engine(outcome: &Outcome, intervals: &[Interval]) -> Findings {
     }
 }
 
-/// `deep` says of each design whether everything is to be reported.
+/// Converts the oracle's findings; `deep` says for each design whether everything is reported.
 pub(crate) fn of_oracle(oracle: &Oracle, deep: &[bool], places: usize) -> Findings {
     let designs = oracle.designs.iter().zip(deep).map(|(one, &is_deep)| {
         let mut intervals = if is_deep {
@@ -313,7 +316,7 @@ fn places_of_oracle(oracle: &Oracle, sums: &Code) -> Vec<(PlaceCost, SwitchCause
 }
 
 impl Findings {
-    /// As a single pass for many designs reports it for designs that are not `deep`.
+    /// Removes the findings that a sweep does not report, for designs that are not `deep`.
     pub(crate) fn without_depth(mut self, deep: &[bool]) -> Findings {
         for (design, _) in self
             .designs
@@ -329,7 +332,8 @@ impl Findings {
     }
 }
 
-/// Intervals of the same process, cause, end and number, added. What an exec divides is one segment.
+/// Adds up intervals of the same process, cause, end and number. A segment that an exec divides
+/// counts as one.
 fn added_up(intervals: &[FoundInterval]) -> Vec<FoundInterval> {
     let mut sums: Vec<FoundInterval> = Vec::new();
     for (place, interval) in intervals.iter().enumerate() {
@@ -366,7 +370,7 @@ fn added_up(intervals: &[FoundInterval]) -> Vec<FoundInterval> {
     sums
 }
 
-/// Nothing, or a small report.
+/// Returns a short report of the first difference, or nothing.
 pub(crate) fn compare(engine: &Findings, oracle: &Findings) -> Result<(), String> {
     if engine == oracle {
         return Ok(());

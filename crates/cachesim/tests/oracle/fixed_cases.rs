@@ -1,4 +1,4 @@
-//! Streams that random ones hit too seldom.
+//! Tests streams of events that random streams produce too seldom.
 
 use switchcost_design::{
     AddressKind, Design, Holds, Level, PageAllocation, PageOrder, Ways, WriteBuffers, WritePolicy,
@@ -26,7 +26,7 @@ fn maps_a_file() -> Program {
     program
 }
 
-/// Two lines of code, and a load or store by the first instruction.
+/// Runs two lines of code, with a load or store by the first instruction.
 fn run_two_lines(program: &mut Program, data: u64, is_store: bool) {
     program.chunk.blocks.push(Block {
         address: FILE_PAGE,
@@ -42,7 +42,8 @@ fn run_two_lines(program: &mut Program, data: u64, is_store: bool) {
         .push(Reference::new(data, 3, 3, is_store));
 }
 
-/// A store that gives the page of the running code another frame: what of the block comes after it is looked up there.
+/// A store gives the page of the running code another frame: the rest of the block is looked up in
+/// the new frame.
 #[test]
 fn code_that_is_stored_to_goes_on_in_another_frame() {
     let physical = |level: Level| Level {
@@ -74,7 +75,7 @@ fn code_that_is_stored_to_goes_on_in_another_frame() {
     .expect("they agree");
 }
 
-/// Data in one set of two ways, by physical addresses.
+/// Makes a design with data in one set of two ways, by physical addresses.
 fn two_physical_lines() -> Design {
     let physical = |level: Level| Level {
         index: AddressKind::Physical,
@@ -90,7 +91,8 @@ fn two_physical_lines() -> Design {
     design
 }
 
-/// A first store that gives its page another frame is for another line: the one that was there before is not used by it.
+/// A first store that gives its page another frame is to another line, so it is no use of the old
+/// line.
 #[test]
 fn a_store_that_moves_its_page_uses_no_line_of_the_old_frame() {
     let mut program = maps_a_file();
@@ -108,7 +110,8 @@ fn a_store_that_moves_its_page_uses_no_line_of_the_old_frame() {
     .expect("they agree");
 }
 
-/// A page of a file that is mapped twice has lines with two virtual addresses: they are the same lines.
+/// A page of a file that is mapped twice has lines with two virtual addresses each, which are the
+/// same lines.
 #[test]
 fn a_line_with_two_virtual_addresses_is_one_line() {
     let mut program = maps_a_file();
@@ -140,9 +143,9 @@ fn a_line_with_two_virtual_addresses_is_one_line() {
     .expect("they agree");
 }
 
-/// A store that misses in a write-through level asks the next one twice, for the line and to pass the store on. The shared
-/// view does both before the private one does either: else the private copy that comes in between would be taken for one
-/// that was there.
+/// A store that misses in a write-through level makes two requests to the next level: for the line,
+/// and to pass the store on. The shared view makes both before the private view makes any;
+/// otherwise the private copy that comes in between would be taken for an earlier one.
 #[test]
 fn the_second_request_of_a_store_comes_before_the_other_views() {
     let through = |level: Level| Level {
@@ -191,8 +194,8 @@ fn the_second_request_of_a_store_comes_before_the_other_views() {
     assert_eq!(origins.aged_by_others, 0);
 }
 
-/// Write buffers that look the same in all views no longer do if a store takes longer in one of them, further back, though nothing waits
-/// for it.
+/// Write buffers that are alike in all views no longer are if a store takes longer in one view in a
+/// later level, though nothing waits for the store.
 #[test]
 fn a_store_that_takes_longer_in_one_view_parts_the_write_buffers() {
     let first = Level {

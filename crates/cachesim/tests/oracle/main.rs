@@ -1,4 +1,4 @@
-//! The simulation held against a second, simple one, and against what can be calculated by hand.
+//! Tests the simulator against a second, simple one, and against counts calculated by hand.
 
 mod agreement;
 mod closed_forms;

@@ -1,4 +1,5 @@
-//! A part of a trace after a warm-up, held against the whole trace and what comes before the part.
+//! Tests a part of a trace after a warm-up against the whole trace and the instructions before the
+//! part.
 
 use proptest::prelude::*;
 use switchcost_cachesim::{Options, Outcome, Simulator};
@@ -10,7 +11,7 @@ use crate::agreement::{cases, options};
 use crate::random::designs::design;
 use crate::random::streams::{cut, stream};
 
-/// Simulates chunks of which the first ones only warm up.
+/// Simulates chunks, of which the first ones only warm up caches.
 fn run(
     design: &Design,
     options: &Options,
@@ -37,7 +38,7 @@ fn run(
     (outcome, intervals)
 }
 
-/// Every number that is a sum over the trace.
+/// Returns every number that is a sum over the trace.
 fn sums(result: &DesignResult) -> Vec<u64> {
     let of_level = |of: &HierarchyCounts| -> Vec<u64> {
         let levels = of.levels.iter().chain(&of.tlbs);
@@ -107,7 +108,8 @@ fn plus(one: &[u64], other: &[u64]) -> Vec<u64> {
 proptest! {
     #![proptest_config(cases(120))]
 
-    /// A part is the whole less what comes before it, and several parts together are one.
+    /// A part equals the whole minus what comes before the part, and several consecutive parts
+    /// together equal one part.
     #[test]
     fn what_comes_before_a_part_and_the_part_are_the_whole(
         design in design(),

@@ -1,4 +1,4 @@
-//! A test of the property tests: small faults planted in the oracle, each of which they would notice.
+//! Tests the property tests: they must detect each of a set of small faults planted in the oracle.
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
@@ -10,7 +10,7 @@ use crate::random::designs::design;
 use crate::random::streams::stream;
 use crate::support::fault::Fault;
 
-/// A tenth of what the property test of agreement runs.
+/// Number of cases, a tenth of those of the agreement test.
 const MOST_CASES: u32 = 300;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Many designs in one pass, held against each of them by itself, and against the oracle.
+//! Tests many designs in one pass against each of them by itself, and against the oracle.
 
 use proptest::prelude::*;
 use switchcost_cachesim::Options;
@@ -16,7 +16,8 @@ fn swept(options: &Options) -> Options {
     }
 }
 
-/// Which designs everything is reported of: the first, if they are one family.
+/// Returns the designs for which everything is reported: only the first, if the designs are one
+/// family.
 fn depths(family: &Family, together: &Findings) -> Vec<bool> {
     let deep: Vec<bool> = together
         .designs
@@ -30,7 +31,8 @@ fn depths(family: &Family, together: &Findings) -> Vec<bool> {
     deep
 }
 
-/// Every member's counters and sums of intervals are those of the member alone.
+/// Asserts that every member's counters and sums of intervals equal those of the member simulated
+/// alone.
 fn agree_with_each(family: &Family, options: &Options, chunks: &[Chunk]) -> Result<(), String> {
     let together = run_engine(&family.designs, &swept(options), chunks);
     let deep = depths(family, &together);

@@ -1,4 +1,4 @@
-//! Direct-mapped designs that go through a stream side by side, if stores pass the first level.
+//! Tests direct-mapped designs that process a stream together, if stores bypass the first level.
 
 use switchcost_cachesim::Options;
 use switchcost_design::{Design, Level, Ways, WriteBuffers, WritePolicy};
@@ -14,7 +14,7 @@ const DATA: u64 = 0x1_0000;
 const SMALL: u64 = 2;
 const LARGE: u64 = 8;
 
-/// Stores pass the only level of data, which has one way.
+/// Makes a design whose stores bypass the only level of data, which has one way.
 fn design(lines: u64) -> Design {
     let mut design = behind_free_fetches(vec![Level {
         write: WritePolicy::Through,
@@ -29,7 +29,7 @@ fn design(lines: u64) -> Design {
     design
 }
 
-/// Both sizes, in both orders, alone and together.
+/// Asserts that both sizes agree, in both orders, alone and together.
 fn all_agree(program: &Program) {
     let options = Options {
         intervals: 1,
@@ -66,7 +66,7 @@ fn a_line_that_only_the_larger_one_holds_still_is_a_miss_in_the_smaller_one() {
     assert_eq!(misses, [4, 2]);
 }
 
-/// Else the load after it would be taken for a hit.
+/// If the store brought a line in, the load after it would be taken for a hit.
 #[test]
 fn a_store_brings_no_line_in() {
     let mut program = Program::new(1);
@@ -107,7 +107,8 @@ fn nothing_is_known_behind_a_switch() {
     all_agree(&program);
 }
 
-/// A load of more lines than the smallest level has sets: each of them is looked up, the last ones stay.
+/// A load covers more lines than the smallest level has sets: each line is looked up, and the last
+/// ones stay.
 #[test]
 fn a_long_reference_drives_its_own_first_lines_out() {
     let mut program = Program::new(1);
@@ -122,7 +123,7 @@ fn a_long_reference_drives_its_own_first_lines_out() {
     all_agree(&program);
 }
 
-/// Code whose first instruction lies in two lines, and a loop that drives one of them out.
+/// The first instruction of the code lies in two lines, and a loop evicts one of them.
 #[test]
 fn a_first_instruction_in_two_lines_misses_once() {
     let mut program = Program::new(1);

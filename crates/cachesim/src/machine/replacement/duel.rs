@@ -1,21 +1,24 @@
-//! Which of two policies misses less, as found in a few sets that lead (Qureshi et al., ISCA 2007; Jaleel et al., ISCA 2010).
+//! Set dueling: a few leader sets show which of two policies misses less (Qureshi et al., ISCA
+//! 2007; Jaleel et al., ISCA 2010).
 
 use super::{SRRIP_INSERTED, SRRIP_LEAVES};
 
-/// Sets that lead for each policy, in caches of that many sets and more.
+/// Number of leader sets for each policy, in caches with enough sets.
 const LEADERS: usize = 32;
 /// Least number of sets per leader.
 const FEWEST_FOLLOWERS: usize = 8;
-/// A counter of 10 bits. Above the middle SRRIP has missed more.
+/// Middle of a counter of 10 bits; above the middle SRRIP has missed more.
 const MIDDLE: u16 = 512;
 const MOST: u16 = 1023;
-/// BRRIP brings one line in this many in as SRRIP does, all others as lines that leave next.
+/// Rate of BRRIP: one line in this many is inserted as by SRRIP, all others as lines that leave
+/// next.
 const BIMODAL: u32 = 32;
 
 /// Set dueling between SRRIP and BRRIP.
 #[derive(Debug)]
 pub(super) struct Duel {
-    /// Sets per leader: in each run of this many sets, the first leads for SRRIP, the second for BRRIP.
+    /// Number of sets per pair of leaders: in each run of this many sets, the first leads for
+    /// SRRIP, the second for BRRIP.
     period: usize,
     counter: u16,
     /// Number of lines that BRRIP has brought in.
@@ -31,7 +34,8 @@ impl Duel {
         }
     }
 
-    /// Handles a line that comes into a set, a miss for its leaders. Returns the line's prediction.
+    /// Handles a line that comes into a set, which counts as a miss if the set is a leader. Returns
+    /// the line's prediction.
     pub(super) fn comes_into(&mut self, set: usize) -> u64 {
         let is_bimodal = match set % self.period {
             0 => {

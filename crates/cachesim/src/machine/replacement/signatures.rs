@@ -1,18 +1,21 @@
-//! SHiP's prediction of whether lines that an instruction brings in are found again (Wu et al., MICRO 2011).
+//! SHiP's prediction of whether lines that an instruction brings in will hit again (Wu et al.,
+//! MICRO 2011).
 
 use super::{SRRIP_INSERTED, SRRIP_LEAVES};
 
-/// Counters of 3 bits, by the 14 bits that are left of an instruction's address.
+/// Number of bits of a signature, a hash of an instruction's address that indexes the 3-bit
+/// counters.
 const BITS: u32 = 14;
 const MOST: u8 = 7;
-/// Initial counter of an instruction: its lines are expected to be found again.
+/// Initial counter of an instruction: its lines are expected to hit again.
 const UNKNOWN: u8 = 1;
 
-/// The signature history counter table, and its state of each line. Empty if the policy is not SHiP.
+/// Signature history counter table with its state for each line; empty if the policy is not SHiP.
 #[derive(Debug)]
 pub(super) struct Signatures {
     counters: Vec<u8>,
-    /// By slot: signature of the instruction that brought the line in, and whether the line was found since.
+    /// Signature of the instruction that brought each line in, and whether the line hit since, by
+    /// slot.
     lines: Vec<(u16, bool)>,
     /// Signature of the requesting instruction.
     asking: u16,
@@ -36,7 +39,7 @@ impl Signatures {
             .fold(0, |all, bit| all ^ (instruction >> bit & mask) as u16);
     }
 
-    /// Handles a hit: other lines of the same instruction are likely to be found, too.
+    /// Handles a hit: other lines of the same instruction are likely to hit, too.
     pub(super) fn found(&mut self, slot: usize) {
         let (signature, is_found) = &mut self.lines[slot];
         *is_found = true;
@@ -54,7 +57,8 @@ impl Signatures {
         }
     }
 
-    /// Handles a line that leaves for another: if it was not found, others of its instruction are not likely to be.
+    /// Handles a line that leaves for another: if the line never hit, others of its instruction are
+    /// less likely to.
     pub(super) fn left(&mut self, slot: usize) {
         let (signature, is_found) = self.lines[slot];
         if !is_found {

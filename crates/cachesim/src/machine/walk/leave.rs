@@ -1,4 +1,4 @@
-//! How lines leave a level, and where they go.
+//! Handles lines that leave a level: where they go, and what else must leave.
 
 use switchcost_design::Inclusion;
 
@@ -40,13 +40,14 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Sends a line over the bus to the next level; nothing waits for it, except perhaps for the bus.
+    /// Sends a line over the bus to the next level; nothing waits for the line, except perhaps for
+    /// the bus.
     fn take_bus(&mut self, view: usize, at: usize) {
         let time = self.time(view);
         self.lines(view, at).take_bus(time);
     }
 
-    /// Gives a modified line to the next levels, until a write-back one holds it.
+    /// Gives a modified line to the next levels, until a write-back level holds the line.
     pub(in crate::machine) fn give(&mut self, view: usize, first: usize, address: &Address) {
         let mut to = Some(first);
         while let Some(at) = to {
@@ -90,7 +91,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         self.insert(view, at, set, key, &line);
     }
 
-    /// Removes the lines inside a line that leaves an inclusive level from all levels before it; returns whether any was modified.
+    /// Removes the lines inside a line that leaves an inclusive level from all levels before that
+    /// level; returns whether any was modified.
     fn lose_inside(&mut self, view: usize, at: usize, address: &Address, how: Departure) -> bool {
         let plan = self.plan;
         let bits = plan.levels[at].line_bits;
@@ -117,7 +119,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         is_modified
     }
 
-    /// Removes a line from a level, wherever it is; returns whether it was modified.
+    /// Removes a line from a level, wherever in the level it is; returns whether the line was
+    /// modified.
     fn lose(&mut self, view: usize, at: usize, address: &Address, how: Departure) -> bool {
         let level = self.plan_of(at);
         let key = level.key(address);
@@ -208,7 +211,7 @@ impl<L: Listener> Hierarchies<'_, L> {
     }
 }
 
-/// Whether a line lies inside a longer one, `bits` more bits of the address long.
+/// Whether a line lies inside a longer one, whose number has `bits` fewer bits.
 fn is_inside(key: u64, outer: u64, bits: u32) -> bool {
     (key & !VALID) >> bits == outer & !VALID
 }

@@ -1,4 +1,4 @@
-//! Lines that are fetched before they are requested.
+//! Prefetches lines before they are requested.
 
 use super::{Answer, Request};
 use crate::address::Address;
@@ -163,7 +163,8 @@ fn starts_page(address: &Address) -> bool {
     address.virtual_address.trailing_zeros() >= SMALLEST_PAGE_BITS
 }
 
-/// Returns the distance in lines to the address `times` strides ahead, in the same page; a stride counts as one line at least.
+/// Returns the distance in lines to the address `times` strides ahead, in the same page; a stride
+/// counts as at least one line.
 fn lines_ahead(address: u64, stride: i64, times: u32, line_bits: u32) -> Option<i64> {
     let step = stride.signum() * i64::try_from(stride.unsigned_abs().max(1 << line_bits)).ok()?;
     let target = address.checked_add_signed(step.checked_mul(times.into())?)?;

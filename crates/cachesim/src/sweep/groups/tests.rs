@@ -49,7 +49,7 @@ fn varied(base: &Design, axis: &str) -> Vec<Design> {
     vary(base, &[axis]).expect("they can be built")
 }
 
-/// The levels in which these designs are swept together, if they are.
+/// Returns the levels in which these designs are swept together, if they are.
 fn swept(designs: &[Design]) -> Option<(Vec<usize>, Position)> {
     let groups = groups(designs, designs.len());
     groups
@@ -96,7 +96,7 @@ fn what_differs_in_more_does_not_go_together() {
     assert_eq!(groups(&designs, 3).len(), 0);
 }
 
-/// Changes the last level of a design, and returns whether its sizes still go together.
+/// Changes the last level of a design, and returns whether its sizes can still be swept together.
 fn is_swept_with(base: Design, change: impl Fn(&mut Level)) -> bool {
     let mut base = base;
     let last = base.levels.len() - 1;

@@ -1,4 +1,4 @@
-//! Write buffers, TLBs, victim caches, inclusive and exclusive levels.
+//! Tests write buffers, TLBs, victim caches, inclusive and exclusive levels.
 
 use switchcost_design::{
     Holds, Inclusion, Level, OnSwitch, Replacement, TlbLevel, VictimCache, Ways, WriteBuffers,
@@ -100,7 +100,8 @@ fn a_tlb_holds_its_pages_and_not_one_more() {
 
 const TIMES: u64 = 40;
 
-/// Two lines that share a set of any direct-mapped cache here, stored to in turn.
+/// Makes a program that stores alternately to two lines that share a set in any direct-mapped cache
+/// used here.
 fn alternating() -> Program {
     let mut program = Program::new(1);
     (0..TIMES).for_each(|time| program.store(0x1_0000 + time % 2 * 0x1000));

@@ -1,4 +1,4 @@
-//! Small designs and streams, and what both simulators make of them.
+//! Builds small designs and streams, and simulates them with both simulators.
 
 use switchcost_cachesim::Options;
 use switchcost_design::result::{ByView, HierarchyCounts, LevelCounts, PrivateBy};
@@ -9,12 +9,13 @@ use switchcost_units::Bytes;
 use crate::findings::{FullFindings, compare, of_oracle, run_engine, run_oracle};
 
 pub(crate) const LINE: u64 = 16;
-/// Its line shares no set with the arrays of the walks in a cache of 8 lines.
+/// Address of the code, whose line shares no set with the arrays of the walks in a cache of 8
+/// lines.
 const CODE: u64 = 0x40_0040;
-/// Cycles of a miss of the level under test.
+/// Cycles of a miss in the level under test.
 pub(crate) const MISS: u64 = 7;
 
-/// A data cache of so many lines of 16 bytes.
+/// Makes a data cache of this many lines of 16 bytes.
 pub(crate) fn data_cache(lines: u64, ways: Ways) -> Level {
     Level::plain(
         "D",
@@ -26,7 +27,7 @@ pub(crate) fn data_cache(lines: u64, ways: Ways) -> Level {
     )
 }
 
-/// The levels after an instruction cache whose misses cost nothing.
+/// Makes a design of these levels after an instruction cache whose misses cost nothing.
 pub(crate) fn behind_free_fetches(levels: Vec<Level>) -> Design {
     let free = Level {
         name: "I".to_owned(),
@@ -54,12 +55,12 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Tasks 1 to `tasks`, each in a process of its own with the same number; task 1 runs.
+    /// Starts tasks 1 to `tasks`, each in a process with the same number; task 1 runs.
     pub(crate) fn new(tasks: u32) -> Program {
         Program::with_processes(tasks, |task| task)
     }
 
-    /// The same, as threads of one process.
+    /// Starts the tasks as threads of one process.
     pub(crate) fn of_threads(tasks: u32) -> Program {
         Program::with_processes(tasks, |_| 1)
     }
@@ -102,7 +103,7 @@ impl Program {
         self.access_by(CODE, address, is_store);
     }
 
-    /// A load by another instruction.
+    /// Adds a load by another instruction.
     pub(crate) fn load_by(&mut self, code: u64, address: u64) {
         self.access_by(code, address, false);
     }
@@ -123,7 +124,7 @@ impl Program {
             .push(Reference::new(address, size, 3, is_store));
     }
 
-    /// Loads the first word of each line of an array.
+    /// Adds loads of the first word of each line of an array.
     pub(crate) fn walk(&mut self, start: u64, lines: u64) {
         (0..lines).for_each(|line| self.load(start + line * LINE));
     }
@@ -134,12 +135,12 @@ pub(crate) struct Simulated {
     pub(crate) found: FullFindings,
 }
 
-/// What both simulators make of it.
+/// Simulates a program with both simulators, and returns their common result.
 pub(crate) fn simulated(design: &Design, program: &Program) -> Simulated {
     simulated_by(PrivateBy::Process, design, program)
 }
 
-/// The same, if so is who has a private hierarchy.
+/// Simulates with both simulators, with private hierarchies by process or by task.
 pub(crate) fn simulated_by(private_by: PrivateBy, design: &Design, program: &Program) -> Simulated {
     let designs = std::slice::from_ref(design);
     let chunks = std::slice::from_ref(&program.chunk);
@@ -163,7 +164,7 @@ pub(crate) fn simulated_by(private_by: PrivateBy, design: &Design, program: &Pro
     }
 }
 
-/// Counters of the level with this name in the shared view.
+/// Returns the counters of the level with this name in the shared view.
 pub(crate) fn level<'a>(result: &'a Simulated, name: &str) -> &'a LevelCounts {
     let shared = &result.hierarchies.shared;
     shared

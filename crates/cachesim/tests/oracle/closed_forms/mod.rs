@@ -1,4 +1,5 @@
-//! Cases whose counters can be calculated by hand: both simulators must give exactly these.
+//! Tests cases whose counters can be calculated by hand: both simulators must give exactly these
+//! counts.
 
 mod beside_caches;
 pub(crate) mod build;

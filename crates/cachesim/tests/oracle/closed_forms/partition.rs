@@ -1,4 +1,4 @@
-//! Ways that a program may fill.
+//! Tests partitions, in which a program may fill only some ways.
 
 use switchcost_design::{Design, Level, Replacement, Ways};
 
@@ -8,7 +8,8 @@ use super::build::{
 
 const TURNS: u64 = 10;
 
-/// Process 1 walks over 16 lines, two in each set; process 2 over 64 that it never finds.
+/// Simulates process 1 walking over 16 lines, two in each set, and process 2 over 64 lines that it
+/// never finds.
 fn one_scans(design: &Design) -> Simulated {
     let mut program = Program::new(2);
     for turn in 0..TURNS {
@@ -63,7 +64,8 @@ fn a_program_keeps_what_is_in_its_own_ways() {
     }
 }
 
-/// Alone, too, a program has its own ways only: fewer of them are no cost of switches.
+/// A program has only its own ways, also when it runs alone: having fewer ways is no cost of
+/// switches.
 #[test]
 fn a_program_has_no_more_ways_alone() {
     let result = one_scans(&design(Replacement::Lru, Some("walk:1")));

@@ -1,4 +1,4 @@
-//! Prefetchers that follow requests.
+//! Tests prefetchers that react to requests.
 
 use switchcost_design::{Level, Streamer, StrideKey, StridePrefetcher, Ways};
 
@@ -6,7 +6,7 @@ use super::build::{LINE, Program, behind_free_fetches, data_cache, level, simula
 
 const START: u64 = 0x1_0000;
 
-/// Misses, prefetches, and lookups that found a prefetched line.
+/// Returns misses, prefetches, and lookups that found a prefetched line.
 fn of_loads(cache: Level, addresses: impl Iterator<Item = u64>) -> (u64, u64, u64) {
     let mut program = Program::new(1);
     addresses.for_each(|address| program.load(address));

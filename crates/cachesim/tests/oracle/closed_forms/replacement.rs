@@ -1,10 +1,10 @@
-//! Which line leaves: sequences worked out by hand.
+//! Tests which line leaves, on sequences worked out by hand.
 
 use switchcost_design::{Replacement, Ways};
 
 use super::build::{LINE, Program, behind_free_fetches, data_cache, level, simulated};
 
-/// Which letters miss in one set of so many ways.
+/// Returns which letters miss in one set of this many ways.
 fn misses(replacement: Replacement, ways: u64, letters: &str) -> String {
     let cache = switchcost_design::Level {
         replacement,
@@ -56,7 +56,7 @@ fn srrip_keeps_what_was_found_once() {
     assert_eq!(misses(Replacement::Srrip, 2, "ABACBA"), "ABCB");
 }
 
-/// Two ways, eight sets: set 0 leads for SRRIP, set 1 for BRRIP.
+/// The cache has two ways and eight sets: set 0 leads for SRRIP, set 1 for BRRIP.
 #[test]
 fn drrip_follows_whichever_misses_less() {
     let misses = |replacement, leading_set: u64| {

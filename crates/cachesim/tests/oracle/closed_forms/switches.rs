@@ -1,4 +1,4 @@
-//! Two processes in turn.
+//! Tests two processes that alternate.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,11 @@ use crate::support::address;
 
 const LINES: u64 = 24;
 const TURNS: u64 = 10;
-/// Walks in a turn: the quantum is `ROUNDS * LINES` instructions.
+/// Number of walks in a time slice: the quantum is `ROUNDS * LINES` instructions.
 const ROUNDS: u64 = 3;
 
-/// Two processes walk over arrays of [`LINES`] lines; the second one's begins `shift` lines later in the cache.
+/// Makes two processes that walk over arrays of [`LINES`] lines; the second array begins `shift`
+/// lines later in the cache.
 fn ping_pong(shift: u64) -> Program {
     let mut program = Program::new(2);
     for turn in 0..TURNS {
@@ -86,7 +87,7 @@ fn direct_mapped_pays_for_the_sets_that_both_use() {
     }
 }
 
-/// Turns of two threads, each over an array that `starts` gives.
+/// Makes time slices of two threads, whose arrays begin at `starts`.
 fn threads(starts: [u64; 2]) -> Program {
     let mut program = Program::of_threads(2);
     for turn in 0..TURNS {
@@ -223,7 +224,7 @@ fn a_flushed_cache_starts_each_turn_cold() {
     assert_eq!((origins.evicted_by_others, origins.aged_by_others), (0, 0));
 }
 
-/// Lines are found wherever they lie in memory, so that processes find each other's.
+/// Gives the design physical tags, so that processes find each other's lines.
 fn with_physical_tags(mut design: Design) -> Design {
     design.levels.iter_mut().for_each(|level| {
         (level.index, level.tag) = (AddressKind::Physical, AddressKind::Physical)
@@ -238,7 +239,7 @@ fn with_physical_tags(mut design: Design) -> Design {
 
 const LIBRARY: u64 = 0x50_0000;
 
-/// The process that runs maps the one library that all have.
+/// Maps the one library that all processes have into the running process.
 fn map_library(program: &mut Program) {
     let mapping = Mapping {
         start: LIBRARY,
@@ -251,8 +252,9 @@ fn map_library(program: &mut Program) {
     program.chunk.mark(Mark::Map(mapping));
 }
 
-/// The second process finds eight lines that the first has loaded, once. Then its own array of 32 lines drives them out of its cache, the
-/// first process brings them in again, and it finds them: a gain, each time.
+/// The second process finds eight lines that the first has loaded: a first touch, once. Then the
+/// second process's own array of 32 lines evicts them from its cache, the first process brings them
+/// in again, and the second finds them: a gain, each time.
 #[test]
 fn a_line_that_another_loads_is_a_first_touch_once_and_then_a_gain() {
     let design = with_physical_tags(design(Ways::Full));
@@ -288,7 +290,7 @@ const POLICIES: [Replacement; 5] = [
     Replacement::TreePlru,
 ];
 
-/// Turns of two processes: which lines each loads.
+/// Generates time slices of two processes, as the lines that each loads.
 fn turns() -> impl Strategy<Value = Vec<Vec<u64>>> {
     prop::collection::vec(prop::collection::vec(0..24_u64, 1..40), 2..12)
 }
@@ -323,8 +325,8 @@ fn of_policy(policy: Replacement) -> Design {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Both simulators split the excess alike, and whatever the policy: who shares nothing gains nothing, and under LRU all that is lost is
-    /// lost to others.
+    /// Both simulators split the excess in the same way for any policy: a process that shares no
+    /// line gains nothing, and under LRU everything lost is lost to others.
     #[test]
     fn who_shares_no_line_gains_nothing_whatever_the_policy(turns in turns()) {
         for policy in POLICIES {
@@ -354,7 +356,7 @@ proptest! {
     }
 }
 
-/// Lines of 64 bytes, lost to another process, by how they are asked for.
+/// Returns the lines of 64 bytes lost to another process, by kind of request.
 fn lost(program: &Program) -> Vec<(Kind, u64)> {
     let cache = Level {
         size: Bytes(512 * 64),
@@ -376,7 +378,8 @@ fn lost(program: &Program) -> Vec<(Kind, u64)> {
     all.into_iter().collect()
 }
 
-/// A process walks 512 lines in an order, the other takes them all, and the first walks them again, once.
+/// Makes a process that walks 512 lines in an order, another process that evicts all of them, and
+/// one more walk by the first.
 fn walked_again(order: impl Fn(u64) -> u64) -> Program {
     let mut program = Program::new(2);
     let walk =

@@ -1,4 +1,4 @@
-//! Buses, lines on their way, and streams that begin late.
+//! Tests buses, lines in transfer, and streams that begin late.
 
 use switchcost_design::result::HierarchyCounts;
 use switchcost_design::{AddressKind, Level, PageAllocation, PageOrder, StreamBuffers, Ways};
@@ -10,7 +10,7 @@ use super::build::{
 
 const LINES: u64 = 40;
 const PAGE_LINES: u64 = 4096 / LINE;
-/// Longer than a miss and the instruction before it.
+/// Bus cycles per line: longer than a miss and the instruction before it.
 const BUS: u64 = 20;
 
 fn with_bus(cycles: u64) -> Level {
@@ -41,7 +41,7 @@ fn walk(lines: u64) -> Program {
     program
 }
 
-/// Two lines that share a set in turn.
+/// Makes a program that accesses two lines of one set alternately.
 fn alternating(is_store: bool) -> Program {
     let mut program = Program::new(1);
     for time in 0..LINES {

@@ -1,4 +1,4 @@
-//! Walks of one process through one cache.
+//! Tests walks of one process through one cache.
 
 use switchcost_design::{Prefetch, Replacement, StreamBuffers, Ways};
 
@@ -81,7 +81,7 @@ fn stores_are_written_back_when_their_lines_leave() {
     );
 }
 
-/// Lines in a page, beyond which nothing is prefetched.
+/// Number of lines in a page, at whose end prefetching stops.
 const PAGE_LINES: u64 = 4096 / LINE;
 
 #[test]

@@ -1,5 +1,5 @@
-//! Random designs. Raw choices are made first, and then bent until the design could be built, so that shrinking stays
-//! within what can be built.
+//! Generates random designs. Raw choices are drawn first, and then adjusted until the design could
+//! be built, so that shrinking yields valid designs only.
 
 use proptest::prelude::*;
 use switchcost_design::{
@@ -43,10 +43,10 @@ const REPLACEMENTS: [Replacement; 7] = [
     Replacement::Ship,
 ];
 
-/// Those that a design may name: some of the streams' programs, and a process.
+/// Classes that a partition may name: some of the streams' programs, and a process.
 const CLASSES: [&str; 5] = ["p0", "p1", "p2", "process:2", "default"];
 
-/// What is drawn for one level, whatever its place.
+/// Random choices for one level, whatever its position.
 #[derive(Clone, Debug)]
 struct RawLevel {
     line_step: u32,
@@ -58,19 +58,19 @@ struct RawLevel {
     write: (bool, Option<bool>, Option<(u32, u32)>),
     cycles: (u32, u32),
     inclusion: u8,
-    /// Virtual, virtually indexed and physically tagged, or physical.
+    /// Kind of addresses: virtual, virtually indexed and physically tagged, or physical.
     addresses: u8,
     flushes: bool,
     prefetches: bool,
     victim: Option<(u32, u32)>,
     streams: Option<(u32, u32, u32)>,
-    /// Fills before a stream, and whether its lines are on their way for a while.
+    /// Number of fills before a stream begins, and whether its lines take time to arrive.
     streams_begin: (u32, bool),
     bus_cycles: u32,
-    /// Entries, degree, distance, and whether it goes by pages.
+    /// Stride prefetcher: entries, degree, distance, and whether it works by pages.
     stride: Option<(u32, u32, u32, bool)>,
     streamer: Option<(u32, u32, u32)>,
-    /// Bits of ways by class, of those whose number is below 256.
+    /// Ways of each class as bits; only ways below 256 count.
     partition: Option<[u16; 5]>,
 }
 
@@ -138,7 +138,7 @@ fn raw_level() -> impl Strategy<Value = RawLevel> {
     )
 }
 
-/// Any design that could be built.
+/// Generates any design that could be built.
 pub(crate) fn design() -> impl Strategy<Value = Design> {
     let raw_tlb = (raw_level(), 0..3_u32);
     let parts = (
@@ -185,7 +185,7 @@ pub(crate) fn design() -> impl Strategy<Value = Design> {
     )
 }
 
-/// Designs as most are: powers of two, LRU or FIFO, nothing beside the caches but TLBs.
+/// Generates typical designs: powers of two, LRU or FIFO, caches and TLBs only.
 pub(crate) fn plain_design() -> impl Strategy<Value = Design> {
     let size = || (0..6_u32, 0..4_u32);
     (
@@ -213,13 +213,14 @@ pub(crate) fn plain_design() -> impl Strategy<Value = Design> {
         })
 }
 
-/// Split first levels with one way and nothing beside them, mostly written through, as Mogul and Borg had: what the
-/// engine has its shortest way for.
+/// Generates designs with split first levels of one way and no buffers, mostly write-through, as in
+/// Mogul and Borg: the engine has its fastest path for these.
 pub(crate) fn split_design() -> impl Strategy<Value = Design> {
     (3..6_u32, raw_split()).prop_map(|(bits, raw)| raw.with_lines(bits, bits))
 }
 
-/// Several of them with lines of the same lengths, as Mogul and Borg's four. A few have other lengths.
+/// Generates several split designs with lines of the same lengths, like the four of Mogul and Borg;
+/// a few have other lengths.
 pub(crate) fn split_designs() -> impl Strategy<Value = Vec<Design>> {
     let bits = || 3..6_u32;
     let other = prop::option::weighted(0.1, bits());
@@ -236,18 +237,19 @@ pub(crate) fn split_designs() -> impl Strategy<Value = Vec<Design>> {
         })
 }
 
-/// What is drawn for a design with split first levels, but for the lengths of lines.
+/// Random choices for a design with split first levels, except the line lengths.
 #[derive(Clone, Debug)]
 struct RawSplit {
     levels: Vec<RawLevel>,
     is_through: bool,
     allocates: bool,
-    /// Powers of two, of instructions and of data.
+    /// Sets of the instruction and the data cache, as powers of two.
     sets: [u32; 2],
     next: Option<RawNext>,
 }
 
-/// The level after the first ones: how much longer its lines are, and powers of two of sets and ways.
+/// Random choices for the level after the first ones: how much longer its lines are, and its sets
+/// and ways as powers of two.
 #[derive(Clone, Debug)]
 struct RawNext {
     longer: u32,
@@ -327,7 +329,7 @@ impl RawSplit {
     }
 }
 
-/// One plain design in several sizes and associativities.
+/// Generates one plain design in several sizes and associativities.
 pub(crate) fn family() -> impl Strategy<Value = Vec<Design>> {
     let sizes = prop::collection::vec(prop::collection::vec((0..6_u32, 0..4_u32), 4), 2..10);
     (plain_design(), sizes).prop_map(|(base, sizes)| {
@@ -342,18 +344,20 @@ pub(crate) fn family() -> impl Strategy<Value = Vec<Design>> {
     })
 }
 
-/// What differs between the members of [`swept_family`] in one level: sets, ways, hit and miss cycles.
+/// Values in which the members of [`swept_family`] differ in one level: sets, ways, hit and miss
+/// cycles.
 type Member = Vec<(u32, u32, u32, u32)>;
 
-/// Designs that differ in their last levels only.
+/// Designs that differ only in their last levels.
 #[derive(Clone, Debug)]
 pub(crate) struct Family {
     pub(crate) designs: Vec<Design>,
-    /// Stores bring lines into the last levels. If they do not, members must not be swept though they look alike.
+    /// Whether stores bring lines into the last levels. If not, members must not be swept though
+    /// they look alike.
     pub(crate) allocates: bool,
 }
 
-/// Any design, with last levels that can mostly be swept, and those in several sizes.
+/// Generates any design with last levels that can mostly be swept, in several sizes.
 pub(crate) fn swept_family() -> impl Strategy<Value = Family> {
     let size = (0..6_u32, 1..=9_u32, 0..3_u32, 0..20_u32);
     let members = prop::collection::vec(prop::collection::vec(size, 4), 6..14);
@@ -404,7 +408,7 @@ pub(crate) fn swept_family() -> impl Strategy<Value = Family> {
     )
 }
 
-/// A member: other sizes of the last levels.
+/// Returns a member: the base design with other sizes of the last levels.
 fn resized(base: &Design, sizes: &Member) -> Design {
     let mut member = base.clone();
     for (at, &(sets, ways, hit_cycles, miss_cycles)) in
@@ -422,7 +426,8 @@ fn resized(base: &Design, sizes: &Member) -> Design {
     checked(member)
 }
 
-/// Any first levels with a level after them that differs between members, and levels after this that each member has for itself.
+/// Generates first levels, a next level that differs between members, and further levels that each
+/// member has for itself.
 pub(crate) fn family_between() -> impl Strategy<Value = Family> {
     let size = (0..6_u32, 1..=9_u32, 0..3_u32, 0..20_u32);
     let behind = prop::collection::vec(raw_level(), 1..3);
@@ -519,7 +524,7 @@ fn untime(level: &mut Level) {
     });
 }
 
-/// If nothing is learned from instructions.
+/// Replaces policies and prefetchers that learn from instructions.
 fn forget_instructions(level: &mut Level) {
     if level.replacement == Replacement::Ship {
         level.replacement = Replacement::Srrip;
@@ -623,7 +628,7 @@ fn make_exclusive(built: &mut [Level], level: &mut Level, before: &[usize]) {
     }
 }
 
-/// With one set there is nothing to duel about.
+/// Returns the replacement policy; DRRIP needs more than one set for its duel.
 fn replacement(raw: &RawLevel, sets: u64) -> Replacement {
     match REPLACEMENTS[raw.replacement] {
         Replacement::Drrip if sets == 1 => Replacement::Srrip,

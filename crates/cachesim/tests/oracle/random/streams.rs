@@ -1,4 +1,5 @@
-//! Random streams: several processes and threads, every kind of mark, addresses from a small pool.
+//! Generates random streams: several processes and threads, every kind of mark, addresses from a
+//! small pool.
 
 use proptest::prelude::*;
 use switchcost_trace::{
@@ -6,7 +7,7 @@ use switchcost_trace::{
 };
 
 const MOST_TASKS: usize = 8;
-/// The last one ends where addresses end.
+/// Pages of the address pool; the last one is at the end of the address space.
 const PAGES: [u64; 7] = [
     0x1_0000,
     0x1_1000,
@@ -17,7 +18,7 @@ const PAGES: [u64; 7] = [
     0xffff_ffff_ffff_f000,
 ];
 
-/// One thing that may happen, whichever process runs.
+/// An event of a stream, which applies to whichever process runs.
 #[derive(Clone, Debug)]
 enum Event {
     Block {
@@ -27,7 +28,7 @@ enum Event {
         first: u16,
         references: Vec<(u16, u16, u8, bool)>,
     },
-    /// One instruction, at equal distances.
+    /// Loads or stores at equal distances, by one instruction.
     Walk {
         place: u16,
         stride: i16,
@@ -50,7 +51,7 @@ enum Event {
         of_running: bool,
         task: usize,
     },
-    /// A task that exists gets a new process.
+    /// An existing task gets a new process.
     Rebirth {
         task: usize,
     },
@@ -165,7 +166,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// Where in the pool: mostly the first lines of a page, sometimes its end.
+/// Returns an address of the pool: mostly in the first lines of a page, sometimes at its end.
 fn address(place: u16) -> u64 {
     let place = u64::from(place);
     let page = PAGES[[0, 1, 2, 3, 4, 5, 6, 0, 0, 0, 0, 0, 1, 1, 2, 3][(place % 16) as usize]];
@@ -178,7 +179,7 @@ fn address(place: u16) -> u64 {
     page + offset
 }
 
-/// A whole stream in one chunk.
+/// Generates a whole stream in one chunk.
 pub(crate) fn stream(most_events: usize) -> impl Strategy<Value = Chunk> {
     let starts_at_once = prop::bool::weighted(0.9);
     (
@@ -197,7 +198,7 @@ pub(crate) fn stream(most_events: usize) -> impl Strategy<Value = Chunk> {
         })
 }
 
-/// Cuts a stream; `places` are shares of its length out of 65536.
+/// Cuts a stream into chunks; `places` are shares of its length in 1/65536.
 pub(crate) fn cut(whole: &Chunk, places: &[u16]) -> Vec<Chunk> {
     let length = whole.blocks.len() + whole.marks.len();
     let mut ends: Vec<usize> = places
@@ -450,7 +451,7 @@ impl Writer {
         });
     }
 
-    /// The running one, or any other; none if that is not alive.
+    /// Returns the running task or any other; `None` if that task is not alive.
     fn chosen(&self, of_running: bool, task: usize) -> Option<TaskId> {
         let running = self.running_process().map(|_| self.running);
         if of_running {
@@ -480,7 +481,8 @@ impl Writer {
         });
     }
 
-    /// A task ends; what runs until the next switch, if it was the running one, is the kernel's work for it.
+    /// Ends a task. If it was the running one, the instructions until the next switch are the
+    /// kernel's work for it.
     fn exit(&mut self, of_running: bool, task: usize) {
         let Some(ended) = self.chosen(of_running, task) else {
             return;
@@ -489,7 +491,7 @@ impl Writer {
         self.chunk.mark(Mark::Exit { task: ended });
     }
 
-    /// Nothing that a sound trace has.
+    /// Gives an existing task a new process, which no valid trace does.
     fn rebirth(&mut self, task: usize) {
         let Some(task) = self.chosen(false, task) else {
             return;

@@ -1,10 +1,10 @@
-//! Addresses and what levels compare of them.
+//! Addresses, and the parts of them that levels compare.
 
 use switchcost_design::AddressKind;
 
 use super::shape::Shape;
 
-/// One place in memory, by all its names.
+/// A place in memory, by its virtual and physical address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Address {
     pub(crate) process: u32,
@@ -12,17 +12,17 @@ pub(crate) struct Address {
     pub(crate) phys: u64,
 }
 
-/// What a level compares.
+/// The part of an address that a level compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Tag {
     pub(crate) space: Option<u32>,
     pub(crate) line: u64,
 }
 
-/// Of a virtual address.
+/// Bits of a virtual address that are used.
 const BITS_THAT_COUNT: u64 = (1 << 48) - 1;
 
-/// The kernel's half of all address spaces belongs to no process, whichever runs. No process has this number.
+/// Process number of the kernel's half of all address spaces, which belongs to no process.
 pub(crate) const KERNEL: u32 = u32::MAX;
 
 impl Address {

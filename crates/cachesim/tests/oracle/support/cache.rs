@@ -1,4 +1,4 @@
-//! One level of one hierarchy: its sets, and which line leaves. Knows nothing of other levels.
+//! One level of one hierarchy: its sets, and which line leaves. The module knows no other levels.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -17,15 +17,15 @@ pub(crate) struct Line {
     pub(crate) address: Address,
     pub(crate) is_modified: bool,
     pub(crate) owner: u32,
-    /// The process that ran when it came in.
+    /// Process that ran when the line came in.
     pub(crate) by: u32,
     used: u64,
     came: u64,
     interval: u8,
-    /// What is left of the address of the instruction that brought it in, and whether it was found since.
+    /// Signature of the instruction that brought the line in.
     pub(crate) signature: u64,
     is_reused: bool,
-    /// Prefetched, and not looked up since.
+    /// Whether the line was prefetched and not looked up since.
     pub(crate) is_unused: bool,
 }
 
@@ -46,7 +46,7 @@ impl Line {
     }
 }
 
-/// A run of fills: the line that would continue it, and how many there were.
+/// A run of fills: the line that would continue the run, and the number of fills.
 pub(crate) struct Run {
     pub(crate) waits_for: Address,
     pub(crate) length: u32,
@@ -54,9 +54,9 @@ pub(crate) struct Run {
 
 #[derive(Clone, Default)]
 pub(crate) struct Stream {
-    /// Each with the time when it is there.
+    /// Prefetched lines, each with its arrival time.
     pub(crate) lines: VecDeque<(Address, u64)>,
-    /// The last one that was prefetched.
+    /// Last line that was prefetched.
     pub(crate) last: Option<Address>,
     pub(crate) used: u64,
 }
@@ -64,25 +64,26 @@ pub(crate) struct Stream {
 pub(crate) struct Cache {
     pub(crate) shape: Shape,
     pub(crate) sets: Vec<Vec<Option<Line>>>,
-    /// The line that left last is last.
+    /// Lines of the victim cache; the line that left last is the last.
     pub(crate) victims: Vec<Line>,
     pub(crate) streams: Vec<Stream>,
-    /// Oldest first.
+    /// Runs of fills, the oldest first.
     pub(crate) runs: Vec<Run>,
-    /// When the bus has carried all lines so far.
+    /// Time at which the bus has carried all lines so far.
     pub(crate) bus_free_at: u64,
-    /// When the stores in the write buffers will be written.
+    /// Times at which the stores in the write buffers will be written.
     pub(crate) pending: VecDeque<u64>,
     pub(crate) written_last: u64,
     pub(crate) counts: LevelCounts,
-    /// Oldest first.
+    /// Tracked strides, the oldest first.
     pub(crate) strides: Vec<StrideSeen>,
     pub(crate) pages: Vec<PageSeen>,
-    /// Ways that the running process may fill, a bit each.
+    /// Ways that the running process may fill, one bit each.
     open: u64,
-    /// Misses of the sets that lead for SRRIP less those of the others, and lines that BRRIP brought in.
+    /// Misses of the sets that lead for SRRIP minus those of the other leaders, and the number of
+    /// lines that BRRIP brought in.
     duel: (i64, u64),
-    /// By signature.
+    /// SHiP counters by signature.
     histories: HashMap<u64, u8>,
     tree: Vec<Vec<bool>>,
     random: ChaCha8Rng,
@@ -144,7 +145,7 @@ impl Cache {
             .position(|line| self.tag(line.address) == self.tag(address))
     }
 
-    /// In the main array or the victim cache.
+    /// Returns the line if the main array or the victim cache holds it.
     pub(crate) fn holding(&mut self, address: Address) -> Option<&mut Line> {
         if let Some((set, way)) = self.find(address) {
             return self.sets[set][way].as_mut();
@@ -153,7 +154,7 @@ impl Cache {
             .map(|index| &mut self.victims[index])
     }
 
-    /// A process runs.
+    /// Sets the ways that the running process may fill.
     pub(crate) fn let_fill(&mut self, program: &str, process: u32) {
         let mask = self
             .shape
@@ -173,7 +174,7 @@ impl Cache {
         self.histories.entry(signature).or_insert(1)
     }
 
-    /// The line was found.
+    /// Updates the replacement state for a line that was found.
     pub(crate) fn touch(&mut self, set: usize, way: usize) {
         let now = self.tick();
         let line = self.sets[set][way].as_mut().expect("found");
@@ -190,7 +191,7 @@ impl Cache {
         self.turn_away(set, way);
     }
 
-    /// Makes room in the line's set and puts it there; gives the line that left for it.
+    /// Makes room in the line's set and inserts the line; returns the line that left for it.
     pub(crate) fn put(&mut self, mut line: Line) -> Option<Line> {
         let set = line.address.set(&self.shape);
         let empty =
@@ -210,7 +211,8 @@ impl Cache {
         left
     }
 
-    /// A line that is replaced and was not found speaks against others of its instruction.
+    /// Updates SHiP for a line that is replaced: a line that was never found counts against other
+    /// lines of its instruction.
     fn remember(&mut self, left: Option<Line>) {
         let Some(left) = left.filter(|left| !left.is_reused) else {
             return;
@@ -221,7 +223,7 @@ impl Cache {
         }
     }
 
-    /// The prediction of a line that comes in.
+    /// Returns the prediction of a line that comes in.
     fn comes_in_with(&mut self, set: usize, signature: u64) -> u8 {
         let replacement = self.shape.replacement;
         match replacement {
@@ -234,7 +236,7 @@ impl Cache {
         }
     }
 
-    /// Whether a set takes BRRIP, and what that says of it if it leads.
+    /// Returns whether a set uses BRRIP, and updates the duel if the set is a leader.
     fn is_bimodal(&mut self, set: usize) -> bool {
         let sets = self.shape.sets as usize;
         let period = if sets < 8 { sets } else { (sets / 32).max(8) };
@@ -247,7 +249,7 @@ impl Cache {
         set % period == 1
     }
 
-    /// Of a set that is full if lines may come in.
+    /// Returns the way that leaves in a set that is full.
     fn leaving_way(&mut self, set: usize) -> usize {
         let open: Vec<usize> = (0..self.shape.ways)
             .filter(|&way| self.is_open(way))
@@ -277,7 +279,8 @@ impl Cache {
         }
     }
 
-    /// Node 1 is the root, node n has the children 2n (lower half) and 2n + 1. A set bit points to the upper half.
+    /// Turns the tree's bits away from a way. Node 1 is the root; node n has the children 2n (lower
+    /// half) and 2n + 1. A set bit points to the upper half.
     fn turn_away(&mut self, set: usize, way: usize) {
         if self.shape.replacement != Replacement::TreePlru {
             return;
@@ -292,20 +295,20 @@ impl Cache {
         }
     }
 
-    /// All sets and ways, ascending.
+    /// Returns all sets and ways, ascending.
     pub(crate) fn places(&self) -> Vec<(usize, usize)> {
         (0..self.sets.len())
             .flat_map(|set| (0..self.shape.ways).map(move |way| (set, way)))
             .collect()
     }
 
-    /// Forgets what order lines came in; the lines themselves are taken by the caller.
+    /// Resets the order of the lines; the caller removes the lines themselves.
     pub(crate) fn reset_replacement(&mut self) {
         self.tree.iter_mut().flatten().for_each(|bit| *bit = false);
     }
 }
 
-/// A half without any way that is open is left aside.
+/// Follows the tree's bits to a way, skipping halves without an open way.
 fn pointed_at(tree: &[bool], ways: usize, open: &[usize]) -> usize {
     let (mut node, mut first, mut ways) = (1, 0, ways);
     while ways > 1 {

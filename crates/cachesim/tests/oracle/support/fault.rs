@@ -1,101 +1,104 @@
-//! Small faults that can be planted in the oracle, to show that the comparison would notice each.
+//! Small faults that can be planted in the oracle, to show that the comparison detects each.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumIter)]
 pub(crate) enum Fault {
-    /// LRU drives out the line used last.
+    /// LRU evicts the line used last.
     LruTakesNewest,
     /// FIFO is refreshed by hits.
     FifoSeesHits,
     /// A new line does not turn the tree's bits.
     TreeForgetsFills,
-    /// A new line comes in with 3.
+    /// SRRIP inserts a new line with prediction 3.
     SrripComesInWithThree,
-    /// DRRIP's other sets do not follow those that lead.
+    /// DRRIP's follower sets do not follow the leaders.
     DrripIsSrrip,
-    /// Lines that leave without having been found say nothing of their instruction.
+    /// SHiP ignores lines that leave without having been found.
     ShipForgivesAll,
-    /// Every process fills all ways.
+    /// Every process may fill all ways, in spite of the partition.
     PartitionIsForgotten,
-    /// Strides are those of lines, and not of references.
+    /// Strides are computed from lines, not from references.
     StridesSeeEachLine,
-    /// A stride shorter than a line leads into the same line.
+    /// A stride shorter than a line stays within the line.
     ShortStridesStayShort,
-    /// A page that is gone through downwards is not followed.
+    /// The streamer does not follow a page that is traversed downwards.
     StreamerGoesUpOnly,
-    /// One step gives the direction.
+    /// The streamer takes a single step as a direction.
     StreamerStartsAtOnce,
-    /// Prefetchers learn from prefetches and stores that go on, too.
+    /// Prefetchers learn also from prefetches and from stores that are passed on.
     AnyRequestTrains,
-    /// A flush leaves what prefetchers know alone.
+    /// A flush does not reset the prefetchers.
     FlushKeepsPrefetchers,
-    /// One write buffer too many.
+    /// A level has one write buffer too many.
     OneBufferMore,
-    /// A flush at a switch leaves the TLBs alone.
+    /// A flush at a switch does not flush the TLBs.
     FlushForgetsTlbs,
-    /// A reference across two absent lines is two misses.
+    /// A reference across two absent lines counts as two misses.
     EachLineIsAMiss,
-    /// A line comes back unmodified from the victim cache.
+    /// A line returns unmodified from the victim cache.
     VictimForgetsModified,
-    /// A prefetch goes on beyond the page.
+    /// A prefetch continues beyond the page.
     PrefetchLeavesPage,
-    /// An inclusive level leaves the victim caches before it alone.
+    /// An inclusive level does not invalidate lines in the victim caches before it.
     InclusiveForgetsVictims,
     /// A write-back stops at a write-through level that holds the line.
     WriteBackStopsAtThrough,
     /// A line found in an exclusive level stays there.
     ExclusiveKeepsLine,
-    /// The note on a private copy outlives it.
+    /// The note on a private copy is kept after the copy is gone.
     NotesOutliveCopies,
-    /// A line of the kernel's half belongs to the process that ran when it came.
+    /// A line of the kernel's half belongs to the process that ran when the line came in.
     KernelOwnsNothing,
-    /// What drives a line out of the kernel's half is the process that runs.
+    /// Evictions by lines of the kernel's half are attributed to the running process.
     KernelEvictsNothing,
-    /// Data and evictors are known by the start of their line.
+    /// Data and evictors are attributed to the start of their line.
     PlacesAreLines,
-    /// A lookup lost its cycles to what took its line from the nearest level.
+    /// A lookup's lost cycles are attributed to the loss from the nearest level.
     LostInNearestLevel,
-    /// What a process drives out itself is lost to others whatever the replacement policy.
+    /// Misses on lines that a process evicted itself count as lost to others for any replacement
+    /// policy.
     AgedIsLostToOthers,
-    /// What another has brought in is gained, even if the process has had it in its own cache since.
+    /// A line that another process brought in counts as gained, even if the process has had the
+    /// line in its own cache since.
     LetGoIsForgotten,
-    /// A line that the process has had before is one that it asks for the first time.
+    /// A line that the process had before counts as requested for the first time.
     AgainIsTheFirstTime,
     /// A call that a switch divides counts as one without a switch.
     DividedCallsCount,
     /// Lines brought back count as restored whichever absence lost them.
     RestoredFromAnyAbsence,
-    /// Cycles of a reference's lookups offset each other before they count as lost.
+    /// Cycles of a reference's lookups are summed before they count as lost.
     ReferencesLoseAsAWhole,
-    /// Each line of a reference that one view alone misses in a first level counts as lost or gained.
+    /// Each line of a reference that only one view misses in a first level counts as lost or
+    /// gained.
     LinesDifferOneByOne,
-    /// A block belongs to the interval that it ends in.
+    /// A block is counted in the interval in which it ends.
     IntervalOfBlockEnd,
-    /// A segment's cause is why the task before it left.
+    /// A segment's cause is that of the preceding task's departure.
     CauseOfOtherTask,
-    /// An exec is no switch to another address space.
+    /// An exec does not count as a switch to another address space.
     ExecIsNoDeparture,
-    /// The oldest stream buffer is not the one used longest ago but the one with the lowest number.
+    /// The stream buffer with the lowest number is reused, not the least recently used one.
     FirstStreamIsReused,
     /// A stream begins one fill too early.
     RunsAreShorter,
-    /// A flush leaves the runs of fills alone.
+    /// A flush does not reset the runs of fills.
     FlushKeepsRuns,
-    /// Who asks for a prefetched line before it is there does not wait for it.
+    /// A request for a prefetched line in transfer does not wait for the line.
     PrefetchedIsThere,
-    /// Lines that are written back take no bus.
+    /// Lines that are written back do not occupy the bus.
     WriteBacksTakeNoBus,
-    /// Prefetched lines take no bus.
+    /// Prefetched lines do not occupy the bus.
     PrefetchesTakeNoBus,
     /// A request other than a demand takes no time in a level.
     OtherThanDemandTakesNoTime,
-    /// A store in a write buffer sets out at once.
+    /// A store in a write buffer leaves for the next level immediately.
     BufferedStoreSetsOutAtOnce,
-    /// Every line that is found was prefetched.
+    /// Every hit counts as a hit on a prefetched line.
     AnyHitIsOfAPrefetch,
-    /// A switch to another task of an address space flushes, too.
+    /// A switch to another task of the same address space flushes, too.
     ThreadsFlush,
-    /// Whoever runs, its misses count for one process.
+    /// Misses of all processes count for one process.
     MissesAreOfOneProcess,
-    /// A store after a fork goes to the page of both.
+    /// A store after a fork goes to the page of both processes.
     ForksShareStores,
 }

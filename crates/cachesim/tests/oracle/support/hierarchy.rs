@@ -8,7 +8,7 @@ use super::fault::Fault;
 use super::shape::Shape;
 use super::stack::{Event, Kind, Run, Stack};
 
-/// One look-up by the processor.
+/// A lookup by the processor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     pub(crate) is_tlb: bool,
@@ -16,11 +16,12 @@ pub(crate) struct Step {
     pub(crate) process: u32,
     pub(crate) space: u32,
     pub(crate) virt: u64,
-    /// The first one in that line that is asked for.
+    /// First requested byte in the line.
     pub(crate) first_byte: u64,
-    /// The last byte of the instruction that loads or stores.
+    /// Last byte of the loading or storing instruction.
     pub(crate) instruction: Option<u64>,
-    /// Whether it is the first look-up of its reference: at most one miss is counted until the next first one.
+    /// Whether the lookup is the first of its reference: at most one miss is counted until the next
+    /// first lookup.
     pub(crate) is_first: bool,
 }
 
@@ -51,7 +52,8 @@ impl Hierarchy {
         if is_tlb { &self.tlbs } else { &self.caches }
     }
 
-    /// Instructions begin: their own cycles pass, and they count as fetches at first levels.
+    /// Begins a block: adds the instructions' own cycles, and counts them as fetches at first
+    /// levels.
     pub(crate) fn begin_block(&mut self, instructions: u64) {
         self.clock += instructions;
         for stack in [&mut self.caches, &mut self.tlbs] {
@@ -61,7 +63,7 @@ impl Hierarchy {
         }
     }
 
-    /// Gives whether the line was missing.
+    /// Makes a lookup; returns whether the line was missing.
     pub(crate) fn step(&mut self, step: Step, address: Address) -> bool {
         let Hierarchy {
             caches,
@@ -109,7 +111,7 @@ impl Hierarchy {
         is_miss
     }
 
-    /// A process runs.
+    /// Sets the ways that the running process may fill.
     pub(crate) fn let_fill(&mut self, program: &str, process: u32) {
         self.caches
             .levels
@@ -117,7 +119,7 @@ impl Hierarchy {
             .for_each(|cache| cache.let_fill(program, process));
     }
 
-    /// Misses by level so far.
+    /// Returns the misses by level so far.
     pub(crate) fn misses(&self, is_tlb: bool) -> Vec<u64> {
         self.stack(is_tlb)
             .levels
@@ -126,7 +128,7 @@ impl Hierarchy {
             .collect()
     }
 
-    /// A switch to another address space.
+    /// Flushes the levels that the design flushes at a switch to another address space.
     pub(crate) fn flush_where_asked(&mut self) {
         let forgets_tlbs = self.fault == Some(Fault::FlushForgetsTlbs);
         for stack in [&mut self.caches, &mut self.tlbs] {
@@ -147,7 +149,7 @@ impl Hierarchy {
         }
     }
 
-    /// What happened to lines since the last call: in the TLBs or not.
+    /// Returns the events of lines since the last call, each with whether it was in the TLBs.
     pub(crate) fn take_events(&mut self) -> Vec<(bool, Event)> {
         let caches = std::mem::take(&mut self.caches.events)
             .into_iter()
@@ -175,7 +177,7 @@ impl Hierarchy {
     }
 }
 
-/// Pieces of 14 bits, one put on the other.
+/// Folds an address into 14 bits, by combining pieces of 14 bits.
 fn folded(mut address: u64) -> u64 {
     let mut all = 0;
     while address > 0 {

@@ -31,7 +31,7 @@ impl Stack {
         line
     }
 
-    /// Puts a line into its set, and sees to the one that leaves.
+    /// Brings a line into its set, and handles the line that leaves.
     pub(crate) fn bring_in(&mut self, level: usize, line: Line, time: u64) {
         let left = self.levels[level].put(line);
         if let Some(left) = left {
@@ -58,7 +58,7 @@ impl Stack {
         }
     }
 
-    /// A line has left a level, its victim cache too.
+    /// Handles a line that has left a level, including its victim cache.
     fn gone(&mut self, level: usize, mut line: Line, why: Why, time: u64) {
         if self.levels[level].shape.is_inclusive() {
             line.is_modified |= self.lose_inside(level, line.address, why);
@@ -92,7 +92,7 @@ impl Stack {
         }
     }
 
-    /// A write-back: to the next write-back level that holds the line, or to memory.
+    /// Writes a modified line back: to the next write-back level that holds the line, or to memory.
     fn give_modified(&mut self, level: usize, line: Line) {
         let mut next = self.below(level);
         while let Some(level) = next {
@@ -109,7 +109,8 @@ impl Stack {
         }
     }
 
-    /// Takes all lines inside one that leaves `level` from the levels before it; says whether one was modified.
+    /// Removes all lines inside one that leaves `level` from the levels before; returns whether one
+    /// was modified.
     fn lose_inside(&mut self, level: usize, address: Address, why: Why) -> bool {
         let shape = self.levels[level].shape.clone();
         let is_inside = |inner: Address| inner.tag(&shape) == address.tag(&shape);
@@ -148,7 +149,7 @@ impl Stack {
             .any(|kind| self.is_on_path(one, kind) && self.is_on_path(other, kind))
     }
 
-    /// A line goes over the bus after a level; says how long it waits for those before it.
+    /// Transfers a line over the bus after a level; returns how long it waits for earlier lines.
     pub(crate) fn use_bus(&mut self, level: usize, time: u64) -> u64 {
         let cache = &mut self.levels[level];
         if cache.shape.bus_cycles == 0 {

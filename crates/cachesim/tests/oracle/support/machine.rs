@@ -1,4 +1,4 @@
-//! One design: its three views, where misses come from, what is lost, who evicts which lines.
+//! One design: its three views, the origins of misses, lost cycles, and evictions.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -20,7 +20,7 @@ enum Reason {
     EvictedByOthers,
     EvictedByKernel,
     Aged,
-    /// Aged in a level whose lines are not in the order that they would have alone.
+    /// The line was aged in a level whose lines are not in the order that they would have alone.
     State,
     Flushed,
 }
@@ -31,7 +31,7 @@ impl Reason {
     }
 }
 
-/// What a lookup gained by.
+/// Reason why a lookup was faster in the shared view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gain {
     FromOthers,
@@ -45,19 +45,20 @@ struct Note {
     absence: u64,
 }
 
-/// TLB or cache, level, set, tag.
+/// Position of a line: TLB or cache, level, set, tag.
 type CacheSlot = (bool, usize, usize, Tag);
 
 struct Private {
     hierarchy: Hierarchy,
     notes: HashMap<CacheSlot, Note>,
-    /// Lines that its last levels have asked memory for, by level.
+    /// Lines that the process's last levels have requested from memory, by level.
     asked: HashSet<(bool, usize, Tag)>,
-    /// Lines that it has let go since they came into the shared hierarchy.
+    /// Lines that the private hierarchy has lost since they came into the shared one.
     let_go: HashSet<CacheSlot>,
 }
 
-/// A process that is away: the lines it had when it left, by level, that are still there, and how many are not.
+/// A process that does not run: by level, the lines that it had when it left and that are still
+/// there, and the number of those that are not.
 struct Absence {
     resident: Vec<HashSet<(usize, Tag)>>,
     counted: Vec<u64>,
@@ -70,47 +71,52 @@ pub(crate) struct Machine {
     pub(crate) shared: Hierarchy,
     pub(crate) flushed: Hierarchy,
     privates: BTreeMap<u32, Private>,
-    /// Of private hierarchies that were dropped.
+    /// Counters of private hierarchies that were dropped.
     retired: HierarchyCounts,
     /// Misses of each view, by process, then by level and TLB.
     by_process: BTreeMap<u32, Vec<[u64; 3]>>,
     pub(crate) origins: Vec<MissOrigins>,
     pub(crate) losses: Vec<WorkingSetLoss>,
-    /// By level, then by TLB.
+    /// Differences in misses, by level, then by TLB.
     pub(crate) differences: Vec<MissDifference>,
     pub(crate) of_others: OfOthers,
     pub(crate) lost_to: LostCycles,
     pub(crate) gained: GainedCycles,
-    /// By the level that the private view finds them in, and the farthest that the shared one misses.
+    /// Lost lines by the level in which the private view finds them, and the farthest level that
+    /// the shared view misses.
     pub(crate) lost_lines: BTreeMap<(usize, usize), u64>,
-    /// By level, then by TLB: lines held, and the most at any time.
+    /// Lines held and the maximum at any time, by level, then by TLB.
     held: Vec<u64>,
     pub(crate) most_held: Vec<u64>,
-    /// Instructions, and the most lines up to there.
+    /// Fill curve: numbers of instructions, and the maximum of lines held up to there.
     pub(crate) fill_curve: Vec<FillPoint>,
-    /// Of the lookup under way: whether another process had brought in what the shared view found and the private one does not hold, and
-    /// whether the private hierarchy has let that go since.
+    /// State of the current lookup: whether another process had brought in the line that the shared
+    /// view found and the private one does not hold, and whether the private hierarchy has lost
+    /// that line since.
     found: Option<bool>,
-    /// The private hierarchy has asked memory for what it never had asked for.
+    /// Whether the private hierarchy has requested a line from memory for the first time.
     is_asked_first: bool,
 
-    /// Why the lines that the lookup under way brought in had left, in the order in which they came.
+    /// Reasons why the lines that the current lookup brings in had left, in the order in which they
+    /// came.
     reasons: Vec<Reason>,
-    /// Lost less gained.
+    /// Lost minus gained cycles.
     pub(crate) compared_cycles: i64,
-    /// Level, evictor, victim.
+    /// Evictions by level, evictor and victim.
     pub(crate) evictions: BTreeMap<(usize, u32, u32), u64>,
-    /// By level: lines that the kernel has driven out of the process that ran.
+    /// Lines of the running process that the kernel has evicted, by level.
     driven_out: Vec<u64>,
-    /// Address of data and excess, of lookups since the last time.
+    /// Addresses of data and excess cycles, of lookups since the last call.
     pub(crate) data: Vec<(u64, i64)>,
-    /// Level, owner, whether it was code, and address: of lookups for which another owner's line left, since the last time.
+    /// Level, owner, whether it was code, and address of lookups for which another owner's line
+    /// left, since the last call.
     pub(crate) evictors: Vec<(usize, u32, bool, u64)>,
     absences: HashMap<u32, Absence>,
     departures: HashMap<u32, u64>,
-    /// Names and numbers that the trace has for those who run.
+    /// Names and numbers in the trace of the processes that run.
     pub(crate) programs: HashMap<u32, (String, u32)>,
-    /// Each task has a private hierarchy: others of its process have the same pages in their TLBs, too.
+    /// Whether each task has a private hierarchy. If so, other tasks of its process have the same
+    /// pages in their TLBs, too.
     tells_tasks_apart: bool,
     fault: Option<Fault>,
 }
@@ -177,7 +183,7 @@ impl Machine {
         self.flushed.begin_block(instructions);
     }
 
-    /// References, each with all of its lookups at one first level.
+    /// Looks up references, each with all of its lookups at one first level.
     pub(crate) fn references(&mut self, steps: &[Step]) {
         for reference in steps.chunk_by(|_, next| !next.is_first) {
             let Step { is_tlb, kind, .. } = reference[0];
@@ -206,7 +212,7 @@ impl Machine {
         }
     }
 
-    /// Misses so far, of the private view those of this process.
+    /// Returns the misses so far; for the private view those of this process.
     fn misses(&self, process: u32) -> Vec<[u64; 3]> {
         let of = |hierarchy: &Hierarchy| [hierarchy.misses(false), hierarchy.misses(true)].concat();
         let private = of(&self.privates[&process].hierarchy);
@@ -217,7 +223,7 @@ impl Machine {
             .collect()
     }
 
-    /// Those who missed anything.
+    /// Returns the processes that missed anything, with their misses.
     pub(crate) fn by_process(&self) -> Vec<ProcessMisses> {
         let by_view = |&[shared, private, flushed]: &[u64; 3]| ByView {
             shared,
@@ -235,7 +241,7 @@ impl Machine {
         .collect()
     }
 
-    /// References of one process, whose misses are its own.
+    /// Looks up references of one process, and counts the misses for that process.
     pub(crate) fn references_of(&mut self, process: u32, steps: &[Step]) {
         self.private(process);
         let before = self.misses(process);
@@ -256,8 +262,9 @@ impl Machine {
         }
     }
 
-    /// One lookup, with what it does after the first level. Gives whether it missed there, in the shared and in the private
-    /// view, how much longer it took in the shared one, and whether it gained by a first touch.
+    /// Makes one lookup, including its effects after the first level. Returns whether it missed in
+    /// the first level, in the shared and in the private view, how much longer it took in the
+    /// shared view, and whether it gained by a first touch.
     fn compared(&mut self, step: Step, first: usize) -> ([bool; 2], i64, bool) {
         let state = |machine: &Machine| {
             let (shared, private) = (&machine.shared, &machine.privates[&step.process].hierarchy);
@@ -289,7 +296,7 @@ impl Machine {
         (missed, longer, is_first_touch)
     }
 
-    /// One that others took, which the shared view alone misses in these levels.
+    /// Counts a line that others evicted, which only the shared view misses in these levels.
     fn count_lost_line(&mut self, missed_alone: &[usize]) {
         let is_others = self
             .reasons
@@ -448,20 +455,20 @@ impl Machine {
         self.privates.entry(process).or_insert_with(new)
     }
 
-    /// The last task of a process has gone.
+    /// Drops a process whose last task has ended.
     pub(crate) fn drop_process(&mut self, process: u32) {
         if let Some(private) = self.privates.remove(&process) {
             add(&mut self.retired, &private.hierarchy.counts());
         }
     }
 
-    /// Every `Switch` mark.
+    /// Handles a `Switch` mark.
     pub(crate) fn switch(&mut self) {
         self.flushed.flush_all();
         self.flushed.take_events();
     }
 
-    /// Another process runs from here on. Before the first switch there may have been none.
+    /// Changes the running process. Before the first switch there may be none.
     pub(crate) fn change_process(&mut self, from: Option<u32>, to: u32, is_other_space: bool) {
         from.into_iter().for_each(|from| self.depart(from));
         if is_other_space || self.fault == Some(Fault::ThreadsFlush) {
@@ -511,7 +518,8 @@ impl Machine {
         }
     }
 
-    /// While a process runs, and it or the kernel looks something up.
+    /// Processes the shared view's events while a process runs and that process or the kernel looks
+    /// something up.
     fn see_shared_events(&mut self, running: u32, looks_up: u32, step: Option<Step>) {
         let looks_up = if self.fault == Some(Fault::KernelEvictsNothing) {
             running
@@ -569,7 +577,7 @@ impl Machine {
         self.most_held[at] = self.most_held[at].max(self.held[at]);
     }
 
-    /// Before the private view looks it up.
+    /// Records what the shared view found, before the private view looks the line up.
     fn note_found(&mut self, place: CacheSlot, running: u32, by: u32) {
         let private = &self.privates[&running];
         if by != running && !holds(private, place) {
@@ -577,7 +585,7 @@ impl Machine {
         }
     }
 
-    /// Whether lines that a process drives out would not have left alone.
+    /// Whether lines that a process evicts itself would not have left if it ran alone.
     fn keeps_order(&self, is_tlb: bool, level: usize) -> bool {
         let levels = &self.shared.stack(is_tlb).levels;
         let is_ordered = |level: &Cache| {
@@ -665,7 +673,8 @@ impl Machine {
         }
     }
 
-    /// What is counted of system calls so far: cycles, misses by level and TLB, lines driven out by level.
+    /// Returns the counts for system calls so far: cycles, misses by level and TLB, evicted lines
+    /// by level.
     pub(crate) fn counted(&self) -> CallCost {
         CallCost {
             cycles: self.shared.clock,
@@ -675,7 +684,7 @@ impl Machine {
         }
     }
 
-    /// Cycles of each view so far, the private ones added.
+    /// Returns the cycles of each view so far, with those of all private hierarchies added up.
     pub(crate) fn cycles(&self) -> ByView<u64> {
         let private: u64 = self
             .privates
@@ -716,8 +725,9 @@ fn holds(private: &Private, (is_tlb, level, set, tag): CacheSlot) -> bool {
         .is_some()
 }
 
-/// Notes go with the copies that they are about, and what the shared hierarchy has from another process, but the private one no more, is
-/// remembered. Gives whether the private one has asked memory, on demand, for what it never had asked for.
+/// Processes the private view's events. Notes disappear with their copies, and lines that the
+/// shared hierarchy has from another process but the private one has lost are remembered. Returns
+/// whether the private view has requested a line from memory, on demand, for the first time.
 fn see_private_events(
     private: &mut Private,
     shared: &Hierarchy,

@@ -1,4 +1,4 @@
-//! Which files are mapped at the addresses of each process: the last change that fits counts.
+//! Files that are mapped at the addresses of each process; the last matching change counts.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! The page tables of all processes, of one design.
+//! Page tables of all processes, for one design.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use super::address::Address;
 use super::fault::Fault;
 use super::mappings::{Mappings, covers};
 
-/// A `Page` mark, rounded.
+/// A `Page` mark, rounded to whole pages.
 struct Recorded {
     process: u32,
     virt: u64,
@@ -31,9 +31,9 @@ pub(crate) struct Memory {
     pages: Option<PageAllocation>,
     recorded: Vec<Recorded>,
     mappings: Mappings,
-    /// Number of the frame of a process's page.
+    /// Frame number of each process's pages.
     frames: HashMap<(u32, u64), u32>,
-    /// Of a page of a file: known by build ID or path.
+    /// Frame numbers of pages of files, which are identified by build ID or path.
     files: HashMap<(Vec<u8>, Vec<u8>, u64), u32>,
     of_files: HashSet<u32>,
     next: u32,
@@ -98,7 +98,7 @@ impl Memory {
         self.recorded.retain(|recorded| recorded.process != process);
     }
 
-    /// Where a load or store, or a fetch, of a process goes.
+    /// Translates the address of a load, store or fetch of a process.
     pub(crate) fn address(&mut self, process: u32, virt: u64, is_store: bool) -> Address {
         Address {
             process,

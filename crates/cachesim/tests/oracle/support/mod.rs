@@ -1,4 +1,5 @@
-//! A second simulator, written from `docs/method/simulation.md` and the details in this crate's README alone.
+//! A second simulator, written only from `docs/method/simulation.md` and the details in this
+//! crate's README.
 
 pub(crate) mod address;
 pub(crate) mod cache;

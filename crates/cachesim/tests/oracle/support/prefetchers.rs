@@ -1,4 +1,4 @@
-//! What follows demand requests and fetches ahead of them.
+//! Prefetchers, which react to demand requests and fetch ahead of them.
 
 use switchcost_design::{Streamer, StrideKey};
 
@@ -23,12 +23,12 @@ pub(crate) struct PageSeen {
     last: i64,
     goes_up: bool,
     steps: u32,
-    /// The farthest line that was fetched or asked for in this direction.
+    /// Farthest line that was fetched or requested in this direction.
     farthest: i64,
 }
 
 impl Stack {
-    /// A demand request is over.
+    /// Trains the prefetchers with a finished demand request.
     pub(crate) fn train(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) {
         self.follow_stride(run, level, ask);
         self.follow_page(run, level, ask);
@@ -71,7 +71,7 @@ impl Stack {
         }
     }
 
-    /// The distance from the reference before, if that is what it was the last time.
+    /// Returns the distance from the preceding reference, if it equals the previous distance.
     fn kept_stride(&mut self, level: usize, key: u64, now: u64, most: usize) -> Option<i128> {
         let seen = &mut self.levels[level].strides;
         let Some(at) = seen.iter().position(|seen| seen.key == key) else {
@@ -137,7 +137,7 @@ impl Stack {
             .for_each(|fetched| self.bring_ahead(run, level, ask, fetched - line));
     }
 
-    /// Numbers of the lines to be fetched.
+    /// Returns the numbers of the lines to be fetched.
     fn ahead(&self, seen: PageSeen, line: i64, lines: i64, settings: Streamer) -> Vec<i64> {
         let enough = if self.fault == Some(Fault::StreamerStartsAtOnce) {
             1
@@ -164,7 +164,7 @@ impl Stack {
     }
 }
 
-/// After a request for a line.
+/// Returns the page's state after a request for a line.
 fn stepped(seen: PageSeen, line: i64) -> PageSeen {
     if line == seen.last {
         return seen;

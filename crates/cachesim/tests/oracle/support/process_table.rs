@@ -1,4 +1,5 @@
-//! Who runs, why, and what the code at an address belongs to: what the marks of a stream say.
+//! Follows which process runs, why, and which file the code at an address belongs to, from the
+//! marks of a stream.
 
 use std::collections::HashMap;
 
@@ -8,7 +9,7 @@ use switchcost_trace::{Cause, Mapping, Mark};
 use super::address::{Address, KERNEL};
 use super::mappings::Mappings;
 
-/// Where code lies.
+/// File and offset of a piece of code.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct CodePlace {
     pub(crate) object: Option<String>,
@@ -16,10 +17,10 @@ pub(crate) struct CodePlace {
     pub(crate) offset: u64,
 }
 
-/// A process; with the task, if each has a private hierarchy.
+/// A process, with the task if each task has a private hierarchy.
 pub(crate) type Who = (u32, Option<u32>);
 
-/// What has no task left: the number of a process, and the address space.
+/// Process and address space that have no task left.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Gone {
     pub(crate) process: Option<u32>,
@@ -30,13 +31,13 @@ pub(crate) struct Gone {
 pub(crate) struct ProcessTable {
     tells_tasks_apart: bool,
     pub(crate) task: u32,
-    /// The running address space.
+    /// Number of the running address space.
     pub(crate) process: u32,
-    /// Who runs.
+    /// The running process or task.
     pub(crate) who: Who,
     tasks: HashMap<u32, u32>,
     left_because: HashMap<u32, SwitchCause>,
-    /// In the order of appearance.
+    /// Processes in the order of appearance.
     pub(crate) processes: Vec<ProcessFacts>,
     mappings: Mappings,
 }
@@ -101,7 +102,7 @@ impl ProcessTable {
         self.tasks.get(&task).copied().unwrap_or(0)
     }
 
-    /// The number of who has run, or was named.
+    /// Returns the number of a process or task that has run or was named.
     pub(crate) fn known(&self, (process, task): Who) -> Option<u32> {
         let place = self
             .processes
@@ -110,7 +111,7 @@ impl ProcessTable {
         place.map(|place| place as u32)
     }
 
-    /// The number of who is named: a new one, unless it is known.
+    /// Returns the number of a process or task; a new number if it is not known yet.
     pub(crate) fn number(&mut self, (process, task): Who, name: &[u8]) -> u32 {
         if let Some(known) = self.known((process, task)) {
             return known;
@@ -126,13 +127,13 @@ impl ProcessTable {
         self.processes.len() as u32 - 1
     }
 
-    /// Of who runs.
+    /// Returns the facts of the running process.
     pub(crate) fn facts(&mut self) -> &mut ProcessFacts {
         let number = self.number(self.who, b"");
         &mut self.processes[number as usize]
     }
 
-    /// Why the task that begins last left, or `birth`.
+    /// Returns the cause by which the task that now begins last left, or `birth`.
     pub(crate) fn cause_of_task(&self, task: u32) -> SwitchCause {
         self.left_because.get(&task).cloned().unwrap_or_else(birth)
     }
@@ -141,7 +142,8 @@ impl ProcessTable {
         self.left_because.insert(self.task, cause);
     }
 
-    /// Whose memory the process of a newborn task is a copy of: if it is a new one and the parent lives.
+    /// Returns the process whose memory a newborn task's process copies, if that process is new and
+    /// the parent lives.
     pub(crate) fn forked_from(&self, process: u32, parent: u32) -> Option<u32> {
         let is_known = self.processes.iter().any(|facts| facts.process == process);
         if is_known {
@@ -155,7 +157,7 @@ impl ProcessTable {
         self.mappings.fork(parent, child);
     }
 
-    /// A task has another address space from here on.
+    /// Gives a task another address space.
     pub(crate) fn place_task(&mut self, task: u32, process: u32, name: &[u8]) -> Gone {
         self.number(self.who(process, task), name);
         let old = self.tasks.insert(task, process);
@@ -167,7 +169,8 @@ impl ProcessTable {
         old.map_or(Gone::default(), |old| self.gone(old, task))
     }
 
-    /// What is no more if a task has left an address space, or come to the same again.
+    /// Returns what no longer exists after a task has left an address space, or has entered the
+    /// same one again.
     fn gone(&self, old: u32, task: u32) -> Gone {
         let space = self.is_empty(old).then_some(old);
         let is_gone = if self.tells_tasks_apart {
@@ -194,7 +197,7 @@ impl ProcessTable {
         self.mappings.change(self.process, mark);
     }
 
-    /// All memory of programs that no file lies behind is one place.
+    /// Returns the place of data; all program memory without a file is one place.
     pub(crate) fn data_place(&self, address: u64) -> CodePlace {
         let place = self.place(address);
         let is_kernel = Address {

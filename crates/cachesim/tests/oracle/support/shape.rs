@@ -1,4 +1,4 @@
-//! What a level is made of, the same for caches and TLBs.
+//! Shape of a level, the same for caches and TLBs.
 
 use switchcost_design::{
     AddressKind, Holds, Inclusion, Level, OnSwitch, Partition, Prefetch, Replacement,
@@ -103,7 +103,7 @@ impl Shape {
         }
     }
 
-    /// Whether lines come into the sets unasked.
+    /// Whether lines come into the sets without being requested.
     pub(crate) fn prefetches(&self) -> bool {
         self.prefetches_next || self.stride.is_some() || self.streamer.is_some()
     }

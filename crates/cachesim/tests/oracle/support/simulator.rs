@@ -1,4 +1,5 @@
-//! The oracle: slow, and as near to the words of `docs/method/simulation.md` as can be.
+//! The oracle: a slow simulator that follows the words of `docs/method/simulation.md` as closely as
+//! possible.
 
 use std::collections::BTreeMap;
 
@@ -24,11 +25,11 @@ pub(crate) struct Settings {
     pub(crate) fault: Option<Fault>,
 }
 
-/// An interval, with causes and processes by themselves instead of by their place in a list.
+/// An interval with its cause and process by value instead of by index.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FoundInterval {
     pub(crate) segment: u32,
-    /// How many segments are added up.
+    /// Number of segments that are added up.
     pub(crate) segments: u32,
     pub(crate) number: u32,
     pub(crate) task: u32,
@@ -36,9 +37,9 @@ pub(crate) struct FoundInterval {
     pub(crate) cause: SwitchCause,
     pub(crate) end: SwitchCause,
     pub(crate) instructions: u64,
-    /// Shared, private, flushed.
+    /// Cycles of the shared, private and flushed view.
     pub(crate) cycles: [u64; 3],
-    /// Lost, gained, first touches; `None` if segments are added up.
+    /// Lost, gained and first-touch cycles; `None` if segments are added up.
     pub(crate) of_others: Option<[u64; 3]>,
 }
 
@@ -49,12 +50,12 @@ pub(crate) struct OneDesign {
     pub(crate) intervals: Vec<FoundInterval>,
     pub(crate) code: Code,
     pub(crate) data: Code,
-    /// Level, program (none of the kernel's), whether code, place.
+    /// Evicted lines by level, program (`None` for the kernel), whether code, and place.
     pub(crate) evictors: BTreeMap<(usize, Option<String>, bool, CodePlace), u64>,
     pub(crate) calls: BTreeMap<u16, CallCost>,
-    /// When the call under way began.
+    /// Counts at the beginning of the current call.
     entered: CallCost,
-    /// The interval under way; cycles, and those that others have to do with, before its first block.
+    /// The current interval, with the cycles, and the cycles due to others, before its first block.
     open: Option<(FoundInterval, ByView<u64>, OfOthers)>,
 }
 
@@ -67,16 +68,16 @@ struct Segment {
 pub(crate) struct Oracle {
     pub(crate) designs: Vec<OneDesign>,
     pub(crate) table: ProcessTable,
-    /// In the order of appearance.
+    /// Causes in the order of appearance.
     pub(crate) causes: Vec<SwitchCause>,
     settings: Settings,
     segment: Option<Segment>,
     segments: u32,
-    /// Instructions of the trace so far.
+    /// Number of instructions of the trace so far.
     instructions: u64,
-    /// Instructions at which they have doubled next.
+    /// Number of instructions at which the next doubling is reached.
     doubled_at: u64,
-    /// The call that the running task is in.
+    /// System call that the running task is in.
     call: Option<u16>,
 }
 
@@ -306,7 +307,7 @@ impl Oracle {
             .for_each(|design| change(&mut design.machine.memory));
     }
 
-    /// A birth, or an exec.
+    /// Places a task in an address space, at its birth or exec.
     fn place_task(&mut self, task: u32, process: u32, name: &[u8]) {
         let gone = self.table.place_task(task, process, name);
         if task == self.table.task && process != self.table.process {
@@ -403,7 +404,8 @@ impl Oracle {
 }
 
 impl OneDesign {
-    /// Gives the block's excess cycles, but for first touches. `wanted` is the interval that it belongs to.
+    /// Simulates a block; returns its excess cycles without first touches. `wanted` is the interval
+    /// that the block belongs to.
     fn block(
         &mut self,
         block: &Block,
@@ -445,7 +447,7 @@ impl OneDesign {
             + first_touches
     }
 
-    /// Where data and lines are that the lookups since the last time were about.
+    /// Attributes the lookups since the last call to the places of their data and evictors.
     fn see_places(&mut self, table: &ProcessTable, program: &str, cause: &SwitchCause) {
         for (address, excess) in self.machine.data.drain(..) {
             *self

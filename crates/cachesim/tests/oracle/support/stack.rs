@@ -1,4 +1,4 @@
-//! The levels of one hierarchy, asked one after another: the caches, or the TLBs.
+//! The levels of one hierarchy, requested one after another: the caches, or the TLBs.
 
 use super::address::{Address, Tag};
 use super::cache::{Cache, Line, Run as FillRun, Stream};
@@ -17,11 +17,11 @@ pub(crate) enum Kind {
 /// Why a line left the main array of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
-    /// For a line that came in, or because an inclusive level lost it.
+    /// The line was evicted for one that came in, or an inclusive level lost it.
     DrivenOut,
-    /// A flush.
+    /// The level was flushed.
     Flushed,
-    /// Found in an exclusive level.
+    /// The line was found in an exclusive level and moved to a nearer one.
     TakenUp,
 }
 
@@ -33,17 +33,17 @@ pub(crate) enum What {
         owner: u32,
         why: Why,
     },
-    /// On demand; `by` is the process that brought it in.
+    /// The line was found on demand; `by` is the process that brought it in.
     Found {
         by: u32,
     },
-    /// The level asks memory for it.
+    /// The level requests the line from memory.
     Asked {
         is_demand: bool,
     },
 }
 
-/// Something that happened to a line of the main array.
+/// An event of a line of the main array.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Event {
     pub(crate) level: usize,
@@ -52,19 +52,19 @@ pub(crate) struct Event {
     pub(crate) what: What,
 }
 
-/// What all levels of a hierarchy share while they are asked.
+/// State that all levels of a hierarchy share during a request.
 pub(crate) struct Run<'a> {
     pub(crate) clock: &'a mut u64,
     pub(crate) stall_cycles: &'a mut u64,
-    /// Whose lines come in.
+    /// Owner of the lines that come in.
     pub(crate) owner: u32,
     /// The process that runs.
     pub(crate) process: u32,
-    /// The last byte of the instruction that loads or stores, if there is one.
+    /// Last byte of the loading or storing instruction, if there is one.
     pub(crate) instruction: Option<u64>,
-    /// Of the instruction that loads, stores or is fetched.
+    /// Signature of the instruction that loads, stores or is fetched.
     pub(crate) signature: u64,
-    /// The first byte that is asked for.
+    /// First requested byte.
     pub(crate) first_byte: u64,
     pub(crate) is_first_line: bool,
 }
@@ -76,14 +76,14 @@ pub(crate) struct Reply {
     pub(crate) is_modified: bool,
 }
 
-/// A request as one level gets it.
+/// A request as one level receives it.
 #[derive(Clone, Copy)]
 pub(crate) struct Ask {
     pub(crate) kind: Kind,
     pub(crate) address: Address,
-    /// A demand request: the processor waits for its cycles.
+    /// Whether the request is a demand request, whose cycles the processor waits for.
     is_demand: bool,
-    /// How much later than the clock it comes.
+    /// Number of cycles by which the request is later than the clock.
     later: u64,
     is_prefetch: bool,
 }
@@ -132,7 +132,7 @@ impl Stack {
         (level + 1..self.levels.len()).find(|&level| self.is_on_path(level, kind))
     }
 
-    /// Where lines go that leave this level.
+    /// Returns the next level for lines that leave this one.
     pub(crate) fn below(&self, level: usize) -> Option<usize> {
         let is_data = self.levels[level].shape.holds.data();
         self.next(level, if is_data { Kind::Load } else { Kind::Fetch })
@@ -156,7 +156,7 @@ impl Stack {
         }
     }
 
-    /// One look-up by the processor; the caller counts access and miss.
+    /// Makes a lookup by the processor; the caller counts access and miss.
     pub(crate) fn look_up_first(
         &mut self,
         run: &mut Run<'_>,
@@ -177,7 +177,7 @@ impl Stack {
         )
     }
 
-    /// One look-up by the level before, or nothing if there is only memory.
+    /// Makes a request from the level before; nothing happens if only memory follows.
     fn request(&mut self, run: &mut Run<'_>, from: usize, ask: Ask) -> Reply {
         let Some(level) = self.next(from, ask.kind) else {
             self.note(
@@ -350,7 +350,8 @@ impl Stack {
         }
     }
 
-    /// Over the bus, and from the next level or memory. Gives all cycles of that, and the request as it is then.
+    /// Requests a line over the bus, from the next level or memory. Returns all cycles of that, and
+    /// the request as it is afterwards.
     fn ask_below(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) -> (Reply, Ask) {
         let is_exempt = self.fault == Some(Fault::PrefetchesTakeNoBus) && ask.is_prefetch;
         let wait = if is_exempt {
@@ -386,7 +387,8 @@ impl Stack {
         )
     }
 
-    /// A store that misses if lines are allocated is a load below; TLBs know loads and stores by name only.
+    /// Returns the kind of the request to the next level: a store that misses in a level that
+    /// allocates becomes a load. TLBs treat loads and stores alike.
     fn kind_below(&self, kind: Kind) -> Kind {
         match kind {
             Kind::Store if !self.is_tlb => Kind::Load,
@@ -469,7 +471,7 @@ impl Stack {
         }
     }
 
-    /// A line so many lines away comes in, unless it is there.
+    /// Brings in a line at this distance, unless the level holds it.
     pub(crate) fn bring_ahead(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, lines: i64) {
         let bytes = lines * self.levels[level].shape.line as i64;
         let virt = ask.address.virt.wrapping_add_signed(bytes);
@@ -502,7 +504,7 @@ impl Stack {
         .0
     }
 
-    /// The next line, if it lies in the same page.
+    /// Returns the next line, if it lies in the same page.
     fn behind(&self, level: usize, address: Address) -> Option<Address> {
         let line = self.levels[level].shape.line;
         let virt = address.virt.checked_add(line)?;
@@ -515,7 +517,8 @@ impl Stack {
         })
     }
 
-    /// Cycles of this level: the clock's for a demand request, else the request's own. Gives the request as it is then.
+    /// Adds cycles of this level: to the clock for a demand request, else to the request itself.
+    /// Returns the request as it is afterwards.
     fn spend(&mut self, run: &mut Run<'_>, level: usize, ask: Ask, cycles: u64) -> Ask {
         if ask.is_demand {
             self.levels[level].counts.cycles += cycles;
@@ -531,12 +534,12 @@ impl Stack {
         }
     }
 
-    /// TLBs are looked up for stores as for loads.
+    /// Whether the request writes; TLBs treat stores like loads.
     fn is_written(&self, kind: Kind) -> bool {
         kind == Kind::Store && !self.is_tlb
     }
 
-    /// The line is in its set now, and a request sees it there.
+    /// Handles a request for a line that is now in its set.
     fn as_found(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) {
         let (set, way) = self.levels[level].find(ask.address).expect("it is there");
         self.levels[level].touch(set, way);
@@ -553,7 +556,7 @@ impl Stack {
         }
     }
 
-    /// A store that is not found and brings nothing in.
+    /// Handles a store that misses and brings nothing in.
     fn pass_store(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) -> Reply {
         if !self.levels[level].shape.is_write_back {
             self.store_goes_on(run, level, ask);
@@ -570,7 +573,8 @@ impl Stack {
         }
     }
 
-    /// From a write-through level: nothing waits, unless all write buffers are taken.
+    /// Passes a store on from a write-through level: nothing waits, unless all write buffers are
+    /// taken.
     fn store_goes_on(&mut self, run: &mut Run<'_>, level: usize, ask: Ask) {
         let ask = Ask {
             is_demand: false,

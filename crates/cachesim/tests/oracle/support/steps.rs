@@ -1,4 +1,4 @@
-//! The look-ups that a block, or a touch of the kernel, makes: in order.
+//! Lists the lookups of a block, or of a touch by the kernel, in order.
 
 use switchcost_design::Design;
 use switchcost_trace::{Block, Reference};
@@ -6,7 +6,7 @@ use switchcost_trace::{Block, Reference};
 use super::hierarchy::Step;
 use super::stack::Kind;
 
-/// Line sizes of the first levels: a level's line, or a TLB's page.
+/// Line sizes of the first levels: a cache's line, or a TLB's page.
 #[derive(Clone, Copy)]
 struct First {
     is_tlb: bool,
@@ -15,7 +15,7 @@ struct First {
 
 pub(crate) struct Steps {
     process: u32,
-    /// Of the load or store under way.
+    /// Instruction of the current load or store.
     instruction: Option<u64>,
     space: u32,
     fetch: Vec<First>,
@@ -80,7 +80,7 @@ impl Steps {
         self.steps
     }
 
-    /// Code that has been reached, each line for itself.
+    /// Adds fetches of the code that has been reached, each line separately.
     fn fetch_until(&mut self, waiting: &mut [(First, Vec<u64>)], reached: u64) {
         for (first, lines) in waiting {
             while lines.first().is_some_and(|&line| line <= reached) {
@@ -120,7 +120,7 @@ impl Steps {
         }
     }
 
-    /// A touch by the kernel: pieces of at most 64 bytes.
+    /// Adds a touch by the kernel, in pieces of at most 64 bytes.
     pub(crate) fn kernel(mut self, kind: Kind, address: u64, bytes: u64) -> Vec<Step> {
         if bytes == 0 {
             return self.steps;
@@ -135,7 +135,7 @@ impl Steps {
     }
 }
 
-/// First bytes of the lines from one byte to another.
+/// Returns the first bytes of the lines from one byte to another.
 fn lines(first: u64, last: u64, bytes: u64) -> Vec<u64> {
     (first / bytes..=last / bytes)
         .map(|line| line * bytes)
