@@ -8,9 +8,9 @@ use crate::Reference;
 pub struct BlockFlags(pub u8);
 
 impl BlockFlags {
-    /// Code of the user's program.
+    /// Flags of code of the user's program.
     pub const USER: BlockFlags = BlockFlags(0);
-    /// Code of the kernel.
+    /// Flags of code of the kernel.
     pub const KERNEL: BlockFlags = BlockFlags(1);
 
     /// Whether the code is the kernel's.
@@ -19,7 +19,7 @@ impl BlockFlags {
     }
 }
 
-/// Instructions that follow one another in memory and were all executed once. 16 bytes.
+/// Instructions that are adjacent in memory and were all executed once. A block takes 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct Block {
@@ -40,7 +40,7 @@ pub struct Block {
 /// Why a block is invalid. Follows "block 12: " in a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitBlock {
-    /// No instruction, or one of no or too much length.
+    /// The block has no instruction, or its length is 0 or too large.
     #[error(
         "{instructions} instructions in {bytes} bytes, the first of {first_bytes}; a block has 1 to {} bytes",
         Block::LONGEST
@@ -53,7 +53,8 @@ pub enum UnfitBlock {
         /// Length claimed for the first instruction.
         first_bytes: u8,
     },
-    /// A reference of an instruction outside the block, or not in the order of the instructions.
+    /// A reference belongs to an instruction outside the block, or is not in the order of the
+    /// instructions.
     #[error(
         "a reference belongs to an instruction ending at byte {found}, outside {least} to {most}"
     )]

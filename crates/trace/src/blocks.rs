@@ -74,13 +74,15 @@ impl Blocks {
         }
     }
 
-    /// Returns the table and the indices, for the decoder, which has its own table. All added indices must be within the table.
+    /// Returns the table and the indices, for the decoder, which fills the table itself. All added
+    /// indices must be within the table.
     pub(crate) fn parts_mut(&mut self) -> (&mut Vec<Block>, &mut Vec<u32>) {
         (&mut self.kinds, &mut self.numbers)
     }
 }
 
-/// Multiplying spreads addresses over the upper bits (Knuth's multiplicative hashing).
+/// Returns the hash slot of a block. Multiplication spreads addresses over the upper bits (Knuth's
+/// multiplicative hashing).
 fn place_of(block: &Block) -> usize {
     let size = u64::from(block.bytes) << 32 | u64::from(block.references) << 48;
     let hash = (block.address ^ size).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -143,7 +145,7 @@ impl<'a> BlockRun<'a> {
         self.numbers.is_empty()
     }
 
-    /// The blocks, in order.
+    /// Returns the blocks, in order.
     #[inline]
     pub fn iter(self) -> impl ExactSizeIterator<Item = &'a Block> + Clone {
         self.numbers
@@ -151,13 +153,13 @@ impl<'a> BlockRun<'a> {
             .map(move |&number| &self.kinds[number as usize])
     }
 
-    /// The distinct blocks of the whole chunk. Some of them may be equal.
+    /// Returns the distinct blocks of the whole chunk. Some of them may be equal.
     #[inline]
     pub fn kinds(self) -> &'a [Block] {
         self.kinds
     }
 
-    /// For each block of the run its index into [`BlockRun::kinds`].
+    /// Returns the index of each block of the run in [`BlockRun::kinds`].
     #[inline]
     pub fn numbers(self) -> &'a [u32] {
         self.numbers
@@ -171,7 +173,7 @@ impl<'a> BlockRun<'a> {
             .map(|&number| &self.kinds[number as usize])
     }
 
-    /// The blocks in a range of indices.
+    /// Returns the blocks in a range of indices.
     ///
     /// # Panics
     ///

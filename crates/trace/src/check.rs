@@ -1,7 +1,8 @@
-//! The rules of a stream, and their violations.
+//! Checks the rules of a stream, and lists violations.
 //!
-//! The input is chunks in their order, from a file or directly from a source; the output is the first violations, each with chunk, block
-//! and byte of the file, and their total number. Undecodable data never get here: they are the loss of a [`CheckReport`].
+//! The input is chunks in their order, from a file or directly from a source; the output is the
+//! first violations, each with chunk, block and byte of the file, and their total number.
+//! Undecodable data never get here: they are reported as the loss of a [`CheckReport`].
 
 mod marks;
 mod problem;
@@ -21,28 +22,28 @@ const KEPT: usize = 100;
 /// Result of checking a trace.
 #[derive(Debug, Default)]
 pub struct CheckReport {
-    /// Chunks read.
+    /// Number of chunks read.
     pub chunks: u64,
-    /// Blocks read.
+    /// Number of blocks read.
     pub blocks: u64,
-    /// Instructions read.
+    /// Number of instructions read.
     pub instructions: u64,
-    /// Data references read.
+    /// Number of data references read.
     pub references: u64,
-    /// Marks read.
+    /// Number of marks read.
     pub marks: u64,
     /// The first problems.
     pub problems: Vec<Problem>,
     /// Number of all problems.
     pub problem_count: u64,
-    /// Notes of the trace that hold for its numbers.
+    /// Notes of the trace that qualify its numbers.
     pub notes: Vec<String>,
-    /// Why reading ended before the end of the trace, if it did.
+    /// Why reading stopped before the end of the trace, if so.
     pub loss: Option<ReadTraceError>,
 }
 
 impl CheckReport {
-    /// Whether the trace keeps every rule and is whole.
+    /// Whether the trace obeys every rule and is complete.
     pub fn is_sound(&self) -> bool {
         self.problem_count == 0 && self.loss.is_none()
     }
@@ -69,13 +70,13 @@ pub fn check<R: Read>(mut reader: TraceReader<R>) -> CheckReport {
     }
 }
 
-/// Follows a stream and notes violations of its rules.
+/// Follows a stream and lists violations of its rules.
 #[derive(Debug, Default)]
 pub struct Checker {
     report: CheckReport,
     table: ProcessTable,
     last_process: ProcessId,
-    /// Index that the chunks so far require.
+    /// Index that the chunks read so far imply.
     seen: TraceIndex,
     place: ChunkPlace,
     /// Index in the chunk of the checked block.

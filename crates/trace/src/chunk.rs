@@ -2,7 +2,7 @@
 
 use crate::{Block, Blocks, Mark, Reference};
 
-/// A mark with its place in a chunk.
+/// A mark with its position in a chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
     /// Index in the chunk of the block after the mark; the number of blocks for a mark at the end.
@@ -18,7 +18,7 @@ pub struct Placed {
 pub struct Chunk {
     /// The blocks.
     pub blocks: Blocks,
-    /// The references of all blocks.
+    /// References of all blocks, in order.
     pub references: Vec<Reference>,
     /// The marks.
     pub marks: Vec<Placed>,
@@ -49,7 +49,8 @@ impl Chunk {
         self.blocks.is_empty() && self.marks.is_empty()
     }
 
-    /// Removes and returns the blocks from a place on, with their references and the marks before each of them and after the last.
+    /// Removes the blocks from an index on, with their references and marks, and returns them as a
+    /// chunk. The marks before these blocks and after the last one are included.
     ///
     /// # Panics
     ///
@@ -84,7 +85,8 @@ impl Chunk {
         });
     }
 
-    /// Blocks and marks, in order. A block with missing references has those that are present.
+    /// Returns the blocks and marks, in order. A block with missing references has those that are
+    /// present.
     pub fn events(&self) -> impl Iterator<Item = Event<'_>> {
         let mut marks = self.marks.iter().peekable();
         let mut blocks = self.blocks.iter().zip(0u32..).peekable();

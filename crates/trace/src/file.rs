@@ -1,7 +1,8 @@
-//! The trace file: records of chunks between a header and an index, each with its checksum.
+//! Trace files: records of chunks between a header and an index, each with its checksum.
 //!
-//! A writer turns chunks into bytes, and a reader bytes into chunks. Only complete records count: a reader returns chunks up to the first
-//! record that is cut or damaged, and reports its position. The layout is written down in docs/formats/trace.md.
+//! A writer turns chunks into bytes, and a reader turns bytes into chunks. Only complete records
+//! count: a reader returns chunks up to the first record that is cut or damaged, and reports its
+//! position. docs/formats/trace.md specifies the layout.
 
 mod ahead;
 mod appender;

@@ -28,7 +28,7 @@ use lines::{Lines, Parsed, harmless};
 pub use error::{ImportError, Location};
 pub use unzip::Unzipped;
 
-/// Note for text that begins with references, or has only these.
+/// Note on text that begins with references, or has only references.
 const MADE_UP: &str = "the trace begins with data that no instruction touches, so one was made up for each reference until an \
                        instruction came: numbers of instructions, CPI and caches of instructions are no program's";
 
@@ -46,7 +46,7 @@ pub struct Importer<R: BufRead> {
     assembler: Assembler,
     ignored: u64,
     is_over: bool,
-    /// The error that ended the reading. It is reported after everything before it.
+    /// The error that ended the reading, reported after all data before it.
     failure: Option<ImportError>,
 }
 
@@ -111,8 +111,9 @@ impl<R: BufRead> Importer<R> {
         Importer::drmemtrace_files(vec![(String::new(), from)], None)
     }
 
-    /// Imports a post-processed offline trace of drmemtrace from files of one thread each, with their names. Threads alternate by their
-    /// time stamps. With `cpu`, only what ran on that CPU of the traced machine is imported.
+    /// Imports a post-processed offline trace of drmemtrace from files of one thread each, with
+    /// their names. Threads are interleaved by their time stamps. With `cpu`, only instructions
+    /// that ran on that CPU of the traced machine are imported.
     ///
     /// # Errors
     /// If a file cannot be read.
@@ -158,7 +159,7 @@ impl<R: BufRead> Importer<R> {
         self.failure.take().map_or(Ok(false), Err)
     }
 
-    /// Reads one line or record; false at the end.
+    /// Reads one line or record; returns false at the end.
     fn step(&mut self) -> Result<bool, ImportError> {
         let (lines, word_bytes) = match &mut self.format {
             Format::Lackey(lines) => (lines, None),
@@ -207,22 +208,25 @@ impl<R: BufRead> Importer<R> {
         Ok(true)
     }
 
-    /// Number of ignored lines or records so far, which have no part in the trace.
+    /// Returns the number of lines or records so far that are no part of the trace, and were
+    /// ignored.
     pub fn ignored_lines(&self) -> u64 {
         self.ignored
     }
 
-    /// Number of invented instructions so far: for references before any instruction, and for each 65,535 references of one instruction.
+    /// Returns the number of invented instructions so far: for references before any instruction,
+    /// and for each 65,535 references of one instruction.
     pub fn made_up_instructions(&self) -> u64 {
         self.assembler.made_up
     }
 
-    /// Number of references so far without a size in the source.
+    /// Returns the number of references so far without a size in the source.
     pub fn unknown_sizes(&self) -> u64 {
         self.assembler.unknown_sizes
     }
 
-    /// Notes that hold for all numbers from the trace, a sentence each; complete with the first chunk.
+    /// Returns the notes that qualify all numbers from the trace, as sentences; complete once the
+    /// first chunk has been read.
     pub fn notes(&self) -> Vec<String> {
         let of_format = match &self.format {
             Format::Lackey(_) | Format::Din { .. } => Vec::new(),
@@ -238,7 +242,7 @@ impl<R: BufRead> Importer<R> {
             .collect()
     }
 
-    /// Architecture of the traced code, if the source gives it.
+    /// Returns the architecture of the traced code, if the source gives it.
     pub fn arch(&self) -> Option<&'static str> {
         match &self.format {
             Format::Lackey(_) | Format::Din { .. } | Format::ChampSim(_) | Format::Gem5(_) => None,

@@ -1,8 +1,8 @@
-//! Names of addresses in the traced kernel: functions, variables, and content of its memory pages.
+//! Names of addresses in the traced kernel: functions, variables, and contents of its memory pages.
 
 /// Maximum number of symbols of a kernel; real ones have fewer.
 const MOST: usize = 1 << 20;
-/// The longest name, in bytes: the kernel's own limit (KSYM_NAME_LEN).
+/// Longest name, in bytes: the kernel's own limit (KSYM_NAME_LEN).
 const LONGEST_NAME: usize = 511;
 const MOST_BYTES: usize = 32 << 20;
 const PAGE: u64 = 4096;
@@ -17,7 +17,7 @@ pub struct KernelSymbols {
     names: String,
 }
 
-/// Prints only the number of symbols, because there are too many.
+/// Prints only the number of symbols, because there are too many to print.
 impl std::fmt::Debug for KernelSymbols {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "KernelSymbols({})", self.starts.len())
@@ -25,9 +25,10 @@ impl std::fmt::Debug for KernelSymbols {
 }
 
 impl KernelSymbols {
-    /// Parses lines `ADDRESS NAME` with ascending hexadecimal addresses, as in /proc/kallsyms. A name may contain spaces; `-` means
-    /// that nothing is known from there on. Of several names for an address the first counts. Returns `None` for any other line, and
-    /// for more lines than any kernel has.
+    /// Parses lines `ADDRESS NAME` with ascending hexadecimal addresses, as in /proc/kallsyms. A
+    /// name may contain spaces; the name `-` means that nothing is known from that address on. If
+    /// an address has several names, the first counts. Returns `None` if a line has another form,
+    /// or if there are more lines than any kernel has symbols.
     pub fn parse_lines(text: &[u8]) -> Option<KernelSymbols> {
         KernelSymbols::sort_pairs(pairs(text)?)
     }
@@ -78,8 +79,8 @@ impl KernelSymbols {
         Some(())
     }
 
-    /// Name of the last symbol at or before an address. The last symbol of all has no known end, so an address more than a page after
-    /// it (in modules) has no name.
+    /// Returns the name of the last symbol at or before an address. The last symbol of all has no
+    /// known end, so an address more than a page after it (in modules) has no name.
     pub fn name_at(&self, address: u64) -> Option<&str> {
         let (last, _) = self.starts.last()?;
         if address.saturating_sub(*last) > PAGE {
@@ -125,7 +126,7 @@ impl KernelSymbols {
     }
 }
 
-/// Address and name of each line.
+/// Returns the address and name of each line.
 fn pairs(text: &[u8]) -> Option<Vec<(u64, &str)>> {
     if text.len() > MOST_BYTES {
         return None;

@@ -1,8 +1,10 @@
 //! Reduces a run of the event stream to its effect on caches: the last use of each line.
 //!
-//! The input is chunks in their order; the output is chunks with a few of the same blocks and references at the same positions between the
-//! same marks. After these, caches hold the same lines as after the whole run, or nearly so: lines replaced by LRU are ordered by their
-//! last uses ("no-state-loss", T. M. Conte, M. A. Hirsch, W. W. Hwu 1998; L. Eeckhout, K. De Bosschere 2006).
+//! The input is chunks in their order; the output is chunks with a few of the same blocks and
+//! references at the same positions between the same marks. A cache that processes only the output
+//! holds the same lines as after the whole run, or nearly so, because LRU orders lines by their
+//! last uses ("no-state-loss", T. M. Conte, M. A. Hirsch, W. W. Hwu 1998; L. Eeckhout, K. De
+//! Bosschere 2006).
 
 use rustc_hash::FxHashSet;
 
@@ -12,10 +14,10 @@ use crate::{Block, Chunk, Mark, Placed, ProcessId, ProcessTable, Reference};
 const PAGE_BITS: u32 = 12;
 /// Size of the cache of recent uses, which is searched before all uses; a power of two.
 const RECENT: usize = 1 << 12;
-/// The address bit that is set in the kernel's half, which is the same in all address spaces.
+/// Address bit that is set in the kernel's half, which is the same in all address spaces.
 const KERNEL_BIT: u32 = 47;
 
-/// Kinds of uses.
+/// Kind of a use: a fetch, load or store.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Fetch,
@@ -23,10 +25,11 @@ enum Kind {
     Store,
 }
 
-/// A use: the address space, and the number of the line or page, with the kind in the bits above.
+/// A use of a line or page: the address space, and the number of the line or page with the kind in
+/// the upper bits.
 type Use = (ProcessId, u64);
 
-/// All uses so far, with a cache of recent ones.
+/// All uses so far, with a cache of recent uses.
 #[derive(Debug)]
 struct Met {
     recent: Vec<Use>,
@@ -46,7 +49,7 @@ impl Met {
         self.all.clear();
     }
 
-    /// Notes a use. Returns whether it is the first of its kind.
+    /// Records a use. Returns whether it is the first of its kind.
     #[inline]
     fn is_new(&mut self, process: ProcessId, kind: Kind, number: u64) -> bool {
         let used = (process, number | (kind as u64) << 62);
@@ -112,14 +115,15 @@ impl LastUses {
         kept
     }
 
-    /// Skips the next chunk of the trace, except for the tasks that live and run after it.
+    /// Skips the next chunk of the trace, except for keeping track of the living and the running
+    /// tasks.
     pub fn pass(&mut self, chunk: &Chunk) {
         chunk.marks.iter().for_each(|placed| {
             self.table.follow(&placed.mark);
         });
     }
 
-    /// Notes which process runs from which block on.
+    /// Records which process runs from which block on.
     fn follow(&mut self, chunk: &Chunk) {
         self.stretches.clear();
         self.stretches.push(Stretch {
@@ -168,7 +172,8 @@ impl LastUses {
         }
     }
 
-    /// Keeps the last uses of lines: goes backwards through the chunk, so that a use seen first is the last one.
+    /// Marks the last uses of lines as kept. The chunk is processed backwards, so that the use seen
+    /// first is the last one.
     fn last_lines(&mut self, chunk: &Chunk) {
         self.lines.clear();
         let mut end = chunk.blocks.len();
@@ -236,7 +241,7 @@ impl LastUses {
     }
 }
 
-/// Whether a mark changes the caches' content or the running task.
+/// Whether a mark changes the contents of caches or the running task.
 fn matters(mark: &Mark) -> bool {
     !matches!(
         mark,
@@ -269,7 +274,8 @@ fn bytes_of_data(reference: Reference) -> (u64, u64) {
     )
 }
 
-/// Notes the use of all lines or pages of these bytes. Returns whether it is the first for any of them.
+/// Records the use of all lines or pages of these bytes. Returns whether it is the first for any of
+/// them.
 #[inline]
 fn is_new(
     met: &mut Met,

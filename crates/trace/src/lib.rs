@@ -1,8 +1,10 @@
-//! Address traces with every context switch marked: executed code, touched memory, the next task and the cause of the switch.
+//! Address traces with every context switch marked: executed code, touched memory, the next task
+//! and the cause of each switch.
 //!
-//! The input is events from a capture frontend, an importer or a generator, as [`Chunk`]s; the output is the same chunks, in the same
-//! order, from a file or directly from the frontend. One chunk holds a run of the single event stream of one CPU: blocks of instructions,
-//! their references, and [`Mark`]s between blocks. This crate does not know caches.
+//! The input is events from a capture frontend, an importer or a generator, as [`Chunk`]s; the
+//! output is the same chunks, in the same order, from a file or directly from the frontend. One
+//! chunk holds a run of the single event stream of one CPU: blocks of instructions, their
+//! references, and [`Mark`]s between blocks. This crate does not know caches.
 #![doc = include_str!("../README.md")]
 
 mod block;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct TaskId(pub u32);
 
 impl TaskId {
-    /// No task: the state before the first switch, and while every task sleeps.
+    /// Number of no task: the state before the first switch, and while every task sleeps.
     pub const NONE: TaskId = TaskId(0);
 }
 
@@ -42,17 +42,17 @@ impl fmt::Display for ProcessId {
 pub enum Cause {
     /// The task waited, or was preempted, in this system call.
     Syscall(u16),
-    /// A page fault.
+    /// The task had a page fault.
     PageFault,
     /// The task's time slice was over.
     Quantum,
     /// The task was preempted for a task that woke up.
     WakeUp,
-    /// An interrupt other than the end of a time slice.
+    /// The task was interrupted by something other than the end of a time slice.
     Interrupt,
     /// The task ended.
     Exit,
-    /// Unknown to the source of the trace.
+    /// The source of the trace does not know the cause.
     Unknown,
 }
 
@@ -63,7 +63,7 @@ pub struct Mapping {
     pub start: u64,
     /// Length of the mapping in bytes.
     pub bytes: u64,
-    /// Offset in the file of the mapping's first byte.
+    /// Offset in the file at which the mapping begins.
     pub offset: u64,
     /// Path as the program saw it; hostile bytes, not necessarily UTF-8.
     pub path: Vec<u8>,

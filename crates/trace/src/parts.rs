@@ -1,7 +1,8 @@
-//! Parts of a trace, found by its index, each after a warm-up of the caches.
+//! Reads parts of a trace by its index, each part after a warm-up of the caches.
 //!
-//! The input is a trace with an index, and ranges of instructions; the output is chunks in the order of the trace, each with its purpose.
-//! Before the warm-up of a part only [the last uses](LastUses) remain of a chunk; after the last part nothing is read.
+//! The input is a trace with an index, and ranges of instructions; the output is chunks in the
+//! order of the trace, each with its purpose. Before the warm-up of a part, chunks are reduced to
+//! [the last uses](LastUses); after the last part nothing is read.
 
 use std::ops::Range;
 
@@ -11,18 +12,18 @@ use crate::{Chunk, LastUses, Mark};
 /// Purpose of a chunk of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Simulate and count, as part number `part`.
+    /// The chunk is simulated and counted, as part number `part`.
     Count {
         /// The part's number, from 0.
         part: usize,
     },
-    /// Count nothing; only the chunk's effect on caches is wanted.
+    /// The chunk is not counted; only its effect on caches is wanted.
     WarmUp,
-    /// Count nothing; the chunk has only the last uses, for their effect on caches.
+    /// The chunk is not counted, and has only the last uses, for their effect on caches.
     LastUses,
 }
 
-/// Plays parts of a trace.
+/// Reads the parts of a trace, piece by piece.
 pub struct Parts<'f> {
     file: TraceFile<'f>,
     last_uses: LastUses,
@@ -32,19 +33,21 @@ pub struct Parts<'f> {
     warm_up: u64,
     /// Instructions at which the whole trace is also cut; empty if only the parts are wanted.
     cuts: Vec<u64>,
-    /// Rest of the last chunk read, and the number of its first instruction.
+    /// Rest of the last chunk read, and the number of the rest's first instruction.
     rest: Option<(Chunk, u64)>,
     next: usize,
-    /// Whether the last chunk read has a switch, and the number of the last chunk before it that has one.
+    /// Whether the last chunk read has a switch, and the number of the last chunk before that has
+    /// one.
     has_switch: bool,
     last_switch: Option<usize>,
-    /// First instruction of the last piece returned.
+    /// Number of the first instruction of the last returned piece.
     start: u64,
 }
 
 impl<'f> Parts<'f> {
-    /// Plays parts in ascending order that do not overlap. Each follows a warm-up of at least `warm_up` instructions, for caches whose
-    /// lines have at least `line_bytes` bytes.
+    /// Creates a reader of parts in ascending order that do not overlap. Each part follows a
+    /// warm-up of at least `warm_up` instructions, for caches whose lines have at least
+    /// `line_bytes` bytes.
     pub fn new(
         file: TraceFile<'f>,
         parts: Vec<Range<u64>>,
@@ -66,12 +69,13 @@ impl<'f> Parts<'f> {
         }
     }
 
-    /// Also cuts the whole trace at these ascending instructions, so that the last uses of each piece are known separately.
+    /// Also cuts the whole trace at these ascending instruction numbers, so that the last uses of
+    /// each piece are known separately.
     pub fn cut_at(self, cuts: Vec<u64>) -> Parts<'f> {
         Parts { cuts, ..self }
     }
 
-    /// First instruction of the last piece returned.
+    /// Returns the number of the first instruction of the last returned piece.
     pub fn start(&self) -> u64 {
         self.start
     }
@@ -117,8 +121,9 @@ impl<'f> Parts<'f> {
         Ok(Some(purpose))
     }
 
-    /// Instructions that the running task had executed since it was switched to, at the start of the piece that was returned last;
-    /// since the start of the trace, if it was never switched to.
+    /// Returns the number of instructions that the running task had executed since its switch, at
+    /// the start of the piece that was returned last; since the start of the trace, if there was no
+    /// switch to the task.
     ///
     /// # Errors
     ///
@@ -137,7 +142,7 @@ impl<'f> Parts<'f> {
         Ok(self.start)
     }
 
-    /// End of the wanted instructions.
+    /// Returns the end of the wanted instructions.
     fn end(&self) -> u64 {
         match self.cuts[..] {
             [] => self.parts.last().map_or(0, |part| part.end),
@@ -163,7 +168,7 @@ impl<'f> Parts<'f> {
         Ok(())
     }
 
-    /// Instructions of a chunk.
+    /// Returns the range of instructions of a chunk.
     fn range(&self, number: usize) -> Option<Range<u64>> {
         let index = self.file.index();
         let start = index.chunks.get(number)?.first_instruction;
@@ -174,7 +179,8 @@ impl<'f> Parts<'f> {
         Some(start..end)
     }
 
-    /// The purpose of the instructions from `at` on, and the first instruction of another purpose.
+    /// Returns the purpose of the instructions from `at` on, and the first instruction with another
+    /// purpose.
     fn purpose(&self, at: u64) -> (Purpose, u64) {
         let number = self.parts.partition_point(|part| part.end <= at);
         let part = self
@@ -202,7 +208,8 @@ fn is_switch(mark: &Mark) -> bool {
     matches!(mark, Mark::Switch { .. })
 }
 
-/// Number of instructions before the last switch within a chunk's first `within` instructions; `None` without such a switch.
+/// Returns the number of instructions before the last switch within a chunk's first `within`
+/// instructions; `None` without such a switch.
 fn last_switch(chunk: &Chunk, within: u64) -> Option<u64> {
     let mut marks = chunk
         .marks
@@ -233,7 +240,8 @@ fn last_switch(chunk: &Chunk, within: u64) -> Option<u64> {
     }
 }
 
-/// Number of blocks that begin within the first `instructions` instructions, and of their instructions.
+/// Returns the number of blocks that begin within the first `instructions` instructions, and the
+/// number of instructions in these blocks.
 fn blocks_before(chunk: &Chunk, instructions: u64) -> (usize, u64) {
     let mut passed = 0;
     for (at, block) in chunk.blocks.iter().enumerate() {

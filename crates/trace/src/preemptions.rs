@@ -1,8 +1,9 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 
-/// Moments at which a wake-up takes the CPU from the task that has it: at random, whatever the task does (a Poisson process). This models
-/// the preemptions that a scheduled order lacks. The same seed gives the same moments.
+/// Random moments at which a wake-up takes the CPU from the running task, whatever the task does (a
+/// Poisson process). They model the preemptions that a scheduled order lacks. The same seed gives
+/// the same moments.
 #[derive(Clone, Debug)]
 pub struct Preemptions {
     mean_instructions: u64,
@@ -19,7 +20,7 @@ impl Preemptions {
         }
     }
 
-    /// Returns the instructions until the next moment, at least 1.
+    /// Returns the number of instructions until the next moment, at least 1.
     pub fn next_distance(&mut self) -> u64 {
         // The share is above 0, and at most 1.
         let share = ((self.dice.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
@@ -41,7 +42,8 @@ mod tests {
         (0..20_000).map(|_| preemptions.next_distance()).collect()
     }
 
-    /// Of exponential distances, the share that is longer than x means is exp(-x), and their standard deviation is their mean.
+    /// If distances are exponential, the share that exceeds x means is exp(-x), and the standard
+    /// deviation is the mean.
     #[test]
     fn distances_are_exponential_and_the_same_for_the_same_seed() {
         let found = distances(7);

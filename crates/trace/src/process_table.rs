@@ -1,4 +1,4 @@
-//! Tasks, their address spaces, and the running task, followed along the marks of a stream.
+//! Tracks tasks, their address spaces, and the running task by the marks of a stream.
 
 use std::collections::BTreeMap;
 
@@ -20,11 +20,11 @@ pub struct Task {
 /// All tasks so far, and the running one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessTable {
-    /// The tasks by number.
+    /// Tasks by number.
     pub tasks: BTreeMap<TaskId, Task>,
     /// The running task.
     pub running: TaskId,
-    /// Living tasks of each address space so far.
+    /// Number of living tasks of each address space so far.
     living: BTreeMap<ProcessId, u64>,
 }
 
@@ -33,7 +33,7 @@ pub struct ProcessTable {
 pub struct Change {
     /// Parent and child of a fork; the child's memory is a copy of the parent's.
     pub fork: Option<(ProcessId, ProcessId)>,
-    /// Address space whose last task ended; `None` if there is none.
+    /// Address space whose last task has ended; `None` if none ended.
     pub ended: Option<ProcessId>,
 }
 
@@ -43,7 +43,7 @@ impl ProcessTable {
         self.tasks.get(&self.running)
     }
 
-    /// Address space of the running task; 0 if none runs.
+    /// Returns the address space of the running task; 0 if no task runs.
     pub fn running_process(&self) -> ProcessId {
         self.running_task()
             .map_or(ProcessId(0), |task| task.process)
@@ -54,12 +54,13 @@ impl ProcessTable {
         self.tasks.get(&task).is_some_and(|task| !task.has_ended)
     }
 
-    /// Whether a living task is in an address space.
+    /// Whether an address space has a living task.
     pub fn is_inhabited(&self, process: ProcessId) -> bool {
         self.living.get(&process).is_some_and(|tasks| *tasks > 0)
     }
 
-    /// Applies a mark and returns its changes. An impossible mark (an exec without a task) changes nothing.
+    /// Applies a mark and returns the resulting changes. An impossible mark (such as an exec
+    /// without a task) changes nothing.
     pub fn follow(&mut self, mark: &Mark) -> Change {
         match mark {
             Mark::Birth {
@@ -135,7 +136,8 @@ impl ProcessTable {
         *self.living.entry(process).or_default() += 1;
     }
 
-    /// Notes that a task leaves an address space. Returns the address space if that was its last task.
+    /// Records that a task leaves an address space. Returns the address space if that was its last
+    /// task.
     fn leave(&mut self, process: ProcessId) -> Option<ProcessId> {
         let living = self.living.get_mut(&process)?;
         *living -= 1;

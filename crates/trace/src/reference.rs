@@ -1,7 +1,8 @@
 use std::fmt;
 
-/// Sizes in bytes that a [`Reference`] can store, ascending. Other sizes are rounded up. All sizes of plain, string, x87, SSE and AVX
-/// accesses of x86-64 and of aarch64's are included.
+/// Sizes in bytes that a [`Reference`] can store, ascending. Other sizes are rounded up. The sizes
+/// of all plain, string, x87, SSE and AVX accesses of x86-64, and of all accesses of aarch64, are
+/// included.
 pub const SIZES: [u16; 32] = [
     1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 108, 112,
     128, 160, 192, 256, 512, 832, 1024,
@@ -46,7 +47,8 @@ impl Reference {
         )
     }
 
-    /// Index into [`SIZES`] for a size in bytes: exact, or the next larger. `None` for 0 and for more than 1024.
+    /// Returns the index in [`SIZES`] for a size in bytes: of the size itself or the next larger
+    /// one. Returns `None` for 0 and for more than 1024.
     pub fn size_code(bytes: u64) -> Option<u8> {
         if bytes == 0 {
             return None;

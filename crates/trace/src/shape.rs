@@ -1,15 +1,17 @@
-//! Constant part of the repeated execution of code: the shape of one block, or of several consecutive ones.
+//! Constant part of repeatedly executed code: the shape of one block, or of several consecutive
+//! blocks.
 
 use crate::{Block, Reference, UnfitBlock};
 
 /// Source of the address of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AddressKind {
-    /// The address is *explicit*: stored each time. All others are *derived*.
+    /// The address is *explicit*: stored at each execution. All other kinds are *derived*.
     Explicit,
     /// The address is always the same.
     Fixed(u64),
-    /// A constant distance after the address of an earlier explicit reference of the shape.
+    /// The address is at a constant distance from that of an earlier explicit reference of the
+    /// shape.
     Relative {
         /// Index of that reference in the shape.
         base: u16,
@@ -23,7 +25,7 @@ pub enum AddressKind {
 pub struct ShapeReference {
     /// The reference, with address 0.
     pub reference: Reference,
-    /// Source of the address.
+    /// How the reference's address is determined.
     pub place: AddressKind,
 }
 
@@ -33,17 +35,17 @@ pub enum UnfitShape {
     /// The block does not fit its references.
     #[error(transparent)]
     Block(#[from] UnfitBlock),
-    /// A relative reference whose base is not explicit.
+    /// The base of a relative reference is not explicit.
     #[error(
         "reference {reference} is relative to reference {base}, which is not an earlier one with an explicit address"
     )]
     Base {
         /// Index of the relative reference.
         reference: usize,
-        /// Index of its base.
+        /// Index of the base reference.
         base: u16,
     },
-    /// The blocks claim another number of references.
+    /// The blocks claim a different number of references.
     #[error("{found} references, but the blocks claim {need}")]
     Count {
         /// The number of references found.
@@ -51,13 +53,13 @@ pub enum UnfitShape {
         /// The number of references claimed.
         need: usize,
     },
-    /// No block, or more than a shape can have.
+    /// The shape has no block, or more than a shape can have.
     #[error("{found} blocks, not 1 to {MOST_BLOCKS}")]
     Blocks {
         /// The number of blocks found.
         found: usize,
     },
-    /// The shape would have more references than a shape can have.
+    /// The shape has more references than a shape can have.
     #[error("{found} references, but at most {MOST_REFERENCES} are possible")]
     References {
         /// The number of references found.
@@ -110,7 +112,7 @@ pub fn check_shape(blocks: &[Block], forms: &[ShapeReference]) -> Result<(), Unf
     Ok(())
 }
 
-/// Number of explicit references.
+/// Returns the number of explicit references.
 pub(crate) fn explicit(forms: &[ShapeReference]) -> usize {
     forms
         .iter()
@@ -118,13 +120,14 @@ pub(crate) fn explicit(forms: &[ShapeReference]) -> usize {
         .count()
 }
 
-/// A reference of a shape, prepared for an address.
+/// A reference of a shape, prepared for the insertion of an address.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unfold {
-    /// Addend of the explicit address, in the upper bits, where sums wrap at 48 bits. The lower bits hold the rest of the reference.
+    /// Addend of the explicit address in the upper bits, where sums wrap at 48 bits. The lower bits
+    /// hold the rest of the reference.
     base: u64,
     source: u32,
-    /// -1, or 0 if no explicit address matters.
+    /// Mask for the explicit address: -1, or 0 if the reference's address does not depend on one.
     mask: i32,
 }
 
@@ -140,7 +143,8 @@ impl Unfold {
         }
     }
 
-    /// Index of the explicit address of the shape from which the reference's address follows.
+    /// Returns the index of the shape's explicit address from which the reference's address is
+    /// derived.
     #[inline(always)]
     pub fn source(&self) -> usize {
         self.source as usize

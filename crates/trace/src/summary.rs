@@ -7,7 +7,7 @@ use crate::{
     Cause, Chunk, Mark, ProcessId, ProcessTable, ReadTraceError, TaskId, TraceHeader, TraceReader,
 };
 
-/// Totals of a trace, or of its readable part if it is cut or damaged.
+/// Totals of a trace; if the trace is cut or damaged, of its readable part.
 #[derive(Debug)]
 pub struct TraceSummary {
     /// Header of the trace.
@@ -28,17 +28,17 @@ pub struct TraceSummary {
     pub stores: u64,
     /// Switches by cause and by whether they were voluntary.
     pub switches: BTreeMap<(Cause, bool), u64>,
-    /// System calls entered.
+    /// Number of system calls entered.
     pub syscalls: u64,
     /// Number of faults.
     pub faults: u64,
-    /// Physical pages recorded.
+    /// Number of physical pages recorded.
     pub pages: u64,
     /// Number of tasks.
     pub tasks: u64,
-    /// Address spaces by number; [`ProcessId`] 0 has the instructions that no task ran.
+    /// Address spaces by number; [`ProcessId`] 0 has the instructions that ran outside any task.
     pub processes: BTreeMap<ProcessId, ProcessSummary>,
-    /// Why reading ended before the end of the trace, if it did.
+    /// Why reading stopped before the end of the trace, if so.
     pub loss: Option<ReadTraceError>,
 }
 
@@ -49,21 +49,21 @@ pub struct ProcessSummary {
     pub name: Vec<u8>,
     /// Task that started the first task.
     pub parent: TaskId,
-    /// Tasks that were born in this address space or entered it by an exec.
+    /// Number of tasks that were born in this address space or entered it by an exec.
     pub tasks: u64,
-    /// Instructions executed in this address space.
+    /// Number of instructions executed in this address space.
     pub instructions: u64,
-    /// Data references made in this address space.
+    /// Number of data references made in this address space.
     pub references: u64,
 }
 
 impl TraceSummary {
-    /// Number of data references.
+    /// Returns the number of data references.
     pub fn references(&self) -> u64 {
         self.loads + self.stores
     }
 
-    /// Bytes of the file per instruction; `None` if there are no instructions.
+    /// Returns the file's bytes per instruction; `None` if there are no instructions.
     pub fn bytes_per_instruction(&self) -> Option<f64> {
         (self.instructions > 0).then(|| self.bytes as f64 / self.instructions as f64)
     }
@@ -89,7 +89,7 @@ impl TraceSummary {
     }
 }
 
-/// Reads a trace to its end, or up to the damage, and counts.
+/// Reads a trace to its end, or up to the damage, and counts its content.
 pub fn summarize<R: Read>(mut reader: TraceReader<R>) -> TraceSummary {
     let mut summary = TraceSummary::new(reader.header().clone());
     let mut table = ProcessTable::default();

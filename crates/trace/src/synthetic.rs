@@ -1,9 +1,11 @@
-//! Generated streams of several processes that alternate, the same for the same parameters: for benchmarks, for tests with a known answer,
-//! and for simulating a walk of `workload` in another cache.
+//! Generates streams of several alternating processes, the same for the same parameters: for
+//! benchmarks, for tests with a known answer, and for simulating a walk of `workload` in another
+//! cache.
 //!
-//! The input is a description of the processes ([`PingPong`], [`Mixed`], [`Walks`]); the output is [`Chunk`]s of any length, one at a time.
-//! First come the births of all tasks, each in a process of its own, named `synthetic 1`, `synthetic 2` and so on; each turn begins with a
-//! switch. All processes use the same virtual addresses, as copies of a program do.
+//! The input is a description of the processes ([`PingPong`], [`Mixed`], [`Walks`]); the output is
+//! [`Chunk`]s of any length, one at a time. First come the births of all tasks, each in a process
+//! of its own, named `synthetic 1`, `synthetic 2` and so on; each time slice begins with a switch.
+//! All processes use the same virtual addresses, as copies of a program do.
 
 mod mixed;
 mod ping_pong;
@@ -22,7 +24,7 @@ pub const DATA: u64 = 0x1000_0000;
 /// End of the stack of every process.
 pub const STACK: u64 = 0x7fff_ffff_0000;
 
-/// Behaviour of one process.
+/// Code of one synthetic process.
 trait Program {
     /// Executes one block of at most `most` instructions and appends its references; returns `None` if its time slice is over.
     fn block(&mut self, most: u64, references: &mut Vec<Reference>) -> Option<Block>;
@@ -39,7 +41,8 @@ pub struct Synthetic {
 }
 
 impl Synthetic {
-    /// Runs `programs` in alternation: `switches` time slices of at most `turn_instructions` each.
+    /// Creates a stream that runs `programs` in alternation: `switches` time slices of at most
+    /// `turn_instructions` each.
     fn new(programs: Vec<Box<dyn Program + Send>>, turn_instructions: u64, switches: u64) -> Self {
         let turns_left = if programs.is_empty() { 0 } else { switches };
         let (instructions_left, running, is_begun) = (0, TaskId::NONE, false);

@@ -1,6 +1,6 @@
 use syscalls::x86_64::Sysno;
 
-/// Name of a system call on x86-64, such as `read`; all present sources trace x86-64.
+/// Returns the name of a system call on x86-64, such as `read`; all present sources trace x86-64.
 pub fn syscall_name(number: u16) -> Option<&'static str> {
     Sysno::new(number.into()).map(|sysno| sysno.name())
 }

@@ -1,7 +1,9 @@
-//! Streams for tests: any sequence of [`Step`]s becomes a valid run of chunks, whatever its numbers.
+//! Streams for tests: any sequence of [`Step`]s becomes a valid run of chunks, whatever its
+//! numbers.
 //!
-//! The input is steps from proptest ([`chunks`]) or from a seed ([`seeded`]); the output is chunks that keep every rule of the format, with
-//! several processes, threads, switches, system calls and faults. Only for tests.
+//! The input is steps from proptest ([`chunks`]) or from a seed ([`seeded`]); the output is chunks
+//! that obey every rule of the format, with several processes, threads, switches, system calls and
+//! faults.
 
 mod stream;
 
@@ -15,7 +17,8 @@ pub use stream::Stream;
 /// A step of a random stream. Numbers of a task, a piece of code or a file choose among the existing ones.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// The running task executes a piece of code, `times` times; its data moves by `stride` each time.
+    /// The running task executes a piece of code `times` times; the code's data move by `stride`
+    /// each time.
     Run {
         /// Piece of code.
         code: u16,
@@ -41,7 +44,7 @@ pub enum Step {
     Exec,
     /// The running task ends, and another one runs.
     Exit,
-    /// Another task runs, or none.
+    /// Another task runs, or no task.
     Switch {
         /// Next task.
         to: u8,
@@ -50,12 +53,12 @@ pub enum Step {
     },
     /// The running task makes a system call.
     Syscall {
-        /// Number of the call.
+        /// Number of the system call.
         number: u16,
         /// Bytes that the kernel touches.
         bytes: u16,
     },
-    /// The running task faults on a page, whose place is recorded.
+    /// The running task faults on a page, whose physical address is recorded.
     Fault {
         /// Number of the page.
         page: u32,
@@ -70,7 +73,7 @@ pub enum Step {
         /// Number of the file.
         file: u8,
     },
-    /// The chunk is cut.
+    /// The current chunk ends.
     Cut,
 }
 
@@ -94,7 +97,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Strategy for valid streams of up to `steps` steps.
+/// Returns a strategy for valid streams of up to `steps` steps.
 pub fn chunks(steps: usize) -> impl Strategy<Value = Vec<Chunk>> {
     vec(step(), 0..=steps).prop_map(|steps| {
         let mut stream = Stream::default();
@@ -103,7 +106,7 @@ pub fn chunks(steps: usize) -> impl Strategy<Value = Vec<Chunk>> {
     })
 }
 
-/// A valid stream of at least `blocks` blocks. Equal seeds give equal streams.
+/// Generates a valid stream of at least `blocks` blocks. Equal seeds give equal streams.
 pub fn seeded(seed: u64, blocks: usize) -> Vec<Chunk> {
     let mut stream = Stream::default();
     let mut dice = SplitMix64(seed);
@@ -116,7 +119,7 @@ pub fn seeded(seed: u64, blocks: usize) -> Vec<Chunk> {
     stream.finish()
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014): small, and the same everywhere.
+/// Random numbers by SplitMix64 (Steele, Lea, Flood 2014): small, and the same on all machines.
 struct SplitMix64(u64);
 
 impl SplitMix64 {

@@ -2,14 +2,14 @@ use std::fmt;
 
 use crate::{ProcessId, TaskId, UnfitBlock};
 
-/// A violation of a rule, with its place.
+/// A violation of a rule, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Number of the chunk, from 0.
     pub chunk: u64,
     /// Byte of the file at which the chunk's record begins.
     pub offset: u64,
-    /// Index in the chunk of the block at or after the violation's place.
+    /// Index in the chunk of the block at or after the violation.
     pub block: u32,
     /// The violated rule.
     pub trouble: Violation,
@@ -36,30 +36,30 @@ pub enum Violation {
         /// Running task according to the marks.
         need: TaskId,
     },
-    /// A block that cannot be executed.
+    /// A block cannot have been executed.
     #[error("{0}")]
     Unfit(UnfitBlock),
-    /// Undefined bits in the flags of a block.
+    /// A block's flags have undefined bits.
     #[error("the block has flags {0:#04x}, not 0 (user) or 1 (kernel)")]
     Flags(u8),
     /// A task that has ended runs user code.
     #[error("task {0} runs user code after its end")]
     RunsEnded(TaskId),
-    /// Blocks and references do not belong together.
+    /// The blocks and references do not belong together.
     #[error("the chunk has {found} references, but its blocks claim {need}")]
     References {
-        /// The number found.
+        /// Number of references found.
         found: u64,
-        /// The number claimed.
+        /// Number of references claimed by the blocks.
         need: u64,
     },
-    /// A mark out of order.
+    /// A mark is out of order.
     #[error("the mark before block {found} is out of order")]
     Order {
         /// The block number in the mark.
         found: u32,
     },
-    /// A task that does not get the next number.
+    /// A new task does not have the next number.
     #[error("task {found} is born where task {need} is next")]
     TaskNumber {
         /// The task that the mark names.
@@ -67,7 +67,7 @@ pub enum Violation {
         /// The next task number.
         need: TaskId,
     },
-    /// An address space that is neither known nor the next.
+    /// An address space is neither known nor the next.
     #[error("address space {found} is used where {need} is next")]
     ProcessNumber {
         /// The address space that the mark names.
@@ -75,7 +75,7 @@ pub enum Violation {
         /// The next address space.
         need: ProcessId,
     },
-    /// A task that was not born, or has ended.
+    /// A task acts that was not born, or has ended.
     #[error("{what} task {task}, which was not born or has ended")]
     NotAlive {
         /// Action of the task, for the message.
@@ -83,13 +83,13 @@ pub enum Violation {
         /// The task.
         task: TaskId,
     },
-    /// A parent task that was never born.
+    /// A task's parent was never born.
     #[error("parent {0} was never born")]
     Parent(TaskId),
-    /// A task in an address space that has ended.
+    /// A task is in an address space that has ended.
     #[error("a task is born into address space {0}, whose tasks have all ended")]
     EndedProcess(ProcessId),
-    /// A switch says that another task leaves the CPU than the one that has it.
+    /// A switch names a task that leaves the CPU but did not run.
     #[error("a switch leaves task {from}, but task {running} is running")]
     From {
         /// The task that leaves, according to the switch.
@@ -97,7 +97,7 @@ pub enum Violation {
         /// The running task, according to the marks before.
         running: TaskId,
     },
-    /// An action that only the running task can do.
+    /// A task acts as only the running task can.
     #[error("{what} of task {task}, but task {running} is running")]
     NotRunning {
         /// Action of the task, for the message.
@@ -107,7 +107,7 @@ pub enum Violation {
         /// The running task.
         running: TaskId,
     },
-    /// A range of memory that is empty or goes beyond the address space.
+    /// A range of memory is empty or extends beyond the address space.
     #[error("{what} of {bytes} bytes at {start:#x} is empty or exceeds the address space")]
     Range {
         /// Kind of range, for the message.
@@ -117,7 +117,7 @@ pub enum Violation {
         /// Length of the range in bytes.
         bytes: u64,
     },
-    /// An impossible page.
+    /// A page has an impossible size or address.
     #[error(
         "a page of {bytes} bytes at {start:#x} is no power of two, or its addresses are not aligned"
     )]
@@ -127,7 +127,7 @@ pub enum Violation {
         /// Length of the page in bytes.
         bytes: u64,
     },
-    /// An index of another trace, or a damaged one.
+    /// The index belongs to another trace, or is damaged.
     #[error("the index does not match the chunks")]
     Index,
 }

@@ -1,27 +1,29 @@
-//! Explicit addresses: a prediction for each explicit reference of each shape, and the residual.
+//! Encodes explicit addresses: a prediction for each explicit reference of each shape, and the
+//! residual.
 
 /// Mask of addresses, which are 48 bits wide and wrap at that width.
 pub(super) const ADDRESS_MASK: u64 = (1 << 48) - 1;
 
-/// Addresses are kept in the upper 48 bits of a word, so that sums wrap at 48 bits.
+/// Position of addresses within a word: they are in the upper 48 bits, so that sums wrap at 48
+/// bits.
 pub(super) const SHIFT: u32 = 16;
 
-/// Most bits of a residual that fits into five bytes.
+/// Maximum number of bits of a residual that fits into five bytes.
 pub(super) const NEAR_BITS: u32 = 39;
 /// Value of a five-byte residual that announces the whole residual in six more bytes.
 pub(super) const FAR: u64 = 0xff_ffff_ffff;
 pub(super) const FAR_BYTES: usize = 11;
 
-/// Bytes of a residual with each width code, a byte each.
+/// Number of bytes of a residual for each width code, one byte per code.
 const BYTES: u32 = 0x05_02_01_00;
 
-/// Bytes of a residual with a width code of 0 to 3.
+/// Returns the number of bytes of a residual with a width code of 0 to 3.
 #[inline(always)]
 pub(super) const fn bytes_of(code: u32) -> usize {
     (BYTES >> (8 * (code & 3)) & 7) as usize
 }
 
-/// For each width code: the bytes of a residual, and the mask of the bits that they hold.
+/// Number of bytes of a residual, and mask of the bits that they hold, for each width code.
 pub(super) const WIDTHS: [(usize, u64); 4] = {
     let mut widths = [(0, 0); 4];
     let mut code = 0;
@@ -33,7 +35,7 @@ pub(super) const WIDTHS: [(usize, u64); 4] = {
     widths
 };
 
-/// The shortest width code for a residual.
+/// Returns the shortest width code for a residual.
 #[inline(always)]
 pub(super) fn code_of(residual: u64) -> u32 {
     u32::from(residual > 0) + u32::from(residual > 0xff) + u32::from(residual > 0xffff)
@@ -70,11 +72,13 @@ impl Slot {
     }
 }
 
-/// Explicit references of one shape that are encoded at once: as many addresses as an AVX2 vector register holds. Larger shapes are
-/// encoded outside the fast loop, so makers of shapes should not exceed this.
+/// Number of explicit references of one shape that are encoded together: as many addresses as an
+/// AVX2 vector register holds. Shapes with more are encoded outside the fast loop, so makers of
+/// shapes should not exceed this number.
 pub const LANES: usize = 4;
 
-/// The state of the prediction for [`LANES`] consecutive explicit references of one shape: what as many [`Slot`]s hold, as arrays.
+/// State of the prediction for [`LANES`] consecutive explicit references of one shape: the contents
+/// of as many [`Slot`]s, as arrays.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Row {
     last: [u64; LANES],
@@ -83,8 +87,9 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// Returns the distance of each address after the expected one, in the upper bits. Only the lower 48 bits of the addresses count. The
-    /// code has no branch, because a CPU cannot predict whether an address was expected.
+    /// Returns the distance of each address from the expected one, in the upper bits. Only the
+    /// lower 48 bits of the addresses count. The code has no branch, because a CPU cannot predict
+    /// whether an address was expected.
     #[inline(always)]
     pub(super) fn encode(&mut self, addresses: [u64; LANES]) -> [u64; LANES] {
         let Row {

@@ -1,5 +1,5 @@
-//! Closes a chunk: its columns are packed and become the body of a record. This needs only the chunk, so another thread can do it while the
-//! next one is being filled.
+//! Closes a chunk: packs its columns into the body of a record. This needs only the chunk, so
+//! another thread can do it while the next chunk is being filled.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use super::marks;
 use super::open::Open;
 use crate::{Placed, TaskId};
 
-/// The position in the stream at which a record begins.
+/// Position in the stream at which a record begins.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Position {
     pub(crate) instruction: u64,
@@ -18,7 +18,7 @@ pub(crate) struct Position {
     pub(crate) running: TaskId,
 }
 
-/// Turns chunks into bodies of records. It reuses its memory.
+/// Turns chunks into bodies of records, reusing its memory.
 pub(crate) struct Closer {
     packer: Packer,
     marks: Vec<u8>,
@@ -94,7 +94,8 @@ impl Closer {
     }
 }
 
-/// Columns are packed only if prediction leaves more than this many bytes: below, packing would cost more time than its space is worth.
+/// Bytes per 1000 instructions above which columns are packed: if prediction leaves fewer, packing
+/// costs more time than the saved space is worth.
 const PLAIN_BYTES_PER_1000_INSTRUCTIONS: u64 = 235;
 
 /// Amount closed so far.

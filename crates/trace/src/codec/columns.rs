@@ -44,16 +44,16 @@ pub(crate) enum BadBody {
     Place { mark: usize, found: u64, most: u64 },
 }
 
-/// The columns, in their order in a chunk.
+/// Columns, in their order in a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Column {
     ShapeAddresses,
     Shapes,
     ShapeReferences,
-    /// Two bits for each executed shape: its index among the four predicted successors.
+    /// Index of each executed shape among the four predicted successors, two bits each.
     SuccessorIndices,
     Mispredictions,
-    /// Two bits for each explicit reference.
+    /// Width code of each explicit reference, two bits each.
     Widths,
     Residuals,
     Marks,
@@ -78,23 +78,23 @@ const ENTRY_BYTES: usize = 12;
 const PLAIN: u8 = 0;
 const ZSTD: u8 = 1;
 
-/// Level of zstd. Prediction leaves little to pack: level 3 made files of gzip and cc1 3 to 6 % smaller, and took an eighth longer to
-/// write.
+/// Level of zstd. Prediction leaves little to pack: level 3 made the files of gzip and cc1 3 to 6 %
+/// smaller, and took an eighth longer to write.
 const ZSTD_LEVEL: i32 = 1;
 
-/// Packs columns. It reuses its memory.
+/// Packs columns, reusing its memory.
 pub(super) struct Packer {
     compressor: Compressor<'static>,
     packed: Vec<u8>,
     made: Vec<u8>,
 }
 
-/// The body of a record, in consecutive parts. Columns that are not packed are not copied: they are most of a capture, and copying them
-/// takes as long as writing them.
+/// Body of a record, in consecutive parts. Columns that are not packed are not copied: they are
+/// most of a capture, and copying them takes as long as writing them.
 pub(crate) struct Body<'a>(Vec<&'a [u8]>);
 
 impl<'a> Body<'a> {
-    /// A body in one part.
+    /// Makes a body of one part.
     pub(crate) fn whole(part: &'a [u8]) -> Self {
         Body(vec![part])
     }
@@ -117,7 +117,8 @@ impl Packer {
         })
     }
 
-    /// The body of a chunk: its head, the directory and the columns. A column is packed if this is requested and makes it shorter.
+    /// Returns the body of a chunk: its head, the directory and the columns. A column is packed if
+    /// this is requested and makes it shorter.
     pub(super) fn body<'a>(
         &'a mut self,
         head: &[u8],
@@ -224,13 +225,13 @@ impl<'a> Directory<'a> {
         Ok(Directory(columns))
     }
 
-    /// The unpacked length of a column, in bytes.
+    /// Returns the unpacked length of a column, in bytes.
     pub(super) fn length(&self, column: usize) -> usize {
         self.0[column].length
     }
 }
 
-/// Unpacks columns into memory that is used again.
+/// Unpacks columns, reusing its memory.
 pub(super) struct Unpacker(Decompressor<'static>);
 
 impl Unpacker {

@@ -11,15 +11,15 @@ use super::{limits, marks};
 use crate::shape::{ShapeReference, Unfold, unfold};
 use crate::{Block, Chunk, Placed, Reference, TaskId};
 
-/// The head of a chunk's body: its counts.
+/// Head of a chunk's body: its counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChunkHead {
     pub(crate) blocks: u32,
     pub(crate) references: u32,
     pub(crate) marks: u32,
-    /// Blocks of all shapes.
+    /// Number of blocks of all shapes.
     pub(crate) kinds: u32,
-    /// References of all shapes.
+    /// Number of references of all shapes.
     pub(crate) slots: u32,
     pub(crate) running: TaskId,
     pub(crate) instructions: u64,
@@ -113,7 +113,7 @@ impl ChunkHead {
     }
 }
 
-/// Turns bodies of records into chunks. It reuses its memory.
+/// Turns bodies of records into chunks, reusing its memory.
 pub(crate) struct ChunkDecoder {
     unpacker: Unpacker,
     columns: [Vec<u8>; 4],
@@ -190,7 +190,8 @@ impl ChunkDecoder {
         Ok(())
     }
 
-    /// Decodes the blocks and their references, from the explicit addresses and from the derivation of the other addresses.
+    /// Decodes the blocks and their references from the explicit addresses and the rules for
+    /// deriving the others.
     fn sequence(
         &mut self,
         head: &ChunkHead,

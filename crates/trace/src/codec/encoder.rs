@@ -28,7 +28,7 @@ pub(crate) enum EncodeError {
     Shape(UnfitShape),
 }
 
-/// Turns pieces, or single blocks, into chunks that can be closed. It reuses its memory.
+/// Turns pieces, or single blocks, into chunks that can be closed, reusing its memory.
 pub(crate) struct ChunkEncoder {
     known: Known,
     open: Open,
@@ -36,7 +36,7 @@ pub(crate) struct ChunkEncoder {
     /// Shapes by the hash of their blocks and references. Shapes with the same hash are linked.
     by_hash: HashMap<u64, u32>,
     same_hash: Vec<u32>,
-    /// The shapes of a piece, block by block.
+    /// Shape ID of each block of a piece.
     ids: Vec<u32>,
     forms: Vec<ShapeReference>,
     /// Words of some blocks of the piece, in order of execution.
@@ -45,7 +45,8 @@ pub(crate) struct ChunkEncoder {
 
 const NO_ID: u32 = 0;
 
-/// Words of a piece that are assembled at once: few enough to stay in the first-level cache.
+/// Number of words of a piece that are assembled together: few enough to stay in the first-level
+/// cache.
 const WORDS_AT_ONCE: usize = 1024;
 
 impl ChunkEncoder {
@@ -62,7 +63,8 @@ impl ChunkEncoder {
         }
     }
 
-    /// Encodes a piece as a chunk. Its blocks must claim as many references as the piece has. Forgets all shapes defined before.
+    /// Encodes a piece as a chunk. The piece's blocks must claim as many references as the piece
+    /// has. All shapes defined before are discarded.
     pub(crate) fn encode(&mut self, piece: Piece<'_>) -> Result<&Open, EncodeError> {
         self.known.clear();
         self.by_hash.clear();
@@ -123,7 +125,8 @@ impl ChunkEncoder {
         Ok(())
     }
 
-    /// The ID of a shape, which is defined if it is not yet known. The ID is valid until [`Self::encode`] is called.
+    /// Returns the ID of a shape, which is defined if it is not yet known. The ID is valid until
+    /// [`Self::encode`] is called.
     pub(crate) fn define(
         &mut self,
         blocks: &[Block],
@@ -175,12 +178,12 @@ impl ChunkEncoder {
         }
     }
 
-    /// Number of stored shapes.
+    /// Returns the number of stored shapes.
     pub(crate) fn shapes(&self) -> usize {
         self.known.hot.len()
     }
 
-    /// Number of references of the stored shapes.
+    /// Returns the number of references of the stored shapes.
     pub(crate) fn forms(&self) -> usize {
         self.known.forms.len()
     }
@@ -190,8 +193,8 @@ impl ChunkEncoder {
         self.open.begin(&mut self.known);
     }
 
-    /// Takes shapes until all have been taken, or one does not fit its definition. Returns the number of words taken, and whether the chunk
-    /// is full.
+    /// Takes shapes until none is left, or one does not fit its definition. Returns the number of
+    /// words taken, and whether the chunk is full.
     #[inline]
     pub(crate) fn take<R: ReadWords>(
         &mut self,
@@ -212,7 +215,7 @@ impl ChunkEncoder {
         open
     }
 
-    /// Number of blocks in the open chunk.
+    /// Returns the number of blocks in the open chunk.
     pub(crate) fn blocks(&self) -> usize {
         self.open.totals().blocks
     }
@@ -226,7 +229,7 @@ fn unfit(place: usize, block: &Block, references: &[Reference], why: UnfitShape)
 }
 
 fn hash_of(blocks: &[Block], forms: &[ShapeReference]) -> u64 {
-    /// 2 to the 64 over the golden ratio, odd: Knuth's multiplicative hash.
+    /// Factor of Knuth's multiplicative hash: 2 to the 64 over the golden ratio, odd.
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(FACTOR).rotate_left(29);
     let of_blocks = blocks.iter().fold(0, |hash, block| {

@@ -41,8 +41,8 @@ impl Totals {
     }
 }
 
-/// The same counts in one number, so that one addition adds all: 24 bits of instructions, 24 of references, 16 of blocks. The counts of
-/// a few shapes fit ([`Sums::room`]).
+/// Counts of a few shapes packed into one number, so that one addition adds all: 24 bits of
+/// instructions, 24 of references, 16 of blocks. [`Sums::room`] says how many shapes fit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums(pub(super) u64);
 
@@ -62,7 +62,7 @@ impl Sums {
         }
     }
 
-    /// Number of shapes that can be summed up, if none has more than `largest`.
+    /// Returns the number of shapes that can be summed up, if none has more than `largest`.
     pub(super) fn room(largest: Totals) -> usize {
         let of = |field: u64, one: u64| (field / one.max(1)) as usize;
         of(Sums::FIELD, largest.instructions)
@@ -71,18 +71,19 @@ impl Sums {
     }
 }
 
-/// The data of a shape that the innermost loop needs, in two cache lines. The next shape is known late, and the loop waits for each line.
-/// Data about the chunk are valid only in that chunk.
+/// Data of a shape that the innermost loop needs, in two cache lines. The next shape is known late,
+/// and the loop waits for each line. Data about the chunk are valid only in that chunk.
 #[derive(Clone, Debug)]
 #[repr(align(128))]
 pub(super) struct Hot {
-    /// The prediction of the first explicit references. It is a cell, because the loop keeps the previous shape borrowed while it changes
-    /// this one.
+    /// Prediction of the first explicit references. It is a cell, because the loop keeps the
+    /// previous shape borrowed while it changes this one.
     pub(super) row: Cell<Row>,
-    /// The predicted successors: the shapes that were mispredicted after this shape, the latest first. All differ, except those that
-    /// are [`NONE`].
+    /// Predicted successors: the shapes that were mispredicted after this shape, the latest first.
+    /// All differ, except those that are [`NONE`].
     pub(super) predictor: [u32; SUCCESSORS],
-    /// Number of explicit references. If they do not fit a row, it is larger than the number in any head.
+    /// Number of explicit references. If they do not fit a row, the number stored is larger than
+    /// that in any head.
     pub(super) explicit: u64,
     pub(super) sums: Sums,
 }
@@ -111,26 +112,27 @@ impl Hot {
         self.predictor = [NONE; SUCCESSORS];
     }
 
-    /// Notes a misprediction: the shape that ran becomes the first successor, and the last one is dropped.
+    /// Records a misprediction: the shape that ran becomes the first successor, and the last one is
+    /// dropped.
     pub(super) fn update_predictor(&mut self, id: u32) {
         self.predictor.rotate_right(1);
         self.predictor[0] = id;
     }
 
-    /// Forgets the data about a chunk.
+    /// Clears the data about a chunk.
     pub(super) fn forget(&mut self) {
         self.reset_predictor();
         self.row.take();
     }
 }
 
-/// Number of rows for the explicit references beyond the first row.
+/// Returns the number of rows for the explicit references beyond the first row.
 #[inline(always)]
 pub(super) fn more_rows(explicit: usize) -> usize {
     explicit.saturating_sub(1) / LANES
 }
 
-/// The other data of a shape.
+/// Data of a shape that the innermost loop does not need.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cold {
     pub(super) first_block: u32,
@@ -138,11 +140,11 @@ pub(super) struct Cold {
     pub(super) explicit: u32,
     pub(super) first_form: u32,
     pub(super) references: u32,
-    /// Index of the first of its rows for the explicit references beyond the first row.
+    /// Index of the shape's first row for the explicit references beyond the first row.
     pub(super) first_row: u32,
-    /// The number of the chunk in which the shape last occurred.
+    /// Number of the chunk in which the shape last occurred.
     pub(super) chunk: u32,
-    /// The shape's number in that chunk.
+    /// Number of the shape in that chunk.
     pub(super) number: u32,
 }
 
@@ -175,10 +177,10 @@ pub(super) struct Known {
     pub(super) rows: Vec<Row>,
     pub(super) blocks: Vec<Block>,
     pub(super) forms: Vec<ShapeReference>,
-    /// Largest numbers of any shape.
+    /// Largest counts of any shape.
     pub(super) largest: Totals,
-    /// The number of the open chunk. It is never 0 once a chunk was opened, so that a shape without a chunk does not seem to belong to
-    /// it.
+    /// Number of the open chunk. It is never 0 once a chunk was opened, so that a shape without a
+    /// chunk does not seem to belong to it.
     pub(super) chunk: u32,
 }
 

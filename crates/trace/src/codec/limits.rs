@@ -3,8 +3,8 @@
 /// Maximum number of blocks of a chunk.
 pub(crate) const BLOCKS: usize = 512 << 10;
 
-/// Maximum number of references of a chunk: the number at which a writer cuts, and one more block with the most that a block can have. 33
-/// MiB of memory.
+/// Maximum number of references of a chunk: the number at which a writer cuts, plus one block with
+/// the most references that a block can have. They take 33 MiB of memory.
 pub(crate) const REFERENCES: usize = CUT_REFERENCES + (64 << 10);
 
 /// Maximum number of marks of a chunk.

@@ -1,4 +1,5 @@
-//! The marks of a chunk: blocks since the mark before, then the mark in postcard's encoding.
+//! Encodes the marks of a chunk: the number of blocks since the mark before, then the mark in
+//! postcard's encoding.
 
 use super::varint::{Numbers, put};
 use super::{BadBody, limits};
@@ -50,7 +51,7 @@ pub(super) fn decode(
     numbers.end()
 }
 
-/// Approximate bytes of a mark, to know when a chunk is full.
+/// Returns the approximate bytes of a mark, to decide when a chunk is full.
 pub(crate) fn text_bytes(mark: &Mark) -> usize {
     match mark {
         Mark::Birth { name, .. } | Mark::Exec { name, .. } => name.len(),
@@ -59,7 +60,7 @@ pub(crate) fn text_bytes(mark: &Mark) -> usize {
     }
 }
 
-/// The length of the mark's longest text, if it is longer than a file can hold.
+/// Returns the length of the mark's longest text, if it is longer than a file can hold.
 pub(crate) fn oversized(mark: &Mark) -> Option<usize> {
     let longest = match mark {
         Mark::Map(mapping) => mapping.path.len().max(mapping.build_id.len()),

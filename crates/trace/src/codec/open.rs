@@ -12,7 +12,7 @@ pub(super) struct Counts {
     pub(super) ran: usize,
     pub(super) explicit: usize,
     pub(super) residual_bytes: usize,
-    /// Totals without the counts in `sums`.
+    /// Totals without the counts that are still in `sums`.
     totals: Totals,
     pub(super) sums: Sums,
     /// Least number of further shapes before the chunk's limits must be checked.
@@ -33,7 +33,7 @@ impl Counts {
         self.totals
     }
 
-    /// Notes that shapes have grown since `room` was computed.
+    /// Records that shapes have grown since `room` was computed.
     pub(super) fn forget_room(&mut self) {
         self.room = 0;
     }
@@ -44,7 +44,7 @@ impl Counts {
     }
 }
 
-/// Columns that grow if a shape is new or mispredicted.
+/// Columns that grow only if a shape is new or mispredicted.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pub(super) count: u32,
@@ -84,7 +84,8 @@ impl Table {
 pub(super) const INDICES: usize = 1 << 19;
 pub(super) const WIDTHS: usize = 1 << 21;
 pub(super) const RESIDUALS: usize = 1 << 26;
-/// Extra bytes of the residuals: four are written as 32 bytes, or as at most four of eleven.
+/// Number of extra bytes after the residuals: four residuals are written as 32 bytes, or as at most
+/// four of eleven.
 pub(super) const SLACK: usize = 64;
 
 const _: () = assert!(INDICES > crate::Chunk::BLOCKS);
@@ -96,7 +97,7 @@ const _: () = assert!(RESIDUALS >= limits::REFERENCES * FAR_BYTES);
 pub(crate) struct Open {
     pub(super) counts: Counts,
     pub(super) table: Table,
-    /// Successor indices, 0 to 3, a byte each until the chunk ends.
+    /// Successor indices, 0 to 3, one byte each until the chunk ends.
     pub(super) indices: Box<[u8; INDICES]>,
     packed_indices: Vec<u8>,
     /// Width codes, two bits each.
@@ -143,7 +144,7 @@ impl Open {
         }
     }
 
-    /// Ends the chunk: two bits of each successor index remain.
+    /// Ends the chunk: packs each successor index into two bits.
     pub(super) fn end(&mut self) {
         const _: () = assert!(INDEX_BITS == 2);
         // Byte i of four goes to bits 24 + 2 * i and 25 + 2 * i of the product.

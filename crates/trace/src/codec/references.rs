@@ -1,4 +1,5 @@
-//! Assembles references from the explicit addresses of each executed shape and the derivation of the others, several at once.
+//! Assembles references, several at a time, from the explicit addresses of each executed shape and
+//! the rules for deriving the others.
 
 use super::BadBody;
 use super::addresses::{FAR, FAR_BYTES, Slot, WIDTHS};
@@ -6,32 +7,33 @@ use super::shapes::Shape;
 use crate::Reference;
 use crate::shape::Unfold;
 
-/// Number of references assembled at once.
+/// Number of references assembled in one step.
 pub(super) const STEP: usize = 2;
-/// Number of slots written at once.
+/// Number of slots written in one step.
 pub(super) const SLOTS: usize = 8;
-/// Number of block indices written at once.
+/// Number of block indices written in one step.
 pub(super) const KINDS: usize = 2;
-/// Number of zero bytes after the residuals, which are read eight bytes at once; far ones eleven.
+/// Number of zero bytes after the residuals, which are read eight bytes at a time; far residuals
+/// have eleven.
 const PADDING: usize = 16;
 
-/// Number of executed shapes and explicit references that are assembled at once: the data passed from one step to the next stay in the
-/// nearest caches.
+/// Number of executed shapes and explicit references that are assembled in one round: the data
+/// passed from one step to the next stay in the nearest caches.
 pub(super) const RUNS: usize = 2048;
 pub(super) const EXPLICIT: usize = 1 << 13;
-/// Room for the references assembled at once, and for all of the last shape. It is a power of two, so that a masked index needs no bounds
-/// check.
+/// Room for the references assembled in one round, and for all of the last shape. The size is a
+/// power of two, so that a masked index needs no bounds check.
 pub(super) const ROOM: usize = 1 << 17;
 
 const _: () = assert!(ROOM >= EXPLICIT + u16::MAX as usize + SLOTS);
 
-/// Explicit addresses, in order of execution.
+/// Residuals of explicit addresses, in order of execution.
 pub(super) struct Residuals<'a> {
     widths: &'a [u8],
     bytes: &'a [u8],
     /// Length of the residuals without the padding, in bytes.
     length: usize,
-    /// Number of addresses read, and of their bytes.
+    /// Number of addresses read, and number of their bytes.
     number: usize,
     place: usize,
 }
@@ -49,7 +51,8 @@ impl<'a> Residuals<'a> {
         }
     }
 
-    /// Reads the addresses of the next explicit references, in the upper bits. `slots` has the slot of each.
+    /// Reads the addresses of the next explicit references, in the upper bits. `slots` has the slot
+    /// of each reference.
     #[inline(never)]
     pub(super) fn read(
         &mut self,
@@ -125,7 +128,8 @@ fn far(residuals: &[u8], place: usize) -> Result<u64, BadBody> {
         .fold(0, |number, &byte| number << 8 | u64::from(byte)))
 }
 
-/// Assembles the references of some shapes, and returns their number. After them there is room for a whole last step.
+/// Assembles the references of some shapes, and returns their number. The buffer must have room for
+/// a whole last step after them.
 #[inline(never)]
 pub(super) fn put_together(
     shapes: &[Shape],

@@ -14,8 +14,8 @@ pub(super) struct Waiting {
 
 impl Waiting {
     pub(super) const MOST: usize = 1024;
-    /// Room for the residuals of the longest block with a head, and for a whole last step. It is a power of two, so that a masked index
-    /// needs no bounds check.
+    /// Room for the residuals of the longest block with a head, and for a whole last step. The size
+    /// is a power of two, so that a masked index needs no bounds check.
     pub(super) const ROOM: usize = 2048;
 
     pub(super) fn new() -> Waiting {
@@ -30,7 +30,7 @@ impl Waiting {
         self.length >= Waiting::MOST
     }
 
-    /// Writes all but the last few distances, which do not fill a byte of widths.
+    /// Writes all distances except the last few, which do not fill a byte of widths.
     pub(super) fn put(&mut self, open: &mut Open) {
         let (groups, rest) = self.differences[..self.length].as_chunks();
         self.wide.call(
@@ -137,7 +137,8 @@ impl Packed {
     }
 }
 
-/// Packs a group at once; `None` if the machine cannot, or if a residual is far.
+/// Packs a group of residuals in one step; returns `None` if the machine cannot, or if a residual
+/// is far.
 #[inline(always)]
 fn pack(wide: Wide, group: [u64; LANES]) -> Option<Packed> {
     #[cfg(target_arch = "x86_64")]
@@ -159,7 +160,7 @@ mod pack_at_once {
     #[repr(align(16))]
     struct Moves([[u8; 16]; 16]);
 
-    /// For the codes of two residuals, the destination of each of their 16 bytes.
+    /// Destination of each of the 16 bytes of two residuals, by the residuals' codes.
     static MOVES: Moves = {
         let mut moves = [[0x80; 16]; 16];
         let mut codes = 0;

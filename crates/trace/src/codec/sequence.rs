@@ -1,4 +1,5 @@
-//! Order of executed shapes: the index of each among the predicted successors of the shape before, and mispredictions.
+//! Encodes the order of executed shapes: the index of each shape among the predicted successors of
+//! the shape before, and mispredictions.
 
 use super::BadBody;
 use super::references::{EXPLICIT, KINDS, ROOM, RUNS, SLOTS};
@@ -10,13 +11,13 @@ pub(super) const SUCCESSORS: usize = 4;
 /// Number of bits of a *successor index*.
 pub(super) const INDEX_BITS: usize = SUCCESSORS.ilog2() as usize;
 
-/// Decodes the sequence of shapes, a part at a time.
+/// Decodes the sequence of shapes, part by part.
 pub(super) struct SequenceReader<'a> {
     indices: &'a [u8],
     mispredictions: Numbers<'a>,
-    /// The predicted successors of each shape, and of the start of the chunk.
+    /// Predicted successors of each shape, and of the start of the chunk.
     predictors: &'a mut [[u32; SUCCESSORS]],
-    /// Blocks of the chunk that have not been read yet.
+    /// Number of blocks of the chunk that have not been read yet.
     blocks: usize,
     /// Number of shapes read.
     ran: usize,
@@ -34,7 +35,7 @@ pub(super) struct Sums {
     pub(super) instructions: u64,
 }
 
-/// Amount read in one step.
+/// Numbers of shapes, blocks and explicit references read in one step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub(super) ran: usize,
@@ -43,7 +44,7 @@ pub(super) struct Step {
 }
 
 impl<'a> SequenceReader<'a> {
-    /// Begins a sequence of `blocks` blocks. `predictors` is memory to use.
+    /// Begins a sequence of `blocks` blocks. `predictors` is memory to reuse.
     pub(super) fn new(
         indices: &'a [u8],
         mispredictions: Numbers<'a>,
@@ -68,10 +69,11 @@ impl<'a> SequenceReader<'a> {
         Ok(reader)
     }
 
-    /// Reads as many further shapes as fit: the indices of their blocks, and the slot of each of their explicit references. After the
-    /// indices there must be room for a whole last step.
+    /// Reads as many further shapes as fit: the indices of their blocks, and the slot of each of
+    /// their explicit references. The buffer must have room for a whole last step after the
+    /// indices.
     ///
-    /// This and the two steps after it are separate functions, because each needs all registers.
+    /// This step and the two after it are separate functions, because each needs all registers.
     #[inline(never)]
     pub(super) fn read(
         &mut self,
@@ -186,7 +188,8 @@ impl<'a> SequenceReader<'a> {
         Ok(found as usize)
     }
 
-    /// Returns the mispredicted shape: 0 stands for the first that has not run yet, any other number for the shape with one less.
+    /// Returns the mispredicted shape. In the column 0 stands for the first shape that has not run
+    /// yet, and n for shape n - 1.
     fn mispredicted(&mut self, count: usize) -> Result<u32, BadBody> {
         let number = self.mispredictions.take()?;
         let shape = if number == 0 {
@@ -205,7 +208,7 @@ impl<'a> SequenceReader<'a> {
     }
 }
 
-/// Writes consecutive numbers from `first` on; there is room for some more than wanted.
+/// Writes consecutive numbers from `first` on; the buffer has room for some more than wanted.
 #[inline(always)]
 fn fill<const AT_ONCE: usize>(numbers: &mut [u32], first: u32, wanted: usize) {
     let Some((group, rest)) = numbers.split_first_chunk_mut::<AT_ONCE>() else {

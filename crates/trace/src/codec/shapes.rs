@@ -1,4 +1,4 @@
-//! The table of shapes of a chunk, in order of first occurrence.
+//! Encodes the table of shapes of a chunk, in order of first occurrence.
 
 use super::BadBody;
 use super::addresses::ADDRESS_MASK;
@@ -6,10 +6,11 @@ use super::varint::{Numbers, put, unzigzag, zigzag};
 use crate::shape::{self, AddressKind, ShapeReference};
 use crate::{Block, BlockFlags, Reference};
 
-/// Stands for no shape: the successor of a shape after which nothing has run yet.
+/// Number that stands for no shape: the successor of a shape after which nothing has run yet.
 pub(super) const NO_SHAPE: u32 = u32::MAX;
 
-/// Bit beside the flags of a block that belongs to the same shape as the block before.
+/// Flag of a block that belongs to the same shape as the block before; it is stored with the
+/// block's own flags.
 const CONTINUES: u64 = 256;
 
 const STORE: u64 = 32;

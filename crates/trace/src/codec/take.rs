@@ -1,5 +1,5 @@
-//! Takes executed shapes into the chunk being written: the innermost loop of a capture. It allocates no memory, keeps its counts in
-//! registers, and encodes several addresses at once.
+//! Takes executed shapes into the chunk being written: the innermost loop of a capture. The loop
+//! allocates no memory, keeps its counts in registers, and encodes several addresses in one step.
 
 use super::addresses::{FAR_BYTES, LANES, Row};
 use super::known::{Cold, Known, Sums, Totals, more_rows};
@@ -41,11 +41,13 @@ impl ReadWords for OwnWords {
     }
 }
 
-/// Executed shapes. Each has a head and its explicit addresses, of which the lower 48 bits count. The lower half of a head is the shape's
-/// index in `numbers`; the upper half is the number of addresses.
+/// Executed shapes as words. Each shape has a head and its explicit addresses, of which the lower
+/// 48 bits count. The lower half of a head is the shape's index in `numbers`; the upper half is the
+/// number of addresses.
 pub(super) struct Ran<'a, R: ReadWords> {
     pub(super) words: &'a [R::Word],
-    /// IDs of shapes, by the caller's numbers; 0, or a number that no shape has, if there is none.
+    /// IDs of shapes, by the caller's numbers; a caller's number without a shape has 0, or an ID
+    /// that no shape has.
     pub(super) numbers: &'a [u32],
 }
 
@@ -98,7 +100,8 @@ pub(super) fn take<R: ReadWords>(
     }
 }
 
-/// Takes shapes until there is no room, enough distances are pending, or no word follows. Returns whether more may come.
+/// Takes shapes until there is no room, enough distances are pending, or no word follows. Returns
+/// whether more shapes may follow.
 #[inline(always)]
 fn take_some<R: ReadWords>(
     known: &mut Known,
@@ -276,7 +279,7 @@ fn take_any<R: ReadWords>(
     true
 }
 
-/// Pads fewer than a row of addresses.
+/// Reads fewer addresses than a row, and pads them to a row.
 fn padded<R: ReadWords>(words: &[R::Word]) -> [u64; LANES] {
     let mut addresses = [0; LANES];
     addresses
@@ -286,7 +289,8 @@ fn padded<R: ReadWords>(words: &[R::Word]) -> [u64; LANES] {
     addresses
 }
 
-/// Least number of shapes up to the size `largest` that fit; 0 if the chunk should end here.
+/// Returns the least number of shapes, up to the size `largest`, that fit; 0 if the chunk should
+/// end here.
 #[cold]
 #[inline(never)]
 fn room_for(largest: Totals, counts: &mut Counts) -> usize {
@@ -311,7 +315,7 @@ fn room_for(largest: Totals, counts: &mut Counts) -> usize {
         .max(1)
 }
 
-/// Notes a misprediction.
+/// Records a misprediction.
 #[cold]
 #[inline(never)]
 fn mispredict(table: &mut Table, ran: usize, shape: u64) {

@@ -1,4 +1,4 @@
-//! LEB128: seven bits a byte, the lowest first, bit 7 set on all bytes but the last.
+//! LEB128: seven bits per byte, the lowest first, bit 7 set on all bytes but the last.
 
 use super::BadBody;
 
@@ -12,13 +12,13 @@ pub(super) fn put(column: &mut Vec<u8>, mut value: u64) {
     column.push(value as u8);
 }
 
-/// Signed numbers as unsigned ones: 0, -1, 1, -2, 2 ... become 0, 1, 2, 3, 4 ...
+/// Maps signed numbers to unsigned ones: 0, -1, 1, -2, 2 ... become 0, 1, 2, 3, 4 ...
 #[inline]
 pub(super) const fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
 
-/// The reverse of [`zigzag`].
+/// Reverses [`zigzag`].
 #[inline]
 pub(super) const fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)

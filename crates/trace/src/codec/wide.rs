@@ -1,9 +1,10 @@
-//! Wide machine instructions for four numbers at once, if the machine has them: detected once, and used where speed matters.
+//! Wide machine instructions that process four numbers together, if the machine has them: detected
+//! once, and used in the fastest loops.
 
 #[cfg(target_arch = "x86_64")]
 pub(super) use pulp::x86::V3;
 
-/// Wide instructions of the machine.
+/// Wide instructions of the machine, if detected.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wide {
     #[cfg(target_arch = "x86_64")]

@@ -1,10 +1,12 @@
-//! Dinero's `din` text: one line for each piece of memory that a block's code or a reference touches, in the order in which they are
-//! touched. A piece is a word of 4 bytes, or as large as the lines of the cache that the text is for.
+//! Exports Dinero's `din` text: one line for each piece of memory that a block's code or a
+//! reference touches, in the order in which they are touched. A piece is a word of 4 bytes, or as
+//! large as the lines of the cache that the text is for.
 //!
-//! A block has a length, but no lengths of single instructions, and a reference may be longer than a word; so the lines are pieces. A cache
-//! of code, or of data, whose lines are at least as large as a piece sees the same lines in the same order as in the trace, with
-//! repetitions; if they are exactly as large, without repetitions, and so does a cache of both. Switches, sizes and instruction counts are
-//! lost.
+//! A block has a length, but no lengths of single instructions, and a reference may be longer than
+//! a word; so each line of text stands for a piece. A cache of code, or of data, whose lines are at
+//! least as large as a piece sees the same lines in the same order as in the trace, with
+//! repetitions. If its lines are exactly as large as a piece, it sees them without repetitions, and
+//! so does a unified cache. Switches, sizes and instruction counts are lost.
 
 use std::io::{self, Write};
 
@@ -53,8 +55,8 @@ pub struct DinExporter<W> {
 }
 
 impl<W: Write> DinExporter<W> {
-    /// Begins to write the blocks of one process, or of all. With pieces as large as a cache's lines, each reference within a line
-    /// becomes one line of text.
+    /// Creates an exporter of the blocks of one process, or of all. With pieces as large as a
+    /// cache's lines, each reference within a line becomes one line of text.
     pub fn new(into: W, only: Option<ProcessId>, pieces: PieceSize) -> Self {
         DinExporter {
             into,
@@ -251,7 +253,8 @@ mod tests {
         }
     }
 
-    /// Returns the touched lines of 64 bytes by the stream's definition, without repetitions of one kind.
+    /// Returns the touched lines of 64 bytes by the stream's definition, without immediate
+    /// repetitions of one kind.
     fn lines(chunks: &[Chunk]) -> Vec<(u8, u64)> {
         let mut lines = Vec::new();
         for chunk in chunks {
@@ -290,7 +293,8 @@ mod tests {
         own
     }
 
-    /// Returns the lines that a cache of both sees, without repetitions: the kind of a lookup makes no difference.
+    /// Returns the lines that a unified cache sees, without repetitions: the kind of a lookup makes
+    /// no difference.
     fn of_both(lines: &[(u8, u64)]) -> Vec<u64> {
         let mut numbers: Vec<_> = lines.iter().map(|(_, number)| *number).collect();
         numbers.dedup();

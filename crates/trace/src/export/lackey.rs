@@ -1,6 +1,7 @@
-//! The text of Valgrind's lackey. A block has the length of its first instruction and of all together, but not of the others, so the others
-//! share the rest: evenly, but so that an instruction that touches data ends where its references say. Each reference follows its
-//! instruction. Switches are lost, and a read-modify-write is a load and a store.
+//! Exports the text of Valgrind's lackey. A block has the length of its first instruction and of
+//! all instructions together, but not of each. The others share the rest evenly, but an instruction
+//! that touches data ends where its references say. Each reference follows its instruction.
+//! Switches are lost, and a read-modify-write becomes a load and a store.
 
 use std::io::{self, Write};
 
@@ -18,7 +19,7 @@ pub struct LackeyExporter<W> {
 }
 
 impl<W: Write> LackeyExporter<W> {
-    /// Begins to write the blocks of one process, or of all.
+    /// Creates an exporter of the blocks of one process, or of all.
     pub fn new(into: W, only: Option<ProcessId>) -> Self {
         LackeyExporter {
             into,
@@ -85,8 +86,8 @@ fn write_block(
     Ok(())
 }
 
-/// Computes the end of each instruction of a block, as offsets. There are as many ends as instructions, unless the block's references leave
-/// no room for that.
+/// Computes the end of each instruction of a block, as offsets. There are as many ends as
+/// instructions, unless the block's references leave no room for that.
 fn lay_out(block: &Block, references: &[Reference], ends: &mut Vec<u16>) {
     let first = u16::from(block.first_bytes);
     ends.clear();

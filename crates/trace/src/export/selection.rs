@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use crate::{Block, Chunk, Event, ProcessId, ProcessTable, Reference};
 
-/// Selects the blocks of one process, or of all processes in turn.
+/// Selects the blocks of one process, or of all processes one after the other.
 pub(super) struct Selection {
     only: Option<ProcessId>,
     table: ProcessTable,
@@ -40,7 +40,7 @@ impl Selection {
         Ok(())
     }
 
-    /// Number of processes of the selected blocks.
+    /// Returns the number of processes of the selected blocks.
     pub(super) fn processes(&self) -> usize {
         self.processes.len()
     }

@@ -1,4 +1,4 @@
-//! Decoding on a separate thread, a few chunks ahead of the user.
+//! Decodes on a separate thread, a few chunks ahead of the reader.
 
 use std::io::Read;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -9,16 +9,19 @@ use super::header::TraceHeader;
 use super::reader::TraceReader;
 use crate::Chunk;
 
-/// Maximum number of decoded chunks that wait: one to take while the next is decoded, and one for slack.
+/// Maximum number of decoded chunks that wait: one to take while the next is decoded, and one for
+/// slack.
 const WAITING: usize = 2;
 
-/// The niceness of the decoder relative to the user of its chunks. If all CPUs simulate, the decoder then runs on a CPU that waits, and
-/// does not delay the thread that others wait for: two designs on two CPUs take 6 % less time.
+/// Niceness of the decoder relative to the thread that uses its chunks. If all CPUs simulate, the
+/// decoder then runs on a CPU that waits, and does not delay the thread that others wait for: two
+/// designs on two CPUs take 6 % less time.
 const NICENESS: i32 = 10;
 
 type Outcome = Result<(Chunk, bool), ReadTraceError>;
 
-/// A [`TraceReader`] on a separate thread. The thread ends with the trace, or soon after this is dropped.
+/// A [`TraceReader`] on a separate thread. The thread ends with the trace, or soon after this value
+/// is dropped.
 pub struct ReadAhead {
     header: TraceHeader,
     chunks: Option<Receiver<Outcome>>,
@@ -70,7 +73,8 @@ impl ReadAhead {
         &self.header
     }
 
-    /// Reads the next chunk as [`TraceReader::next_into`] does; the memory of `chunk` goes back to the decoder.
+    /// Reads the next chunk as [`TraceReader::next_into`] does; the memory of `chunk` is returned
+    /// to the decoder.
     pub fn next_into(&mut self, chunk: &mut Chunk) -> Result<bool, ReadTraceError> {
         let outcome = match &self.chunks {
             Some(chunks) => chunks.recv(),

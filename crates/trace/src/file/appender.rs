@@ -1,4 +1,4 @@
-//! The end of the file: closed chunks become records, and the index grows with them.
+//! Appends closed chunks to the file as records, and builds the index.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use super::record::{Records, kind};
 use crate::codec::{Body, Closer, Open, Position};
 use crate::{KernelSymbols, Mark, Placed, TaskId};
 
-/// The longest header in bytes.
+/// Maximum size of a header in bytes.
 pub(super) const HEADER_BYTES: usize = 1 << 20;
 
 /// Appends finished chunks.
@@ -24,11 +24,11 @@ pub(super) struct Appender<W> {
 /// Totals of a finished trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// Chunks in the file; more than given, if long ones were divided.
+    /// Number of chunks in the file; more than were given, if long ones were divided.
     pub chunks: u64,
-    /// Instructions written.
+    /// Number of instructions written.
     pub instructions: u64,
-    /// Data references written.
+    /// Number of data references written.
     pub references: u64,
     /// Size of the file in bytes.
     pub bytes: u64,
@@ -87,7 +87,7 @@ impl<W: Write> Appender<W> {
         self.records.get_mut().flush()
     }
 
-    /// Totals written so far.
+    /// Returns the totals written so far.
     pub(super) fn written(&self) -> Written {
         Written {
             chunks: self.index.chunks.len() as u64,
@@ -102,7 +102,7 @@ impl<W: Write> Appender<W> {
         self.records.get_ref()
     }
 
-    /// Closes a chunk and appends it. The positions of the marks are counted from `first_block`.
+    /// Closes a chunk and appends it. Positions of the marks are counted from `first_block`.
     pub(super) fn close(
         &mut self,
         open: &Open,

@@ -1,4 +1,5 @@
-//! Closing and writing on a separate thread, a few chunks behind the thread that fills them.
+//! Closes and writes chunks on a separate thread, a few chunks later than the thread that fills
+//! them.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -10,7 +11,7 @@ use super::error::WriteTraceError;
 use crate::codec::Open;
 use crate::{KernelSymbols, Placed};
 
-/// Maximum number of chunks that wait to be written, besides the one being filled.
+/// Maximum number of chunks that wait to be written, besides the open one.
 const WAITING: usize = 4;
 
 /// A chunk with its marks, to be written.
@@ -32,10 +33,10 @@ struct Queue {
 
 struct Shared<W> {
     queue: Mutex<Queue>,
-    /// Signals that the thread has work.
+    /// Signal to the thread that there is work.
     called: Condvar,
-    /// The appender; `None` once the trace has ended. The holder of the lock writes the next chunk of the queue, so chunks are written in
-    /// order.
+    /// The appender; `None` once the trace has ended. The holder of the lock writes the next chunk
+    /// of the queue, so chunks are written in order.
     appender: Mutex<Option<Appender<W>>>,
 }
 
@@ -61,7 +62,7 @@ impl<W: Write> Shared<W> {
         true
     }
 
-    /// Writes waiting chunks until the end.
+    /// Writes waiting chunks until the trace ends.
     fn attend(&self) {
         loop {
             let is_idle = |queue: &mut Queue| !queue.is_ended && queue.waiting.is_empty();
@@ -110,7 +111,8 @@ impl<W: Write + Send + 'static> Behind<W> {
         })
     }
 
-    /// Memory for the next chunk and its marks. If too many chunks wait, it first writes one.
+    /// Returns memory for the next chunk and its marks. If too many chunks wait, one is written
+    /// first.
     ///
     /// # Errors
     ///

@@ -15,9 +15,9 @@ pub enum WriteTraceError {
         write_remedy(.source, "another place")
     )]
     Append {
-        /// Complete chunks in the file.
+        /// Number of complete chunks in the file.
         chunks: u64,
-        /// Instructions in those chunks.
+        /// Number of instructions in those chunks.
         instructions: u64,
         /// End of the last complete record, in bytes from the file's start.
         bytes: u64,
@@ -37,9 +37,9 @@ pub enum WriteTraceError {
     Parts {
         /// Kind of the counted parts.
         what: &'static str,
-        /// The number found.
+        /// Number of parts found.
         found: u64,
-        /// The number needed.
+        /// Number of parts needed.
         need: u64,
     },
     /// A mark precedes the mark before it, or follows the last block.
@@ -81,7 +81,8 @@ pub enum WriteTraceError {
 
 /// Why a trace could not be read further.
 ///
-/// [`is_loss`](Self::is_loss) is true for errors before which everything read is complete and right.
+/// [`is_loss`](Self::is_loss) is true for errors before which everything read is complete and
+/// correct.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadTraceError {
     /// The file is not a trace.
@@ -101,11 +102,11 @@ pub enum ReadTraceError {
          trace again for the rest"
     )]
     Cut {
-        /// Begin of the incomplete record, in bytes.
+        /// Start of the incomplete record, in bytes from the file's start.
         offset: u64,
-        /// End of the file, in bytes.
+        /// End of the file, in bytes from its start.
         end: u64,
-        /// Amount read before.
+        /// Amount of the trace read before the error.
         before: Before,
     },
     /// The file ends between two records, before its index.
@@ -116,7 +117,7 @@ pub enum ReadTraceError {
     Unfinished {
         /// End of the file, in bytes.
         offset: u64,
-        /// Amount read before.
+        /// Amount of the trace read before the error.
         before: Before,
     },
     /// A record differs from the one written.
@@ -125,19 +126,19 @@ pub enum ReadTraceError {
          from its source, or trace again"
     )]
     Damaged {
-        /// Begin of the record, in bytes.
+        /// Start of the record, in bytes from the file's start.
         offset: u64,
         /// Fault of the record.
         what: String,
-        /// Amount read before.
+        /// Amount of the trace read before the error.
         before: Before,
     },
-    /// The trace has no index, so it cannot be read from the middle.
+    /// The trace has no usable index, so it cannot be read from the middle.
     #[error(
         "it has no usable index ({0}), without which only all of it can be read; leave out --range, --sample and --warm-up"
     )]
     NoIndex(String),
-    /// The names after the index are damaged.
+    /// The kernel's symbols after the index are damaged.
     #[error(
         "symbols of the kernel cannot be read ({0}), all else can; trace again with --system to have them"
     )]
@@ -162,17 +163,18 @@ pub enum ReadTraceError {
         offset: u64,
         /// Error of the system.
         source: io::Error,
-        /// Amount read before.
+        /// Amount of the trace read before the error.
         before: Before,
     },
-    /// A thread or memory could not be had.
+    /// A thread or memory could not be obtained.
     #[error("there is no thread or memory to decode with: {error}; {remedy}", error = .0, remedy = start_remedy(.0, "close other \
                                                                                                                    programs"))]
     Resources(io::Error),
 }
 
 impl ReadTraceError {
-    /// Whether only the rest of the trace is lost: every chunk returned before is complete and right.
+    /// Whether only the rest of the trace is lost: every chunk returned before the error is
+    /// complete and correct.
     pub fn is_loss(&self) -> bool {
         matches!(
             self,
@@ -195,9 +197,9 @@ impl ReadTraceError {
 /// Amount of trace that was read before a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Before {
-    /// Complete chunks read.
+    /// Number of complete chunks read.
     pub chunks: u64,
-    /// Instructions read.
+    /// Number of instructions read.
     pub instructions: u64,
 }
 

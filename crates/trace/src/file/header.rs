@@ -12,9 +12,9 @@ pub enum TraceOrder {
     Scheduled,
     /// The kernel of the traced machine scheduled the tasks.
     AsRun,
-    /// The order of a file in another format.
+    /// A file in another format gave the order.
     Imported,
-    /// The order of a generator.
+    /// A generator made the order.
     Synthetic,
 }
 
@@ -39,8 +39,8 @@ pub struct TraceHeader {
     /// The guest, if a whole system was traced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guest: Option<Guest>,
-    /// Notes that hold for every number from the trace, a sentence each, on what its source omitted or invented. Hostile text until
-    /// escaped.
+    /// Notes that qualify every number from the trace, as sentences on what its source omitted or
+    /// invented. Hostile text until escaped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -52,14 +52,14 @@ pub struct Guest {
     pub kernel: String,
     /// The kernel's command line.
     pub command_line: String,
-    /// Slice set for the guest's scheduler, if any.
+    /// Time slice set for the guest's scheduler, if any.
     pub slice_ns: Option<u64>,
-    /// Instructions in a second of the guest's time.
+    /// Instructions per second of the guest's time.
     pub instructions_per_second: u64,
 }
 
 impl TraceHeader {
-    /// A header without commands.
+    /// Creates a header without commands.
     pub fn new(source: &str, order: TraceOrder, arch: &str) -> Self {
         TraceHeader {
             schema: Self::schema_text(),

@@ -125,7 +125,7 @@ impl TraceIndex {
         }
     }
 
-    /// Index of the chunk that contains an instruction.
+    /// Returns the index of the chunk that contains an instruction.
     pub fn chunk_of(&self, instruction: u64) -> Option<usize> {
         if instruction >= self.instructions {
             return None;

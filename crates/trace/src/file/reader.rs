@@ -39,7 +39,7 @@ pub struct TraceReader<R> {
 }
 
 impl<R: Read> TraceReader<R> {
-    /// Begins to read a trace: magic and header.
+    /// Begins to read a trace: reads magic and header.
     pub fn new(mut from: R) -> Result<Self, ReadTraceError> {
         check_magic(&mut from)?;
         let header = TraceHeader::new("", super::TraceOrder::Imported, "");
@@ -73,12 +73,13 @@ impl<R: Read> TraceReader<R> {
         &self.header
     }
 
-    /// Reads the next chunk into `chunk`, reusing its memory. Returns false at the end of a whole trace; `chunk` is empty then and on
-    /// errors.
+    /// Reads the next chunk into `chunk`, reusing its memory. Returns false at the end of a
+    /// complete trace; `chunk` is empty then and after errors.
     ///
     /// # Errors
     ///
-    /// Once, after the last whole chunk of a cut or damaged trace. Every later call returns `Ok(false)`.
+    /// One error after the last complete chunk of a cut or damaged trace. Every later call returns
+    /// `Ok(false)`.
     pub fn next_into(&mut self, chunk: &mut Chunk) -> Result<bool, ReadTraceError> {
         let outcome = if self.is_over {
             Ok(false)
@@ -92,17 +93,17 @@ impl<R: Read> TraceReader<R> {
         outcome
     }
 
-    /// Position of the last chunk read.
+    /// Returns the position of the last chunk read.
     pub fn place(&self) -> ChunkPlace {
         self.place
     }
 
-    /// The index, once the end has been reached.
+    /// Returns the index, once the end has been reached.
     pub fn index(&self) -> Option<&TraceIndex> {
         self.index.as_ref()
     }
 
-    /// Bytes read as complete records.
+    /// Returns the number of bytes read as complete records.
     pub fn bytes(&self) -> u64 {
         self.offset
     }
@@ -164,7 +165,7 @@ impl<R: Read> TraceReader<R> {
         Ok(())
     }
 
-    /// Reports bytes after the footer.
+    /// Checks for the end of the file; bytes after the footer are an error.
     fn end(&mut self) -> Result<(), ReadTraceError> {
         let offset = self.offset;
         match self.fill(1)? {

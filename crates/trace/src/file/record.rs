@@ -14,7 +14,7 @@ const RECORD: [u8; 4] = *b"SCtr";
 
 pub(super) const HEAD_BYTES: usize = 32;
 
-/// The kinds of records.
+/// Kinds of records.
 pub(super) mod kind {
     pub(in crate::file) const HEADER: u16 = 1;
     pub(in crate::file) const CHUNK: u16 = 2;
@@ -31,7 +31,7 @@ pub(super) const MAY_BE_SKIPPED: u16 = 1;
 pub(super) struct Head {
     pub(super) kind: u16,
     pub(super) flags: u16,
-    /// Number of the record in the file, from 0, which reveals a missing or doubled record.
+    /// Number of the record in the file, from 0, which reveals a missing or duplicated record.
     pub(super) number: u32,
     pub(super) body_bytes: u32,
     pub(super) checksum: u64,
@@ -111,8 +111,8 @@ pub(super) struct Records<W> {
 }
 
 impl<W: Write> Records<W> {
-    /// Begins a trace, without writing yet. The magic is written with the first record, so that a trace that ends at once is empty or
-    /// has its header.
+    /// Begins a trace, without writing yet. The magic is written with the first record, so that a
+    /// trace that ends immediately is empty or has its header.
     pub(super) fn begin(into: W) -> Self {
         Records {
             into,
@@ -142,7 +142,7 @@ impl<W: Write> Records<W> {
         Ok(())
     }
 
-    /// Number of bytes written so far.
+    /// Returns the number of bytes written so far.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -191,7 +191,7 @@ pub(super) fn read_up_to(
 mod tests {
     use super::*;
 
-    /// Length of each write.
+    /// Records the length of each write.
     #[derive(Default)]
     struct Pieces(Vec<usize>);
 

@@ -15,14 +15,14 @@ use crate::{Block, KernelSymbols, Mark, Placed};
 pub struct ShapeId(u32);
 
 impl ShapeId {
-    /// The number, which is never 0.
+    /// Returns the number, which is never 0.
     pub fn number(self) -> u32 {
         self.0
     }
 }
 
-/// Writes a trace block by block. Full chunks are cut off, and packed and written by a separate thread. The open chunk is lost unless
-/// [`Recorder::finish`] is called.
+/// Writes a trace block by block. Full chunks are packed and written by a separate thread. The open
+/// chunk is lost unless [`Recorder::finish`] is called.
 pub struct Recorder<W> {
     encoder: ChunkEncoder,
     behind: Behind<W>,
@@ -46,7 +46,8 @@ impl<W: Write + Send + 'static> Recorder<W> {
         })
     }
 
-    /// Defines a shape and returns its number, which is the same for equal shapes. The blocks of a shape run one after the other.
+    /// Defines a shape and returns its number, which is the same for equal shapes. The blocks of a
+    /// shape run one after the other.
     pub fn define(
         &mut self,
         blocks: &[Block],
@@ -55,16 +56,18 @@ impl<W: Write + Send + 'static> Recorder<W> {
         self.encoder.define(blocks, forms).map(ShapeId)
     }
 
-    /// Numbers of shapes, and of their references, in memory.
+    /// Returns the number of shapes, and of their references, in memory.
     pub fn kept(&self) -> (usize, usize) {
         (self.encoder.shapes(), self.encoder.forms())
     }
 
-    /// Appends executed shapes, and returns how many words were taken. Each shape is a head followed by its explicit addresses, of
-    /// which the lower 48 bits count. The lower half of a head is the caller's number for the shape, its upper half the number of
-    /// addresses. Stops before an unknown shape, or one with a wrong number of addresses. Full chunks are cut off.
+    /// Appends executed shapes, and returns how many words were taken. Each shape is a head
+    /// followed by its explicit addresses, of which the lower 48 bits count. The lower half of a
+    /// head is the caller's number for the shape, the upper half is the number of addresses. Stops
+    /// before an unknown shape, or one with a wrong number of addresses. Full chunks are closed.
     ///
-    /// `numbers` maps the caller's numbers to [`ShapeId::number`]; an undefined shape has 0, or a number that no shape has.
+    /// `numbers` maps the caller's numbers to [`ShapeId::number`]; an undefined shape has 0, or a
+    /// number that no shape has.
     ///
     /// # Errors
     ///
@@ -131,7 +134,7 @@ impl<W: Write + Send + 'static> Recorder<W> {
         self.behind.write_one()
     }
 
-    /// Instructions so far, without those of the open chunk.
+    /// Returns the number of instructions so far, without those of the open chunk.
     pub fn instructions(&self) -> u64 {
         self.instructions
     }

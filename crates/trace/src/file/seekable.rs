@@ -145,7 +145,7 @@ impl<'f> TraceFile<'f> {
     }
 }
 
-/// Reads the kernel's symbols of a whole trace; empty if it has none.
+/// Reads the kernel's symbols of a complete trace; empty if the trace has none.
 ///
 /// # Errors
 ///

@@ -48,12 +48,12 @@ impl<W: Write> TraceWriter<W> {
         self.appender.finish()
     }
 
-    /// Totals written so far.
+    /// Returns the totals written so far.
     pub fn written(&self) -> Written {
         self.appender.written()
     }
 
-    /// The output.
+    /// Returns the output.
     pub fn get_ref(&self) -> &W {
         self.appender.get_ref()
     }

@@ -9,11 +9,11 @@ const LARGEST_REFERENCE: u64 = SIZES[SIZES.len() - 1] as u64;
 const LARGEST_DATA: u64 = 1 << 20;
 /// Address of invented instructions: the last page of the user's half, where Linux maps nothing.
 const MADE_UP: u64 = 0x7fff_ffff_f000;
-/// Number of references from which on a block takes no further instruction.
+/// Number of references from which a block takes no further instruction.
 const MANY_REFERENCES: u16 = u16::MAX / 2;
-/// Marks at which a chunk ends, so that a trace with only switches is cut, too.
+/// Number of marks at which a chunk ends, so that a trace with only switches is cut, too.
 const CHUNK_MARKS: usize = Chunk::BLOCKS;
-/// References of a chunk's closed blocks at which it ends; a block cannot have as many.
+/// Number of references of a chunk's closed blocks at which it ends; a block cannot have as many.
 const CHUNK_REFERENCES: usize = 4 * Chunk::BLOCKS;
 
 #[derive(Default)]
@@ -26,7 +26,7 @@ pub(super) struct Assembler {
     /// Flags of the following code.
     flags: BlockFlags,
     has_instructions: bool,
-    /// Number of instructions that the source does not have.
+    /// Number of invented instructions, which the source does not have.
     pub(super) made_up: u64,
     begins_with_data: bool,
     /// Number of references whose size the source does not give.
@@ -109,7 +109,7 @@ impl Assembler {
         }
     }
 
-    /// Whether an instruction was invented because data came first.
+    /// Returns whether an instruction was invented because data came first.
     pub(super) fn begins_with_data(&self) -> bool {
         self.begins_with_data
     }
@@ -136,7 +136,7 @@ impl Assembler {
         }
     }
 
-    /// Address of the next instruction, unless the last one jumps.
+    /// Returns the address of the next instruction, unless the last one jumps.
     pub(super) fn next_address(&self) -> Option<u64> {
         self.open
             .as_ref()?

@@ -1,7 +1,9 @@
-//! ChampSim's records of 64 bytes, little-endian, one an instruction (`inc/trace_instruction.h` there): its address (8 bytes), whether it
-//! is a branch and whether that is taken (1 each), registers written (2) and read (4), addresses of memory written (2 of 8) and read (4 of
-//! 8), 0 if there is none. Other tracers write longer records, such as that of CloudSuite (96 bytes, with four addresses written), without
-//! stating this: the begin of each record identifies the format.
+//! Imports ChampSim's records of 64 bytes, little-endian, one per instruction
+//! (`inc/trace_instruction.h` there): address (8 bytes), whether it is a branch and whether the
+//! branch is taken (1 each), registers written (2) and read (4), addresses of memory written (2 of
+//! 8) and read (4 of 8), 0 if there is none. Other tracers write longer records, such as that of
+//! CloudSuite (96 bytes, with four addresses written), without stating this: the start of each
+//! record identifies the format.
 
 use std::io::BufRead;
 
@@ -118,7 +120,8 @@ impl Instruction {
         })
     }
 
-    /// Adds loads before stores, as in an instruction that does both.
+    /// Adds the loads and then the stores of an instruction, the order in an instruction that does
+    /// both.
     fn put(
         &self,
         place: Location,
@@ -158,7 +161,8 @@ mod tests {
         bytes
     }
 
-    /// Records of a load and a store by a three-byte instruction, an untaken jump, a jump taken to four bytes further, and its target.
+    /// Makes records of a load and a store by a three-byte instruction, an untaken jump, a jump
+    /// taken to four bytes further, and its target.
     fn four() -> Vec<u8> {
         [
             record(0x40_0000, [0, 0], [0x7f_0010, 0], [0, 0x7f_0020, 0, 0]),

@@ -1,6 +1,7 @@
-//! Dinero's `LABEL ADDRESS` in hexadecimal, as Dinero IV reads it: 0 is a load, 1 a store, 2 an instruction, and 3, whatever its purpose,
-//! looks data up like a load. 4 copies a line back without changing the cache's content; such lines are ignored and counted. Either number
-//! may begin with `0x`, and an address stands for its whole word. The rest of a line is a comment.
+//! Imports Dinero's `LABEL ADDRESS` in hexadecimal, as Dinero IV reads it: 0 is a load, 1 a store,
+//! 2 an instruction, and 3, whatever its purpose, looks data up like a load. 4 copies a line back
+//! without changing the cache's content; such lines are ignored and counted. Either number may
+//! begin with `0x`, and an address stands for its whole word. The rest of a line is a comment.
 
 use super::lines::{Parsed, hexadecimal};
 

@@ -1,7 +1,9 @@
-//! Imports traces of DynamoRIO's drmemtrace after its post-processing: the records of one core, of one thread, or of all threads in
-//! separate files. Written without its code, from its public documentation ("Trace Format", "DrCacheSim Offline Trace Debugging") and of
-//! the numbering in its public header `trace_entry.h`, versions 1 to 7, which only ever grew at its end since there are files. The first
-//! record of a file, a header of type 25, proves the numbering up to it: earlier headers, from before there were files, numbered otherwise.
+//! Imports traces of DynamoRIO's drmemtrace after its post-processing: the records of one core, of
+//! one thread, or of all threads in separate files. The importer was written without DynamoRIO's
+//! code, from its public documentation ("Trace Format", "DrCacheSim Offline Trace Debugging") and
+//! the numbering in its public header `trace_entry.h`, versions 1 to 7, which only ever grew at its
+//! end since there are files. The first record of a file, a header of type 25, proves the numbering
+//! up to 25: earlier headers, from before there were files, were numbered differently.
 
 mod file;
 mod file_type;
@@ -24,7 +26,7 @@ use threads::Threads;
 const NEEDED_RECORD: &str =
     "one that a trace of a 64-bit program holds, of type 0 to 29 or 31 to 49";
 
-/// Note that threads in separate files alternate here.
+/// Note that threads in separate files are interleaved here.
 const INTERLEAVED: &str = "threads that may have run at once on several CPUs take turns in the trace, in the order of their time stamps, \
                            as if on one: its switches are not the machine's; import what one CPU ran (--cpu) for those";
 
@@ -39,14 +41,14 @@ pub(super) struct Drmemtrace<R: BufRead> {
     files: Vec<File<R>>,
     /// Index of the current file.
     current: usize,
-    /// CPU of the traced machine that alone is wanted, and all CPUs in the trace.
+    /// The requested CPU of the traced machine, if only one is wanted, and all CPUs in the trace.
     cpu: Option<u64>,
     cpus: BTreeSet<u64>,
     file_type: Option<FileType>,
     threads: Threads,
     has_run: bool,
     was_idle: bool,
-    /// Notes from markers that hold for all numbers, in the order of their text.
+    /// Notes from markers that qualify all numbers, in the order of their text.
     told: BTreeSet<&'static str>,
 }
 
@@ -70,7 +72,7 @@ impl<R: BufRead> Drmemtrace<R> {
         })
     }
 
-    /// Notes that hold for all numbers, for the part read so far.
+    /// Returns the notes that qualify all numbers, for the part read so far.
     pub(super) fn notes(&self) -> Vec<&'static str> {
         let interleaved = self.is_interleaved().then_some(INTERLEAVED);
         self.file_type
@@ -183,7 +185,8 @@ impl<R: BufRead> Drmemtrace<R> {
         into.instruction(place, address, bytes)
     }
 
-    /// Adds up to eight instructions that follow the last one. Their lengths stand in place of the address.
+    /// Adds up to eight instructions that follow the last one. The record has their lengths in
+    /// place of the address.
     fn bundle(
         &mut self,
         record: &Record,
@@ -266,12 +269,13 @@ impl<R: BufRead> Drmemtrace<R> {
         Ok(())
     }
 
-    /// Whether threads alternate in another way than on a CPU. Then a thread's last records do not show why another thread follows.
+    /// Whether threads are interleaved differently than on a CPU. Then a thread's last records do
+    /// not show why another thread follows.
     fn is_interleaved(&self) -> bool {
         self.files.len() > 1 && self.cpu.is_none()
     }
 
-    /// Whether the following records belong to another CPU than the wanted one.
+    /// Whether the following records belong to a CPU other than the requested one.
     fn is_elsewhere(&self) -> bool {
         self.cpu.is_some() && self.cpu != self.files[self.current].cpu
     }
@@ -280,7 +284,8 @@ impl<R: BufRead> Drmemtrace<R> {
         &mut self.files[self.current]
     }
 
-    /// Notes that the current file's records belong to a thread, whose process may not be repeated.
+    /// Records that the current file's records belong to a thread, whose process may not be
+    /// repeated.
     fn belongs_to(&mut self, thread: Option<u64>, process: Option<u64>) {
         let file = self.present();
         (file.thread, file.process) = (thread, process);
@@ -296,13 +301,15 @@ impl<R: BufRead> Drmemtrace<R> {
         }
     }
 
-    /// Notes the time of the current file's next records. Records of other files may precede them.
+    /// Records the time of the current file's next records. Records of other files may precede
+    /// them.
     fn stamp(&mut self, microseconds: u64, into: &mut Assembler) {
         self.present().now = microseconds;
         self.choose(into);
     }
 
-    /// Notes the CPU of the following records, which is in the lower 12 bits if the tracer knew it.
+    /// Records the CPU of the following records, which is in the lower 12 bits if the tracer knew
+    /// it.
     fn cpu(&mut self, value: u64, into: &mut Assembler) {
         let cpu = (value != u64::MAX).then_some(value & 0xfff);
         if self.cpu.is_some() && self.present().cpu != cpu {
@@ -361,7 +368,7 @@ fn note_of(marker: u16) -> &'static str {
     }
 }
 
-/// Names the file in an error if there are several files.
+/// Adds the file's name to an error if there are several files.
 fn name_file(is_one: bool, name: &str, why: ImportError) -> ImportError {
     if is_one {
         why

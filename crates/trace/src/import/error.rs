@@ -1,6 +1,6 @@
 use std::{fmt, io};
 
-/// A place in a foreign file.
+/// A position in a foreign file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Location {
     /// Number of the line, from 1.
@@ -21,7 +21,7 @@ impl fmt::Display for Location {
 /// Why a foreign trace cannot be read further.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// A line or record that the format does not have.
+    /// A line or record does not belong to the format.
     #[error("{place}: expected {needed}, found {found}; check that it is the right format")]
     Unknown {
         /// The line or byte.
@@ -31,7 +31,7 @@ pub enum ImportError {
         /// Description of valid input.
         needed: &'static str,
     },
-    /// A line with more bytes than any line of these formats.
+    /// A line has more bytes than any line of these formats.
     #[error("{place}: a line is longer than {most} bytes; check that it is the right format")]
     LongLine {
         /// The line.
@@ -39,7 +39,7 @@ pub enum ImportError {
         /// Maximum number of bytes of a line that are read.
         most: usize,
     },
-    /// Data without an instruction that touches it.
+    /// Data are touched before the first instruction.
     #[error(
         "{place}: a reference stands before the first instruction; put the instruction that makes it first"
     )]
@@ -47,7 +47,7 @@ pub enum ImportError {
         /// The line or byte.
         place: Location,
     },
-    /// A size that no instruction or reference has.
+    /// A size is impossible for an instruction or reference.
     #[error("{place}: {bytes} bytes are not 1 to {most}; check that it is the right format")]
     Size {
         /// The line or byte.
@@ -57,7 +57,7 @@ pub enum ImportError {
         /// Largest possible number of bytes.
         most: u64,
     },
-    /// An address that a trace cannot store.
+    /// An address has more bits than a trace can store.
     #[error(
         "{place}: address {address:#x} has more than 48 bits that count; check that it is the right format"
     )]
@@ -67,7 +67,7 @@ pub enum ImportError {
         /// The address.
         address: u64,
     },
-    /// Too many threads.
+    /// The trace has too many threads.
     #[error("{place}: there are more than {most} threads; check that it is the right format")]
     Threads {
         /// The line or byte.
@@ -75,7 +75,7 @@ pub enum ImportError {
         /// Maximum number of threads that are read.
         most: u32,
     },
-    /// Records that were filtered by a cache.
+    /// The records were filtered by a cache.
     #[error(
         "{place}: the trace was filtered through a cache {until} it was taken, and every reference is needed; trace again \
          without a filter"
@@ -86,7 +86,7 @@ pub enum ImportError {
         /// Words for the filtered part of the time.
         until: &'static str,
     },
-    /// A trace of other code than that of 64-bit x86.
+    /// The trace is of code other than 64-bit x86.
     #[error("{place}: the trace is of {found}; trace a program for x86_64")]
     Architecture {
         /// Position of the record that shows this.
@@ -94,7 +94,7 @@ pub enum ImportError {
         /// Kind of the trace.
         found: &'static str,
     },
-    /// Templates of kernel code, with which another trace is completed.
+    /// The file has templates of kernel code, with which another trace is completed.
     #[error(
         "{place}: these are templates of the kernel's code, which drmemtrace puts into other traces; give drmemtrace both, and \
          import what it writes"
@@ -103,7 +103,7 @@ pub enum ImportError {
         /// Position of the record that shows this.
         place: Location,
     },
-    /// Parts of different file types.
+    /// Parts of the trace have different file types.
     #[error(
         "{place}: file type {found:#x} follows {before:#x}, but parts must be of one kind; import them one by one"
     )]
@@ -115,7 +115,7 @@ pub enum ImportError {
         /// File type of the part before.
         before: u64,
     },
-    /// Several cores, or the CPU of a single core.
+    /// The file has several cores, or the CPU of a single core was requested.
     #[error("{place}: this is the trace of one core, and cores run at once; give {needed}")]
     Core {
         /// Position of the record that shows this.
@@ -123,10 +123,10 @@ pub enum ImportError {
         /// Description of valid input.
         needed: &'static str,
     },
-    /// A core that was idle throughout.
+    /// The core was idle throughout.
     #[error("there is no instruction: this core ran nothing; choose another")]
     Idle,
-    /// A CPU on which nothing ran.
+    /// Nothing ran on the requested CPU.
     #[error("there is no instruction on CPU {cpu}; use one that the trace names: {}", list(.seen))]
     NothingOnCpu {
         /// Requested CPU.
@@ -134,25 +134,25 @@ pub enum ImportError {
         /// CPUs in the trace.
         seen: Vec<u64>,
     },
-    /// A packing that cannot be read, or not in this position.
+    /// The file is packed in a way that cannot be read, or not in this position.
     #[error(
         "this is {found}, not a trace; unpack it: {unpack} FILE | switchcost trace import --from {format} - -o TRACE"
     )]
     Packed {
         /// Name of the packing.
         found: &'static str,
-        /// The command that unpacks it to its standard output.
+        /// Command that unpacks the file to standard output.
         unpack: &'static str,
         /// Name of the packed format on the command line.
         format: &'static str,
     },
-    /// Raw records of the tracer, without post-processing.
+    /// The file has raw records of the tracer, without post-processing.
     #[error(
         "this is a raw file of drmemtrace; post-process it, which makes FOLDER/trace: drrun -t drmemtrace -indir FOLDER -tool \
          basic_counts"
     )]
     Raw,
-    /// An error in one of several files.
+    /// One of several files has an error.
     #[error("{file}, {source}")]
     OfFile {
         /// Name of the file, escaped.
@@ -160,7 +160,7 @@ pub enum ImportError {
         /// The error.
         source: Box<ImportError>,
     },
-    /// A binary file that ends too early.
+    /// A binary file ends too early.
     #[error(
         "{place}: the file is cut: {needed} should follow, and what came before is whole; copy it again from its source, or trace again"
     )]
@@ -170,7 +170,7 @@ pub enum ImportError {
         /// Description of what should follow.
         needed: &'static str,
     },
-    /// An impossible word size.
+    /// The word size is impossible.
     #[error("{0} bytes are no word; name a power of two up to 128 (din's own word has 4 bytes)")]
     Word(u64),
     /// The file cannot be read.

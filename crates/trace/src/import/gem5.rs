@@ -1,5 +1,6 @@
-//! gem5's packet traces (`src/proto/packet.proto` there), written by `CommMonitor` and `MemTraceProbe`: the word `gem5`, then messages of
-//! protobuf, each after its length: a header, and a packet for each request.
+//! Imports gem5's packet traces (`src/proto/packet.proto` there), written by `CommMonitor` and
+//! `MemTraceProbe`: the word `gem5`, then protobuf messages, each after its length: a header, and a
+//! packet for each request.
 
 use std::io::BufRead;
 
@@ -10,14 +11,15 @@ use super::{ImportError, Location};
 const MAGIC: &[u8; 4] = b"gem5";
 const NEEDED_MAGIC: &str = "gem5's packet trace, which begins with the word gem5";
 const NEEDED_MESSAGE: &str = "a message of gem5's packet.proto";
-/// Longest message that is read. The header lists requestors; a packet has some forty bytes.
+/// Maximum length of a message that is read. The header lists requestors; a packet has some forty
+/// bytes.
 const LONGEST_MESSAGE: u64 = 1 << 20;
 /// Commands (`MemCmd` of gem5) that load: reads, and the reads of atomic instructions. Numbers above 29 are those of releases since
 /// 22.1.
 const LOADS: [u64; 3] = [1, 26, 30];
 /// Commands that store: writes, also of a whole line, and the writes of atomic instructions.
 const STORES: [u64; 4] = [4, 16, 27, 32];
-/// The command that loads and stores.
+/// Number of the command that loads and stores.
 const SWAP: u64 = 34;
 /// Commands by which a cache requests a missing line: to own, to have clean, or to share.
 const LINES: [u64; 3] = [22, 24, 25];
@@ -61,7 +63,7 @@ impl<R: BufRead> Gem5<R> {
         })
     }
 
-    /// Notes that hold for all numbers, for the part read so far.
+    /// Returns the notes that qualify all numbers, for the part read so far.
     pub(super) fn notes(&self) -> Vec<&'static str> {
         let between_caches = self.has_lines.then_some(BETWEEN_CACHES);
         let without_fetches = (!self.has_fetches).then_some(WITHOUT_FETCHES);
@@ -213,7 +215,8 @@ fn unknown(place: Location, found: &str) -> ImportError {
     }
 }
 
-/// Numbers and values of a message's fields; the value is 0 for a field that is no integer. `None` if the bytes are no message.
+/// Returns the numbers and values of a message's fields; the value is 0 for a field that is not an
+/// integer. Returns `None` if the bytes are not a message.
 fn fields(mut bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
     let mut fields = Vec::new();
     while !bytes.is_empty() {
@@ -275,7 +278,8 @@ mod tests {
         bytes
     }
 
-    /// Creates a header like gem5's code: the monitor's name, a tick frequency, and requestors.
+    /// Creates a header as gem5's code writes it: the monitor's name, a tick frequency, and
+    /// requestors.
     fn header() -> Vec<u8> {
         let body = [
             &[0x0a, 3][..],

@@ -1,6 +1,7 @@
-//! `I  04001000,3`, ` L 1fff000758,8`, ` S ...`, ` M ...` (a load and a store); anything that Valgrind or the program
-//! says itself begins with `==` or `--` or stands between. Courses hand such text out with other blanks, which count for
-//! nothing here: what has the letter and a word of an event is one, or wrong.
+//! Imports lackey's text: `I  04001000,3`, ` L 1fff000758,8`, ` S ...`, ` M ...` (a load and a
+//! store). Messages of Valgrind begin with `==` or `--`, and output of the program may be
+//! interspersed. Teaching copies of such text have different blanks, which do not count here: a
+//! line with the letter and a word of an event is an event, or an error.
 
 use super::lines::{Parsed, hexadecimal};
 
@@ -32,7 +33,8 @@ pub(super) fn parse(line: &[u8]) -> Parsed {
     }
 }
 
-/// Whether a line was meant as one of lackey's: it has lackey's blanks, which output of the traced program does not have.
+/// Whether a line was meant as one of lackey's: it has lackey's blanks, which output of the traced
+/// program does not have.
 fn is_meant(line: &[u8]) -> bool {
     matches!(line.get(..3), Some(b"I  " | b" L " | b" S " | b" M "))
 }

@@ -1,4 +1,4 @@
-//! Lines of bounded length, numbered.
+//! Reads numbered lines of bounded length.
 
 use std::io::{self, BufRead, Read};
 

@@ -27,7 +27,7 @@ type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
 
 /// Number of bytes of the content that are examined before reading.
 const LOOKED_AT: usize = 16 << 10;
-/// The offset at which a tar file names its format, and the name.
+/// Offset at which a tar file names its format, and the name.
 const TAR: (usize, &[u8]) = (257, b"ustar");
 
 enum Input<R: BufRead> {
@@ -46,7 +46,8 @@ impl<R: BufRead> Read for Input<R> {
     }
 }
 
-/// The packing of a file that begins so, other than gzip and snappy, and the command that unpacks it.
+/// Returns the packing of a file that begins with `start`, other than gzip and snappy, and the
+/// command that unpacks it.
 fn packing(start: &[u8]) -> Option<(&'static str, &'static str)> {
     let (at, magic) = TAR;
     let is_tar = start.get(at..).is_some_and(|rest| rest.starts_with(magic));
@@ -58,7 +59,7 @@ fn packing(start: &[u8]) -> Option<(&'static str, &'static str)> {
         .or(is_tar.then_some(("a tar file", "tar -xOf")))
 }
 
-/// Refuses a packed file where text of a format is read.
+/// Refuses a packed file of a format that is text.
 pub(super) fn refuse_packed(start: &[u8], format: &'static str) -> Result<(), ImportError> {
     let gzip = start
         .starts_with(GZIP)
@@ -127,7 +128,7 @@ impl<R: BufRead> Unpacked<R> {
         self.from.get_ref().0.get_ref()
     }
 
-    /// The position of the next record.
+    /// Returns the position of the next record.
     pub(super) fn place(&self) -> Location {
         Location::Byte(self.offset)
     }

@@ -247,7 +247,8 @@ fn an_instruction_may_touch_any_amount_of_data() {
     assert!(importer.notes().is_empty());
 }
 
-/// Checked against Dinero IV, release 7: `printf TEXT | dineroIV -informat d ...` fetches the same words.
+/// The result was checked against Dinero IV, release 7: `printf TEXT | dineroIV -informat d ...`
+/// fetches the same words.
 #[test]
 fn din_is_what_dinero_reads() {
     let text = "02 1000\n00 103e\n0x1 2001 comment\n3 0X3003\n4 1000\n  0\t0x\n\n0x 7\n";

@@ -1,4 +1,5 @@
-//! Joins the members of a zip file to one stream: drmemtrace divides a trace into members so that a reader can begin in the middle.
+//! Joins the members of a zip file to one stream: drmemtrace divides a trace into members so that a
+//! reader can begin in the middle.
 
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Take};
 
@@ -22,10 +23,10 @@ struct Member {
 }
 
 enum At<F> {
-    /// Between two members.
+    /// The reader is between two members.
     Between(F),
     Within(CrcReader<Content<F>>, u32),
-    /// At no file, because of an error.
+    /// The reader has no file, because of an error.
     Nowhere,
 }
 

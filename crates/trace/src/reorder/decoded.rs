@@ -1,20 +1,21 @@
-//! Decoded chunks of the file, stored while there is room.
+//! Decoded chunks of the file, kept in memory while there is room.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::{Chunk, ReadTraceError, Reference, TraceFile};
 
-/// Room for decoded chunks, some 30 of full length: alternating tasks may be far apart in the trace.
+/// Room for decoded chunks, about 30 of full length: alternating tasks may be far apart in the
+/// trace.
 const ROOM_BYTES: usize = 256 << 20;
 
 /// A decoded chunk, with the number of instructions and references before each block.
 #[derive(Debug)]
 pub(super) struct Decoded {
     pub(super) chunk: Chunk,
-    /// Instructions before each block, and the total at the end.
+    /// Number of instructions before each block, and the total at the end.
     pub(super) instructions: Vec<u32>,
-    /// References before each block, and the total at the end.
+    /// Number of references before each block, and the total at the end.
     pub(super) references: Vec<u32>,
 }
 
@@ -44,7 +45,7 @@ impl Decoded {
     }
 }
 
-/// The file, with the chunks decoded last.
+/// The trace file, with the most recently decoded chunks.
 pub(super) struct DecodedChunks<'f> {
     file: TraceFile<'f>,
     kept: VecDeque<(u32, Arc<Decoded>)>,

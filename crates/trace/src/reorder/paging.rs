@@ -1,6 +1,8 @@
-//! Page faults that wait for a disk. A model: each page of a file is read at its first use by any task, and stays in memory.
+//! Models page faults that wait for a disk: each page of a file is read at its first use by any
+//! task, and stays in memory.
 //!
-//! Pages without a file, which the kernel fills with zeros, need no wait. The trace's marks give the mappings.
+//! Pages without a file, which the kernel fills with zeros, need no wait. The trace's marks give
+//! the mappings.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -22,12 +24,13 @@ type Mappings = BTreeMap<u64, Mapped>;
 /// Mapped files of processes, and their pages in memory.
 #[derive(Debug)]
 pub(super) struct Paging {
-    /// Instructions executed while the disk reads a page.
+    /// Number of instructions executed while the disk reads a page.
     pub(super) delay: u64,
     files: HashMap<Vec<u8>, usize>,
     mappings: HashMap<ProcessId, Mappings>,
     read: HashSet<(usize, u64)>,
-    /// Pages of processes that need no read: they belong to no file, or the page was read. Most references are to few of these pages.
+    /// Pages of processes that need no read, because they belong to no file or were read. Most
+    /// references are to few of these pages.
     present: HashSet<(ProcessId, u64)>,
 }
 
@@ -89,7 +92,8 @@ impl Paging {
         }
     }
 
-    /// Forgets pages of a process. Few pages are removed one by one, because programs often map and unmap small ranges.
+    /// Removes pages of a process. A few pages are removed one by one, because programs often map
+    /// and unmap small ranges.
     fn forget(&mut self, process: ProcessId, pages: RangeInclusive<u64>) {
         if pages.end() - pages.start() < self.present.len() as u64 {
             for page in pages {
@@ -110,7 +114,7 @@ impl Paging {
         }
     }
 
-    /// Whether a block waits for the disk. Afterwards all pages that it touches have been read.
+    /// Whether a block must wait for the disk; afterwards all pages that it touches count as read.
     pub(super) fn faults(
         &mut self,
         process: ProcessId,
@@ -127,7 +131,7 @@ impl Paging {
         })
     }
 
-    /// Whether the page at an address must be read first. Afterwards it has been read.
+    /// Whether the page at an address must be read first; afterwards it counts as read.
     fn reads(&mut self, process: ProcessId, address: u64) -> bool {
         if !self.present.insert((process, address / PAGE)) {
             return false;

@@ -1,4 +1,5 @@
-//! Splits a trace into the streams of its tasks: pieces of chunks, and the end of each piece.
+//! Splits a trace into the streams of its tasks: pieces of chunks, and the reason for the end of
+//! each piece.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -23,7 +24,8 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// Cause for which the task left the CPU voluntarily after the piece; `None` if it did not.
+    /// Returns the cause for which the task left the CPU voluntarily after the piece; `None` if it
+    /// did not.
     pub(super) fn left(&self) -> Option<Cause> {
         self.switch
             .and_then(|(is_voluntary, cause)| is_voluntary.then_some(cause))
@@ -76,7 +78,7 @@ impl Streams {
     }
 }
 
-/// Whether a mark has its own position in every order: births of commands come first, and an end comes when the task ends.
+/// Splits a trace into the streams of its tasks, chunk by chunk.
 pub(super) fn is_moved(mark: &Mark) -> bool {
     matches!(
         mark,
@@ -88,7 +90,7 @@ pub(super) fn is_moved(mark: &Mark) -> bool {
     )
 }
 
-/// Splits a trace into the streams of its tasks, chunk by chunk.
+/// Creates a reader that begins with the first chunk.
 pub struct StreamsReader<'f> {
     file: TraceFile<'f>,
     streams: Streams,
@@ -100,7 +102,11 @@ pub struct StreamsReader<'f> {
 }
 
 impl<'f> StreamsReader<'f> {
-    /// Begins with the first chunk.
+    /// Splits the next chunk; returns false after the last.
+    ///
+    /// # Errors
+    ///
+    /// If a chunk cannot be read; the streams then end before it.
     pub fn new(file: TraceFile<'f>) -> Self {
         let (streams, running, chunk) = (Streams::default(), TaskId::NONE, Chunk::default());
         StreamsReader {
@@ -229,7 +235,7 @@ impl<'f> StreamsReader<'f> {
     }
 }
 
-/// The process of a birth or an exec.
+/// Returns the task and process of a birth or an exec.
 pub(super) fn process_of(mark: &Mark) -> Option<(TaskId, ProcessId)> {
     match mark {
         Mark::Birth { task, process, .. } | Mark::Exec { task, process, .. } => {

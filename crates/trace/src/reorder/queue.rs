@@ -1,4 +1,4 @@
-//! Runnable tasks, and the choice of the next one.
+//! Queue of runnable tasks, and the choice of the next one.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -45,13 +45,13 @@ impl Queue {
         });
     }
 
-    /// Notes that a task left the CPU voluntarily, or ended.
+    /// Records that a task left the CPU voluntarily, or ended.
     pub(super) fn leave(&mut self, task: usize) {
         self.batch.retain(|&member| member != task);
     }
 
-    /// Removes the next task from the queue, and returns it. `expired` has just had a time slice, and gets another only if no other task is
-    /// runnable.
+    /// Removes the next task from the queue, and returns it. `expired` has just had a time slice,
+    /// and gets another one only if no other task is runnable.
     pub(super) fn pick(&mut self, expired: Option<usize>) -> Option<usize> {
         let eligible = self.eligible();
         let others: Vec<usize> = eligible
@@ -73,7 +73,7 @@ impl Queue {
         Some(task)
     }
 
-    /// Positions in the queue of the eligible tasks.
+    /// Returns the positions in the queue of the eligible tasks.
     fn eligible(&mut self) -> Vec<usize> {
         let Schedule::Batch(most) = self.schedule else {
             return (0..self.ready.len()).collect();

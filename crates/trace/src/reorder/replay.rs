@@ -16,7 +16,7 @@ struct Player {
     process: ProcessId,
     is_born: bool,
     piece: usize,
-    /// Next block of the piece's chunk, and next mark.
+    /// Index of the next block of the piece's chunk, and of the next mark.
     block: u32,
     mark: u32,
     calls: u64,
@@ -26,11 +26,11 @@ struct Player {
 #[derive(Clone, Debug)]
 struct Waiting {
     task: usize,
-    /// Calls of other tasks that must come first.
+    /// Calls of other tasks that must be made first.
     calls: Vec<(usize, u64)>,
     /// Time, in instructions, at which the task returns without a call of another task.
     due: Option<u64>,
-    /// Time slice in which the task came back in the trace.
+    /// Time slice in which the task returned in the trace.
     turn: u64,
 }
 
@@ -42,8 +42,8 @@ struct Left {
     cause: Cause,
 }
 
-/// A trace in another order, generated while it is read. Numbers of tasks and processes are those of the original trace, so they are not in
-/// the order of births.
+/// A trace in another order, generated while it is read. Numbers of tasks and processes are those
+/// of the original trace, so they are not in the order of births.
 pub struct Reordered<'f> {
     chunks: DecodedChunks<'f>,
     streams: Arc<Streams>,
@@ -58,12 +58,13 @@ pub struct Reordered<'f> {
     quantum_left: u64,
     left: Option<Left>,
     is_begun: bool,
-    /// Pages that must be read; `None` if page faults do not wait.
+    /// Pages that still must be read; `None` if page faults do not wait.
     paging: Option<Paging>,
 }
 
 impl<'f> Reordered<'f> {
-    /// Reorders `file` under a schedule. Schedules with a quantum use this number of instructions.
+    /// Creates a reordering of `file` under a schedule. Schedules with a quantum use this number of
+    /// instructions.
     pub fn new(
         file: TraceFile<'f>,
         streams: Arc<Streams>,
@@ -105,7 +106,7 @@ impl<'f> Reordered<'f> {
         }
     }
 
-    /// Also ends time slices at these moments.
+    /// Ends time slices also at these random moments.
     #[must_use]
     pub fn preempt(self, preemptions: Preemptions) -> Self {
         Reordered {
@@ -126,7 +127,7 @@ impl<'f> Reordered<'f> {
     ///
     /// # Errors
     ///
-    /// If a chunk of the trace cannot be read; nothing follows then.
+    /// If a chunk of the trace cannot be read; nothing follows after the error.
     pub fn next_into(&mut self, chunk: &mut Chunk) -> Result<bool, ReadTraceError> {
         chunk.clear();
         if !std::mem::replace(&mut self.is_begun, true) {
@@ -176,7 +177,7 @@ impl<'f> Reordered<'f> {
         }
     }
 
-    /// Applies a mark of life to the tasks.
+    /// Applies a birth, exec or exit to the tasks.
     fn follow(&mut self, mark: &Mark) {
         if let (
             Some(paging),
@@ -198,7 +199,8 @@ impl<'f> Reordered<'f> {
         }
     }
 
-    /// Continues the running task up to the next mark, the end of its turn or the end of the chunk.
+    /// Continues the running task up to the next mark, the end of its time slice or the end of the
+    /// chunk.
     fn run(&mut self, task: usize, chunk: &mut Chunk) -> Result<(), ReadTraceError> {
         let streams = Arc::clone(&self.streams);
         let pieces = &streams.tasks[task].pieces;
@@ -309,7 +311,7 @@ impl<'f> Reordered<'f> {
         });
     }
 
-    /// Notes that a task has made `calls` calls, and wakes the tasks that waited for them.
+    /// Records that a task has made `calls` calls, and wakes the tasks that waited for them.
     fn called(&mut self, task: usize, calls: u64) {
         self.players[task].calls = calls;
         for waiting in &mut self.waiting {
@@ -330,7 +332,7 @@ impl<'f> Reordered<'f> {
         }
     }
 
-    /// Wakes the tasks whose time has come, the earliest first.
+    /// Wakes the tasks whose waiting time is over, the earliest first.
     fn release_due(&mut self) {
         let clock = self.clock;
         self.waiting.sort_by_key(|waiting| waiting.due);
@@ -359,7 +361,7 @@ impl<'f> Reordered<'f> {
         self.release(|waiting| waiting.due.is_none() && waiting.calls.is_empty());
     }
 
-    /// Ends the task, whose stream is over.
+    /// Ends the task, whose stream is exhausted.
     fn end(&mut self, task: usize, chunk: &mut Chunk) {
         let stream = &self.streams.tasks[task];
         let has_ended = stream.ended.is_some();
@@ -417,8 +419,8 @@ impl<'f> Reordered<'f> {
         next.map(|next| self.switch(next, chunk)).is_some()
     }
 
-    /// Advances the time while no task is runnable, until the first task returns. If the trace contradicts itself, the task that came back
-    /// first in the trace becomes runnable.
+    /// Advances the time while no task is runnable, until the first task returns. If the trace
+    /// contradicts itself, the task that returned first in the trace becomes runnable.
     fn pass_time(&mut self) {
         if let Some(due) = self.waiting.iter().filter_map(|waiting| waiting.due).min() {
             self.clock = self.clock.max(due);
@@ -456,7 +458,7 @@ fn start_of(piece: &Piece) -> (u32, u32) {
     (piece.blocks.start, piece.marks.start)
 }
 
-/// Index of the first of these blocks that must wait for a page.
+/// Returns the index of the first of these blocks that must wait for a page.
 fn first_fault(
     paging: &mut Paging,
     process: ProcessId,

@@ -4,15 +4,16 @@ use std::str::FromStr;
 /// Rule for the next task and the length of its time slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
-    /// The task that has waited longest, for a quantum.
+    /// The task that has waited longest runs for a quantum.
     #[default]
     RoundRobin,
-    /// A task of the process that ran last, whose lines are likeliest to be in the cache, for a quantum. A task that was passed over this
-    /// many times comes first.
+    /// A task of the process that ran last, whose lines are likeliest to be in the cache, runs for
+    /// a quantum. A task that was passed over this many times comes first.
     Affinity(u32),
-    /// The task that has waited longest, until it leaves the CPU voluntarily.
+    /// The task that has waited longest runs until it leaves the CPU voluntarily.
     LongestQuantum,
-    /// At most this many tasks alternate, for a quantum each; another one joins when one of them leaves the CPU voluntarily.
+    /// At most this many tasks alternate, for a quantum each; another task joins when one of them
+    /// leaves the CPU voluntarily.
     Batch(u32),
 }
 

@@ -79,7 +79,7 @@ fn events(chunks: &[Chunk]) -> Vec<Event> {
     all
 }
 
-/// Returns the events of each task, without those that have their own position in every order.
+/// Returns the events of each task, except those that have their own position in every order.
 fn by_task(events: &[Event]) -> BTreeMap<TaskId, Vec<Event>> {
     let (mut all, mut running) = (BTreeMap::<TaskId, Vec<Event>>::new(), TaskId::NONE);
     for event in events {
@@ -92,7 +92,7 @@ fn by_task(events: &[Event]) -> BTreeMap<TaskId, Vec<Event>> {
     all
 }
 
-/// Returns the references of each process, and its blocks, by the running task.
+/// Returns the references of each process, and its blocks by the running task.
 fn by_process(events: &[Event]) -> BTreeMap<ProcessId, (u64, u64)> {
     let mut processes: BTreeMap<TaskId, ProcessId> = BTreeMap::new();
     let (mut all, mut running) = (BTreeMap::<ProcessId, (u64, u64)>::new(), TaskId::NONE);
@@ -115,7 +115,8 @@ fn by_process(events: &[Event]) -> BTreeMap<ProcessId, (u64, u64)> {
     all
 }
 
-/// Returns, by brute force, for each voluntary absence of a task the calls that others made meanwhile, each by task and number.
+/// Returns, by brute force, for each voluntary absence of a task the calls that others made during
+/// the absence, each by task and number.
 fn absences(events: &[Event]) -> BTreeMap<(TaskId, usize), Vec<(TaskId, usize)>> {
     let (mut open, mut done) = (BTreeMap::new(), BTreeMap::new());
     let (mut left, mut calls) = (
@@ -270,7 +271,8 @@ fn the_order_of_the_trace_comes_back_under_its_own_schedule() {
     );
 }
 
-/// Returns the events without the first switch after the births, whose kind is invented differently.
+/// Returns the events without the first switch after the births, whose kind is invented in
+/// different ways.
 fn but_for_the_beginning(events: &[Event], births: usize) -> Vec<Event> {
     assert!(matches!(
         events[births],
@@ -364,7 +366,7 @@ fn affinity_prefers_whoever_ran_last_and_passes_no_one_over_for_ever() {
     );
 }
 
-/// One instruction.
+/// Appends one instruction to a chunk.
 fn step(chunk: &mut Chunk, address: u64) {
     chunk.blocks.push(Block {
         address,
@@ -463,7 +465,8 @@ fn paged(chunks: &[Chunk], quantum: u64, delay: u64) -> Vec<Event> {
     events(&all)
 }
 
-/// Two programs of one file with two pages: each page is read once, by whoever comes first, who is away for ten instructions.
+/// Two programs use one file with two pages: each page is read once, for the program that uses it
+/// first, which waits for ten instructions.
 #[test]
 fn whoever_uses_a_page_first_waits_for_the_disk() {
     let mut chunk = born(2);

@@ -1,4 +1,5 @@
-//! Condition for the return of a task that left the CPU voluntarily. The docs of the parent module have the rule.
+//! Computes the condition for the return of a task that left the CPU voluntarily. The docs of the
+//! parent module have the rule.
 
 use super::pieces::Streams;
 
@@ -15,7 +16,7 @@ pub(super) enum Wait {
 }
 
 impl Streams {
-    /// Returns the wait of a task after a piece; `None` after its last piece.
+    /// Returns the condition for which a task waits after a piece; `None` after its last piece.
     pub(super) fn wait_behind(&self, task: usize, piece: usize) -> Option<Wait> {
         let pieces = &self.tasks[task].pieces;
         let (here, next) = (&pieces[piece], pieces.get(piece + 1)?);
@@ -31,7 +32,8 @@ impl Streams {
         })
     }
 
-    /// Number of calls that a task had made by its last call between two time slices; `None` if it made none there.
+    /// Returns the number of calls that a task had made by its last call between two time slices;
+    /// `None` if it made none there.
     fn last_call(&self, task: usize, after: u64, before: u64) -> Option<u64> {
         let stream = &self.tasks[task];
         if stream

@@ -15,16 +15,18 @@ const STREAM_BYTES: u64 = 1 << 20;
 /// Chance of a reference per instruction, in 1/256: 0.35.
 const REFERENCE_CHANCE: u8 = 90;
 
-/// Processes whose code and data are used as unevenly as those of real programs: a few blocks account for most of the execution; there are
-/// a small stack, a heap with hot and cold lines, and an array that is streamed. Not a model of any program. On average a block has 5
+/// Synthetic processes whose code and data are used as unevenly as those of real programs: a few
+/// blocks account for most of the execution; there are a small stack, a heap with hot and cold
+/// lines, and an array that is streamed. They do not model any program. On average a block has 5
 /// instructions, and an instruction 0.35 references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mixed {
     /// Number of processes, each with code and random numbers of its own.
     pub processes: u32,
-    /// Instructions between two switches.
+    /// Number of instructions in a time slice.
     pub turn_instructions: u64,
-    /// Time slices of all processes together. Each begins with a switch, unless there is only one process.
+    /// Number of time slices of all processes together. Each begins with a switch, unless there is
+    /// only one process.
     pub switches: u64,
     /// Seed of the random numbers. Equal seeds give equal streams.
     pub seed: u64,
@@ -57,7 +59,7 @@ struct Touched {
 
 #[derive(Clone, Copy)]
 enum Region {
-    /// A constant offset below the top of the stack.
+    /// Memory at a constant offset below the top of the stack.
     Stack(u64),
     Heap,
     Stream,
@@ -147,7 +149,8 @@ impl Touched {
     }
 }
 
-/// Returns a number below `below` from the cube of an even roll: half of all are in the lowest eighth.
+/// Returns a number below `below`, the cube of a uniform random number: half of all results are in
+/// the lowest eighth.
 fn uneven(roll: u64, below: u64) -> u64 {
     let unit = (roll >> 32) & 0xffff;
     let cubed = unit * unit * unit;

@@ -7,24 +7,26 @@ const BLOCK_INSTRUCTIONS: u64 = 4;
 /// Index of 8 bytes in [`crate::SIZES`].
 const EIGHT_BYTES: u8 = 7;
 
-/// Processes that loop over code and data of a known size, in time slices of a known length, so that every count of a simulation can be
-/// calculated.
+/// Processes that loop over code and data of a known size, in time slices of a known length, so
+/// that every count of a simulation can be calculated.
 ///
-/// An instruction is 4 bytes. A block has four instructions, or the rest of the loop or the slice. Its first instruction loads 8 bytes,
-/// `stride_bytes` after those of the block before, and from the start of the data if they would not fit.
+/// An instruction has 4 bytes. A block has four instructions, or as many as are left of the loop or
+/// the time slice. Its first instruction loads 8 bytes, `stride_bytes` after those of the block
+/// before, and from the start of the data if they would not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PingPong {
     /// Number of processes.
     pub processes: u32,
     /// Size of the loop, rounded down to whole instructions, at least one.
     pub code_bytes: u64,
-    /// Size of the data; under 8 bytes there are no references.
+    /// Size of the data; with fewer than 8 bytes there are no references.
     pub data_bytes: u64,
     /// Distance between two loads.
     pub stride_bytes: u64,
-    /// Instructions between two switches.
+    /// Number of instructions in a time slice.
     pub turn_instructions: u64,
-    /// Time slices of all processes together. Each begins with a switch, unless there is only one process.
+    /// Number of time slices of all processes together. Each begins with a switch, unless there is
+    /// only one process.
     pub switches: u64,
 }
 

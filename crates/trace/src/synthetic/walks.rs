@@ -9,19 +9,21 @@ const EIGHT_BYTES: u8 = 7;
 
 /// Length of every instruction.
 const INSTRUCTION_BYTES: u32 = 4;
-/// Maximum number of instructions of a loop: the bytes of more would not fit a block.
+/// Maximum number of instructions of a loop: more would not fit into a block.
 const MOST_INSTRUCTIONS: u32 = 250;
 
-/// Processes that each walk a working set of `workload` once per time slice: the accesses of `measure`, without those of the kernel and the
-/// stack. Instructions are 4 bytes long.
+/// Synthetic processes that each walk a working set of `workload` once per time slice: the accesses
+/// of `measure`, without those of the kernel and the stack. Instructions are 4 bytes long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Walks {
     /// The working set of each process.
     pub sets: Vec<WorkingSet>,
-    /// Instructions of the loop for each element, at least one for each of its loads and stores and at most 250. `None` means two for
-    /// each load or store: one that touches, and one that jumps back.
+    /// Number of instructions of the loop for each element, at least one for each of its loads and
+    /// stores and at most 250. `None` means two for each load or store: one that touches, and one
+    /// that jumps back.
     pub instructions: Option<u32>,
-    /// Time slices of all processes together. Each begins with a switch, unless there is only one process.
+    /// Number of time slices of all processes together. Each begins with a switch, unless there is
+    /// only one process.
     pub switches: u64,
     /// Seed of the random cycles of pointer chases.
     pub seed: u64,
@@ -31,14 +33,15 @@ struct Walk {
     set: WorkingSet,
     seed: u64,
     rest: Option<Box<dyn Iterator<Item = Touch> + Send>>,
-    /// Instructions of the loop's blocks, each of which begins with a load or store.
+    /// Number of instructions of each block of the loop; each block begins with a load or store.
     blocks: Vec<u32>,
     /// Index of the next element.
     at: usize,
 }
 
 impl Walks {
-    /// Returns the stream of chunks. A set that [`WorkingSet::check`] refuses touches nothing.
+    /// Returns the stream of chunks. A working set that [`WorkingSet::check`] refuses touches
+    /// nothing.
     pub fn chunks(&self) -> Synthetic {
         let one = |set: &WorkingSet| {
             let blocks = blocks(set, self.instructions);

@@ -41,7 +41,8 @@ fn block(flags: u8) -> Block {
     }
 }
 
-/// The troubles of a chunk that begins soundly, with one task that runs, and goes on with these marks and a block.
+/// Returns the problems of a valid chunk with one running task after these marks and a block are
+/// appended.
 fn troubles(marks: Vec<Mark>, flags: u8) -> Vec<String> {
     let mut chunk = Chunk::default();
     chunk.mark(birth(1, 1, 0));

@@ -1,5 +1,5 @@
-//! Files of each version stay readable. A sample is never written again; a new version gets new ones, by
-//! `cargo test -p switchcost-trace --test file -- --ignored write_samples`.
+//! Tests that files of each version stay readable. A sample is never written again; a new version
+//! gets new samples, by `cargo test -p switchcost-trace --test file -- --ignored write_samples`.
 
 use std::path::Path;
 
@@ -9,12 +9,12 @@ use switchcost_trace::testing::seeded;
 use crate::shapes::Recorded;
 use crate::support::{read, written};
 
-/// Shapes of several blocks.
+/// Sample of version 3 with shapes of several blocks.
 const SHAPES_3: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/tests/samples/trace-3-shapes.sctrace"
 );
-/// Marks of all kinds.
+/// Sample of version 3 with marks of all kinds.
 const MARKS_3: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/tests/samples/trace-3-marks.sctrace"

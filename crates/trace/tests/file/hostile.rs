@@ -1,4 +1,4 @@
-//! Files that were made to do harm: with right checksums and wrong contents.
+//! Tests hostile files, with correct checksums and wrong contents.
 
 use proptest::prelude::*;
 use switchcost_trace::testing::seeded;
@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::shapes::Recorded;
 use crate::support::{records, u32_at, written};
 
-/// Everything that reads. Ends, and does not panic.
+/// Reads a file in every way; reading must end without a panic.
 fn read_all(file: &[u8]) {
     if let Ok(reader) = TraceReader::new(file) {
         let report = check(reader);
@@ -31,7 +31,7 @@ fn read_all(file: &[u8]) {
     }
 }
 
-/// Puts the checksums of a record right.
+/// Corrects the checksums of a record.
 fn seal(file: &mut [u8], record: usize) {
     let length = u32_at(file, record + 12) as usize;
     let body = xxh3_64(&file[record + 32..record + 32 + length]);

@@ -1,4 +1,4 @@
-//! The trace file: what goes in comes out, and what is broken is named.
+//! Tests the trace file: everything written is read back, and damage is reported.
 
 mod ahead;
 mod check;

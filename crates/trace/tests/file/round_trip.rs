@@ -4,7 +4,7 @@ use switchcost_trace::{Block, BlockFlags, Chunk, Mark, Reference, TaskId};
 
 use crate::support::{read, written};
 
-/// All chunks as one, to compare streams that were cut elsewhere.
+/// Joins all chunks to one, to compare streams that were divided differently.
 fn joined(chunks: &[Chunk]) -> Chunk {
     let mut whole = Chunk::default();
     for chunk in chunks {

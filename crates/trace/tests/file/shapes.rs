@@ -1,5 +1,5 @@
-//! What ran, recorded shape by shape: shapes of several blocks, with references of which some are explicit, some are fixed, and
-//! some stand after an explicit one of the same shape.
+//! Tests recording shape by shape, with shapes of several blocks: some references are explicit,
+//! some fixed, and some relative to an explicit one of the same shape.
 
 use proptest::prelude::*;
 use rand_chacha::ChaCha8Rng;
@@ -12,7 +12,7 @@ use crate::support::{header, read};
 
 const ADDRESS_MASK: u64 = (1 << 48) - 1;
 
-/// A word of a source: of a head, how many explicit addresses follow stands above its number.
+/// Position in a head of the number of explicit addresses, above the shape's number.
 const EXPLICIT_SHIFT: u32 = 32;
 
 #[derive(Clone, Debug)]
@@ -63,7 +63,7 @@ impl Shape {
             .count()
     }
 
-    /// Its references if these are the explicit addresses, the plain way.
+    /// Computes the references for these explicit addresses in the straightforward way.
     fn references(&self, explicit: &[u64]) -> Vec<Reference> {
         let mut explicit = explicit.iter();
         let mut addresses: Vec<u64> = Vec::new();
@@ -83,7 +83,7 @@ impl Shape {
     }
 }
 
-/// A trace that was recorded shape by shape, and what must be in it.
+/// A trace that was recorded shape by shape, and its expected content.
 pub(crate) struct Recorded {
     pub(crate) file: Vec<u8>,
     pub(crate) blocks: Vec<Block>,
@@ -91,7 +91,7 @@ pub(crate) struct Recorded {
 }
 
 impl Recorded {
-    /// Of so many shapes, `runs` run, in an order that repeats itself more often than not.
+    /// Records `runs` executions of this many shapes, in an order that mostly repeats itself.
     pub(crate) fn seeded(seed: u64, shapes: usize, runs: usize) -> Recorded {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut recorder = Recorder::create(Vec::new(), &header()).expect("memory takes it");
@@ -137,7 +137,7 @@ impl Recorded {
         recorded
     }
 
-    /// Whether the file holds what was recorded.
+    /// Checks that the file holds what was recorded.
     pub(crate) fn check(&self, file: &[u8]) {
         let (chunks, error) = read(file);
         assert!(error.is_none(), "{error:?}");
@@ -167,7 +167,7 @@ fn take(recorder: &mut Recorder<Vec<u8>>, words: &mut Vec<u64>) {
     words.clear();
 }
 
-/// The head of a shape with so many explicit addresses.
+/// Returns the head of a shape with this many explicit addresses.
 pub(crate) fn head(number: u32, explicit: usize) -> u64 {
     (explicit as u64) << EXPLICIT_SHIFT | u64::from(number)
 }

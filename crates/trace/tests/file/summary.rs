@@ -5,7 +5,7 @@ use switchcost_trace::{Chunk, Mark, ProcessId, ProcessTable, TaskId, TraceReader
 
 use crate::support::{records, written};
 
-/// Counts again, block by block and mark by mark.
+/// The counts are compared with a slow count, block by block and mark by mark.
 #[test]
 fn counts_are_those_of_a_slow_walk() {
     let chunks = seeded(61, 3_000);

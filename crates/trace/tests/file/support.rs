@@ -21,7 +21,7 @@ pub(crate) fn written(chunks: &[Chunk]) -> Vec<u8> {
     file
 }
 
-/// Chunks up to the end or the first error.
+/// Returns the chunks up to the end or the first error.
 pub(crate) fn read(file: &[u8]) -> (Vec<Chunk>, Option<ReadTraceError>) {
     let mut reader = match TraceReader::new(file) {
         Ok(reader) => reader,
@@ -44,7 +44,7 @@ pub(crate) fn read(file: &[u8]) -> (Vec<Chunk>, Option<ReadTraceError>) {
     }
 }
 
-/// The bytes at which records begin, the end of the file included.
+/// Returns the bytes at which records begin, and the end of the file.
 pub(crate) fn records(file: &[u8]) -> Vec<usize> {
     let mut offsets = vec![8];
     while let Some(head) = file
@@ -58,7 +58,7 @@ pub(crate) fn records(file: &[u8]) -> Vec<usize> {
     offsets
 }
 
-/// Four bytes as a number.
+/// Reads four bytes as a number.
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().expect("are four bytes"))
 }

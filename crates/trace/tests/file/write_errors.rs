@@ -9,7 +9,7 @@ use switchcost_trace::{
 use crate::shapes::head;
 use crate::support::{header, read, written};
 
-/// A disk that is full after so many bytes.
+/// A simulated disk that is full after this many bytes.
 struct Disk {
     bytes: Vec<u8>,
     room: usize,
@@ -198,10 +198,10 @@ fn a_header_of_megabytes_is_refused() {
     assert!(error.ends_with("trace fewer of them"), "{error}");
 }
 
-/// More than may wait to be written.
+/// Number of chunks to write, more than may wait to be written.
 const RECORDED: u64 = 12;
 
-/// Chunks of one block each, written after; some before there is time for it.
+/// Records chunks of one block each; every fifth time this thread writes one itself.
 fn record(
     into: Disk,
 ) -> (
@@ -232,7 +232,7 @@ fn record(
     (taken, recorder.finish().map(|(disk, _)| disk.bytes))
 }
 
-/// Where the record ends that follows so many others: the header is the first.
+/// Returns the end of the record that follows this many others; the header is the first.
 fn end_of_chunk(file: &[u8], records_before: usize) -> usize {
     let body_bytes =
         |at: usize| u32::from_le_bytes(file[at + 12..at + 16].try_into().expect("four bytes"));

@@ -1,10 +1,11 @@
-//! Traces of other tools, as those tools wrote them.
+//! Tests traces of other tools, in files that those tools wrote.
 
 use std::io::{BufReader, Read};
 
 use switchcost_trace::{Chunk, DinExporter, Exporter, ImportError, Importer, Mark, PieceSize};
 
-/// What `valgrind --tool=lackey --trace-mem=yes` of Valgrind 3.19.0 wrote for `tiny.s` beside it.
+/// Output of `valgrind --tool=lackey --trace-mem=yes` of Valgrind 3.19.0 for `tiny.s` in the same
+/// folder.
 const LACKEY: &[u8] = include_bytes!("../samples/tiny.lackey");
 
 fn all<R: std::io::BufRead>(mut importer: Importer<R>) -> Result<(Vec<Chunk>, u64), ImportError> {
@@ -18,7 +19,7 @@ fn all<R: std::io::BufRead>(mut importer: Importer<R>) -> Result<(Vec<Chunk>, u6
     }
 }
 
-/// Gives one byte at a time.
+/// A reader that returns one byte at a time.
 struct Drops<'a>(&'a [u8]);
 
 impl Read for Drops<'_> {
@@ -85,7 +86,7 @@ fn reads_the_same_through_any_buffer() {
     );
 }
 
-/// Text without an end, of `line` again and again.
+/// Endless text that repeats `line`.
 struct Endless(&'static [u8], usize);
 
 impl Read for Endless {

@@ -40,8 +40,9 @@ impl<R: BufRead> File<R> {
         })
     }
 
-    /// Returns the next record, if it is valid at this position; `None` at a valid end of the file. In the trace of a core each ending
-    /// thread has a footer, and other threads continue after it.
+    /// Returns the next record, if it is valid at this position; `None` at a valid end of the file.
+    /// In the trace of a core each ending thread has a footer, and other threads may continue after
+    /// that.
     pub(super) fn next_record(&mut self, is_core: bool) -> Result<Option<Record>, ImportError> {
         let (place, is_first) = (self.records.place(), self.records.is_at_start());
         let Some(record) = self.records.next()? else {

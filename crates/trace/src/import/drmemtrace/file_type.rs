@@ -1,4 +1,4 @@
-//! The type of a file, which decides whether its records can be read.
+//! Type of a file, which decides whether its records can be read.
 
 use super::numbers::file_type::{
     AARCH64, ARM32, CORE, FILTERED, FILTERED_AT_FIRST, INSTRUCTIONS_ONLY, KERNEL_INSTRUCTIONS_ONLY,
@@ -6,7 +6,7 @@ use super::numbers::file_type::{
 };
 use crate::import::{ImportError, Location};
 
-/// Bits that matter here; the others announce markers.
+/// Bits of the file type that matter here; the others announce markers.
 const LOOKED_AT: u64 = INSTRUCTIONS_ONLY | KERNEL_INSTRUCTIONS_ONLY | CORE | REGDEPS | UNKNOWN;
 
 const NO_DATA: &str = "the trace has no data references, since it was taken of instructions alone: whatever is said of data is missing, \
@@ -17,7 +17,7 @@ const SYNTHETIC: &str = "the trace's instructions are of DynamoRIO's synthetic s
                          program, whose architecture it does not say";
 const LATER: &str = "the trace has a file type that this version does not know: what it means is left out of all numbers";
 
-/// Words of the note for a trace that was filtered up to some point.
+/// Words of the note on a trace that was filtered up to some point.
 pub(super) const FIRST_PART: &str = "for the first part of the time that";
 
 /// Type of a readable file.
@@ -77,7 +77,7 @@ impl FileType {
             .map(|(_, name)| name)
     }
 
-    /// Notes that hold for all numbers.
+    /// Returns the notes that qualify all numbers.
     pub(super) fn notes(self) -> impl Iterator<Item = &'static str> {
         let notes = [
             (INSTRUCTIONS_ONLY, NO_DATA),

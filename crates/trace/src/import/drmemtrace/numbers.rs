@@ -43,7 +43,8 @@ pub(super) mod marker {
     pub(in crate::import) const CORE_IDLE: u16 = 33;
     pub(in crate::import) const SWITCH_TRACE_BEGINS: u16 = 34;
     pub(in crate::import) const SWITCH_TRACE_ENDS: u16 = 35;
-    /// First number of markers that belong to later releases or have no meaning here; it ends at the markers of users.
+    /// First number of markers that belong to later releases or have no meaning here; the range
+    /// ends at the markers of users.
     pub(in crate::import) const FIRST_LATER: u16 = 36;
     pub(in crate::import) const LAST_RESERVED: u16 = 100;
 }

@@ -24,7 +24,7 @@ impl<R: BufRead> Records<R> {
         Unpacked::new(from, "drmemtrace").map(Records)
     }
 
-    /// The position of the next record.
+    /// Returns the position of the next record.
     pub(super) fn place(&self) -> Location {
         self.0.place()
     }

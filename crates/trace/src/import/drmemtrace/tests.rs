@@ -8,8 +8,9 @@ use crate::{
     Cause, Checker, Chunk, ChunkPlace, ImportError, Importer, Mark, ProcessId, ProcessTable, TaskId,
 };
 
-/// Records in the public page "DrCacheSim Offline Trace Debugging", as type, size and address, with their meaning by the page: header,
-/// thread, process, time stamp, CPU, an instruction of 3 bytes, a load of 4.
+/// Records from the public page "DrCacheSim Offline Trace Debugging", as type, size and address. By
+/// the page they mean: header, thread, process, time stamp, CPU, an instruction of 3 bytes, a load
+/// of 4.
 const PUBLISHED: &[(u16, u16, u64)] = &[
     (0x19, 0, 1),
     (0x16, 4, 0x33bcd),
@@ -182,9 +183,10 @@ fn threads_become_tasks_and_switches() {
     assert_sound(&chunk);
 }
 
-/// Its other threads run on other cores; a process that is recorded as ended would find its caches empty. DynamoRIO's own simulator finds
-/// 130 misses of instructions and 258 of data if a core runs four such threads one after the other; as four processes they had 295 and
-/// 318.
+/// A process continues after its last thread here has ended, because its other threads run on other
+/// cores; if it were recorded as ended, its later threads would find its caches empty. DynamoRIO's
+/// own simulator finds 130 misses of instructions and 258 of data if a core runs four such threads
+/// one after the other; as four processes they had 295 and 318.
 #[test]
 fn a_process_does_not_end_with_its_last_thread() {
     let run = |thread, process, address| [(22, 4, thread), (24, 4, process), (10, 4, address)];
@@ -403,12 +405,12 @@ fn code_of_the_upper_half_is_the_kernels_with_or_without_markers() {
     );
 }
 
-/// Returns the notes with the first chunk, and the architecture.
+/// Returns the notes of the first chunk, and the architecture.
 fn said(file_type: u64) -> (Vec<String>, Option<&'static str>) {
     said_with(&[(28, 9, file_type)])
 }
 
-/// Returns the notes with these markers before the first instruction.
+/// Returns the notes for these markers before the first instruction.
 fn said_with(markers: &[(u16, u16, u64)]) -> (Vec<String>, Option<&'static str>) {
     let file = bytes(&whole(&[markers, &[(10, 4, 0)]].concat()));
     let mut importer = Importer::drmemtrace(file.as_slice()).expect("a trace");
@@ -534,7 +536,7 @@ fn reads_frames_of_snappy() {
     assert_eq!(read(&packed.into_inner().expect("memory")).0, read(&file).0);
 }
 
-/// Creates a thread's file: with each time stamp the CPU and the address of an instruction.
+/// Creates a thread's file: each time stamp with the CPU and the address of an instruction.
 fn thread_file(thread: u64, runs: &[(u64, u64, u64)]) -> Vec<u8> {
     let head = [(25, 0, 7), (28, 9, 0xe40), (22, 8, thread), (24, 8, 50)];
     let run = |&(now, cpu, address): &(u64, u64, u64)| {

@@ -1,4 +1,4 @@
-//! Threads and processes of the traced machine, as tasks and processes of a trace.
+//! Maps threads and processes of the traced machine to tasks and processes of a trace.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,13 +6,15 @@ use crate::import::assembler::Assembler;
 use crate::import::{ImportError, Location};
 use crate::{BlockFlags, Cause, Mark, ProcessId, TaskId};
 
-/// Maximum number of threads of a trace: far more than traced programs have. It limits the memory for them.
+/// Maximum number of threads of a trace, far more than traced programs have, which limits the
+/// memory for them.
 const MOST_TASKS: u32 = 1 << 20;
 /// The only page in the kernel's half with user code (vsyscall).
 const VSYSCALL: std::ops::Range<u64> = 0xffff_ffff_ff60_0000..0xffff_ffff_ff60_1000;
 
-/// The threads and processes, by the numbers of the traced machine. A thread's number may be used again after its end. A process's
-/// number means one address space: the process may live on in other cores or files after its last thread here has ended.
+/// Threads and processes, by the numbers of the traced machine. A thread's number may be used again
+/// after its end. A process's number means one address space: the process may live on in other
+/// cores or files after its last thread here has ended.
 #[derive(Default)]
 pub(super) struct Threads {
     /// Thread of the following records, and its process if it is reported.
@@ -24,7 +26,7 @@ pub(super) struct Threads {
     last_task: u32,
     running: TaskId,
     leaving: Leaving,
-    /// Threads that are in a system call whose kernel code is in the trace.
+    /// Threads that are in a system call whose kernel code the trace contains.
     in_kernel: BTreeSet<u64>,
     is_switching: bool,
 }
@@ -68,22 +70,22 @@ impl Threads {
         self.process = Some(process);
     }
 
-    /// Notes that the running task calls the kernel; an impossible number is not reported.
+    /// Records that the running task calls the kernel; an impossible number is not reported.
     pub(super) fn call(&mut self, number: u64) {
         self.leaving.call = u16::try_from(number).ok();
     }
 
-    /// Notes that the current call may wait.
+    /// Records that the current call may wait.
     pub(super) fn may_block(&mut self) {
         self.leaving.may_block = true;
     }
 
-    /// Notes that no thread runs for a time.
+    /// Records that no thread runs for a time.
     pub(super) fn idle(&mut self) {
         self.leaving.is_idle = true;
     }
 
-    /// Notes whether the current thread's code is the kernel's from here on.
+    /// Records whether the current thread's code is the kernel's from here on.
     pub(super) fn set_in_kernel(&mut self, is_in_kernel: bool) {
         if is_in_kernel {
             self.in_kernel.insert(self.thread);
@@ -92,12 +94,13 @@ impl Threads {
         }
     }
 
-    /// Notes whether the code is that of a switch from here on.
+    /// Records whether the code is that of a switch from here on.
     pub(super) fn switching(&mut self, is_switching: bool) {
         self.is_switching = is_switching;
     }
 
-    /// Returns the flags of an instruction of the current thread. The upper half of all addresses is the kernel's.
+    /// Returns the flags of an instruction of the current thread. The upper half of all address
+    /// spaces is the kernel's.
     pub(super) fn flags(&self, address: u64) -> BlockFlags {
         let is_above = address >> 47 & 1 == 1 && !VSYSCALL.contains(&address);
         if is_above || self.is_switching || self.in_kernel.contains(&self.thread) {
