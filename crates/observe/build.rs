@@ -1,4 +1,5 @@
-//! Compiles the programs for the kernel with clang. Without clang the crate builds, and says at run time what it lacks.
+//! Compiles the BPF programs with clang. Without clang the crate builds, and reports at run time
+//! that it lacks the programs.
 
 use std::env;
 use std::path::PathBuf;

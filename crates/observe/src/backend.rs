@@ -7,18 +7,20 @@ use crate::kernel::NoBpf;
 use crate::subject::GroupId;
 use crate::totals::Totals;
 
-/// Drives an observation: counts, and lets time pass. [`crate::Observer`] is the real one; tests have others.
+/// A source of counts that also controls the passing of time. [`crate::Observer`] is the real one;
+/// tests have others.
 pub trait Backend {
-    /// The time by CLOCK_MONOTONIC.
+    /// Returns the time by CLOCK_MONOTONIC.
     fn now(&self) -> Nanos;
 
-    /// Lets time pass.
+    /// Waits for this long.
     fn pause(&mut self, time: Nanos);
 
-    /// CPU time of this process so far.
+    /// Returns the CPU time of this process so far.
     fn own_cpu_time(&self) -> Nanos;
 
-    /// Observes these processes, and their future children. Processes already observed stay so.
+    /// Observes these processes, and their future children. Processes that are already observed
+    /// remain so.
     ///
     /// # Errors
     /// If no more can be observed.
@@ -36,34 +38,37 @@ pub trait Backend {
     /// Observes all tasks, including the kernel's.
     fn add_all(&mut self);
 
-    /// Takes over tasks that have ended. Must be called several times a second.
+    /// Collects the counts of tasks that have ended. Must be called several times per second.
     fn tick(&mut self);
 
-    /// Hands over the switches and wake-ups since the last call, if requested; those of one CPU are in order. Must be called several times
-    /// a second; events that find no room meanwhile are lost and counted.
+    /// Passes on the switches and wake-ups since the last call, if requested; events of one CPU are
+    /// in order. Must be called several times per second, because events for which there is no room
+    /// are lost and counted.
     fn take_events(&mut self, take: &mut dyn FnMut(Event));
 
-    /// Observed processes that have not ended, as far as known: some may have ended meanwhile.
+    /// Returns the observed processes that have not ended as far as is known; some may have ended
+    /// already.
     fn processes(&self) -> BTreeSet<u32>;
 
-    /// Sums over all observed tasks.
+    /// Returns the sums over all observed tasks.
     fn totals(&self) -> Totals;
 
-    /// Why the tracing of calls ended early, if it was requested.
+    /// Returns why the tracing of calls ended early, if it was requested.
     fn calls_refused(&self) -> Option<String> {
         None
     }
 
-    /// Returns the counts so far; the observation continues. The loop's own facts (the subject, the window, its CPU time) are missing,
-    /// and when a wait began is by CLOCK_MONOTONIC.
+    /// Returns the counts so far; the observation continues. Facts that only the loop knows (the
+    /// subject, the window, its CPU time) are missing, and starts of waits are by CLOCK_MONOTONIC.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// If the counts cannot be read.
     fn snapshot(&mut self) -> Result<Observation, NoBpf>;
 
-    /// Ends the observation, and returns all counts and the stacks, whose functions have no names yet.
+    /// Ends the observation, and returns all counts and the stacks, whose functions have no names
+    /// yet.
     ///
     /// # Errors
-    /// Where what was counted cannot be read any more.
+    /// If the counts cannot be read any more.
     fn finish(self) -> Result<Observation, NoBpf>;
 }

@@ -1,4 +1,4 @@
-//! Observes with programs on the kernel's tracepoints.
+//! Observes with BPF programs on the kernel's tracepoints.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering::{Relaxed, Release};
@@ -30,7 +30,8 @@ use crate::sums::Sums;
 use crate::tables::Tables;
 use crate::totals::Totals;
 
-/// Counts from its start until it is dropped. Then nothing stays in the kernel, however this process ends.
+/// A source that counts until it is dropped. Then nothing remains in the kernel, however this
+/// process ends.
 pub(crate) struct ByBpf {
     counters: Counters,
     _cpu_counters: Option<CpuCounters>,
@@ -40,22 +41,22 @@ pub(crate) struct ByBpf {
     ended: RingBuf<MapData>,
     events: RingBuf<MapData>,
     sums: Sums,
-    /// Totals of tasks whose slots have been used again.
+    /// Totals of tasks whose slots have been reused.
     ended_totals: Totals,
     own_cost: own_cost::OwnCost,
     memory: Memory,
-    /// Slot with which the next check of memory begins.
+    /// Slot with which the next memory check begins.
     first_with_memory: usize,
     counts_only: bool,
     cpus: Cpus,
-    /// Counts of each CPU while the program was being attached to one tracepoint after another.
+    /// Counts of each CPU up to the moment when the program was attached to all tracepoints.
     cpus_before: Vec<CpuTime>,
     stacks: Option<Stacks>,
     calls: Calls,
 }
 
 impl ByBpf {
-    /// Starts to count. Nothing is observed yet.
+    /// Starts to count. No task is observed yet.
     pub(crate) fn start(host: &HostManifest, options: Options) -> Result<ByBpf, NoBpf> {
         let mut counters = if options.counts_only {
             Counters::default()
@@ -152,7 +153,7 @@ impl ByBpf {
             .collect()
     }
 
-    /// Sums over all observed tasks.
+    /// Returns the sums over all observed tasks.
     pub(crate) fn totals(&self) -> Totals {
         let (mut totals, in_flight) = (self.ended_totals, self.read_in_flight());
         (1..TASKS)
@@ -187,7 +188,8 @@ impl ByBpf {
         self.begin_new_targets();
     }
 
-    /// Takes the sums of ended tasks, so that their slots can be used again. Must be called several times a second.
+    /// Collects the sums of ended tasks, so that their slots can be reused. Must be called several
+    /// times per second.
     pub(crate) fn tick(&mut self) {
         while let Some(item) = self.ended.next() {
             let slot = item
@@ -237,7 +239,7 @@ impl ByBpf {
         self.calls = calls;
     }
 
-    /// Hands over the events since the last call.
+    /// Passes on the events since the last call.
     pub(crate) fn take_events(&mut self, take: &mut dyn FnMut(Event)) {
         while let Some(item) = self.events.next() {
             if let Ok(event) = layout::Event::read_from_bytes(&item) {
@@ -404,7 +406,8 @@ impl Observed for ByBpf {
     }
 }
 
-/// Time that all programs have run, in nanoseconds, as far as it was accounted for.
+/// Returns the run time of all programs, in nanoseconds, for the time in which it was accounted
+/// for.
 fn run_time(kernel: &Kernel, stacks: Option<&Stacks>, calls: &Calls) -> u64 {
     own_cost::run_time(
         kernel
@@ -437,8 +440,8 @@ fn event_of(event: &layout::Event) -> Event {
     }
 }
 
-/// Returns the observed processes that have switched, without the kernel's, which have no memory of their own. If there are too many, each
-/// call begins at another slot.
+/// Returns the observed processes that have switched, without the kernel's, which have no memory of
+/// their own. If there are too many, each call begins at another slot.
 fn processes(tables: &Tables, first: &mut usize) -> BTreeSet<u32> {
     let mut found = BTreeSet::new();
     for slot in (*first..TASKS).chain(0..*first) {

@@ -1,5 +1,6 @@
-//! Observes with the kernel's records of switches: the time of each, and whether the task could have run on; no reasons, and no other
-//! tasks. Running threads must belong to this user, or this process must be allowed to trace them.
+//! Observes with the kernel's perf records of switches. A record has the time, and whether the task
+//! could have run on; there are no reasons, and no other tasks. Running threads must belong to this
+//! user, or this process must be allowed to trace them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
@@ -20,20 +21,22 @@ use crate::subject::{name_in_kernel, process_of};
 use crate::sums::Sums;
 use crate::totals::Totals;
 
-/// A task that has not been on any CPU yet.
+/// CPU number of a task that has not been on any CPU yet.
 const NO_CPU: u32 = u32::MAX;
 
-/// Counts from its start until it is dropped.
+/// A source that counts until it is dropped.
 pub(crate) struct ByPerf {
     records: SwitchRecords,
-    /// Records that were read but not counted yet, because another CPU may have written earlier ones.
+    /// Records that were read but not counted yet, because another CPU may have written earlier
+    /// records.
     waiting: Vec<SwitchRecord>,
     /// Time at which the last check began.
     looked_at: Nanos,
     relatives: BTreeMap<CpuId, (u32, u32)>,
     /// Tasks by thread number.
     tasks: HashMap<u32, Task>,
-    /// Threads that are not observed although their records arrive: this thread, and its descendants.
+    /// Threads that are not observed although their records arrive: this thread, and its
+    /// descendants.
     own: HashSet<u32>,
     sums: Sums,
     /// Totals of tasks that have ended.
@@ -45,7 +48,7 @@ pub(crate) struct ByPerf {
 }
 
 impl ByPerf {
-    /// Starts to record. Nothing is observed yet.
+    /// Starts to record. No task is observed yet.
     pub(crate) fn start(host: &HostManifest) -> Result<ByPerf, Unavailable> {
         Ok(ByPerf {
             records: SwitchRecords::open_for_own_children(&host.cpus_online)?,
@@ -62,8 +65,8 @@ impl ByPerf {
         })
     }
 
-    /// Observes these processes and their future children. Fails if the first of all threads may not be recorded; later failures are
-    /// counted as lost.
+    /// Observes these processes and their future children. Returns an error if the first of all
+    /// threads may not be recorded; later failures are counted as lost.
     pub(crate) fn add(&mut self, processes: &[u32]) -> Result<(), Unavailable> {
         for &process in processes {
             // Threads that start meanwhile are found by the second check, or were started by a recorded thread.
@@ -109,7 +112,7 @@ impl ByPerf {
         self.tasks.values().map(|task| task.tgid).collect()
     }
 
-    /// Sums over all observed tasks.
+    /// Returns the sums over all observed tasks.
     pub(crate) fn totals(&self) -> Totals {
         let mut totals = self.ended_totals;
         self.tasks
@@ -118,7 +121,8 @@ impl ByPerf {
         totals
     }
 
-    /// Counts the records up to the last check: by now all earlier ones of other CPUs have arrived.
+    /// Counts the records up to the last check, because by now all earlier records of other CPUs
+    /// have arrived.
     pub(crate) fn tick(&mut self) {
         self.kernels.look(self.tasks.keys().copied());
         let until = std::mem::replace(&mut self.looked_at, monotonic());
@@ -286,7 +290,8 @@ impl ByPerf {
         });
     }
 
-    /// Ends a task whose last switch is not recorded: it waits forever, which the kernel counts as voluntary.
+    /// Ends a task whose last switch is not recorded: the task waits forever, which the kernel
+    /// counts as voluntary.
     fn end(&mut self, thread: u32, at: u64) {
         self.own.remove(&thread);
         let Some(mut task) = self.tasks.remove(&thread) else {

@@ -1,5 +1,6 @@
-//! Observes with the kernel's own counters in /proc: the number of switches, and the times that tasks ran and waited; no reasons, and no
-//! other tasks. A task that ends between two reads is counted up to the last read.
+//! Observes with the kernel's own counters in /proc: the number of switches, and the times that
+//! tasks ran and waited. There are no reasons, and no other tasks. A task that ends between two
+//! reads is counted up to the last read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -47,12 +48,13 @@ impl Task {
 pub(crate) struct ByProc {
     is_all: bool,
     processes: BTreeSet<u32>,
-    /// Single threads whose process is not observed.
+    /// Numbers of single threads whose process is not observed.
     threads: BTreeSet<u32>,
-    /// Older children of observed processes, which are not observed.
+    /// Numbers of older children of observed processes, which are not observed.
     older: BTreeSet<u32>,
     tasks: BTreeMap<(u32, u32), Task>,
-    /// If all tasks are observed: the number of tasks started before, and the number of tasks at the start.
+    /// Number of tasks ever started, and number of tasks, before the start; only if all tasks are
+    /// observed.
     before: Option<(u64, usize)>,
     no_room: u64,
 }
@@ -83,7 +85,8 @@ impl ByProc {
         self.before = started.map(|started| (started, self.tasks.len()));
     }
 
-    /// Reads the counters of all tasks. New children of the observed are observed from when they are first seen.
+    /// Reads the counters of all tasks. New children of the observed tasks are observed from the
+    /// first read that finds them.
     pub(crate) fn tick(&mut self) {
         if self.is_all {
             self.processes = numbers("/proc")
@@ -124,7 +127,7 @@ impl ByProc {
         totals
     }
 
-    /// Number of tasks that started and ended without being seen.
+    /// Returns the number of tasks that started and ended between two reads.
     fn unseen(&self) -> u64 {
         let Some(((before, there), now)) = self.before.zip(started()) else {
             return 0;
@@ -224,7 +227,8 @@ fn counters(folder: &str) -> Option<Counters> {
     })
 }
 
-/// Number of tasks that the kernel has started since boot; `None` in a PID namespace, in which other tasks are not visible.
+/// Returns the number of tasks that the kernel has started since boot; `None` in a PID namespace,
+/// in which other tasks are not visible.
 fn started() -> Option<u64> {
     let stat = fs::read_to_string("/proc/stat")
         .ok()

@@ -1,5 +1,6 @@
-//! Traces calls of a few observed processes and the user code between them, in slices of the window (docs/method/matched-intervals.md), by
-//! a separate program in the kernel that is attached only during the slices.
+//! Traces the system calls of a few observed processes and the user code between these calls, in
+//! slices of the window (docs/method/matched-intervals.md). A separate BPF program does this,
+//! attached only during the slices.
 
 mod kept;
 mod layout;
@@ -23,12 +24,12 @@ use layout::{Call, Control, PROCESSES};
 
 pub(crate) static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/calls.bpf.o"));
 
-/// Start of the first slice, length of a slice, and time from one slice to the next.
+/// Start of the first slice; the length of a slice, and the time from one slice to the next follow.
 const FIRST: Nanos = Nanos::seconds(1);
 const LENGTH: Nanos = Nanos::seconds(1);
 const EACH: Nanos = Nanos::seconds(10);
 
-/// Tracing takes at most one part in this many of the CPU time of the observed.
+/// Share of the observed tasks' CPU time that tracing may take, as a divisor.
 const SHARE: u64 = 50;
 
 /// Functions of the program and their tracepoints, in the order in which they are attached.
@@ -39,8 +40,8 @@ const HOOKS: [(&str, &str); 4] = [
     ("on_entry", "sys_enter"),
 ];
 
-/// Kinds of interrupts, each with a tracepoint at its entry and its exit. Interrupts without tracepoints in a kernel stay in the user's
-/// time.
+/// Kinds of interrupts, each with a tracepoint at its entry and its exit. Interrupts without
+/// tracepoints in a kernel count as user time.
 #[cfg(target_arch = "x86_64")]
 const INTERRUPTS: [&str; 7] = [
     "irq_handler",
@@ -70,10 +71,10 @@ pub(crate) struct Calls {
 
 /// State of the observed tasks when a slice may begin.
 pub(crate) trait Observed {
-    /// CPU time of the observed so far.
+    /// Returns the CPU time of the observed tasks so far.
     fn cpu_time(&self) -> Nanos;
 
-    /// Observed processes that have switched.
+    /// Returns the observed processes that have switched.
     fn processes(&self) -> BTreeSet<u32>;
 }
 
@@ -90,7 +91,8 @@ impl Calls {
         }
     }
 
-    /// Begins and ends slices, and takes the traced calls. Must be called several times a second.
+    /// Begins and ends slices, and collects the traced calls. Must be called several times per
+    /// second.
     pub(crate) fn tick(&mut self, now: Nanos, observed: &impl Observed) {
         let Some(tracer) = &mut self.tracer else {
             if self.is_due(now) {
@@ -112,8 +114,8 @@ impl Calls {
         self.tracing != CallTracing::Never && self.refused.is_none() && now >= self.next
     }
 
-    /// Whether tracing takes at most its share of the CPU time that the observed will have used at the end, if this is known. A single
-    /// requested slice is always traced.
+    /// Whether tracing takes at most its share of the CPU time that the observed tasks will have
+    /// used at the end, if this is known. A single requested slice is always traced.
     fn is_cheap(&self, now: Nanos, observed: &impl Observed) -> bool {
         let CallTracing::Sampled { duration } = self.tracing else {
             return true;
@@ -185,7 +187,7 @@ impl Calls {
         self.tracer.iter().flat_map(Tracer::programs)
     }
 
-    /// Why no more calls are traced.
+    /// Returns why no more calls are traced.
     pub(crate) fn refused(&self) -> Option<&NoBpf> {
         self.refused.as_ref()
     }
@@ -204,7 +206,7 @@ impl Calls {
     }
 }
 
-/// The program in the kernel.
+/// The loaded BPF program that traces calls.
 struct Tracer {
     ebpf: Ebpf,
     control: Array<MapData, Control>,
@@ -345,7 +347,8 @@ mod tests {
         }
     }
 
-    /// After 1,000 traced calls, 400 us, in a second in which the observed used so much.
+    /// Whether tracing counts as cheap after 1,000 traced calls, 400 us in all, in a second in
+    /// which the observed tasks used this CPU time.
     fn is_cheap(tracing: CallTracing, used: Nanos) -> bool {
         let began = Nanos::seconds(9);
         let mut calls = Calls::new(tracing, began);

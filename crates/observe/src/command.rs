@@ -1,4 +1,4 @@
-//! The observed command.
+//! Starts and ends the observed command.
 
 use std::ffi::OsString;
 use std::io;
@@ -12,7 +12,7 @@ use switchcost_host::held::{Held, Parent};
 use crate::error::ObserveError;
 use crate::kernel::NoBpf;
 
-/// Time for a command that is asked to end.
+/// Time that a command has to end after it is asked to.
 const GRACE: Duration = Duration::from_millis(400);
 
 /// Destinations of a command's standard streams.
@@ -20,13 +20,14 @@ const GRACE: Duration = Duration::from_millis(400);
 pub enum Streams {
     /// The streams of this program.
     Ours,
-    /// The streams of this program, but standard output goes to standard error: standard output is for the result.
+    /// The streams of this program, but with standard output sent to standard error, because
+    /// standard output is for the result.
     OutputToError,
-    /// Nowhere, because the terminal is drawn on.
+    /// No streams, because the live screen occupies the terminal.
     Nowhere,
 }
 
-/// A command, which has ended when this value is dropped: by itself, or because it was asked to.
+/// A command. It is ended at the latest when this value is dropped.
 #[derive(Debug)]
 pub struct Command {
     words: Vec<OsString>,
@@ -34,7 +35,8 @@ pub struct Command {
     shown: Vec<String>,
     streams: Streams,
     child: Option<Child>,
-    /// Parent of the command that lives as long as this process: the command may ask for a signal at its parent's death.
+    /// Parent of the command that lives as long as this process: a command may request a signal at
+    /// its parent's death.
     parent: Option<Parent>,
     /// Helper that ends the command if this process is killed.
     helper: Option<CleanupHelper>,
@@ -57,13 +59,14 @@ impl Command {
         }
     }
 
-    /// Sets other words for the record and for messages.
+    /// Sets the words to show in the record and in messages.
     pub fn shown_as(mut self, shown: Vec<String>) -> Command {
         self.shown = shown;
         self
     }
 
-    /// Starts the command. It is held until `observe` has its process, so that no switch is missed.
+    /// Starts the command. It is held until `observe` knows its process, so that no switch is
+    /// missed.
     pub(crate) fn start(
         &mut self,
         observe: impl FnOnce(u32) -> Result<(), NoBpf>,
@@ -101,7 +104,7 @@ impl Command {
         self.child.as_ref().map(Child::id)
     }
 
-    /// Returns the exit status of the command, once.
+    /// Returns the exit status of the command after its end, once.
     pub(crate) fn take_end(&mut self) -> Option<ExitStatus> {
         // Waiting fails only for a process that is no child of this one.
         let status = self.child.as_mut()?.try_wait().ok().flatten()?;

@@ -1,4 +1,5 @@
-//! Names of processes in their containers: their numbers in other PID namespaces, and the control groups that identify a container.
+//! Identifies processes in containers: their numbers in other PID namespaces, and the control
+//! groups that identify a container.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -11,7 +12,7 @@ const OF_THE_MACHINE: u64 = 0xEFFF_FFFC;
 /// Maximum number of processes that are examined: each takes two files.
 const PROCESSES: usize = 1024;
 
-/// Whether this process sees the same process numbers as programs in the kernel.
+/// Whether this process sees the same process numbers as BPF programs.
 pub(crate) fn is_outside() -> bool {
     // A kernel without PID namespaces has only one.
     fs::metadata("/proc/self/ns/pid").map_or(true, |namespace| namespace.ino() == OF_THE_MACHINE)
@@ -38,7 +39,7 @@ pub(crate) fn look_at(tasks: &mut [Tasks]) {
     }
 }
 
-/// Returns the last of a process's numbers, if it has several.
+/// Returns the innermost process number, if the process has several.
 fn inside(status: &str) -> Option<u32> {
     let numbers = status
         .lines()
@@ -51,12 +52,13 @@ fn inside(status: &str) -> Option<u32> {
         .ok()
 }
 
-/// Digits of a container's number.
+/// Number of hexadecimal digits of a container's ID.
 const CONTAINER_DIGITS: usize = 64;
 
-/// Returns the group that names a container, else that of version 2, else that of `cpu`, else that of another hierarchy in which the
-/// observer (with the groups `own`) is elsewhere, else the root. With hierarchies of both versions a container may have its own groups in
-/// any of them.
+/// Returns the control group that names a container. If there is none, returns the group of version
+/// 2, else that of `cpu`, else that of another hierarchy in which the observer (with the groups
+/// `own`) is elsewhere, else the root. With hierarchies of both versions a container may have its
+/// own groups in any of them.
 fn control_group(text: &str, own: &str) -> Option<String> {
     let mut groups: Vec<(u8, &str)> = Vec::new();
     for line in text.lines() {
@@ -85,7 +87,8 @@ fn control_group(text: &str, own: &str) -> Option<String> {
         .map(|(_, path)| path.to_owned())
 }
 
-/// Whether a part of the path has a long hexadecimal number: `docker/7f3a...`, `docker-7f3a....scope`, `crio-7f3a...`.
+/// Whether a part of the path contains a long hexadecimal number: `docker/7f3a...`,
+/// `docker-7f3a....scope`, `crio-7f3a...`.
 fn names_container(path: &str) -> bool {
     let is_long_number = |word: &str| {
         word.len() == CONTAINER_DIGITS && word.bytes().all(|byte| byte.is_ascii_hexdigit())

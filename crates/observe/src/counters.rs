@@ -1,4 +1,5 @@
-//! Hardware counters that the program in the kernel reads at each switch, if the machine has them and they give known answers.
+//! Hardware counters that the BPF program reads at each switch, if the machine has them and they
+//! pass known-answer tests.
 
 use std::os::fd::AsFd;
 
@@ -12,7 +13,8 @@ use crate::layout::COUNTERS;
 use crate::sums::histogram;
 use crate::tables::Tables;
 
-/// Events in the order of the program's. A request that misses the first level goes to the second.
+/// Events in the order of the BPF program's. A request that misses the first level goes to the
+/// second.
 const EVENTS: [Event; COUNTERS] = [
     Event::Instructions,
     Event::Cycles,
@@ -20,7 +22,7 @@ const EVENTS: [Event; COUNTERS] = [
     Event::LlcLoadMisses,
 ];
 
-/// Counted events.
+/// Events that are counted, and why others are not.
 #[derive(Clone, Default)]
 pub(crate) struct Counters {
     /// Counted events, with their indices in [`EVENTS`].
@@ -29,7 +31,8 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// Tests the events on a CPU. Without instructions nothing is counted, and a machine without counters gives no message.
+    /// Tests the events on a CPU. Without a working instruction counter nothing is counted; a
+    /// machine without counters gets no message.
     pub(crate) fn prove(cpu: Option<CpuId>) -> Counters {
         let mut tests = prove(&System, &EVENTS[..1], cpu);
         if matches!(tests[0].outcome, SelfTestOutcome::Unavailable { .. }) {
@@ -62,7 +65,7 @@ impl Counters {
         }
     }
 
-    /// Returns the counted events as bits, for the program.
+    /// Returns the counted events as bits, for the BPF program.
     pub(crate) fn bits(&self) -> u8 {
         self.counted.iter().map(|(place, _)| 1 << place).sum()
     }

@@ -1,4 +1,4 @@
-//! Online CPUs, including those that come online later.
+//! Keeps track of online CPUs, including those that come online later.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use switchcost_units::CpuId;
 
 use crate::layout::CPUS;
 
-/// Interval of the checks.
+/// Time between two checks for new CPUs.
 const EACH: Duration = Duration::from_secs(1);
 
 /// All CPUs that have been online so far and have a slot in the tables.
@@ -30,7 +30,7 @@ impl Cpus {
         &self.known
     }
 
-    /// Whether CPUs have come online since the last check, if it is time for one.
+    /// Whether CPUs have come online since the last check, if a check is due.
     pub(crate) fn have_come(&mut self, root: &Root) -> bool {
         self.looked_at.elapsed() >= EACH && self.look(root)
     }

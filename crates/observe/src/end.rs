@@ -1,4 +1,4 @@
-//! Progress of an observation, and whether it continues.
+//! Follows the progress of an observation, and decides whether it continues.
 
 use switchcost_units::Nanos;
 
@@ -9,11 +9,11 @@ use crate::notice::Notice;
 pub(crate) enum Next {
     GoOn,
     End,
-    /// Ends as above, after a notice is reported.
+    /// The answer in the second field, after a notice is reported.
     Say(Notice, bool),
 }
 
-/// Progress of an observation, and how it ends.
+/// Progress of an observation, and the conditions of its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
     pub(crate) elapsed: Nanos,

@@ -9,10 +9,10 @@ use crate::subject::SubjectError;
 /// Why an observation is impossible.
 #[derive(Debug, thiserror::Error)]
 pub enum ObserveError {
-    /// The kernel cannot count.
+    /// The kernel cannot count switches.
     #[error("{0}")]
     Count(#[from] NoBpf),
-    /// No task matches.
+    /// No task matches the target.
     #[error("{0}")]
     Subject(#[from] SubjectError),
     /// The command has no words.
@@ -29,12 +29,13 @@ pub enum ObserveError {
         /// Error of the system.
         source: io::Error,
     },
-    /// The command that counts requests prints no number. Its words and its output are hostile until escaped.
+    /// The command that counts requests prints no number. The command's words and output are
+    /// hostile until escaped.
     #[error("'{command}' does not print a whole number ({found}); try the command in a shell")]
     Requests {
         /// The command.
         command: String,
-        /// What it did instead.
+        /// Description of the command's actual behaviour.
         found: String,
     },
     /// The number of requests has decreased.

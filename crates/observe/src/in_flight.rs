@@ -1,5 +1,5 @@
-//! Unfinished runs and waits at the moment of reading: a running task has had its CPU since its last switch, which may be the whole
-//! observation, and a waiting task still waits.
+//! Unfinished runs and waits at the moment of a read: a running task has had its CPU since its last
+//! switch, possibly for the whole observation, and a waiting task still waits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,8 +22,8 @@ const CPU: usize = 36;
 /// Unfinished runs and waits at one moment.
 pub(crate) struct InFlight {
     pub(crate) now: Nanos,
-    /// CPU time of each running task since it was observed, by the kernel's own account and by slot. It may be as old as the last timer
-    /// tick.
+    /// CPU time of each running task since it was first observed, by the kernel's own account and
+    /// by slot. The account may be as old as the last timer tick.
     runs: BTreeMap<usize, Nanos>,
 }
 
@@ -43,7 +43,8 @@ impl InFlight {
         }
     }
 
-    /// Returns the unfinished part of a CPU's time, in tasks and idle. For a CPU that has not switched it is unknown which of both runs.
+    /// Returns the unfinished part of a CPU's busy time and of its idle time. For a CPU that has
+    /// not switched it is unknown which of the two applies.
     pub(crate) fn cpu_counts(&self, cpu: &Cpu) -> (u64, u64) {
         let ns = self.now.0.saturating_sub(cpu.since);
         match (cpu.switches, cpu.since, cpu.running_pid) {
@@ -72,7 +73,8 @@ impl InFlight {
             .map_or(counted, |&run| counted.max(run))
     }
 
-    /// Adds the current wait of a runnable task that is off its CPU. Returns this wait, and the tasks that ran on that CPU meanwhile.
+    /// Adds the current wait of a runnable task that is off its CPU. Returns this wait, and the
+    /// tasks that ran on that CPU during the wait.
     pub(crate) fn add_wait(
         &self,
         slot: usize,
@@ -128,13 +130,14 @@ impl InFlight {
         Some((wait, runs))
     }
 
-    /// Whether the task has a CPU after all: the program is not always called.
+    /// Whether the task has a CPU although no switch to it was seen, because the BPF program is not
+    /// called at every switch.
     fn has_run(&self, slot: usize, task: &Task) -> bool {
         self.runs.get(&slot).is_some_and(|&run| run.0 > task.run_ns)
     }
 
-    /// Divides a wait among the tasks that ran meanwhile on the CPU in whose queue the waiting task is, as the program does for a finished
-    /// wait.
+    /// Divides a wait among the tasks that ran during it on the CPU in whose queue the waiting task
+    /// is, in the same way as the BPF program does for a finished wait.
     fn share_out(
         &self,
         task: &mut Task,
@@ -164,7 +167,7 @@ impl InFlight {
         }
     }
 
-    /// Divides a wait by the last runs, whatever the number of runs before.
+    /// Divides a wait by the last recorded runs, whatever the number of runs before.
     fn share_out_by_runs(
         &self,
         task: &mut Task,
@@ -195,7 +198,7 @@ impl InFlight {
     }
 }
 
-/// Divides a wait by the time that each process has run on the CPU since its begin.
+/// Divides a wait by the time that each process has run on the CPU since the wait began.
 fn share_out_by_sums(
     task: &mut Task,
     ns: u64,
@@ -229,14 +232,15 @@ fn share_out_by_sums(
     shares
 }
 
-/// Returns the slots of the tasks that came to a CPU last.
+/// Returns the slots of the tasks that got a CPU last.
 fn running(tables: &Tables, cpus: impl Iterator<Item = usize>) -> BTreeSet<usize> {
     cpus.map(|cpu| tables.cpu(cpu).running_slot as usize)
         .filter(|&slot| slot > 0)
         .collect()
 }
 
-/// Returns the task that runs on a CPU, and its time so far; `None` if the CPU is idle or has not switched.
+/// Returns the task that runs on a CPU, and its time so far; `None` if the CPU is idle or has not
+/// switched.
 fn running_on(on: &Cpu, now: u64, tables: &Tables) -> Option<Neighbour> {
     if on.running_pid == 0 || on.since == 0 {
         return None;
@@ -271,7 +275,7 @@ fn neighbour(process: u32, name: [u8; 16]) -> Neighbour {
     }
 }
 
-/// Adds a part of a wait.
+/// Adds a part of a wait to the shares.
 fn add_share(shares: &mut Vec<Neighbour>, by: Neighbour, ns: u64) {
     if ns == 0 {
         return;
@@ -298,7 +302,8 @@ fn stat(thread: u32, field: usize) -> Option<u64> {
         .ok()
 }
 
-/// Time that a task has had a CPU since it was observed; `None` if it has ended, or if the kernel has no such account.
+/// Returns the time that a task has had a CPU since it was first observed; `None` if it has ended,
+/// or if the kernel has no such account.
 fn cpu_time(task: &Task) -> Option<Nanos> {
     let path = format!("/proc/{}/task/{}/schedstat", task.tgid, task.pid);
     let all: u64 = Root::system()

@@ -1,4 +1,4 @@
-//! The program in the kernel: loaded, attached, and removed when this value is dropped.
+//! The BPF program: loaded, attached, and removed when this value is dropped.
 
 use std::io;
 
@@ -16,13 +16,14 @@ use crate::options::Options;
 
 pub(crate) static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/switches.bpf.o"));
 
-/// A function of the program, with the tracepoint that calls it.
+/// A function of the BPF program, with the tracepoint that calls it.
 struct Hook {
     function: &'static str,
     tracepoint: &'static str,
-    /// Whether nothing can be counted without this function.
+    /// Whether counting is impossible without this function.
     is_needed: bool,
-    /// Whether the function is useful with these options: an unused one costs a call at each event.
+    /// Whether the function is useful with these options: an unused function costs a call at each
+    /// event.
     is_wanted: fn(Options) -> bool,
 }
 
@@ -67,19 +68,20 @@ const HOOKS: [Hook; 8] = [
     }),
 ];
 
-/// Function that examines all tasks once. Without it a running task is not seen before its next switch, which is no reason to count
-/// nothing.
+/// Name of the function that examines all tasks once. Without it a running task is first seen at
+/// its next switch, which is no reason to count nothing.
 const LOOK: &str = "on_look";
 
 const SCHEDULER_EXIT: &str = "on_scheduler_exit";
 
-/// Least size of an unused stream that the kernel accepts.
+/// Least size of an unused ring buffer that the kernel accepts.
 const NO_STREAM: u32 = 4096;
 
-/// Why the kernel accepts no program. The text follows "switches are counted without causes and neighbours: ".
+/// Why switches cannot be counted by BPF. The text follows "switches are counted without causes and
+/// neighbours: ".
 #[derive(Debug, thiserror::Error)]
 pub enum NoBpf {
-    /// The caller wants the kernel's own counters.
+    /// The caller requested the kernel's own counters.
     #[error("BPF programs were not wanted (--no-bpf)")]
     NotAsked,
     /// This program was built without clang.
@@ -98,21 +100,22 @@ pub enum NoBpf {
          setcap cap_bpf,cap_perfmon,cap_sys_resource+ep switchcost)"
     )]
     NotAllowed,
-    /// This process is in another PID namespace, and does not know the process numbers that programs in the kernel use.
+    /// This process is in another PID namespace, and does not know the process numbers that BPF
+    /// programs use.
     #[error(
         "this is another PID namespace than the machine's, whose numbers the kernel's programs use; run it outside of the \
          container, or the container with --pid=host"
     )]
     Inside,
-    /// A limit is reached.
+    /// A limit on memory, files or the like is reached.
     #[error("there is no room for BPF programs ({why}); {remedy}")]
     Limited {
         /// Error of the system.
         why: io::Error,
-        /// Remedy for the missing need.
+        /// What to do about the limit.
         remedy: String,
     },
-    /// The kernel lacks a feature, or another failure.
+    /// The kernel lacks a feature, or refuses an operation for another reason.
     #[error(
         "the kernel refuses {what} ({why}); use Linux 5.13 or newer with BPF tracepoints, and no lockdown"
     )]
@@ -138,10 +141,10 @@ impl NoBpf {
     }
 }
 
-/// The running program, with its tables.
+/// The running BPF program, with its tables.
 pub(crate) struct Kernel {
     ebpf: Ebpf,
-    /// Number of CPUs with marks.
+    /// Number of CPUs with recorded moments (marks).
     with_marks: u32,
 }
 
@@ -224,7 +227,7 @@ impl Kernel {
         Ok(Kernel { ebpf, with_marks })
     }
 
-    /// Number of CPUs with marks.
+    /// Returns the number of CPUs with recorded moments (marks).
     pub(crate) fn with_marks(&self) -> usize {
         self.with_marks as usize
     }
@@ -242,8 +245,8 @@ impl Kernel {
         Ok(())
     }
 
-    /// Lets the program examine all tasks that run or wait for a CPU, if the kernel supports this: these are then observed at once, not
-    /// from their next switch on.
+    /// Lets the BPF program examine all tasks that run or wait for a CPU, if the kernel supports
+    /// this. These tasks are then observed immediately, not only from their next switch.
     pub(crate) fn look(&mut self) -> io::Result<()> {
         let look: &mut Iter = self
             .ebpf
@@ -307,13 +310,13 @@ impl Kernel {
             .map_err(|error| refused("pairs", &error.into()))
     }
 
-    /// Returns a ring buffer that the program fills.
+    /// Returns a ring buffer that the BPF program fills.
     pub(crate) fn take_ring(&mut self, name: &str) -> Result<RingBuf<MapData>, NoBpf> {
         let ring = self.ebpf.take_map(name).expect("the program has it");
         RingBuf::try_from(ring).map_err(|error| refused(name, &error.into()))
     }
 
-    /// Returns the queue of slots for tasks, all free.
+    /// Returns the queue of free slots for tasks; at first it has all slots.
     pub(crate) fn take_free_slots(&mut self) -> Result<Queue<MapData, u32>, NoBpf> {
         let slots = self
             .ebpf
@@ -357,12 +360,12 @@ pub(crate) fn btf_error(error: &BtfError) -> NoBpf {
         .unwrap_or_else(|| NoBpf::NoBtf(error.to_string()))
 }
 
-/// Number of CPUs that may come online, limited to those counted separately.
+/// Returns the number of CPUs that may come online, limited to those counted separately.
 fn possible_cpus() -> u32 {
     aya::util::nr_cpus().map_or(CPUS, |cpus| cpus.min(CPUS)) as u32
 }
 
-/// Returns the system's error number behind an error.
+/// Returns the system error number that caused an error.
 fn system_number(error: &(dyn std::error::Error + 'static)) -> Option<i32> {
     std::iter::successors(Some(error), |error| error.source()).find_map(|error| {
         error
@@ -371,7 +374,7 @@ fn system_number(error: &(dyn std::error::Error + 'static)) -> Option<i32> {
     })
 }
 
-/// Names an error. The system's own error at its root decides.
+/// Converts an error to one with a name, by the system error that caused it.
 fn name_error(what: &str, error: &(dyn std::error::Error + 'static), words: String) -> NoBpf {
     let system = system_number(error);
     // The kernel answers EACCES for a program that the verifier rejects, even to root.

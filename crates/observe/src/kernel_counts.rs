@@ -1,5 +1,6 @@
-//! The kernel's own counts of tasks with recorded switches. Records are lost without room for them, and end without notice for a task that
-//! gains rights at an exec, or that runs on a CPU which came online later. An unfinished run has no record either.
+//! Corrects recorded switches by the kernel's own counts of tasks. Records are lost if there is no
+//! room for them. They end without notice for a task that gains rights at an exec, or that runs on
+//! a CPU which came online later. An unfinished run has no record either.
 
 use std::collections::HashMap;
 use std::fs;
@@ -12,15 +13,15 @@ use crate::layout::Task;
 use crate::subject::is_thread_there;
 use crate::totals::Totals;
 
-/// Tasks read each time: each takes two files.
+/// Number of tasks read each time: each takes two files.
 const EACH: usize = 32;
 
-/// Counts of each thread before it was observed, and at the last read.
+/// Counts of each thread before its observation, and at the last read.
 #[derive(Debug, Default)]
 pub(crate) struct KernelCounts {
     first: HashMap<u32, Totals>,
     last: HashMap<u32, Look>,
-    /// Next thread to be read.
+    /// Number of the next thread to be read.
     next: u32,
 }
 
@@ -28,7 +29,7 @@ pub(crate) struct KernelCounts {
 struct Look {
     at: Nanos,
     counted: Totals,
-    /// Totals of later records.
+    /// Totals of records that came after the last read.
     since: Totals,
 }
 
@@ -40,7 +41,7 @@ impl KernelCounts {
         }
     }
 
-    /// Reads the counts of some of these threads, of others each time.
+    /// Reads the counts of some of these threads, different ones each time.
     pub(crate) fn look(&mut self, threads: impl Iterator<Item = u32>) {
         let mut threads: Vec<u32> = threads.collect();
         threads.sort_unstable();
@@ -66,7 +67,8 @@ impl KernelCounts {
         }
     }
 
-    /// Notes a record that a thread has left its CPU or ended, with the start of its run `since`, if it is known.
+    /// Records that a thread has left its CPU or ended, with the start of its run `since`, if
+    /// known.
     pub(crate) fn left(&mut self, thread: u32, since: Option<u64>, at: u64, switches: Totals) {
         let Some(last) = self.last.get_mut(&thread).filter(|last| last.at.0 < at) else {
             return;
@@ -116,7 +118,7 @@ impl KernelCounts {
         all.voluntary + all.involuntary - reported
     }
 
-    /// Notes that a thread has taken the number of its process.
+    /// Records that a thread has taken the number of its process.
     pub(crate) fn renumber(&mut self, thread: u32, process: u32) {
         let first = self.first.get(&thread).copied();
         self.forget(thread);
@@ -131,7 +133,7 @@ impl KernelCounts {
     }
 }
 
-/// Whether a thread has not ended.
+/// Whether a thread is alive.
 pub(crate) fn is_alive(thread: u32) -> bool {
     is_thread_there(&Root::system(), thread)
 }

@@ -1,5 +1,5 @@
-//! Layout of the data that the program in the kernel writes, as in `bpf/layout.h`. A test compares all of it with the type information of
-//! the program.
+//! Layout of the data that the BPF program writes, as in `bpf/layout.h`. A test compares all of it
+//! with the BPF program's type information.
 
 #[cfg(test)]
 mod btf;
@@ -8,7 +8,8 @@ mod tests;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// Structures of the program, and what the test needs to compare them with it.
+/// Defines structures of the BPF program, with the data that a test needs to compare them with the
+/// program.
 macro_rules! structures {
     ($($(#[$meta:meta])* struct $name:ident { $($(#[$of_field:meta])* $vis:vis $field:ident: $type:ty,)* })*) => { $(
         $(#[$meta])*
@@ -18,14 +19,14 @@ macro_rules! structures {
 
         #[cfg(test)]
         impl $name {
-            /// Name, offset and size of each field.
+            /// Name, offset and size of each field of the structure.
             const FIELDS: &'static [(&'static str, usize, usize)] =
                 &[$((stringify!($field), std::mem::offset_of!($name, $field), size_of::<$type>()),)*];
         }
     )* };
 }
 
-/// Enumerators of the program, the same way.
+/// Defines enumerators of the BPF program, with the data that a test needs to compare them.
 macro_rules! enumerators {
     ($(#[$meta:meta])* mod $name:ident { $($(#[$of:meta])* $each:ident = $value:expr,)* }) => {
         $(#[$meta])*
@@ -38,29 +39,29 @@ macro_rules! enumerators {
     };
 }
 
-/// Causes that a task's table holds, the last for the rest of each reason.
+/// Number of causes in a task's table; the last ones hold the rest of each reason.
 pub(crate) const CAUSES: usize = 29;
-/// Neighbours that a task's table holds.
+/// Number of other processes (neighbours) in a task's table.
 pub(crate) const NEIGHBOURS: usize = 5;
-/// Hardware counters of a CPU, instructions first.
+/// Number of hardware counters of a CPU; instructions are the first.
 pub(crate) const COUNTERS: usize = 4;
-/// Buckets of a histogram.
+/// Number of buckets of a histogram.
 pub(crate) const BUCKETS: usize = 56;
-/// CPUs that are counted each by itself.
+/// Maximum number of CPUs that are counted separately.
 pub(crate) const CPUS: usize = 1024;
-/// The last runs that are remembered of each CPU.
+/// Number of last runs stored for each CPU.
 pub(crate) const RUNS: usize = 16;
-/// Processes of which it is known how long they have run on a CPU.
+/// Number of processes whose run time on a CPU is stored.
 pub(crate) const SHARES: usize = 16;
-/// Moments of each CPU of which its shares are remembered.
+/// Number of moments of each CPU at which its shares are stored.
 pub(crate) const MARKS: usize = 128;
-/// The longest waits that are kept of each CPU.
+/// Number of longest waits that are stored for each CPU.
 pub(crate) const LONGEST: usize = 4;
-/// Tasks observed at a time, and one slot that is not used.
+/// Maximum number of concurrently observed tasks, plus one slot that is not used.
 pub(crate) const TASKS: usize = 16384;
 
 enumerators! {
-    /// Entries to the kernel other than system calls, and the bit that marks a system call's ABI.
+    /// Kernel entries other than system calls, and the bit that marks a system call's ABI.
     mod entry {
         COMPAT = 0x0800,
         FAULT = 0x1000,
@@ -83,37 +84,37 @@ enumerators! {
 }
 
 enumerators! {
-    /// Numbers of processes that are none.
+    /// Process numbers that stand for something other than a process.
     mod process {
         NONE = 0,
-        /// All threads of the kernel.
+        /// Stands for all threads of the kernel.
         KERNEL = u32::MAX,
-        /// Waited for while no task ran.
+        /// Stands for waits during which no task ran.
         NOBODY = u32::MAX - 1,
-        /// Waited for in the queue of another CPU.
+        /// Stands for waits in the queue of another CPU.
         MOVED = u32::MAX - 2,
-        /// Waited for behind others that are not known.
+        /// Stands for waits for unknown other tasks.
         OTHERS = u32::MAX - 3,
     }
 }
 
 enumerators! {
-    /// Meaning of a number among the targets; both bits may be set.
+    /// Meaning of a number in the table of targets; both bits may be set.
     mod target {
-        /// A process, all of whose threads are observed.
+        /// The number is that of a process, all of whose threads are observed.
         PROCESS = 1,
         THREAD = 2,
     }
 }
 
-/// Flag of a task that marks a kernel thread.
+/// Flag of a kernel thread in the kernel's task structure.
 pub(crate) const KERNEL_THREAD: u32 = 0x0020_0000;
 
 structures! {
     #[derive(Default)]
     struct Cause {
         pub(crate) entry: u32,
-        /// Why the task left its CPU; 0 if the entry is free.
+        /// Reason why the task left its CPU; 0 if the entry is free.
         pub(crate) reason: u32,
         pub(crate) switches: u64,
         pub(crate) off_ns: u64,
@@ -134,7 +135,7 @@ structures! {
         pub(crate) name: [u8; 16],
     }
 
-    /// Time that a process has run on a CPU, after other processes that had its place before.
+    /// Run time of a process on a CPU, and that of the processes that had its entry before.
     #[derive(Default)]
     struct Share {
         pub(crate) process: u32,
@@ -145,7 +146,7 @@ structures! {
         pub(crate) name: [u8; 16],
     }
 
-    /// All shares of a CPU at a moment.
+    /// All shares of a CPU at one moment.
     #[derive(Default)]
     struct Sums {
         pub(crate) ns: [u64; SHARES],
@@ -157,14 +158,14 @@ structures! {
         pub(crate) sums: Sums,
     }
 
-    /// Moments of a CPU.
+    /// Stored moments of a CPU.
     struct Marks {
         taken: u64,
         pub(crate) marks: [Mark; MARKS],
         unused: [u64; 7],
     }
 
-    /// A run of a process on a CPU.
+    /// One run of a process on a CPU.
     #[derive(Default)]
     struct Run {
         pub(crate) end: u64,
@@ -251,26 +252,26 @@ structures! {
         unused: [u64; 2],
     }
 
-    /// Counts of hardware counters in the turns of a task.
+    /// Hardware counter totals over the time slices of a task.
     struct Counted {
         pub(crate) ran_ns: u64,
-        /// The most instructions a microsecond of any turn.
+        /// Largest number of instructions per microsecond in any time slice.
         pub(crate) most_per_us: u64,
         pub(crate) sums: [u64; COUNTERS],
         pub(crate) turns: [u32; BUCKETS],
     }
 
-    /// The counters of a CPU.
+    /// State of a CPU's hardware counters.
     struct Counting {
         began: [u64; COUNTERS],
         ended: [u64; COUNTERS],
         is_known: u64,
-        /// Readings that cover part of the time.
+        /// Number of readings that cover only part of the time.
         pub(crate) refused: u64,
         unused: [u64; 6],
     }
 
-    /// A CPU inside the scheduler.
+    /// State of a CPU inside the scheduler.
     struct InScheduler {
         entered: u64,
         own: u64,
@@ -279,7 +280,7 @@ structures! {
         pub(crate) times: [u32; BUCKETS],
     }
 
-    /// One side of an event.
+    /// One of the two threads of an event.
     struct Thread {
         pub(crate) pid: u32,
         pub(crate) tgid: u32,
@@ -298,7 +299,7 @@ structures! {
     }
 }
 
-/// Words of 64 bits that control the program, by what they are for.
+/// Words of 64 bits that control the BPF program, named by purpose.
 #[derive(Clone, Copy, Debug)]
 #[repr(usize)]
 pub(crate) enum Control {
@@ -313,17 +314,17 @@ pub(crate) enum Control {
     Count,
 }
 
-/// Words of 64 bits in a task's slot.
+/// Number of 64-bit words in a task's slot.
 pub(crate) const TASK_WORDS: usize = size_of::<Task>() / 8;
-/// Words of 64 bits for a CPU.
+/// Number of 64-bit words for a CPU.
 pub(crate) const CPU_WORDS: usize = size_of::<Cpu>() / 8;
-/// Words of 64 bits for the marks of a CPU.
+/// Number of 64-bit words for the stored moments of a CPU.
 pub(crate) const MARKS_WORDS: usize = size_of::<Marks>() / 8;
-/// Words of 64 bits for a CPU inside the scheduler.
+/// Number of 64-bit words for the scheduler state of a CPU.
 pub(crate) const IN_SCHEDULER_WORDS: usize = size_of::<InScheduler>() / 8;
-/// Words of 64 bits of what was counted in the turns of a task.
+/// Number of 64-bit words for the hardware counter totals of a task.
 pub(crate) const COUNTED_WORDS: usize = size_of::<Counted>() / 8;
-/// Words of 64 bits of the counters of a CPU.
+/// Number of 64-bit words for the hardware counters of a CPU.
 pub(crate) const COUNTING_WORDS: usize = size_of::<Counting>() / 8;
-/// Words of [`Neighbour`], as the kernel writes them.
+/// The words of a [`Neighbour`], as the kernel writes them.
 pub(crate) type NeighbourWords = [u64; size_of::<Neighbour>() / 8];

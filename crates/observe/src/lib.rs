@@ -1,18 +1,21 @@
-//! Internal to switchcost: observes live tasks: number and causes of their switches, the other tasks involved, and times off the CPU.
+//! Observes live tasks: number and causes of their switches, the other tasks involved, and times
+//! off the CPU. Internal to switchcost.
 //!
-//! The input is the target and a duration; the output is an [`switchcost_record::observation::Observation`]. The cost of a switch is not
-//! known here. The program in `bpf/` counts inside the kernel; this crate loads it, sets its targets, takes the sums of tasks that end
-//! before their slots are needed again, and reads the rest. It has no statistics and no printing.
+//! The input is the target and a duration; the output is an
+//! [`switchcost_record::observation::Observation`]. This crate does not know the cost of a switch.
+//! The program in `bpf/` counts inside the kernel; the crate loads it, sets its targets, collects
+//! the sums of tasks that end before their slots are reused, and reads the rest. The crate has no
+//! statistics and no printing.
 //!
 //! ```text
-//!  observe (the loop) <──> Listener: informed meanwhile
+//!  observe (the loop) <──> Listener: informed during the run
 //!     │  Target, Quotas, Moments, Requests
 //!     v
 //!  Backend: Observer ──> ByBpf ──(targets)──> the kernel's tracepoints: bpf/
 //!     │                    ^                               │
 //!     │                    └───(tasks, cpus: mapped; pairs)┘──> Sums
-//!     ├──> ByPerf, where the kernel takes no programs of ours: its records of switches ──> Sums
-//!     └──> ByProc, where it gives none of those: its own counters in /proc
+//!     ├──> ByPerf, if the kernel accepts no BPF programs: its records of switches ──> Sums
+//!     └──> ByProc, if the kernel gives no such records: its own counters in /proc
 //! ```
 
 mod backend;

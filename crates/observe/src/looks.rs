@@ -1,13 +1,14 @@
-//! When to look at live processes.
+//! Decides when to examine live processes.
 
 use std::time::{Duration, Instant};
 
-/// Time from the first look to the second; each further pause is twice as long. A program gets its memory early, and may not run for long.
+/// Time from the first examination to the second; each further pause is twice as long. A program
+/// gets its memory early, and may not run for long.
 const EARLY: Duration = Duration::from_millis(20);
-/// Longest pause between two looks.
+/// Longest pause between two examinations.
 const EACH: Duration = Duration::from_secs(1);
 
-/// Looks at what live processes are: often at first, then each second.
+/// Schedule of the examinations of live processes: often at first, then each second.
 #[derive(Clone, Debug, Default)]
 pub struct Looks {
     last: Option<Instant>,
@@ -15,7 +16,7 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// Whether it is time for a look; if so, it is taken as made now.
+    /// Whether an examination is due; if so, it counts as made now.
     pub fn is_due(&mut self) -> bool {
         // The first pause is the shortest, and each is twice the one before.
         let pause = EARLY.saturating_mul(2u32.saturating_pow(self.count.saturating_sub(1)));

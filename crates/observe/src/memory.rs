@@ -1,4 +1,5 @@
-//! Memory of live processes; also whether their programs are written in Go, and whether their speculation is restricted.
+//! Examines the memory of live processes, whether their programs are written in Go, and whether
+//! their speculation is restricted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -9,10 +10,11 @@ use switchcost_units::Bytes;
 
 use crate::looks::Looks;
 
-/// Maximum number of processes per read: some 10 us for each are half of the observer's time with thousands of processes.
+/// Maximum number of processes per read: at about 10 us each, thousands of processes would take
+/// half of the observer's time.
 pub(crate) const PROCESSES: usize = 128;
 
-/// Facts seen of each process.
+/// Facts found about each process.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     resident: BTreeMap<u32, Bytes>,
@@ -21,7 +23,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Reads processes when it is time.
+    /// Examines processes if it is time.
     pub(crate) fn tick(&mut self, processes: impl FnOnce() -> BTreeSet<u32>) {
         if !self.looks.is_due() {
             return;
@@ -105,8 +107,8 @@ fn look_at_program(programs: &mut BTreeMap<u32, Program>, process: u32) {
     }
 }
 
-/// Whether a process has restricted its own speculation, by prctl or seccomp, so that the kernel changes the processor's mode at its
-/// switches.
+/// Whether a process has restricted its own speculation, by prctl or seccomp, so that the kernel
+/// changes the processor's mode at switches to and from it.
 fn restricts_speculation(status: &str) -> bool {
     const RESTRICTED: [(&str, [&str; 2]); 2] = [
         (

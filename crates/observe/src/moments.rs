@@ -1,4 +1,4 @@
-//! Distribution of switches and waits over the window, as sums of short stretches.
+//! Records the distribution of switches and waits over the window, as sums over short stretches.
 
 use crate::totals::Totals;
 use switchcost_record::observation::Moment;
@@ -6,7 +6,8 @@ use switchcost_units::Nanos;
 
 /// Initial length of a stretch.
 const FIRST: Nanos = Nanos::millis(100);
-/// Number of stretches at which each pair is merged; from then on stretches are twice as long.
+/// Number of stretches at which adjacent ones are merged in pairs; from then on stretches are twice
+/// as long.
 const MOST: usize = 240;
 
 pub(crate) struct Moments {
@@ -29,7 +30,7 @@ impl Moments {
         }
     }
 
-    /// Ends a stretch if it is time.
+    /// Ends the current stretch if it is time.
     pub(crate) fn look(&mut self, now: Nanos, totals: impl FnOnce() -> Totals) {
         if now < self.next_at {
             return;
@@ -42,7 +43,7 @@ impl Moments {
         self.next_at = Nanos(now.0 + self.length.0);
     }
 
-    /// Ends the stretch.
+    /// Ends the current stretch.
     pub(crate) fn end(&mut self, now: Nanos, totals: Totals) {
         let last = std::mem::replace(&mut self.last, totals);
         self.moments.push(Moment {

@@ -4,7 +4,8 @@ use std::process::ExitStatus;
 use switchcost_facts::limits::ending;
 use switchcost_units::Nanos;
 
-/// A message during an observation. It is a line of its own; names and words in it are hostile until escaped.
+/// A message during an observation. It is printed as a line of its own; names and words in it are
+/// hostile until escaped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// The command has failed.
@@ -14,7 +15,7 @@ pub enum Notice {
         /// Exit status of the command.
         status: ExitStatus,
     },
-    /// The command has ended, but processes that it started live on.
+    /// The command has ended, but processes that it started are still alive.
     GoesOn {
         /// Words of the command.
         words: Vec<String>,
@@ -23,7 +24,7 @@ pub enum Notice {
         /// Whether the observation of these processes continues.
         is_observed: bool,
     },
-    /// The target has ended, and the observation with it, before its time was over.
+    /// The target has ended before the observation's time was over, and the observation with it.
     Ended {
         /// Name of the target.
         what: String,
@@ -48,7 +49,7 @@ pub enum Notice {
     NoRequests(String),
     /// The time in the scheduler was requested, but cannot be measured.
     NoSchedulerTime,
-    /// Calls could not be traced, or not to the end.
+    /// Calls could not be traced, or not until the end.
     NoCalls(String),
 }
 

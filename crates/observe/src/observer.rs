@@ -1,4 +1,4 @@
-//! An observation by the best available source.
+//! Observes with the best available source of counts.
 
 use std::collections::BTreeSet;
 
@@ -16,10 +16,10 @@ use crate::options::Options;
 use crate::subject::GroupId;
 use crate::totals::Totals;
 
-/// Counts until it is finished or dropped.
+/// A source that counts until it is finished or dropped.
 pub struct Observer {
     way: Way,
-    /// Why each more detailed source is unavailable.
+    /// Reasons why each more detailed source is unavailable.
     unavailable_because: Vec<String>,
     empty: Observation,
 }
@@ -31,8 +31,8 @@ enum Way {
 }
 
 impl Way {
-    /// Returns the best source, and why each more detailed one is unavailable: BPF programs, else the kernel's records of switches, else
-    /// its counters.
+    /// Returns the best source, and why each more detailed one is unavailable. The sources are BPF
+    /// programs, else the kernel's records of switches, else its counters.
     fn best(host: &HostManifest, options: Options) -> (Way, Vec<String>) {
         let by_bpf = if options.without_bpf {
             Err(NoBpf::NotAsked)
@@ -69,7 +69,7 @@ impl Observer {
         }
     }
 
-    /// Why BPF programs are unavailable.
+    /// Returns why BPF programs are unavailable.
     pub fn bpf_unavailable_because(&self) -> Option<&str> {
         self.unavailable_because
             .first()
@@ -77,7 +77,7 @@ impl Observer {
             .map(String::as_str)
     }
 
-    /// Counts by the kernel's counters, if nothing has been observed yet.
+    /// Switches to the kernel's counters, if nothing has been observed yet.
     fn count_by_proc(&mut self, why: String) -> &mut ByProc {
         self.unavailable_because.push(why);
         self.way = Way::Proc(ByProc::default());
@@ -157,7 +157,7 @@ impl Backend for Observer {
         }
     }
 
-    /// Without BPF programs there are no events.
+    /// Passes on events; without BPF programs there are none.
     fn take_events(&mut self, take: &mut dyn FnMut(Event)) {
         if let Way::Bpf(bpf) = &mut self.way {
             bpf.take_events(take);

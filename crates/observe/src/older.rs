@@ -1,5 +1,5 @@
-//! Older children of observed processes: they are not observed, but may do all the work, such as those of a server that forks before it
-//! serves.
+//! Older children of observed processes: they are not observed, but may do all the work, such as
+//! those of a server that forks before it serves.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::subject::is_there;
 /// Maximum number of children that are read.
 const MOST: usize = 1024;
 
-/// Older children, with the kernel's count of each one's switches so far.
+/// Older children, with the kernel's count of the switches of each so far.
 #[derive(Debug, Default)]
 pub(crate) struct Older {
     parents: BTreeSet<u32>,
@@ -36,7 +36,8 @@ impl Older {
         older
     }
 
-    /// Returns the children's switches since then, without those of ended ones; `None` if there are no children.
+    /// Returns the children's switches since the start, without those of ended children; `None` if
+    /// there are no children.
     pub(crate) fn since(&self, root: &Root) -> Option<OlderChildren> {
         let since = |(&child, &before): (&u32, &u64)| switches(root, child).saturating_sub(before);
         (!self.before.is_empty()).then(|| OlderChildren {
@@ -66,7 +67,8 @@ fn children(root: &Root, process: u32) -> Vec<u32> {
         .collect()
 }
 
-/// Switches of all threads of a process, by the kernel's own counters; 0 if it has ended.
+/// Returns the switches of all threads of a process, by the kernel's own counters; 0 if the process
+/// has ended.
 fn switches(root: &Root, process: u32) -> u64 {
     let of_thread = |folder: String| -> u64 {
         let status = root.read(&format!("{folder}/status")).unwrap_or_default();

@@ -1,6 +1,7 @@
-//! Cost of the programs in the kernel, by the kernel's own accounts.
+//! Measures the cost of the BPF programs by the kernel's own accounting.
 //!
-//! The accounts are kept only on request, and take two clock readings per call, so they are requested only at times.
+//! The accounting is off unless requested, and takes two clock readings per call, so it is
+//! requested only for samples.
 
 use std::fs;
 use std::io;
@@ -11,7 +12,7 @@ use aya::programs::ProgramFd;
 use aya::sys::{Stats, enable_stats};
 use switchcost_units::Nanos;
 
-/// Accounted time of each second.
+/// Time of each second for which the accounting is on.
 const SAMPLED: Duration = Duration::from_millis(100);
 const EACH: Duration = Duration::from_secs(1);
 
@@ -62,7 +63,8 @@ impl OwnCost {
     }
 }
 
-/// Time that the programs have run, in nanoseconds, as far as it was accounted for.
+/// Returns the run time of the programs, in nanoseconds, for the time in which it was accounted
+/// for.
 pub(crate) fn run_time<'a>(programs: impl Iterator<Item = &'a ProgramFd>) -> u64 {
     programs
         .filter_map(|program| run_time_of(program.as_fd().as_raw_fd()).ok())

@@ -1,4 +1,5 @@
-//! Processes observed by number or by name, until the last has ended; others of the same name are added.
+//! Observes processes chosen by number or by name, until the last has ended; later processes of the
+//! same name are added.
 
 use std::collections::BTreeSet;
 
@@ -11,21 +12,21 @@ use crate::error::ObserveError;
 use crate::notice::Notice;
 use crate::subject::{SubjectError, name_of, processes_named, start_of};
 
-/// Intervals of the search for others of a name: while one is alive, and while none is.
+/// Times between searches for processes of a name: while one is alive, and while none is.
 const EACH: [Nanos; 2] = [Nanos::seconds(1), Nanos::millis(100)];
 
-/// Processes, and their children.
+/// Observed processes, and their children.
 #[derive(Debug)]
 pub struct Processes {
     /// Names whose processes are observed whenever they start; empty for processes given by number.
     names: Vec<String>,
     observed: Vec<Process>,
-    /// Whether all have ended, and others may start.
+    /// Whether all processes have ended, and others may start.
     are_gone: bool,
     looked_at: Nanos,
 }
 
-/// A process, identified by number and start time, because its number may be used again.
+/// A process, identified by number and start time, because its number may be reused.
 #[derive(Debug)]
 struct Process {
     number: u32,
@@ -103,7 +104,7 @@ impl Processes {
         })
     }
 
-    /// Observes new processes with the names; returns whether there are some.
+    /// Observes new processes with the names; returns whether any were found.
     fn look(
         &mut self,
         root: &Root,

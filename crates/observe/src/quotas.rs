@@ -1,4 +1,5 @@
-//! Limits on the CPU time of the observed: how often their control groups used up a quota, and for how long this kept them from running.
+//! Reads the limits on the CPU time of the observed tasks: how often their control groups used up a
+//! quota, and for how long this kept them from running.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,21 +9,21 @@ use switchcost_units::Nanos;
 
 /// Maximum number of control groups that are read.
 const GROUPS: usize = 64;
-/// Processes whose control groups are looked up, each time.
+/// Maximum number of processes whose control groups are looked up each time.
 const PROCESSES: usize = 64;
-/// Interval of the reads.
+/// Time between two reads.
 const EACH: Nanos = Nanos::millis(200);
 
-/// Statistics of control groups, the first and the last.
+/// First and last statistics of control groups.
 pub(crate) struct Quotas {
     began: Nanos,
     looked_at: Nanos,
     groups: BTreeMap<String, Group>,
     /// Processes whose groups have been looked up.
     known: BTreeSet<u32>,
-    /// Texts about groups that processes had so far: equal texts mean equal groups.
+    /// Control group texts of processes so far: equal texts mean equal groups.
     seen: BTreeSet<String>,
-    /// Process with which the next lookup begins.
+    /// Number of the process with which the next lookup begins.
     next: u32,
 }
 
@@ -48,7 +49,8 @@ impl Quotas {
         quotas
     }
 
-    /// Reads again: a group may have gone by the end, and a process may have moved to another one.
+    /// Reads the statistics again, because a group may be gone by the end, and a process may move
+    /// to another one.
     pub(crate) fn look(
         &mut self,
         root: &Root,
@@ -87,8 +89,8 @@ impl Quotas {
         }
     }
 
-    /// Looks up the groups of some processes; if there are many, of others each time. A process that is examined for the first time may
-    /// always have been in its group.
+    /// Looks up the groups of some processes; if there are many processes, of different ones each
+    /// time. A process that is examined for the first time may always have been in its group.
     fn find(&mut self, root: &Root, processes: &BTreeSet<u32>, after: Nanos) {
         let later = processes.range(self.next..);
         for &process in later.chain(processes.range(..self.next)).take(PROCESSES) {

@@ -1,4 +1,4 @@
-//! CPUs that share a core or a last-level cache.
+//! Finds CPUs that share a core or a last-level cache.
 
 use std::collections::BTreeMap;
 

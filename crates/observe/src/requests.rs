@@ -1,20 +1,21 @@
-//! Number of requests served during the observation: given by the user, or counted by a command.
+//! Counts the requests served during the observation: the number is given by the user, or printed
+//! by a command.
 
 use crate::error::ObserveError;
 
 /// Source of the number of requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Requests {
-    /// No source.
+    /// There is no source.
     #[default]
     Unknown,
-    /// A number given by the user.
+    /// The user gave the number.
     Known(u64),
     /// A shell command that prints the number served so far.
     Counted(String),
 }
 
-/// Number before the observation.
+/// Number of requests before the observation.
 pub(crate) struct Before {
     requests: Requests,
     before: u64,

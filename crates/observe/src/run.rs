@@ -18,20 +18,22 @@ use crate::quotas::Quotas;
 use crate::requests::Requests;
 use crate::target::Target;
 
-/// Interval of the checks for ended tasks: far shorter than the time to use up the slots of tasks.
+/// Time between checks for ended tasks: far shorter than the time to use up the slots of tasks.
 const TICK: Nanos = Nanos::millis(20);
 
-/// Time for counting requests after a user's stop.
+/// Time for counting requests after the user has stopped the observation.
 const COUNTED_WITHIN: Duration = Duration::from_millis(500);
 
-/// Task of an observation.
+/// Settings of an observation.
 #[derive(Debug)]
 pub struct Task {
     /// Target of the observation.
     pub target: Target,
-    /// A command that runs meanwhile and does not belong to the target: the observation ends with it.
+    /// A command that runs during the observation and does not belong to the target: the
+    /// observation ends with it.
     pub companion: Option<Command>,
-    /// Duration; `None` until the targets end, or the usual duration for targets that do not end.
+    /// Duration of the observation; if `None`, it lasts until the targets end, or for the usual
+    /// duration if they do not end by themselves.
     pub duration: Option<Nanos>,
     /// Whether the observation lasts until it is stopped.
     pub is_endless: bool,
@@ -41,7 +43,7 @@ pub struct Task {
     pub requests: Requests,
 }
 
-/// Is informed during the observation.
+/// Receiver of information during the observation.
 pub trait Listener {
     /// Error of the listener.
     type Error: From<ObserveError>;
@@ -60,7 +62,7 @@ pub trait Listener {
     /// Takes a switch or wake-up, if these were requested.
     fn take(&mut self, event: Event);
 
-    /// Called several times a second. `so_far` reads all counts.
+    /// Called several times per second. `so_far` reads all counts.
     ///
     /// # Errors
     /// Any error that should end the observation without a result.
@@ -69,17 +71,19 @@ pub trait Listener {
         so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>,
     ) -> Result<(), Self::Error>;
 
-    /// Called several times a second. `processes` are the observed ones that have not ended, as far as known.
+    /// Called several times per second. `processes` returns the observed processes that have not
+    /// ended, as far as is known.
     fn identify(&mut self, _processes: impl FnOnce() -> BTreeSet<u32>) {}
 
     /// Takes a message for the user.
     fn notice(&mut self, notice: Notice);
 }
 
-/// Observes; the kernel's files are read below `root`.
+/// Runs an observation; the kernel's files are read below `root`.
 ///
 /// # Errors
-/// If no task can be observed, the command cannot be run, or the counts cannot be read; and errors of the listener.
+/// If no task can be observed, the command cannot be run, or the counts cannot be read; and errors
+/// of the listener.
 pub fn observe<B: Backend, L: Listener>(
     mut backend: B,
     task: Task,
@@ -203,7 +207,7 @@ fn goes_on<L: Listener>(
     })
 }
 
-/// Whether a companion has ended; a failure is reported.
+/// Whether a companion command has ended; a failure is reported.
 fn has_ended<L: Listener>(command: &mut Command, listener: &mut L) -> bool {
     let status = command.take_end();
     if let Some(status) = status.filter(|status| !status.success()) {
@@ -220,14 +224,15 @@ fn extensions_between(((granted, yielded), now): ((u64, u64), (u64, u64))) -> Sl
     }
 }
 
-/// Start of the observation, and CPU time of this process until then.
+/// Start of the observation, and CPU time of this process up to the start.
 struct Began {
     at: Nanos,
     cpu: Nanos,
 }
 
 impl Began {
-    /// Completes the counts of a backend: waits since the beginning of the window, and the CPU time used since.
+    /// Completes the counts of a backend: starts of waits become relative to the window, and the
+    /// CPU time used is added.
     fn complete(&self, counted: Observation, own_cpu_time: Nanos) -> Observation {
         let user_ns = own_cpu_time.saturating_sub(self.cpu);
         Observation {

@@ -1,5 +1,6 @@
-//! Checks the programs against older kernels: before Linux 6.13 a program and its functions share 512 bytes of stack, each function's part
-//! rounded up (`check_max_stack_depth` in kernel/bpf/verifier.c). The kernel that runs the tests may be newer.
+//! Checks the BPF programs against the limits of older kernels: before Linux 6.13 a program and its
+//! functions share 512 bytes of stack, with each function's part rounded up
+//! (`check_max_stack_depth` in kernel/bpf/verifier.c). The kernel that runs the tests may be newer.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget, SymbolKind};
 const LIMIT: u32 = 512;
 const ROUNDED_TO: u32 = 32;
 
-/// Register 10 is the end of the stack.
+/// Number of the frame pointer register, which points to the end of the stack.
 const FRAME: u8 = 10;
 const CALL: u8 = 0x85;
 const MOVE: u8 = 0xbf;
@@ -40,7 +41,8 @@ impl Instruction {
         }
     }
 
-    /// Depth in the stack of a load or store, or of an address computed from the frame's, which `before` has copied.
+    /// Returns the stack depth of a load or store, or of an address computed from a frame pointer
+    /// that the instruction `before` has copied.
     fn depth(&self, before: Option<&Instruction>) -> u32 {
         let is_address =
             before.is_some_and(|b| b.code == MOVE && b.source == FRAME && b.target == self.target);
@@ -94,7 +96,8 @@ fn functions(object: &[u8]) -> BTreeMap<String, Function> {
     text.filter_map(function).collect()
 }
 
-/// Deepest stack of a function with the functions that it calls, as the kernel computes it.
+/// Returns the deepest stack of a function with the functions that it calls, as the kernel computes
+/// it.
 fn deepest(functions: &BTreeMap<String, Function>, name: &str) -> u32 {
     let function = &functions[name];
     let below = function

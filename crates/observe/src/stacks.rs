@@ -1,6 +1,7 @@
-//! Samples stacks of the observed at one of every so many switches, by a separate program in the kernel.
+//! Samples stacks of the observed tasks at one of every N switches, by a separate BPF program.
 //!
-//! Addresses become places in files at once, while the processes live; functions are looked up later, if symbols are known.
+//! Addresses are converted to places in files immediately, while the processes live; functions are
+//! looked up later, if symbols are known.
 
 mod layout;
 mod mappings;
@@ -22,13 +23,14 @@ use sums::Sums;
 
 pub(crate) static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stacks.bpf.o"));
 
-/// Interval at which the number of samples is read.
+/// Time between two reads of the number of samples.
 const EACH: Duration = Duration::from_millis(100);
 
-/// Initial switches per sample, until the rate is known: even the fastest programs then fit the room between two reads.
+/// Initial number of switches per sample, until the rate is known: with it, even the fastest
+/// programs fit the buffer between two reads.
 const FIRST: u64 = 16;
 
-/// Samples until it is dropped.
+/// A sampler that works until it is dropped.
 pub(crate) struct Stacks {
     ebpf: Ebpf,
     control: Array<MapData, Control>,
@@ -41,7 +43,7 @@ pub(crate) struct Stacks {
 }
 
 impl Stacks {
-    /// Starts to sample this many switches per second, of no task yet.
+    /// Starts to sample this many switches per second; no task is sampled yet.
     pub(crate) fn start(per_second: u32) -> Result<Stacks, NoBpf> {
         if OBJECT.is_empty() {
             return Err(NoBpf::NotBuilt);
@@ -100,8 +102,8 @@ impl Stacks {
         self.change(|control| control[1] = 1);
     }
 
-    /// Takes the samples, and limits their rate to the requested one. Must be called several times a second with the live observed
-    /// processes.
+    /// Collects the samples, and limits their rate to the requested one. Must be called several
+    /// times per second with the live observed processes.
     pub(crate) fn tick(&mut self, processes: impl FnOnce() -> BTreeSet<u32>) {
         self.take();
         let Some(every) = self.rate.look() else {
@@ -166,7 +168,7 @@ impl Rate {
         }
     }
 
-    /// Returns the new number, if it is time.
+    /// Returns the new number of switches per sample, if it is time for one.
     fn look(&mut self) -> Option<u64> {
         let elapsed = self.since.elapsed();
         let are_many = self.taken > self.per_second;
@@ -179,7 +181,7 @@ impl Rate {
     }
 }
 
-/// Returns the number that would have given the requested rate.
+/// Returns the number of switches per sample that would have given the requested rate.
 fn next(every: u64, taken: u64, per_second: u64, elapsed: Duration) -> u64 {
     let wanted = (per_second as f64 * elapsed.as_secs_f64()).max(1.0);
     ((every as f64 * taken as f64 / wanted).round() as u64)

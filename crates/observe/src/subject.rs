@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use switchcost_facts::{Root, Unreadable};
 
-/// Folders of control groups: of version 2 alone, of version 2 beside version 1, and of `cpu` of version 1.
+/// Folders of control groups: of version 2 alone, of version 2 next to version 1, and of `cpu` of
+/// version 1.
 const CONTROL_GROUPS: [&str; 3] = [
     "/sys/fs/cgroup",
     "/sys/fs/cgroup/unified",
@@ -17,7 +18,7 @@ const THREADS: [&str; 2] = ["cgroup.threads", "tasks"];
 /// Why no task can be observed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SubjectError {
-    /// The folder is no control group.
+    /// The folder is not a control group.
     #[error(
         "no control group {0}: {1}; name a folder below /sys/fs/cgroup with a file cgroup.procs, as systemd-cgls lists them"
     )]
@@ -54,7 +55,7 @@ pub(crate) fn folder_of_group(root: &Root, name: &str) -> Result<String, Subject
         .ok_or_else(|| SubjectError::NoGroup(name.to_owned(), why()))
 }
 
-/// Identity of a control group for programs in the kernel.
+/// Identity of a control group for BPF programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupId {
     /// Number of the group's folder.
@@ -71,7 +72,8 @@ pub(crate) fn id_of_group(root: &Root, folder: &str) -> Option<GroupId> {
     })
 }
 
-/// Returns the number of the folder: a group that is created again under the same name has another one.
+/// Returns the number of the folder: a group that is created again under the same name has another
+/// number.
 pub(crate) fn number_of_group(root: &Root, folder: &str) -> Option<u64> {
     root.number(folder)
 }
@@ -117,7 +119,8 @@ fn hierarchy_of(root: &Root, folder: &str) -> Option<u64> {
     own.lines().find_map(number)
 }
 
-/// Returns the present threads of a control group and of those below it. Groups that have gone meanwhile are left out.
+/// Returns the present threads of a control group and of its descendants. Groups that disappear
+/// during the search are left out.
 pub(crate) fn threads_of_group(root: &Root, folder: &str) -> Result<BTreeSet<u32>, SubjectError> {
     let gone = |why: Unreadable| SubjectError::NoGroup(folder.to_owned(), why.to_string());
     let [of_version_2, of_version_1] = THREADS.map(|file| format!("{folder}/{file}"));
@@ -149,7 +152,8 @@ pub(crate) fn process_of(root: &Root, thread: u32) -> Option<u32> {
         .ok()
 }
 
-/// Whether a process is alive: at least one of its threads, since the first may end before the others. A zombie is not alive.
+/// Whether a process is alive: at least one of its threads must be, because the first may end
+/// before the others. A zombie is not alive.
 pub(crate) fn is_there(root: &Root, process: u32) -> bool {
     start_of(root, process).is_some()
 }
@@ -159,7 +163,8 @@ pub(crate) fn is_thread_there(root: &Root, thread: u32) -> bool {
     fields_of(root, &format!("/proc/{thread}")).is_some_and(|fields| is_alive(&fields))
 }
 
-/// Start of a live process, in ticks of the kernel's clock: another process with the same number has another start.
+/// Returns the start of a live process, in ticks of the kernel's clock: another process with the
+/// same number has another start.
 pub(crate) fn start_of(root: &Root, process: u32) -> Option<u64> {
     let own = fields_of(root, &format!("/proc/{process}"))?;
     let folder = format!("/proc/{process}/task");
@@ -187,7 +192,7 @@ fn fields_of(root: &Root, folder: &str) -> Option<Vec<String>> {
     Some(fields.split(' ').map(str::to_owned).collect())
 }
 
-/// Bytes of a name that the kernel stores.
+/// Number of bytes of a name that the kernel stores.
 const KEPT: usize = 15;
 
 /// Returns the live processes of a name, like pgrep -x, without this one. Names are compared as far as the kernel stores them.
@@ -210,7 +215,7 @@ pub(crate) fn processes_named(root: &Root, name: &str) -> Result<Vec<u32>, Subje
     }
 }
 
-/// Name of a process; empty if it has ended.
+/// Returns the name of a process; empty if it has ended.
 pub(crate) fn name_of(root: &Root, process: u32) -> String {
     root.read(&format!("/proc/{process}/comm"))
         .unwrap_or_default()

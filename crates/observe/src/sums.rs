@@ -1,4 +1,4 @@
-//! Sums of tasks, in the groups of the record.
+//! Sums up tasks in the groups of the record.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use crate::memory::Memory;
 /// Maximum number of groups of tasks; all others form one more group. Names are arbitrary, and there may be any number of them.
 const GROUPS: usize = 8192;
 
-/// Name of the group of all others.
+/// Name of the group of all remaining tasks.
 const OTHERS: &str = "(others)";
 
-/// Name of the runtime in the record.
+/// Name of the Go runtime in the record.
 const GO: &str = "Go";
 
 /// Identity of a group of tasks.
@@ -29,7 +29,7 @@ pub(crate) struct Key {
     pub(crate) is_kernel: bool,
 }
 
-/// Sums of tasks by process and name; of ended processes by name.
+/// Sums of live tasks by process and name, and of ended processes by name.
 #[derive(Clone, Default)]
 pub(crate) struct Sums {
     groups: BTreeMap<Key, Tasks>,
@@ -42,7 +42,7 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// Adds a task with its counters, at a time of the kernel's clock.
+    /// Adds a task with its hardware counters, at a time of the kernel's clock.
     pub(crate) fn add(
         &mut self,
         task: &Task,
@@ -108,7 +108,7 @@ impl Sums {
         }
     }
 
-    /// Discards the counters of all tasks.
+    /// Discards the hardware counters of all tasks.
     pub(crate) fn forget_counted(&mut self) {
         self.groups
             .values_mut()
@@ -136,7 +136,8 @@ impl Sums {
         }
     }
 
-    /// Returns the waits of a process. Processes beyond the limit share one entry, under a number that no process has.
+    /// Returns the waits of a process. Processes beyond the limit share one entry, under a number
+    /// that no process has.
     fn waits_of(&mut self, process: u32) -> &mut Waits {
         let has_room = self.waits.len() < GROUPS || self.waits.contains_key(&process);
         let process = if has_room { process } else { process::NONE };
@@ -249,12 +250,13 @@ impl Sums {
     }
 }
 
-/// Number of events between a process and an observed one.
+/// Returns the number of events between a process and an observed one.
 fn events_of(pair: &Pair) -> u64 {
     pair.runs + pair.preempted + pair.woke + pair.kept_waiting
 }
 
-/// Adds a cause; returns the number of its switches that are not reported because their reason is unknown.
+/// Adds a cause; returns the number of its switches that are not reported because their reason is
+/// unknown.
 fn add_cause(causes: &mut Vec<Cause>, cause: &layout::Cause) -> u64 {
     let Some(why) = Why::from_repr(cause.reason) else {
         return cause.switches;
@@ -299,7 +301,7 @@ use syscalls::x86::Sysno as CompatSysno;
 /// First number of system calls that only the x32 ABI has.
 const X32_OWN: u32 = 512;
 
-/// Name of a system call by its ABI's table; its number if it has none.
+/// Returns the name of a system call by its ABI's table; its number if it has none.
 pub(crate) fn name_of_call(call: u32) -> String {
     let number = call & !(layout::entry::COMPAT | layout::entry::X32);
     let (name, abi) = if call & layout::entry::COMPAT != 0 {

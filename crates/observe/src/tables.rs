@@ -1,4 +1,4 @@
-//! The mapped tables of the program in the kernel, which are read without system calls.
+//! The mapped tables of the BPF program, which are read without system calls.
 
 use std::io;
 use std::mem::offset_of;
@@ -16,7 +16,8 @@ use crate::layout::{
 };
 use crate::totals::Totals;
 
-/// Indices of words of a task; the process number is the upper half of the first word.
+/// Index of the word of a task whose upper half is the process number; the indices of other words
+/// follow.
 const TGID: usize = 0;
 const FLAGS: usize = offset_of!(Task, flags) / 8;
 const ON_SINCE: usize = offset_of!(Task, on_since) / 8;
@@ -35,7 +36,7 @@ pub(crate) struct Tables {
     control: SharedFile,
     /// Table with the scheduler's times.
     in_scheduler: Option<SharedFile>,
-    /// Tables with sums of hardware counters, and with their state on each CPU.
+    /// Tables with the sums of hardware counters, and with the counters' state on each CPU.
     counted: Option<(SharedFile, SharedFile)>,
 }
 
@@ -61,7 +62,8 @@ impl Tables {
         })
     }
 
-    /// Reads a task. The kernel continues to write, so the sums of a running task may be of slightly different times.
+    /// Reads a task. The kernel continues to write, so the sums of a running task may be from
+    /// slightly different times.
     pub(crate) fn task(&self, slot: usize) -> Task {
         let mut words = [0; TASK_WORDS];
         copy(
@@ -77,21 +79,22 @@ impl Tables {
         (self.tasks.u64s()[slot * TASK_WORDS + 1].load(Relaxed) >> 32) as u32
     }
 
-    /// Returns the process of a slot whose task is alive and not the kernel's, without reading all of it, which would dominate the
-    /// observer's time with many tasks.
+    /// Returns the process of a slot whose task is alive and not the kernel's. Only a part of the
+    /// slot is read, because with many tasks full reads would dominate the observer's time.
     pub(crate) fn process(&self, slot: usize) -> Option<u32> {
         let is_it = self.state(slot) == task_state::IN_USE
             && self.word(slot, FLAGS) as u32 & KERNEL_THREAD == 0;
         is_it.then(|| (self.word(slot, TGID) >> 32) as u32)
     }
 
-    /// Returns the process of a slot whose task has switched: a process that has just started still has its parent's memory.
+    /// Returns the process of a slot whose task has switched: a process that has just started still
+    /// has its parent's memory.
     pub(crate) fn process_that_switched(&self, slot: usize) -> Option<u32> {
         let has_switched = || self.word(slot, ON_SINCE) + self.word(slot, OFF_SINCE) > 0;
         self.process(slot).filter(|_| has_switched())
     }
 
-    /// Whether the task of a slot has left no CPU since it was observed.
+    /// Whether the task of a slot has not left a CPU since it was first observed.
     pub(crate) fn has_left_none(&self, slot: usize) -> bool {
         self.word(slot, VOLUNTARY) + self.word(slot, INVOLUNTARY) == 0
     }
@@ -111,7 +114,7 @@ impl Tables {
         }
     }
 
-    /// Sets the time from which on a CPU that has not switched yet is counted.
+    /// Sets the time from which a CPU that has not switched yet is counted.
     pub(crate) fn begin(&self, cpu: usize, now: Nanos) {
         self.cpus.u64s()[cpu * CPU_WORDS + SINCE].store(now.0, Relaxed);
     }
@@ -140,7 +143,7 @@ impl Tables {
         Some(Counted::read_from_bytes(words.as_bytes()).expect("as many bytes as it has"))
     }
 
-    /// Number of readings of a CPU's counters that cover only part of the time.
+    /// Returns the number of readings of a CPU's counters that cover only part of the time.
     pub(crate) fn refused_readings(&self, cpu: usize) -> u64 {
         let of_cpu = |(_, cpus): &(SharedFile, SharedFile)| {
             cpus.u64s()[cpu * COUNTING_WORDS + REFUSED].load(Relaxed)

@@ -1,4 +1,4 @@
-//! The target: from the user's words to tasks, and the end of the observation.
+//! Converts the user's words to tasks, and detects the end of the target.
 
 use std::collections::BTreeSet;
 
@@ -21,17 +21,18 @@ use crate::subject::{
 /// Duration of the observation of targets that never end by themselves.
 const USUAL: Nanos = Nanos::seconds(10);
 
-/// Interval of the search for new tasks of a control group. Children of the observed are observed anyway.
+/// Time between searches for new tasks of a control group. Children of the observed tasks are
+/// observed in any case.
 const EACH: Nanos = Nanos::millis(100);
 
-/// Observed tasks.
+/// Tasks to be observed.
 #[derive(Debug)]
 pub enum Target {
     /// A command, started when everything is ready, with all its descendants.
     Command(Command),
     /// Processes and their children.
     Processes(Processes),
-    /// Threads of a control group and of those below it.
+    /// Threads of a control group and of its descendants.
     Group(Group),
     /// All tasks.
     All,
@@ -42,7 +43,7 @@ pub enum Target {
 pub struct Group {
     name: String,
     folder: String,
-    /// Number of the group's folder.
+    /// Number of the control group's folder.
     number: Option<u64>,
     known: BTreeSet<u32>,
     is_gone: bool,
@@ -100,7 +101,7 @@ impl Target {
         matches!(self, Target::Group(_) | Target::All).then_some(USUAL)
     }
 
-    /// Begins: starts the command; other targets already exist.
+    /// Begins the observation of the target: starts the command, if it is one.
     pub(crate) fn begin(
         &mut self,
         root: &Root,
@@ -115,7 +116,8 @@ impl Target {
         Ok(())
     }
 
-    /// Whether there is still something to observe. New tasks of a control group are observed from here on.
+    /// Whether there is still something to observe. New tasks of a control group are observed from
+    /// this call on.
     pub(crate) fn go_on(
         &mut self,
         root: &Root,
@@ -168,8 +170,8 @@ impl Group {
         self.add(&self.known, backend)
     }
 
-    /// Checks the group. A removed group has no threads any more, and their counts are complete. A group that is created again under its
-    /// name is another one.
+    /// Checks the group. After a group is removed, it has no threads, and their counts are
+    /// complete. A group that is created again under the same name is another group.
     fn look(
         &mut self,
         root: &Root,
@@ -230,8 +232,8 @@ fn exclude_observer(root: &Root, mut threads: BTreeSet<u32>) -> BTreeSet<u32> {
     threads
 }
 
-/// Decides whether to continue after the command has ended while its descendants live on, such as a daemon. They are observed further if
-/// the user gave a duration.
+/// Decides whether to continue after the command has ended while its descendants, such as a daemon,
+/// still live. They are observed further if the user gave a duration.
 fn command_goes_on(
     command: &mut Command,
     root: &Root,

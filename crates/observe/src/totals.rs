@@ -3,13 +3,13 @@ use switchcost_units::Nanos;
 /// Sums over all observed tasks, including ended ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Voluntary switches.
+    /// Number of voluntary switches.
     pub voluntary: u64,
-    /// Involuntary switches, and calls of sched_yield.
+    /// Number of involuntary switches, including calls of sched_yield.
     pub involuntary: u64,
     /// Time on a CPU, by the kernel's own account.
     pub run: Nanos,
-    /// Time runnable and waiting for a CPU, in finished waits.
+    /// Time runnable and waiting for a CPU, counting finished waits.
     pub wait: Nanos,
 }
 

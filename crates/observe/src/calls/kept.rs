@@ -1,4 +1,4 @@
-//! Stores traced calls: those of whole slices, with bounded memory.
+//! Stores the traced calls of whole slices, in bounded memory.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,12 +13,12 @@ use crate::sums::name_of_call;
 pub(super) const MOST: usize = 3 * SLICE;
 /// Maximum number of calls of a slice.
 pub(super) const SLICE: usize = 1 << 17;
-/// Maximum number of different places and results.
+/// Maximum number of different call sites with results.
 const SITES: usize = 1 << 16;
 
 /// Largest result that is stored exactly.
 const EXACT: i64 = 64;
-/// Steps per doubling of larger results.
+/// Number of steps per doubling of larger results.
 const STEPS: i64 = 8;
 
 #[derive(Default)]
@@ -30,7 +30,7 @@ pub(super) struct Kept {
 
 type SiteKey = (u16, u32, i64, bool, u16);
 
-/// The open slice.
+/// The current slice.
 struct Open {
     began: Nanos,
     room: usize,
@@ -55,7 +55,7 @@ impl Kept {
         });
     }
 
-    /// Whether the open slice has no room for more calls.
+    /// Whether the current slice has no room for more calls.
     pub(super) fn is_full(&self) -> bool {
         let mut slice = self.slice.iter();
         slice.any(|slice| slice.calls == slice.room)
@@ -91,7 +91,8 @@ impl Kept {
         thread.add(site, call);
     }
 
-    /// Ends the slice. Returns whether slices should become half as frequent, because there were more calls than a record stores.
+    /// Ends the current slice. Returns whether slices should become half as frequent, because there
+    /// were more calls than a record stores.
     pub(super) fn end(&mut self, now: Nanos) -> bool {
         let Some(open) = self.slice.take() else {
             return false;
@@ -192,7 +193,7 @@ fn site_of(
     Some(site)
 }
 
-/// Lower end of the step that contains a result.
+/// Returns the lower end of the step that contains a result.
 fn step_of(result: i64) -> i64 {
     let size = result.abs();
     if size <= EXACT {

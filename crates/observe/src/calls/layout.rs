@@ -1,4 +1,4 @@
-//! Layout of the data that the tracing program writes, as in `bpf/calls.bpf.c`.
+//! Layout of the data that the tracing BPF program writes, as in `bpf/calls.bpf.c`.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -10,7 +10,7 @@ pub(crate) const HAS_WOKEN: u8 = 1;
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub(crate) struct Call {
-    /// Time of entry.
+    /// Time of entry to the call.
     pub(crate) at: u64,
     pub(crate) thread: u32,
     pub(crate) process: u32,
@@ -28,7 +28,7 @@ pub(crate) struct Call {
     pub(crate) flags: u8,
 }
 
-/// Number of the slice, and number of calls without room.
+/// Number of the slice, and number of calls lost for lack of room.
 pub(crate) type Control = [u64; 2];
 
 // Keep in step with bpf/calls.bpf.c.

@@ -1,4 +1,4 @@
-//! The type information of the program (BTF), as far as it is compared.
+//! The type information of the BPF program (BTF), as far as it is compared.
 //!
 //! Format: <https://docs.kernel.org/bpf/btf.html>.
 
@@ -15,11 +15,12 @@ const ENUM: u32 = 6;
 struct Type {
     kind: u32,
     name: String,
-    /// Its size, or the type that it is made of.
+    /// Size of the type, or the type that it refers to.
     size_or_type: u32,
-    /// Parts of the type: of each member its name, type and offset in bits; of each enumerator its name and value.
+    /// Parts of the type: for each member its name, type and offset in bits; for each enumerator
+    /// its name and value.
     parts: Vec<(String, u32, u32)>,
-    /// Elements of an array, and the type of one.
+    /// Number of an array's elements, and their type.
     elements: (u32, u32),
 }
 
@@ -111,7 +112,8 @@ impl Btf {
             .unwrap_or_else(|| panic!("the program has {name}"))
     }
 
-    /// The size of a structure, and its fields; those of a structure or union without a name within it are its own.
+    /// Returns the size of a structure, and its fields; fields of an unnamed structure or union
+    /// inside it count as its own.
     pub(super) fn structure(&self, name: &str) -> (usize, Vec<Field>) {
         let of = self.find(STRUCT, name);
         (of.size_or_type as usize, self.fields(of))
@@ -142,7 +144,7 @@ impl Btf {
         }
     }
 
-    /// Enumerators by name.
+    /// Returns the enumerators by name.
     pub(super) fn enumeration(&self, name: &str) -> BTreeMap<String, u32> {
         self.find(ENUM, name)
             .parts

@@ -1,11 +1,12 @@
-//! Both sides of the contract are the same.
+//! Tests that both sides of the contract are the same.
 
 use switchcost_record::observation::Why;
 
 use super::btf::Btf;
 use super::*;
 
-/// The type information of the program; none in a build without clang, which has no program either.
+/// Returns the type information of the BPF program; none in a build without clang, which has no
+/// program.
 fn program() -> Option<Btf> {
     let object = crate::kernel::OBJECT;
     if object.is_empty() {

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::totals::Totals;
 
-/// A machine of files whose time passes only in pauses, with scripted events.
+/// A simulated machine of files whose time passes only in pauses, with scripted events.
 struct Script {
     folder: TempDir,
     now: Nanos,
@@ -387,7 +387,8 @@ fn times(observation: &Observation) -> Vec<(u64, Option<Nanos>)> {
         .collect()
 }
 
-/// A process that is throttled twice in the middle, in a group to which it belonged before.
+/// Makes a machine with a process that is throttled twice during the observation, in a group to
+/// which it always belonged.
 fn quota_from_the_start() -> Script {
     let mut script = Script::new();
     script.process(7, "a");

@@ -1,4 +1,4 @@
-//! Layout of the data that the sampling program writes, as in `bpf/stacks.bpf.c`.
+//! Layout of the data that the sampling BPF program writes, as in `bpf/stacks.bpf.c`.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -18,13 +18,14 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// Addresses of the program, the innermost first.
+    /// Returns the user-mode addresses of the stack, the innermost first.
     pub(crate) fn frames(&self) -> &[u64] {
         &self.frames[..(self.depth as usize).min(DEPTH)]
     }
 }
 
-/// Switches per sample, whether all tasks are sampled, and number of switches without room.
+/// Number of switches per sample, whether all tasks are sampled, and number of switches lost for
+/// lack of room.
 pub(crate) type Control = [u64; 3];
 
 // Keep in step with bpf/stacks.bpf.c.

@@ -15,7 +15,7 @@ pub(crate) struct Place {
 /// Name of memory without a file, such as that of generated code.
 pub(crate) const ANONYMOUS: &str = "[anonymous memory]";
 
-/// Executable mappings, by their ends.
+/// Executable mappings, by their end addresses.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mappings {
     by_end: BTreeMap<u64, Mapping>,
@@ -68,7 +68,8 @@ impl Mappings {
     }
 }
 
-/// Whether code generated at run time may be there: memory without a file, or with a file made for this purpose.
+/// Whether the memory may hold code generated at run time: it has no file, or a file made for this
+/// purpose.
 pub(crate) fn is_for_runtime_code(module: &(String, u64)) -> bool {
     let (path, inode) = module;
     let is_made = ["/memfd:", "/dev/zero", "/anon_hugepage", "/SYSV"]
@@ -77,7 +78,7 @@ pub(crate) fn is_for_runtime_code(module: &(String, u64)) -> bool {
     is_made || *inode == 0 && path != "[vdso]" && path != "[vsyscall]"
 }
 
-/// `55d0c0000000-55d0c0002000 r-xp 00002000 fe:00 1234    /usr/bin/cat`
+/// Parses a line such as `55d0c0000000-55d0c0002000 r-xp 00002000 fe:00 1234    /usr/bin/cat`.
 fn line(line: &str) -> Option<(u64, Mapping)> {
     let mut fields = line.splitn(6, ' ');
     let (start, end) = fields.next()?.split_once('-')?;

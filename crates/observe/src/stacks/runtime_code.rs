@@ -1,8 +1,10 @@
-//! Names of code generated at run time, as the program publishes them for profilers: a map of lines (`/tmp/perf-PID.map`, of Node.js,
-//! Python, JVMs with an agent) or the log of a just-in-time compiler (`jit-PID.dump`, which the program maps to announce it).
+//! Names of code generated at run time, as programs publish them for profilers: a map of lines
+//! (`/tmp/perf-PID.map`, of Node.js, Python, JVMs with an agent) or the log of a just-in-time
+//! compiler (`jit-PID.dump`, which the program maps to announce it).
 //!
-//! Both grow while the program runs, and are read on from the last position. Of two functions at an address the later one counts. The
-//! content of these files comes from the observed program and is hostile.
+//! Both files grow while the program runs, and are read from the last position on. If two functions
+//! have the same address, the later one counts. The content of these files comes from the observed
+//! program and is hostile.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,7 +23,7 @@ const EACH: Duration = Duration::from_millis(10);
 const MOST_FUNCTIONS: usize = 1 << 19;
 /// Maximum number of bytes read of a map, and of a log's record.
 const MOST_BYTES: u64 = 64 << 20;
-/// Longest name in bytes; longer ones are cut.
+/// Longest name in bytes; longer ones are cut off.
 const LONGEST_NAME: usize = 512;
 
 /// Generated code of one process.
@@ -73,7 +75,7 @@ impl RuntimeCode {
     }
 }
 
-/// Returns the process's own number: the last, in the innermost namespace.
+/// Returns the process's own number: the last one, in the innermost namespace.
 fn own_number(process: u32) -> Option<u32> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let numbers = status
@@ -82,7 +84,7 @@ fn own_number(process: u32) -> Option<u32> {
     numbers.split_whitespace().last()?.parse().ok()
 }
 
-/// Functions by their first address, which do not overlap.
+/// Functions by their first address; they do not overlap.
 #[derive(Debug, Default)]
 struct Functions {
     by_start: BTreeMap<u64, (u64, Box<str>)>,
@@ -174,16 +176,18 @@ fn parse(line: &[u8]) -> Option<(u64, u64, &[u8])> {
 #[derive(Debug)]
 struct CompilerLog {
     file: File,
-    /// Bytes of complete records that were read; `None` if the file is no such log, or damaged.
+    /// Number of bytes of complete records that were read; `None` if the file is not such a log, or
+    /// is damaged.
     read: Option<u64>,
 }
 
-/// "JiTD", in the byte order of this machine, which its programs use.
+/// Magic number "JiTD" in the byte order of this machine, which the programs use.
 const MAGIC: u32 = 0x4a69_5444;
 const RECORD_HEAD: u64 = 16;
 const LOADED: u32 = 0;
 const MOVED: u32 = 1;
-/// Length of process, thread, address in the log's view, address, size and index.
+/// Length of the fields before the name: process, thread, address in the log's view, address, size
+/// and index.
 const LOADED_HEAD: usize = 40;
 
 impl CompilerLog {

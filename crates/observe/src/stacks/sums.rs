@@ -17,7 +17,7 @@ const STACKS: usize = 1 << 16;
 /// Maximum number of programs whose names for generated code are read.
 const PROGRAMS: usize = 64;
 
-/// Shortest time between two reads of a process's mappings: an address may be in none.
+/// Shortest time between two reads of a process's mappings, because some addresses are in none.
 const EACH: Duration = Duration::from_millis(10);
 
 /// Name of an address without a mapping, such as that of a process that ended before its mappings could be read.
@@ -152,7 +152,7 @@ impl Sums {
     }
 }
 
-/// Values, numbered by first occurrence.
+/// Values, numbered in order of first occurrence.
 struct Numbers<T> {
     numbers: BTreeMap<T, u32>,
     values: Vec<T>,

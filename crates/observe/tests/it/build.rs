@@ -1,4 +1,4 @@
-//! A parallel build, against what the kernel has counted of all its processes.
+//! Tests a parallel build against the kernel's own counts of all its processes.
 
 use std::fs;
 use std::process::Command;
@@ -8,10 +8,11 @@ use switchcost_observe::{Backend, Options};
 
 use crate::{begin, by_records, observer, turn};
 
-/// Enough that they wait for each other and for CPUs, and done in a few seconds.
+/// Number of targets: enough that they wait for each other and for CPUs, and finish within a few
+/// seconds.
 const TARGETS: usize = 60;
 
-/// Each target is a pipeline of four programs.
+/// Returns a makefile in which each target is a pipeline of four programs.
 fn makefile() -> String {
     let names: Vec<String> = (0..TARGETS).map(|at| format!("t{at}")).collect();
     let rules = names

@@ -1,4 +1,5 @@
-//! Causes equal what a program did on purpose, within the handful of switches that the kernel adds.
+//! Tests that reported causes equal what a program did on purpose, within the handful of switches
+//! that the kernel adds.
 
 use std::process::Command;
 
@@ -7,7 +8,8 @@ use switchcost_record::observation::{Cause, Entry, FutexWait, Why};
 
 use crate::{call, observed, program_traced, switches, turn};
 
-/// Puts all that follows onto one CPU: without another at work, no task takes it from another.
+/// Perl code that pins everything after it to one CPU: without concurrent work, no task takes
+/// another's CPU.
 const ON_ONE_CPU: &str = r#"system("taskset", "-pc", "0", $$) == 0 or die; "#;
 
 fn script(rest: &str) -> String {
@@ -306,7 +308,7 @@ fn who_is_woken_takes_the_cpu_and_is_reported_as_such() {
     assert!(woke > 60, "{woke} wake-ups while the other ran");
 }
 
-/// One that calls futex, whose wait ends by a signal of its child's end.
+/// Returns the Perl code of a futex call whose wait ends by the signal of its child's end.
 fn waits_in_futex(number: u32, operation: u32, word: u32, timeout: &str) -> Option<Vec<Cause>> {
     let script = format!(
         "my $word = pack('L', {word}); my $time = pack('qq', 0, 20_000_000);

@@ -1,4 +1,4 @@
-//! Counts equal those of the kernel.
+//! Tests that counts equal those of the kernel.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -10,7 +10,8 @@ use switchcost_units::{CpuId, Nanos};
 
 use crate::{begin, by_records, observed, observer, traced, turn};
 
-/// Two processes hand a byte back and forth; then each reports its number and what the kernel has counted of it.
+/// Perl code of two processes that hand a byte back and forth and then print their numbers and the
+/// kernel's counts of each.
 const PING_PONG: &str = r#"
     sub report { print "process $$\n"; open(my $f, "<", "/proc/self/status"); for (<$f>) { print "$1 $2\n" if /^(\w*voluntary)_ctxt_switches:\s+(\d+)/ } }
     $| = 1;
@@ -162,7 +163,7 @@ fn check_counts(reported: &str, counted: &Observation) {
     );
 }
 
-/// Voluntary switches, and others.
+/// Checks the numbers of voluntary and of other switches.
 fn check_switches(reported: &str, counted: &Observation) -> (u64, u64) {
     let of = |name: &str| -> u64 {
         reported
@@ -308,7 +309,7 @@ fn a_process_that_no_one_has_waited_for_has_ended() {
     }
 }
 
-/// Whether a process has a child that has ended.
+/// Whether a process has a zombie child.
 fn has_zombie(process: u32) -> bool {
     let read = |path: String| std::fs::read_to_string(path).unwrap_or_default();
     let children = read(format!("/proc/{process}/task/{process}/children"));

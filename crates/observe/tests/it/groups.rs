@@ -1,4 +1,4 @@
-//! Control groups of the tests.
+//! Tests of control groups.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,13 +16,14 @@ use switchcost_units::Nanos;
 
 use crate::{observer, turn};
 
-/// A control group of a test, removed when dropped.
+/// A control group of a test, which is removed on drop.
 pub(crate) struct Group {
     pub(crate) folder: PathBuf,
 }
 
 impl Group {
-    /// A new group where `controller` is to be had, of version 1 or 2; none where it is not, which is said.
+    /// Creates a group with `controller`, of version 1 or 2; returns nothing, with a message, if
+    /// there is no such hierarchy.
     pub(crate) fn with(controller: &str) -> Option<Group> {
         let found = hierarchies(controller).into_iter().next();
         found
@@ -33,7 +34,7 @@ impl Group {
             })
     }
 
-    /// A new group of a hierarchy.
+    /// Creates a new group in a hierarchy.
     pub(crate) fn below(hierarchy: &Path) -> Option<Group> {
         let folder = hierarchy.join(format!("switchcost-test-{}", std::process::id()));
         fs::create_dir(&folder).ok().map(|()| Group { folder })
@@ -43,7 +44,7 @@ impl Group {
         fs::write(self.folder.join(file), text).is_ok()
     }
 
-    /// A number in one of its files.
+    /// Returns a number in one of the group's files.
     pub(crate) fn number(&self, file: &str, field: &str) -> u64 {
         let text = fs::read_to_string(self.folder.join(file)).unwrap_or_default();
         let line = text
@@ -52,7 +53,7 @@ impl Group {
         line.unwrap_or_else(|| panic!("{file} has {field}: {text}"))
     }
 
-    /// How long its quota has held it up so far, as the kernel counts it.
+    /// Returns for how long the group's quota has throttled it so far, by the kernel's count.
     pub(crate) fn throttled_ns(&self) -> u64 {
         if self.folder.join("cpu.max").exists() {
             self.number("cpu.stat", "throttled_usec ") * 1_000
@@ -74,7 +75,8 @@ impl Drop for Group {
     }
 }
 
-/// Where hierarchies with a controller are mounted, of version 1 first. That of version 2 freezes without one.
+/// Returns the mount points of hierarchies with a controller, version 1 first. The freezer of
+/// version 2 needs no controller.
 pub(crate) fn hierarchies(controller: &str) -> Vec<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let of = |kind: &str, has: &dyn Fn(&str, &str) -> bool| -> Vec<PathBuf> {
@@ -103,8 +105,8 @@ pub(crate) fn hierarchies(controller: &str) -> Vec<PathBuf> {
     [first, second].concat()
 }
 
-/// Short programs that come to a group from outside, one after another, and how many tasks of this name are observed; none where there is
-/// no group to be had.
+/// Moves short programs into a group one after another; returns how many tasks of this name are
+/// observed, or nothing if no group can be created.
 fn observed_of(
     name: &str,
     hierarchy: &Path,
@@ -167,7 +169,7 @@ fn observed_of(
     )
 }
 
-/// No one listens; it ends when all is done.
+/// A listener without output; the observation ends when the flag is set.
 struct Until(Arc<AtomicBool>);
 
 impl Listener for Until {
@@ -218,7 +220,7 @@ fn short_programs_that_come_to_a_group_are_observed() {
     }
 }
 
-/// The kernel names the first of them alone.
+/// For a process that enters a group, the kernel reports only its first thread.
 #[test]
 fn threads_of_a_process_that_comes_to_a_group_are_observed_at_once() {
     let _turn = turn();

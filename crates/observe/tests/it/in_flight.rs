@@ -1,4 +1,5 @@
-//! What began before an observation, or is not over when it ends, is counted for the part that lies in it.
+//! Tests that a run or wait that began before the observation, or has not ended with it, is counted
+//! for the part inside the window.
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -10,11 +11,12 @@ use switchcost_units::Nanos;
 
 use crate::{by_records, observer, turn};
 
-/// The CPU that real-time tasks of these tests have for themselves; the tests are on the other.
+/// CPU that the real-time tasks of these tests have for themselves; the tests run on the other one.
 const THEIRS: &str = "1";
 const OURS: &str = "0";
 
-/// By how much the kernel's account of a running task may be older than the clock: a tick at 100 Hz, at both ends.
+/// Time by which the kernel's account of a running task may be older than the clock, at both ends:
+/// a tick at 100 Hz.
 const TICK: u64 = 20_000_000;
 
 /// Whether there is a CPU for a real-time task, and this thread is on another.
@@ -33,8 +35,8 @@ fn has_room() -> bool {
     has && can(Command::new("taskset").args(["-pc", OURS, &own]))
 }
 
-/// Computes for so many seconds, then sleeps; of SCHED_FIFO, so that nothing takes its CPU from it but the kernel's reserve for others.
-/// Whatever happens, it ends.
+/// Starts a program that computes for this many seconds, then sleeps. With SCHED_FIFO nothing takes
+/// its CPU except the kernel's reserve for other tasks. The program always ends by itself.
 fn computes(policy: &[&str], seconds: f64) -> Child {
     let script =
         format!("use Time::HiRes 'time'; my $t = time + {seconds}; 1 while time < $t; sleep 4");
@@ -64,7 +66,7 @@ fn of_perl(timeout: &Child) -> Option<u32> {
     (name.trim() == "perl").then_some(child)
 }
 
-/// What the kernel has counted: CPU time, and switches.
+/// Returns the kernel's counts of a process: CPU time, and switches.
 pub(crate) fn kernels(process: u32) -> (u64, u64) {
     let schedstat =
         std::fs::read_to_string(format!("/proc/{process}/schedstat")).expect("it lives");
@@ -94,7 +96,8 @@ fn end(mut timeout: Child, process: u32) {
     assert!(kill.is_ok_and(|status| status.success()) && timeout.wait().is_ok());
 }
 
-/// What the kernel has counted meanwhile: CPU time, at least and at most, since it takes a while to begin and to end; and switches.
+/// The kernel's counts over an observation: least and greatest possible CPU time, because starting
+/// and ending take a while; and switches.
 struct Reported {
     least_ns: u64,
     most_ns: u64,
@@ -102,14 +105,14 @@ struct Reported {
 }
 
 impl Reported {
-    /// Whether that is what the kernel has counted, but for what its account of a running task is late by.
+    /// Whether a run time equals the kernel's, except for the lag of its account of a running task.
     fn is(&self, run_ns: u64) -> bool {
         run_ns + TICK >= self.least_ns && run_ns <= self.most_ns + TICK
     }
 }
 
-/// Observes a program from soon after its start on, for a while: what the kernel has counted meanwhile, what the observer has, and how long
-/// that took in nanoseconds.
+/// Observes a program for a while, from soon after its start; returns the kernel's counts for this
+/// time, the observer's, and the duration in nanoseconds.
 fn observe(
     begin: impl FnOnce() -> Child,
     options: Options,
@@ -153,7 +156,7 @@ fn sum(counted: &Observation, of: fn(&Tasks) -> u64) -> u64 {
     counted.tasks.iter().map(of).sum()
 }
 
-/// By BPF, by counts alone, and by the records of perf.
+/// Returns the three ways of counting: by BPF, by counts alone, and by the records of perf.
 fn ways() -> [Options; 3] {
     [
         Options::default(),
@@ -331,7 +334,8 @@ fn who_was_woken_and_waits_when_it_ends_has_waited_since() {
     );
 }
 
-/// Hands a byte back and forth for longer than there is room for records, on one CPU; then each tells what the kernel has counted of it.
+/// Perl code that hands a byte back and forth, more often than there is room for records, on one
+/// CPU; then each process prints the kernel's counts of itself.
 const MANY: &str = r#"
     system("taskset", "-pc", "0", $$) == 0 or die;
     sub report { open(my $f, "<", "/proc/self/status"); my @s = grep { /^(voluntary|nonvoluntary)_ctxt/ } <$f>;
@@ -390,8 +394,9 @@ fn where_records_are_lost_switches_and_cpu_time_are_those_of_the_kernel() {
     assert!(counted.lost.unfollowed > 100_000, "{:?}", counted.lost);
 }
 
-/// Whether the CPU time of all that a program starts is what the kernel gives it itself, which it prints in nanoseconds, by all ways.
-/// What is between that and its end is little. It switches so many times at least.
+/// Checks in all ways of counting that the CPU time of everything that a program starts equals the
+/// kernel's account, which the program prints in nanoseconds shortly before its end. It must make
+/// at least this many switches.
 fn is_the_kernels(script: &str, switches: u64, least: f64) {
     for options in ways() {
         let Some((reported, counted)) = crate::observed(script, options) else {

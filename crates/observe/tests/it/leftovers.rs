@@ -1,4 +1,4 @@
-//! Nothing stays in the kernel.
+//! Tests that nothing is left in the kernel.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use switchcost_observe::{Backend, Options};
 
 use crate::{observer, turn};
 
-/// Programs of ours that are loaded, by the names of their functions.
+/// Counts the loaded BPF programs of this crate, by the names of their functions.
 fn ours() -> usize {
     let names = [
         "on_switch",
@@ -26,7 +26,8 @@ fn ours() -> usize {
     loaded_programs().flatten().filter(is_ours).count()
 }
 
-/// The kernel lets go of programs a little after their last descriptor.
+/// Counts the remaining programs after a while, because the kernel releases a program shortly after
+/// its last descriptor is closed.
 fn left_after_a_while() -> usize {
     let since = Instant::now();
     while ours() > 0 && since.elapsed() < Duration::from_secs(10) {
@@ -51,7 +52,7 @@ fn started_and_stopped_many_times_nothing_is_left() {
     assert_eq!(left_after_a_while(), 0);
 }
 
-/// Run as a process of its own by the test below, which kills it.
+/// Observes until it is killed; `killed_nothing_is_left` runs this test as a separate process.
 #[test]
 #[ignore = "observes until it is killed, for another test"]
 fn observes_until_it_is_killed() {

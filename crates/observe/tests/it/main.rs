@@ -1,5 +1,5 @@
-//! Observing programs that do on purpose what is counted. Needs root and a kernel with BTF; elsewhere each test says what it
-//! skipped.
+//! Tests observations of programs that make known switches on purpose. They need root and a kernel
+//! with BTF; otherwise each test reports that it was skipped.
 
 mod build;
 mod causes;
@@ -22,14 +22,15 @@ use switchcost_host::machine::manifest;
 use switchcost_observe::{Backend, Observer, Options};
 use switchcost_record::observation::{Entry, Event, Observation, Source, Tasks, Why};
 
-/// One observes at a time: children of this process are adopted by the observer that looks.
+/// Lock for one observation at a time, because children of this process are adopted by any observer
+/// that scans for them.
 static TURN: Mutex<()> = Mutex::new(());
 
 fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// By the records of perf, without BPF.
+/// Returns options for counting by the records of perf, without BPF.
 fn by_records() -> Options {
     Options {
         without_bpf: true,
@@ -37,7 +38,7 @@ fn by_records() -> Options {
     }
 }
 
-/// An observer at work in the kernel; none where that is not to be had, which is said.
+/// Starts a BPF observer; returns nothing, with a message, if that is impossible.
 fn observer(options: Options) -> Option<Observer> {
     let observer = Observer::start(
         Observation::empty(manifest(&Root::system()), String::new()),
@@ -57,18 +58,19 @@ fn observer(options: Options) -> Option<Observer> {
     }
 }
 
-/// Runs a script of perl, which Debian always has, under observation from birth to death: what it printed, and what was counted.
+/// Runs a Perl script (Debian always has Perl) under observation from start to end; returns its
+/// output and its counts.
 fn observed(script: &str, options: Options) -> Option<(String, Observation)> {
     let (reported, counted, _) = traced(script, options)?;
     Some((reported, counted))
 }
 
-/// The same, with each event where they are wanted.
+/// Runs a Perl script under observation; also returns each event if the options request events.
 fn traced(script: &str, options: Options) -> Option<(String, Observation, Vec<Event>)> {
     program_traced(Command::new("perl").args(["-e", script]), options)
 }
 
-/// The same of any program; none where there is none.
+/// Runs any program under observation; returns nothing if the program does not exist.
 fn program_traced(
     command: &mut Command,
     options: Options,
@@ -130,7 +132,7 @@ fn begin(command: &mut Command, observer: &mut Observer) -> std::io::Result<Chil
     Ok(child)
 }
 
-/// Switches of one cause, over all observed.
+/// Returns the switches of one cause, over all observed tasks.
 fn switches(tasks: &[Tasks], why: Why, entry: &Entry) -> u64 {
     let causes = tasks.iter().flat_map(|tasks| &tasks.causes);
     causes

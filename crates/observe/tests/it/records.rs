@@ -1,4 +1,5 @@
-//! The kernel's records of switches (perf), where it takes no programs.
+//! Tests the kernel's records of switches (perf), which are used if the kernel accepts no BPF
+//! programs.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};

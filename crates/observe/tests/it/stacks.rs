@@ -1,4 +1,4 @@
-//! Sampled stacks are those of the program, and stand for all of its switches.
+//! Tests that sampled stacks are those of the program, and represent all of its switches.
 
 use std::process::Command;
 
@@ -63,7 +63,8 @@ fn stacks_are_sampled_as_often_as_was_asked_for_and_stand_for_all_switches() {
     );
 }
 
-/// Two processes yield to each other from code that each has made itself, and has told profilers of, in one way or the other.
+/// Perl code of two processes that yield to each other from code that each has generated and has
+/// published for profilers, in different ways.
 #[cfg(target_arch = "x86_64")]
 const MAKES_CODE: &str = r#"
     #define _GNU_SOURCE

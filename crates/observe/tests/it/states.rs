@@ -1,4 +1,5 @@
-//! What the kernel keeps from running is known by the kernel's own state of it.
+//! Tests that tasks which the kernel keeps from running are recognised by the kernel's own state of
+//! them.
 
 use std::process::{Child, Command};
 
@@ -8,7 +9,7 @@ use switchcost_record::observation::{Entry, Observation, Pair, Tasks, Why};
 use crate::groups::{Group, hierarchies};
 use crate::{by_records, call, observed, switches, turn};
 
-/// Switches of one kind, wherever they were.
+/// Returns the switches for one reason, whatever their kernel entry.
 fn all(tasks: &[Tasks], why: Why) -> u64 {
     tasks
         .iter()
@@ -18,7 +19,7 @@ fn all(tasks: &[Tasks], why: Why) -> u64 {
         .sum()
 }
 
-/// Computes on a CPU for so many seconds, unobserved.
+/// Starts a program that computes on a CPU for this many seconds, unobserved.
 pub(crate) fn loop_on(cpu: usize, seconds: f64) -> Child {
     let script = format!("use Time::HiRes 'time'; my $t = time + {seconds}; 1 while time < $t");
     let cpu = cpu.to_string();
@@ -84,8 +85,8 @@ fn a_quota_that_is_used_up_is_reported_as_such_though_another_task_is_next() {
     );
 }
 
-/// Who runs while a quota keeps a task from its CPU took that from it no more often than the task was preempted, and kept it waiting
-/// no longer than it waited after that.
+/// Asserts that a process that runs while a quota keeps a task from its CPU is blamed for no more
+/// preemptions than the task had, and for no more waiting than the task did afterwards.
 fn assert_is_not_blamed_for_quota(counted: &Observation, other: u32) {
     let causes = counted.tasks.iter().flat_map(|tasks| &tasks.causes);
     let preemptions: u64 = causes
@@ -272,7 +273,8 @@ fn frozen_is_not_a_wait_of_the_programs() {
     }
 }
 
-/// What threads of a process are reported as whose first has ended, and which name themselves: their names, and that of the process.
+/// Returns the names reported for threads of a process whose first thread has ended and which
+/// rename themselves, and the name of the process.
 fn names_of_threads(options: Options) -> Option<Vec<(String, String)>> {
     let number = if cfg!(target_arch = "x86_64") {
         (157, 60)

@@ -1,4 +1,4 @@
-//! Who ran while a task was off its CPU, and who kept it waiting for one.
+//! Tests which tasks ran while a task was off its CPU, and for which tasks it waited.
 
 use switchcost_observe::Options;
 use switchcost_record::observation::{Behind, Observation, Pair, Tasks};
@@ -10,7 +10,7 @@ fn sum(counted: &Observation, of: fn(&Tasks) -> u64) -> u64 {
     counted.tasks.iter().map(of).sum()
 }
 
-/// What an unobserved process did, to whomever.
+/// Returns a sum of the effects of an unobserved process on all observed tasks.
 fn by(counted: &Observation, process: u32, of: fn(&Pair) -> u64) -> u64 {
     counted
         .pairs
@@ -20,7 +20,7 @@ fn by(counted: &Observation, process: u32, of: fn(&Pair) -> u64) -> u64 {
         .sum()
 }
 
-/// Holds of every observation.
+/// Checks conditions that hold for every observation.
 fn check(counted: &Observation) {
     let ran: u64 = counted.pairs.iter().map(|pair| pair.ran_ns.0).sum();
     let off = sum(counted, |tasks| tasks.off_ns.0 + tasks.off_at_end_ns.0);
@@ -67,7 +67,8 @@ fn who_runs_on_another_cpu_is_no_neighbour() {
     );
 }
 
-/// Of a task that shares a CPU with a loop, once: whether what others do on the machine has left the loop to be named.
+/// Runs a task once on the same CPU as a loop; returns whether the loop is named. Other activity on
+/// the machine may hide it.
 fn is_named_beside_a_loop() -> bool {
     let mut beside = loop_on(0, 10.0);
     let process = beside.id();
