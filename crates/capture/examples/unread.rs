@@ -1,4 +1,5 @@
-//! Runs a command under the capture frontend, whose buffers are given back unread: what the tool alone costs.
+//! Runs a command under the capture frontend and returns its buffers unread, to measure the cost of
+//! the tool alone.
 
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;

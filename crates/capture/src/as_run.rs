@@ -1,9 +1,11 @@
-//! Tasks that run as the kernel lets them, on one CPU, without granted turns. What comes in: buffers, each of one run of one task, with the
-//! time stamp of the run's begin. What goes out: the runs in the order of their stamps, with the switches between them and their reasons.
+//! Captures tasks in the order in which the kernel schedules them on one CPU. The input is buffers,
+//! each from one run of one task, with the time stamp of the run's start. The output is the runs in
+//! the order of their stamps, with the switches between them and the switches' causes.
 //!
-//! The consumer does it all, on the caller's thread: it starts the commands, decodes, and looks around for the dead.
-//! Memory is bounded by the buffers: if all are in use, tasks wait. A reason may be known only when the task is back
-//! ([`causes`]); its successor's buffers then wait, unless the kernel says that it sleeps.
+//! The consumer does everything on the caller's thread: it starts the commands, decodes, and checks
+//! for dead tasks. Memory is bounded by the buffers: if all are in use, tasks wait. A cause may be
+//! known only when the task returns ([`causes`]); its successor's buffers wait until then, unless
+//! the kernel reports that the task sleeps.
 
 mod begin;
 mod causes;
@@ -29,13 +31,14 @@ use task_monitor::TaskMonitor;
 
 /// Longest wait between two checks of the flags and the kernel if no notification comes.
 const TIMEOUT: Duration = Duration::from_millis(50);
-/// If there is always a buffer to read, the kernel is asked this often for tasks that have ended.
+/// Longest time between two checks for ended tasks if there is always a buffer to read.
 const LONGEST_WITHOUT_LOOK: Duration = Duration::from_millis(250);
-/// Wait between two checks of the flags and the kernel if the task that has the answer is about to run.
+/// Wait between two checks if the task whose report is needed is about to run.
 const SHORT_PAUSE: Duration = Duration::from_micros(200);
 /// Longest time that tasks may take to end their last runs.
 const LONGEST_STOP: Duration = Duration::from_secs(5);
-/// A task that sleeps this long in the middle of a run was stopped; the others then do not wait for it.
+/// Sleep time in the middle of a run after which a task counts as stopped; the others then do not
+/// wait for it.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
 /// The run that is being decoded, or that was decoded last.
@@ -47,7 +50,7 @@ struct Run {
     left: Option<Left>,
 }
 
-/// Number of switches that the kernel counted, and of those in the trace.
+/// Number of switches that the kernel counted, and number of switches in the trace.
 #[derive(Debug, Default)]
 struct Account {
     counted: u64,
@@ -107,11 +110,11 @@ pub(crate) struct AsRun<'a, 'd, T> {
     launched: u32,
     launch: Option<Launch>,
     run: Option<Run>,
-    /// Stamp of the youngest run so far.
+    /// Time stamp of the youngest run so far.
     newest: u64,
-    /// By slot: whether the task was asleep before its present run, or is asleep.
+    /// Whether the task in each slot is asleep, or was asleep before its present run.
     sleepers: HashMap<u32, bool>,
-    /// The stamps of open runs for which nothing waits.
+    /// Time stamps of open runs for which nothing waits.
     suspended: Vec<u64>,
     stuck_since: Option<Instant>,
     last_poll: Instant,
@@ -278,7 +281,8 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         Ok(true)
     }
 
-    /// Returns how the run begins. `None` for the rest of a run for which nothing waited, or of a run that such a rest cut in two.
+    /// Returns how the run begins. Returns `None` for the rest of a run for which nothing waited,
+    /// or of a run that such a rest divided.
     fn stamp(&self, full: &Full, words: &[AtomicU64]) -> Result<Option<Stamp>, Halt<T::Error>> {
         let stamp = Stamp::read(words);
         if stamp.is_none() && full.stamp > self.newest {
@@ -328,7 +332,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         Ok(())
     }
 
-    /// Makes every task end its run, and takes what the tasks have written until then.
+    /// Makes every task end its run, and reads everything that the tasks have written.
     fn wind_down(&mut self) -> Result<(), Halt<T::Error>> {
         self.ring.u32_at(header::IS_STOPPING).store(1, SeqCst);
         let deadline = Instant::now() + LONGEST_STOP;
@@ -344,7 +348,7 @@ impl<'a, 'd, T: Take<Error: std::error::Error + 'static>> AsRun<'a, 'd, T> {
         Ok(())
     }
 
-    /// Takes what is left when no task runs any more.
+    /// Reads the remaining buffers when no task runs any more.
     fn drain(&mut self) -> Result<(), Halt<T::Error>> {
         self.is_over = true;
         while let Some(full) = self.next() {

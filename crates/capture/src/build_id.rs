@@ -1,4 +1,4 @@
-//! The build ID of a mapped file, read from the file itself.
+//! Reads the build ID of a mapped file from the file itself.
 
 use std::ffi::OsStr;
 use std::fs::OpenOptions;
@@ -13,8 +13,9 @@ const O_NONBLOCK: i32 = 0o4000;
 /// Longest build ID that a trace keeps, in bytes; most have 20 bytes.
 const LONGEST: usize = 255;
 
-/// Reads the GNU build ID of the file that a traced program has mapped. `None` if the file is gone, is no plain ELF file, or has no build
-/// ID. The path is hostile: no special file there is waited for.
+/// Reads the GNU build ID of the file that a traced program has mapped. Returns `None` if the file
+/// is gone, is not a plain ELF file, or has no build ID. The path is hostile, so the function never
+/// waits for a special file.
 pub(crate) fn read_build_id(path: &[u8]) -> Option<Vec<u8>> {
     let path = Path::new(OsStr::from_bytes(path));
     if !path.is_absolute() || !path.symlink_metadata().ok()?.is_file() {

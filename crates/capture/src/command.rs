@@ -14,16 +14,16 @@ use crate::error::CaptureError;
 /// A program to trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
-    /// The program, then its arguments.
+    /// Program and its arguments.
     pub words: Vec<OsString>,
     /// Folder in which the program starts; `None` for the current folder.
     pub directory: Option<PathBuf>,
-    /// Variables added to our environment.
+    /// Variables added to the environment of this process.
     pub environment: Vec<(OsString, OsString)>,
 }
 
 impl Command {
-    /// Returns a command that starts in the current folder, with our environment.
+    /// Creates a command that starts in the current folder, with this process's environment.
     pub fn new<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Command {
         Command {
             words: words.into_iter().map(Into::into).collect(),
@@ -137,8 +137,8 @@ const MOST_INTERPRETERS: u32 = 4;
 const SET_USER: u32 = 0o4000;
 const SET_GROUP: u32 = 0o2000;
 
-/// Whether executing a program of this mode, user and group gives rights to a process with these real and effective users and groups.
-/// Root's own programs give none to root.
+/// Whether executing a program with this mode, user and group gives rights to a process with these
+/// real and effective users and groups. Root's own programs give no rights to root.
 fn gives_rights(mode: u32, user: u32, group: u32, users: [u32; 2], groups: [u32; 2]) -> bool {
     (mode & SET_USER != 0 && users != [user; 2]) || (mode & SET_GROUP != 0 && groups != [group; 2])
 }

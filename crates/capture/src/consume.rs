@@ -39,7 +39,7 @@ impl<T: Take<Error: std::error::Error + 'static>> Read for Decoder<'_, T> {
     }
 }
 
-/// A number of words.
+/// Number of words in the buffers read so far.
 pub(crate) struct Written(pub(crate) u64);
 
 impl Read for Written {
@@ -55,7 +55,8 @@ impl Read for Written {
     }
 }
 
-/// Passes buffers to the reader in order until the controller has finished and all buffers are read.
+/// Passes buffers to the reader in order until the controller has finished and all buffers are
+/// read.
 pub(crate) fn consume<R: Read>(
     ring: &Ring,
     end_flags: &EndFlags,
@@ -71,7 +72,7 @@ pub(crate) fn consume<R: Read>(
     Ok(())
 }
 
-/// Returns buffer number `order`; `None` if there will be no such buffer.
+/// Waits for buffer number `order` and returns it; `None` if there will be no such buffer.
 fn await_submitted<'a>(
     ring: &'a Ring,
     end_flags: &EndFlags,

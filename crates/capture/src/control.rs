@@ -1,4 +1,4 @@
-//! The controller: observes the tasks, lets the scheduler decide, and carries out the decision.
+//! The controller: observes the tasks, lets the scheduler decide, and carries out its decisions.
 
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -20,7 +20,7 @@ use crate::turns::Turns;
 /// Reason for the end of the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// All tasks ended by themselves.
+    /// All tasks ended on their own.
     Finished,
     /// The requested number of switches was reached; the tasks were ended.
     SwitchLimit,
@@ -44,16 +44,18 @@ const TIMEOUT: Duration = Duration::from_millis(50);
 const EAGER_LOOKS: u32 = 40;
 const SHORT_PAUSE: Duration = Duration::from_micros(30);
 const LONG_PAUSE: Duration = Duration::from_millis(1);
-/// While a task is between two states, everything else is checked after this many checks of that task.
+/// Number of checks of a task between two states after which everything else is checked once.
 const LOOKS_AROUND: u32 = 512;
 pub(crate) const LONGEST_START: Duration = Duration::from_secs(60);
 pub(crate) const LONGEST_END: Duration = Duration::from_secs(20);
 /// Longest time that a task may take to appear after its creator is gone.
 pub(crate) const LONGEST_BIRTH: Duration = Duration::from_secs(2);
-/// How often in a row, [`TIMEOUT`] apart, a task must be found stopped before it counts as stopped alone. If a whole capture is stopped
-/// and continued, the controller is, too, and the order stays as it would have been.
+/// Number of consecutive checks, [`TIMEOUT`] apart, in which a task must be found stopped before it
+/// counts as stopped alone. If a whole capture is stopped and continued, the controller is, too,
+/// and the order of tasks is unaffected.
 const LOOKS_AT_STOPPED: u32 = 20;
-/// Longest wait for the end of a period, which fills at most a part of a buffer.
+/// Longest wait for the end of a task's current accounting period, in which the task fills at most
+/// a part of a buffer.
 const LONGEST_PERIOD: Duration = Duration::from_secs(5);
 
 pub(crate) struct Control<'a> {
@@ -70,7 +72,7 @@ pub(crate) struct Control<'a> {
     switches: u64,
     pace: Pace,
     warnings: Vec<String>,
-    /// Number of times in a row that the task that has the CPU was found stopped.
+    /// Number of consecutive checks in which the task that has the CPU was found stopped.
     looks_at_stopped: u32,
     /// Process that was stopped during its time slice and could not be made to leave the CPU.
     held_by: Option<u32>,
@@ -214,7 +216,7 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Starts a command and waits until it requests its first turn.
+    /// Starts a command and waits until it requests its first time slice.
     fn launch(&mut self, command: u32) -> Result<(), Halt> {
         self.programs.launch(command)?;
         let deadline = Instant::now() + LONGEST_START;
@@ -387,7 +389,7 @@ impl<'a> Control<'a> {
         self.give_turn(slot, budget)
     }
 
-    /// Starts a task's time slice. The slice of a task that is alone does not end.
+    /// Starts a task's time slice. The time slice of the only task does not end.
     fn give_turn(&mut self, slot: u32, budget: Option<u64>) -> Result<(), Halt> {
         self.ring
             .u32_at(header::IS_ALONE)

@@ -1,5 +1,6 @@
-//! Decodes the words of the shared buffers into chunks. What comes in: buffers in the order of their submission. What goes out: chunks with
-//! tasks and address spaces numbered in order of birth. Any words give chunks or an error, never a panic, and memory stays bounded.
+//! Decodes the words of the shared buffers into chunks. The input is buffers in the order of their
+//! submission; the output is chunks with tasks and address spaces numbered in order of birth. Any
+//! words give chunks or an error, never a panic, and memory stays bounded.
 
 mod marks;
 mod runs;
@@ -33,34 +34,34 @@ pub struct DecodeError {
     pub problem: Problem,
 }
 
-/// A problem with a word of a stream.
+/// Problem with a word of a stream.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// An unknown tag.
+    /// The tag is unknown.
     #[error("found the unknown tag {0:#x}")]
     Tag(u8),
-    /// A record that crosses the end of the buffer, or is too short.
+    /// The record crosses the end of the buffer, or is too short.
     #[error("found a record cut short")]
     Short,
-    /// An undefined shape.
+    /// The shape is not defined.
     #[error("found a block of the undefined shape {0}")]
     Shape(u64),
-    /// An invalid shape.
+    /// The shape is invalid.
     #[error("found an impossible shape: {0}")]
     Unfit(String),
-    /// Too many shapes.
+    /// There are too many shapes.
     #[error("found more shapes than fit into memory")]
     TooManyShapes,
-    /// A slot without a task, or a slot out of range.
+    /// The slot has no task, or is out of range.
     #[error("found slot {0}, which has no task")]
     Slot(u64),
-    /// An unknown cause of a switch.
+    /// The cause of a switch is unknown.
     #[error("found the unknown cause {0}")]
     Cause(u64),
-    /// An unknown end of a run.
+    /// The end of a run is unknown.
     #[error("found the unknown end {0} of a run")]
     Leave(u64),
-    /// A run without a time stamp.
+    /// The run has no time stamp.
     #[error("found a run that begins without a time stamp")]
     NoStamp,
 }
@@ -70,7 +71,7 @@ pub enum Problem {
 pub(crate) enum Stopped<E> {
     /// The stream is damaged.
     Damaged(DecodeError),
-    /// The consumer of the chunks refused.
+    /// The consumer of the chunks refused a chunk.
     Refused(E),
 }
 
@@ -88,7 +89,7 @@ pub(crate) struct Decoder<'a, T> {
 }
 
 impl<'a, T: Take> Decoder<'a, T> {
-    /// Returns a decoder. `names` are those of the commands, in the order of their start.
+    /// Creates a decoder. `names` are those of the commands, in the order of their start.
     pub(crate) fn new(names: Vec<Vec<u8>>, take: &'a mut T) -> Self {
         Decoder {
             take,
@@ -182,7 +183,7 @@ impl<'a, T: Take> Decoder<'a, T> {
         Ok(())
     }
 
-    /// Called when there is no buffer to decode. Returns whether anything was done.
+    /// Does other work when there is no buffer to decode. Returns whether anything was done.
     pub(crate) fn use_time(&mut self) -> bool {
         self.take.use_time()
     }
@@ -269,8 +270,9 @@ fn block_head(head: u64) -> (u32, usize) {
     (head as u32, (head >> 32 & 0xff) as usize)
 }
 
-/// The words of the buffers, written by the traced processes. Blocks have the form that [`switchcost_trace::Recorder::take`] takes. All
-/// other records have a tag that exceeds any number of addresses.
+/// The words of the buffers, written by the traced processes. Blocks have the form that
+/// [`switchcost_trace::Recorder::take`] takes. All other records have a tag that exceeds any number
+/// of addresses.
 enum SharedWords {}
 
 const _: () = assert!(tag::BLOCK == 0, "blocks have no tag to take off");

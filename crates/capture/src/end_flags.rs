@@ -1,9 +1,9 @@
-//! Flags by which the controller and the consumer, which are two threads, tell each other that they have ended. The data itself is in the
-//! shared memory.
+//! Flags with which the controller's and the consumer's thread notify each other of their end. The
+//! data are in the shared memory.
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
-/// A flag for each of the two threads, which it sets and the other reads.
+/// One flag for each of the two threads, which that thread sets and the other one reads.
 #[derive(Debug, Default)]
 pub(crate) struct EndFlags {
     is_finished: AtomicBool,
@@ -11,7 +11,7 @@ pub(crate) struct EndFlags {
 }
 
 impl EndFlags {
-    /// Notes that no buffer will follow those now in the shared memory.
+    /// Reports that no buffer will follow those now in the shared memory.
     pub(crate) fn finish(&self) {
         self.is_finished.store(true, SeqCst);
     }
@@ -20,7 +20,7 @@ impl EndFlags {
         self.is_finished.load(SeqCst)
     }
 
-    /// Notes that the consumer wants no more.
+    /// Reports that the consumer wants no more buffers.
     pub(crate) fn abort(&self) {
         self.is_aborted.store(true, SeqCst);
     }

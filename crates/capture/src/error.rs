@@ -30,7 +30,7 @@ pub enum CaptureError {
     NotStarted {
         /// Command as the user gave it.
         command: String,
-        /// Exit status of the frontend.
+        /// A command's frontend neither ran the program within a minute nor gave up.
         status: ExitStatus,
     },
     /// The frontend neither ran the program nor gave up.
@@ -42,13 +42,13 @@ pub enum CaptureError {
         /// Command as the user gave it.
         command: String,
     },
-    /// More tasks run at once than the shared memory has slots.
+    /// More tasks run concurrently than the shared memory has slots.
     #[error(
         "more than {} tasks run at once, too many to trace; trace fewer processes and threads",
         crate::ring::SLOTS
     )]
     TooManyTasks,
-    /// The output of the tool is invalid.
+    /// The capture tool's output is invalid.
     #[error("the stream of events is damaged: {0}; this is a bug of switchcost, please report it")]
     Decode(#[from] DecodeError),
     /// The kernel does not notify tasks of preemptions.
@@ -68,7 +68,7 @@ pub enum CaptureError {
         /// CPU on which the task was found.
         other: u64,
     },
-    /// The process may run on no CPU.
+    /// The process may not run on any CPU.
     #[error("there is no CPU that this process may run on; name one with --cpu")]
     NoCpu,
     /// An error of the guest of a whole system.

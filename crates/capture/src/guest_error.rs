@@ -152,7 +152,8 @@ fn last(said: &str) -> String {
     }
 }
 
-/// Returns advice for a guest that wrote nothing: usually it had too little memory for its kernel.
+/// Returns advice for a guest that wrote nothing, which usually had too little memory for its
+/// kernel.
 fn advice(said: &str) -> String {
     if said.contains("Cannot allocate memory") {
         switchcost_remedies::memory_remedy()

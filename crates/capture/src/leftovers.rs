@@ -1,8 +1,9 @@
-//! What a Valgrind that was killed has left.
+//! Removes files that a killed Valgrind has left.
 //!
-//! It makes two files in TMPDIR (what is to be found in /proc/self/cmdline and auxv), opens them, and removes their names at once.
-//! A kill in between leaves them. Their names follow from the process number, which in a namespace of its own is the same in each
-//! capture: the next Valgrind would find its first choice taken, and say so on the program's stderr.
+//! Valgrind makes two files in TMPDIR (the contents of /proc/self/cmdline and auxv), opens them,
+//! and removes their names immediately. A kill in between leaves the files. Their names follow from
+//! the process number, which in a separate PID namespace is the same in each capture. The next
+//! Valgrind would then find its first name taken, and say so on the program's stderr.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -11,7 +12,7 @@ use std::time::{Duration, SystemTime};
 
 const PREFIX: &str = "valgrind_proc_";
 
-/// A file that is this old belongs to no living Valgrind, which removes its names at once.
+/// Age from which a file cannot belong to a living Valgrind, which removes the names immediately.
 const ABANDONED_AFTER: Duration = Duration::from_secs(10);
 
 /// Removes leftover files of this user from a folder. Files that cannot be removed stay.

@@ -1,12 +1,14 @@
-//! Internal to switchcost: runs programs under a capture frontend on one virtual CPU, and turns what they did into [`switchcost_trace::Chunk`]s or a
-//! trace.
+//! Runs programs under a capture frontend on one virtual CPU, and turns their execution into
+//! [`switchcost_trace::Chunk`]s or a trace. Internal to switchcost.
 //!
-//! What comes in: commands, and how they take turns. What goes out: chunks, handed to the caller as they fill, and a
-//! summary. The frontend is a Valgrind tool (`capture/valgrind`) that talks to this crate through shared memory alone.
+//! The input is commands, and the order in which they run. The output is chunks, passed to the
+//! caller as they fill, and a summary. The frontend is a Valgrind tool (`capture/valgrind`) that
+//! communicates with this crate only through shared memory.
 //!
-//! Three parties work at the same time if turns are granted: the traced tasks, of which one runs; the controller, a thread that decides
-//! which ([`run()`] says by what rules); and the caller's thread, which decodes what the tasks write and hands it on.
-//! Nothing here knows what becomes of the chunks.
+//! In scheduled captures three parties work concurrently: the traced tasks, of which one runs; the
+//! controller, a thread that decides which ([`run()`] has the rules); and the caller's thread,
+//! which decodes the tasks' output and passes it on. This crate does not know how the chunks are
+//! used.
 
 mod as_run;
 mod build_id;

@@ -1,14 +1,15 @@
-//! Real time per switch, including the programs' own work under Valgrind. The programs see this time pass, although it stands still in the
-//! trace.
+//! Measures real time per switch, including the programs' own work under Valgrind. The programs see
+//! this time pass, although it does not pass in the trace.
 
 use std::time::{Duration, Instant};
 
 /// Least number of switches for a warning.
 const FEWEST: u64 = 1000;
-/// Longest usual time per voluntary switch; a longer one is reported. It is some ten times what the kernel takes under Valgrind.
+/// Longest usual time per voluntary switch; a longer time is reported. It is about ten times the
+/// kernel's time under Valgrind.
 const LONG: Duration = Duration::from_micros(200);
 
-/// Counts the turns of one capture and the time that they took.
+/// Counts the time slices of one capture and the time that they took.
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
     began: Option<Instant>,
@@ -18,18 +19,18 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Notes that another task gets the CPU.
+    /// Records that another task gets the CPU.
     pub(crate) fn switched(&mut self, now: Instant, is_voluntary: bool) {
         self.began.get_or_insert(now);
         self.voluntary += u64::from(is_voluntary);
     }
 
-    /// Notes that all tasks sleep, and none waits for a turn.
+    /// Records that all tasks sleep, and none waits for a time slice.
     pub(crate) fn note_idle(&mut self, now: Instant) {
         self.asleep_since.get_or_insert(now);
     }
 
-    /// Notes that a task has woken.
+    /// Records that a task has woken.
     pub(crate) fn someone_wakes(&mut self, now: Instant) {
         self.asleep += self
             .asleep_since
@@ -57,7 +58,8 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// Returns the warning after `switches` voluntary switches in `all_ms` milliseconds, in `asleep_ms` of which all tasks slept.
+    /// Returns the warning after `switches` voluntary switches in `all_ms` milliseconds, in
+    /// `asleep_ms` of which all tasks slept.
     fn said(switches: u64, all_ms: u64, asleep_ms: u64) -> Option<String> {
         let (mut pace, began) = (Pace::default(), Instant::now());
         let at = |ms| began + Duration::from_millis(ms);

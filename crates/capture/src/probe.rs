@@ -5,12 +5,13 @@ use std::os::unix::fs::FileExt;
 
 use switchcost_host::supervisor::TaskFiles;
 
-/// The state of a task, as the kernel says.
+/// State of a task, as the kernel reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kernel {
-    /// On a CPU, waiting for one, or in a sleep that no signal ends: soon in another state.
+    /// The task is on a CPU, waits for one, or is in a sleep that no signal ends: its state will
+    /// change soon.
     Busy,
-    /// Asleep in this system call; -1 outside of any.
+    /// The task is asleep in a system call; the number is -1 outside of any.
     Asleep {
         /// The number of the system call.
         syscall: i64,
@@ -21,7 +22,8 @@ pub(crate) enum Kernel {
     Gone,
 }
 
-/// The system calls that fork. Their caller sleeps uninterruptibly until a child that shares its memory has released it.
+/// Numbers of the system calls that fork. Their caller sleeps uninterruptibly until a child that
+/// shares its memory has released it.
 const FORKS: [i64; 4] = [56, 57, 58, 435];
 
 /// Number of `restart_syscall`, which the kernel reports for a call that it repeats after a stop, such as a sleep for its remaining time.
@@ -49,7 +51,7 @@ impl Probe {
         }
     }
 
-    /// Asks the kernel for the state of a task now.
+    /// Asks the kernel for the present state of a task.
     pub(crate) fn ask(&mut self, kernel: &TaskFiles) -> std::io::Result<Kernel> {
         match self.read(kernel) {
             Ok(kernel) => Ok(kernel),
@@ -66,8 +68,8 @@ impl Probe {
         }
     }
 
-    /// Asks the kernel for the state of a task that was asleep in this system call and has reported nothing since. This reads half as
-    /// much.
+    /// Asks the kernel for the state of a task that was asleep in this system call and has reported
+    /// nothing since. This reads only half as much.
     pub(crate) fn ask_again(
         &mut self,
         kernel: &TaskFiles,
@@ -122,7 +124,7 @@ fn syscall_number(text: &[u8]) -> Option<i64> {
         .ok()
 }
 
-/// Returns the letter after the name, which is in brackets and may contain any bytes.
+/// Returns the state letter after the name, which is in brackets and may contain any bytes.
 fn task_state(text: &[u8]) -> u8 {
     let name_end = text.iter().rposition(|&byte| byte == b')').unwrap_or(0);
     text.get(name_end + 2).copied().unwrap_or(b'R')

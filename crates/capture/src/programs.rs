@@ -1,4 +1,4 @@
-//! Start and end of the commands by the supervisor, and their exit statuses.
+//! Start and end of the commands through the supervisor, and their exit statuses.
 
 use std::io;
 use std::process::ExitStatus;

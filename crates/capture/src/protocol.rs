@@ -1,5 +1,5 @@
-//! The layout of the memory that traced processes share with us, as `capture/valgrind/protocol.h` defines it; a test
-//! holds the two against each other. Offsets are in bytes.
+//! The layout of the memory that traced processes share with this process, as
+//! `capture/valgrind/protocol.h` defines it; a test compares the two. Offsets are in bytes.
 
 pub(crate) const MAGIC: u64 = 0x6563_6172_7463_7331;
 pub(crate) const VERSION: u32 = 12;
@@ -11,7 +11,7 @@ pub(crate) const SYSTEM: u32 = 2;
 pub(crate) const NO_SLOT: u32 = u32::MAX;
 pub(crate) const NO_PROCESS: u32 = 0;
 pub(crate) const NO_BUFFER: u64 = u64::MAX;
-/// Position in the order of submitted buffers of a buffer that has none.
+/// Position of a buffer that has no place in the order of submission.
 pub(crate) const NO_ORDER: u64 = u64::MAX;
 
 pub(crate) mod header {
@@ -136,10 +136,10 @@ pub(crate) mod how {
     pub(crate) const GUARDED: u64 = 3;
 }
 
-/// Bit that is set in the second word of a block of kernel code.
+/// Address bit that is set in the second word of a block of kernel code.
 pub(crate) const KERNEL_BIT: u32 = 47;
 
-/// The address of a guarded reference that did not happen.
+/// Address recorded for a guarded reference that did not happen.
 pub(crate) const NOT_DONE: u64 = u64::MAX;
 
 /// Returns the first word of a record of `words` further words.

@@ -1,5 +1,5 @@
-//! The shared memory as typed places: header, task slots, buffers. A value that a traced process may have written is checked before it is
-//! used as an index.
+//! The shared memory as typed places: header, task slots, buffers. A value that a traced process
+//! may have written is checked before it is used as an index.
 
 use std::io;
 use std::sync::atomic::Ordering::SeqCst;
@@ -12,12 +12,13 @@ use crate::protocol::{self, buffer, header, info, slot, state};
 
 /// Maximum number of tasks that can live at the same time.
 pub(crate) const SLOTS: usize = 2048;
-/// System calls that execute a program: execve, execveat.
+/// Numbers of the system calls that execute a program: execve, execveat.
 const EXECS: [u32; 2] = [59, 322];
 const BUFFERS: usize = 16;
 /// Least number of empty buffers for which a task is woken.
 const WORTH_WAKING: usize = BUFFERS / 2;
-/// Words of a buffer, 1 MiB in all: the fastest size of those tried with gzip. All buffers together still fit many last-level caches.
+/// Number of words of a buffer, 1 MiB in all: the fastest size of those tried with gzip. All
+/// buffers together still fit many last-level caches.
 const BUFFER_WORDS: usize = 128 << 10;
 
 const SLOTS_OFFSET: usize = 4096;
@@ -36,11 +37,11 @@ pub(crate) struct Full {
     pub(crate) slot: u32,
     /// Number of buffers that were submitted before this one.
     pub(crate) order: u64,
-    /// As run: time at which the run of the buffer began.
+    /// Time at which the run of the buffer began, in captures as run.
     pub(crate) stamp: u64,
 }
 
-/// The memory that all traced processes share with us.
+/// The memory that all traced processes share with this process.
 #[derive(Debug)]
 pub(crate) struct Ring {
     shared: SharedFile,
@@ -82,8 +83,8 @@ impl Ring {
         &self.shared
     }
 
-    /// Removes the controller's process number from the ring. Tasks in a PID namespace cannot see the controller, and need not: the kernel
-    /// ends them with their supervisor.
+    /// Removes the controller's process number from the ring. Tasks in a PID namespace cannot see
+    /// the controller, and need not: the kernel ends them with their supervisor.
     pub(crate) fn hide_controller(&self) {
         self.u32_at(header::CONTROLLER_PID)
             .store(protocol::NO_PROCESS, SeqCst);
@@ -160,7 +161,7 @@ impl Ring {
         &self.buffer(full.index)[..(words as usize).min(BUFFER_WORDS)]
     }
 
-    /// Takes back the buffers that a task that has ended has not submitted.
+    /// Takes back the buffers that an ended task has not submitted.
     pub(crate) fn reclaim(&self, slot: u32) -> io::Result<()> {
         for index in 0..BUFFERS {
             let is_held = self.buffer_state(index).load(SeqCst) == buffer::HELD;
@@ -171,8 +172,9 @@ impl Ring {
         Ok(())
     }
 
-    /// In scheduled captures, takes back the buffers that a killed task held besides the current one. A buffer that has its position in the
-    /// order counts as submitted, and is waited for.
+    /// Takes back the buffers that a killed task held besides the current one, in scheduled
+    /// captures. A buffer that has its position in the order counts as submitted, and is waited
+    /// for.
     pub(crate) fn take_back(&self) -> io::Result<()> {
         let current = self.u64_at(header::CURRENT_BUFFER).load(SeqCst);
         let is_held = |index: &usize| {
@@ -196,7 +198,7 @@ impl Ring {
             .min(SLOTS as u32)
     }
 
-    /// Gives a buffer that was read back to the tasks.
+    /// Returns a buffer that was read to the tasks.
     pub(crate) fn free(&self, index: usize) -> io::Result<()> {
         // Its next owner claims it after that: until then it must not seem to be another's.
         self.u32_at(self.info(index) + info::SLOT)
@@ -212,8 +214,9 @@ impl Ring {
         }
     }
 
-    /// Whether a task that waits for an empty buffer should wait for several: being woken for each takes as long as filling it. In
-    /// scheduled captures all full buffers are about to be read; as run, they may have to wait.
+    /// Whether a task that waits for an empty buffer should wait for several, because being woken
+    /// for each takes as long as filling it. In scheduled captures all full buffers are about to be
+    /// read; in captures as run they may have to wait.
     fn may_wait_for_more(&self) -> bool {
         let empty = (0..BUFFERS)
             .filter(|&index| self.buffer_state(index).load(SeqCst) == buffer::EMPTY)
@@ -230,7 +233,8 @@ impl Ring {
         })
     }
 
-    /// Makes sure, while no task runs, that the current buffer has room for `words` more. Returns false if there is no empty buffer now.
+    /// Makes sure, while no task runs, that the current buffer has room for `words` more words.
+    /// Returns false if no buffer is empty now.
     fn make_room(&self, words: usize) -> bool {
         let current = self.u64_at(header::CURRENT_BUFFER).load(SeqCst);
         let used = self.u64_at(header::CURRENT_WORDS).load(SeqCst);
@@ -285,7 +289,7 @@ impl Ring {
         self.notify_submission();
     }
 
-    /// Returns the number of buffers that were submitted, and of other reports made to the consumer.
+    /// Returns the number of submitted buffers and other reports to the consumer.
     pub(crate) fn submissions(&self) -> u32 {
         self.u32_at(header::SUBMISSIONS).load(SeqCst)
     }
@@ -296,7 +300,7 @@ impl Ring {
         let _ = shared_file::wake(self.u32_at(header::SUBMISSIONS));
     }
 
-    /// Sleeps until something is reported after `submissions`, no longer than `limit`.
+    /// Sleeps until the number of submissions exceeds `submissions`, but no longer than `limit`.
     pub(crate) fn await_submission(&self, submissions: u32, limit: Duration) -> io::Result<()> {
         self.u32_at(header::CONSUMER_SLEEPS).store(1, SeqCst);
         let outcome = shared_file::wait(self.u32_at(header::SUBMISSIONS), submissions, limit);
@@ -304,12 +308,13 @@ impl Ring {
         outcome
     }
 
-    /// Returns the number of times that tasks have rung.
+    /// Returns the number of times that tasks have notified the controller.
     pub(crate) fn rings(&self) -> u32 {
         self.u32_at(header::DOORBELL).load(SeqCst)
     }
 
-    /// Sleeps until a task rings again after `rings`, no longer than `limit`.
+    /// Sleeps until a task notifies the controller again after `rings` notifications, but no longer
+    /// than `limit`.
     pub(crate) fn await_ring(&self, rings: u32, limit: Duration) -> io::Result<()> {
         self.u32_at(header::CONTROLLER_SLEEPS).store(1, SeqCst);
         let outcome = shared_file::wait(self.u32_at(header::DOORBELL), rings, limit);
@@ -317,7 +322,7 @@ impl Ring {
         outcome
     }
 
-    /// Tells all tasks to end at once.
+    /// Tells all tasks to end immediately.
     pub(crate) fn close(&self) {
         self.u32_at(header::IS_CLOSING).store(1, SeqCst);
         let _ = shared_file::wake(self.u32_at(header::FREED));
@@ -350,12 +355,13 @@ impl<'a> Slot<'a> {
         self.get(slot::STATE)
     }
 
-    /// Returns whether the slot's task executes a program, and was not yet seen doing so.
+    /// Returns whether the slot's task is executing a program and has not been seen in it yet.
     pub(crate) fn is_in_exec(self) -> bool {
         self.state() == state::IN_SYSCALL && EXECS.contains(&self.get(slot::SYSCALL))
     }
 
-    /// Returns a time before which the task's present run did not begin (captures as run); 0 without a run.
+    /// Returns a time before which the task's present run did not begin (captures as run); 0
+    /// without a run.
     pub(crate) fn open_stamp(self) -> u64 {
         self.ring.u64_at(self.start + slot::OPEN_STAMP).load(SeqCst)
     }
@@ -372,23 +378,23 @@ impl<'a> Slot<'a> {
         self.ring.u64_at(self.start + slot::BACK).load(SeqCst)
     }
 
-    /// Takes the slot back from a task that has ended.
+    /// Frees the slot of an ended task.
     pub(crate) fn free(self) {
         self.u32_at(slot::PID).store(protocol::NO_PROCESS, SeqCst);
         self.u32_at(slot::STATE).store(state::FREE, SeqCst);
     }
 
-    /// Gives up the task that was to be created in this slot.
+    /// Stops waiting for the task that was to be created in this slot.
     pub(crate) fn give_up_making(self) {
         self.u32_at(slot::IS_MAKING).store(0, SeqCst);
     }
 
-    /// Notes the end of a task that could not do so itself.
+    /// Records the end of a task that could not do so itself.
     pub(crate) fn set_ended(self) {
         self.u32_at(slot::STATE).store(state::ENDED, SeqCst);
     }
 
-    /// Lets the task run, with a budget of instructions at the start of a turn.
+    /// Lets the task run, with a budget of instructions at the start of a time slice.
     pub(crate) fn grant(self, budget: Option<u64>) -> io::Result<()> {
         if let Some(instructions) = budget {
             self.ring
@@ -429,7 +435,7 @@ mod tests {
         assert!(ring.submitted(BUFFERS as u64 + 1).is_none());
     }
 
-    /// Holds a buffer as a task of the test would: claimed, and perhaps with its place in the order.
+    /// Holds a buffer as a task would: claimed, and perhaps with its place in the order.
     fn hold(ring: &Ring, order: Option<u64>) -> usize {
         let index = ring.claim().expect("an empty buffer");
         if let Some(order) = order {

@@ -1,4 +1,4 @@
-//! One capture from the first command's start to the last chunk.
+//! Runs one capture from the first command's start to the last chunk.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -29,9 +29,9 @@ use crate::turns::Turns;
 /// Order in which tasks are scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Round robin; the same inputs give the same trace.
+    /// Tasks run round robin; the same inputs give the same trace.
     Scheduled {
-        /// Instructions of a turn.
+        /// Number of instructions in a time slice.
         quantum_instructions: u64,
     },
     /// Tasks run in the order in which the kernel schedules them on one CPU.
@@ -52,7 +52,7 @@ impl Default for Order {
 /// Standard input of the programs.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Input {
-    /// This program's standard input.
+    /// This program's own standard input.
     Ours,
     /// An empty input.
     #[default]
@@ -78,7 +78,7 @@ pub struct Options {
     pub order: Order,
     /// For scheduled captures, seed of the lengths of time slices, which then differ from the quantum by up to a sixteenth.
     pub turn_seed: Option<u64>,
-    /// For scheduled captures, what ends time slices before the quantum does.
+    /// Events that end time slices before the quantum does, in scheduled captures.
     pub preemptions: Option<Preemptions>,
     /// The only CPU on which traced tasks run; the caller should avoid it if there is another.
     pub cpu: Option<CpuId>,
@@ -97,7 +97,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Options for a scheduled capture to the end, with the usual quantum, on any CPU, in a PID namespace.
+    /// Returns options for a scheduled capture to the end, with the usual quantum, on any CPU, in a
+    /// PID namespace.
     pub fn new(tool: Tool) -> Options {
         Options {
             order: Order::default(),
@@ -119,35 +120,39 @@ impl Options {
 pub struct Summary {
     /// Reason for the end of the capture.
     pub ending: Ending,
-    /// Switches in the chunks.
+    /// Number of switches in the chunks.
     pub switches: u64,
-    /// Instructions in the chunks.
+    /// Number of instructions in the chunks.
     pub instructions: u64,
     /// Exit status of each command; `None` if it was ended with the capture.
     pub statuses: Vec<Option<ExitStatus>>,
     /// Warnings for the reader of the trace.
     pub warnings: Vec<String>,
-    /// Reason for which the programs have no PID namespace; `None` if they have one or need none.
+    /// Reason why the programs have no PID namespace; `None` if they have one or need none.
     pub no_pid_namespace: Option<String>,
-    /// For as-run captures, how often the kernel took the CPU from a task without giving it to another one of the trace: for other
-    /// programs, or more than once between two looks.
+    /// Number of times that the kernel took the CPU from a task without giving it to another one of
+    /// the trace, in as-run captures: for other programs, or more than once between two checks.
     pub switches_elsewhere: u64,
 }
 
-/// Runs the commands together on one virtual CPU until all tasks have ended, and hands each chunk to `sink` on the calling thread. The
-/// sink may take the chunk's memory; the rest is discarded. When this returns, no process of the commands is left.
+/// Runs the commands together on one virtual CPU until all tasks have ended, and passes each chunk
+/// to `sink` on the calling thread. The sink may take the chunk's memory; what it leaves is
+/// discarded. When this returns, no process of the commands is left.
 ///
-/// In [`Order::Scheduled`] one task runs at a time. It keeps the CPU through its system calls until it blocks in one, its quantum ends,
-/// or it ends; then the longest-waiting task runs. After each system call that may wake a task, all others are either asleep in the
-/// kernel or queued before any task continues; tasks queued between two such moments are in order of birth. A task that wakes by itself
-/// (a timer, the network) is queued when it is noticed: only then the order depends on time.
+/// In [`Order::Scheduled`] one task runs at a time. It keeps the CPU through its system calls until
+/// it blocks in one, its quantum ends, or it ends; then the longest-waiting task runs. After each
+/// system call that may wake a task, all others are either asleep in the kernel or queued before
+/// any task continues; tasks queued between two such moments are in order of birth. A task that
+/// wakes by itself (a timer, the network) is queued when it is noticed: only then does the order
+/// depend on time.
 ///
-/// In [`Order::AsRun`] the kernel schedules the tasks, all on one CPU: the last allowed one if none is named. No two captures are the
-/// same.
+/// In [`Order::AsRun`] the kernel schedules the tasks, all on one CPU: the last allowed one if none
+/// is named. No two captures are the same.
 ///
 /// # Errors
 ///
-/// If a command cannot be traced, the system refuses an operation, or the sink fails. All tasks are ended then, too.
+/// If a command cannot be traced, the system refuses an operation, or the sink fails. All tasks are
+/// ended then, too.
 pub fn run<E: std::error::Error + 'static>(
     commands: &[Command],
     options: Options,
@@ -159,7 +164,8 @@ pub fn run<E: std::error::Error + 'static>(
     })
 }
 
-/// Captures into chunks, which go to `sink`. The code that handles each shape does not depend on the type of the sink or of its error.
+/// Captures into chunks, which go to `sink`. The code that handles each shape does not depend on
+/// the type of the sink or of its error.
 pub(crate) fn hand_on<S, E: std::error::Error + 'static>(
     mut sink: impl FnMut(&mut Chunk) -> Result<(), E>,
     capture: impl FnOnce(&mut Chunks<'_>) -> Result<S, Failure<Refused>>,
@@ -238,8 +244,8 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     })
 }
 
-/// Runs the commands, and discards the tool's output unread, to measure what a capture costs without its reader. Returns the number of
-/// words of 64 bits.
+/// Runs the commands, and discards the tool's output unread, to measure what a capture costs
+/// without its reader. Returns the number of 64-bit words.
 ///
 /// # Errors
 ///
@@ -264,7 +270,8 @@ fn check(commands: &[Command]) -> Result<(), CaptureError> {
     commands.iter().try_for_each(Command::check)
 }
 
-/// Schedules the tasks, and has each buffer read. Returns why programs that should have a PID namespace have none.
+/// Schedules the tasks, and has each buffer read. Returns why programs that should have a PID
+/// namespace have none.
 fn schedule<R: Read>(
     commands: &[Command],
     quantum_instructions: u64,
@@ -424,7 +431,7 @@ fn supervisor(
     )
 }
 
-/// Ends the capture if the caller's thread leaves it early, by an error or a panic.
+/// Guard that ends the capture if the caller's thread leaves it early, by an error or a panic.
 pub(crate) struct FinishOnDrop<'a>(pub(crate) &'a EndFlags);
 
 impl Drop for FinishOnDrop<'_> {

@@ -1,9 +1,12 @@
-//! Who runs next. What comes in: what each task was seen doing, in the order of their births. What goes out: which task to run, and the
-//! switch that this is. No clock, no process, no shared memory: the same sightings give the same decisions.
+//! Decides which task runs next. The input is the state of each task as last seen, in the order of
+//! their births. The output is the task to run, and the switch that this makes. The module uses no
+//! clock, no process, and no shared memory: the same sightings give the same decisions.
 //!
-//! Round robin: a task keeps the CPU through its system calls until it blocks in one, yields, its quantum ends, or it ends. A yield is
-//! involuntary, as the kernel counts it. No task runs before every other is either asleep in the kernel or queued, so that a task woken by
-//! a system call gets its place in the queue at that call. Those that queue up between two such moments do so in order of birth.
+//! Round robin: a task keeps the CPU through its system calls until it blocks in one, yields, its
+//! quantum ends, or it ends. A yield is involuntary, as the kernel counts it. No task runs before
+//! every other is either asleep in the kernel or queued, so that a task woken by a system call gets
+//! its place in the queue at that call. Tasks that queue up between two such moments do so in order
+//! of birth.
 
 use std::collections::VecDeque;
 
@@ -16,7 +19,8 @@ pub(crate) enum Seen {
     Running,
     /// The task wants the CPU.
     Queued {
-        /// Reason for which a task that ran until now gave up the CPU: its quantum ended, or it yielded. `None` if it did not run.
+        /// Reason why a task that ran until now gave up the CPU: its quantum ended, or it yielded.
+        /// `None` if it did not run.
         gave_up: Option<Cause>,
     },
     /// The task had the CPU, slept in this system call for too short a time to be seen asleep, and wants the CPU again.
@@ -31,7 +35,7 @@ pub(crate) enum Seen {
         /// The number of the system call.
         syscall: u16,
     },
-    /// The task is between two states; look again.
+    /// The task is between two states and must be examined again.
     OnItsWay,
     /// The kernel has ended the task.
     Gone,
@@ -47,7 +51,7 @@ pub(crate) struct Sighting {
 /// Another task gets the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Switch {
-    /// The slot of the task that had the CPU; `None` before the first.
+    /// Slot of the task that had the CPU; `None` before the first.
     pub(crate) from: Option<u32>,
     pub(crate) to: u32,
     pub(crate) is_voluntary: bool,
@@ -57,16 +61,16 @@ pub(crate) struct Switch {
 /// Decision of the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// Nothing yet: look again. All tasks sleep if `is_idle`.
+    /// No decision yet; the tasks must be examined again. All tasks sleep if `is_idle`.
     Wait {
-        /// Whether a short wait would bring nothing.
+        /// Whether a short wait would not change anything.
         is_idle: bool,
     },
     /// The task that had the CPU continues with the rest of its quantum.
     GoOn(u32),
     /// The task that had the CPU gets another quantum, because no other task wants it.
     Renew(u32),
-    /// Another task's time slice begins, or that of the same task after all slept.
+    /// Another task's time slice begins, or that of the same task after all tasks slept.
     Switch(Switch),
     /// All tasks have ended.
     Finished,
@@ -94,7 +98,8 @@ impl Scheduler {
         self.running
     }
 
-    /// Decides, from sightings in order of birth. `is_expecting` says that a task is being made and not seen yet.
+    /// Decides which task runs, from sightings in order of birth. `is_expecting` says that a task
+    /// is being created and not seen yet.
     pub(crate) fn decide(&mut self, tasks: &[Sighting], is_expecting: bool) -> Decision {
         let is_settled = |task: &Sighting| !matches!(task.seen, Seen::OnItsWay | Seen::Running);
         if is_expecting || !tasks.iter().all(is_settled) {
@@ -129,7 +134,8 @@ impl Scheduler {
         }
     }
 
-    /// Decides about the task that has the CPU: it keeps the CPU, or it leaves and the reason is noted.
+    /// Decides whether the task that has the CPU keeps it, or leaves it for the reason that is
+    /// recorded.
     fn keep_or_leave(&mut self, slot: u32, seen: Seen) -> Option<Decision> {
         let (is_voluntary, cause) = match seen {
             Seen::Queued { gave_up: None } => return Some(Decision::GoOn(slot)),

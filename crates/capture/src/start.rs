@@ -1,4 +1,4 @@
-//! Start of a command as a process under Valgrind.
+//! Starts a command as a process under Valgrind.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -10,7 +10,8 @@ use crate::command::Command;
 use crate::ring::SLOTS;
 use crate::tool::Tool;
 
-/// Length of the options that name the ring. It is the same in each run, so that addresses in a process do not depend on it.
+/// Length of the options that name the ring, the same in each run, so that addresses in a process
+/// do not depend on it.
 const RING_TEXT: usize = 64;
 /// Number of threads at which Valgrind gives up (500 by default): more than there are task slots, because Valgrind still counts some
 /// threads that have ended.

@@ -1,11 +1,12 @@
-//! A whole guest under QEMU: its programs and its kernel, on one virtual CPU.
+//! Captures a whole guest under QEMU: its programs and its kernel, on one virtual CPU.
 //!
-//! What comes in: commands, and a kernel to run them on. The guest gets the kernel, an archive of the files that the commands
-//! need from this machine (`archive`, `needs`), and a first process of ours, `capture/qemu/init.c`, which starts them. What goes
-//! out is what [`crate::record`] gives: QEMU has a plugin of ours that writes into the same shared memory as the Valgrind tool,
-//! which is read by the same decoder.
+//! The input is commands, and a kernel to run them on. The guest gets the kernel, an archive of the
+//! files that the commands need from this machine (`archive`, `needs`), and a first process,
+//! `capture/qemu/init.c`, which starts the commands. The output is the same as that of
+//! [`crate::record`]: a plugin in QEMU writes into the same kind of shared memory as the Valgrind
+//! tool, and the same decoder reads it.
 //!
-//! QEMU counts instructions for time (`-icount`), so the same guest does the same each time.
+//! QEMU counts instructions for time (`-icount`), so the same guest behaves the same each time.
 
 mod archive;
 mod files;
@@ -52,21 +53,22 @@ pub struct System {
     pub kernel: Kernel,
     /// Words added to the kernel's command line.
     pub append: Option<String>,
-    /// Memory of the guest; by default what the files take, and half a gigabyte more.
+    /// Memory of the guest; by default the size of the files plus half a gigabyte.
     pub memory: Option<Bytes>,
-    /// Length of the scheduler's time slice, if the default is not wanted.
+    /// Length of the scheduler's time slice, if not the default.
     pub slice: Option<Duration>,
-    /// The guest executes 10^9 instructions a second, halved so many times.
+    /// Number of times that the guest's rate of 10^9 instructions per second is halved.
     pub icount_shift: u32,
     /// Seconds of the guest's time after which its programs are ended.
     pub seconds: u64,
     /// Number of switches after which everything is ended.
     pub stop_after_switches: Option<u64>,
-    /// Whether each program stops itself (SIGSTOP) when it is ready and when it is done, and only the part between is wanted.
+    /// Whether each program stops itself (SIGSTOP) when it is ready and when it is done, and only
+    /// the part between the two stops is wanted.
     pub is_between_stops: bool,
-    /// Further files and programs of this machine that the commands need.
+    /// Additional files and programs of this machine that the commands need.
     pub files: Vec<PathBuf>,
-    /// Folders of this machine that are elsewhere in the guest.
+    /// Folders of this machine that have another path in the guest.
     pub folders: Vec<PlacedFolder>,
     /// Whether marks record the physical addresses of used pages.
     pub has_pages: bool,
@@ -82,7 +84,7 @@ pub struct PlacedFolder {
 }
 
 impl System {
-    /// Returns the kernel's command line. Of two contradicting words the last counts.
+    /// Returns the kernel's command line. If two words contradict each other, the last one counts.
     pub fn command_line(&self) -> String {
         self.append
             .iter()
@@ -91,7 +93,7 @@ impl System {
             })
     }
 
-    /// Returns the number of instructions in a second of the guest's time.
+    /// Returns the number of instructions per second of the guest's time.
     pub fn instructions_per_second(&self) -> u64 {
         1_000_000_000 >> self.icount_shift
     }
@@ -102,13 +104,14 @@ impl System {
 pub struct GuestSummary {
     /// Reason for the end of the capture.
     pub ending: Ending,
-    /// Switches in the trace from one task to another, or to no task.
+    /// Number of switches in the trace from one task to another, or to no task.
     pub switches: u64,
-    /// Instructions in the trace.
+    /// Number of instructions in the trace.
     pub instructions: u64,
     /// Time of the guest during recording, in nanoseconds: by QEMU's count of instructions, plus the time that all tasks slept.
     pub guest_ns: u64,
-    /// Exit status of each command, as from `wait`; empty if commands were ended with the capture, as are their outputs.
+    /// Exit status of each command, as from `wait`; empty if commands were ended with the capture,
+    /// in which case there are no outputs either.
     pub statuses: Vec<std::process::ExitStatus>,
     /// Output of each command.
     pub outputs: Vec<Vec<u8>>,
@@ -121,11 +124,13 @@ pub struct GuestSummary {
 const TIMEOUT: Duration = Duration::from_millis(50);
 /// Longest boot. Booting takes two or three seconds of one CPU, and longer if the CPU is busy.
 const LONGEST_BOOT: Duration = Duration::from_secs(180);
-/// Longest time without progress. The time of a guest that sleeps is skipped, so a guest that does nothing for this long hangs.
+/// Longest time without progress. A sleeping guest's time is skipped, so a guest that does nothing
+/// for this long hangs.
 const LONGEST_PAUSE: Duration = Duration::from_secs(120);
 
-/// Runs the commands together in a guest until all have ended, and hands everything executed meanwhile, the kernel included, to `sink`
-/// on the calling thread, as [`crate::run()`] does. When this returns, QEMU is gone.
+/// Runs the commands together in a guest until all have ended, and passes everything executed, the
+/// kernel included, to `sink` on the calling thread, as [`crate::run()`] does. When this returns,
+/// QEMU is gone.
 ///
 /// # Errors
 ///
@@ -263,7 +268,7 @@ fn explain_missing_preemption(command_line: &str, offered: &str) -> Option<Strin
     ))
 }
 
-/// Receiver that stops the guest when no more is wanted.
+/// Receiver that stops the guest when no more blocks are wanted.
 struct Telling<'a, 'b, T> {
     decoder: Decoder<'a, T>,
     has_all: &'b AtomicBool,

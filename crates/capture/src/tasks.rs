@@ -1,4 +1,5 @@
-//! The living tasks in order of birth, and what each is seen doing: its slot and the kernel's word together.
+//! The living tasks in order of birth, and the state of each: by its slot and by the kernel's
+//! report together.
 
 use std::io;
 
@@ -23,16 +24,17 @@ pub(crate) struct Task {
     parent: u32,
     process_slot: u32,
     probe: Probe,
-    /// Whether its birth is in the stream.
+    /// Whether the task's birth is in the stream.
     is_announced: bool,
-    /// Whether its end is in the stream.
+    /// Whether the task's end is in the stream.
     has_exited: bool,
-    /// Whether it was last seen in an exec, and has no end of its own.
+    /// Whether the task was last seen in an exec, and has no end of its own.
     is_in_exec: bool,
-    /// Whether the controller made it leave the CPU, because a signal had stopped it in its turn.
+    /// Whether the controller made the task leave the CPU, because a signal had stopped it during
+    /// its time slice.
     is_stopped_in_turn: bool,
-    /// The state in which it was last seen asleep. While it is in that state, and had no turn, it sleeps there or is awake, but does
-    /// not sleep elsewhere.
+    /// The state in which the task was last seen asleep. While the task is in that state, and had
+    /// no time slice, it sleeps there or is awake, but does not sleep elsewhere.
     asleep_in: Option<u32>,
 }
 
@@ -153,7 +155,7 @@ pub(crate) enum TaskEvent {
 }
 
 impl Tasks {
-    /// An empty list. The kernel describes the tasks in `files`.
+    /// Creates an empty list. The kernel describes the tasks in `files`.
     pub(crate) fn new(files: TaskFiles) -> Tasks {
         Tasks {
             files,
@@ -162,7 +164,7 @@ impl Tasks {
         }
     }
 
-    /// Takes up tasks that have claimed a slot since.
+    /// Adds tasks that have claimed a slot since the last call.
     pub(crate) fn discover(&mut self, ring: &Ring) {
         let highest = self.tasks.iter().map(|task| task.slot).max();
         for index in 0..SLOTS as u32 {
@@ -175,12 +177,12 @@ impl Tasks {
         }
     }
 
-    /// Whether only one task lives.
+    /// Whether exactly one task lives.
     pub(crate) fn is_one_alone(&self) -> bool {
         self.tasks.iter().filter(|task| !task.has_exited).count() == 1
     }
 
-    /// Whether a task makes another that has not queued up yet.
+    /// Whether any task is creating another task that has not queued up yet.
     pub(crate) fn is_any_making(&self, ring: &Ring) -> bool {
         self.tasks
             .iter()
@@ -247,9 +249,10 @@ impl Tasks {
         Ok(&self.sightings)
     }
 
-    /// Holds back threads of a process in which one waits for its child to execute another program (vfork, posix_spawn). That thread
-    /// has Valgrind's lock. The child, which has memory of its own, may need a turn first, and another thread of the process could
-    /// neither use its turn nor end it.
+    /// Excludes threads of a process in which one thread waits for its child to execute another
+    /// program (vfork, posix_spawn). The waiting thread has Valgrind's lock. The child, which has
+    /// memory of its own, may need a time slice first, and another thread of the process could
+    /// neither use its time slice nor end it.
     fn hold_back_siblings(&mut self, ring: &Ring) {
         let waits_for_child = |task: &&Task| {
             let slot = ring.slot(task.slot);
@@ -272,7 +275,8 @@ impl Tasks {
         }
     }
 
-    /// Whether the ends just seen have woken a task: tasks that were asked before may have been woken since.
+    /// Whether the ends just seen have woken a task: tasks that were examined before may have been
+    /// woken since.
     fn has_woken_parents(&mut self, ring: &Ring, running: Option<u32>) -> io::Result<bool> {
         switchcost_host::supervisor::await_notified_parents();
         for (task, sighting) in self.tasks.iter_mut().zip(&self.sightings) {
@@ -283,7 +287,7 @@ impl Tasks {
         Ok(false)
     }
 
-    /// The process of the task in a slot, if the kernel has ended that.
+    /// Returns the process of the task in a slot, if the kernel has ended that process.
     pub(crate) fn gone_from(&mut self, slot: u32) -> io::Result<Option<u32>> {
         let Some(task) = self.tasks.iter_mut().find(|task| task.slot == slot) else {
             return Ok(None);
@@ -292,7 +296,8 @@ impl Tasks {
         Ok(is_gone.then_some(task.pid))
     }
 
-    /// The task in a slot, if a signal has stopped it: its number here, or why that is not known, and its process.
+    /// Returns the task in a slot, if a signal has stopped it: its number here, or why that is not
+    /// known, and its process.
     pub(crate) fn stopped_in(&mut self, slot: u32) -> io::Result<Option<(io::Result<u32>, u32)>> {
         let Some(task) = self.tasks.iter_mut().find(|task| task.slot == slot) else {
             return Ok(None);
@@ -307,15 +312,15 @@ impl Tasks {
         Ok(is_stopped.then(|| (self.files.number_here(task.pid, task.tid), task.pid)))
     }
 
-    /// The task in a slot is stopped, and has left the CPU.
+    /// Records that the task in a slot is stopped, and has left the CPU.
     pub(crate) fn left_stopped(&mut self, slot: u32) {
         if let Some(task) = self.tasks.iter_mut().find(|task| task.slot == slot) {
             task.is_stopped_in_turn = true;
         }
     }
 
-    /// Births and ends that the stream does not have yet, births first, because a task that is gone was born. Frees the slots of ended
-    /// tasks to which nothing refers.
+    /// Returns births and ends that the stream does not have yet; births come first, because a task
+    /// that has ended was born before. Frees the slots of ended tasks to which nothing refers.
     pub(crate) fn events(&mut self, ring: &Ring) -> Vec<TaskEvent> {
         let mut events = Vec::new();
         for task in self.tasks.iter_mut().filter(|task| !task.is_announced) {
@@ -362,7 +367,7 @@ impl Tasks {
         });
     }
 
-    /// The task of process `pid`, once it waits for its first turn.
+    /// Returns whether the task of process `pid` waits for its first time slice.
     pub(crate) fn is_ready(&self, ring: &Ring, pid: u32) -> bool {
         self.tasks.iter().any(|task| {
             task.pid == pid
@@ -371,7 +376,8 @@ impl Tasks {
         })
     }
 
-    /// Processes that ended in the middle of an exec, because their new program could not be run.
+    /// Returns processes that ended in the middle of an exec, because their new program could not
+    /// be run.
     pub(crate) fn lost_in_exec(&self) -> impl Iterator<Item = u32> {
         self.tasks
             .iter()

@@ -1,4 +1,4 @@
-//! Where our tool for Valgrind is.
+//! Finds the capture tool for Valgrind.
 
 use std::env::consts::ARCH;
 use std::ffi::OsString;
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use switchcost_record::trust::check_programs;
 use switchcost_remedies::read_remedy;
 
-/// The tool's file in its folder.
+/// Name of the tool's file in its folder.
 const FILE: &str = "switchcost-amd64-linux";
 
-/// What starts it, beside it.
+/// Name of the launcher that starts the tool, in the same folder.
 const LAUNCHER: &str = "launcher";
 
 /// The capture tool, which contains Valgrind's core.
@@ -23,7 +23,7 @@ pub struct Tool {
     pub folder: PathBuf,
 }
 
-/// Reason for which there is no tool.
+/// Reason why there is no tool.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {
     /// The tool does not exist for this processor.
@@ -42,7 +42,7 @@ pub enum ToolError {
         shown(.searched)
     )]
     NotBuilt {
-        /// Folders that were looked into.
+        /// Folders that were searched.
         searched: Vec<PathBuf>,
     },
 }
@@ -62,7 +62,7 @@ fn shown(folders: &[PathBuf]) -> String {
         .join(", ")
 }
 
-/// What decides where the tool is looked for.
+/// Facts that decide where the tool is searched for.
 #[derive(Clone, Debug, Default)]
 struct Environment {
     named_folder: Option<OsString>,
@@ -70,7 +70,7 @@ struct Environment {
 }
 
 impl Tool {
-    /// The tool in a folder.
+    /// Returns the tool in a folder.
     pub fn new(folder: PathBuf) -> Tool {
         Tool {
             launcher: folder.join(LAUNCHER),
@@ -78,8 +78,9 @@ impl Tool {
         }
     }
 
-    /// Looks for the tool in the folder that SWITCHCOST_TOOL_DIR names, or else beside this program: where it is installed
-    /// (`../libexec/switchcost`), and where it is built (`../valgrind`, `./valgrind`, and for tests a folder further up).
+    /// Looks for the tool in the folder that SWITCHCOST_TOOL_DIR names, or else relative to this
+    /// program: where the tool is installed (`../libexec/switchcost`), and where it is built
+    /// (`../valgrind`, `./valgrind`, and for tests a folder further up).
     ///
     /// # Errors
     ///
@@ -120,7 +121,8 @@ fn find_in(environment: &Environment) -> Result<Tool, ToolError> {
     }
 }
 
-/// Why what stands at a path is not executed. An error of the system says neither the path nor what to do; one of ours says both.
+/// Explains why the file at a path is not executed. An error of the system names neither the path
+/// nor a remedy; one of this crate names both.
 pub(crate) fn refusal(path: &Path, why: &io::Error) -> String {
     match why.raw_os_error() {
         None => why.to_string(),
@@ -150,7 +152,7 @@ fn folders(environment: &Environment) -> Vec<PathBuf> {
     .collect()
 }
 
-/// Without `..`, for messages that one can read.
+/// Returns the path without `..`, for readable messages.
 fn lexically(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

@@ -1,14 +1,15 @@
-//! How long turns are. The same seed gives the same lengths.
+//! Draws the lengths of time slices. The same seed gives the same lengths.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use switchcost_trace::Preemptions;
 
-/// Turns are longer or shorter than the quantum by up to this part of it. In turns of one length, threads that run the same loop may each
-/// time stop at the same place: one that waits for a lock may then never find it free.
+/// Largest difference of a time slice from the quantum, as a divisor of it. With time slices of
+/// equal length, threads that run the same loop may stop at the same place each time, and one that
+/// waits for a lock may never find it free.
 const LARGEST_DIFFERENCE: u64 = 16;
 
-/// The lengths of turns, one after the other.
+/// The lengths of time slices, one after the other.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     quantum_instructions: u64,
@@ -17,7 +18,7 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// Turns of about `quantum_instructions`; without a seed of exactly so many.
+    /// Creates time slices of about `quantum_instructions`; without a seed, of exactly this many.
     pub(crate) fn new(quantum_instructions: u64, seed: Option<u64>) -> Turns {
         Turns {
             quantum_instructions,
@@ -26,7 +27,7 @@ impl Turns {
         }
     }
 
-    /// The same, which also end at these moments.
+    /// Ends time slices also at these moments.
     pub(crate) fn preempted(self, preemptions: Option<Preemptions>) -> Turns {
         Turns {
             preemptions,
@@ -34,7 +35,7 @@ impl Turns {
         }
     }
 
-    /// Instructions of the next turn.
+    /// Returns the number of instructions of the next time slice.
     pub(crate) fn next_length(&mut self) -> u64 {
         let quantum = self.quantum_instructions;
         let most = quantum / LARGEST_DIFFERENCE;
@@ -66,7 +67,8 @@ mod tests {
         assert_eq!(lengths(None), [3000; 1000]);
     }
 
-    /// An exponential distance that the quantum cuts: in the mean `mean * (1 - exp(-quantum / mean))`.
+    /// An exponential distance that the quantum cuts off has the mean `mean * (1 - exp(-quantum /
+    /// mean))`.
     #[test]
     fn preempted_turns_end_at_the_quantum_or_before() {
         let mut turns = Turns::new(3150, None).preempted(Some(Preemptions::new(1500, 1)));

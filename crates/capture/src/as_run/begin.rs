@@ -1,4 +1,5 @@
-//! Begin of a run: the reason for the end of the run before it, and whether there is a switch between them.
+//! Start of a run: the reason for the end of the run before it, and whether there is a switch
+//! between the two.
 
 use switchcost_trace::{Cause, TaskId};
 
@@ -12,12 +13,12 @@ use crate::ring::Full;
 /// Marks of the trace between two runs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Begin {
-    /// The switch, if there is one: whether the task before left voluntarily, and the cause.
+    /// The switch, if there is one: whether the preceding task left voluntarily, and the cause.
     switch: Option<(bool, Cause)>,
 }
 
 impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
-    /// Returns the marks at the begin of a run; `None` if they cannot be determined yet.
+    /// Returns the marks at the start of a run; `None` if they cannot be determined yet.
     pub(super) fn beginning(
         &mut self,
         full: &Full,
@@ -52,7 +53,7 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         Ok(Some(Begin { switch }))
     }
 
-    /// Returns the fate of the task of the last run; `None` if it cannot be determined yet.
+    /// Returns what happened to the task of the last run; `None` if that cannot be determined yet.
     fn fate(&mut self, run: &Run, is_still_in_slot: bool) -> Result<Option<Fate>, Halt<T::Error>> {
         if !is_still_in_slot || self.monitor.has_exited(run.slot) {
             return Ok(Some(Fate::Gone));

@@ -1,4 +1,5 @@
-//! Reason why a task lost the CPU, from its own report and the kernel's counts of its switches.
+//! Finds the reason why a task lost the CPU, from its own report and the kernel's counts of its
+//! switches.
 
 use switchcost_trace::Cause;
 
@@ -7,16 +8,16 @@ use crate::decode::{Counts, Left};
 const EXECVE: u16 = 59;
 const EXECVEAT: u16 = 322;
 
-/// Fate of a task that entered the kernel.
+/// What happened to a task that entered the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// The task is back, and these switches were counted meanwhile.
+    /// The task has returned, and these switches were counted during its absence.
     Back(Counts),
     /// The task sleeps in the system call.
     Asleep,
     /// The task has ended.
     Gone,
-    /// The fate of the task can no longer be found out.
+    /// What happened to the task can no longer be found out.
     Unknown,
 }
 
@@ -67,7 +68,8 @@ fn outside(counts: Counts, was_next_asleep: bool) -> (bool, Cause) {
     }
 }
 
-/// Whether a task that continues after itself slept in between. Then all tasks slept, which counts as a switch.
+/// Whether a task that continues after itself slept in between. If so, all tasks slept, which
+/// counts as a switch.
 pub(crate) fn is_sleep((is_voluntary, cause): (bool, Cause)) -> bool {
     match cause {
         // Between the two programs is the start of the capture's own.

@@ -1,4 +1,4 @@
-//! Start of the commands, and reports on their ends.
+//! Starts the commands, and handles reports on their ends.
 
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
@@ -38,7 +38,8 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         Ok(())
     }
 
-    /// Reads the supervisor's reports. Returns how the command that is being launched has ended, if it has.
+    /// Reads the supervisor's reports. Returns how the command that is being launched has ended, if
+    /// it has.
     pub(super) fn read_reports(&mut self) -> Result<Option<ExitStatus>, Halt<T::Error>> {
         while let Some(report) = self.programs.report(Duration::ZERO)? {
             match report {

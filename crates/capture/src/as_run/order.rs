@@ -1,12 +1,14 @@
-//! Which buffer comes next. Tasks submit the buffers of a run when they like, so that a later run may be there first.
+//! Decides which buffer comes next. Tasks may submit the buffers of a run at any time, so that a
+//! later run may be there first.
 //!
-//! A run counts as open from before its time stamp is taken until its last buffer is submitted. So anyone who looks at the buffers, then at
-//! the open runs, then at the buffers again, knows of every run that is older than the youngest he saw first: it is open, or all of it was
-//! there at the second look.
+//! A run counts as open from before its time stamp is taken until its last buffer is submitted. A
+//! reader that examines the buffers, then the open runs, then the buffers again, therefore knows of
+//! every run that is older than the youngest one it saw first: the run is open, or all of its
+//! buffers were there at the second examination.
 
 use crate::ring::Full;
 
-/// Returns the oldest buffer if no other buffer can come before it any more.
+/// Returns the oldest buffer if no other buffer can precede it any more.
 pub(crate) fn next(
     before: impl Iterator<Item = Full>,
     open: impl FnOnce() -> Option<u64>,

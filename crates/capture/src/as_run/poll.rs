@@ -1,4 +1,4 @@
-//! Events that no notification announces: tasks that were killed or stopped.
+//! Detects events that no notification announces: tasks that were killed or stopped.
 
 use std::time::Instant;
 
@@ -24,7 +24,8 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         Ok(())
     }
 
-    /// Notes the end of a task that the kernel has ended. Buffers that the task had not submitted are lost.
+    /// Records the end of a task that the kernel has ended. Buffers that the task had not submitted
+    /// are lost.
     fn task_exit(&mut self, dead: u32) -> Result<(), Halt<T::Error>> {
         let process = self.monitor.process(dead);
         if self
@@ -59,8 +60,8 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         Ok(())
     }
 
-    /// Suspends tasks that sleep in the middle of a run. A signal has stopped them, and the task that continues them may be waiting for
-    /// an empty buffer.
+    /// Suspends tasks that sleep in the middle of a run. A signal has stopped them, and the task
+    /// that would continue them may be waiting for an empty buffer.
     fn suspend_stopped(&mut self) -> Result<(), Halt<T::Error>> {
         let open: Vec<(u32, u64)> = self
             .monitor

@@ -1,4 +1,5 @@
-//! State of the tasks in the slots, in captures as run: which tasks have ended, and when a slot is free again.
+//! State of the tasks in the slots, in captures as run: which tasks have ended, and when a slot is
+//! free again.
 
 use std::io;
 use std::time::Instant;
@@ -67,7 +68,7 @@ impl<'a> TaskMonitor<'a> {
         self.exited.contains(&pid) || self.used().any(is_it)
     }
 
-    /// Notes that the stream contains the task's end.
+    /// Records that the stream contains the task's end.
     pub(crate) fn task_exit(&mut self, slot: u32) {
         if let Some(watch) = self.watches.get_mut(slot as usize) {
             watch.has_exited = true;
@@ -116,8 +117,8 @@ impl<'a> TaskMonitor<'a> {
         })
     }
 
-    /// Returns the slots of tasks that the kernel has ended, for whole processes only: a remaining thread may still have to report for the
-    /// others.
+    /// Returns the slots of tasks that the kernel has ended, if their whole process has ended: a
+    /// remaining thread may still have to report for the others.
     pub(crate) fn dead(&mut self) -> io::Result<Vec<u32>> {
         let living: Vec<u32> = self.living().collect();
         let mut dead = Vec::new();

@@ -1,4 +1,4 @@
-//! Records other than blocks.
+//! Decodes records other than blocks.
 
 use switchcost_trace::{Cause, Mapping, Mark};
 

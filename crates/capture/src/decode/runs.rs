@@ -1,4 +1,4 @@
-//! Records that only captures as run have: begins and ends of runs, and ends of tasks.
+//! Decodes records that only captures as run have: starts and ends of runs, and ends of tasks.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -8,8 +8,8 @@ use super::{DecodeError, Decoder, Left, Problem, Stopped, Take};
 use crate::protocol::tag;
 
 impl<T: Take> Decoder<'_, T> {
-    /// Expects the stream of a whole machine: the new task reports its birth, all tasks have the same shapes, and the CPU may have no
-    /// task.
+    /// Expects the stream of a whole machine: the new task reports its birth, all tasks have the
+    /// same shapes, and the CPU may be idle.
     pub(crate) fn expect_system(mut self) -> Self {
         self.slots.share_shapes();
         Decoder {
@@ -98,7 +98,7 @@ impl<T: Take> Decoder<'_, T> {
         self.take.mark(mark).map_err(Stopped::Refused)
     }
 
-    /// Notes the end of the task in a slot, which the task did not report.
+    /// Records the end of the task in a slot, which the task did not report.
     pub(crate) fn task_exit(&mut self, slot: u32) -> Result<(), Stopped<T::Error>> {
         match self.slots.exit(slot.into()) {
             Ok(Some(task)) => self
@@ -110,7 +110,7 @@ impl<T: Take> Decoder<'_, T> {
         }
     }
 
-    /// Notes the end of a task.
+    /// Records the end of a task.
     pub(super) fn exit(&mut self, slot: u64) -> Result<Option<TaskId>, Problem> {
         if self.is_as_run {
             self.ended.extend(u32::try_from(slot).ok());

@@ -1,4 +1,4 @@
-//! Shapes of one block or more. Each is defined once, and then named by a number.
+//! Shapes of one block or more. Each shape is defined once, and later named by a number.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,11 +8,13 @@ use switchcost_trace::{AddressKind, Block, BlockFlags, Reference, ShapeReference
 use super::{Problem, Take};
 use crate::protocol::{KERNEL_BIT, how};
 
-/// Maximum number of shapes of an address space: more translations than any program has. It bounds the memory.
+/// Maximum number of shapes of an address space: more translations than any program has. It bounds
+/// the memory.
 const MOST_SHAPES: usize = 4 << 20;
 
-/// Flag in the number of a shape of which some references may not happen. It makes the number larger than those of [`Take`]. So the loop
-/// over simple blocks stops there, as at an undefined shape, without a separate check.
+/// Flag in the number of a shape of which some references may not happen. The flag makes the number
+/// larger than those of [`Take`], so that the loop over simple blocks stops there, as at an
+/// undefined shape, without a separate check.
 const GUARDED: u32 = 1 << 31;
 
 /// A shape with references that may not happen.

@@ -1,8 +1,8 @@
-//! Tasks and address spaces after the slots: who gets which number.
+//! Tasks and address spaces by slot, and their numbers.
 //!
-//! A trace is followed by `switchcost_trace::ProcessTable`; here its numbers are given, out of words that any program may have sent, before
-//! there is a mark to follow. Slots are used again, tasks are expected before they are made, and shapes are inherited: none of that is in a
-//! trace.
+//! A reader of a trace uses `switchcost_trace::ProcessTable`; this module assigns the numbers, from
+//! words that any program may have sent, before there is a mark to follow. Slots are reused, tasks
+//! are expected before they are created, and shapes are inherited, which a trace does not show.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ struct Space {
     users: u32,
 }
 
-/// A task in a slot; stays when the task has ended, until another takes the slot.
+/// A task in a slot; it remains after the task has ended, until another task takes the slot.
 #[derive(Clone, Debug)]
 struct Task {
     task: TaskId,
@@ -133,7 +133,7 @@ impl Slots {
         Ok(task)
     }
 
-    /// Notes that all tasks sleep from now on.
+    /// Records that all tasks sleep from now on.
     pub(super) fn run_idle(&mut self) -> TaskId {
         self.running = None;
         TaskId::NONE
@@ -158,7 +158,7 @@ impl Slots {
         }
     }
 
-    /// Puts a task into a slot, in place of the one before.
+    /// Puts a task into a slot, in place of the previous one.
     fn assign(&mut self, slot: usize, task: Task) {
         self.spaces[task.space].users += 1;
         if let Some(before) = self.tasks[slot].replace(task) {
@@ -188,7 +188,8 @@ impl Slots {
         })
     }
 
-    /// Notes that a task will be created in `slot`: a process with what its parent has now, or a thread.
+    /// Records that a task will be created in `slot`: a process with the present state of its
+    /// parent, or a thread.
     pub(super) fn expect(
         &mut self,
         slot: u64,
@@ -204,7 +205,7 @@ impl Slots {
         Ok(())
     }
 
-    /// Notes that the running task enters a system call, or leaves it.
+    /// Records that the running task enters a system call, or leaves it.
     pub(super) fn set_syscall(&mut self, number: Option<u16>) {
         if let Some(task) = self.running.and_then(|slot| self.tasks[slot].as_mut()) {
             task.syscall = number;
@@ -217,8 +218,9 @@ impl Slots {
             .and_then(|slot| self.tasks[slot].as_ref()?.syscall)
     }
 
-    /// Creates the task in `slot`, whose parent is in slot `parent`. The task runs in the address space of `process_slot`, or, if that is
-    /// its own slot, in a copy of its parent's. The name is that of the record, or else its parent's; a command has the next of the known
+    /// Creates the task in `slot`, whose parent is in slot `parent`. The task runs in the address
+    /// space of `process_slot`, or, if that is the task's own slot, in a copy of its parent's. The
+    /// name is that of the record, or else the parent's; a command gets the next of the known
     /// names.
     pub(super) fn born(
         &mut self,

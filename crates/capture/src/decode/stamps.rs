@@ -1,4 +1,4 @@
-//! Begins and ends of runs in captures as run, as the tasks report them.
+//! Starts and ends of runs in captures as run, as the tasks report them.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -24,17 +24,17 @@ impl Counts {
     }
 }
 
-/// Time stamp and counts at the begin of a run.
+/// Time stamp and counts at the start of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stamp {
     /// Switches since the task left for a system call.
     pub(crate) away: Counts,
-    /// The switches while the task waited for an empty buffer.
+    /// Switches while the task waited for an empty buffer.
     pub(crate) waiting: Counts,
 }
 
 impl Stamp {
-    /// Words of a time stamp.
+    /// Number of words of a time stamp.
     pub(crate) const WORDS: usize = 4;
 
     /// Returns the time stamp at the start of a buffer, if there is one.
@@ -54,9 +54,9 @@ impl Stamp {
 pub(crate) enum Left {
     /// The task entered the kernel; only its return shows the result.
     Syscall,
-    /// The kernel preempted the task; with the counts since the run began.
+    /// The kernel preempted the task; the counts are those since the run began.
     Preempted(Counts),
-    /// The task had no room to write; with the counts since the run began.
+    /// The task had no room to write; the counts are those since the run began.
     Waiting(Counts),
     /// Another thread of the process took Valgrind's lock.
     Lock,

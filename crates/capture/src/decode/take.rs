@@ -1,4 +1,4 @@
-//! Destinations of blocks and marks: chunks that are passed on, or a trace.
+//! Receivers of decoded blocks and marks: chunks that are passed on, or a trace.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -12,14 +12,14 @@ use super::Problem;
 
 /// Receiver of decoded blocks and marks.
 pub(crate) trait Take {
-    /// Reason why no more is taken.
+    /// Reason why no more blocks are taken.
     type Error;
 
     /// Defines a shape and returns its number, never 0. Equal shapes have the same number.
     fn define(&mut self, blocks: &[Block], forms: &[ShapeReference]) -> Result<u32, Problem>;
 
-    /// Takes shapes as they ran, as [`Recorder::take`] does. Returns the number of words taken. `numbers` holds the numbers that
-    /// [`Take::define`] returned.
+    /// Takes executed shapes, as [`Recorder::take`] does. Returns the number of words taken.
+    /// `numbers` holds the numbers that [`Take::define`] returned.
     fn shapes<R: ReadWords>(
         &mut self,
         words: &[R::Word],
@@ -98,16 +98,16 @@ struct Shape {
     instructions: u32,
 }
 
-/// The receiver of the chunks wants no more. It keeps the reason itself.
+/// Error of a receiver of chunks that wants no more; the receiver itself stores the reason.
 #[derive(Debug, thiserror::Error)]
 #[error("no more is wanted")]
 pub(crate) struct Refused;
 
-/// Takes a full chunk, and may take its memory.
+/// Function that takes a full chunk, and may take its memory.
 pub(crate) type Sink<'s> = dyn FnMut(&mut Chunk) -> Result<(), Refused> + 's;
 
-/// Assembles chunks and passes each full one to a sink. It has one type for all sinks, so that the code that takes each shape is
-/// compiled once, in this crate.
+/// Assembles chunks and passes each full one to a sink. The type is the same for all sinks, so that
+/// the code that takes each shape is compiled once, in this crate.
 pub(crate) struct Chunks<'s> {
     sink: &'s mut Sink<'s>,
     chunk: Chunk,
@@ -135,8 +135,8 @@ impl<'s> Chunks<'s> {
         }
     }
 
-    /// Returns the next shape that ran, and its explicit addresses; `None` if the words are not a shape's, or do not fit the shape that
-    /// they name.
+    /// Returns the next executed shape and its explicit addresses; `None` if the words are not a
+    /// shape's, or do not fit the shape that they name.
     #[inline]
     fn next<'a, R: ReadWords>(
         &self,

@@ -34,7 +34,7 @@ fn decode(words: &[u64]) -> Result<Vec<Chunk>, DecodeError> {
     decode_all(&[words]).map(|(chunks, _, _)| chunks)
 }
 
-/// The same words, straight into a trace and read back.
+/// Records the words directly into a trace and reads the trace back.
 fn recorded(words: &[u64]) -> Result<Vec<Chunk>, DecodeError> {
     let header = TraceHeader::new("valgrind", TraceOrder::Scheduled, "x86_64");
     let mut recorder = Recorder::create(Vec::new(), &header).expect("memory takes it");
@@ -70,7 +70,8 @@ fn define(words: u64, id: u64, blocks: u64) -> u64 {
     head(tag::DEFINE, words, id | blocks << 32)
 }
 
-/// A shape at 0x1000 of two instructions of 3 and 4 bytes: a load of 8 bytes by the first, a store of 4 by the second.
+/// Defines a shape at 0x1000 of two instructions of 3 and 4 bytes: a load of 8 bytes by the first,
+/// a store of 4 by the second.
 fn shape_with(id: u64, how: u64) -> [u64; 5] {
     let form = 7 | 2 << 16 | 3 << 32 | 2 << 48;
     [
@@ -246,8 +247,9 @@ fn derived_addresses_are_worked_out() {
     );
 }
 
-/// A shape of so many blocks at 0x1000, 0x1100, ...: each loads 8 bytes, the first from an explicit address, the others so
-/// many times 8 after it; the last one stores to another explicit one.
+/// Defines a shape of this many blocks at 0x1000, 0x1100, ...: each loads 8 bytes, the first from
+/// an explicit address, each further one 8 bytes after the one before; the last block also stores
+/// to another explicit address.
 fn long_shape(id: u64, blocks: u64, how: u64) -> Vec<u64> {
     let form = |references: u64| 7 | 2 << 16 | 3 << 32 | references << 48;
     let heads = (0..blocks).flat_map(|block| {
@@ -497,7 +499,7 @@ fn threads_share_shapes_and_ends_are_reported_once() {
     assert!(chunks[0].marks.iter().any(|placed| is_birth(&placed.mark)));
 }
 
-/// Words as tasks write them that run as the kernel lets them: who runs is said from outside.
+/// Decodes words as tasks write them in captures as run, in which switches are reported separately.
 fn as_run(words: &[u64], then: &[u64]) -> (Vec<Mark>, Option<Left>, Vec<u32>) {
     let mut marks = Vec::new();
     let mut sink = |chunk: &mut Chunk| {
@@ -697,7 +699,7 @@ fn damage_is_named_with_its_place() {
     );
 }
 
-/// A word with a known tag more often than not.
+/// Generates a word, mostly with a known tag.
 fn word() -> impl Strategy<Value = u64> {
     prop_oneof![
         any::<u64>(),

@@ -2,7 +2,7 @@ use super::*;
 
 const HEADER: &str = include_str!("../../../../capture/valgrind/protocol.h");
 
-/// The header without comments.
+/// Returns the header without comments.
 fn code() -> String {
     let mut code = String::new();
     for (index, piece) in HEADER.split("/*").enumerate() {
@@ -32,7 +32,8 @@ fn defined(name: &str) -> u64 {
     }
 }
 
-/// Names, offsets and the size of a struct of naturally aligned numbers.
+/// Returns the names and offsets of the fields of a struct of naturally aligned numbers, and its
+/// size.
 fn fields(of: &str) -> (Vec<(String, usize)>, usize) {
     let code = code();
     let body = code

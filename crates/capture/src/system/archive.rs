@@ -1,12 +1,13 @@
-//! The archive that the guest's kernel unpacks as its root: the cpio format `newc` (Documentation/driver-api/early-userspace/
-//! buffer-format.rst). The same files give the same bytes: one time, one owner, in the order of their paths.
+//! Makes the archive that the guest's kernel unpacks as its root, in the cpio format `newc`
+//! (Documentation/driver-api/early-userspace/buffer-format.rst). The same files give the same
+//! bytes: one time, one owner, in the order of their paths.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Content of a path of the archive.
+/// Content at a path of the archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     Folder,
@@ -25,9 +26,9 @@ pub(super) enum Entry {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Archive {
     entries: BTreeMap<PathBuf, Entry>,
-    /// Programs that were added with all that they need, each with the path to execute for it.
+    /// Programs that were added with their needs, each with the path to execute for it.
     programs: BTreeMap<PathBuf, PathBuf>,
-    /// Folders beside [`PATH`] in which programs are found by name.
+    /// Folders besides [`PATH`] in which programs are found by name.
     path: Vec<PathBuf>,
     /// Further environment variables.
     variables: BTreeMap<&'static str, Vec<u8>>,
@@ -45,7 +46,8 @@ const PATH: [&str; 6] = [
     "/bin",
 ];
 
-/// Time stamp of all files: 2026, as the guest's clock. Some programs complain about files of 1970.
+/// Time stamp of all files: 2026, like the guest's clock. Some programs complain about files of
+/// 1970.
 const TIME: u32 = 1_767_225_600;
 
 const FOLDER: u32 = 0o040_755;
@@ -58,7 +60,7 @@ impl Archive {
         self.entries.contains_key(path)
     }
 
-    /// Adds an entry, and the folders that contain it if they are not yet known.
+    /// Adds an entry, and the folders that contain it if they are missing.
     pub(super) fn add(&mut self, path: impl Into<PathBuf>, entry: Entry) {
         let path = path.into();
         for folder in path
@@ -73,12 +75,12 @@ impl Archive {
         self.entries.insert(path, entry);
     }
 
-    /// Returns the path to execute for a program that was added with all that it needs.
+    /// Returns the path to execute for a program that was added with its needs.
     pub(super) fn program(&self, path: &Path) -> Option<PathBuf> {
         self.programs.get(path).cloned()
     }
 
-    /// Notes that a program is being added; its needs are added afterwards.
+    /// Records that a program is being added; its needs are added afterwards.
     pub(super) fn add_program(&mut self, path: &Path, run: &Path) {
         self.programs.insert(path.to_owned(), run.to_owned());
     }

@@ -1,4 +1,4 @@
-//! A file or a folder of this machine that goes into the guest, with the links that lead to it.
+//! Adds a file or folder of this machine to the guest, with the links that lead to it.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use super::archive::{Archive, Entry};
 use crate::guest_error::GuestError;
 
-/// Maximum number of links that may lead to one another.
+/// Maximum length of a chain of links.
 const MOST_LINKS: u32 = 40;
 
 pub(super) fn unusable(path: &Path, error: io::Error) -> GuestError {
@@ -33,7 +33,7 @@ pub(super) fn file(archive: &mut Archive, path: &Path) -> Result<(), GuestError>
     file_of(archive, path, false)
 }
 
-/// Adds a file with its present time stamps, which Python compares with those of its compiled files.
+/// Adds a file with its present time stamp, which Python compares with those of its compiled files.
 pub(super) fn file_as_old(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     file_of(archive, path, true)
 }

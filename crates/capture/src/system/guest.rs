@@ -1,4 +1,4 @@
-//! Input of a guest: its root file system, and what to run.
+//! Input of a guest: its root file system, and the commands to run.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -12,12 +12,12 @@ use crate::guest_error::GuestError;
 
 /// Environment variables in addition to those of the archive.
 const OTHERS: [&str; 2] = ["HOME=/", "LC_ALL=C"];
-/// The largest number of commands, for which capture/qemu/init.c has room.
+/// Maximum number of commands, for which capture/qemu/init.c has room.
 const MOST_COMMANDS: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct Guest {
-    /// The archive in the format that the kernel unpacks.
+    /// Root file system as a cpio archive, the format that the kernel unpacks.
     pub(super) root: Vec<u8>,
     /// Notes on what programs may lack in the guest.
     pub(super) remarks: Vec<String>,
@@ -82,7 +82,7 @@ impl Guest {
     }
 }
 
-/// Adds a command's files to the archive, and to the list what to run.
+/// Adds a command's files to the archive, and the command to the list of commands to run.
 fn add(
     archive: &mut Archive,
     list: &mut Vec<Vec<u8>>,
@@ -125,7 +125,7 @@ fn add(
     Ok(())
 }
 
-/// Returns the path of a program that comes with a folder, on this machine and in the guest.
+/// Returns the path of a program that comes with a placed folder, on this machine and in the guest.
 fn placed(command: &Command, folders: &[PlacedFolder]) -> Option<(PathBuf, PathBuf)> {
     let program = command
         .words

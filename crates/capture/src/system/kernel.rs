@@ -1,4 +1,5 @@
-//! The guest's kernel: an existing image, or a package of the distribution that is downloaded and unpacked but not installed.
+//! Finds the guest's kernel: an existing image, or a package of the distribution that is downloaded
+//! and unpacked but not installed.
 
 use std::ffi::OsString;
 use std::fs;
@@ -69,7 +70,8 @@ fn numbers(path: &Path) -> Vec<u64> {
         .collect()
 }
 
-/// Downloads a kernel's package, unpacks it, and keeps its image in `folder`; or returns the image that an earlier call kept.
+/// Downloads a kernel's package, unpacks it, and stores its image in `folder`; or returns the image
+/// that an earlier call stored.
 ///
 /// # Errors
 ///
@@ -119,8 +121,9 @@ pub fn fetch(package: &Package, folder: &Path) -> Result<Kernel, GuestError> {
 const BOOT: &str = "boot";
 const MODULES: &str = "usr/lib/modules";
 
-/// Returns the image in an unpacked package, and a name that distinguishes it from others. The image is in /boot, or with newer kernels of
-/// Debian `vmlinuz` in the folder named after the kernel's version.
+/// Returns the image in an unpacked package, and a name that distinguishes it from others. The
+/// image is in /boot, or with newer kernels of Debian `vmlinuz` in the folder named after the
+/// kernel's version.
 fn image_in(root: &Path) -> Option<(PathBuf, OsString)> {
     if let Some(Kernel { image }) = newest_in(&root.join(BOOT)) {
         let called = image.file_name()?.to_owned();
@@ -141,8 +144,8 @@ fn is_name(name: &str) -> bool {
     name.starts_with(|letter: char| letter.is_ascii_alphanumeric()) && name.chars().all(is_letter)
 }
 
-/// Packages that lead to the one with the image: linux-image-cloud-amd64 depends on the package of a version, which for newer kernels of
-/// Debian depends on a third.
+/// Beginnings of the names of packages that lead to the one with the image: linux-image-cloud-amd64
+/// depends on the package of a version, which for newer kernels of Debian depends on a third.
 const PARTS: [&str; 2] = ["linux-image-", "linux-binary-"];
 
 fn package_with_image(name: &str) -> io::Result<String> {

@@ -1,4 +1,4 @@
-//! A program's loader and its shared libraries, as the loader itself finds them.
+//! Finds a program's loader and its shared libraries, as the loader itself finds them.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,9 +9,9 @@ use super::archive::Archive;
 use super::files::{file, unusable};
 use crate::guest_error::GuestError;
 
-/// Loader of a library, because a library names none.
+/// Loader assumed for a library, because a library names none.
 const USUAL_LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
-/// Folders in which loaders look by default; other folders are in their list.
+/// Folders that loaders search by default; other folders are in their list.
 const USUAL: [&str; 6] = [
     "/lib",
     "/lib64",

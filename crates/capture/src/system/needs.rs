@@ -1,4 +1,5 @@
-//! Files and folders of this machine that go into the guest: those that arguments name, and others.
+//! Selects files and folders of this machine that go into the guest: those that arguments name, and
+//! others.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -14,7 +15,7 @@ use super::programs::{add_optional, program};
 use crate::command::Command;
 use crate::guest_error::GuestError;
 
-/// Folders of which the guest has its own.
+/// Folders of which the guest has its own version.
 const NOT_OURS: [&str; 4] = ["/dev", "/proc", "/sys", "/run"];
 /// Devices that exist in any guest.
 const ITS_DEVICES: [&str; 5] = [
@@ -25,7 +26,7 @@ const ITS_DEVICES: [&str; 5] = [
     "/dev/urandom",
 ];
 
-/// Folders that are links to those in /usr on most machines; programs name files by either path.
+/// Folders that on most machines are links to those in /usr; programs name files by either path.
 const USUAL: [&str; 4] = ["/bin", "/sbin", "/lib", "/lib64"];
 
 /// Adds the links that lead to most programs.
@@ -80,12 +81,14 @@ fn argument(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     }
 }
 
-/// Adds a file or folder that the user named, with all its content; programs are added with what they need.
+/// Adds a file or folder that the user named, with all its content; programs are added with their
+/// needs.
 pub(super) fn named(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     named_once(archive, path, &mut BTreeSet::new())
 }
 
-/// Adds what the user named. A path that was added is skipped, because links may lead to a folder that contains them.
+/// Adds a file or folder that the user named. A path that was already added is skipped, because
+/// links may lead to a folder that contains them.
 fn named_once(
     archive: &mut Archive,
     path: &Path,
@@ -111,7 +114,8 @@ fn named_once(
     }
 }
 
-/// Adds a folder with all its content at another path of the guest. It may hold only files and folders.
+/// Adds a folder with all its content at another path of the guest. The folder may contain only
+/// files and folders.
 pub(super) fn placed(archive: &mut Archive, here: &Path, there: &Path) -> Result<(), GuestError> {
     let facts = here.metadata().map_err(|error| unusable(here, error))?;
     if !facts.is_dir() {

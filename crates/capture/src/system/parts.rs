@@ -1,4 +1,5 @@
-//! Our own files that a guest needs: QEMU's plugin, for each family of versions of its interface, and the guest's first process.
+//! Finds switchcost's own files that a guest needs: QEMU's plugin, for each family of versions of
+//! its interface, and the guest's first process.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,7 @@ use crate::tool::{check_processor, refusal};
 
 /// Name of the guest's first process, in a folder with the plugins.
 const INIT: &str = "guest-init";
-/// Name of the folder, beside that of the Valgrind tool.
+/// Name of the folder, next to that of the Valgrind tool.
 const FOLDER: &str = "qemu";
 
 /// Paths of the QEMU plugin and of the guest's first process.
@@ -30,8 +31,9 @@ impl Parts {
         }
     }
 
-    /// Looks for the parts in the folder that SWITCHCOST_QEMU_DIR names, or else beside this program: where they are installed
-    /// (`../libexec/switchcost`), and where they are built (`../qemu`, `./qemu`, and for tests a folder further up).
+    /// Looks for the parts in the folder that SWITCHCOST_QEMU_DIR names, or else relative to this
+    /// program: where they are installed (`../libexec/switchcost`), and where they are built
+    /// (`../qemu`, `./qemu`, and for tests a folder further up).
     ///
     /// # Errors
     ///
@@ -45,7 +47,8 @@ impl Parts {
         )
     }
 
-    /// Returns the plugin for a version of QEMU, which refuses plugins built for older interfaces than it serves.
+    /// Returns the plugin for a version of QEMU, which refuses plugins built for older interfaces
+    /// than it supports.
     pub(super) fn plugin(&self, qemu: Version) -> PathBuf {
         let interface = INTERFACES
             .iter()
@@ -55,10 +58,10 @@ impl Parts {
     }
 }
 
-/// The first two numbers of a version of QEMU.
+/// First two numbers of a version of QEMU.
 pub(super) type Version = (u32, u32);
 
-/// The lowest interface that QEMU serves, from each version on.
+/// Lowest interface that QEMU supports, from each version on.
 const INTERFACES: [(Version, u32); 4] = [((0, 0), 1), ((9, 0), 2), ((11, 0), 6), ((11, 1), 7)];
 
 fn find_in(named: Option<PathBuf>, executable: Option<&Path>) -> Result<Parts, GuestError> {

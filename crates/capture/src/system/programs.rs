@@ -1,4 +1,5 @@
-//! Programs that go into the guest, each with its interpreter, its shared libraries, and the programs that it starts by name.
+//! Adds programs to the guest, each with its interpreter, its shared libraries, and the programs
+//! that it starts by name.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -15,19 +16,19 @@ use super::starts::{self, FirstLine};
 use crate::command::Command;
 use crate::guest_error::GuestError;
 
-/// Maximum number of interpreters that may interpret one another, as in the kernel.
+/// Maximum depth of interpreters that are interpreted themselves, as in the kernel.
 const MOST_INTERPRETERS: u32 = 4;
 /// Maximum number of programs that a text may name: a text with more is not a script.
 const MOST_STARTED: usize = 64;
 /// Number of bytes of a script that are searched for names of programs.
 const MOST_TEXT: u64 = 64 << 10;
 
-/// Adds a program with all that it needs. Returns the absolute path of what is to be run.
+/// Adds a program with its needs. Returns the absolute path to execute.
 pub(super) fn program(archive: &mut Archive, path: &Path) -> Result<PathBuf, GuestError> {
     program_for(archive, path, MOST_INTERPRETERS)
 }
 
-/// Adds a program that is run by at most `interpreters` interpreters, each run by the next.
+/// Adds a program, allowing at most `interpreters` nested interpreters.
 fn program_for(
     archive: &mut Archive,
     path: &Path,
@@ -105,7 +106,8 @@ fn find_by_name(archive: &mut Archive, name: &str) -> Result<Option<PathBuf>, Gu
     Ok(Some(path))
 }
 
-/// Adds programs that a text may start. Not each word that is a program's name starts one.
+/// Adds programs that a text may start. A word that is a program's name does not always start the
+/// program.
 fn started(archive: &mut Archive, names: &[String], by: &str) {
     let mut found = 0;
     for name in names.iter().collect::<BTreeSet<_>>() {
@@ -175,7 +177,7 @@ fn add_python(archive: &mut Archive, path: &Path, python: &Python) -> Result<Pat
     Ok(program.clone())
 }
 
-/// Adds a program that may never run. A missing need becomes a remark.
+/// Adds a program that may never run; a missing need becomes a remark.
 pub(super) fn add_optional(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     match program(archive, path) {
         Err(error @ (GuestError::Library { .. } | GuestError::Interpreter { .. })) => {

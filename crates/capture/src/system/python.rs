@@ -1,4 +1,5 @@
-//! Parts of Python's standard library that go into a guest. Python finds its library by its own path.
+//! Finds the parts of Python's standard library that go into a guest. Python finds its library by
+//! its own path.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,13 +12,14 @@ use switchcost_host::own_environment::tool;
 /// Facts that a Python interpreter reports about itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Python {
-    /// Path of the interpreter itself, not of a script of `pyenv` or the like, which chooses one.
+    /// Path of the interpreter itself, not of a script such as that of `pyenv`, which chooses one.
     pub(super) program: PathBuf,
     /// Folders of the standard library.
     libraries: Vec<PathBuf>,
 }
 
-/// Program that asks an interpreter for its folders. It works with each version since 2.7, and imports nothing of the caller's.
+/// Program that asks an interpreter for its folders. It works with each version since 2.7, and
+/// imports nothing from the caller's folder.
 const ASK: &str = "import sys, sysconfig; p = sysconfig.get_paths(); print('\\n'.join([sys.executable, p['stdlib'], p['platstdlib']]))";
 
 /// Folders that are left out: tests, files for building extensions, graphical toolkits, and packages, which are no part of the standard

@@ -1,4 +1,4 @@
-//! QEMU with a guest: its start, its output, and its end.
+//! Runs QEMU with a guest: its start, its output, and its end.
 
 use std::fs;
 use std::io;
@@ -22,16 +22,18 @@ use crate::guest_error::GuestError;
 use crate::ring::Ring;
 
 const QEMU: &str = "qemu-system-x86_64";
-/// Boot parameters. The plugin relies on `nokaslr`, by which the kernel's addresses are the same each time. The others make a guest
-/// faster and its time more regular: QEMU translates code anew at each new address, and a program that starts again has the same
-/// addresses. After a panic the guest restarts at once, which ends QEMU, because a second of waiting would be a long loop.
+/// Boot parameters. The plugin relies on `nokaslr`, with which the kernel's addresses are the same
+/// each time. The others make a guest faster and its time more regular: QEMU translates code anew
+/// at each new address, and a program that starts again has the same addresses. After a panic the
+/// guest restarts immediately, which ends QEMU, because a second of waiting would be a long loop.
 pub(super) const COMMAND_LINE: &str = "console=ttyS0 quiet nokaslr norandmaps mitigations=off panic=-1 tsc=reliable \
      cryptomgr.notests";
-/// Model of the CPU: no instructions with a random outcome, and page tables of four levels. Strings are copied by words and not by bytes,
-/// which takes about as long as on real processors.
+/// Model of the CPU: no instructions with a random outcome, and page tables of four levels. Strings
+/// are copied by words rather than bytes, which takes about as long as on real processors.
 const CPU: &str = "max,-rdrand,-rdseed,-la57,-erms,-fsrm";
 const MEBIBYTE: u64 = 1 << 20;
-/// Least memory of a guest, beside its files, which take their size twice: in the archive and unpacked.
+/// Least memory of a guest, in addition to twice the size of its files: once in the archive and
+/// once unpacked.
 const LEAST_MEMORY: u64 = 384 * MEBIBYTE;
 const SAID_LINES: usize = 8;
 
@@ -118,7 +120,7 @@ impl Machine {
         fs::read(self.report.path()).is_ok_and(|bytes| !bytes.is_empty())
     }
 
-    /// Report of the guest, after its end.
+    /// Returns the report of the guest, after its end.
     pub(super) fn report(&self) -> Result<Report, GuestError> {
         let report = Report::read(&fs::read(self.report.path())?)?;
         let status = self.status.unwrap_or_default();
@@ -166,7 +168,8 @@ impl Machine {
     }
 }
 
-/// Returns the last words of a console: the kernel's reason for giving up and the lines after it, or else the last lines.
+/// Returns the end of a console's output: the kernel's reason for giving up and the lines after it,
+/// or else the last lines.
 fn last_words(console: &str) -> String {
     let lines: Vec<&str> = console
         .lines()
@@ -216,8 +219,9 @@ fn version(said: &str) -> Option<Version> {
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-/// Returns the offset of a physical address in the file of the guest's memory. QEMU's pc reserves the last addresses below 4 GiB for
-/// devices: with 3.5 GiB or more, the memory after the first 3 GiB begins at 4 GiB (hw/i386/pc_piix.c).
+/// Returns the offset of a physical address in the file of the guest's memory. QEMU's pc reserves
+/// the last addresses below 4 GiB for devices: with 3.5 GiB or more, the memory after the first 3
+/// GiB begins at 4 GiB (hw/i386/pc_piix.c).
 fn place_of(address: u64, size: u64) -> Option<u64> {
     const GIBIBYTE: u64 = 1024 * MEBIBYTE;
     let gap = if size < 7 * GIBIBYTE / 2 {

@@ -1,4 +1,4 @@
-//! The report of the guest's first process at its end, as capture/qemu/init.c writes it.
+//! Parses the report of the guest's first process at its end, as capture/qemu/init.c writes it.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -10,17 +10,19 @@ use crate::guest_error::GuestError;
 /// Report of the guest about its run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Report {
-    /// Switches that the guest's kernel counted during recording, if it could be asked at the very end.
+    /// Number of switches that the guest's kernel counted during recording, if the count could be
+    /// read at the very end.
     pub(super) switches: Option<u64>,
-    /// Guest's time of recording: by QEMU's count of instructions, plus the time that all tasks slept.
+    /// Guest's time of recording: by QEMU's count of instructions, plus the time that all tasks
+    /// slept.
     pub(super) nanoseconds: u64,
-    /// Whether the programs were ended because their time had passed.
+    /// Whether the programs were ended because their time was over.
     pub(super) is_late: bool,
     pub(super) statuses: Vec<ExitStatus>,
     pub(super) outputs: Vec<Vec<u8>>,
 }
 
-/// Place of a list in the guest's memory.
+/// Position of a list in the guest's memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Listed {
     bytes: usize,
@@ -42,7 +44,8 @@ impl Listed {
         }
     }
 
-    /// Reads the list, a word of memory at a time, each by its physical address; `None` if the list is no longer there.
+    /// Reads the list, one word of memory at a time, each by its physical address; `None` if the
+    /// list is no longer there.
     fn read(&self, word: impl Fn(u64) -> Option<u64>) -> Option<Vec<u8>> {
         if self.frames.len() != self.bytes.div_ceil(PAGE) {
             return None;
@@ -59,7 +62,8 @@ impl Listed {
     }
 }
 
-/// Returns the rests of the lines that begin with `what`, among those before the guest is ready.
+/// Returns the rests of the lines that begin with `what`, among the lines before the guest is
+/// ready.
 fn said_before<'a>(bytes: &'a [u8], what: &'a str) -> impl Iterator<Item = &'a str> {
     let lines = bytes
         .split(|&byte| byte == b'\n')
@@ -75,8 +79,9 @@ fn fnv_1a(bytes: &[u8]) -> u64 {
 }
 
 impl Report {
-    /// Returns the symbols of the guest's kernel: its functions and variables, listed before it is ready, and the contents of pages, listed
-    /// at the end. `word` reads a word of the guest's memory by its physical address. Lists that are missing are left out.
+    /// Returns the symbols of the guest's kernel: its functions and variables, listed before the
+    /// guest is ready, and the contents of pages, listed at the end. `word` reads a word of the
+    /// guest's memory by its physical address. Missing lists are left out.
     pub(super) fn symbols(bytes: &[u8], word: impl Fn(u64) -> Option<u64>) -> KernelSymbols {
         // Behind that is what the programs wrote.
         let lines = bytes

@@ -1,4 +1,5 @@
-//! Programs that other programs start: interpreters after `#!`, and programs named in the text of a shell.
+//! Finds programs that other programs start: interpreters after `#!`, and programs named in shell
+//! text.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -8,7 +9,7 @@ use crate::command::Command;
 
 /// Shells, which start programs that their text names.
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "ash", "ksh", "zsh"];
-/// Programs that start programs that their arguments name.
+/// Programs that start programs named by their arguments.
 const STARTERS: [&str; 11] = [
     "env", "nice", "timeout", "time", "taskset", "chrt", "stdbuf", "setsid", "nohup", "xargs",
     "ionice",
@@ -48,7 +49,7 @@ pub(super) fn is_shell(program: &Path) -> bool {
     SHELLS.contains(&name_of(program))
 }
 
-/// The names of programs that a command may start, apart from its own.
+/// Returns the names of programs that a command may start, apart from its own.
 pub(super) fn find_in_command(command: &Command) -> Vec<String> {
     let Some((program, arguments)) = command.words.split_first() else {
         return Vec::new();
@@ -66,7 +67,7 @@ pub(super) fn find_in_command(command: &Command) -> Vec<String> {
     }
 }
 
-/// Words of a shell's text that may be names of programs; comments are none.
+/// Returns the words of shell text that may be names of programs, without comments.
 pub(super) fn find_in_text(text: &str) -> Vec<String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.+/[".contains(c);
     let lines = text

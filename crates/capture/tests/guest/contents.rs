@@ -1,11 +1,12 @@
-//! What the kernel's data is, by names: known where `__switch_to_asm` is concerned, which stores registers on the stack of the task that
-//! leaves, the stack pointer in its `task_struct`, and loads both of the next.
+//! Tests the names of the kernel's data at a known place: `__switch_to_asm` stores registers on the
+//! stack of the task that leaves, and the stack pointer in its `task_struct`, and loads both of the
+//! next task.
 
 use std::collections::BTreeMap;
 
 use switchcost_trace::{Block, Chunk, KernelSymbols, Reference, TraceReader};
 
-/// Loads and stores of the kernel.
+/// Calls `see` for each load and store of the kernel.
 fn each_reference(trace: &[u8], mut see: impl FnMut(&Block, &Reference)) {
     let mut reader = TraceReader::new(trace).expect("a trace");
     let mut chunk = Chunk::default();
@@ -19,7 +20,7 @@ fn each_reference(trace: &[u8], mut see: impl FnMut(&Block, &Reference)) {
     }
 }
 
-/// `switch` is the address of `__switch_to_asm`.
+/// Checks the names of the data that `__switch_to_asm`, at address `switch`, touches.
 pub(crate) fn check(symbols: &KernelSymbols, trace: &[u8], switch: u64) {
     let mut of_switch: BTreeMap<Option<&str>, u64> = BTreeMap::new();
     let (mut of_kernel, mut unnamed) = (0_u64, 0_u64);

@@ -1,5 +1,7 @@
-//! A guest under QEMU: the same trace twice, no instruction and no switch more or less than QEMU and the guest's own kernel count, and
-//! exactly the system calls and switches that a program is known to make. Few and small guests: each takes its time to boot.
+//! Tests a guest under QEMU: two runs give the same trace, with exactly as many instructions and
+//! switches as QEMU and the guest's own kernel count, and exactly the system calls and switches
+//! that a program is known to make. The guests are few and small, because each takes its time to
+//! boot.
 
 mod contents;
 mod mappings;
@@ -16,12 +18,15 @@ use switchcost_trace::{
     Cause, Chunk, Mark, Recorder, TaskId, TraceHeader, TraceOrder, TraceReader, check, summarize,
 };
 
-/// Instructions between the two looks at the guest's clock and the ends of the recording: eight to ten, as the compiler has it.
+/// Number of instructions between the two readings of the guest's clock and the ends of the
+/// recording: eight to ten, depending on the compiler.
 const AROUND: u64 = 16;
-/// Three short programs take some two million each. To gather randomness takes the kernel a second of the guest's time, 1,000 million.
+/// Maximum number of instructions of three short programs, which take some two million each. If the
+/// kernel had to gather randomness, it would take a second of the guest's time, 1,000 million
+/// instructions.
 const MOST_FOR_THREE: u64 = 20_000_000;
 
-/// None, and why, if this machine has no guest to offer.
+/// Returns the guest; `None`, with a message, if this machine has none.
 fn system() -> Option<System> {
     let made = || -> Result<System, GuestError> {
         let built = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/qemu");
@@ -91,7 +96,7 @@ fn marks(trace: &[u8]) -> Vec<Mark> {
     marks
 }
 
-/// Whether a block begins at an address.
+/// Whether a block of the trace begins at an address.
 fn runs(trace: &[u8], address: u64) -> bool {
     let mut reader = TraceReader::new(trace).expect("a trace");
     let mut chunk = Chunk::default();
@@ -260,7 +265,7 @@ fn programs_without_end_are_ended_after_so_many_switches() {
     );
 }
 
-/// A shell that starts programs before it stops itself, between that and its next stop, and then.
+/// A shell starts programs before it stops itself, between that and its next stop, and afterwards.
 #[test]
 fn what_comes_between_the_stops_of_a_program_is_traced_and_nothing_else() {
     let Some(mut system) = system() else { return };
@@ -316,7 +321,8 @@ fn what_comes_between_the_stops_of_a_program_is_traced_and_nothing_else() {
     );
 }
 
-/// Without a library, so that every system call is its own: asks for its parent, sleeps, then hands a byte to a child and back.
+/// Assembly program without a library, so that every system call is its own: it asks for its
+/// parent, sleeps, then passes a byte to a child and back.
 const KNOWN: &str = r#"
 static long call(long number, const void *one, const void *two)
 {
@@ -384,17 +390,17 @@ fn compile(folder: &Path) -> PathBuf {
     path
 }
 
-/// What the marks say of one task.
+/// The marks of one task: switches and system calls.
 #[derive(Default)]
 struct Known {
     entered: Vec<u16>,
     left: Vec<u16>,
-    /// Whether voluntary, and why.
+    /// Switches, each with whether it was voluntary, and its cause.
     switches: Vec<(bool, Cause)>,
 }
 
 impl Known {
-    /// From the mark on with which the task begins, or its program.
+    /// Collects the marks of a task from the one with which the task, or its program, begins.
     fn of(task: TaskId, marks: &[Mark]) -> Known {
         let mut known = Known::default();
         let mut running = task;
@@ -419,7 +425,7 @@ impl Known {
         known
     }
 
-    /// System calls of a number: entered, left.
+    /// Returns how many times a system call was entered and left.
     fn calls(&self, number: u16) -> (usize, usize) {
         let of = |calls: &[u16]| calls.iter().filter(|call| **call == number).count();
         (of(&self.entered), of(&self.left))
@@ -436,7 +442,8 @@ impl Known {
     }
 }
 
-/// Beside what is known a task leaves the CPU if the timer takes it away: by an interrupt, never in one of these calls.
+/// In addition to the known switches, the timer may take the CPU from a task: by an interrupt,
+/// never inside one of these calls.
 #[test]
 fn a_guest_makes_exactly_the_system_calls_and_switches_that_its_program_does() {
     let Some(mut system) = system() else { return };

@@ -1,4 +1,5 @@
-//! Which files are mapped at the addresses of a program: the marks say the same as the guest's own /proc/self/maps.
+//! Tests that the marks report the same mapped files at the addresses of a program as the guest's
+//! own /proc/self/maps.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +7,10 @@ use switchcost_trace::{Mark, ProcessId, TaskId};
 
 const PAGE: u64 = 4096;
 
-/// By page: the file, the offset in it, whether it is executable.
+/// Mapped pages by number: the file, the offset in it, whether it is executable.
 type Pages = BTreeMap<u64, (String, u64, bool)>;
 
-/// Those of the process that was the last to exec a program of this name.
+/// Returns the mapped pages of the last process that executed a program of this name.
 fn reported(marks: &[Mark], name: &[u8]) -> Pages {
     let mut processes: BTreeMap<TaskId, ProcessId> = BTreeMap::new();
     let mut all: BTreeMap<ProcessId, Pages> = BTreeMap::new();
@@ -46,7 +47,7 @@ fn reported(marks: &[Mark], name: &[u8]) -> Pages {
     all.remove(&wanted).unwrap_or_default()
 }
 
-/// As the kernel prints them: `START-END rwxp OFFSET DEVICE INODE PATH`.
+/// Parses mappings as the kernel prints them: `START-END rwxp OFFSET DEVICE INODE PATH`.
 fn listed(maps: &str) -> Pages {
     let mut pages = Pages::new();
     for line in maps.lines() {
@@ -68,7 +69,7 @@ fn listed(maps: &str) -> Pages {
     pages
 }
 
-/// `maps` is what `cat /proc/self/maps` printed.
+/// Compares the marks with `maps`, the output of `cat /proc/self/maps`.
 pub(crate) fn check(marks: &[Mark], maps: &[u8]) {
     let maps = String::from_utf8(maps.to_vec()).expect("text");
     let listed = listed(&maps);

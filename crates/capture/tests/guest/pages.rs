@@ -1,5 +1,5 @@
-//! Where pages lie in physical memory, by the marks: as the guest's kernel says (/proc/self/pagemap), for every reference, and without any
-//! other difference to the trace.
+//! Tests the physical addresses of pages in the marks: they equal those that the guest's kernel
+//! reports (/proc/self/pagemap), cover every reference, and make no other difference to the trace.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -10,14 +10,15 @@ use switchcost_trace::{Chunk, Event, Mark, ProcessId, ProcessTable, TraceReader,
 use crate::{record, system};
 
 const PAGE: u64 = 4096;
-/// As Linux maps all memory, and its own image, if neither is moved (Documentation/arch/x86/x86_64/mm.rst).
+/// Range in which Linux maps all memory, if it is not moved (Documentation/arch/x86/x86_64/mm.rst).
 const DIRECT_MAP: std::ops::Range<u64> = 0xffff_8880_0000_0000..0xffff_c880_0000_0000;
 const IMAGE: std::ops::Range<u64> = 0xffff_ffff_8000_0000..0xffff_ffff_a000_0000;
 
-/// All pages of the marks so far, as a reader of the trace keeps them: the latest that covers an address counts.
+/// All pages of the marks so far, as a reader of the trace stores them: the latest page that covers
+/// an address counts.
 #[derive(Default)]
 struct Pages {
-    /// By process (none for the kernel's half), size, and number.
+    /// Reported pages by process (`None` for the kernel's half), size, and number.
     reported: HashMap<(Option<ProcessId>, u64, u64), (usize, u64)>,
     marks: usize,
 }
@@ -55,16 +56,16 @@ impl Pages {
     }
 }
 
-/// What a trace says of pages.
+/// The pages of a trace, as its marks and references show them.
 struct Shown {
-    /// By process and page of user space: where it was when it was used, one place after the other.
+    /// Frames of each page of user space when it was used, by process, in order.
     frames: BTreeMap<(ProcessId, u64), Vec<u64>>,
-    /// Those of the program, in the order of their births.
+    /// Processes of the program, in the order of their births.
     processes: Vec<ProcessId>,
     marks: usize,
-    /// Where pages are that are larger than 4 KiB.
+    /// Addresses of pages larger than 4 KiB.
     large: Vec<u64>,
-    /// Addresses that were used, and those of them that no mark covers.
+    /// Number of used addresses, and of those that no mark covers.
     used: usize,
     unreported: Vec<u64>,
 }
@@ -160,7 +161,7 @@ fn compile(folder: &Path) -> PathBuf {
     path
 }
 
-/// All but the marks of pages, in one sequence.
+/// Returns the trace without the marks of pages, in one sequence.
 fn without_pages(trace: &[u8]) -> Vec<u8> {
     let mut reader = TraceReader::new(trace).expect("a trace");
     let (mut chunk, mut all) = (Chunk::default(), Vec::new());
@@ -264,7 +265,7 @@ fn marks_say_where_pages_lie_as_the_guests_kernel_does() {
     check_processes(&reported, &lines);
 }
 
-/// Marks of each process name the frames that the guest's kernel said.
+/// Checks that the marks of each process name the frames that the guest's kernel reported.
 fn check_processes(reported: &Shown, lines: &[(&str, u64, u64)]) {
     let [first, child, executed] = reported.processes[..] else {
         panic!("three processes: {:?}", reported.processes)

@@ -25,7 +25,7 @@ fn capture(words: &[&str]) -> (Summary, Vec<Chunk>) {
     )
 }
 
-/// Each mark with the task that runs when it is made.
+/// Returns each mark with the task that runs when it is made.
 fn with_runners(chunks: &[Chunk]) -> Vec<(u32, Mark)> {
     let mut running = 0;
     let follow = |mark: &Mark| {
@@ -123,7 +123,8 @@ int main(int count, char **words)
 "#;
 const GETRUSAGE: u16 = 98;
 
-/// Switches away from a task between its two looks at the kernel's count, and in all.
+/// Returns the switches away from a task between its two readings of the kernel's count, and in
+/// all.
 fn switches_of(chunks: &[Chunk], task: u32) -> (u64, u64) {
     let (mut looks, mut between, mut all) = (0, 0, 0);
     for (runner, mark) in with_runners(chunks) {
@@ -413,7 +414,8 @@ int main(int count, char **words)
 }
 ";
 
-/// Run as a process of its own by the test below: a filter of the traced program itself would not be in force.
+/// Traces a program; `without_a_way_to_see_preemptions_nothing_is_traced` runs this as a separate
+/// process, because a system call filter of the traced program itself would not be in force.
 #[test]
 #[ignore = "traces where rseq is refused, for another test"]
 fn traces_where_rseq_is_refused() {

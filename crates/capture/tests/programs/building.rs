@@ -1,4 +1,5 @@
-//! The tool is built with one Valgrind, again with another, and without what only some versions bear.
+//! Tests building the tool with one Valgrind, again with another, and without options that only
+//! some versions support.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -26,7 +27,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A folder with a Valgrind in it, or what passes for one.
+/// Makes a folder with a Valgrind, or with files that pass for one.
 fn root(headers: &str, core: &str) -> TempDir {
     let root = tempfile::tempdir().expect("a folder");
     for (folder, file, content) in [
@@ -97,7 +98,7 @@ fn machine_code_at_exits_is_left_out_where_the_version_is_not_known_to_bear_it()
     );
 }
 
-/// The installed Valgrind, with libraries that are ours to change.
+/// Copies the installed Valgrind into a folder, with libraries that the test may change.
 fn copied_root() -> TempDir {
     let root = tempfile::tempdir().expect("a folder");
     for (folder, is_linked) in [

@@ -1,4 +1,4 @@
-//! However the traced side ends, the capture does, and what it has is kept.
+//! Tests that the capture ends however the traced side ends, and keeps the data that it has.
 
 use std::convert::Infallible;
 use std::io::Write;
@@ -24,10 +24,10 @@ const ORDERS: [Order; 2] = [
     },
     Order::AsRun,
 ];
-/// In the environment of the traced programs alone.
+/// Environment variable that only the traced programs have.
 const MARK: &str = "SWITCHCOST_TEST_DEATHS";
 
-/// Starts so many threads, which all live until the last has come.
+/// Program that starts this many threads, which all live until the last has started.
 const MANY_THREADS: &str = r"
 #include <pthread.h>
 #include <stdlib.h>
@@ -106,7 +106,7 @@ fn more_threads_than_there_are_slots_are_an_error_that_says_so_and_keeps_what_th
     );
 }
 
-/// Valgrind with a limit that a program of the test can reach, whatever is asked for.
+/// Returns a Valgrind whose thread limit a test program can reach, whatever number is requested.
 fn valgrind_of_few_threads() -> Tool {
     let path = scratch().join("valgrind_of_few_threads");
     let script = format!(
@@ -185,7 +185,7 @@ fn mark_of(name: &str, order: Order) -> String {
     format!("{name} {order:?} {}", std::process::id())
 }
 
-/// A file that is not there yet.
+/// Returns the path of a file that does not exist yet.
 fn new_path(name: &str) -> PathBuf {
     let path = scratch().join(name);
     let _ = std::fs::remove_file(&path);

@@ -1,4 +1,5 @@
-//! Programs that execute themselves and others: what is executed, and what it sees of itself, as without us.
+//! Tests programs that execute themselves and others: each executes, and sees, the same as without
+//! tracing.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +9,8 @@ use switchcost_capture::{Command, Ending, Options, Order};
 
 use super::support::{compiled, in_time, options, recorded, scratch};
 
-/// Each stage writes what it sees of itself, and executes the next in another way.
+/// Program whose stages each write what they see of themselves, and execute the next stage in
+/// another way.
 const AGAIN: &str = r#"
 #define _GNU_SOURCE
 #include <errno.h>
@@ -119,7 +121,8 @@ fn a_program_that_executes_itself_finds_itself_under_its_own_name() {
     }
 }
 
-/// Executes itself five times by another thread than its first, while all others make system calls and children.
+/// Program that executes itself five times by a thread other than its first, while all other
+/// threads make system calls and children.
 const BUSY: &str = r#"
 #include <pthread.h>
 #include <stdlib.h>

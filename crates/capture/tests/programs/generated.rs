@@ -1,10 +1,11 @@
-//! Code that a program generates while it runs.
+//! Tests code that a program generates while it runs.
 
 use switchcost_capture::{Command, Options, Order};
 
 use super::support::{compiled, in_time, options, recorded};
 
-/// Writes a function into one mapping of a file without a name, and calls it in the other; then another in its place, and so on.
+/// Program that writes a function into one mapping of an unnamed file and calls it in the other
+/// mapping; then writes another in its place, and so on.
 const GENERATED: &str = r#"
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-//! Instructions that Valgrind does in another way than the machine, or not at all.
+//! Tests instructions that Valgrind executes differently than the machine, or not at all.
 
 use std::sync::atomic::AtomicBool;
 
@@ -7,7 +7,7 @@ use switchcost_trace::{Chunk, Reference, TraceReader};
 
 use super::support::{compiled_with, options, recorded};
 
-/// Without a library: every reference is its own.
+/// Traces an assembly program without a library, so that every reference is its own.
 fn traced(name: &str, source: &str) -> (Summary, Vec<Reference>) {
     let program = compiled_with(name, source, &["-nostdlib", "-static"]);
     let (summary, trace) = recorded(
@@ -23,7 +23,8 @@ fn traced(name: &str, source: &str) -> (Summary, Vec<Reference>) {
     (summary, references)
 }
 
-/// 1,000 times eight lanes of which four are on, and four of which two are: a loop that Valgrind unrolls, too.
+/// Program with 1,000 gathers of eight lanes, four of which are on, and of four lanes, two of which
+/// are on: a loop that Valgrind also unrolls.
 const GATHERS: &str = r#"
 __asm__(".globl _start\n"
 "_start: mov $1000, %ecx\n lea table(%rip), %rdx\n"
@@ -61,7 +62,7 @@ fn lanes_of_a_gather_that_are_off_load_nothing() {
     );
 }
 
-/// vmovdqa32 %zmm0, %zmm1
+/// Program that executes `vmovdqa32 %zmm0, %zmm1`.
 const AVX_512: &str = "__asm__(\".globl _start\\n_start: .byte 0x62, 0xf1, 0x7d, 0x48, 0x6f, 0xc8\\n mov $231, %eax\\n syscall\");";
 
 #[test]

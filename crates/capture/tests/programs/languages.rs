@@ -1,4 +1,5 @@
-//! Programs of several languages, with their runtimes: sound traces in both orders, and what they say is what they say alone.
+//! Tests programs of several languages, with their runtimes: their traces are sound in both orders,
+//! and their output is the same as without tracing.
 
 use std::path::{Path, PathBuf};
 use std::process::Command as Process;
@@ -8,7 +9,7 @@ use switchcost_capture::{Command, Options, Order};
 
 use super::support::{options, recorded, scratch};
 
-/// Every program writes its output there.
+/// Returns the file to which every program writes its output.
 fn output() -> PathBuf {
     scratch().join("said")
 }
@@ -17,7 +18,7 @@ fn both() -> [Order; 2] {
     [Order::default(), Order::AsRun]
 }
 
-/// What a shell command writes, alone and traced in these orders.
+/// Checks that a shell command writes the same output alone and traced in these orders.
 fn says_the_same(name: &str, command: &str, orders: &[Order]) {
     let file = output().with_extension(name);
     let script = format!("({command}) > {}", file.display());

@@ -1,4 +1,5 @@
-//! Programs that run so long that what runs most is translated again, as longer superblocks.
+//! Tests programs that run so long that their most frequent code is translated again, as longer
+//! superblocks.
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -9,22 +10,24 @@ use switchcost_trace::{Chunk, Reference};
 
 use super::support::{FRAME, ROUNDS, compiled_with, options};
 
-/// Some 9 million superblocks; the first are made longer after four.
+/// Number of rounds, some 9 million superblocks; the first superblocks are made longer after four
+/// million.
 const LONG: u32 = 1_500_000;
 const SHORT: u32 = 100_000;
 
-/// What ran, added up as Cachegrind does: an instruction that loads and then stores to the same place has loaded.
+/// Executed instructions and references, counted as Cachegrind does: an instruction that loads and
+/// then stores to the same place counts as a load.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Ran {
     pub(super) instructions: u64,
     pub(super) loads: u64,
     pub(super) stores: u64,
-    /// Of all blocks and references.
+    /// Hash of all blocks and references.
     hash: u64,
     pub(super) successes: usize,
 }
 
-/// From a source that says what its rounds are.
+/// Compiles a program from a source with these rounds.
 pub(super) fn program_of(name: &str, rounds: &str) -> PathBuf {
     let source = format!("{FRAME}{rounds}");
     compiled_with(
@@ -53,7 +56,8 @@ fn output(mut command: std::process::Command) -> String {
         .to_owned()
 }
 
-/// Rounds, and what the program prints after these without us: with both it checks itself.
+/// Returns the number of rounds, and the program's output for them without tracing, with which the
+/// program checks itself.
 fn arguments(program: &Path, rounds: u32) -> [String; 2] {
     let rounds = rounds.to_string();
     let mut alone = std::process::Command::new(program);
@@ -112,13 +116,14 @@ pub(super) fn ran(commands: &[Command], options: Options) -> Ran {
     ran
 }
 
-/// Other words, or the same in another order, give another hash, but by chance. With the standard library's hasher, which also
-/// withstands an attack, a quarter of these tests was spent.
+/// Adds a word to a hash, so that different words, or the same words in another order, give another
+/// hash except by chance. With the standard library's hasher, which also withstands an attack,
+/// hashing took a quarter of these tests' time.
 fn hashed(hash: u64, word: u64) -> u64 {
     (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
 }
 
-/// Instructions, loads and stores.
+/// Returns Cachegrind's counts of instructions, loads and stores.
 pub(super) fn cachegrinds(program: &Path, rounds: u32) -> [u64; 3] {
     let file = program.with_extension("counts");
     let mut cachegrind = std::process::Command::new("valgrind");

@@ -1,4 +1,5 @@
-//! Real programs under the real tool. Fails if Valgrind or a compiler is missing: nothing here is skipped.
+//! Tests real programs under the real tool. The tests fail if Valgrind or a compiler is missing:
+//! nothing is skipped.
 
 mod as_run;
 mod building;

@@ -1,5 +1,6 @@
-//! Code that no compiler would write: what it leaves in registers and flags is read wherever it happens to be read. It must
-//! calculate what it does without us, however much of what it writes was found not to be needed.
+//! Tests random code that no compiler would generate, which reads registers and flags wherever they
+//! were left. The program must compute the same as without tracing, although Valgrind removes
+//! results that it finds unused.
 
 use rand::prelude::*;
 use rand_chacha::ChaCha8Rng;
@@ -8,7 +9,7 @@ use super::long::{Ran, cachegrinds, checked, program_of, ran};
 use super::support::options;
 
 const PROGRAMS: u64 = 12;
-/// Twice what must run before anything is translated again, at least.
+/// Number of rounds, at least twice the number after which code is translated again.
 const ROUNDS: u32 = 8_000_000;
 
 const REGISTERS: [[&str; 4]; 10] = [
@@ -29,8 +30,8 @@ const CONDITIONS: [&str; 16] = [
     "o", "no", "b", "ae", "e", "ne", "be", "a", "s", "ns", "p", "np", "l", "ge", "le", "g",
 ];
 
-/// Blocks of instructions with defined results. `r12` counts the rounds that are left, `r13` points to memory, `r14` is an
-/// index into it.
+/// Generator of instruction blocks with defined results. `r12` counts the remaining rounds, `r13`
+/// points to memory, `r14` is an index into the memory.
 struct Writer {
     dice: ChaCha8Rng,
     lines: Vec<String>,
@@ -152,7 +153,7 @@ impl Writer {
         }
     }
 
-    /// The carry comes from before the instruction that changes all other flags.
+    /// Adds code that keeps the carry from before an instruction that changes all other flags.
     fn keep_carry(&mut self) {
         let width = self.dice.random_range(0..SUFFIXES.len());
         let (operation, register) = (self.one(&["inc", "dec"]), self.register(width));
@@ -167,7 +168,8 @@ impl Writer {
         self.line(format!("{operation} %{register}"));
     }
 
-    /// A number goes through the stack of the floating-point unit, on two ways.
+    /// Adds code that passes a number through the stack of the floating-point unit, on one of two
+    /// paths.
     fn detour(&mut self) {
         let (from, to, condition) = (self.place(), self.place(), self.one(&CONDITIONS));
         self.line(format!("fildl {from}\nj{condition} 3f"));
@@ -175,7 +177,8 @@ impl Writer {
         self.line(format!("3: fistpl {to}"));
     }
 
-    /// Ends after the last round, on a way that changes the flags or on one that leaves them.
+    /// Adds code that ends after the last round, on a path that changes the flags or on one that
+    /// keeps them.
     fn count(&mut self) {
         let plain: &[&str] = &["subq $1, %r12", "je out"];
         let kept: &[&str] = &[
@@ -251,7 +254,7 @@ impl Writer {
     }
 }
 
-/// The same for a seed.
+/// Returns the program of a seed.
 fn source(seed: u64) -> String {
     let mut writer = Writer {
         dice: ChaCha8Rng::seed_from_u64(seed),

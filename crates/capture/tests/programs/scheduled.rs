@@ -25,7 +25,7 @@ fn capture(words: &[&str]) -> (Summary, Vec<Chunk>) {
     capture_with(&[Command::new(words.iter().copied())], options())
 }
 
-/// What holds for every capture: sound blocks, and switches that fit to each other.
+/// Checks conditions that hold for every capture: sound blocks, and consistent switches.
 fn check(chunks: &[Chunk], summary: &Summary) {
     let mut running = TaskId::NONE;
     for chunk in chunks {
@@ -56,7 +56,7 @@ fn check(chunks: &[Chunk], summary: &Summary) {
     );
 }
 
-/// The first place where two captures differ, in words.
+/// Describes the first place where two captures differ.
 fn difference(first: &[Chunk], second: &[Chunk]) -> Option<String> {
     for (number, (one, other)) in first.iter().zip(second).enumerate() {
         let mark = one
@@ -146,7 +146,8 @@ fn how_a_command_ends_is_reported() {
     );
 }
 
-/// `sort` is given its memory: it would ask how much is free.
+/// Shell command whose `sort` has a fixed buffer size, because it would otherwise ask how much
+/// memory is free.
 const SHELL: [&str; 3] = [
     "sh",
     "-c",
@@ -502,7 +503,7 @@ fn an_error_of_the_sink_ends_everything() {
 const VICTIM: &str = "SWITCHCOST_TEST_VICTIM";
 const VICTIM_IN_PID_NAMESPACE: &str = "SWITCHCOST_TEST_VICTIM_IN_PID_NAMESPACE";
 
-/// Not a test by itself: what the next test kills.
+/// Runs the process that the next test kills; it is no test by itself.
 #[test]
 #[ignore = "runs for ever; the test nothing_is_left_after_a_killed_controller runs it"]
 fn victim() {

@@ -1,4 +1,4 @@
-//! Threads that are interrupted while they compute.
+//! Tests threads that are interrupted while they compute.
 
 use std::sync::atomic::AtomicBool;
 
@@ -6,7 +6,8 @@ use switchcost_capture::{Command, Ending, Options, Order};
 
 use super::support::{compiled, options, recorded};
 
-/// A thread computes, and another sends it signals. Each has a handler of its own, which is translated when it first comes.
+/// Program in which a thread computes, and another sends it signals. Each signal has its own
+/// handler, which is translated at its first signal.
 const SIGNALLED: &str = r"
 #include <pthread.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-//! What the tests share: the tool, programs in C, and what one looks for in chunks.
+//! Code shared by the tests: the tool, programs in C, and searches in chunks.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -9,13 +9,14 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use switchcost_capture::{Command, Options, Order, Output, Summary, Tool, record};
 use switchcost_trace::{Cause, Chunk, Mark, Recorder, TraceHeader, TraceOrder, TraceReader};
 
-/// Only what hangs takes so long.
+/// Time after which a program counts as hanging.
 pub(crate) const LONGEST: Duration = Duration::from_secs(300);
 
-/// Far longer than a capture takes of which a test fears that it does not end.
+/// Timeout far longer than the capture takes if it ends as expected.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The tool that SWITCHCOST_TOOL_DIR names, or the one built from the sources beside this crate.
+/// Returns the tool that SWITCHCOST_TOOL_DIR names, or the one built from the sources next to this
+/// crate.
 pub(crate) fn tool() -> Tool {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
@@ -37,7 +38,8 @@ pub(crate) fn tool() -> Tool {
     Tool::new(folder.clone())
 }
 
-/// Where tests put what they make: a folder for each tool, since the same tests may run with two of them at the same time.
+/// Returns the folder for test files: one for each tool, because the same tests may run with two
+/// tools concurrently.
 pub(crate) fn scratch() -> PathBuf {
     let is_named = std::env::var_os("SWITCHCOST_TOOL_DIR").is_some();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(if is_named {
@@ -56,7 +58,8 @@ pub(crate) fn options() -> Options {
     }
 }
 
-/// A capture straight into a trace, which keeps every rule of the format; and that trace.
+/// Captures directly into a trace and checks the trace against every rule of the format; returns
+/// the summary and the trace.
 pub(crate) fn recorded(
     commands: &[Command],
     options: Options,
@@ -82,7 +85,8 @@ pub(crate) fn recorded(
     (summary, trace)
 }
 
-/// Sets the flag if the time is over, so that a capture that would not end fails its test.
+/// Runs `body` and sets the flag after the timeout, so that a capture that would not end fails its
+/// test.
 pub(crate) fn in_time<T>(body: impl FnOnce(&AtomicBool) -> T) -> T {
     let (stop, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -99,7 +103,7 @@ pub(crate) fn in_time<T>(body: impl FnOnce(&AtomicBool) -> T) -> T {
     })
 }
 
-/// A capture into a trace, which keeps every rule of the format, and its chunks.
+/// Captures into a trace, checks every rule of the format, and returns the chunks.
 pub(crate) fn traced(
     commands: &[Command],
     options: Options,
@@ -156,12 +160,12 @@ pub(crate) fn compiled_with(name: &str, source: &str, flags: &[&str]) -> PathBuf
     path
 }
 
-/// How many processes were started with this variable in their environment, and have not ended.
+/// Returns how many processes were started with this environment variable and have not ended.
 pub(crate) fn living_with(variable: &str, value: &str) -> usize {
     processes_with(variable, value).len()
 }
 
-/// Their numbers.
+/// Returns the numbers of processes with this environment variable.
 pub(crate) fn processes_with(variable: &str, value: &str) -> Vec<i32> {
     let wanted = format!("{variable}={value}");
     let has_it = |process: &std::fs::DirEntry| {
@@ -218,8 +222,8 @@ int main(void)
 }
 "#;
 
-/// Walks over memory twice, the second time with a handler that lets it go on after each fault, and ends with 0 if that
-/// made no difference.
+/// Program that walks over memory twice, the second time with a handler that resumes it after each
+/// fault, and exits with 0 if both walks gave the same result.
 pub(crate) const FAULTS: &str = r"
 #include <signal.h>
 #include <string.h>
@@ -267,8 +271,8 @@ int main(void)
 }
 ";
 
-/// Runs so many rounds and prints what comes out; with a second argument it says whether that came out instead. Needs no
-/// library, so that what it does depends on its arguments alone.
+/// Program that runs this many rounds and prints the result; with a second argument it says whether
+/// that was the result. It needs no library, so that its behaviour depends on its arguments alone.
 pub(crate) const FRAME: &str = r#"
 unsigned long rounds(unsigned long count);
 static long call(long number, long a, long b, long c)
@@ -299,7 +303,7 @@ void begin(long *stack)
 __asm__(".globl _start\n_start: mov %rsp, %rdi\n and $-16, %rsp\n call begin");
 "#;
 
-/// What such a program calculates.
+/// Computation of the rounds.
 pub(crate) const ROUNDS: &str = r"
 static volatile unsigned char table[4096];
 __attribute__((noinline)) static unsigned find(unsigned from, unsigned char wanted)
@@ -352,7 +356,7 @@ int main(void)
 }
 ";
 
-/// A heap that grows by brk alone, to 24 MiB, and is written to.
+/// Program whose heap grows by brk alone, to 24 MiB, and is written to.
 pub(crate) const HEAP: &str = r"
 #include <unistd.h>
 int main(void)
@@ -368,7 +372,7 @@ int main(void)
 }
 ";
 
-/// 24 MiB of frames on the stack of the first thread.
+/// Program with 24 MiB of frames on the stack of the first thread.
 pub(crate) const STACK: &str = r"
 static int deep(int left)
 {
@@ -383,7 +387,7 @@ int main(void)
 }
 ";
 
-/// Two threads that hand a turn to each other 200 times, and yield while they have none.
+/// Program in which two threads pass control to each other 200 times, and yield while they wait.
 pub(crate) const YIELDS: &str = r"
 #include <pthread.h>
 #include <sched.h>

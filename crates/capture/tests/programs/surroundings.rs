@@ -1,4 +1,5 @@
-//! What a program has from its caller, and what it restricts itself: as without us, or reported.
+//! Tests what a program inherits from its caller, and how it restricts itself: the same as without
+//! tracing, or reported.
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
@@ -71,7 +72,8 @@ fn files_that_the_caller_opened_are_handed_on() {
     assert!(ends_well(&summary), "{summary:?}");
 }
 
-/// Writes three lines into a file when it may make no system call but those that write and end.
+/// Program that writes three lines into a file under a filter that allows no system calls but those
+/// that write and end.
 const RESTRICTED: &str = r#"
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -134,7 +136,7 @@ fn a_program_that_restricts_its_system_calls_runs_on_and_that_is_reported() {
     }
 }
 
-/// Ends with 0 if neither it nor its child may trace the other.
+/// Program that exits with 0 if neither it nor its child may trace the other.
 const DEBUGGER: &str = r"
 #include <errno.h>
 #include <signal.h>
@@ -177,7 +179,7 @@ fn a_debugger_is_refused_and_that_is_reported() {
     }
 }
 
-/// Gives up all rights that it can, and executes what it is told.
+/// Program that gives up all rights that it can, and executes its arguments.
 const UNPRIVILEGED: &str = r"
 #include <linux/securebits.h>
 #include <sys/prctl.h>
@@ -225,7 +227,8 @@ fn no_folder_for_temporary_files_is_needed() {
     }
 }
 
-/// Ends with 0 if it gets no PID namespace, neither for a child nor by the number of one, but others.
+/// Program that exits with 0 if it gets no PID namespace, neither for a child nor by number, but
+/// gets other namespaces.
 const NAMESPACED: &str = r#"
 #define _GNU_SOURCE
 #include <errno.h>
@@ -300,7 +303,8 @@ fn a_program_with_its_callers_own_rights_is_traced_and_one_with_others_is_refuse
     }
 }
 
-/// Bars the processor's time stamps, as far as it may, and ends with 0 if it comes to its end.
+/// Program that disables the processor's time stamps, if it may, and exits with 0 if it reaches its
+/// end.
 const TIMELESS: &str = r"
 #include <errno.h>
 #include <signal.h>
@@ -325,7 +329,7 @@ fn a_program_that_bars_time_stamps_leaves_those_of_the_capture() {
     }
 }
 
-/// Ends with 0 if it may run on one CPU, and knows of all.
+/// Program that exits with 0 if it may run on one CPU only but knows of all.
 const CPUS: &str = r"
 #define _GNU_SOURCE
 #include <sched.h>

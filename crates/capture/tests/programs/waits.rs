@@ -1,4 +1,4 @@
-//! Tasks that sleep for a short time, and tasks that are stopped and continued.
+//! Tests tasks that sleep for a short time, and tasks that are stopped and continued.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::support::{
 const CLOCK_NANOSLEEP: u16 = 230;
 const TGKILL: u16 = 234;
 
-/// What a program is that must end well, and its switches.
+/// Captures a program that must succeed; returns the summary and its switches.
 fn captured(name: &str, source: &str, order: Order) -> (Summary, Vec<Chunk>) {
     let program = compiled(name, source);
     let options = Options { order, ..options() };
@@ -35,7 +35,7 @@ fn voluntary_at(chunks: &[Chunk], call: u16) -> usize {
     switches(chunks).iter().filter(is_it).count()
 }
 
-/// Sleeps for a microsecond a hundred times, beside a process that computes until then.
+/// Program that sleeps a hundred times for a microsecond, while another process computes.
 const SHORT_SLEEPS: &str = r"
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -71,7 +71,8 @@ fn a_sleep_too_short_to_be_seen_is_a_switch_all_the_same() {
     assert!(has_all_in_one);
 }
 
-/// Stops a process that computes, one that sleeps for a time, one that waits for ever, and one that stops itself.
+/// Program that stops a process that computes, one that sleeps for a time, one that waits forever,
+/// and one that stops itself.
 const STOPS: &str = r"
 #include <poll.h>
 #include <sched.h>
@@ -131,7 +132,8 @@ fn who_is_stopped_gets_no_turn_before_it_is_continued_and_holds_no_one_up() {
     captured("stops", STOPS, Order::AsRun);
 }
 
-/// Counts, beside a child that computes for ever, until the file is there that it is given.
+/// Program that counts, while a child computes forever, until the file given as its argument
+/// exists.
 const BESIDE: &str = r#"
 #include <signal.h>
 #include <sys/prctl.h>
@@ -200,7 +202,7 @@ fn who_is_stopped_from_outside_in_its_turn_leaves_the_cpu() {
     assert!(summary.warnings.is_empty(), "{summary:?}");
 }
 
-/// Has others executed while two of its threads compute.
+/// Program that has other programs executed while two of its threads compute.
 const SPAWNS: &str = r#"
 #include <pthread.h>
 #include <spawn.h>
