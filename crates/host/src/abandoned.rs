@@ -1,5 +1,5 @@
-//! Whether a file is one of ours whose owner is dead. The owner has locked the file (flock), and the kernel releases the locks of dead
-//! processes.
+//! Recognises files of this program whose owner is dead. The owner has locked the file (flock), and
+//! the kernel releases the locks of dead processes.
 
 use std::fs::File;
 use std::io;
@@ -15,12 +15,14 @@ pub(crate) fn is_own(file: impl AsFd, kind: FileType) -> io::Result<bool> {
         && facts.st_uid == rustix::process::geteuid().as_raw())
 }
 
-/// Waits until the owner of a lock is dead, and takes the lock. The owner may still hold the file when it is known to be ending.
+/// Waits until the owner of a lock is dead, and takes the lock. The owner may still hold the file
+/// when it is known to be ending.
 pub(crate) fn await_death(file: &File) -> io::Result<()> {
     Ok(flock(file, FlockOperation::LockExclusive)?)
 }
 
-/// Takes over the lock of a file whose owner is dead. Returns false if the owner lives, or if the file was removed meanwhile.
+/// Takes over the lock of a file whose owner is dead. Returns false if the owner lives, or if the
+/// file was removed in the meantime.
 ///
 /// # Errors
 /// If the file system has no locks.

@@ -1,4 +1,4 @@
-//! Whether the kernel audits system calls.
+//! Finds out whether the kernel audits system calls.
 
 use std::io;
 
@@ -8,12 +8,12 @@ use rustix::net::{
 };
 use switchcost_record::Fact;
 
-/// The message type from linux/audit.h; the other constants are from linux/netlink.h.
+/// Message type from linux/audit.h; the other constants are from linux/netlink.h.
 const AUDIT_GET: u16 = 1000;
 const NLM_F_REQUEST: u16 = 1;
 const HEADER_BYTES: u32 = 16;
 
-/// Time for the kernel's answer: it comes at once, or not at all.
+/// Time for the kernel's answer, which comes immediately or not at all.
 const TIMEOUT: std::time::Duration = std::time::Duration::from_millis(200);
 
 /// Returns `off`, `on` or `locked on`, or the reason why the kernel may not be asked.
@@ -52,7 +52,8 @@ fn request() -> Vec<u8> {
     bytes
 }
 
-/// The state in the second field of `struct audit_status`; `None` for another message, such as a refusal.
+/// Returns the state in the second field of `struct audit_status`; `None` for another message, such
+/// as a refusal.
 fn state(answer: &[u8]) -> Option<&'static str> {
     let word = |at: usize| {
         answer

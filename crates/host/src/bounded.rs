@@ -15,7 +15,7 @@ use crate::supervisor::{Program, Report, Setting, Supervisor};
 /// Time between two checks whether to stop the wait.
 const GLANCE: Duration = Duration::from_millis(5);
 
-/// Maximum number of bytes of output: a program that prints more prints endlessly.
+/// Maximum number of bytes of output; a program that prints more is assumed to print endlessly.
 const MOST_PRINTED: u64 = 1 << 20;
 
 /// Limits for a program that does not end by itself.
@@ -24,7 +24,7 @@ pub struct Bounds<'a> {
     pub longest: Duration,
     /// Time from the request to end until the program is killed.
     pub grace: Duration,
-    /// Whether the program is to end now.
+    /// Whether the program should end now.
     pub should_stop: &'a dyn Fn() -> bool,
 }
 
@@ -33,7 +33,7 @@ pub struct Bounds<'a> {
 pub enum Unfinished {
     /// The program was asked to end; its status, if it was not killed.
     Stopped(Option<ExitStatus>),
-    /// The program took longer than this.
+    /// The program did not end within this time.
     Late(Duration),
     /// The program printed more than is read.
     Endless,
@@ -76,7 +76,7 @@ pub enum Streams {
     Both,
 }
 
-/// Runs a program without input, with these as standard output and standard error.
+/// Runs a program without input, with the given standard output and standard error.
 ///
 /// # Errors
 ///

@@ -19,7 +19,7 @@ pub(crate) const TERMINAL: &str = "--terminal";
 pub(crate) const COMMAND: &str = "--command";
 pub(crate) const AFFINITY: &str = "--affinity";
 
-/// The longest time until the helper knows its step.
+/// Longest time until the helper knows its step.
 const READY_WITHIN: Duration = Duration::from_secs(5);
 
 /// Action of a cleanup helper after the end of the run.
@@ -49,11 +49,11 @@ impl Step<'_> {
     }
 }
 
-/// A running cleanup helper. When it is dropped, nothing is left to clean up.
+/// A running cleanup helper. When it is dropped, there must be nothing left to clean up.
 #[derive(Debug)]
 pub struct CleanupHelper {
     process: Child,
-    /// The connection whose end means that the run has ended.
+    /// Connection whose end means that the run has ended.
     line: Option<UnixStream>,
 }
 
@@ -91,7 +91,7 @@ impl CleanupHelper {
         Ok(helper)
     }
 
-    /// Makes the helper do its step now, without waiting for it.
+    /// Makes the helper do its step now, without waiting for the step to finish.
     pub(crate) fn release(mut self) {
         self.line = None;
     }

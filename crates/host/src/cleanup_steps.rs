@@ -19,15 +19,16 @@ use crate::live::{self, Census};
 use crate::signal_action::SignalAction;
 use crate::temporary::abandoned_folder;
 
-/// Time for a command that is asked to end.
+/// Time that a command has to end after it is asked to.
 const GRACE: Duration = Duration::from_secs(2);
-/// Longest time of a removal: programs that are being ended may still write.
+/// Longest time of a removal, during which programs that are being ended may still write.
 pub(crate) const LONGEST: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(10);
 /// Terminal codes that leave the alternate screen, show the cursor and reset colours.
 pub(crate) const AS_BEFORE: &[u8] = b"\x1b[?1049l\x1b[?25h\x1b[0m";
 
-/// Main function of a cleanup helper: notes the present state, waits until the run has ended, and does the step given in `words`.
+/// Main function of a cleanup helper: records the present state, waits until the run has ended, and
+/// does the step given in `words`.
 pub fn clean_up(words: &[OsString]) {
     // From the background it may change the terminal only so.
     // SAFETY: ignored, no handler is called.
@@ -73,7 +74,8 @@ fn prepared(kind: &OsStr, words: &[OsString]) -> Option<Prepared> {
     }
 }
 
-/// Prepares the removal of a folder or draft. It is opened while the run lives, so that it is surely the run's own.
+/// Prepares the removal of a folder or draft, which is opened while the run lives, so that it is
+/// certainly the run's own.
 fn removal(path: &Path) -> Prepared {
     let (lock, draft, path) = (
         abandoned_folder::open_lock(path),
@@ -126,7 +128,8 @@ impl Terminal {
     }
 }
 
-/// Returns a process and its descendants, as far as their parents live. Descriptors hold them, so that their numbers are not used again.
+/// Returns a process and its descendants, as far as their parents live. Descriptors hold the
+/// processes, so that their numbers are not reused.
 fn family(process: u32) -> Vec<(u32, OwnedFd)> {
     let census = Census::now(&Root::system());
     census
@@ -141,8 +144,8 @@ fn open(process: u32) -> Option<(u32, OwnedFd)> {
     Some((process, pidfd_open(pid, PidfdFlags::empty()).ok()?))
 }
 
-/// Ends a command and everything it has started: asks all processes to end, and after a while kills those that are left, and what they
-/// have started since.
+/// Ends a command and everything it has started: asks all processes to end, and after a while kills
+/// those that are left, and the processes that they have started since.
 pub fn end_family(process: u32, grace: Duration) {
     let deadline = Instant::now() + grace;
     let asked = family(process);

@@ -1,7 +1,7 @@
-//! The run's clock, calibrated, and the kernel's clocks beside it.
+//! The run's clock, calibrated, and the kernel's clocks for comparison.
 //!
-//! Readings are integers in the clock's own ticks; [`calibrate`] returns their rate per second. The frequency that /proc/cpuinfo prints is
-//! never used: it is the core's, not the counter's.
+//! Readings are integers in the clock's own ticks; [`calibrate`] returns their rate per second. The
+//! frequency that /proc/cpuinfo prints is never used, because it is the core's, not the counter's.
 
 mod agreement;
 mod counter;
@@ -32,7 +32,7 @@ impl Clock {
         Clock::chosen(is_tsc_invariant).0
     }
 
-    /// The clock that a run uses, and the reason, for the record.
+    /// Returns the clock that a run uses, and the reason, for the record.
     fn chosen(is_tsc_invariant: bool) -> (Clock, &'static str) {
         match counter::fitness(is_tsc_invariant) {
             Ok(why) => (Clock::Counter, why),
@@ -40,8 +40,9 @@ impl Clock {
         }
     }
 
-    /// Chooses a clock for tasks on several CPUs that compare time stamps: the CPU's counter only if the counters of all these CPUs
-    /// were tested and agree. Returns the reason, too, for the record.
+    /// Chooses a clock for tasks on several CPUs that compare time stamps: the CPU's counter only
+    /// if the counters of all these CPUs were tested and agree. Also returns the reason, for the
+    /// record.
     pub fn choose_for(cpus: &[CpuId], is_tsc_invariant: bool) -> (Clock, &'static str) {
         let (clock, reason) = Clock::chosen(is_tsc_invariant);
         let pairs = || cpus.iter().skip(1).map(|other| [cpus[0], *other]);
@@ -63,7 +64,7 @@ impl Clock {
         }
     }
 
-    /// Facts about this clock for the record, with the reason for the choice.
+    /// Returns facts about this clock for the record, with the reason for the choice.
     pub fn facts(self, rate: TickRate, reason: &str) -> ClockFacts {
         let source = match self {
             Clock::Counter => counter::SOURCE,
@@ -77,7 +78,7 @@ impl Clock {
         }
     }
 
-    /// Shortest distance between two readings back to back, in ticks.
+    /// Returns the shortest distance between two consecutive readings, in ticks.
     pub fn read_cost(self) -> Ticks {
         let distances = (0..1000).map(|_| {
             let before = self.now();
@@ -105,7 +106,8 @@ fn kernel_clock(clock: libc::clockid_t) -> Nanos {
     read_kernel_clock(clock).expect("the clocks of POSIX and Linux 2.6.28 exist")
 }
 
-/// CLOCK_MONOTONIC of the machine, with which the kernel stamps its records: the same in all time namespaces.
+/// Returns CLOCK_MONOTONIC of the machine, with which the kernel stamps its records: the same in
+/// all time namespaces.
 pub fn monotonic() -> Nanos {
     let ahead = offsets().monotonic;
     Nanos(
@@ -115,7 +117,8 @@ pub fn monotonic() -> Nanos {
     )
 }
 
-/// CLOCK_BOOTTIME of the machine, which continues while the machine is suspended: the same in all time namespaces.
+/// Returns CLOCK_BOOTTIME of the machine, which continues while the machine is suspended: the same
+/// in all time namespaces.
 pub fn boot_time() -> Nanos {
     let ahead = offsets().boot;
     Nanos(
@@ -132,7 +135,7 @@ struct Offsets {
     boot: i64,
 }
 
-/// The offsets of this process, which stays in its namespace.
+/// Returns the offsets of this process, which stays in its namespace.
 fn offsets() -> Offsets {
     static OFFSETS: OnceLock<Offsets> = OnceLock::new();
     *OFFSETS.get_or_init(|| {
@@ -165,24 +168,25 @@ impl Offsets {
 pub struct CpuClock(libc::clockid_t);
 
 impl CpuClock {
-    /// Clock of a thread of this process. The encoding is the kernel's: see clock_getcpuclockid(3) and `CPUCLOCK_PERTHREAD_MASK` in
-    /// include/linux/posix-timers.h.
+    /// Returns the clock of a thread of this process. The encoding is the kernel's: see
+    /// clock_getcpuclockid(3) and `CPUCLOCK_PERTHREAD_MASK` in include/linux/posix-timers.h.
     pub fn thread_clock(tid: i32) -> CpuClock {
         CpuClock((!tid << 3) | 6)
     }
 
-    /// Clock of a whole process, which may be another one.
+    /// Returns the clock of a whole process, which may be another one.
     pub fn process_clock(pid: i32) -> CpuClock {
         CpuClock((!pid << 3) | 2)
     }
 
-    /// CPU time consumed so far.
+    /// Returns the CPU time consumed so far.
     pub fn read(self) -> io::Result<Nanos> {
         read_kernel_clock(self.0)
     }
 }
 
-/// Readings of `clock` and CLOCK_MONOTONIC_RAW at the same moment: the closest pair of several tries.
+/// Returns readings of `clock` and CLOCK_MONOTONIC_RAW at the same moment: the closest pair of
+/// several tries.
 fn reading_pair(clock: Clock) -> (Ticks, Nanos) {
     let tries = (0..64).map(|_| {
         let before = clock.now();
@@ -197,8 +201,8 @@ fn reading_pair(clock: Clock) -> (Ticks, Nanos) {
         .expect("64 tries are not none")
 }
 
-/// Length of the first calibration: long enough for a rate precise to a millionth, because two readings are a few tens of nanoseconds
-/// apart.
+/// Length of the first calibration: long enough for a rate precise to a millionth, because two
+/// readings are a few tens of nanoseconds apart.
 const FIRST: Nanos = Nanos::millis(60);
 
 /// A continuing calibration: started once, it becomes more precise with time.
@@ -224,7 +228,8 @@ impl Calibration {
         (calibration, calibration.rate())
     }
 
-    /// Ticks a second from the start until now; call it at least 10 ms after the start.
+    /// Returns the ticks per second from the start until now; must be called at least 10 ms after
+    /// the start.
     pub fn rate(&self) -> TickRate {
         if self.clock == Clock::MonotonicRaw {
             return TickRate::NANOSECONDS;
@@ -238,8 +243,9 @@ impl Calibration {
 /// Duration of the known-answer test of a clock.
 const WINDOW: Nanos = Nanos::millis(10);
 
-/// A known-answer test of `clock` at `rate` against the kernel's clock, within a thousandth, and upwards 20 us more for an interrupt
-/// between two readings. Takes 10 ms if undisturbed.
+/// Tests `clock` at `rate` against the kernel's clock (a known-answer test). The limit is a
+/// thousandth, and upwards another 20 us for an interrupt between two readings. Takes 10 ms if
+/// undisturbed.
 pub fn prove(clock: Clock, rate: TickRate) -> SelfTest {
     let expected = WINDOW.0 - WINDOW.0 / 1000..=WINDOW.0 + WINDOW.0 / 1000 + 20_000;
     let Ok(outcome) = judge(expected, || {
@@ -252,8 +258,8 @@ pub fn prove(clock: Clock, rate: TickRate) -> SelfTest {
     }
 }
 
-/// Nanoseconds of CLOCK_MONOTONIC in [`WINDOW`] of this clock. The kernel's clock is read outside of ours, so what comes in between can
-/// only add time.
+/// Returns the nanoseconds of CLOCK_MONOTONIC in [`WINDOW`] of this clock. The kernel's clock is
+/// read before and after this clock, so any interruption can only add time.
 fn kernels_window(clock: Clock, rate: TickRate) -> u64 {
     let before = monotonic();
     let start = clock.now();
@@ -266,8 +272,8 @@ fn kernels_window(clock: Clock, rate: TickRate) -> u64 {
     (u128::from(found.0) * u128::from(WINDOW.0) / u128::from(own.0)) as u64
 }
 
-/// Time of a fixed chain of dependent multiplications, the shortest of four: a probe of the core's speed that an interrupt does not
-/// lengthen. Takes about 20 us.
+/// Returns the time of a fixed chain of dependent multiplications, the shortest of four: a probe of
+/// the core's speed that an interrupt does not lengthen. Takes about 20 us.
 pub fn speed_probe(clock: Clock) -> Ticks {
     (0..4).map(|_| chain(clock)).min().unwrap_or_default()
 }
@@ -288,7 +294,8 @@ mod tests {
     use std::time::{Duration, Instant};
     use switchcost_record::SelfTestOutcome;
 
-    /// Rate of a clock, precise to a millionth: two readings are a few tens of nanoseconds apart.
+    /// Returns the rate of a clock, precise to a millionth: two readings are a few tens of
+    /// nanoseconds apart.
     fn rate_of(clock: Clock) -> TickRate {
         let calibration = Calibration::start(clock);
         std::thread::sleep(Duration::from_millis(60));

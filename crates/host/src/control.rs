@@ -1,5 +1,6 @@
-//! Controls of the environment as guards: each changes one setting of the calling thread or process, and restores it when dropped. Nothing
-//! outside this process is ever changed, so a killed process leaves the machine as it was.
+//! Controls of the environment as guards: each changes one setting of the calling thread or
+//! process, and restores the setting when dropped. Nothing outside this process is ever changed, so
+//! a killed process leaves the machine as it was.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -19,14 +20,14 @@ pub struct PinGuard {
     before: CpuSet,
 }
 
-/// Lets the calling thread run on `cpus` only.
+/// Restricts the calling thread to `cpus`.
 pub fn pin(cpus: &[CpuId]) -> io::Result<PinGuard> {
     let before = sched_getaffinity(None)?;
     sched_setaffinity(None, &cpu_set(cpus)?)?;
     Ok(PinGuard { before })
 }
 
-/// Moves the calling thread to a CPU for good.
+/// Moves the calling thread to a CPU permanently.
 ///
 /// # Errors
 ///
@@ -35,7 +36,7 @@ pub fn place_self(cpu: CpuId) -> io::Result<()> {
     Ok(sched_setaffinity(None, &cpu_set(&[cpu])?)?)
 }
 
-/// The CPUs as a set of the kernel's.
+/// Converts CPUs to the kernel's set type.
 pub(crate) fn cpu_set(cpus: &[CpuId]) -> io::Result<CpuSet> {
     let mut set = CpuSet::new();
     for cpu in cpus {
@@ -61,15 +62,16 @@ pub struct PolicyGuard {
     parameters: libc::sched_param,
 }
 
-/// Steps by which a task's priority is below the highest of its policy.
+/// Number of steps by which a task's priority is below the highest of its policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepsBelowTop(pub i32);
 
-/// Puts the calling thread under `policy`, and checks the result. The priority counts for FIFO and RR only.
+/// Puts the calling thread under `policy`, and checks the result. The priority counts for FIFO and
+/// RR only.
 ///
 /// # Errors
 ///
-/// If the kernel refuses, or has not done what it was asked.
+/// If the kernel refuses, or has not done what was requested.
 pub fn set_policy(policy: Policy, steps: StepsBelowTop) -> io::Result<PolicyGuard> {
     let before = current_policy()?;
     let number = number(policy);
@@ -166,13 +168,14 @@ pub fn can_lock_everything() -> Result<(), String> {
     }
 }
 
-/// Formats a limit in bytes; `None` is no limit.
+/// Formats a limit in bytes; `None` means no limit.
 fn format_kib(limit: Option<u64>) -> String {
     limit.map_or_else(|| "none".to_owned(), |bytes| format!("{} KiB", bytes >> 10))
 }
 
-/// Limits how long any thread of this process may run under a real-time policy without blocking. Beyond it the kernel kills the process
-/// (SIGXCPU, SIGKILL). It is the last resort against an endless loop.
+/// Limits how long any thread of this process may run under a real-time policy without blocking.
+/// Beyond the limit the kernel kills the process (SIGXCPU, SIGKILL). This is the last resort
+/// against an endless loop.
 pub fn limit_real_time(longest: Nanos) -> io::Result<()> {
     let micros = longest.0 / 1_000;
     let highest = getrlimit(Resource::Rttime).maximum;
@@ -186,7 +189,7 @@ pub fn limit_real_time(longest: Nanos) -> io::Result<()> {
     )?)
 }
 
-/// The CPU on which the calling thread runs at this moment.
+/// Returns the CPU on which the calling thread runs at this moment.
 pub fn current_cpu() -> Option<CpuId> {
     u32::try_from(rustix::thread::sched_getcpu())
         .ok()

@@ -1,5 +1,6 @@
-//! Other programs that exchange lines over their standard streams. They are not trusted: lines have a maximum length, answers a time limit,
-//! and the whole a limit of memory; at the end all descendants of the program are killed.
+//! Runs other programs that exchange lines over their standard streams. The programs are not
+//! trusted: lines have a maximum length, answers a time limit, and the whole a limit of memory; at
+//! the end all descendants of a program are killed.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -20,13 +21,14 @@ use crate::twin::list_other_children;
 /// Longest line that counts as an answer.
 const LONGEST_LINE: usize = 64 << 10;
 
-/// Last bytes of the standard error that are kept: stack traces of many threads may follow the error.
+/// Number of last bytes of the standard error that are stored: stack traces of many threads may
+/// follow the error.
 const COMPLAINTS: usize = 64 << 10;
 
 /// Time between two checks of the program.
 const GLANCE: Nanos = Nanos::millis(50);
 
-/// Time in which a killed program ends, unless it hangs in the kernel.
+/// Time within which a killed program ends, unless it hangs in the kernel.
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 
 /// Why no line came from a program.
@@ -36,7 +38,7 @@ pub enum Silence {
     Ended(ExitStatus),
     /// The program closed its output but continues.
     Closed,
-    /// The program wrote no line in time.
+    /// The program wrote no line within this time.
     Late(Nanos),
     /// The line is too long.
     Endless,
@@ -66,8 +68,8 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Starts a program in a process group of its own, tied to the calling thread. Orphans of the program become children of this
-    /// process.
+    /// Starts a program in a process group of its own, tied to the calling thread. Orphans of the
+    /// program become children of this process.
     ///
     /// # Errors
     ///
@@ -118,7 +120,8 @@ impl Conversation {
         threads
     }
 
-    /// Sends a line to the program. Lines must be short: a program that does not read fills the pipe after many, which is noticed late.
+    /// Sends a line to the program. Lines must be short: many lines to a program that does not read
+    /// fill the pipe, which is noticed late.
     ///
     /// # Errors
     ///
@@ -236,7 +239,8 @@ impl Conversation {
         }
     }
 
-    /// Checks whether the program is still alive, since others may hold its output open, and how large it is.
+    /// Checks how large the program is and whether it is still alive, because other processes may
+    /// hold its output open.
     fn look(&mut self) -> Result<(), Silence> {
         match self.child.try_wait()? {
             Some(status) => Err(Silence::Ended(status)),
@@ -294,8 +298,9 @@ impl Drop for Conversation {
     }
 }
 
-/// Kills processes that have left the group, generation by generation: a process that loses its parent becomes a child of this process.
-/// Does nothing if other threads may have children of their own.
+/// Kills processes that have left the group, generation by generation: a process that loses its
+/// parent becomes a child of this process. Does nothing if other threads may have children of their
+/// own.
 fn end_orphans() {
     let threads = std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
     let start = Instant::now();

@@ -1,8 +1,10 @@
-//! Speed and sharing of the core, measured in a microsecond without a performance counter.
+//! Measures the speed and sharing of the core in a microsecond, without a performance counter.
 //!
-//! A chain of multiplications, each dependent on the one before, takes a number of core cycles that depends only on the core's design: it
-//! is a cycle counter. Independent additions take as long as the core's execution units allow, and longer if another hardware thread of the
-//! core uses some of these: the ratio of their time to the chain's reveals a neighbour on the same core.
+//! A chain of multiplications, each dependent on the one before, takes a number of core cycles that
+//! depends only on the core's design, so the chain is a cycle counter. Independent additions take
+//! as long as the core's execution units allow, and longer if another hardware thread of the core
+//! uses some of these units: the ratio of the additions' time to the chain's reveals work on the
+//! same core.
 
 mod counter;
 
@@ -23,11 +25,13 @@ pub const ADDITIONS: u32 = 3600;
 /// Number of pairs of chains from which the overhead is computed.
 const PAIRS: u32 = 2_001;
 
-/// Multiplications in one pass of the loop: so many that the loop's own two instructions take no additional time.
+/// Number of multiplications in one pass of the loop: so many that the loop's own two instructions
+/// take no additional time.
 const CHAIN_STEP: u32 = 10;
 
-/// Additions in one pass of the loop, each to a register of its own. If two additions of a pass depended on each other, execution units
-/// would idle at times, and a neighbour that uses them would not be seen.
+/// Number of additions in one pass of the loop, each to a register of its own. If two additions of
+/// a pass depended on each other, execution units would idle at times, and another hardware
+/// thread's use of them would not be seen.
 const ADDITION_STEP: u32 = 10;
 
 /// A reading of the core's speed and sharing.
@@ -50,7 +54,8 @@ pub fn probe(clock: Clock) -> CoreProbe {
     }
 }
 
-/// Reads the probe. It is not inlined, because the second reading must run the code that the first brought into the caches.
+/// Reads the probe. It is not inlined, because the second reading must run the code that the first
+/// brought into the caches.
 #[inline(never)]
 fn read(clock: Clock) -> CoreProbe {
     CoreProbe {
@@ -59,7 +64,8 @@ fn read(clock: Clock) -> CoreProbe {
     }
 }
 
-/// Time that reading the clock adds to a chain: twice a chain minus one of double length right after it.
+/// Returns the time that reading the clock adds to a chain: twice the time of a chain minus that of
+/// a chain of double length right after it.
 pub fn overhead(clock: Clock) -> Ticks {
     let passes = CHAIN_LENGTH / CHAIN_STEP;
     let pair = |_| {
@@ -69,15 +75,16 @@ pub fn overhead(clock: Clock) -> Ticks {
     Ticks(typical((0..PAIRS).map(pair).collect()).max(0) as u64)
 }
 
-/// The mean without a fiftieth at either end, which excludes interrupts: one comes in a thousand pairs. The median would not do: if the
-/// clock has steps of ten nanoseconds, it is one of two values that differ by a fiftieth of the chain.
+/// Returns the mean without a fiftieth at either end, which excludes interrupts: one comes in a
+/// thousand pairs. The median would not do: if the clock has steps of ten nanoseconds, the median
+/// is one of two values that differ by a fiftieth of the chain.
 fn typical(mut found: Vec<i64>) -> i64 {
     found.sort_unstable();
     let middle = &found[found.len() / 50..found.len() - found.len() / 50];
     (middle.iter().sum::<i64>() as f64 / middle.len() as f64).round() as i64
 }
 
-/// Facts about the core's clock for the record.
+/// Returns facts about the core's clock for the record.
 pub fn facts(clock: Clock) -> CoreClock {
     CoreClock {
         chain_length: CHAIN_LENGTH,
@@ -92,15 +99,17 @@ pub fn facts(clock: Clock) -> CoreClock {
     }
 }
 
-/// The time of the additions over that of the chain, in thousandths, on an unshared core whose pass of additions takes
-/// `pass_hundredths` hundredths of a cycle.
+/// Returns the time of the additions over that of the chain, in thousandths, on an unshared core
+/// whose pass of additions takes `pass_hundredths` hundredths of a cycle.
 fn unshared_per_mille(multiplication_cycles: u32, pass_hundredths: u32) -> u32 {
     ADDITIONS / ADDITION_STEP * pass_hundredths * 10 / (CHAIN_LENGTH * multiplication_cycles)
 }
 
-/// Hundredths of a cycle that one pass of [`add`] takes at least on an unshared core: 11 operations (decrement and branch are one),
-/// over the units that can execute them (Fog, "The microarchitecture of Intel, AMD and VIA CPUs", 2024; uops.info). It follows from the
-/// core's features, because hypervisors name an older model; a core with more units than its features show is taken for one with fewer.
+/// Returns the least time of one pass of [`add`] on an unshared core, in hundredths of a cycle: 11
+/// operations (decrement and branch are one), over the units that can execute them (Fog, "The
+/// microarchitecture of Intel, AMD and VIA CPUs", 2024; uops.info). The number follows from the
+/// core's features, because hypervisors name an older model; a core with more units than its
+/// features show is taken for one with fewer.
 #[cfg(target_arch = "x86_64")]
 fn pass_hundredths() -> Option<u32> {
     use raw_cpuid::CpuId;
@@ -122,7 +131,8 @@ fn pass_hundredths() -> Option<u32> {
     None
 }
 
-/// Cycles of a 64-bit multiplication whose result the next one needs (Fog, "Instruction tables", 2024; uops.info).
+/// Returns the cycles of a 64-bit multiplication whose result the next one needs (Fog, "Instruction
+/// tables", 2024; uops.info).
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn multiplication_cycles() -> Option<u32> {
     use raw_cpuid::CpuId;
@@ -142,8 +152,8 @@ pub(crate) fn multiplication_cycles() -> Option<u32> {
     None
 }
 
-/// Models of Intel's family 6 with Atom cores, alone or beside large cores. Their multiplications take 5 or 6 cycles, or differ from
-/// core to core (Linux, arch/x86/include/asm/intel-family.h).
+/// Models of Intel's family 6 with Atom cores, alone or with large cores. Their multiplications
+/// take 5 or 6 cycles, or differ from core to core (Linux, arch/x86/include/asm/intel-family.h).
 #[cfg(target_arch = "x86_64")]
 const SMALL_CORES: [u8; 26] = [
     0x1c, 0x26, 0x27, 0x35, 0x36, 0x37, 0x4a, 0x4c, 0x4d, 0x5a, 0x5c, 0x5d, 0x5f, 0x75, 0x7a, 0x86,
@@ -175,7 +185,7 @@ fn multiply(passes: u32) {
     }
 }
 
-/// Adds registers: current cores fold additions of small constants away before execution.
+/// Adds registers, because current cores fold additions of small constants away before execution.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn add(passes: u32) {
@@ -279,8 +289,9 @@ mod tests {
             .expect("4000 are some")
     }
 
-    /// The chain is a cycle counter: twice as long takes twice as long, less the reading of the clock. The best of several
-    /// tries, since the core's speed may change between the shortest of one length and of the other.
+    /// The chain is a cycle counter: a chain of double length takes twice as long, minus the
+    /// reading of the clock. The best of several tries counts, because the core's speed may change
+    /// between the two chains.
     #[test]
     fn a_chain_takes_time_in_proportion_to_its_length() {
         let clock = Clock::choose(true);
@@ -293,7 +304,8 @@ mod tests {
         assert!(best < 0.02, "{best}");
     }
 
-    /// 57 ticks, seen by a clock that goes on by 26 at a time: the median is 52 or 78, as chance will have it.
+    /// A chain takes 57 ticks on a clock that advances in steps of 26, so the median is 52 or 78 by
+    /// chance.
     #[test]
     fn the_overhead_is_finer_than_the_clocks_step() {
         let differences = |phase: i64| {

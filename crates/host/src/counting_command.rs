@@ -1,4 +1,4 @@
-//! A shell command that prints a number: the amount of work so far.
+//! Runs a shell command that prints a number: the amount of work so far.
 
 use std::ffi::OsStr;
 use std::time::Duration;
@@ -6,14 +6,14 @@ use std::time::Duration;
 use crate::bounded::{Bounds, Streams, read};
 use crate::supervisor::Program;
 
-/// The longest time that a command may take to print its number.
+/// Longest time that a command may take to print its number.
 const LONGEST: Duration = Duration::from_secs(10);
 
 /// Runs a command that prints only a number, and returns the number.
 ///
 /// # Errors
 ///
-/// What the command did instead; untrusted text, to be escaped before printing.
+/// A description of what the command did instead; untrusted text, to be escaped before printing.
 pub fn counted(command: &str, should_stop: &dyn Fn() -> bool) -> Result<u64, String> {
     let bounds = Bounds {
         longest: LONGEST,

@@ -1,7 +1,8 @@
-//! Claims of CPUs by measurements, so that no other measurement chooses the same one.
+//! Claims CPUs for measurements, so that no other measurement chooses the same one.
 //!
-//! A claim is the name of a Unix socket outside the file system: the kernel gives it to one process at a time, releases it when the process
-//! ends, and reports its owner. A process that cannot claim a CPU measures all the same.
+//! A claim is the name of a Unix socket outside the file system: the kernel gives the name to one
+//! process at a time, releases it when the process ends, and reports its owner. A process that
+//! cannot claim a CPU measures nevertheless.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -13,10 +14,10 @@ use rustix::net::{
 };
 use switchcost_units::CpuId;
 
-/// Connections that may wait. They are never accepted.
+/// Length of the socket's queue of waiting connections, which are never accepted.
 const BACKLOG: i32 = 16;
 
-/// A claim on a CPU that lasts until dropped; it is empty if claims do not work here.
+/// A claim on a CPU that lasts until dropped; it is empty if claims do not work on this machine.
 #[derive(Debug)]
 pub struct CpuClaim {
     _socket: Option<OwnedFd>,
@@ -25,7 +26,7 @@ pub struct CpuClaim {
 /// Outcome of a claim.
 #[derive(Debug)]
 pub enum Claimed {
-    /// This process has the CPU, or claims do not work here.
+    /// This process has the CPU, or claims do not work on this machine.
     Ours(CpuClaim),
     /// Another process has the CPU, with its ID if known.
     Anothers(Option<i32>),

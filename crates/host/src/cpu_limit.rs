@@ -1,5 +1,5 @@
-//! The limit on CPU time (`ulimit -t`): the kernel kills without a message if the soft limit equals the hard one, as shells set it. This
-//! module announces the limit before.
+//! Announces the limit on CPU time (`ulimit -t`) before it is reached. The kernel kills without a
+//! message if the soft limit equals the hard one, as shells set it.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -20,10 +20,11 @@ pub const REACHED: &str = "the limit on CPU time is reached (ulimit -t); raise i
 const LINE: &str = "error: the limit on CPU time is reached (ulimit -t)\nhint: raise it: prlimit --cpu=unlimited --pid $$, and \
                     to make it last cpu in /etc/security/limits.d\n";
 
-/// Time between the signal and the limit: storing the results takes less.
+/// Time between the signal and the limit, within which the results can be stored.
 const BEFORE: Duration = Duration::from_secs(1);
 
-/// Makes SIGXCPU arrive before the kernel kills, and end the program with a message, until [`is_watched`] is called.
+/// Makes SIGXCPU arrive before the kernel kills, and end the program with a message, until
+/// [`is_watched`] is called.
 ///
 /// # Errors
 /// If the kernel refuses a timer.
@@ -40,7 +41,7 @@ pub fn announce_in_time() -> io::Result<()> {
 /// Leaves SIGXCPU to another handler from now on.
 ///
 /// # Errors
-/// If the kernel refuses it.
+/// If the kernel refuses.
 pub fn is_watched() -> io::Result<()> {
     // SAFETY: what it does by default.
     unsafe { SignalAction::default().set(libc::SIGXCPU) }?;
@@ -54,7 +55,8 @@ extern "C" fn end(number: c_int) {
     unsafe { libc::_exit(128 + number) }
 }
 
-/// The CPU time after which the limit is announced; `None` if the kernel announces it, or there is no limit.
+/// Returns the CPU time after which the limit is announced; `None` if the kernel announces the
+/// limit, or there is no limit.
 fn alarm_at(limit: Rlimit) -> Option<Duration> {
     let hard = limit.maximum?;
     let is_reported = limit.current.is_some_and(|soft| soft < hard);
@@ -62,7 +64,8 @@ fn alarm_at(limit: Rlimit) -> Option<Duration> {
     (!is_reported).then(|| all.saturating_sub(BEFORE.min(all / 2)))
 }
 
-/// Starts a timer that raises the signal. It belongs to this process alone: programs that it starts keep their own limits.
+/// Starts a timer that raises the signal. The timer belongs to this process alone: programs that
+/// the process starts keep their own limits.
 fn raise_after(time: Duration) -> io::Result<()> {
     // SAFETY: of numbers and a union of numbers.
     let mut event: libc::sigevent = unsafe { MaybeUninit::zeroed().assume_init() };

@@ -1,9 +1,10 @@
 //! A file that gets its name when it is complete, so that no reader sees a part of it.
 //!
-//! Until then it has no name (O_TMPFILE), so nothing remains, whatever ends the program. If the file system does not support this, the
-//! draft has a name beside the target, and a helper process removes it if this process dies ([`crate::temporary`]). A draft left by a death
-//! at the wrong moment is removed by the next draft for the same target, if it has such a name, belongs to this user and is abandoned by
-//! its lock.
+//! Until then the file has no name (O_TMPFILE), so nothing remains, whatever ends the program. If
+//! the file system does not support this, the draft has a name next to the target, and a helper
+//! process removes the draft if this process dies ([`crate::temporary`]). A draft left by a death
+//! at the wrong moment is removed by the next draft for the same target, if the old draft has such
+//! a name, belongs to this user and is abandoned by its lock.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Permissions};
@@ -24,14 +25,15 @@ use crate::cleanup::{CleanupHelper, Step};
 use crate::signals::defer_signals;
 
 const PREFIX: &[u8] = b".switchcost-";
-/// Random bytes in the name of a draft.
+/// Number of random bytes in the name of a draft.
 const RANDOM_BYTES: usize = 6;
 /// Maximum number of bytes of the target's name in a draft's name. With the additions, the name stays below the limit of 255 bytes.
 const MOST_NAME_BYTES: usize = 200;
-/// The permissions of a result, before the umask.
+/// Permissions of a result, before the umask.
 const EVERYBODY: u32 = 0o666;
 
-/// A file that gets its name only when it is complete. If dropped before, nothing is left.
+/// A file that gets its name only when it is complete. If the draft is dropped before, nothing is
+/// left.
 #[derive(Debug)]
 pub struct Draft {
     file: File,
@@ -115,11 +117,11 @@ impl Draft {
         }
     }
 
-    /// Gives the draft the target's name, which must be free.
+    /// Gives the draft the target's name, which must not exist yet.
     ///
     /// # Errors
     ///
-    /// If the disk is full, or there is such a file ([`ErrorKind::AlreadyExists`]).
+    /// If the disk is full, or the file exists ([`ErrorKind::AlreadyExists`]).
     pub fn keep_new(mut self) -> io::Result<()> {
         self.file.sync_all()?;
         match self.named.take() {
@@ -128,7 +130,7 @@ impl Draft {
         }
     }
 
-    /// The file, whose mode and owner may be changed before it gets its name.
+    /// Returns the file, whose mode and owner may be changed before it gets its name.
     pub fn file(&self) -> &File {
         &self.file
     }
@@ -176,7 +178,7 @@ fn can_be_linked(file: &impl AsRawFd) -> bool {
     Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())).exists()
 }
 
-/// Locks a draft. On a file system without locks no file can be taken for abandoned.
+/// Locks a draft. On a file system without locks no file can be recognised as abandoned.
 fn own(file: &File) {
     let _ = flock(file, FlockOperation::NonBlockingLockExclusive);
 }

@@ -4,7 +4,8 @@ use std::io;
 
 use rustix::io::Errno;
 
-/// The error of the calling thread's last call that failed. It allocates no memory, so a forked child may call it.
+/// Returns the error of the calling thread's last failed call. The function allocates no memory, so
+/// a forked child may call it.
 pub(crate) fn last() -> Errno {
     Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)
 }

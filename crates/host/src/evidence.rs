@@ -1,7 +1,8 @@
-//! Events beside a timed batch: counters read before and after it, so that a disturbed sample is recognised.
+//! Records events around a timed batch, by counters read before and after it, so that a disturbed
+//! sample is recognised.
 //!
-//! A [`Witness`] is opened once for a set of tasks and CPUs, and read twice per batch. It allocates nothing while it is read, and its most
-//! expensive reads are the farthest from the timed part.
+//! A [`Witness`] is opened once for a set of tasks and CPUs, and read twice per batch. The reads
+//! allocate nothing, and the most expensive reads are the farthest from the timed part.
 
 mod tasks;
 
@@ -19,7 +20,8 @@ use switchcost_facts::interrupts;
 pub use tasks::{TaskId, TaskWitness};
 pub(crate) use tasks::{parse_run_delay, parse_switches};
 
-/// Size of the buffer: that of /proc/interrupts on a machine with hundreds of CPUs and interrupts.
+/// Size of the read buffer: enough for /proc/interrupts on a machine with hundreds of CPUs and
+/// interrupts.
 const TEXT_LIMIT: usize = 1 << 20;
 
 /// Watches the CPUs and tasks of an experiment.
@@ -56,13 +58,13 @@ struct Moment {
     probe: Ticks,
 }
 
-/// A window that was opened and not closed yet, with the counters at its begin.
+/// A window that was opened and not closed yet, with the counters at its start.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenWindow(Moment);
 
 impl Witness {
-    /// Watches `tasks`, the first of which is the caller, and `cpus` (empty if nothing is pinned). A thread of another process that has
-    /// ended is left out.
+    /// Creates a witness of `tasks`, the first of which is the caller, and of `cpus` (empty if
+    /// nothing is pinned). A thread of another process that has ended is left out.
     pub fn new(clock: Clock, cpus: &[CpuId], tasks: &[TaskId]) -> io::Result<Witness> {
         let frequency = cpus.first().and_then(|cpu| {
             File::open(format!(
@@ -86,7 +88,7 @@ impl Witness {
         })
     }
 
-    /// Opens a window: reads everything, the CPU clocks last.
+    /// Opens a window: reads all counters, the CPU clocks last.
     pub fn open(&mut self) -> io::Result<OpenWindow> {
         let mut moment = Moment {
             probe: speed_probe(self.clock),
@@ -98,7 +100,8 @@ impl Witness {
         Ok(OpenWindow(moment))
     }
 
-    /// Closes a window: reads everything again, the CPU clocks first, and returns what happened in between.
+    /// Closes a window: reads all counters again, the CPU clocks first, and returns the
+    /// differences.
     pub fn close(&mut self, window: OpenWindow) -> io::Result<(Evidence, KernelSwitches)> {
         let mut moment = Moment::default();
         self.read_clocks(&mut moment)?;
@@ -162,7 +165,7 @@ pub(crate) fn read_text<'a>(file: Option<&File>, buffer: &'a mut [u8]) -> Option
     std::str::from_utf8(&buffer[..length]).ok()
 }
 
-/// Fills the buffer from the start of a /proc file, which gives a page or so at a time.
+/// Fills the buffer from the start of a /proc file, which returns about a page per read.
 fn read_at_start(file: &File, buffer: &mut [u8]) -> io::Result<usize> {
     let mut length = 0;
     loop {
@@ -173,8 +176,8 @@ fn read_at_start(file: &File, buffer: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// Returns the sum over the watched CPUs of the numbers that `count` finds in the file's text; `None` if no CPU is watched, or if a number
-/// is missing.
+/// Returns the sum over the watched CPUs of the numbers that `count` finds in the file's text;
+/// `None` if no CPU is watched, or if a number is missing.
 fn per_cpu(
     file: Option<&File>,
     buffer: &mut [u8],
@@ -188,8 +191,8 @@ fn per_cpu(
     cpus.iter().map(|cpu| count(text, *cpu)).sum()
 }
 
-/// The eighth column of a CPU's line in /proc/stat: time in which the hypervisor ran another guest. See proc(5); the unit is USER_HZ, 100 a
-/// second on every Linux.
+/// Returns the eighth column of a CPU's line in /proc/stat: time in which the hypervisor ran
+/// another guest. See proc(5); the unit is USER_HZ, 100 per second on every Linux.
 fn steal_ns(stat: &str, cpu: CpuId) -> Option<u64> {
     let mut lines = stat
         .lines()

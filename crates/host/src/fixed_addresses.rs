@@ -1,4 +1,4 @@
-//! Programs whose addresses do not change from run to run.
+//! Gives programs the same addresses in each run.
 
 use rustix::io;
 

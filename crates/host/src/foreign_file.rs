@@ -1,5 +1,5 @@
-//! A file as another process sees it, opened safely whatever its name and type: it may be in a container, and a link, a FIFO or a device
-//! may be at its path.
+//! Opens a file as another process sees it, safely whatever its name and type: the process may be
+//! in a container, and a link, a FIFO or a device may be at the path.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,5 @@
-//! A program whose process waits before its first instruction, so that it can be counted from the start.
+//! Starts a program whose process waits before its first instruction, so that it can be counted
+//! from the start.
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
@@ -13,7 +14,8 @@ use rustix::process::getpid;
 /// Number of checks, a millisecond apart, for a process that does not wait yet.
 const LOOKS: u32 = 200;
 
-/// A process that waits before it executes its program. If dropped, it ends without executing it.
+/// A process that waits before it executes its program. If this value is dropped, the process ends
+/// without executing the program.
 #[derive(Debug)]
 pub struct Held {
     process: u32,
@@ -24,8 +26,8 @@ pub struct Held {
     parent: Parent,
 }
 
-/// The thread that is a program's parent; it ends when this is dropped. A program that asks for a signal at the death of its parent
-/// (PR_SET_PDEATHSIG, which refers to threads) gets none before.
+/// The thread that is a program's parent; it ends when this is dropped. A program that requests a
+/// signal at the death of its parent (PR_SET_PDEATHSIG, which refers to threads) gets none before.
 #[derive(Debug)]
 pub struct Parent(#[expect(dead_code, reason = "its end is what the thread waits for")] Sender<()>);
 
@@ -34,7 +36,8 @@ impl Held {
     ///
     /// # Errors
     ///
-    /// If no process can be started. An error of the program itself shows when it is released.
+    /// If no process can be started. An error of the program itself shows when the process is
+    /// released.
     pub fn start(mut command: Command) -> io::Result<Held> {
         let (mut number, reported) = io::pipe()?;
         let (waits, gate) = io::pipe()?;
@@ -87,7 +90,8 @@ impl Held {
         Ok((child, self.parent))
     }
 
-    /// Waits until the process waits at the gate, so that its switch to waiting is not counted as the program's.
+    /// Waits until the process waits at the gate, so that its switch to waiting is not counted as
+    /// the program's.
     fn wait_until_it_waits(&self) {
         let stat = format!("/proc/{}/stat", self.process);
         let waits = || {
@@ -105,7 +109,8 @@ impl Held {
     }
 }
 
-/// In the child: sends its number and waits for a byte. The pipe ends if the parent ends.
+/// Runs in the child: sends the child's number and waits for a byte. The pipe ends if the parent
+/// ends.
 fn wait_at(mut gate: &PipeReader, gate_of_parent: RawFd, reported: RawFd) -> io::Result<()> {
     // SAFETY: the file is open in this copy of the parent, which uses it no more.
     unsafe { libc::close(gate_of_parent) };

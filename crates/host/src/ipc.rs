@@ -1,8 +1,9 @@
 //! Channels for one token: the transport of each mechanism between two tasks.
 //!
-//! A [`Channel`] has one sender and one receiver, which may be the same task, or tasks of two processes forked after it was made. `send`
-//! never blocks, `recv` blocks until there is a token. Both make the same system calls whether or not the peer is another task, as far as
-//! the mechanism allows, so that the baseline can subtract the calls.
+//! A [`Channel`] has one sender and one receiver, which may be the same task, or tasks of two
+//! processes forked after the channel was made. `send` never blocks, `recv` blocks until there is a
+//! token. Both make the same system calls whether or not the peer is another task, as far as the
+//! mechanism allows, so that the baseline can subtract the calls.
 
 mod condition;
 mod descriptor;
@@ -21,24 +22,25 @@ pub use signal::{SignalLink, block_token_signal};
 
 /// A channel for one token.
 pub trait Channel {
-    /// Puts the token in.
+    /// Puts the token into the channel.
     fn send(&self) -> io::Result<()>;
 
-    /// Waits for the token and takes it.
+    /// Waits for the token and takes it out.
     fn recv(&self) -> io::Result<()>;
 
-    /// Called after the last hand-off of a batch: releases what the sender keeps between hand-offs.
+    /// Releases what the sender keeps between hand-offs; called after the last hand-off of a batch.
     fn sender_leaves(&self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Called after the last hand-off of a batch: releases what the receiver keeps between hand-offs.
+    /// Releases what the receiver keeps between hand-offs; called after the last hand-off of a
+    /// batch.
     fn receiver_leaves(&self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// The CPU itself as the token. To receive it, a task goes to the end of the run queue.
+/// The CPU itself as the token: to receive the token, a task goes to the end of the run queue.
 #[derive(Debug)]
 pub struct Yield;
 

@@ -1,4 +1,5 @@
-//! An array of instructions: one jump per line, each to the next line of some order, optionally after a loop, and a return at the end.
+//! An array of instructions: one jump per line, each to the next line of a given order, optionally
+//! after a loop, and a return at the end.
 
 use std::io;
 use std::ptr::NonNull;
@@ -10,10 +11,10 @@ const LINE: usize = 64;
 const JUMP: u8 = 0xe9;
 const JUMP_BYTES: usize = 5;
 const RETURN: u8 = 0xc3;
-/// The code `mov ecx, TURNS`, `dec ecx`, and `jnz` to the second.
+/// Machine code of `mov ecx, TURNS`, `dec ecx`, and `jnz` to the `dec`.
 const LOOP: [u8; 9] = [0xb9, 0, 0, 0, 0, 0xff, 0xc9, 0x75, 0xfc];
 
-/// Generated code that can be run and not written any more; unmapped when dropped.
+/// Generated code that can be executed and no longer written; it is unmapped when dropped.
 #[derive(Debug)]
 pub struct Jumps {
     start: NonNull<u8>,
@@ -21,7 +22,8 @@ pub struct Jumps {
 }
 
 impl Jumps {
-    /// Writes a jump into each of these lines, in this order from line 0 on, after a loop of `turns` turns to take some time.
+    /// Writes a jump into each of these lines, in this order from line 0 on, after a loop of
+    /// `turns` passes to take some time.
     ///
     /// # Errors
     ///

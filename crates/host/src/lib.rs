@@ -1,8 +1,10 @@
-//! Internal to switchcost: clocks and counters, and guards for everything that has to be changed on the machine.
+//! Clocks and counters, and guards for everything that has to be changed on the machine. Internal
+//! to switchcost.
 //!
-//! The input is queries (a clock, the number of switches) and requests (pin a thread, lock memory); the output is `record` types, and owned
-//! handles that restore what they changed when dropped. The only crate with unsafe code and raw system calls: each is wrapped here in a
-//! safe handle. No experiments, no statistics, no printing.
+//! The input is queries (a clock, the number of switches) and requests (pin a thread, lock memory);
+//! the output is `record` types, and owned handles that restore what they changed when dropped.
+//! This is the only crate with unsafe code and raw system calls: each is wrapped in a safe handle.
+//! The crate has no experiments, no statistics, no printing.
 
 pub mod abandoned;
 mod audit;

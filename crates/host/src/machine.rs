@@ -6,17 +6,19 @@ use switchcost_record::{Fact, HostManifest};
 use crate::audit::audit;
 use crate::scheduling;
 
-/// Facts about the machine in its present state. Takes 50 ms, in which interrupts are observed.
+/// Returns facts about the machine in its present state. Takes 50 ms, in which interrupts are
+/// observed.
 pub fn manifest(root: &Root) -> HostManifest {
     switchcost_facts::manifest(root, answers(root))
 }
 
-/// Facts about the machine in its present state, without each CPU's interrupts and without what affects a switch.
+/// Returns facts about the machine in its present state, without each CPU's interrupts and without
+/// what affects a switch.
 pub fn manifest_at_once(root: &Root) -> HostManifest {
     switchcost_facts::manifest_at_once(root, slice_extension(root))
 }
 
-/// Returns what the running kernel says about this process.
+/// Returns the running kernel's answers about this process.
 fn answers(root: &Root) -> Answers {
     if !root.is_system() {
         return Answers::none(NOT_RUNNING);
@@ -59,7 +61,8 @@ fn known_or<T>(value: Option<T>, why: &str) -> Fact<T> {
 
 const NOT_RUNNING: &str = "not the running kernel";
 
-/// Whether threads may ask for a longer time slice in critical sections (rseq), by asking the running kernel.
+/// Returns whether threads may request a longer time slice in critical sections (rseq), by asking
+/// the running kernel.
 fn slice_extension(root: &Root) -> Fact<bool> {
     if !root.is_system() {
         return Fact::unknown(NOT_RUNNING);
@@ -77,10 +80,11 @@ fn slice_extension(root: &Root) -> Fact<bool> {
     }
 }
 
-/// The kernel's own number of "operation is not supported", which no header has.
+/// Kernel-internal error number for "operation is not supported", which no header has.
 const ENOTSUPP: i32 = 524;
 
-/// Tells the kernel that this thread wants no longer slices, which changes nothing. The answer shows whether the kernel has them.
+/// Tells the kernel that this thread wants no longer time slices, which changes nothing. The answer
+/// shows whether the kernel supports them.
 fn ask_for_no_extension() -> std::io::Result<()> {
     // PR_RSEQ_SLICE_EXTENSION and PR_RSEQ_SLICE_EXTENSION_SET of linux/prctl.h.
     const RSEQ_SLICE_EXTENSION: i32 = 79;

@@ -1,4 +1,4 @@
-//! Memory for working sets and for what tasks share, mapped and unmapped as owned handles.
+//! Memory for working sets and for data that tasks share, mapped and unmapped as owned handles.
 
 use std::io;
 use std::ops::Deref;
@@ -15,9 +15,9 @@ const HUGE_PAGE: usize = 2 << 20;
 /// Whether mapped memory is shared after a fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapType {
-    /// Copied on write after a fork.
+    /// The memory is private, copied on write after a fork.
     Private,
-    /// The same memory in every process forked later.
+    /// The memory is the same in every process forked later.
     Shared,
 }
 
@@ -29,25 +29,25 @@ pub enum MapError {
         "there is no room for {size} ({source}), which each task needs; use a smaller --size or fewer --tasks"
     )]
     Refused {
-        /// The size asked for.
+        /// Requested size.
         size: Bytes,
         /// The error of the kernel.
         source: io::Error,
     },
-    /// The kernel mapped base pages, although huge pages were asked for.
+    /// The kernel mapped base pages, although huge pages were requested.
     #[error(
         "only {granted} of {size} is on huge pages; echo madvise > /sys/kernel/mm/transparent_hugepage/enabled, and to make it \
          last add transparent_hugepage=madvise to the kernel's command line, or use --pages base"
     )]
     NoHugePages {
-        /// The size asked for.
+        /// Requested size.
         size: Bytes,
-        /// The size that lies on huge pages.
+        /// Size that is on huge pages.
         granted: Bytes,
     },
 }
 
-/// A mapping of whole pages, read as the bits of doubles; unmapped when dropped.
+/// A mapping of whole pages, read as the bits of doubles; it is unmapped when dropped.
 #[derive(Debug)]
 pub struct Memory {
     mapping: NonNull<std::ffi::c_void>,
@@ -97,7 +97,8 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Advises the kernel on the wanted pages, so that a system-wide setting of transparent huge pages does not decide.
+    /// Advises the kernel on the wanted pages, so that a system-wide setting of transparent huge
+    /// pages does not decide.
     fn advise(&self, pages: Pages) {
         let advice = match pages {
             Pages::Base => Advice::LinuxNoHugepage,
@@ -121,7 +122,7 @@ impl Memory {
     }
 }
 
-/// Bytes on huge pages in the mappings of `smaps` that overlap `first..last`.
+/// Returns the bytes on huge pages in the mappings of `smaps` that overlap `first..last`.
 fn huge_bytes(smaps: &str, first: u64, last: u64) -> Bytes {
     let mut is_ours = false;
     let mut kib = 0;

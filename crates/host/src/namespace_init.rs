@@ -1,5 +1,5 @@
-//! Work in a separate PID namespace, done by the namespace's first process: when that process ends, for whatever reason, the kernel ends
-//! all its descendants, stopped or not.
+//! Does work in a separate PID namespace, in the namespace's first process: when that process ends,
+//! for whatever reason, the kernel ends all its descendants, stopped or not.
 
 use std::io;
 use std::panic::AssertUnwindSafe;
@@ -11,10 +11,11 @@ use rustix::process::{Pid, Signal, WaitOptions, set_parent_process_death_signal,
 use crate::errno;
 use crate::supervisor::PidNamespace;
 
-/// Runs `body` in a child that is the first process of a new PID namespace with its own /proc, and waits for its end. The child ends
-/// with 0, or with 1 if `body` fails or panics, and is killed when the calling thread ends.
+/// Runs `body` in a child that is the first process of a new PID namespace with its own /proc, and
+/// waits for its end. The child exits with 0, or with 1 if `body` fails or panics, and is killed
+/// when the calling thread ends.
 ///
-/// To be called in a process of one thread, which then belongs to a namespace that has ended.
+/// Must be called in a process of one thread, which then belongs to a namespace that has ended.
 ///
 /// # Errors
 ///
@@ -59,7 +60,8 @@ pub fn run_in_pid_namespace(body: impl FnOnce() -> io::Result<()>) -> io::Result
     }
 }
 
-/// Fails if the parent has ended. From inside the namespace the parent cannot be asked for, so the end of a pipe shows it.
+/// Fails if the parent has ended. The parent cannot be queried from inside the namespace, so the
+/// end of a pipe shows its end.
 fn is_alive(lives: &io::PipeReader) -> io::Result<()> {
     let now = Timespec {
         tv_sec: 0,

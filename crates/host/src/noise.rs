@@ -1,4 +1,4 @@
-//! Deliberate network traffic, to show its effect on a measurement.
+//! Makes deliberate network traffic, to show its effect on a measurement.
 
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -13,10 +13,10 @@ use switchcost_units::CpuId;
 
 use crate::control::pin;
 
-/// Messages there and back in a burst: some ten milliseconds of work for a CPU.
+/// Number of messages there and back in a burst, some ten milliseconds of work for a CPU.
 const BURST: usize = 500;
 const MESSAGE_BYTES: usize = 1024;
-/// The longest pause between two bursts, as between the pings of Li, Ding and Shen 2007, section 3.3.
+/// Longest pause between two bursts, as between the pings of Li, Ding and Shen 2007, section 3.3.
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 /// Time within which the threads notice that they must end.
 const TIMEOUT: Duration = Duration::from_millis(50);
@@ -142,7 +142,8 @@ mod tests {
         }
     }
 
-    /// Threads of this process named as those above: other tests run beside this one.
+    /// Counts the threads of this process that have the noise threads' names; other tests run
+    /// concurrently.
     fn threads() -> usize {
         let tasks = std::fs::read_dir("/proc/self/task").expect("own threads");
         let names = tasks
@@ -153,7 +154,7 @@ mod tests {
             .count()
     }
 
-    /// InDatagrams: the first number after the second line's `Udp:`.
+    /// Returns InDatagrams, the first number after the second line's `Udp:`.
     fn udp_received(snmp: &str) -> u64 {
         let line = snmp
             .lines()

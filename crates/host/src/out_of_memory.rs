@@ -1,4 +1,4 @@
-//! Message for a failed allocation: one line that names the limit, instead of an abort.
+//! Prints a message for a failed allocation: one line that names the limit, instead of an abort.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::{self, Write};
@@ -56,7 +56,7 @@ fn end(bytes: usize) -> ! {
     unsafe { libc::_exit(1) }
 }
 
-/// Whether the kernel commits no more memory than it has. Reads without an allocation.
+/// Whether the kernel commits no more memory than it has. The check allocates no memory.
 fn is_commitment_strict() -> bool {
     let mut mode = [0; 1];
     let file = rustix::fs::open(
@@ -67,7 +67,7 @@ fn is_commitment_strict() -> bool {
     file.is_ok_and(|file| rustix::io::read(file, &mut mode).is_ok()) && mode == *b"2"
 }
 
-/// `limits` are of the address space, and of data.
+/// Describes a failed allocation. `limits` are those of the address space, and of data.
 fn describe(
     into: &mut impl Write,
     bytes: usize,
@@ -107,7 +107,7 @@ fn describe(
     )
 }
 
-/// A text without an allocation.
+/// A text buffer that needs no allocation.
 struct Line {
     bytes: [u8; 512],
     length: usize,

@@ -1,4 +1,5 @@
-//! A private copy of the working directory: changes are visible only to the calling process and its children, and disappear with these.
+//! Makes a private copy of the working directory: changes are visible only to the calling process
+//! and its children, and disappear with these.
 
 use std::fs;
 use std::io;
@@ -59,7 +60,7 @@ fn add_context(what: &str, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
-/// A path with overlayfs's separators escaped.
+/// Returns a path with overlayfs's separators escaped.
 fn escaped(path: &Path) -> String {
     let mut text = String::new();
     for character in path.to_string_lossy().chars() {
@@ -71,7 +72,7 @@ fn escaped(path: &Path) -> String {
     text
 }
 
-/// A place within the directory where something is mounted (proc(5), `mountinfo`).
+/// Returns a path within the directory at which something is mounted (proc(5), `mountinfo`).
 fn mounted_within(mounts: &str, directory: &Path) -> Option<PathBuf> {
     let places = mounts
         .lines()
@@ -82,7 +83,7 @@ fn mounted_within(mounts: &str, directory: &Path) -> Option<PathBuf> {
         .find(|place| place.starts_with(directory))
 }
 
-/// A path without the kernel's escapes of spaces and the like, three octal digits each.
+/// Returns a path without the kernel's escapes of spaces and the like, three octal digits each.
 fn plain(text: &str) -> String {
     let mut parts = text.split('\\');
     let mut plain = parts.next().unwrap_or_default().to_owned();

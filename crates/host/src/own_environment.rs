@@ -1,5 +1,5 @@
-//! Environment and folder for tools that this program starts for itself: compilers, interpreters, package managers. The user's own settings
-//! and files for these tools have no effect.
+//! Environment and folder for tools that this program starts for itself: compilers, interpreters,
+//! package managers. The user's own settings and files for these tools have no effect.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -7,8 +7,8 @@ use std::process::Command;
 
 use switchcost_record::trust::find_program;
 
-/// Variables that are passed on: locations, user, and network access. Versions of tools are not cached but queried each time, so these
-/// variables may select them.
+/// Variables that are passed on: locations, user, and network access. Versions of tools are not
+/// cached but queried each time, so these variables may select them.
 const PASSED_ON: [&str; 26] = [
     "PATH",
     "HOME",
@@ -38,10 +38,10 @@ const PASSED_ON: [&str; 26] = [
     "CARGO_HTTP_CAINFO",
 ];
 
-/// Folder in which tools start; only root could have put anything there.
+/// Folder in which tools start; only root could have put files there.
 pub const FOLDER: &str = "/";
 
-/// Environment variables that tools get.
+/// Returns the environment variables that tools get.
 pub fn variables() -> Vec<(OsString, OsString)> {
     let passed_on = PASSED_ON
         .iter()
@@ -51,14 +51,15 @@ pub fn variables() -> Vec<(OsString, OsString)> {
         .collect()
 }
 
-/// A tool that starts in [`FOLDER`] with only [`variables`].
+/// Returns a command that starts a tool in [`FOLDER`] with only [`variables`].
 pub fn tool(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.env_clear().envs(variables()).current_dir(FOLDER);
     command
 }
 
-/// A tool on the PATH, for root one that no other user could have put there.
+/// Returns a command for a tool on the PATH; for root, only a tool that no other user could have
+/// put there.
 ///
 /// # Errors
 ///

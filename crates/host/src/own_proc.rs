@@ -1,4 +1,5 @@
-//! Whether /proc shows processes under the numbers that this process uses; that of another PID namespace shows other processes under these.
+//! Checks whether /proc shows processes under the numbers that this process uses. The /proc of
+//! another PID namespace shows other processes under these numbers.
 
 use std::fs;
 use std::io;
@@ -7,7 +8,7 @@ use std::io;
 ///
 /// # Errors
 ///
-/// If process IDs known here would mean other processes there.
+/// If process IDs known here would mean other processes in /proc.
 pub fn check() -> io::Result<()> {
     let own = fs::read_link("/proc/self")
         .ok()

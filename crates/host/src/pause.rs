@@ -1,7 +1,9 @@
-//! Pauses of this thread from outside: a signal stopped it (SIGSTOP), its control group was frozen, or the machine was suspended.
+//! Detects pauses of this thread from outside: a signal stopped it (SIGSTOP), its control group was
+//! frozen, or the machine was suspended.
 //!
-//! A thread that waits with a timeout and comes back much later was paused, unless it waited for a CPU meanwhile. Suspended time is what
-//! CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC.
+//! A thread that waits with a timeout and returns much later was paused, unless it waited for a CPU
+//! in that time. Suspended time is the difference by which CLOCK_BOOTTIME is ahead of
+//! CLOCK_MONOTONIC.
 
 use std::ops::{Add, AddAssign};
 
@@ -10,7 +12,8 @@ use switchcost_units::Nanos;
 use crate::clock::{boot_time, monotonic};
 use crate::evidence::parse_run_delay;
 
-/// A wait that returns later than this is examined. Timers are late by less, and a shorter pause costs a run little of its time.
+/// Delay from which the return of a wait is examined. Timers are late by less, and a shorter pause
+/// costs a run little of its time.
 const LATE: Nanos = Nanos::millis(200);
 
 /// Time during which this thread could not continue.
@@ -28,7 +31,7 @@ impl Pause {
         *self == Pause::default()
     }
 
-    /// Sum of both times.
+    /// Returns the sum of both times.
     pub fn total(&self) -> Nanos {
         self.stopped + self.suspended
     }
@@ -51,7 +54,7 @@ impl AddAssign for Pause {
     }
 }
 
-/// State of this thread and of the machine at one moment, by the kernel.
+/// State of this thread and of the machine at one moment, as the kernel reports it.
 #[derive(Clone, Copy, Debug)]
 struct Moment {
     monotonic: Nanos,
@@ -71,7 +74,7 @@ impl Moment {
     }
 }
 
-/// Finds pauses among the waits of one thread.
+/// Finds pauses in the waits of one thread.
 #[derive(Debug)]
 pub struct PauseDetector {
     /// Time that the thread has waited for a CPU; `None` if the kernel does not show it.
@@ -79,14 +82,15 @@ pub struct PauseDetector {
 }
 
 impl PauseDetector {
-    /// A detector for the calling thread.
+    /// Starts a detector for the calling thread.
     pub fn start() -> PauseDetector {
         PauseDetector {
             run_delay: own_run_delay(),
         }
     }
 
-    /// Calls `wait`, which should take no longer than `longest`, and returns the pause of the thread meanwhile.
+    /// Calls `wait`, which should take no longer than `longest`, and returns the pause of the
+    /// thread during the call.
     pub fn detect<T>(&mut self, longest: Nanos, wait: impl FnOnce() -> T) -> (T, Pause) {
         let begun = Moment::read();
         let result = wait();
@@ -94,7 +98,8 @@ impl PauseDetector {
         (result, pause)
     }
 
-    /// The kernel's account is read for a late wait alone, since a measurement may be under way on this CPU.
+    /// Returns the pause in a wait. The kernel's account is read only after a late wait, because a
+    /// measurement may be running on this CPU.
     fn pause(
         &mut self,
         begun: Moment,
@@ -129,7 +134,8 @@ fn own_run_delay() -> Option<Nanos> {
 mod tests {
     use super::*;
 
-    /// The pause in a wait for 0.1 s that took so long on both clocks, by a thread that had waited for a CPU so long before and after.
+    /// Returns the pause in a wait for 0.1 s that took this long on both clocks, by a thread that
+    /// had waited for a CPU for `run_delay` before and after.
     fn pause(monotonic: Nanos, boot: Nanos, run_delay: [Option<Nanos>; 2]) -> Pause {
         let at = |monotonic, boot| Moment { monotonic, boot };
         let (begun, ahead) = (Nanos::seconds(100), Nanos::seconds(50));

@@ -1,8 +1,8 @@
 //! Counters of the kernel and of the CPU, around the tasks of an experiment.
 //!
-//! The input is events and tasks; the output is readings by name, of events that have given the known answer to a known workload on this
-//! machine first ([`admit`]). A reading that the kernel had to multiplex is left out, never scaled. This module does not interpret the
-//! readings.
+//! The input is events and tasks; the output is readings by name, of events that have first given
+//! the known answer to a known workload on this machine ([`admit`]). A reading that the kernel had
+//! to multiplex is left out, never scaled. This module does not interpret the readings.
 
 mod cpu_counters;
 mod event;
@@ -33,12 +33,12 @@ pub use work::{CallCounter, Called};
 pub struct Scope {
     /// Thread IDs of the tasks.
     pub threads: Vec<i32>,
-    /// All CPUs on which the tasks may run; empty if they are not pinned.
+    /// CPUs on which the tasks may run; empty if the tasks are not pinned.
     pub cpus: Vec<CpuId>,
 }
 
 impl Scope {
-    /// The scope of the calling thread, on the CPU to which it is pinned.
+    /// Returns the scope of the calling thread, on the CPU to which it is pinned.
     fn own(cpu: Option<CpuId>) -> Scope {
         Scope {
             threads: vec![crate::task::current_tid()],
@@ -87,7 +87,7 @@ impl CounterSet {
         Err(refusal)
     }
 
-    /// Whether the kernel's half is counted, too.
+    /// Whether kernel mode is counted, too.
     fn counts_kernel(&self) -> bool {
         self.groups.iter().all(|group| group.counts_kernel())
     }
@@ -102,7 +102,8 @@ impl CounterSet {
         self.groups.iter_mut().try_for_each(|group| group.stop())
     }
 
-    /// Counts between start and stop, summed over tasks or CPUs; empty if a group did not count all the time.
+    /// Returns the counts between start and stop, summed over tasks or CPUs; empty if a group did
+    /// not count all the time.
     pub fn read(&mut self) -> io::Result<BTreeMap<String, u64>> {
         let mut sums = BTreeMap::new();
         for group in &mut self.groups {
@@ -118,7 +119,7 @@ impl CounterSet {
     }
 }
 
-/// The names in perf's notation, with `:u` if the kernel's half is not counted.
+/// Returns the names in perf's notation, with `:u` if kernel mode is not counted.
 fn names(events: &[Event], groups: &[Box<dyn CounterGroup>]) -> Vec<String> {
     let suffix = match groups.iter().all(|group| group.counts_kernel()) {
         true => "",
@@ -166,7 +167,7 @@ mod tests {
         );
     }
 
-    /// A counter of a task counts at each switch what the kernel does for the counters themselves.
+    /// A task's counter also counts, at each switch, the kernel's own work for the counters.
     #[test]
     fn the_cpus_events_are_counted_on_the_cpu_and_the_kernels_on_tasks() {
         let source = Scripted::new([

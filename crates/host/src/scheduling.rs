@@ -1,8 +1,9 @@
-//! Scheduling attributes of this process, from the kernel.
+//! Reads the scheduling attributes of this process from the kernel.
 
 use std::io;
 
-/// The first version's 48 bytes and the two of utilization (`struct sched_attr` of linux/sched/types.h).
+/// Size of `struct sched_attr` (linux/sched/types.h): the first version's 48 bytes plus the two
+/// fields of utilisation.
 const SIZE: u32 = 56;
 
 #[repr(C)]
@@ -24,13 +25,13 @@ struct SchedAttr {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Attributes {
     pub(crate) nice: i32,
-    /// The time slice; `None` on kernels before 6.12, which do not report it.
+    /// Time slice; `None` on kernels before 6.12, which do not report it.
     pub(crate) slice_ns: Option<u64>,
-    /// The bounds of utilisation; `None` on kernels without them (CONFIG_UCLAMP_TASK).
+    /// Bounds of utilisation; `None` on kernels without them (CONFIG_UCLAMP_TASK).
     pub(crate) utilization_clamp: Option<[u32; 2]>,
 }
 
-/// The attributes of the calling thread.
+/// Returns the attributes of the calling thread.
 pub(crate) fn attributes() -> io::Result<Attributes> {
     let mut attributes = SchedAttr {
         size: SIZE,

@@ -1,7 +1,9 @@
-//! A program in a set-up: shell commands before it, a wrapper around it, and the undoing of both after it, however it ends.
+//! Runs a program in a set-up: shell commands before it, a wrapper around it, and commands that
+//! undo the set-up after it, however the program ends.
 //!
-//! A *keeper* ensures this: another process of this program, like a cleanup helper ([`crate::cleanup`]). Its standard input ends when it
-//! should stop, or when the run has ended.
+//! A *keeper* ensures this: another process of this program, like a cleanup helper
+//! ([`crate::cleanup`]). The keeper's standard input ends when it should stop, or when the run has
+//! ended.
 
 mod keeper;
 mod settings;
@@ -26,15 +28,15 @@ const LOOK: Timespec = Timespec {
     tv_nsec: 20_000_000,
 };
 
-/// Time that a run which is asked to stop waits for a set-up to be undone.
+/// Time that a stopping run waits for a set-up to be undone.
 const LEFT_AFTER: Duration = Duration::from_millis(600);
 
-/// The set-up around a program; each part may be empty.
+/// Set-up around a program; each part may be empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setup {
     /// Commands for the shell that then starts the program; the program inherits changes to the shell.
     pub commands: String,
-    /// A command that starts the program given after it: `perf stat --`.
+    /// Command that starts the program given after it: `perf stat --`.
     pub wrapper: String,
     /// Commands for a shell after the program.
     pub undo: String,
@@ -43,17 +45,19 @@ pub struct Setup {
 /// Outcome of a program and of undoing its set-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// Exit code of the program or the commands, as from a shell; `None` if it was told to stop.
+    /// Exit code of the program or the commands, as from a shell; `None` if the keeper was told to
+    /// stop.
     pub code: Option<i32>,
     /// Settings that could not be undone, with the reason.
     pub complaints: Vec<String>,
 }
 
-/// A program that runs in its set-up. If dropped, it is ended and everything is undone.
+/// A program that runs in its set-up. If this value is dropped, the program is ended and the set-up
+/// is undone.
 #[derive(Debug)]
 pub struct Keeper {
     process: Child,
-    /// The connection whose end asks the keeper to stop.
+    /// Connection whose end asks the keeper to stop.
     line: Option<ChildStdin>,
     /// Whether the keeper continues without being waited for.
     is_left: bool,
@@ -69,7 +73,8 @@ pub enum NotKept {
 }
 
 impl Setup {
-    /// Starts the program in the set-up. Its output, and that of the commands, goes to `log`.
+    /// Starts the program in the set-up. The program's output, and that of the commands, goes to
+    /// `log`.
     ///
     /// # Errors
     ///
@@ -98,8 +103,9 @@ impl Setup {
 }
 
 impl Keeper {
-    /// Waits until everything is undone. Ends the program when `should_stop` says so, or when it takes longer than `longest`. If told
-    /// to stop, it does not wait for a long undoing, which the keeper continues.
+    /// Waits until the set-up is undone. Ends the program when `should_stop` returns true, or when
+    /// the program takes longer than `longest`. If told to stop, the function does not wait for a
+    /// long undoing, which the keeper continues.
     ///
     /// # Errors
     ///
@@ -162,7 +168,8 @@ impl Drop for Keeper {
     }
 }
 
-/// The first line is the code, or `stopped`; the others are complaints.
+/// Parses a keeper's report: the first line is the code, or `stopped`; the other lines are
+/// complaints.
 fn parsed(report: &str) -> io::Result<Kept> {
     let mut lines = report.lines();
     let first = lines

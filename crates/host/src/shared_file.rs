@@ -1,4 +1,5 @@
-//! Memory that has a file's name, so that programs started later can map it too; and waiting on its words.
+//! Memory that has a file's name, so that programs started later can map it too; and waiting on its
+//! words.
 
 use std::ffi::CString;
 use std::io;
@@ -13,7 +14,8 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::thread::futex;
 
-/// A file in memory, mapped whole and shared, initially zero. It is unmapped when dropped, and gone when no process maps it.
+/// A file in memory, mapped whole and shared, initially zero. It is unmapped when dropped, and
+/// freed when no process maps it.
 #[derive(Debug)]
 pub struct SharedFile {
     file: OwnedFd,
@@ -27,7 +29,8 @@ unsafe impl Send for SharedFile {}
 unsafe impl Sync for SharedFile {}
 
 impl SharedFile {
-    /// Creates and maps a file of `words` words of 64 bits. Programs started later do not inherit it; they open [`SharedFile::path`].
+    /// Creates and maps a file of `words` words of 64 bits. Programs started later do not inherit
+    /// the file; they open [`SharedFile::path`].
     pub fn create(name: &str, words: usize) -> io::Result<SharedFile> {
         let bytes = words
             .checked_mul(8)
@@ -41,8 +44,9 @@ impl SharedFile {
         SharedFile::map(file, words)
     }
 
-    /// Maps the first `words` words of a file that can be mapped for reading and writing: one in memory, or an array that BPF programs
-    /// write. The file must not be shortened meanwhile.
+    /// Maps the first `words` words of a file that can be mapped for reading and writing: one in
+    /// memory, or an array that BPF programs write. The file must not be shortened while it is
+    /// mapped.
     pub fn map(file: OwnedFd, words: usize) -> io::Result<SharedFile> {
         let bytes = words
             .checked_mul(8)
@@ -66,23 +70,26 @@ impl SharedFile {
         Ok(SharedFile { file, start, words })
     }
 
-    /// Path by which processes of the same user find the file as long as this process lives.
+    /// Returns the path by which processes of the same user find the file as long as this process
+    /// lives.
     pub fn path(&self) -> PathBuf {
         self.path_at(std::process::id())
     }
 
-    /// Path by which processes find the file as long as process `holder` lives, which has it open under the same number.
+    /// Returns the path by which processes find the file as long as process `holder` lives, which
+    /// has the file open under the same number.
     pub fn path_at(&self, holder: u32) -> PathBuf {
         format!("/proc/{holder}/fd/{}", self.file.as_raw_fd()).into()
     }
 
-    /// The memory as numbers of 64 bits. A word that is used in this way must not be used as [`SharedFile::u32s`], too.
+    /// Returns the memory as numbers of 64 bits. A word that is used in this way must not also be
+    /// used by [`SharedFile::u32s`].
     pub fn u64s(&self) -> &[AtomicU64] {
         // SAFETY: `start` is aligned to a page and valid for `words` words until drop; every bit pattern is fine.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), self.words) }
     }
 
-    /// The memory as numbers of 32 bits, the lower half of each word first.
+    /// Returns the memory as numbers of 32 bits, the lower half of each word first.
     pub fn u32s(&self) -> &[AtomicU32] {
         // SAFETY: as in `u64s`; atomics of both sizes are plain memory accesses at disjoint places.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), self.words * 2) }
@@ -102,7 +109,8 @@ impl AsFd for SharedFile {
     }
 }
 
-/// Sleeps while `word` is `value`, but no longer than `limit`. It may return early, so callers must look again.
+/// Sleeps while `word` is `value`, but no longer than `limit`. The sleep may end early, so callers
+/// must check again.
 pub fn wait(word: &AtomicU32, value: u32, limit: Duration) -> io::Result<()> {
     let limit = futex::Timespec {
         tv_sec: limit.as_secs().try_into().unwrap_or(i64::MAX),
@@ -114,8 +122,9 @@ pub fn wait(word: &AtomicU32, value: u32, limit: Duration) -> io::Result<()> {
     }
 }
 
-/// Reads consecutive words, at once if the machine can, since reading them one by one takes several times as long. No process may write
-/// them meanwhile; otherwise the result is meaningless.
+/// Reads consecutive words in one operation if the machine can, because reading them one by one
+/// takes several times as long. No process may write the words during the read; otherwise the
+/// result is meaningless.
 #[inline(always)]
 pub fn read<const COUNT: usize>(words: &[AtomicU64; COUNT]) -> [u64; COUNT] {
     // SAFETY: the reference says that so many words are there, aligned and initialized; they are a copy from here on, which

@@ -13,22 +13,22 @@ use crate::errno;
 pub(crate) struct SignalAction(libc::sigaction);
 
 impl SignalAction {
-    /// The action that ignores a signal.
+    /// Returns the action that ignores a signal.
     pub(crate) fn ignored() -> SignalAction {
         SignalAction::new(libc::SIG_IGN, 0)
     }
 
-    /// The default action of a signal.
+    /// Returns the default action of a signal.
     pub(crate) fn default() -> SignalAction {
         SignalAction::new(libc::SIG_DFL, 0)
     }
 
-    /// A handler that gets the signal's number.
+    /// Returns an action that calls a handler with the signal's number.
     pub(crate) fn handler(handler: extern "C" fn(c_int), flags: c_int) -> SignalAction {
         SignalAction::new(handler as usize, flags & !libc::SA_SIGINFO)
     }
 
-    /// A handler that gets information about the signal, and the registers.
+    /// Returns an action that calls a handler with information about the signal, and the registers.
     pub(crate) fn informed_handler(
         handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut libc::c_void),
         flags: c_int,
@@ -45,7 +45,7 @@ impl SignalAction {
         SignalAction(action)
     }
 
-    /// The current action of a signal.
+    /// Returns the current action of a signal.
     pub(crate) fn current(signal: c_int) -> io::Result<SignalAction> {
         let mut action = SignalAction::default();
         // SAFETY: without a new action the call writes the present one to a pointer that is valid for it, and changes nothing.
@@ -84,7 +84,7 @@ impl std::fmt::Debug for SignalAction {
     }
 }
 
-/// Sends a signal to the calling thread. Its handler has run when this returns.
+/// Sends a signal to the calling thread. When this returns, the handler has run.
 pub(crate) fn raise(signal: c_int) -> io::Result<()> {
     // SAFETY: takes a number; what the signal does was set by the caller, or ends the process.
     check(unsafe { libc::raise(signal) })

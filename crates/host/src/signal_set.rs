@@ -14,7 +14,7 @@ use crate::errno;
 pub(crate) struct SignalSet(libc::sigset_t);
 
 impl SignalSet {
-    /// The set of these signals. Numbers that are no signals are left out.
+    /// Creates the set of these signals. Numbers that are no signals are left out.
     pub(crate) fn new(signals: &[c_int]) -> SignalSet {
         let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
         // SAFETY: the pointer is valid for writing one set; the call fails for no valid pointer.
@@ -28,7 +28,7 @@ impl SignalSet {
         SignalSet(set)
     }
 
-    /// The signals that the calling thread blocks.
+    /// Returns the signals that the calling thread blocks.
     pub(crate) fn blocked() -> io::Result<SignalSet> {
         let mut set = SignalSet::new(&[]);
         // SAFETY: without a new mask the call writes the present one, to a pointer that is valid for it.
@@ -62,7 +62,7 @@ impl SignalSet {
         check(unsafe { libc::pthread_sigmask(how, &raw const self.0, ptr::null_mut()) })
     }
 
-    /// A file from which these signals can be read; the calling thread must block them.
+    /// Returns a file from which these signals can be read; the calling thread must block them.
     pub(crate) fn file(&self) -> io::Result<OwnedFd> {
         // SAFETY: the pointer is to a set that outlives the call.
         let file = unsafe {
@@ -88,7 +88,7 @@ impl SignalSet {
     }
 }
 
-/// Turns the result of these calls, an error number, into a `Result`.
+/// Converts the result of these calls, an error number, to a `Result`.
 fn check(number: c_int) -> io::Result<()> {
     if number == 0 {
         Ok(())

@@ -1,4 +1,4 @@
-//! Signals that would end the program, deferred for a moment, or blocked.
+//! Defers or blocks signals that would end the program.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -13,7 +13,8 @@ const ENDING: [c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIG
 
 /// Signals that have arrived, one bit each.
 static COME: AtomicU64 = AtomicU64::new(0);
-/// Lock held while signals are blocked, so that the restored state is the one before any were blocked.
+/// Lock held while signals are blocked, so that the restored state is the one before any were
+/// blocked.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 extern "C" fn note(number: c_int) {
@@ -27,11 +28,12 @@ pub struct DeferredSignals {
     _turn: MutexGuard<'static, ()>,
 }
 
-/// Defers SIGINT, SIGTERM, SIGHUP and SIGQUIT for the few instructions between which the program must not end.
+/// Defers SIGINT, SIGTERM, SIGHUP and SIGQUIT for the few instructions between which the program
+/// must not end.
 ///
 /// # Errors
 ///
-/// If the kernel refuses this.
+/// If the kernel refuses.
 pub fn defer_signals() -> io::Result<DeferredSignals> {
     defer(&ENDING)
 }
@@ -39,7 +41,7 @@ pub fn defer_signals() -> io::Result<DeferredSignals> {
 /// Makes this process notice the end of its children, even if its parent ignored SIGCHLD.
 ///
 /// # Errors
-/// If the kernel refuses it.
+/// If the kernel refuses.
 pub fn hear_of_children() -> io::Result<()> {
     // SAFETY: the default action runs no code of ours.
     unsafe { SignalAction::default().set(libc::SIGCHLD) }?;
@@ -61,17 +63,18 @@ fn defer(signals: &[c_int]) -> io::Result<DeferredSignals> {
     Ok(held)
 }
 
-/// Until dropped, lets the calling thread get only signals that end the program (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGKILL, its own
-/// faults).
+/// Guard during which the calling thread receives only signals that end the program (SIGINT,
+/// SIGTERM, SIGHUP, SIGQUIT, SIGKILL, its own faults).
 pub struct BlockedSignals {
     before: SignalSet,
 }
 
-/// Blocks signals in the calling thread for a call that a signal would interrupt and that would be repeated. A signal that comes
-/// meanwhile takes effect after the call, or on another thread. Signals that end the program are not blocked.
+/// Blocks signals in the calling thread for a call that a signal would interrupt and that would be
+/// repeated. A blocked signal takes effect after the call, or on another thread. Signals that end
+/// the program are not blocked.
 ///
 /// # Errors
-/// If the kernel refuses it.
+/// If the kernel refuses.
 pub fn block_signals() -> io::Result<BlockedSignals> {
     let before = SignalSet::blocked()?;
     let others = (1..=libc::SIGRTMAX()).filter(|signal| !ENDING.contains(signal));
@@ -106,7 +109,7 @@ impl Drop for DeferredSignals {
 mod tests {
     use super::*;
 
-    /// A signal that no other test blocks.
+    /// Signal that no other test blocks.
     const SIGNAL: c_int = libc::SIGUSR2;
 
     #[test]

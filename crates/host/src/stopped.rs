@@ -1,5 +1,5 @@
-//! A task that a signal has stopped (SIGSTOP), made to run on for a moment without being continued: its parent is not notified, and
-//! afterwards it is stopped as before.
+//! Makes a task that a signal has stopped (SIGSTOP) run for a moment without continuing it: its
+//! parent is not notified, and afterwards the task is stopped as before.
 
 use std::io;
 use std::ptr::null_mut;
@@ -19,7 +19,8 @@ fn ptrace(request: libc::c_uint, task: pid_t, data: usize) -> io::Result<()> {
     }
 }
 
-/// The signal for which a traced task has stopped since it was last asked; `None` if it has ended.
+/// Returns the signal for which a traced task has stopped since the last call; `None` if it has
+/// ended.
 fn stop_of(task: pid_t) -> io::Result<Option<Option<c_int>>> {
     let mut status = 0;
     // SAFETY: `status` is ours.
@@ -33,7 +34,7 @@ fn stop_of(task: pid_t) -> io::Result<Option<Option<c_int>>> {
     }
 }
 
-/// A stopped task under our control, which is stopped again when this is dropped.
+/// A stopped task under this process's control; dropping this value stops the task again.
 struct Hold {
     task: pid_t,
     is_gone: bool,
@@ -48,7 +49,7 @@ impl Hold {
         })
     }
 
-    /// Lets the task continue from wherever it stops, with the signal that it received, if any.
+    /// Lets the task continue from each stop, with the signal that it received, if any.
     fn follow(&mut self) -> io::Result<()> {
         match stop_of(self.task)? {
             None => Ok(()),
@@ -78,7 +79,8 @@ impl Drop for Hold {
     }
 }
 
-/// Lets a stopped task (by its thread ID here) run until `is_done`, but no longer than `timeout`. Returns whether `is_done` came true.
+/// Lets a stopped task (given by its thread ID in this namespace) run until `is_done`, but no
+/// longer than `timeout`. Returns whether `is_done` became true.
 ///
 /// # Errors
 ///

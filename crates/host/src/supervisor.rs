@@ -1,11 +1,15 @@
-//! A process that starts programs for this one, and ends all of them with their descendants when this one ends.
+//! A process that starts programs for this one, and ends all of them with their descendants when
+//! this process ends.
 //!
-//! The supervisor is the parent of the programs and inherits their orphans (PR_SET_CHILD_SUBREAPER), so none of their descendants can
-//! escape it. It reads a pipe that only this process writes: on request, or when this process has ended for whatever reason, it ends its
-//! children until it has none. The programs die with the supervisor (PR_SET_PDEATHSIG).
+//! The supervisor is the parent of the programs and inherits their orphans
+//! (PR_SET_CHILD_SUBREAPER), so none of their descendants can escape it. It reads a pipe that only
+//! this process writes: on request, or when this process has ended for whatever reason, the
+//! supervisor ends its children until it has none. The programs die with the supervisor
+//! (PR_SET_PDEATHSIG).
 //!
-//! Programs may have their own PID namespace, whose first process is then the supervisor. In it process numbers are the same each time, and
-//! /proc shows no other processes; the kernel ends all its processes with the supervisor.
+//! Programs may have their own PID namespace, whose first process is then the supervisor. In such a
+//! namespace process numbers are the same each time, and /proc shows no other processes; the kernel
+//! ends all its processes with the supervisor.
 
 mod child;
 mod fork;
@@ -67,12 +71,13 @@ impl Supervisor {
         Ok(supervisor)
     }
 
-    /// The kernel's files about the programs' tasks, by their IDs in the programs' PID namespace.
+    /// Returns the kernel's files about the programs' tasks, by their IDs in the programs' PID
+    /// namespace.
     pub fn task_files(&self) -> &TaskFiles {
         &self.task_files
     }
 
-    /// Process ID of the supervisor.
+    /// Returns the process ID of the supervisor.
     pub fn pid(&self) -> i32 {
         self.pid.as_raw_nonzero().get()
     }
@@ -86,7 +91,7 @@ impl Supervisor {
         control.write_all(&program.to_le_bytes())
     }
 
-    /// The next report, if one comes within `timeout`.
+    /// Returns the next report, if one comes within `timeout`.
     ///
     /// # Errors
     /// If the supervisor was killed.
@@ -133,7 +138,8 @@ impl Drop for Supervisor {
     }
 }
 
-/// Waits until a task seen as a zombie has also woken its parent. The kernel does both under one lock, which this takes once.
+/// Waits until a task seen as a zombie has also woken its parent. The kernel does both under one
+/// lock, which this function takes once.
 pub fn await_notified_parents() {
     let _ = rustix::process::getpriority_pgrp(None);
 }

@@ -1,4 +1,4 @@
-//! Processes that end with their parent, whatever ends it.
+//! Starts processes that end with their parent, whatever ends it.
 
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
@@ -28,14 +28,14 @@ pub fn current_pid() -> i32 {
     getpid().as_raw_nonzero().get()
 }
 
-/// Path of this very program for processes that we start, as long as this process lives. The program's file may have been moved,
-/// removed or replaced.
+/// Returns the path of this very program for processes that it starts, as long as this process
+/// lives. The program's file may have been moved, removed or replaced.
 pub fn own_program() -> String {
     format!("/proc/{}/exe", current_pid())
 }
 
-/// Path of this program for a command that may change the user, or mounts, before it starts it: by name, as long as that is still this
-/// program.
+/// Returns the path of this program for a command that may change the user, or mounts, before it
+/// starts the program: its name, as long as that still leads to this program.
 pub fn named_own_program() -> String {
     let file = |path: &Path| path.metadata().ok().map(|facts| (facts.dev(), facts.ino()));
     let named = std::env::current_exe().ok();
@@ -43,7 +43,7 @@ pub fn named_own_program() -> String {
     named.map_or_else(own_program, |named| named.display().to_string())
 }
 
-/// Stops this process as `kill -STOP` does; returns when it is continued (SIGCONT).
+/// Stops this process as `kill -STOP` does; returns when the process is continued (SIGCONT).
 pub fn stop_self() -> io::Result<()> {
     Ok(kill_process(getpid(), Signal::STOP)?)
 }
@@ -72,7 +72,7 @@ pub fn end_with(parent: i32) -> io::Result<()> {
     die_with(Pid::from_raw(parent).ok_or_else(|| io::Error::other("no number of a process"))?)
 }
 
-/// A forked process; killed and reaped when dropped.
+/// A forked process, which is killed and reaped when dropped.
 #[derive(Debug)]
 pub struct Forked {
     pid: Pid,
@@ -85,7 +85,7 @@ impl Forked {
         self.pid.as_raw_nonzero().get()
     }
 
-    /// Notes that another function has waited for the process, whose number may be used again.
+    /// Records that another function has waited for the process, whose number may then be reused.
     pub(crate) fn was_waited_for(&mut self) {
         self.is_reaped = true;
     }
@@ -102,9 +102,10 @@ impl Drop for Forked {
     }
 }
 
-/// Forks; the child runs `body` and exits with 0, or with 1 if `body` fails or panics. Never returns in the child.
+/// Forks; the child runs `body` and exits with 0, or with 1 if `body` fails or panics. The child
+/// never returns from this function.
 ///
-/// Refused in a process of several threads, whose locks the child would inherit in an unknown state.
+/// Fails in a process of several threads, whose locks the child would inherit in an unknown state.
 pub fn fork(body: impl FnOnce() -> io::Result<()>) -> io::Result<Forked> {
     let threads = std::fs::read_dir("/proc/self/task")?.count();
     if threads != 1 {
@@ -139,7 +140,8 @@ pub(crate) fn tie(command: &mut Command) {
     unsafe { command.pre_exec(move || die_with(parent)) };
 }
 
-/// A child program with which text is exchanged over its standard input and output; killed and reaped when dropped.
+/// A child program with which text is exchanged over its standard input and output; it is killed
+/// and reaped when dropped.
 #[derive(Debug)]
 pub struct FreshProcess {
     child: Child,
@@ -148,20 +150,22 @@ pub struct FreshProcess {
 /// Outcome of waiting for output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waited {
-    /// Number of bytes read into the buffer.
+    /// Output came; the number of bytes read into the buffer.
     Bytes(usize),
-    /// No output came in time.
+    /// No output came before the timeout.
     TimedOut,
     /// The process closed its output.
     Ended,
 }
 
 impl FreshProcess {
-    /// Starts this very program with `arguments`, in a process group of its own, so that a signal from the terminal reaches only the
-    /// parent. Must be called from a thread that outlives the process, because the kernel ties the process to the thread.
+    /// Starts this very program with `arguments`, in a process group of its own, so that a signal
+    /// from the terminal reaches only the parent. Must be called from a thread that outlives the
+    /// process, because the kernel ties the process to the thread.
     ///
-    /// The child itself calls [`end_with`], with the number after `arguments`. It is not done between fork and exec, because there the
-    /// standard library reports over a socket, and if that fails it waits for a process that waits for us.
+    /// The child itself calls [`end_with`], with the number after `arguments`. The call is not made
+    /// between fork and exec, because there the standard library reports errors over a socket, and
+    /// if that fails the library waits for a process that waits for this one.
     pub fn start(arguments: &[&str]) -> io::Result<FreshProcess> {
         let mut command = Command::new("/proc/self/exe");
         command.args(arguments).arg(current_pid().to_string());
@@ -175,7 +179,7 @@ impl FreshProcess {
         })
     }
 
-    /// Sends all of the input, and closes it.
+    /// Sends all of the input, and closes the input.
     pub fn tell(&mut self, input: &[u8]) -> io::Result<()> {
         let mut stdin = self
             .child
@@ -206,7 +210,7 @@ impl FreshProcess {
         }
     }
 
-    /// Waits, for a while, for the end of a process that closed its output.
+    /// Waits briefly for the end of a process that has closed its output.
     pub fn exit_status(&mut self) -> io::Result<ExitStatus> {
         let status = end_within(&mut self.child, GONE_WITHIN)?;
         status.ok_or_else(|| {
@@ -225,7 +229,7 @@ impl Drop for FreshProcess {
     }
 }
 
-/// A killed process is gone within this time, unless it hangs in the kernel.
+/// Time within which a killed process is gone, unless it hangs in the kernel.
 const GONE_WITHIN: Duration = Duration::from_secs(10);
 
 /// Returns how a child has ended; `None` if it has not ended in time.

@@ -1,12 +1,15 @@
 //! A folder for the temporary files of a run, which does not outlive the run, however that ends.
 //!
-//! It is `switchcost-1`, or the first such name that is free, in the usual place (TMPDIR): the same in each run, because the addresses of
-//! programs may depend on the paths of their files. It contains `lock`, which this process holds while it lives (flock), and `files` for
-//! everything else.
+//! The folder is `switchcost-1`, or the first such name that is free, in the usual place (TMPDIR):
+//! the same in each run, because the addresses of programs may depend on the paths of their files.
+//! It contains `lock`, which this process holds while it lives (flock), and `files` for everything
+//! else.
 //!
-//! A helper process waits until the run has ended, and then removes the folder ([`crate::cleanup`]). If the helper could not do so (a power
-//! failure, or it was killed, too), the next run does. A folder is removed only if it is surely ours and abandoned: it has the name and the
-//! lock, both belong to this user, and no process holds the lock. Symbolic links are not followed.
+//! A helper process waits until the run has ended, and then removes the folder
+//! ([`crate::cleanup`]). If the helper could not do so (a power failure, or it was killed, too),
+//! the next run does. A folder is removed only if it certainly belongs to a dead run of this
+//! program: it has the name and the lock, both belong to this user, and no process holds the lock.
+//! Symbolic links are not followed.
 
 pub(crate) mod abandoned_folder;
 
@@ -25,15 +28,15 @@ use crate::cleanup::{CleanupHelper, Step};
 use crate::signals::defer_signals;
 
 const PREFIX: &str = "switchcost-";
-/// Maximum number of folders: nobody has as many concurrent runs.
+/// Maximum number of folders, more than any number of concurrent runs.
 const MOST_FOLDERS: u32 = 10_000;
 const LOCK: &str = "lock";
 const FILES: &str = "files";
 /// File with paths of control groups, one per line.
 const GROUPS: &str = "groups";
 
-/// The locks of this process. A supervisor inherits them until everything that it started is gone, because what still writes there
-/// could create again what is being removed.
+/// Locks of this process. A supervisor inherits them until everything that it started is gone,
+/// because a process that still writes to the folder could re-create files that are being removed.
 static LOCKS: Mutex<Vec<RawFd>> = Mutex::new(Vec::new());
 
 pub(crate) fn locks() -> Vec<RawFd> {
@@ -50,7 +53,8 @@ pub struct TemporaryFolder {
 }
 
 impl TemporaryFolder {
-    /// Creates a folder within a folder that may be open to everybody, from which it first removes leftovers of dead runs.
+    /// Creates a folder within a folder that may be open to everybody, after removing leftovers of
+    /// dead runs there.
     ///
     /// # Errors
     ///
@@ -76,7 +80,7 @@ impl TemporaryFolder {
         &self.files
     }
 
-    /// Names control groups that are to be removed with the folder. They are named before they are made.
+    /// Records control groups that are to be removed with the folder, before they are created.
     pub(crate) fn remove_with_it(&self, groups: &[PathBuf]) -> io::Result<()> {
         let lines: String = groups
             .iter()
@@ -107,7 +111,8 @@ pub fn is_noexec(folder: &Path) -> bool {
     facts.is_some_and(|facts| facts.f_flag.contains(StatVfsMountFlags::NOEXEC))
 }
 
-/// Claims a folder; `None` if the name is taken. Signals take effect once the helper knows the folder.
+/// Claims a folder; returns `None` if the name is taken. Signals take effect once the helper knows
+/// the folder.
 fn claim(path: PathBuf) -> io::Result<Option<TemporaryFolder>> {
     let _deferred = defer_signals()?;
     match DirBuilder::new().mode(0o700).create(&path) {
@@ -137,7 +142,8 @@ fn claim(path: PathBuf) -> io::Result<Option<TemporaryFolder>> {
     Ok(Some(folder))
 }
 
-/// Creates and takes the lock of a new folder; `None` if another process took the folder for abandoned before it was locked.
+/// Creates and takes the lock of a new folder; returns `None` if another process took the folder
+/// for abandoned before it was locked.
 fn new_lock(folder: &OwnedFd) -> io::Result<Option<File>> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let mut lock = File::from(openat(folder, LOCK, flags, Mode::RUSR | Mode::WUSR)?);
@@ -150,7 +156,7 @@ fn new_lock(folder: &OwnedFd) -> io::Result<Option<File>> {
     Ok((fstat(&lock)?.st_nlink > 0).then_some(lock))
 }
 
-/// Opens a folder, and no symbolic link to one.
+/// Opens a folder, but not a symbolic link to one.
 fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     Ok(open(
         path,
@@ -159,7 +165,8 @@ fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     )?)
 }
 
-/// Removes the folders of runs that have ended. Whatever cannot be removed stays, and does no harm.
+/// Removes the folders of runs that have ended. A folder that cannot be removed stays, and does no
+/// harm.
 fn sweep(within: &Path) {
     let Ok(entries) = fs::read_dir(within) else {
         return;

@@ -10,12 +10,12 @@ use rustix::time::{
 };
 use switchcost_units::Nanos;
 
-/// A timer that fires periodically, or never; gone when dropped.
+/// A timer that fires periodically, or never; it is closed when dropped.
 #[derive(Debug)]
 pub struct PeriodicTimer(OwnedFd);
 
 impl PeriodicTimer {
-    /// A timer that fires each `period`, for the first time after one `period`.
+    /// Creates a timer that fires each `period`, for the first time after one `period`.
     pub fn start(period: Nanos) -> io::Result<PeriodicTimer> {
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::empty())?;
         let period = Timespec {
@@ -33,7 +33,7 @@ impl PeriodicTimer {
         Ok(PeriodicTimer(timer))
     }
 
-    /// A timer that never fires, and whose wait returns at once.
+    /// Creates a timer that never fires, and whose wait returns immediately.
     pub fn idle() -> io::Result<PeriodicTimer> {
         Ok(PeriodicTimer(timerfd_create(
             TimerfdClockId::Monotonic,
@@ -56,12 +56,12 @@ impl PeriodicTimer {
     }
 }
 
-/// A timer that fires once each time that it is set; gone when dropped.
+/// A timer that fires once each time that it is set; it is closed when dropped.
 #[derive(Debug)]
 pub struct Alarm(OwnedFd);
 
 impl Alarm {
-    /// A timer that is not set.
+    /// Creates a timer that is not set.
     pub fn new() -> io::Result<Alarm> {
         Ok(Alarm(timerfd_create(
             TimerfdClockId::Monotonic,

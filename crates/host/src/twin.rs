@@ -1,5 +1,6 @@
-//! A program that runs in time slices: it is stopped until it is allowed to run, and then stopped again. When it has ended, the kernel
-//! reports the resources that it and its children used.
+//! A program that runs in time slices (a twin): it is stopped until it is allowed to run, and then
+//! stopped again. When it has ended, the kernel reports the resources that it and its children
+//! used.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -22,14 +23,17 @@ use crate::task::{self, Forked};
 use crate::twin_group::TwinGroup;
 use crate::usage::{Usage, wait4};
 
-/// The lowest real-time priority: far below the task that takes the twin's CPU, but above ordinary tasks.
+/// Lowest real-time priority: far below the task that takes the twin's CPU, but above ordinary
+/// tasks.
 const LOWEST: StepsBelowTop = StepsBelowTop(98);
 
-/// A twin is stopped every few milliseconds. If its controller is gone, the kernel kills it after this time.
+/// Time after which the kernel kills a twin whose controller is gone; a twin is stopped every few
+/// milliseconds.
 const LONGEST_TURN: Duration = Duration::from_secs(5);
 
-/// A program in a process group of its own, killed when dropped with everything it has started. Between time slices its control group
-/// is frozen, if it has one; otherwise its process group is stopped.
+/// A program in a process group of its own, killed when dropped with everything it has started.
+/// Between time slices its control group is frozen, if it has one; otherwise its process group is
+/// stopped.
 #[derive(Debug)]
 pub struct Twin {
     process: Forked,
@@ -59,13 +63,16 @@ impl Used {
 }
 
 impl Twin {
-    /// Gives the command a process that is stopped before its first instruction. It has the CPUs of its caller, fixed addresses, and
-    /// SCHED_RR at the lowest priority, so that its processes alternate. If `group` is the folder of a control group, the process is in that
-    /// group; with a `layer`, a folder for the changes, it has its own copy of the working directory.
+    /// Starts a command in a process that is stopped before its first instruction. The process has
+    /// the CPUs of its caller, fixed addresses, and SCHED_RR at the lowest priority, so that the
+    /// command's processes alternate. If `group` is the folder of a control group, the process is
+    /// in that group; with a `layer`, a folder for the changes, it has its own copy of the working
+    /// directory.
     ///
     /// # Errors
     ///
-    /// If no process can be started. A program that cannot be executed shows as an end with code 127.
+    /// If no process can be started. A program that cannot be executed shows as an end with code
+    /// 127.
     pub fn start(
         mut command: Command,
         group: Option<&Path>,
@@ -111,7 +118,7 @@ impl Twin {
         self.signal(Signal::CONT)
     }
 
-    /// Waits until it is stopped. Returns false if it has ended instead.
+    /// Waits until the program is stopped. Returns false if it has ended instead.
     fn is_stopped(&self) -> io::Result<bool> {
         loop {
             match waitpid(Some(self.group), WaitOptions::UNTRACED) {
@@ -122,7 +129,8 @@ impl Twin {
         }
     }
 
-    /// Whether everything that the program starts is stopped with it, whatever process group it is in.
+    /// Whether all processes that the program starts are stopped with it, whatever process group
+    /// they are in.
     pub fn is_frozen(&self) -> bool {
         self.control.is_some()
     }
@@ -172,7 +180,7 @@ impl Twin {
         }
     }
 
-    /// Exit status of the program's first process, if it has ended.
+    /// Returns the exit status of the program's first process, if that has ended.
     pub fn end(&mut self) -> io::Result<Option<ExitStatus>> {
         if self.end.is_none()
             && let Some((_, status, usage)) = wait4(self.pid(), libc::WNOHANG)?
@@ -188,7 +196,7 @@ impl Twin {
         Ok(self.end)
     }
 
-    /// Adds processes of its group that have lost their parent, for which nobody waits any more.
+    /// Adds the resources of orphaned processes of the group, for which nobody waits any more.
     fn add_orphans(&mut self) {
         // An error says that there are none.
         while let Ok(Some((_, _, usage))) = wait4(-self.pid(), libc::WNOHANG) {
@@ -196,7 +204,7 @@ impl Twin {
         }
     }
 
-    /// Resources used by ended processes of the program.
+    /// Returns the resources used by ended processes of the program.
     pub fn used(&self) -> Used {
         self.used
     }
@@ -208,10 +216,10 @@ impl Drop for Twin {
     }
 }
 
-/// The exit code if a program cannot be run, as in a shell.
+/// Exit code of a program that cannot be run, as in a shell.
 const NOT_RUN: i32 = 127;
 
-/// Prepares the child, in the child.
+/// Prepares the child; runs in the child.
 fn prepare() -> io::Result<()> {
     setpgid(None, None)?;
     fix_addresses()?;
@@ -228,8 +236,8 @@ fn prepare() -> io::Result<()> {
     Ok(())
 }
 
-/// Explains a refusal. In a user namespace of its own a user who is not root has the rights of its limits, but not those of a
-/// capability.
+/// Explains a refusal. In a user namespace, a user who is not root has the rights of its limits,
+/// but not those of a capability.
 fn explain_refusal(error: io::Error) -> io::Error {
     io::Error::other(format!(
         "a user namespace gives no real-time rights here ({error}); run it as root, or with a limit instead of a capability: \
@@ -246,7 +254,8 @@ fn own_directory(layer: &Path) -> io::Result<()> {
     })
 }
 
-/// Process IDs of this process's living children, except `known`: orphans that became its children.
+/// Returns the process IDs of this process's living children, except `known`: orphans that became
+/// its children.
 pub fn list_other_children(known: &[i32]) -> io::Result<Vec<i32>> {
     let children = std::fs::read_to_string("/proc/thread-self/children")?;
     let children = children
@@ -257,7 +266,8 @@ pub fn list_other_children(known: &[i32]) -> io::Result<Vec<i32>> {
         .collect())
 }
 
-/// Whether a process of this PID namespace, of which the caller is the first, is in another process group than `groups`.
+/// Whether a process of this PID namespace, of which the caller is the first, is in a process group
+/// other than `groups`.
 pub fn is_group_left(groups: &[i32]) -> io::Result<bool> {
     let own = task::current_pid();
     let processes = std::fs::read_dir("/proc")?
@@ -275,13 +285,14 @@ pub fn is_group_left(groups: &[i32]) -> io::Result<bool> {
         .any(is_elsewhere))
 }
 
-/// Returns the fields of a process in /proc/PID/stat, from its state on. The name before the state may contain anything.
+/// Returns the fields of a process in /proc/PID/stat, from its state on. The name before the state
+/// may contain anything.
 fn stat(process: i32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     stat.rsplit_once(") ").map(|(_, rest)| rest.to_owned())
 }
 
-/// Whether a process has not ended; a zombie has.
+/// Whether a process has not ended; a zombie has ended.
 fn is_living(process: i32) -> bool {
     stat(process).is_some_and(|stat| !stat.starts_with(['Z', 'X']))
 }

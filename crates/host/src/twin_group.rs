@@ -1,6 +1,8 @@
-//! A control group of one twin: all its descendants are in the group, whatever their process group, and are frozen and thawed with it.
+//! A control group of one twin: all its descendants are in the group, whatever their process group,
+//! and are frozen and thawed with it.
 //!
-//! Only version 2 is used. Tasks frozen by version 1 cannot be killed, and so would survive the process that should thaw them.
+//! Only version 2 is used. Tasks frozen by version 1 cannot be killed, and so would survive the
+//! process that should thaw them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -16,10 +18,11 @@ use crate::control::cpu_set;
 use crate::temporary::TemporaryFolder;
 use switchcost_facts::{Root, own_folder_of_version_2};
 
-/// Longer lists of threads are none.
+/// Maximum length of a list of threads; longer lists are treated as missing.
 const LONGEST_LIST: usize = 1 << 16;
 
-/// Makes a control group for each of two copies, below that of this process, if the kernel allows. They are removed with the folder.
+/// Makes a control group for each of two copies, as children of this process's own group, if the
+/// kernel allows. The groups are removed with the folder.
 ///
 /// # Errors
 ///
@@ -43,7 +46,7 @@ pub fn twin_groups(folder: &TemporaryFolder) -> io::Result<[PathBuf; 2]> {
     Ok(groups)
 }
 
-/// The control group of a twin, as long as it is there.
+/// The control group of a twin, as long as it exists.
 #[derive(Debug)]
 pub(crate) struct TwinGroup {
     freeze: File,
@@ -72,7 +75,7 @@ impl TwinGroup {
         (&self.members).write_all(process.to_string().as_bytes())
     }
 
-    /// Stops each task of the group as soon as it would run in user space.
+    /// Stops each task of the group the next time it would run in user space.
     pub(crate) fn freeze(&self) -> io::Result<()> {
         (&self.freeze).write_all(b"1")
     }
@@ -100,13 +103,13 @@ impl TwinGroup {
         Ok(())
     }
 
-    /// The CPU time of all that were in the group since it was opened.
+    /// Returns the CPU time of all tasks that were in the group since it was opened.
     pub(crate) fn cpu_time(&self) -> io::Result<Duration> {
         Ok(used(&self.accounts)?.saturating_sub(self.before))
     }
 }
 
-/// CPU time of all tasks that were ever in a group.
+/// Returns the CPU time of all tasks that were ever in a group.
 fn used(accounts: &Path) -> io::Result<Duration> {
     let text = fs::read_to_string(accounts)?;
     let used = text
@@ -124,7 +127,8 @@ mod tests {
     use super::*;
     use crate::task::current_pid;
 
-    /// A shell that computes for some milliseconds once it is in its group, in a process group of its own.
+    /// Shell script that computes for some milliseconds once it is in its group, in a process group
+    /// of its own.
     const AWAY: &str = "read go; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exec sleep 60";
 
     #[test]

@@ -1,16 +1,17 @@
-//! Reasons why the kernel does not count.
+//! Reasons why the kernel cannot count an event.
 
 use std::io;
 
-/// The highest level of perf_event_paranoid at which a user may count what others run on a CPU.
+/// Highest level of perf_event_paranoid at which a user may count what others run on a CPU.
 pub(crate) const WHOLE_CPU: i32 = 0;
 
-/// Why an event cannot be counted, and what helps, if anything.
+/// Why an event cannot be counted, and a remedy, if any.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unavailable(pub String);
 
-/// Why this many events cannot be counted together, if the kernel allows it up to this level of perf_event_paranoid.
+/// Explains why this many events cannot be counted together, if the kernel allows counting up to
+/// this level of perf_event_paranoid.
 pub(crate) fn unavailable(error: &io::Error, events: usize, level: i32) -> Unavailable {
     Unavailable(match error.raw_os_error() {
         Some(libc::EINVAL) if events > 1 => {

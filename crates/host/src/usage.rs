@@ -1,4 +1,4 @@
-//! Resources that a child used, by the kernel's accounts at its end.
+//! Reads the resources that a child used, by the kernel's accounts at its end.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -15,11 +15,11 @@ use switchcost_units::Nanos;
 pub struct Usage {
     /// CPU time in user space and in the kernel.
     pub cpu: Duration,
-    /// Largest amount of memory that one of these processes had at a time.
+    /// Largest amount of memory that one of these processes had at any time.
     pub peak_bytes: u64,
     /// Voluntary switches; the last switch of each process may not be counted.
     pub voluntary: u64,
-    /// Involuntary switches, and calls of sched_yield.
+    /// Involuntary switches, including calls of sched_yield.
     pub involuntary: u64,
 }
 
@@ -36,7 +36,7 @@ impl Usage {
     }
 }
 
-/// CPU time of all threads of this process so far, in user space and in the kernel.
+/// Returns the CPU time of all threads of this process so far, in user space and in the kernel.
 pub fn own_cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(
@@ -45,8 +45,8 @@ pub fn own_cpu_time() -> Duration {
     )
 }
 
-/// CPU time of all threads of this process so far, split into user space and kernel by the kernel's ticks. Unlike in /proc, neither
-/// part is rounded.
+/// Returns the CPU time of all threads of this process so far, split into user space and kernel by
+/// the kernel's ticks. Unlike in /proc, neither part is rounded.
 pub fn own_times() -> (Nanos, Nanos) {
     let usage = usage_of(libc::RUSAGE_SELF);
     let nanos = |time: libc::timeval| {
@@ -55,12 +55,12 @@ pub fn own_times() -> (Nanos, Nanos) {
     (nanos(usage.ru_utime), nanos(usage.ru_stime))
 }
 
-/// Switches of the calling thread so far.
+/// Returns the switches of the calling thread so far.
 pub fn own_switches() -> KernelSwitches {
     switches_of(libc::RUSAGE_THREAD)
 }
 
-/// Switches so far of this process, and of all descendants that were waited for.
+/// Returns the switches so far of this process, and of all descendants that were waited for.
 pub fn switches_of_all() -> KernelSwitches {
     let mut all = switches_of(libc::RUSAGE_SELF);
     all += switches_of(libc::RUSAGE_CHILDREN);
@@ -99,8 +99,8 @@ pub fn wait(mut child: Child) -> io::Result<(ExitStatus, Usage)> {
     }
 }
 
-/// Waits like wait4(2), with its `pid` and `options`. Returns the child's number, how it ended and what it used; with WNOHANG, `None`
-/// if no child has ended.
+/// Waits like wait4(2), with its `pid` and `options`. Returns the child's number, how the child
+/// ended and the resources it used; with WNOHANG, `None` if no child has ended.
 pub(crate) fn wait4(pid: i32, options: c_int) -> io::Result<Option<(i32, ExitStatus, Usage)>> {
     let mut status = 0;
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
@@ -133,7 +133,8 @@ mod tests {
         assert!((5..=8).contains(&own_switches().since(before).voluntary));
     }
 
-    /// Neither part of a young process is lost: /proc shows whole steps of 10 ms of each thread.
+    /// Neither part of a young process's time is lost, although /proc shows whole steps of 10 ms
+    /// for each thread.
     #[test]
     fn both_parts_of_the_time_are_whole() {
         let (before, start) = (own_times(), own_cpu_time());

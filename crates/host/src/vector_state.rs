@@ -1,8 +1,10 @@
-//! Vector registers that are in use, or in their initial state, when the kernel switches away from a task.
+//! Loads vector registers, so that they are in use, or in their initial state, when the kernel
+//! switches away from a task.
 //!
-//! The kernel saves with XSAVE, which omits components in their initial state (XINUSE: Intel, Software Developer's Manual, volume 1,
-//! section 13.6). So the registers are loaded with XRSTOR from an area that has the wanted components and no other: those are in use
-//! afterwards, and all others are initialised. Processors without XSAVE are not supported.
+//! The kernel saves with XSAVE, which omits components in their initial state (XINUSE: Intel,
+//! Software Developer's Manual, volume 1, section 13.6). The registers are therefore loaded with
+//! XRSTOR from an area that has the wanted components and no other: those are in use afterwards,
+//! and all others are initialised. Processors without XSAVE are not supported.
 
 #[cfg(not(target_arch = "x86_64"))]
 mod none;
@@ -17,22 +19,24 @@ use x86_64 as processor;
 use strum::IntoEnumIterator;
 use switchcost_record::{VectorCase, VectorState};
 
-/// Vector states that this processor and its kernel support, the smallest first; empty without XSAVE.
+/// Returns the vector states that this processor and its kernel support, the smallest first; empty
+/// without XSAVE.
 pub fn available() -> Vec<VectorCase> {
     let case =
         |state| processor::xsave_bytes(state).map(|xsave_bytes| VectorCase { state, xsave_bytes });
     VectorState::iter().filter_map(case).collect()
 }
 
-/// Vector registers that can be loaded as often as wanted.
+/// Vector registers that can be loaded repeatedly.
 pub struct Vectors(processor::Area);
 
 impl Vectors {
-    /// Maps the area, and proves by XINUSE that loading it works.
+    /// Maps the area, and verifies by XINUSE that loading it works.
     ///
     /// # Errors
     ///
-    /// If the processor does not have the registers, or they are not as wanted afterwards.
+    /// If the processor does not have the registers, or the registers are not as wanted after
+    /// loading.
     pub fn new(state: VectorState) -> Result<Vectors, String> {
         let vectors = Vectors(processor::Area::new(state)?);
         vectors.load();
@@ -81,7 +85,8 @@ mod tests {
         }
     }
 
-    /// A larger state after a smaller one leaves none of the smaller one's area in use, and is noticed if it goes.
+    /// A larger state loaded after a smaller one leaves none of the smaller one's registers in use,
+    /// and a loss of the larger one is noticed.
     #[test]
     fn registers_that_went_back_to_their_initial_state_are_noticed() {
         let Some(widest) = available()

@@ -1,14 +1,16 @@
-//! Judgement of a known-answer test by the least disturbed of several short windows.
+//! Judges a known-answer test by the least disturbed of several short windows.
 //!
-//! A task or guest that takes the CPU in the middle of a window lengthens its time and adds to its counts, but never reduces them. So a
-//! result below the known answer is wrong at once. A result above may be due to a disturbance: another window is examined, and the
-//! instrument is wrong if all are above.
+//! A task or guest that takes the CPU in the middle of a window lengthens its time and adds to its
+//! counts, but never reduces them. So a result below the known answer is certainly wrong. A result
+//! above may be due to a disturbance: another window is examined, and the instrument is wrong only
+//! if all are above.
 
 use std::ops::RangeInclusive;
 
 use switchcost_record::SelfTestOutcome;
 
-/// Maximum number of windows that are examined. Windows of about a millisecond are hardly all disturbed on any usable machine.
+/// Maximum number of windows that are examined. Windows of about a millisecond are hardly ever all
+/// disturbed on any usable machine.
 const MOST: usize = 16;
 
 /// Examines windows until one has at most `expected`, and judges by the smallest result.

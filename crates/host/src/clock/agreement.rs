@@ -1,4 +1,5 @@
-//! Whether a clock shows the same time on two CPUs, so that their time stamps can be compared.
+//! Tests whether a clock shows the same time on two CPUs, so that their time stamps can be
+//! compared.
 
 use std::io;
 use std::sync::atomic::AtomicU64;
@@ -10,21 +11,22 @@ use switchcost_units::{CpuId, Nanos, Ticks};
 use super::{Clock, monotonic};
 use crate::control::pin;
 
-/// Number of requests: they take a millisecond if both CPUs are free.
+/// Number of requests, which take a millisecond if both CPUs are free.
 const QUESTIONS: u64 = 2_000;
 
-/// A CPU that does not answer within this time is too busy.
+/// Time after which a CPU that does not answer counts as too busy.
 const TIMEOUT: Nanos = Nanos::millis(200);
 
 /// Last request, which ends the exchange.
 const END: u64 = u64::MAX;
 
-/// Whether the clock of one CPU was ever outside of the time in which the other CPU asked for it, by the other's clock. Clocks that
-/// agree never are; clocks that differ by more than a question takes always are.
+/// Whether the clock of one CPU was ever outside of the time in which the other CPU asked for it,
+/// by the other's clock. Clocks that agree never are; clocks that differ by more than a request
+/// takes always are.
 ///
 /// # Errors
 ///
-/// If a CPU is not ours or has no time, or no thread can be started.
+/// If a CPU may not be used or is too busy, or no thread can be started.
 pub(super) fn disagree(clock: Clock, [one, other]: [CpuId; 2]) -> io::Result<bool> {
     let (asked, answered, answer) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
     std::thread::scope(|scope| {

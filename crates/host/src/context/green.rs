@@ -23,13 +23,13 @@ use switchcost_units::Nanos;
 use super::machine::{Machine, address_of};
 use super::timer::{SignalTimer, is_of_a_timer, require_deliverable};
 
-/// The scheduler that the signal belongs to; null if there is none.
+/// Scheduler that the signal belongs to; null if there is none.
 static RUNNING: AtomicPtr<Scheduler> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Body of a thread, executed each time that it has the CPU.
+/// Body of a thread, executed each time that the thread gets the CPU.
 type Turn = Box<dyn Fn(&Scheduler, usize)>;
 
-/// A set of user-level threads; thread 0 is the caller. A process can have one set at a time.
+/// A set of user-level threads; thread 0 is the caller. A process can have only one set at a time.
 pub struct Green {
     // Boxed: threads and handler hold its address.
     scheduler: Box<Scheduler>,
@@ -81,7 +81,7 @@ impl Green {
         Ok(Green { scheduler })
     }
 
-    /// The run queue, for the caller as thread 0.
+    /// Returns the run queue, for the caller as thread 0.
     pub fn scheduler(&self) -> &Scheduler {
         &self.scheduler
     }
@@ -102,7 +102,7 @@ impl Green {
         Ok(body(&self.scheduler))
     }
 
-    /// Runs `body` as the only thread; the others are out of the run queue meanwhile.
+    /// Runs `body` as the only thread; the others are out of the run queue until it returns.
     pub fn alone<T>(&self, body: impl FnOnce(&Scheduler) -> T) -> T {
         self.scheduler.exchange_parked();
         let _parking = Parking(&self.scheduler);
@@ -110,7 +110,7 @@ impl Green {
     }
 }
 
-/// The timer that preempts; the thread that started it ends it by dropping this.
+/// Timer that preempts; the thread that started it ends it by dropping this value.
 struct Preemption<'a> {
     scheduler: &'a Scheduler,
     timer: Option<SignalTimer>,
@@ -141,30 +141,32 @@ impl Drop for Green {
 }
 
 impl Scheduler {
-    /// Moves the calling thread to the end of the run queue; returns at once if the queue is empty.
+    /// Moves the calling thread to the end of the run queue; returns immediately if the queue is
+    /// empty.
     pub fn yield_now(&self) {
         self.is_busy.store(true, SeqCst);
         self.switch_to_next(&self.yields);
         self.is_busy.store(false, SeqCst);
     }
 
-    /// Number of switches by yields.
+    /// Returns the number of switches by yields.
     pub fn yields(&self) -> u64 {
         self.yields.load(SeqCst)
     }
 
-    /// Number of switches by the timer's signal.
+    /// Returns the number of switches by the timer's signal.
     pub fn preemptions(&self) -> u64 {
         self.preemptions.load(SeqCst)
     }
 
-    /// Number of signals, whether or not they switched.
+    /// Returns the number of signals, whether or not they switched.
     pub fn signals(&self) -> u64 {
         self.signals.load(SeqCst)
     }
 
-    /// Switches to the head of the run queue, and returns when this thread is the head; returns at once if no thread waits. A switch is
-    /// counted before it is made, because the thread that gets the CPU may read the count. The caller has set `is_busy`.
+    /// Switches to the head of the run queue, and returns when this thread is the head; returns
+    /// immediately if no thread waits. A switch is counted before it is made, because the thread
+    /// that gets the CPU may read the count. The caller must have set `is_busy`.
     fn switch_to_next(&self, count: &AtomicU64) {
         let own = self.current.get();
         // SAFETY: `is_busy` keeps the handler out, and no other OS thread knows this scheduler.
@@ -190,7 +192,7 @@ impl Scheduler {
     }
 }
 
-/// Runs a thread other than the caller's. A panic in it ends the process at this boundary.
+/// Runs a thread other than the caller's. A panic in the thread ends the process at this boundary.
 extern "C" fn run(high: libc::c_uint, low: libc::c_uint, index: libc::c_uint) {
     // SAFETY: the address is that of the boxed scheduler, which outlives its threads: they run only while its owner
     // yields or is preempted.

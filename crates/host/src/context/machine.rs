@@ -16,12 +16,13 @@ pub(super) struct Machine {
     _stack: Option<DefaultStack>,
 }
 
-/// The function with which a new context begins. Its arguments are an address in two halves, because makecontext passes ints, and a
-/// number.
+/// Function with which a new context begins. Its arguments are an address in two halves, because
+/// makecontext passes ints, and a number.
 pub(super) type Entry = extern "C" fn(high: libc::c_uint, low: libc::c_uint, index: libc::c_uint);
 
-/// The calling context, filled in at its final address. On x86-64 it points into itself, to the saved modes of the floating-point unit;
-/// a moved context would begin with whatever is at the old address.
+/// Returns the calling context, filled in at its final address. On x86-64 the context points into
+/// itself, to the saved modes of the floating-point unit; a moved context would begin with whatever
+/// is at the old address.
 fn current() -> io::Result<Box<UnsafeCell<libc::ucontext_t>>> {
     let saved = Box::new(UnsafeCell::new(MaybeUninit::<libc::ucontext_t>::zeroed()));
     // SAFETY: the pointer is valid for writing one ucontext_t.
@@ -34,7 +35,7 @@ fn current() -> io::Result<Box<UnsafeCell<libc::ucontext_t>>> {
 }
 
 impl Machine {
-    /// The calling context; it is saved when it is first left.
+    /// Creates the calling context; it is saved when it is first left.
     pub(super) fn new_caller() -> io::Result<Machine> {
         Ok(Machine {
             saved: current()?,
@@ -42,7 +43,7 @@ impl Machine {
         })
     }
 
-    /// A new context that begins in `entry`, with the caller's signal mask.
+    /// Creates a context that begins in `entry`, with the caller's signal mask.
     pub(super) fn new<T>(entry: Entry, shared: *const T, index: usize) -> io::Result<Machine> {
         let stack = DefaultStack::new(STACK)?;
         let saved = current()?;
@@ -64,7 +65,8 @@ impl Machine {
         })
     }
 
-    /// Leaves this context, which must be the running one, for another. Returns when this one is resumed.
+    /// Leaves this context, which must be the running one, for another. Returns when this context
+    /// is resumed.
     #[inline(always)]
     pub(super) fn leave_for(&self, next: &Machine) {
         // SAFETY: `self` is saved and `next` restored; both are alive, and `next` is suspended, because one context of
@@ -74,7 +76,7 @@ impl Machine {
     }
 }
 
-/// The address that [`Machine::new`] has cut in two.
+/// Returns the address that [`Machine::new`] has divided into two halves.
 pub(super) fn address_of<T>(high: libc::c_uint, low: libc::c_uint) -> *const T {
     (u64::from(high) << 32 | u64::from(low)) as usize as *const T
 }

@@ -5,7 +5,8 @@ use std::io;
 
 use super::machine::{Machine, address_of};
 
-/// A ring of contexts by swapcontext. Context 0 is the caller; every other context takes one turn per round.
+/// A ring of contexts by swapcontext. Context 0 is the caller; every other context runs once per
+/// round.
 pub struct UcontextRing {
     // Boxed: the contexts hold its address.
     inner: Box<Inner>,
@@ -18,7 +19,8 @@ struct Inner {
 }
 
 impl UcontextRing {
-    /// Makes a ring of two or more contexts. Each calls `turn` with its number when it has the CPU.
+    /// Makes a ring of two or more contexts. Each context calls `turn` with its number when it has
+    /// the CPU.
     pub fn new(contexts: usize, turn: Box<dyn Fn(usize)>) -> io::Result<UcontextRing> {
         if contexts < 2 {
             return Err(io::Error::other(format!(
@@ -39,7 +41,7 @@ impl UcontextRing {
         Ok(UcontextRing { inner })
     }
 
-    /// Runs `rounds` rounds: the caller's turn, then everybody else's.
+    /// Runs `rounds` rounds: the caller, then every other context once.
     pub fn rounds(&mut self, rounds: u64) {
         for _ in 0..rounds {
             (self.inner.turn)(0);
@@ -47,7 +49,7 @@ impl UcontextRing {
         }
     }
 
-    /// Number of switches since the ring was made.
+    /// Returns the number of switches since the ring was made.
     pub fn switches(&self) -> u64 {
         self.inner.switches.get()
     }
@@ -66,7 +68,8 @@ impl Inner {
     }
 }
 
-/// Runs a context other than the caller's. A panic in it ends the process at this boundary.
+/// Runs a context other than the caller's. A panic in the context ends the process at this
+/// boundary.
 extern "C" fn run(high: libc::c_uint, low: libc::c_uint, index: libc::c_uint) {
     // SAFETY: the address is that of the boxed ring, which outlives its contexts: they run only inside `rounds`.
     let ring = unsafe { &*address_of::<Inner>(high, low) };
@@ -119,7 +122,7 @@ mod tests {
         }
     }
 
-    /// Control words of the floating-point units, without the flags of what was done so far.
+    /// Returns the control words of the floating-point units, without the flags of past operations.
     #[cfg(target_arch = "x86_64")]
     fn floating_point_modes() -> (u16, u32) {
         let (mut x87, mut sse) = (0_u16, 0_u32);
@@ -130,7 +133,7 @@ mod tests {
         (x87, sse & !0x3f)
     }
 
-    /// Writes over what functions called before have left on the stack.
+    /// Overwrites what earlier function calls have left on the stack.
     #[cfg(target_arch = "x86_64")]
     #[inline(never)]
     fn scribble() {

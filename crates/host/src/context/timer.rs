@@ -1,4 +1,5 @@
-//! A timer that sends a signal to the calling thread, with the signal's action meanwhile.
+//! A timer that sends a signal to the calling thread, and sets the signal's action while the timer
+//! lives.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -8,7 +9,7 @@ use switchcost_units::Nanos;
 use crate::signal_action::SignalAction;
 use crate::signal_set::SignalSet;
 
-/// Signal of the user-level library: one that neither a terminal nor the kernel sends.
+/// Signal of the user-level library, which neither a terminal nor the kernel sends.
 const TICK: libc::c_int = libc::SIGUSR2;
 
 /// The function that runs at each signal.
@@ -29,7 +30,8 @@ pub(super) fn require_deliverable() -> io::Result<()> {
     Ok(())
 }
 
-/// A timer that sends a signal each period until it is dropped. Then the signal's old action is restored.
+/// A timer that sends a signal each period until it is dropped. Then the signal's old action is
+/// restored.
 #[derive(Debug)]
 pub(super) struct SignalTimer {
     timer: libc::timer_t,

@@ -1,5 +1,6 @@
-//! The core's cycles as counted by the CPU itself, if they are accessible: by its performance counters, or by APERF. A counter that gives
-//! the known number of cycles for the probe's chain is the core's clock; if that number is not known for a core, the counter determines it.
+//! The core's cycles as counted by the CPU itself, if accessible: by its performance counters, or
+//! by APERF. A counter that gives the known number of cycles for the probe's chain is the core's
+//! clock; if that number is not known for a core, the counter determines it.
 
 use std::fmt;
 use std::io;
@@ -16,23 +17,24 @@ use crate::control::pin;
 use crate::unavailable::{Unavailable, WHOLE_CPU, unavailable};
 use crate::windows::judge;
 
-/// Multiplications whose cycles are counted. They take half a millisecond, which makes the time of reading the counter negligible.
+/// Number of multiplications whose cycles are counted. They take half a millisecond, which makes
+/// the time of reading the counter negligible.
 const PROOF: u32 = 600_000;
 
-/// Possible cycles of a multiplication on any core.
+/// Plausible cycles of a multiplication on any core.
 const PLAUSIBLE: std::ops::RangeInclusive<u32> = 2..=10;
 
 /// Event that counts the cycles of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CycleEvent {
-    /// A performance counter of the CPU.
+    /// Performance counter of the CPU.
     Cycles,
-    /// A model-specific register that counts at the actual clock while the core is not halted.
+    /// Model-specific register that counts at the actual clock while the core is not halted.
     Aperf,
 }
 
-/// The event's name in perf's notation.
+/// Formats the event's name in perf's notation.
 impl fmt::Display for CycleEvent {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
@@ -44,13 +46,13 @@ impl fmt::Display for CycleEvent {
 
 /// Opens running counters, from the kernel or a script in tests.
 pub trait CycleSource {
-    /// A counter of everything that runs on a CPU, already counting.
+    /// Opens a counter of everything that runs on a CPU, already counting.
     fn open(&self, event: CycleEvent, cpu: CpuId) -> Result<Box<dyn RunningCounter>, Unavailable>;
 }
 
 /// A counter that continues while it is read.
 pub trait RunningCounter {
-    /// The count so far; `None` if the counter did not count all the time.
+    /// Returns the count so far; `None` if the counter did not count all the time.
     fn count(&mut self) -> Option<u64>;
 }
 
@@ -72,7 +74,7 @@ impl CycleSource for System {
     }
 }
 
-/// An event of the kernel's `msr` PMU.
+/// Returns an event of the kernel's `msr` PMU.
 fn register(name: &str) -> io::Result<Dynamic> {
     let missing = |_| io::Error::from_raw_os_error(libc::ENOENT);
     let mut builder = Dynamic::builder("msr")?;
@@ -80,7 +82,8 @@ fn register(name: &str) -> io::Result<Dynamic> {
     builder.build().map_err(missing)
 }
 
-/// Opens and starts a counter. Counters read from registers cannot exclude anything, and are refused if asked to.
+/// Opens and starts a counter. Counters read from registers cannot exclude anything, and are
+/// refused if asked to.
 fn running(mut builder: Builder<'static>, is_hardware: bool, cpu: CpuId) -> io::Result<Counter> {
     builder
         .any_pid()
@@ -118,8 +121,8 @@ impl Count {
     }
 }
 
-/// Tests counters on the cycles of the probe's chain, and stores the first that gives the known answer in `clock`. On unknown cores a
-/// whole number of cycles per multiplication is accepted.
+/// Tests counters on the cycles of the probe's chain, and stores the first that gives the known
+/// answer in `clock`. On unknown cores a whole number of cycles per multiplication is accepted.
 pub fn prove(
     source: &dyn CycleSource,
     cpu: CpuId,
@@ -151,7 +154,7 @@ pub fn prove(
     (None, test(outcome.expect("an event was asked for")))
 }
 
-/// The outcome of the test, and the cycles of a multiplication that it assumes.
+/// Returns the outcome of the test, and the cycles of a multiplication that it assumes.
 fn ask(
     source: &dyn CycleSource,
     event: CycleEvent,
@@ -201,7 +204,8 @@ fn nearest(cycles: u64) -> u32 {
 pub(crate) mod fake {
     use super::*;
 
-    /// A source of counters that advance by these steps with each reading. An event without a step is absent.
+    /// A source of scripted counters that advance by these steps with each reading. An event
+    /// without a step is absent.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct Steps {
         pub(crate) cycles: Option<u64>,
@@ -326,7 +330,8 @@ mod tests {
         );
     }
 
-    /// No multiplication takes two and a half cycles: something else is counted, or only part of the time.
+    /// No multiplication takes two and a half cycles: the counter counts something else, or only
+    /// part of the time.
     #[test]
     fn a_broken_number_of_cycles_is_no_known_answer() {
         let (clock, outcome) = proven(
@@ -382,7 +387,8 @@ mod tests {
         assert!(clock.counter.is_some() || clock.multiplication_cycles == known);
     }
 
-    /// The way to APERF, shown by the one register that every machine lets us read: the time-stamp counter.
+    /// The access to APERF is tested with the one register that every machine lets programs read:
+    /// the time-stamp counter.
     #[test]
     fn a_register_is_counted_while_it_is_read() {
         let cpu = crate::perf::workloads::allowed_cpus()[0];

@@ -10,7 +10,8 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Drafts without a name, if the file system supports them, and with one.
+/// Constructors of both kinds of draft: without a name, if the file system supports that, and with
+/// one.
 const KINDS: [fn(&Path) -> io::Result<Draft>; 2] =
     [Draft::new, |target| Draft::named(HeldPath::named(target))];
 

@@ -10,7 +10,7 @@ use switchcost_units::Nanos;
 use super::read_text;
 use crate::clock::CpuClock;
 
-/// A task, with the way in which its CPU time is read.
+/// A task, and the way in which its CPU time is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskId {
     process: i32,
@@ -28,12 +28,12 @@ impl TaskId {
         self.process == crate::task::current_pid()
     }
 
-    /// The calling thread as a task.
+    /// Returns the calling thread as a task.
     pub fn own_thread() -> TaskId {
         TaskId::thread_of_this_process(crate::task::current_tid())
     }
 
-    /// A thread of this process as a task.
+    /// Returns a thread of this process as a task.
     pub fn thread_of_this_process(thread: i32) -> TaskId {
         TaskId {
             process: crate::task::current_pid(),
@@ -41,7 +41,8 @@ impl TaskId {
         }
     }
 
-    /// A thread of another process as a task. Its CPU time is counted with that of [`TaskId::process`]. The thread may end at any time.
+    /// Returns a thread of another process as a task. The thread's CPU time is counted with that of
+    /// [`TaskId::process`]. The thread may end at any time.
     pub fn thread_of(process: i32, thread: i32) -> TaskId {
         TaskId { process, thread }
     }
@@ -51,7 +52,7 @@ impl TaskId {
         !self.is_of_this_process() && self.process != self.thread
     }
 
-    /// A process of one thread as a task.
+    /// Returns a process of one thread as a task.
     pub fn process(process: i32) -> TaskId {
         TaskId {
             process,
@@ -63,13 +64,13 @@ impl TaskId {
 /// Counts of one task since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TaskCounts {
-    /// Switches, voluntary and involuntary.
+    /// Number of switches, voluntary and involuntary.
     pub switches: KernelSwitches,
     /// Time spent ready and waiting, if the kernel counts it (CONFIG_SCHED_INFO).
     pub run_delay: Option<Nanos>,
-    /// Page faults without I/O.
+    /// Number of page faults without I/O.
     pub minor_faults: u64,
-    /// Page faults with I/O.
+    /// Number of page faults with I/O.
     pub major_faults: u64,
     /// Time in user mode and in the kernel, in the kernel's own ticks of 10 ms.
     pub user_and_system: (Nanos, Nanos),
@@ -81,14 +82,15 @@ pub struct TaskWitness {
     status: File,
     stat: File,
     schedstat: Option<File>,
-    /// The CPU clock of the task; `None` for a thread of another process, which has one clock for all its threads.
+    /// CPU clock of the task; `None` for a thread of another process, which has one clock for all
+    /// its threads.
     clock: Option<CpuClock>,
-    /// The last counts of a thread of another process.
+    /// Last counts of a thread of another process.
     last: Cell<TaskCounts>,
 }
 
 impl TaskWitness {
-    /// Opens the files of a task; `None` for a thread of another process that has ended.
+    /// Opens the files of a task; returns `None` for a thread of another process that has ended.
     pub fn new(task: TaskId) -> io::Result<Option<TaskWitness>> {
         match TaskWitness::open(task) {
             Err(error) if task.may_end() && has_ended(&error) => Ok(None),
@@ -117,12 +119,13 @@ impl TaskWitness {
         })
     }
 
-    /// CPU time so far, to the nanosecond.
+    /// Returns the CPU time so far, to the nanosecond.
     pub fn cpu_time(&self) -> io::Result<Nanos> {
         self.clock.map_or(Ok(Nanos(0)), CpuClock::read)
     }
 
-    /// Switches and faults so far; for a thread of another process that has ended, those up to its end.
+    /// Returns the switches and faults so far; for a thread of another process that has ended,
+    /// those up to its end.
     pub fn counts(&self, buffer: &mut [u8]) -> io::Result<TaskCounts> {
         match self.counts_now(buffer) {
             Err(_) if self.clock.is_none() => Ok(self.last.get()),
@@ -149,12 +152,13 @@ impl TaskWitness {
     }
 }
 
-/// Whether an error says that the task is gone, when its files are opened or read.
+/// Whether an error of opening or reading a task's files means that the task is gone.
 fn has_ended(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
 }
 
-/// The second number of /proc/PID/schedstat, in nanoseconds (Documentation/scheduler/sched-stats.rst).
+/// Returns the second number of /proc/PID/schedstat, in nanoseconds
+/// (Documentation/scheduler/sched-stats.rst).
 pub(crate) fn parse_run_delay(schedstat: &str) -> Option<Nanos> {
     schedstat.split_whitespace().nth(1)?.parse().ok().map(Nanos)
 }
@@ -173,7 +177,8 @@ pub(crate) fn parse_switches(status: &str) -> Option<KernelSwitches> {
 /// A tick of /proc/PID/stat on every Linux machine (USER_HZ is 100).
 const TICK: Nanos = Nanos::millis(10);
 
-/// Parses two fields of /proc/PID/stat by their numbers in proc(5). Fields are counted after the name, which may contain anything.
+/// Parses two fields of /proc/PID/stat by their numbers in proc(5). Fields are counted after the
+/// name, which may contain anything.
 fn parse_fields(stat: &str, numbers: [usize; 2]) -> Option<(u64, u64)> {
     let (_, behind_name) = stat.rsplit_once(')')?;
     let field = |number: usize| behind_name.split_whitespace().nth(number - 3)?.parse().ok();

@@ -1,4 +1,5 @@
-//! Channels of a mutex and a condition variable: one pair for each channel, or one for both tasks that take turns.
+//! Channels of a mutex and a condition variable: one pair for each channel, or one for both tasks
+//! that alternate.
 
 use std::io;
 use std::sync::Arc;
@@ -10,13 +11,14 @@ use super::monitor::Monitor;
 /// Time at which the receiver is notified of the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notify {
-    /// Before the lock is released, so a woken task may find it held.
+    /// The receiver is notified before the lock is released, so a woken task may find the lock
+    /// held.
     WhileLocked,
-    /// After the lock is released.
+    /// The receiver is notified after the lock is released.
     AfterUnlocking,
 }
 
-/// The value if there is a token.
+/// Value that stands for a token.
 const TOKEN: usize = 1;
 
 /// A token under a POSIX mutex with a condition variable, both shared between processes.
@@ -67,7 +69,7 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Makes a pair in which no task has its turn.
+    /// Makes a pair in which neither task has the token.
     pub fn new() -> io::Result<Arc<Turns>> {
         Ok(Arc::new(Turns {
             monitor: Monitor::new()?,
@@ -75,7 +77,7 @@ impl Turns {
         }))
     }
 
-    /// A channel from one of the two tasks to the other, or to itself.
+    /// Returns a channel from one of the two tasks to the other, or to itself.
     pub fn channel(self: &Arc<Self>, sender: usize, receiver: usize) -> Turn {
         Turn {
             turns: Arc::clone(self),
@@ -133,7 +135,7 @@ impl Channel for Turn {
 mod tests {
     use super::*;
 
-    /// As in the blog post: the lock is held from before the first hand-off until after the last.
+    /// As in the blog post, the lock is held from before the first hand-off until after the last.
     #[test]
     fn whose_turn_it_is_holds_the_lock() {
         let turns = Turns::new().expect("a monitor");

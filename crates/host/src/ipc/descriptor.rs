@@ -31,7 +31,7 @@ pub struct Pipe {
 }
 
 impl Pipe {
-    /// A new pipe.
+    /// Creates a pipe.
     pub fn new() -> io::Result<Pipe> {
         let (reader, writer) = rustix::pipe::pipe()?;
         Ok(Pipe { reader, writer })
@@ -53,7 +53,7 @@ impl Channel for Pipe {
 pub struct EventFd(OwnedFd);
 
 impl EventFd {
-    /// A new eventfd at zero.
+    /// Creates an eventfd at zero.
     pub fn new() -> io::Result<EventFd> {
         Ok(EventFd(rustix::event::eventfd(0, EventfdFlags::empty())?))
     }

@@ -27,7 +27,7 @@ unsafe impl<T> Send for SharedPage<T> {}
 unsafe impl<T> Sync for SharedPage<T> {}
 
 impl<T> SharedPage<T> {
-    /// Zeroed memory: the caller initialises what does not begin as zeroes.
+    /// Maps zeroed memory; the caller initialises fields that do not begin as zeroes.
     pub(super) fn new() -> io::Result<Self> {
         assert!(
             size_of::<T>() <= 4096 && align_of::<T>() <= 4096,
@@ -51,14 +51,15 @@ impl<T> SharedPage<T> {
     }
 }
 
-/// A channel of a word with FUTEX_WAKE and FUTEX_WAIT: one of each per hand-off, whether a task waits or not.
+/// A channel over a word with FUTEX_WAKE and FUTEX_WAIT: one of each per hand-off, whether a task
+/// waits or not.
 #[derive(Debug)]
 pub struct Futex {
     page: SharedPage<AtomicU32>,
 }
 
 impl Futex {
-    /// A word without a token.
+    /// Creates a word without a token.
     pub fn new() -> io::Result<Futex> {
         Ok(Futex {
             page: SharedPage::new()?,
@@ -99,7 +100,7 @@ pub struct Semaphore {
 }
 
 impl Semaphore {
-    /// A semaphore at zero.
+    /// Creates a semaphore at zero.
     pub fn new() -> io::Result<Semaphore> {
         let semaphore = Semaphore {
             page: SharedPage::new()?,

@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::{Channel, closed};
 
-/// A channel of a POSIX message queue for one message of one byte. Its name is removed as soon as it is open, so nothing outlives its
-/// users.
+/// A channel over a POSIX message queue for one message of one byte. The queue's name is removed
+/// immediately after it is opened, so nothing outlives its users.
 #[derive(Debug)]
 pub struct MessageQueue(OwnedFd);
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 impl MessageQueue {
-    /// A new queue.
+    /// Creates a queue.
     pub fn new() -> io::Result<MessageQueue> {
         let name = format!(
             "/switchcost-{}-{}",

@@ -67,7 +67,7 @@ impl Monitor {
         Ok(())
     }
 
-    /// The caller holds the mutex.
+    /// Sets the value; the caller must hold the mutex.
     pub(super) fn set(&self, value: usize) {
         // SAFETY: the caller holds the mutex, so no one else looks.
         unsafe { self.cell().write(value) }

@@ -1,4 +1,4 @@
-//! Signals sent to one task and taken by sigwait.
+//! Channels over signals sent to one task and taken by sigwait.
 
 use std::io;
 
@@ -18,7 +18,8 @@ pub fn block_token_signal() -> io::Result<()> {
 
 /// A channel that sends the token as a signal to one task.
 ///
-/// The receiver is known only once it runs, so the link asks for it: `(process, thread)` by the kernel's numbers.
+/// The receiver is known only once it runs, so the link asks for the receiver: `(process, thread)`
+/// by the kernel's numbers.
 pub struct SignalLink {
     receiver: Box<dyn Fn() -> (i32, i32) + Send + Sync>,
     set: SignalSet,

@@ -1,4 +1,4 @@
-//! All threads of the machine at one moment: CPU time and last CPU of each.
+//! Reads all threads of the machine at one moment: CPU time and last CPU of each.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,7 +7,7 @@ use switchcost_units::{CpuId, Nanos};
 use super::ThreadId;
 use switchcost_facts::Root;
 
-/// The number of the policy in linux/sched.h.
+/// Number of the policy in linux/sched.h.
 const SCHED_DEADLINE: u64 = 6;
 
 /// Flag of kernel threads in linux/sched.h.
@@ -22,10 +22,10 @@ pub struct Seen {
     pub name: String,
     /// CPU that the thread is on, or was on last.
     pub cpu: CpuId,
-    /// CPU time so far.
+    /// CPU time of the thread so far.
     pub used: Nanos,
-    /// Whether no task of this program can take the thread's CPU: its real-time priority is one of the two highest, or it has
-    /// deadlines.
+    /// Whether no task of this program can take the thread's CPU, because the thread's real-time
+    /// priority is one of the two highest, or it has deadlines.
     pub is_unyielding: bool,
     /// Whether this is a kernel thread.
     pub is_kernel: bool,
@@ -50,8 +50,8 @@ impl Seen {
         )
     }
 
-    /// Parses fields by their numbers in proc(5), counted after the name, which may contain anything. A task that has ended is left
-    /// out.
+    /// Parses fields by their numbers in proc(5), counted after the name, which may contain
+    /// anything. A task that has ended is left out.
     fn parse(stat: &str, process: u32, thread: u32, used: Nanos) -> Option<Seen> {
         let (before, behind) = stat.rsplit_once(") ")?;
         let name = before.split_once(" (")?.1.to_owned();
@@ -82,7 +82,7 @@ impl Seen {
 pub struct Census(Vec<Seen>);
 
 impl Census {
-    /// Takes a census now. Threads that end meanwhile are left out.
+    /// Takes a census now. Threads that end during the census are left out.
     pub fn now(root: &Root) -> Census {
         let numbers = |folder: &str| {
             root.names(folder)
@@ -101,12 +101,12 @@ impl Census {
         )
     }
 
-    /// All threads of the census.
+    /// Returns all threads of the census.
     pub fn threads(&self) -> impl Iterator<Item = &Seen> {
         self.0.iter()
     }
 
-    /// A process and all its descendants.
+    /// Returns a process and all its descendants.
     pub fn family(&self, process: u32) -> BTreeSet<u32> {
         let mut family = BTreeSet::from([process]);
         loop {
@@ -124,7 +124,7 @@ impl Census {
         }
     }
 
-    /// CPU time that each present thread has used since an earlier census.
+    /// Returns the CPU time that each present thread has used since an earlier census.
     pub fn used_since<'a>(&'a self, earlier: &Census) -> impl Iterator<Item = (&'a Seen, Nanos)> {
         let before: HashMap<ThreadId, Nanos> =
             earlier.0.iter().map(|seen| (seen.id, seen.used)).collect();

@@ -1,4 +1,4 @@
-//! Restricts a thread of another program to one CPU while it is measured there.
+//! Restricts a thread of another program to one CPU while the thread is measured there.
 
 use std::io;
 
@@ -12,8 +12,8 @@ use crate::cleanup::{CleanupHelper, Step};
 use crate::control::cpu_set;
 use switchcost_facts::Root;
 
-/// A thread that is kept on one CPU until this is dropped. Then, and also if this process is killed, the thread may run where it could
-/// before.
+/// A thread that is restricted to one CPU until this value is dropped. Then, and also if this
+/// process is killed, the thread may run on its previous CPUs again.
 #[derive(Debug)]
 pub struct Placed {
     order: Option<PutBack>,
@@ -21,7 +21,7 @@ pub struct Placed {
     allowed: Vec<CpuId>,
 }
 
-/// CPUs to be restored.
+/// CPUs to restore for a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct PutBack {
     id: ThreadId,
@@ -36,7 +36,7 @@ impl Placed {
     ///
     /// # Errors
     ///
-    /// If the kernel refuses, or the helper that would undo it cannot be started.
+    /// If the kernel refuses, or the helper that would undo the restriction cannot be started.
     pub fn place(id: ThreadId, cpu: CpuId) -> io::Result<Placed> {
         let allowed = allowed_cpus(id.thread)?;
         if allowed == [cpu] {
@@ -62,7 +62,7 @@ impl Placed {
         })
     }
 
-    /// CPUs that the thread was allowed before.
+    /// Returns the CPUs that the thread was allowed before.
     pub fn allowed(&self) -> &[CpuId] {
         &self.allowed
     }
@@ -111,8 +111,8 @@ impl PutBack {
         })
     }
 
-    /// Restores the CPUs of the thread, and of threads started meanwhile by it or beside it, which inherited them. Threads that were
-    /// given other CPUs since keep those.
+    /// Restores the CPUs of the thread, and of threads of its process that were started since and
+    /// inherited the restriction. Threads that were given other CPUs since keep those.
     fn perform(&self) {
         let census = Census::now(&Root::system());
         let family = census.family(self.id.process);
@@ -126,18 +126,19 @@ impl PutBack {
     }
 }
 
-/// The body of a process that restores a thread's CPUs if its run is killed.
+/// Body of a process that restores a thread's CPUs if its run is killed.
 pub(crate) fn put_back(words: &[String]) {
     PutBack::parse(words).iter().for_each(PutBack::perform);
 }
 
-/// The unit of a thread's start time: 100 a second on every machine.
+/// Returns the time since boot in the unit of a thread's start time: 100 per second on every
+/// machine.
 fn ticks_since_boot() -> u64 {
     let now = clock_gettime(ClockId::Boottime);
     now.tv_sec as u64 * 100 + now.tv_nsec as u64 / 10_000_000
 }
 
-/// CPUs that a thread may run on.
+/// Returns the CPUs that a thread may run on.
 ///
 /// # Errors
 ///
@@ -163,7 +164,7 @@ mod tests {
     use super::*;
     use std::process::{Child, Command};
 
-    /// A child that sleeps, killed when dropped.
+    /// A child process that sleeps; it is killed when dropped.
     struct Sleeper(Child);
 
     impl Sleeper {
@@ -205,7 +206,7 @@ mod tests {
         assert_eq!(PutBack::parse(&order.words()[1..]), None);
     }
 
-    /// If there is one CPU alone nothing is to be put back.
+    /// On a machine with a single CPU there is nothing to restore.
     #[test]
     fn who_was_placed_is_put_back_and_who_was_moved_since_is_left() {
         let sleeper = Sleeper::start();

@@ -1,4 +1,4 @@
-//! One thread of a running program, from the kernel's files.
+//! Reads one thread of a running program from the kernel's files.
 
 use std::fs::File;
 use std::io;
@@ -20,7 +20,8 @@ pub struct ThreadId {
     pub began: u64,
 }
 
-/// Open files about a live thread. They show nothing after its end, even if its number is reused.
+/// Open files about a live thread. They show nothing after the thread's end, even if its number is
+/// reused.
 #[derive(Debug)]
 pub struct LiveThread {
     schedstat: File,
@@ -47,7 +48,8 @@ impl LiveThread {
         })
     }
 
-    /// CPU time so far; exact if the thread is not running at this moment, as while the caller is on its CPU.
+    /// Returns the CPU time so far; exact if the thread is not running at this moment, for example
+    /// while the caller is on its CPU.
     ///
     /// # Errors
     ///
@@ -61,7 +63,7 @@ impl LiveThread {
             .ok_or_else(ended)
     }
 
-    /// Switches so far.
+    /// Returns the switches so far.
     ///
     /// # Errors
     ///
@@ -73,7 +75,7 @@ impl LiveThread {
     }
 }
 
-/// The error that the kernel gives for a task that has ended.
+/// Returns the error that the kernel gives for a task that has ended.
 fn ended() -> io::Error {
     rustix::io::Errno::SRCH.into()
 }

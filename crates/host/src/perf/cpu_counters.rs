@@ -1,4 +1,4 @@
-//! Counters of CPUs that a program in the kernel reads.
+//! Counters of CPUs that a BPF program reads.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -9,17 +9,17 @@ use super::source::{KernelGroup, open};
 use super::{CounterTarget, Event};
 use crate::unavailable::{Unavailable, WHOLE_CPU, unavailable};
 
-/// The command from linux/bpf.h.
+/// Command number from linux/bpf.h.
 const MAP_UPDATE_ELEM: libc::c_int = 2;
 
-/// Counters of everything that runs on some CPUs, the kernel's half included. They count until dropped.
+/// Counters of everything that runs on some CPUs, kernel mode included. They count until dropped.
 pub struct CpuCounters {
     _groups: Vec<KernelGroup>,
 }
 
 impl CpuCounters {
-    /// Opens these events on each CPU, in one group, and stores them in a BPF table of perf events: those of a CPU in order, from index
-    /// `places * CPU` on.
+    /// Opens these events on each CPU, in one group, and stores them in a BPF table of perf events:
+    /// those of a CPU in order, from index `places * CPU` on.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -46,7 +46,7 @@ impl CpuCounters {
     }
 }
 
-/// The part of the kernel's union that this call uses (bpf(2)).
+/// Part of the kernel's union that this call uses (bpf(2)).
 #[repr(C)]
 struct Element {
     table: u32,

@@ -35,7 +35,8 @@ impl Event {
         )
     }
 
-    /// Whether the kernel counts the event itself, in the kernel. Then a count of the user's half stays 0.
+    /// Whether the kernel counts the event in kernel mode. If so, a count of user mode alone stays
+    /// 0.
     pub(super) fn happens_in_kernel(self) -> bool {
         matches!(self, Event::ContextSwitches | Event::CpuMigrations)
     }

@@ -13,9 +13,9 @@ pub enum Script {
     Counts(u64),
     /// Reads the first value once, and then always the second.
     CountsInTurn(u64, u64),
-    /// Reads this value for the user's half of a task; a CPU cannot be counted.
+    /// Reads this value for user mode of a task; a CPU cannot be counted.
     CountsUserOnly(u64),
-    /// Reads this value, counted half of the time.
+    /// Reads this value, marked as counted half of the time.
     Multiplexed(u64),
     /// Opens, but cannot be read.
     FailsToRead,
@@ -31,7 +31,7 @@ pub struct Scripted {
 }
 
 impl Scripted {
-    /// A source of these events.
+    /// Creates a source of these events.
     pub fn new(scripts: impl IntoIterator<Item = (Event, Script)>) -> Scripted {
         Scripted {
             scripts: scripts.into_iter().collect(),
@@ -39,7 +39,8 @@ impl Scripted {
         }
     }
 
-    /// Limits the source to a CPU with so many counters: larger groups of hardware events are refused.
+    /// Limits the source to a CPU with this many counters: larger groups of hardware events are
+    /// refused.
     pub fn limit_counters(self, counters: usize) -> Scripted {
         Scripted {
             counters: Some(counters),

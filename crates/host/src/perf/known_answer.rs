@@ -1,4 +1,5 @@
-//! Known-answer tests: an event is admitted only after it has counted a workload whose count is known.
+//! Known-answer tests: an event is admitted only after it has counted a workload whose count is
+//! known.
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -14,23 +15,24 @@ use crate::core_clock;
 use crate::unavailable::needs_level;
 use crate::windows::judge;
 
-/// A workload and what it must count.
+/// A workload and its known count.
 struct KnownAnswer {
     text: &'static str,
     expected: Expected,
     run: fn(&mut Workbench),
-    /// As much work of the same kind without the event. It serves counters that also count something else, such as all loads besides
-    /// those that miss.
+    /// The same amount of work of the same kind without the event, for counters that also count
+    /// something else, such as all loads besides those that miss.
     quiet: Option<fn(&mut Workbench)>,
 }
 
 enum Expected {
     Within(RangeInclusive<u64>),
-    /// The cycles of [`core_clock::run_chain`].
+    /// The count must equal the cycles of [`core_clock::run_chain`].
     Chain,
 }
 
-/// Tests every event as [`prove`] does. Returns the events that passed, and the outcome of each test.
+/// Tests every event as [`prove`] does. Returns the events that passed, and the outcome of each
+/// test.
 ///
 /// Takes a few milliseconds, and up to half a second if counters of far caches are tested.
 pub fn admit(source: &dyn CounterSource, cpu: Option<CpuId>) -> (Vec<Event>, Vec<SelfTest>) {
@@ -127,8 +129,8 @@ fn count(
         .ok_or_else(|| "the CPU's counters are taken: it counted only part of the time".to_owned())
 }
 
-/// The test of an event. The lower bound is the workload's own count. The upper bound leaves room for the kernel's half: interrupts,
-/// and the two calls that start and stop the counter.
+/// Returns the test of an event. The lower bound is the workload's own count. The upper bound
+/// leaves room for kernel mode: interrupts, and the two calls that start and stop the counter.
 fn known_answer(event: Event) -> KnownAnswer {
     let answer = |text, low, high, run| KnownAnswer {
         text,
@@ -165,7 +167,7 @@ fn known_answer(event: Event) -> KnownAnswer {
     }
 }
 
-/// Guesses and places that are wrong or far, and as many that are not.
+/// Returns the test of an event of misses: branches or accesses that miss, and as many that do not.
 fn known_misses(event: Event) -> KnownAnswer {
     let answer = |text, low, high, run, quiet| KnownAnswer {
         text,
@@ -324,7 +326,8 @@ mod tests {
         );
     }
 
-    /// As emulators have one: of the chain, a tenth of whose multiplications end in two instructions of its loop, at one cycle each or two.
+    /// Emulators count instructions instead of cycles: 1.2 for each multiplication of the chain, or
+    /// a multiple of that.
     #[test]
     fn a_counter_of_instructions_is_none_of_cycles() {
         for each in [1, 2, 4, 8] {

@@ -1,4 +1,4 @@
-//! Groups of events that fit onto the CPU's counters at the same time.
+//! Groups events that fit onto the CPU's counters at the same time.
 
 use switchcost_units::CpuId;
 
@@ -6,15 +6,16 @@ use super::workloads::counted_loop;
 use super::{CounterSet, CounterSource, Event, Scope};
 use crate::control::pin;
 
-/// Length of a trial: long enough to be counted, and short, a twentieth of a millisecond.
+/// Number of rounds of a trial: enough to be counted, in a twentieth of a millisecond.
 const TRIAL_ROUNDS: u64 = 100_000;
 
-/// Divides events into groups that count all the time, as tested on the calling thread. Groups are counted one after the other, never
-/// at the same time.
+/// Divides events into groups that count all the time, as tested on the calling thread. Groups are
+/// counted one after the other, never at the same time.
 ///
-/// A CPU has four to a dozen counters, some of them taken by the kernel's watchdog or by the sibling hyperthread, and a group that does
-/// not fit counts nothing at all. Events of the kernel are a group of their own, because at a switch the CPU would count the kernel's
-/// work for their counters. Events that do not count even alone are left out.
+/// A CPU has four to a dozen counters, some of them taken by the kernel's watchdog or by the
+/// sibling hyperthread, and a group that does not fit counts nothing at all. Events of the kernel
+/// are a group of their own, because at a switch the CPU would count the kernel's work for their
+/// counters. Events that do not count even alone are left out.
 pub fn shares(source: &dyn CounterSource, events: &[Event], cpu: Option<CpuId>) -> Vec<Vec<Event>> {
     let _pin = cpu.and_then(|cpu| pin(&[cpu]).ok());
     let scope = Scope::own(cpu);

@@ -13,11 +13,11 @@ use crate::unavailable::{Unavailable, WHOLE_CPU, unavailable};
 /// Counts of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// Values in the order of the group's events.
+    /// Counts in the order of the group's events.
     pub values: Vec<u64>,
     /// Time for which the group was enabled.
     pub enabled: Duration,
-    /// Time for which the group counted: less than enabled if the CPU has too few counters.
+    /// Time for which the group counted: less than `enabled` if the CPU has too few counters.
     pub running: Duration,
 }
 
@@ -39,16 +39,16 @@ pub trait CounterGroup {
     /// Reads the counts.
     fn read(&mut self) -> io::Result<Reading>;
 
-    /// Whether the kernel's half is counted too.
+    /// Whether kernel mode is counted, too.
     fn counts_kernel(&self) -> bool;
 }
 
-/// Target of a group of counters.
+/// What a group of counters counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CounterTarget {
     /// One thread, by its thread ID.
     Thread(i32),
-    /// Everything that runs on a CPU, the kernel's half included.
+    /// Everything that runs on a CPU, kernel mode included.
     Cpu(CpuId),
 }
 
@@ -62,7 +62,7 @@ pub trait CounterSource {
     ) -> Result<Box<dyn CounterGroup>, Unavailable>;
 }
 
-/// The highest level of perf_event_paranoid at which users may count the user's half of their own tasks.
+/// Highest level of perf_event_paranoid at which users may count user mode of their own tasks.
 pub(super) const OWN_TASKS: i32 = 2;
 
 /// The kernel's counters by perf_event_open.
@@ -71,7 +71,7 @@ pub struct System;
 
 pub(super) struct KernelGroup {
     group: Group,
-    /// The members in the order of the events; `None` stands for the leader.
+    /// Members in the order of the events; `None` stands for the leader.
     members: Vec<Option<Counter>>,
     counts_kernel: bool,
 }
@@ -101,8 +101,8 @@ impl CounterSource for System {
     }
 }
 
-/// Opens a group led by the first event. A task clock must lead: after another leader Linux 6.18 reads it as of the last timer tick, as
-/// the known-answer test has shown.
+/// Opens a group led by the first event. A task clock must lead: under another leader Linux 6.18
+/// reads it as of the last timer tick, as the known-answer test has shown.
 pub(super) fn open(
     events: &[Event],
     target: CounterTarget,
@@ -141,7 +141,7 @@ pub(super) fn open(
 }
 
 impl KernelGroup {
-    /// The descriptors in the order of the events.
+    /// Returns the descriptors in the order of the events.
     pub(super) fn descriptors(&self) -> impl Iterator<Item = RawFd> {
         self.members.iter().map(|member| match member {
             Some(counter) => counter.as_raw_fd(),

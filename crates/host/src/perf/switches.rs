@@ -1,5 +1,5 @@
-//! The kernel's records of the switches of tasks (PERF_RECORD_SWITCH): they need no program in it, and no rights beyond those to the
-//! tasks.
+//! Reads the kernel's records of task switches (PERF_RECORD_SWITCH), which need no BPF program, and
+//! no rights beyond those to the tasks.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -11,7 +11,8 @@ use switchcost_units::{CpuId, Nanos};
 use super::source::OWN_TASKS;
 use crate::unavailable::{Unavailable, unavailable};
 
-/// Size of the buffer for records on each CPU: as much as any user may lock (kernel.perf_event_mlock_kb), minus one page.
+/// Size of the buffer for records on each CPU: as much as any user may lock
+/// (kernel.perf_event_mlock_kb), minus one page.
 const RING: usize = 256 << 10;
 
 // Of linux/perf_event.h.
@@ -45,30 +46,31 @@ pub struct SwitchRecord {
 pub enum SwitchKind {
     /// A task left its CPU.
     Left {
-        /// Whether it could have continued: the kernel counts the switch as involuntary.
+        /// Whether the task could have continued: the kernel counts the switch as involuntary.
         could_run: bool,
     },
     /// The task got a CPU.
     Came,
     /// A task was started.
     Started {
-        /// The process that started it.
+        /// Process that started the task.
         by_process: u32,
-        /// ... and thread.
+        /// Thread that started the task.
         by_thread: u32,
     },
     /// A task has a new name.
     Named {
-        /// The name, up to the first 0. It is untrusted: escape it before display.
+        /// Name up to the first 0. It is untrusted: escape it before display.
         name: [u8; 16],
-        /// Whether it has executed another program, for which all other threads of its process have ended.
+        /// Whether the task has executed another program, for which all other threads of its
+        /// process have ended.
         is_exec: bool,
     },
     /// The task ends. Its last switch, a voluntary one, is not reported.
     Ended,
-    /// Records of this CPU were lost before this moment, for want of room.
+    /// Records of this CPU were lost before this moment, for lack of room.
     Lost {
-        /// The number of lost records.
+        /// Number of lost records.
         records: u64,
     },
 }
@@ -77,7 +79,7 @@ pub enum SwitchKind {
 pub struct SwitchRecords {
     /// Samplers of this thread's children by CPU. The other samplers write into the same memory.
     rings: Vec<(CpuId, Sampler)>,
-    /// Counters that are kept open, each for one task and one CPU.
+    /// Open counters, each for one task and one CPU.
     others: Vec<Counter>,
 }
 
@@ -127,8 +129,8 @@ impl SwitchRecords {
         Ok(())
     }
 
-    /// Number of records lost so far for lack of room, on all CPUs. The kernel also reports losses among the records, but not before
-    /// the next record finds room.
+    /// Returns the number of records lost so far for lack of room, on all CPUs. The kernel also
+    /// reports losses among the records, but not before the next record finds room.
     pub fn lost(&mut self) -> u64 {
         let lost = |counter: &mut Counter| counter.read_full().ok()?.lost();
         let of_rings = self
@@ -177,7 +179,8 @@ fn explain_unavailable(error: &io::Error) -> Unavailable {
     unavailable(error, 1, OWN_TASKS)
 }
 
-/// Parses a record. At its end are the process and thread (32 bits each), the time (64 bits), and the CPU (followed by 32 unused bits).
+/// Parses a record. It ends with the process and thread (32 bits each), the time (64 bits), and the
+/// CPU (followed by 32 unused bits).
 fn parse(kind: u32, misc: u16, bytes: &[u8]) -> Option<SwitchRecord> {
     let (body, id) = bytes.split_at_checked(bytes.len().checked_sub(24)?)?;
     let small =

@@ -1,4 +1,4 @@
-//! Number of system calls or function calls of another program's thread.
+//! Counts the system calls or function calls of another program's thread.
 
 use std::ffi::CString;
 use std::io;
@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::unavailable::Unavailable;
 
-/// The folders in which the kernel may list its tracepoints: in a file system of their own, or as part of another one.
+/// Folders in which the kernel may list its tracepoints: in a file system of their own, or as part
+/// of another one.
 const TRACEPOINTS: [&str; 2] = [
     "/sys/kernel/tracing/events",
     "/sys/kernel/debug/tracing/events",
@@ -23,16 +24,16 @@ const TRACEPOINTS: [&str; 2] = [
 pub enum Called {
     /// A system call of this name.
     SystemCall(String),
-    /// The instruction at this place of a file.
+    /// The instruction at this offset of a file.
     Function {
-        /// The program or library.
+        /// Path of the program or library.
         file: PathBuf,
-        /// The offset in bytes from the start of the file.
+        /// Offset in bytes from the start of the file.
         offset: u64,
     },
 }
 
-/// A counter of calls from its start on, independent of other observers.
+/// A counter of calls from its creation on, independent of other observers.
 #[derive(Debug)]
 pub struct CallCounter(Counter);
 
@@ -41,7 +42,7 @@ impl CallCounter {
     ///
     /// # Errors
     ///
-    /// If the kernel refuses, with what helps.
+    /// If the kernel refuses, with a remedy.
     pub fn open(called: &Called, thread: u32) -> Result<CallCounter, Unavailable> {
         let thread = i32::try_from(thread).map_err(|error| Unavailable(error.to_string()))?;
         match called {
@@ -61,7 +62,7 @@ impl CallCounter {
         }
     }
 
-    /// Number of calls so far.
+    /// Returns the number of calls so far.
     ///
     /// # Errors
     ///
@@ -84,7 +85,7 @@ fn build(mut builder: Builder<'_>, thread: i32) -> Result<CallCounter, Unavailab
         .map_err(|error| refused(&error))
 }
 
-/// The kernel's number for probes of functions.
+/// Returns the kernel's type number for function probes.
 fn probes() -> Result<u32, Unavailable> {
     let text =
         std::fs::read_to_string("/sys/bus/event_source/devices/uprobe/type").unwrap_or_default();

@@ -15,7 +15,7 @@ use crate::clock::CpuClock;
 use crate::control::pin;
 use crate::memory::{MapType, Memory};
 
-/// The memory and code of the larger workloads, made when first used and then kept.
+/// Memory and code of the larger workloads, made when first used and then kept.
 #[derive(Default)]
 pub(super) struct Workbench {
     chase: Option<(WorkingSet, Memory)>,
@@ -23,7 +23,7 @@ pub(super) struct Workbench {
     code: Option<(usize, code::JumpChain)>,
 }
 
-/// `rounds` rounds of exactly two instructions.
+/// Runs `rounds` rounds of exactly two instructions.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn counted_loop(rounds: u64) {
     // SAFETY: counts a register down to zero; touches no memory and no stack.
@@ -56,7 +56,7 @@ pub(super) fn random_branches(count: u64) {
     });
 }
 
-/// Branches that are taken every other time.
+/// Takes a branch every other time.
 pub(super) fn regular_branches(count: u64) {
     let mut state = black_box(0x5555_5555_5555_5555_u64);
     branches(count, || {
@@ -88,7 +88,8 @@ pub(super) fn touch_pages(pages: u64) {
     }
 }
 
-/// Gives up the CPU `times` times by the kernel's count. A sleep that is over before it begins does not count.
+/// Gives up the CPU `times` times by the kernel's count. A sleep that is over before it begins does
+/// not count.
 pub(crate) fn sleep(times: i64) {
     let Some(start) = voluntary_switches() else {
         return;
@@ -98,7 +99,7 @@ pub(crate) fn sleep(times: i64) {
     }
 }
 
-/// The voluntary switches of the calling thread, as the kernel counts them.
+/// Returns the voluntary switches of the calling thread, as the kernel counts them.
 fn voluntary_switches() -> Option<i64> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is valid for writing one rusage.
@@ -108,7 +109,8 @@ fn voluntary_switches() -> Option<i64> {
     (status == 0).then_some(usage.ru_nvcsw)
 }
 
-/// Lets the kernel move the thread `times` times, an even number, between the first two CPUs that it may use.
+/// Makes the kernel move the thread `times` times, an even number, between the first two CPUs that
+/// it may use.
 pub(super) fn migrate(times: u32) {
     let [first, second, ..] = allowed_cpus()[..] else {
         return;
@@ -120,7 +122,7 @@ pub(super) fn migrate(times: u32) {
     }
 }
 
-/// The CPUs that the calling thread may run on.
+/// Returns the CPUs that the calling thread may run on.
 pub(crate) fn allowed_cpus() -> Vec<CpuId> {
     let Ok(allowed) = sched_getaffinity(None) else {
         return Vec::new();
@@ -177,7 +179,7 @@ impl Workbench {
         }
     }
 
-    /// Runs `size` bytes of code `times` times, with one jump a line.
+    /// Runs `size` bytes of code `times` times, with one jump per line.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub(super) fn run_code(&mut self, size: usize, times: u32) {
         if self.code.as_ref().is_none_or(|(made, _)| *made != size) {

@@ -15,14 +15,15 @@ use crate::supervisor::Program;
 
 /// Time that a process that is asked to end may take.
 const GRACE: Duration = Duration::from_secs(2);
-/// The longest time in which a set-up is undone.
+/// Longest time in which a set-up may be undone.
 const UNDONE_WITHIN: Duration = Duration::from_secs(60);
 
-/// Ends the commands: if they failed, the script exits with their exit code, otherwise the program follows.
+/// End of the script: if the commands failed, the script exits with their exit code, otherwise the
+/// program follows.
 const SCRIPT_END: &str = "\nstatus=$?; [ \"$status\" -eq 0 ] || exit \"$status\"\n";
 
-/// Main function of a keeper: runs a program after commands and with a wrapper, and undoes what they did. The words are commands,
-/// wrapper, undo commands, program, arguments.
+/// Main function of a keeper: runs a program after commands and with a wrapper, and undoes the
+/// set-up. The words are commands, wrapper, undo commands, program, arguments.
 ///
 /// # Errors
 ///
@@ -50,7 +51,8 @@ pub fn keep(words: &[OsString]) -> io::Result<()> {
     io::stdout().write_all(report.collect::<String>().as_bytes())
 }
 
-/// The shell stays the parent, so that what was started in the background does not become the program's.
+/// Returns the script of a set-up. The shell stays the parent, so that processes started in the
+/// background do not become the program's.
 fn script(commands: &OsStr, wrapper: &OsStr) -> OsString {
     let mut script = commands.to_owned();
     script.push(SCRIPT_END);
@@ -59,7 +61,7 @@ fn script(commands: &OsStr, wrapper: &OsStr) -> OsString {
     script
 }
 
-/// Runs commands in a shell. All that they print goes to our standard error.
+/// Runs commands in a shell. All of their output goes to this process's standard error.
 fn shell(
     script: &OsStr,
     arguments: &[OsString],
@@ -69,7 +71,8 @@ fn shell(
     run(Program::shell(script, arguments)?, log()?, log()?, bounds)
 }
 
-/// Whether the run has closed the connection, or has ended. Nothing is ever written to it.
+/// Whether the run has closed the connection, or has ended. Nothing is ever written to the
+/// connection.
 fn is_abandoned() -> bool {
     let now = Timespec {
         tv_sec: 0,

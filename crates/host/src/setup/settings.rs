@@ -1,4 +1,4 @@
-//! Settings that were changed, and are restored.
+//! Restores settings that were changed.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use switchcost_facts::settings::{assignment, settings};
 pub(super) struct Settings {
     /// Settings of the scheduler by name, which are restored.
     restored: BTreeMap<String, String>,
-    /// All others of /proc/sys by path: a change is reported.
+    /// Other settings of /proc/sys by path, of which a change is only reported.
     others: BTreeMap<PathBuf, Vec<u8>>,
 }
 
@@ -37,7 +37,8 @@ impl Settings {
         }
     }
 
-    /// Restores the settings that differ now. Returns a complaint for each that could not be written.
+    /// Restores the settings that differ now. Returns a complaint for each that could not be
+    /// written.
     pub(super) fn put_back(&self) -> Vec<String> {
         let now = settings(&Root::system());
         let changed = self
@@ -56,7 +57,7 @@ impl Settings {
     }
 }
 
-/// Writable settings of /proc/sys, but those of [`VOLATILE`].
+/// Returns the writable settings of /proc/sys, except those of [`VOLATILE`].
 fn others() -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![PathBuf::from("/proc/sys")];
@@ -83,7 +84,7 @@ fn others() -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// `vm.stat_interval is 2, and was 1 before the run; ...`.
+/// Describes a change, such as `vm.stat_interval is 2, and was 1 before the run; ...`.
 fn changed_setting(path: &Path, before: &[u8], now: &[u8]) -> String {
     let name = path.strip_prefix("/proc/sys").unwrap_or(path);
     let name = name.display().to_string().replace('/', ".");

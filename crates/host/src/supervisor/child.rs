@@ -1,4 +1,5 @@
-//! Steps of a child from the supervisor's fork to the program's first instruction. Makes only system calls, as the supervisor itself.
+//! Steps of a child from the supervisor's fork to the program's first instruction. The child makes
+//! only system calls, like the supervisor itself.
 
 use std::ffi::CStr;
 use std::io::Write;
@@ -20,7 +21,8 @@ use crate::errno;
 use crate::fixed_addresses::fix_addresses;
 use crate::signal_action::SignalAction;
 
-/// The signals that a keyboard and a lost terminal send. The supervisor ignores them: it ends when its parent does.
+/// Signals that a keyboard or a lost terminal sends. The supervisor ignores them, because it ends
+/// when its parent does.
 const KEYBOARD: [c_int; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP, libc::SIGTERM];
 
 fn set_all(signals: &[c_int], action: SignalAction) -> io::Result<()> {
@@ -50,7 +52,7 @@ pub(super) fn start(state: &State<'_>, ready: &Ready<'_>, program: u32) -> io::R
     }
 }
 
-/// Returns only if something is refused.
+/// Executes the program in the child; returns only if something is refused.
 fn become_program(state: &State<'_>, ready: &Ready<'_>, supervisor: Pid) -> Errno {
     if let Err(error) = prepare(state, ready, supervisor) {
         return error;
@@ -85,7 +87,7 @@ fn prepare(state: &State<'_>, ready: &Ready<'_>, supervisor: Pid) -> io::Result<
     state.mask.block_only()
 }
 
-/// The kernel's list of this process's children, as text.
+/// Reads the kernel's list of this process's children, as text.
 pub(super) fn read_children(list: &mut [u8]) -> io::Result<usize> {
     read(c"/proc/thread-self/children", list)
 }

@@ -1,4 +1,4 @@
-//! Forks of a process whose other threads, if any, may hold any lock.
+//! Forks a process whose other threads, if any, may hold any lock.
 
 use libc::c_int;
 use rustix::io;
@@ -6,12 +6,12 @@ use rustix::process::Pid;
 
 use crate::errno;
 
-/// Forks without the C library, whose locks another thread may have held when the supervisor was forked. `flags` are those of clone(2).
-/// Returns `None` in the child.
+/// Forks without the C library, whose locks another thread may have held when the supervisor was
+/// forked. `flags` are those of clone(2). Returns `None` in the child.
 ///
 /// # Safety
 ///
-/// The child may only make system calls, and must not return to where the parent continues.
+/// The child may only make system calls, and must not return to the parent's code.
 pub(super) unsafe fn fork(flags: c_int) -> io::Result<Option<Pid>> {
     let flags = libc::c_long::from(flags | libc::SIGCHLD);
     // SAFETY: without a stack of its own the child goes on with a copy of ours, as after fork.

@@ -1,11 +1,12 @@
-//! Files that our caller has opened for what it starts.
+//! Finds files that this program's caller has opened for its child programs.
 
 use std::fs;
 use std::io;
 use std::os::fd::RawFd;
 
-/// The files beyond the first three that a program executed by this process inherits, for example those of `<(COMMAND)` in a shell.
-/// Files that this process opened itself are closed then.
+/// Returns the files beyond the first three that a program executed by this process inherits, for
+/// example those of `<(COMMAND)` in a shell. Files that this process opened itself are closed at
+/// exec.
 pub(super) fn inherited() -> io::Result<Vec<RawFd>> {
     let mut inherited = Vec::new();
     for entry in fs::read_dir("/proc/self/fdinfo")? {
@@ -24,7 +25,8 @@ pub(super) fn inherited() -> io::Result<Vec<RawFd>> {
     Ok(inherited)
 }
 
-/// Whether a file is closed at exec, by what the kernel says of it: `flags:` are octal, as for `open`.
+/// Whether a file is closed at exec, by the kernel's facts about it: `flags:` are octal, as for
+/// `open`.
 fn is_closed_by_exec(facts: &str) -> bool {
     let flags = facts.lines().find_map(|line| line.strip_prefix("flags:"));
     let flags = flags.and_then(|flags| i32::from_str_radix(flags.trim(), 8).ok());

@@ -1,5 +1,5 @@
-//! Makes the supervisor the first process of a new PID namespace with its own /proc, without giving it a right. After the fork it makes
-//! only system calls.
+//! Makes the supervisor the first process of a new PID namespace with its own /proc, without giving
+//! it any rights. After the fork it makes only system calls.
 
 use std::ffi::CStr;
 use std::io;
@@ -14,7 +14,7 @@ use rustix::thread::{
     remove_capability_from_bounding_set, set_capabilities,
 };
 
-/// The steps that the kernel may refuse.
+/// Steps that the kernel may refuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum Step {
@@ -30,7 +30,7 @@ pub(super) enum Step {
     Rights,
     /// Leaving the terminal and the signals of the parent.
     Leave,
-    /// Seeing the tasks from outside.
+    /// Seeing the tasks from outside the namespace.
     Show,
 }
 
@@ -70,13 +70,13 @@ impl Step {
     }
 }
 
-/// A PID namespace that is to be made: what the kernel must know for it.
+/// A PID namespace to be made, with the data that the kernel needs for it.
 pub(crate) struct PidNamespace {
-    /// The user, if it is not root, which needs no user namespace.
+    /// The user, unless it is root, which needs no user namespace.
     user: Option<User>,
 }
 
-/// The user and group that are to be the same inside as outside.
+/// User and group that are the same inside as outside.
 struct User {
     /// Lines of the maps of users and groups.
     maps: [String; 2],
@@ -98,7 +98,7 @@ impl User {
     }
 }
 
-/// The set of one capability, by its number.
+/// Returns the set of one capability, by its number.
 fn one(right: u64) -> CapabilitySet {
     CapabilitySet::from_bits_retain(1 << right)
 }
@@ -111,7 +111,7 @@ impl PidNamespace {
         }
     }
 
-    /// The flags for clone(2) and unshare(2).
+    /// Returns the flags for clone(2) and unshare(2).
     pub(crate) fn flags(&self) -> c_int {
         let user = if self.user.is_some() {
             libc::CLONE_NEWUSER
@@ -121,17 +121,17 @@ impl PidNamespace {
         libc::CLONE_NEWPID | libc::CLONE_NEWNS | user
     }
 
-    /// The error that says why there is no namespace.
+    /// Returns the error that explains why there is no namespace.
     pub(crate) fn refused(&self, error: Errno) -> io::Error {
         Step::Clone.refused(error)
     }
 
-    /// Does [`PidNamespace::enter`], and turns a refusal into an error that explains it.
+    /// Calls [`PidNamespace::enter`], and turns a refusal into an error that explains it.
     pub(crate) fn settle(&self) -> io::Result<()> {
         self.enter().map_err(|(step, error)| step.refused(error))
     }
 
-    /// Called in the first process of the new namespaces. Returns the step that was refused, and why.
+    /// Enters the namespaces; called in their first process. Returns the refused step, and why.
     pub(super) fn enter(&self) -> Result<(), (Step, Errno)> {
         let at = |step| move |error| (step, error);
         if let Some(user) = &self.user {
@@ -163,8 +163,9 @@ fn write(path: &CStr, text: &str) -> rustix::io::Result<()> {
     rustix::io::write(&file, text.as_bytes()).map(drop)
 }
 
-/// Gives up capabilities. Whoever makes a user namespace has all capabilities in it. Afterwards a program has those of a user who is
-/// not root, and gets none by executing another program.
+/// Gives up capabilities. A process that makes a user namespace has all capabilities in it.
+/// Afterwards a program has those of a user who is not root, and gets none by executing another
+/// program.
 fn give_up_rights(never: u64) -> rustix::io::Result<()> {
     let none = CapabilitySet::empty();
     for right in (0..u64::BITS.into()).filter(|right| never >> right & 1 != 0) {

@@ -1,5 +1,5 @@
-//! The supervisor's own process. It is forked from a process that may have several threads, so it makes only system calls:
-//! everything that needs memory is made ready before.
+//! The supervisor's own process. It is forked from a process that may have several threads, so it
+//! makes only system calls: everything that needs memory is prepared before the fork.
 
 use std::io;
 use std::os::fd::{OwnedFd, RawFd};
@@ -19,7 +19,8 @@ use super::state::State;
 use crate::cleanup_steps;
 use crate::signal_set::SignalSet;
 
-/// Forks the supervisor; only the parent returns. The supervisor reports what it could not do.
+/// Forks the supervisor; only the parent returns. The supervisor reports the steps that it could
+/// not do.
 pub(super) fn start(mut state: State<'_>) -> io::Result<Pid> {
     let flags = state.pid_namespace.as_ref().map_or(0, PidNamespace::flags);
     let refused = |error: Errno| {
@@ -74,7 +75,8 @@ fn leave_parent() -> rustix::io::Result<OwnedFd> {
     ends.file()
 }
 
-/// Closes every file except these. A pipe that another thread of the parent has open must not stay open because of the supervisor.
+/// Closes every file except these. A pipe that another thread of the parent has open must not stay
+/// open because of the supervisor.
 fn close_others(kept: &[RawFd]) {
     let mut first = 0;
     for &fd in kept {
@@ -91,7 +93,7 @@ fn close_range(first: RawFd, last: RawFd) {
     unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
 }
 
-/// Serves orders until the parent closes the pipe or is gone.
+/// Serves requests until the parent closes the pipe or is gone.
 fn serve(state: &mut State<'_>, signals: &OwnedFd) -> rustix::io::Result<()> {
     loop {
         let mut ready = [
@@ -114,7 +116,7 @@ fn serve(state: &mut State<'_>, signals: &OwnedFd) -> rustix::io::Result<()> {
     }
 }
 
-/// False if there is no order and will be none.
+/// Takes a request from the pipe; returns false if there is none and no more can come.
 fn take_order(state: &mut State<'_>) -> rustix::io::Result<bool> {
     let mut bytes = [0; 4];
     if rustix::io::read(&state.orders, &mut bytes)? != bytes.len() {
@@ -143,7 +145,8 @@ fn report_end(state: &mut State<'_>, pid: i32, status: i32) -> rustix::io::Resul
     reports::send(&state.report_to, ENDED, program as u32, status)
 }
 
-/// The number and the raw status of a child that has ended; none if none has, an error if none is left.
+/// Returns the number and the raw status of a child that has ended; `None` if none has ended, an
+/// error if no child is left.
 fn reap() -> rustix::io::Result<Option<(i32, i32)>> {
     match wait(WaitOptions::NOHANG) {
         Err(Errno::INTR) => Ok(None),
@@ -151,8 +154,9 @@ fn reap() -> rustix::io::Result<Option<(i32, i32)>> {
     }
 }
 
-/// Ends and reaps children until there is none; children of a process that ends become ours and are next. Each is first asked to end,
-/// once, if there is time. A cleanup helper of a program that was ended first restores what it must.
+/// Ends and reaps children until none is left; children of a process that ends become the
+/// supervisor's and are next. Each child is first asked to end, once, if there is time. A cleanup
+/// helper of an ended program first restores what it must.
 fn end_children(state: &mut State<'_>) {
     let end = Instant::now() + state.setting.grace;
     let helpers_end = end + cleanup_steps::LONGEST;
@@ -180,10 +184,10 @@ fn end_children(state: &mut State<'_>) {
     }
 }
 
-/// Number of children that are asked to end; others are killed at the end.
+/// Maximum number of children that are asked to end; others are killed at the end.
 const MOST_ASKED: usize = 512;
 
-/// The children that were asked to end. It needs no allocation.
+/// The children that were asked to end, stored without allocation.
 struct Asked([i32; MOST_ASKED]);
 
 impl Asked {
@@ -202,7 +206,8 @@ impl Asked {
     }
 }
 
-/// Calls a function for each child. Only the supervisor reaps its children, so their numbers are not used again.
+/// Calls a function for each child. Only the supervisor reaps its children, so their numbers are
+/// not reused.
 fn visit_children(state: &State<'_>, mut end: impl FnMut(i32)) {
     let mut list = [0; 4096];
     let bytes = child::read_children(&mut list).unwrap_or(0);

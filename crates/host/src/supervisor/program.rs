@@ -16,7 +16,7 @@ use crate::shared_file::SharedFile;
 /// A program to start.
 #[derive(Debug)]
 pub struct Program {
-    /// The file to execute.
+    /// Path of the file to execute.
     pub path: CString,
     /// Arguments, including the zeroth.
     pub arguments: Vec<CString>,
@@ -30,7 +30,7 @@ pub struct Program {
 pub type Variables = Vec<(OsString, OsString)>;
 
 impl Program {
-    /// A program by its words, the first of which is a path or a name in PATH.
+    /// Creates a program from its words, the first of which is a path or a name in PATH.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl Program {
         })
     }
 
-    /// A shell command in our environment.
+    /// Creates a shell command in this process's environment.
     ///
     /// # Errors
     ///
@@ -86,7 +86,7 @@ fn zero_terminated(text: OsString) -> io::Result<CString> {
     Ok(CString::new(text.into_vec())?)
 }
 
-/// The file of a program: the first in PATH, unless the name is a path.
+/// Returns the file of a program: the first in PATH, unless the name is a path.
 fn locate(program: &OsStr, environment: &Variables) -> io::Result<PathBuf> {
     if program.as_encoded_bytes().contains(&b'/') {
         return Ok(program.into());
@@ -110,15 +110,18 @@ fn locate(program: &OsStr, environment: &Variables) -> io::Result<PathBuf> {
 pub struct Setting<'a> {
     /// Whether the programs get a PID namespace of their own.
     pub in_pid_namespace: bool,
-    /// Memory that the supervisor holds open, so that programs in a PID namespace find it at `shared.path_at(PID_IN_NAMESPACE)`.
+    /// Memory that the supervisor holds open, so that programs in a PID namespace find it at
+    /// `shared.path_at(PID_IN_NAMESPACE)`.
     pub shared: Option<&'a SharedFile>,
     /// The only CPU on which the programs may run.
     pub cpu: Option<CpuId>,
     /// Whether addresses are the same in each run (ADDR_NO_RANDOMIZE).
     pub has_fixed_addresses: bool,
-    /// Whether the programs inherit files that our caller has opened for its children.
+    /// Whether the programs inherit files that this program's caller has opened for its child
+    /// programs.
     pub has_callers_files: bool,
-    /// Time from the request to end until the rest is killed; without it, the rest is killed at once.
+    /// Time from the request to end until the rest is killed; if it is 0, the rest is killed
+    /// immediately.
     pub grace: Duration,
     /// Standard input of the programs.
     pub input: OwnedFd,
@@ -129,7 +132,7 @@ pub struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// Settings without a PID namespace, under which the rest is killed at once.
+    /// Creates settings without a PID namespace, under which the rest is killed immediately.
     pub fn new(input: OwnedFd, output: OwnedFd, errors: OwnedFd) -> Self {
         Setting {
             in_pid_namespace: false,
@@ -150,21 +153,21 @@ impl Setting<'_> {
 pub enum Report {
     /// A program has a process.
     Launched {
-        /// The number of the program.
+        /// Number of the program.
         program: u32,
-        /// The PID of its process, in the PID namespace of the programs if they have one.
+        /// PID of the program's process, in the PID namespace of the programs if they have one.
         pid: i32,
     },
     /// The kernel refused to start a program.
     Refused {
-        /// The number of the program.
+        /// Number of the program.
         program: u32,
         /// The kernel's error number.
         error: i32,
     },
     /// A program ended.
     Ended {
-        /// The number of the program.
+        /// Number of the program.
         program: u32,
         /// Exit status of the program.
         status: ExitStatus,

@@ -15,7 +15,8 @@ pub(super) const BYTES: usize = 12;
 pub(super) const LAUNCHED: u32 = 1;
 pub(super) const REFUSED: u32 = 2;
 pub(super) const ENDED: u32 = 3;
-/// The kind of the first report. Its program is the step that was refused, its value the kernel's error number; 0 means none.
+/// Kind of the first report. The report's program is the step that was refused, its value the
+/// kernel's error number; 0 means no refusal.
 pub(super) const SETTLED: u32 = 4;
 
 /// Sends one report.
@@ -28,7 +29,7 @@ pub(super) fn send(to: &OwnedFd, kind: u32, program: u32, value: i32) -> rustix:
     Ok(())
 }
 
-/// Says that the kernel refused to start a program.
+/// Reports that the kernel refused to start a program.
 pub(super) fn send_refusal(to: &OwnedFd, program: u32, error: Errno) -> rustix::io::Result<()> {
     send(to, REFUSED, program, error.raw_os_error())
 }
@@ -39,7 +40,7 @@ fn numbers(bytes: [u8; BYTES]) -> (u32, u32, i32) {
     (u32_at(0), u32_at(4), u32_at(8) as i32)
 }
 
-/// Whether the first report says that the supervisor is at work.
+/// Whether the first report says that the supervisor works.
 pub(super) fn settled(bytes: [u8; BYTES]) -> io::Result<()> {
     match numbers(bytes) {
         (SETTLED, _, 0) => Ok(()),

@@ -1,4 +1,5 @@
-//! Data of the supervisor, allocated before it is forked: afterwards it allocates no memory.
+//! Data of the supervisor, allocated before it is forked, because afterwards it allocates no
+//! memory.
 
 use std::ffi::c_char;
 use std::io;
@@ -12,7 +13,7 @@ use super::program::{Program, Setting};
 use crate::control::cpu_set;
 use crate::signal_set::SignalSet;
 
-/// A program with its arguments and environment as the kernel needs them.
+/// A program with its arguments and environment in the form that the kernel needs.
 pub(super) struct Ready<'a> {
     pub(super) program: &'a Program,
     pub(super) arguments: Vec<*const c_char>,
@@ -36,10 +37,10 @@ impl<'a> Ready<'a> {
     }
 }
 
-/// All that the supervisor works with.
+/// Complete state of the supervisor.
 pub(super) struct State<'a> {
     pub(super) programs: Vec<Ready<'a>>,
-    /// The process of each program that has not been reaped; 0 for none.
+    /// Process ID of each program that has not been reaped; 0 for none.
     pub(super) pids: Vec<i32>,
     pub(super) setting: &'a Setting<'a>,
     pub(super) pid_namespace: Option<PidNamespace>,
@@ -47,7 +48,7 @@ pub(super) struct State<'a> {
     pub(super) mask: SignalSet,
     pub(super) orders: OwnedFd,
     pub(super) report_to: OwnedFd,
-    /// The files that stay open, in order.
+    /// Files that stay open, in order.
     pub(super) kept: Vec<RawFd>,
 }
 

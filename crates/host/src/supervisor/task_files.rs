@@ -1,4 +1,4 @@
-//! The kernel's files about tasks, in the /proc that shows them under their own numbers.
+//! The kernel's files about tasks, in the /proc that shows the tasks under their own numbers.
 
 use std::fs::File;
 use std::io;
@@ -13,17 +13,18 @@ use rustix::process::Pid;
 #[derive(Clone, Debug)]
 pub struct TaskFiles {
     folder: Arc<OwnedFd>,
-    /// The first process of the PID namespace whose numbers are used here; `None` for our own namespace.
+    /// First process of the PID namespace whose numbers are used; `None` for this process's own
+    /// namespace.
     first: Option<Pid>,
 }
 
 impl TaskFiles {
-    /// The /proc of all processes that this process sees.
+    /// Opens the /proc of all processes that this process sees.
     pub fn ours() -> io::Result<TaskFiles> {
         TaskFiles::attach(Path::new("/proc"), None)
     }
 
-    /// The /proc of the tasks that process `pid` sees.
+    /// Opens the /proc of the tasks that process `pid` sees.
     pub(super) fn seen_by(pid: Pid) -> io::Result<TaskFiles> {
         TaskFiles::attach(
             Path::new(&format!("/proc/{}/root/proc", pid.as_raw_nonzero())),
@@ -43,7 +44,7 @@ impl TaskFiles {
         })
     }
 
-    /// The file `name` about a task.
+    /// Opens the file `name` about a task.
     ///
     /// # Errors
     ///
@@ -59,7 +60,8 @@ impl TaskFiles {
         .into())
     }
 
-    /// Thread ID of a task in our own PID namespace. Reads files of all processes.
+    /// Returns the thread ID of a task in this process's own PID namespace. Reads files of all
+    /// processes.
     ///
     /// # Errors
     ///
@@ -90,7 +92,7 @@ fn numbers_in(folder: &str) -> io::Result<impl Iterator<Item = String>> {
     Ok(names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())))
 }
 
-/// The number of a task in its innermost namespace.
+/// Returns the number of a task in its innermost namespace.
 fn inner_number(folder: &str, task: &str) -> Option<u32> {
     let status = std::fs::read_to_string(format!("{folder}/{task}/status")).ok()?;
     status

@@ -5,7 +5,7 @@ use switchcost_units::CpuId;
 
 use super::*;
 
-/// Only a supervisor that hangs takes so long.
+/// Time after which a supervisor counts as hanging.
 const LONGEST: Duration = Duration::from_secs(120);
 
 fn shell(script: &str) -> Program {
@@ -27,7 +27,7 @@ fn null() -> OwnedFd {
         .into()
 }
 
-/// None if this machine allows no PID namespaces.
+/// Starts a supervisor; returns nothing if this machine allows no PID namespaces.
 fn supervisor(
     programs: &[Program],
     in_pid_namespace: bool,
@@ -50,7 +50,7 @@ fn supervisor(
     }
 }
 
-/// A test with programs that live among all others, and with some in a PID namespace.
+/// Runs a test with programs among all other processes, and with programs in a PID namespace.
 fn both_ways(programs: &[Program], test: impl Fn(Supervisor, std::io::PipeReader, bool)) {
     for in_pid_namespace in [false, true] {
         if let Some((supervisor, output)) = supervisor(programs, in_pid_namespace) {
@@ -113,7 +113,7 @@ fn a_program_that_cannot_start_is_reported() {
     });
 }
 
-/// Processes that were started with this variable in their environment.
+/// Counts the processes that were started with this variable in their environment.
 fn living_with(variable: &str) -> usize {
     let processes = std::fs::read_dir("/proc")
         .expect("a list of processes")
@@ -128,7 +128,8 @@ fn living_with(variable: &str) -> usize {
         .count()
 }
 
-/// A process that is just starting a program has no environment for a moment.
+/// Waits for this many processes with the variable. A process that is just starting a program has
+/// no environment for a moment.
 fn await_living_with(variable: &str, count: usize) {
     let deadline = std::time::Instant::now() + LONGEST;
     while living_with(variable) != count {

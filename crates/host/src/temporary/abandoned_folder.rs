@@ -1,4 +1,4 @@
-//! A folder whose run has ended: how to recognise and remove it.
+//! Recognises and removes a folder whose run has ended.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -10,13 +10,13 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat, unlinka
 use super::{FILES, GROUPS, LOCK, PREFIX, open_folder};
 use crate::abandoned::{is_own, take_over};
 
-/// Takes the lock of the folder, if the folder is one of ours and its run is gone.
+/// Takes the lock of the folder, if the folder was made by this program and its run is gone.
 pub(super) fn lock(path: &Path) -> io::Result<Option<File>> {
     let lock = open_lock(path)?;
     Ok(take_over(&lock)?.then_some(lock))
 }
 
-/// Opens the lock of the folder, whoever holds it, if the folder is one of ours.
+/// Opens the lock of the folder, whoever holds the lock, if the folder was made by this program.
 pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
     let folder = open_folder(path)?;
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -29,7 +29,8 @@ pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Removes the folder that has this lock, which we hold. The lock goes last: until then the rest is known to be abandoned.
+/// Removes the folder that has this lock, which the caller holds. The lock is removed last: until
+/// then the rest is known to be abandoned.
 pub(crate) fn remove(path: &Path, lock: &File) -> io::Result<()> {
     let folder = open_folder(path)?;
     if !has(&folder, lock)? {
@@ -47,7 +48,8 @@ pub(crate) fn remove(path: &Path, lock: &File) -> io::Result<()> {
     fs::remove_dir(path)
 }
 
-/// Control groups that are listed beside the lock. The kernel removes none in which somebody lives.
+/// Removes the control groups that are listed next to the lock. The kernel removes no group that
+/// has processes.
 fn remove_groups(folder: impl AsFd) -> io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let Ok(list) = openat(&folder, GROUPS, flags, Mode::empty()) else {

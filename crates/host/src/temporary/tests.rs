@@ -18,7 +18,7 @@ fn name(folder: &TemporaryFolder, within: &Path) -> String {
     path.expect("within").to_string_lossy().into_owned()
 }
 
-/// What a run leaves that was killed with its helper.
+/// Makes the remains of a run that was killed together with its helper.
 fn dead(path: &Path) {
     fs::create_dir_all(path.join(FILES).join("deep")).expect("folders");
     fs::write(path.join(FILES).join("deep/file"), "text").expect("a file");

@@ -1,4 +1,4 @@
-//! Processors without XSAVE.
+//! Stands in for vector registers on processors without XSAVE.
 
 use switchcost_record::VectorState;
 use switchcost_units::Bytes;
@@ -7,7 +7,8 @@ pub(super) fn xsave_bytes(_: VectorState) -> Option<Bytes> {
     None
 }
 
-/// Stands for an area of registers, of which none can be loaded here, so no value is ever made.
+/// Stands for an area of registers; no registers can be loaded on these processors, so no value is
+/// ever made.
 #[derive(Default)]
 pub(super) struct Area;
 

@@ -1,4 +1,4 @@
-//! XSAVE of x86-64.
+//! Loads vector registers by XSAVE of x86-64.
 
 use std::arch::asm;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,7 +10,7 @@ use switchcost_workload::Pages;
 
 use crate::memory::{MapType, Memory};
 
-/// The bits of the components (Intel, Software Developer's Manual, volume 1, section 13.1).
+/// Bits of the components (Intel, Software Developer's Manual, volume 1, section 13.1).
 const SSE: u64 = 1 << 1;
 const AVX: u64 = 1 << 2;
 const AVX_512: u64 = 0b111 << 5;
@@ -18,14 +18,15 @@ const TILE_CONFIG: u32 = 17;
 const TILE_DATA: u32 = 18;
 const AMX: u64 = 1 << TILE_CONFIG | 1 << TILE_DATA;
 
-/// Length of the legacy region, which holds MXCSR and XMM. After it comes the header, whose first word says which components are there.
+/// Length of the legacy region, which holds MXCSR and XMM. The header follows, whose first word
+/// says which components are present.
 const LEGACY_BYTES: u64 = 512;
 const MXCSR: usize = 24 / 8;
 const XMM: std::ops::Range<usize> = 160 / 8..416 / 8;
 const HEADER: usize = 512 / 8;
-/// All exceptions masked, as programs begin.
+/// MXCSR with all exceptions masked, as at the start of programs.
 const USUAL_MXCSR: u64 = 0x1f80;
-/// The value loaded, the double 1. Zero could be taken for the initial state.
+/// Value loaded into the registers, the double 1. Zero could be taken for the initial state.
 const FILLING: u64 = 0x3ff0_0000_0000_0000;
 
 fn components(state: VectorState) -> u64 {
@@ -38,10 +39,11 @@ fn components(state: VectorState) -> u64 {
     }
 }
 
-/// Offset and size of a component beyond the header, in bytes.
+/// Offset and size of a component after the header, in bytes.
 type Place = (u32, usize, usize);
 
-/// The extended components that the kernel lets programs use; none without XSAVE, or if XINUSE cannot be read.
+/// Returns the extended components that the kernel lets programs use; none without XSAVE, or if
+/// XINUSE cannot be read.
 fn places() -> Option<Vec<Place>> {
     if !std::arch::is_x86_feature_detected!("xsave") {
         return None;
@@ -62,7 +64,7 @@ fn places() -> Option<Vec<Place>> {
     )
 }
 
-/// Returns the number of bytes that XSAVE writes of a state; `None` if the state is not available.
+/// Returns the number of bytes that XSAVE writes for a state; `None` if the state is not available.
 pub(super) fn xsave_bytes(state: VectorState) -> Option<Bytes> {
     let (wanted, places) = (components(state), places()?);
     let there = places
@@ -76,7 +78,7 @@ pub(super) fn xsave_bytes(state: VectorState) -> Option<Bytes> {
     (wanted & !there == 0).then(|| Bytes(legacy + wanted_sizes.sum::<u64>()))
 }
 
-/// An extended control register. 0 is XCR0; 1 gives the components of XCR0 that are in use.
+/// Reads an extended control register. 0 is XCR0; 1 gives the components of XCR0 that are in use.
 #[inline(always)]
 fn extended_control(number: u32) -> u64 {
     let (low, high): (u32, u32);
@@ -91,7 +93,8 @@ fn extended_control(number: u32) -> u64 {
 pub(super) struct Area {
     memory: Memory,
     wanted: u64,
-    /// The components that are loaded or initialised: always the vector registers, and the tiles only if they are asked for.
+    /// Components that are loaded or initialised: always the vector registers, and the tiles only
+    /// if requested.
     touched: u64,
 }
 
@@ -146,7 +149,8 @@ impl Area {
         extended_control(1) & self.wanted == self.wanted
     }
 
-    /// The components in use, if they are not what was loaded. XMM registers may always count as used.
+    /// Returns the components in use, if they differ from those loaded. XMM registers may always
+    /// count as used.
     pub(super) fn unexpected(&self) -> Option<u64> {
         let in_use = extended_control(1);
         let beyond = in_use & self.touched & !SSE;
@@ -179,14 +183,15 @@ fn fill(memory: &Memory, wanted: u64, places: &[Place]) {
     }
 }
 
-/// Palette 1: eight tiles of 16 rows of 64 B.
+/// Returns the tile configuration of palette 1: eight tiles of 16 rows of 64 B.
 fn tile_config() -> [u64; 8] {
     const ROW_BYTES: u64 = 0x0040_0040_0040_0040;
     const ROWS: u64 = 0x1010_1010_1010_1010;
     [1, 0, ROW_BYTES, ROW_BYTES, 0, 0, ROWS, 0]
 }
 
-/// Asks Linux for permission to use tiles, which it requires before the first use (Documentation/arch/x86/xstate.rst).
+/// Asks Linux for permission to use tiles, which it requires before the first use
+/// (Documentation/arch/x86/xstate.rst).
 fn allow_tiles() -> std::io::Result<()> {
     const ARCH_REQ_XCOMP_PERM: libc::c_ulong = 0x1023;
     // SAFETY: takes two numbers, and changes what this process may use.

@@ -1,19 +1,19 @@
-//! The virtual count of the generic timer, CNTVCT_EL0: one rate in every state, and the same on all CPUs (Arm Architecture Reference
-//! Manual, "The Generic Timer in AArch64 state").
+//! Reads the virtual count of Arm's generic timer, CNTVCT_EL0: one rate in every state, and the
+//! same on all CPUs (Arm Architecture Reference Manual, "The Generic Timer in AArch64 state").
 
 use std::arch::asm;
 
-/// The clock's name in the record.
+/// Name of the clock in the record.
 pub(in crate::clock) const SOURCE: &str = "cntvct";
 
 pub(in crate::clock) const CPUS_DISAGREE: &str =
     "the counter-timers of the CPUs measured do not agree, or could not be compared";
 
-/// The lowest usable rate, a tick of 100 ns: one tick is then a ten-thousandth of a millisecond.
+/// Lowest usable rate, a tick of 100 ns: one tick is then a ten-thousandth of a millisecond.
 const LEAST_RATE: u64 = 10_000_000;
 
-/// Why the counter can be a run's clock, or why not. Some counters have a few million ticks a second, and the kernel may have a finer
-/// clock.
+/// Returns why the counter can be a run's clock, or why not. Some counters have a few million ticks
+/// per second, and the kernel may have a finer clock.
 pub(in crate::clock) fn fitness(_: bool) -> Result<&'static str, &'static str> {
     name_rate(rate())
 }
@@ -28,7 +28,7 @@ fn name_rate(rate: u64) -> Result<&'static str, &'static str> {
     }
 }
 
-/// Ticks a second, from the firmware.
+/// Returns the ticks per second, as the firmware reports them.
 fn rate() -> u64 {
     let rate: u64;
     // SAFETY: reads a register that Linux leaves readable, or reads for the program where it is not; touches no memory.
@@ -36,8 +36,9 @@ fn rate() -> u64 {
     rate
 }
 
-/// Reads the counter between two ISBs. The first keeps it from being read before earlier instructions have finished, the second keeps
-/// later ones from starting before it was read (the same manual, "Counter-timer Virtual Count Register").
+/// Reads the counter between two ISBs. The first keeps the read from happening before earlier
+/// instructions have finished, the second keeps later instructions from starting before it (the
+/// same manual, "Counter-timer Virtual Count Register").
 #[inline(always)]
 pub(in crate::clock) fn read() -> u64 {
     let ticks: u64;

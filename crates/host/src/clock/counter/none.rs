@@ -1,16 +1,17 @@
-//! Architectures whose counters have not been examined: they are never chosen.
+//! Stands in for the counter on architectures whose counters have not been examined: it is never
+//! chosen.
 
-/// The clock's name in the record.
+/// Name of the clock in the record.
 pub(in crate::clock) const SOURCE: &str = "none";
 
 pub(in crate::clock) const CPUS_DISAGREE: &str = "";
 
-/// Why the counter can be a run's clock, or why not.
+/// Returns why the counter can be a run's clock, or why not.
 pub(in crate::clock) fn fitness(_: bool) -> Result<&'static str, &'static str> {
     Err("no counter that is known of this architecture")
 }
 
-/// Never called.
+/// Would read the counter; never called.
 pub(in crate::clock) fn read() -> u64 {
     0
 }

@@ -1,14 +1,14 @@
-//! The time stamp counter.
+//! Reads the time stamp counter of x86.
 
 use std::arch::x86_64::{_mm_lfence, _rdtsc};
 
-/// The clock's name in the record.
+/// Name of the clock in the record.
 pub(in crate::clock) const SOURCE: &str = "tsc";
 
 pub(in crate::clock) const CPUS_DISAGREE: &str =
     "the time stamp counters of the CPUs measured do not agree, or could not be compared";
 
-/// Why the counter can be a run's clock, or why not.
+/// Returns why the counter can be a run's clock, or why not.
 pub(in crate::clock) fn fitness(is_invariant: bool) -> Result<&'static str, &'static str> {
     match is_invariant {
         true => Ok("constant_tsc and nonstop_tsc: one rate in every state"),
@@ -16,7 +16,8 @@ pub(in crate::clock) fn fitness(is_invariant: bool) -> Result<&'static str, &'st
     }
 }
 
-/// Executes RDTSC between two LFENCEs. By Intel's and AMD's manuals both order it against loads and earlier instructions.
+/// Executes RDTSC between two LFENCEs, which by Intel's and AMD's manuals order it against loads
+/// and earlier instructions.
 #[inline(always)]
 pub(in crate::clock) fn read() -> u64 {
     // SAFETY: SSE2 is part of x86-64.

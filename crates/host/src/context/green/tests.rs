@@ -5,7 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static TURN: Mutex<()> = Mutex::new(());
 
-/// One set of threads, and one disposition of the signal, in a process: the tests take turns.
+/// Lock for tests that use the set of threads or the signal's action, of which a process has only
+/// one.
 pub(in super::super) fn one_at_a_time() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -48,7 +49,7 @@ fn there_is_one_set_at_a_time() {
     drop(Green::new(2, Box::new(|_, _| ())).expect("the only set again"));
 }
 
-/// A sum that comes out the same to the last bit only if no register is lost.
+/// Computes a sum that is the same to the last bit only if no register is lost.
 fn compute(rounds: u32) -> f64 {
     let (mut a, mut b, mut c) = (1.0_f64, 0.5_f64, 0.25_f64);
     for round in 0..rounds {

@@ -14,7 +14,8 @@ const JUMP: [u8; 2] = [0xeb, (LINE - 2) as u8];
 #[cfg(target_arch = "x86_64")]
 const RETURN: [u8; 1] = [0xc3];
 
-/// `b` to the next line: the distance in instructions in the lower bits. `ret`.
+/// Machine code of `b` to the next line, with the distance in instructions in the lower bits, and
+/// of `ret`.
 #[cfg(target_arch = "aarch64")]
 const JUMP: [u8; 4] = (0x1400_0000 + LINE as u32 / 4).to_le_bytes();
 #[cfg(target_arch = "aarch64")]
@@ -54,12 +55,13 @@ impl JumpChain {
     }
 }
 
-/// Fetches of instructions see what was written.
+/// Does nothing, because instruction fetches see written code without help.
 #[cfg(target_arch = "x86_64")]
 fn show_to_fetches(_: &[u8]) {}
 
-/// Makes written code visible to instruction fetches, since instruction caches here do not follow data caches (Arm Architecture
-/// Reference Manual, "Caches and memory hierarchy", whose steps these are). No line is shorter than 16 bytes.
+/// Makes written code visible to instruction fetches, because instruction caches do not follow data
+/// caches here (Arm Architecture Reference Manual, "Caches and memory hierarchy", has the steps).
+/// No line is shorter than 16 bytes.
 #[cfg(target_arch = "aarch64")]
 fn show_to_fetches(written: &[u8]) {
     use std::arch::asm;
