@@ -1,11 +1,11 @@
 //! The two arms of a simulated hand-off in a guest.
 
-/// Receiver of the token in `trace walks --system`.
+/// Which task receives the token in `trace walks --system`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arm {
-    /// The task itself, one task after the other: without switches.
+    /// Each task hands the token to itself, one task after the other: without switches.
     Alone,
-    /// The other task.
+    /// Each task hands the token to the other.
     Two,
 }
 

@@ -1,4 +1,4 @@
-//! The blog post: two threads with a mutex and a condition variable alternate on one CPU.
+//! Claims of the blog post: two threads with a mutex and a condition variable alternate on one CPU.
 
 mod kinds;
 mod perf;
@@ -18,19 +18,20 @@ use crate::{Effort, Exhibit, Records, Site, Step, Table};
 const STEP: &str = "blog-condvar";
 const OBSERVED: &str = "blog-observed";
 
-/// Mechanism of the post's program, except for its loop.
+/// Mechanism of the blog post's program, except for its loop.
 const PROGRAM: Mechanism = Mechanism::MutexCondvarHeld;
 
-/// The post's iterations of each side, elapsed time, and voluntary and involuntary switches of both.
+/// Number of the post's iterations on each side; its elapsed time and switches follow.
 const ITERATIONS: f64 = 20_000.0;
 const ELAPSED_MS: f64 = 107.993;
 const VOLUNTARY: f64 = 39_999.0;
 const INVOLUNTARY: f64 = 40_000.0;
-/// The post's elapsed time under `perf stat`, and its time in user mode and in the kernel.
+/// Elapsed time of the post's run under `perf stat`; its time in user mode and in the kernel
+/// follows.
 const OBSERVED_MS: f64 = 132.224;
 const USER_S: f64 = 0.012_264;
 const SYSTEM_S: f64 = 0.122_640;
-/// The post's counts, by event.
+/// Counts printed in the post, by event.
 const COUNTED: [(&str, f64); 8] = [
     ("context-switches", 79_999.0),
     ("cpu-migrations", 1.0),
@@ -42,7 +43,7 @@ const COUNTED: [(&str, f64); 8] = [
     ("branch-misses", 1_114_687.0),
 ];
 
-/// Hand-offs per iteration: there and back.
+/// Number of hand-offs per iteration: there and back.
 const HANDOFFS: f64 = 2.0;
 
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
@@ -92,7 +93,7 @@ fn case<'a>(
     Ok((record, number, finding))
 }
 
-/// Time of an iteration, a round through both threads, in nanoseconds.
+/// Returns the time of an iteration, a round through both threads, in nanoseconds.
 fn iteration(records: &Records, step: &str) -> Result<Estimate, String> {
     let (_, _, finding) = case(records, step, PROGRAM)?;
     finding
@@ -101,7 +102,8 @@ fn iteration(records: &Records, step: &str) -> Result<Estimate, String> {
         .ok_or_else(|| "the round trip could not be measured: see the record".to_owned())
 }
 
-/// Switches per iteration, with an interval from the spread of the repetitions, and the share of involuntary ones.
+/// Returns the switches per iteration, with an interval from the spread of the repetitions, and the
+/// share of involuntary ones.
 fn switches(records: &Records, mechanism: Mechanism) -> Result<(Interval, f64), String> {
     let (record, number, finding) = case(records, STEP, mechanism)?;
     let counts: Vec<f64> = switches_of_repetitions(record, number)
@@ -116,7 +118,7 @@ fn switches(records: &Records, mechanism: Mechanism) -> Result<(Interval, f64), 
     Ok((all, share))
 }
 
-/// Elapsed time per switch, in nanoseconds, computed like the post's.
+/// Returns the elapsed time per switch, in nanoseconds, computed as in the post.
 fn elapsed(records: &Records) -> Result<Term, String> {
     let round = iteration(records, STEP)?;
     let (all, _) = switches(records, PROGRAM)?;
@@ -127,7 +129,7 @@ fn elapsed(records: &Records) -> Result<Term, String> {
     ))
 }
 
-/// Time in user mode over time in the kernel.
+/// Returns the time in user mode over the time in the kernel.
 fn user_over_system(records: &Records) -> Result<Term, String> {
     let (record, number, _) = case(records, STEP, PROGRAM)?;
     user_mode::over_kernel(record, number)
@@ -217,7 +219,7 @@ fn counts(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// The post's output on its machine, line by line.
+/// Returns the post's output on its machine, line by line.
 fn environment(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new("ENV", "The machines");
     exhibit.steps.push(STEP.to_owned());
@@ -271,7 +273,7 @@ fn environment(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// Time of an iteration under perf stat, if perf counted.
+/// Returns the time of an iteration under perf stat, if perf counted.
 fn watched(records: &Records) -> Result<Estimate, String> {
     if records.text(OBSERVED)?.contains("context-switches") {
         iteration(records, OBSERVED)
@@ -318,7 +320,7 @@ fn switches_an_iteration(records: &Records, mechanism: Mechanism) -> Result<Foun
     ))
 }
 
-/// Number of involuntary switches per iteration.
+/// Returns the number of involuntary switches per iteration.
 fn involuntary_an_iteration(records: &Records) -> Result<Found, String> {
     let ((all, low, high), share) = switches(records, PROGRAM)?;
     let term = Term::new(
@@ -352,7 +354,8 @@ fn fewer_when_unlocked(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Share of user mode in the time, and the time of the same calls without a waiting task: that is all user mode.
+/// Returns the share of user mode in the time. A note has the time of the same calls without a
+/// waiting task, which is all user mode.
 fn mostly_kernel(records: &Records) -> Result<Found, String> {
     let (_, _, finding) = case(records, STEP, PROGRAM)?;
     let alone = finding.baseline_ns.as_ref().map(|alone| alone.estimate);
@@ -383,7 +386,8 @@ fn convert_to_microseconds(term: Term) -> Found {
     Found::new(vec![term], "")
 }
 
-/// Ratio of all switches that perf saw to those that the kernel counted for the same processes over their whole lives.
+/// Returns the ratio of all switches that perf saw to those that the kernel counted for the same
+/// processes over their whole lives.
 fn perf_over_kernel(records: &Records) -> Result<Found, String> {
     let seen = perf::Counts::read(records.text(OBSERVED)?).count("context-switches")?;
     let (record, _) = records.measured(OBSERVED)?;
@@ -409,7 +413,7 @@ fn perf_over_kernel(records: &Records) -> Result<Found, String> {
     Ok(Found::new(vec![term], note))
 }
 
-/// Every event, in total and per switch.
+/// Returns every event, in total and per switch.
 fn counted_by_perf(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "perf's counts",

@@ -5,15 +5,15 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Axis {
-    /// Nanoseconds on a logarithmic scale.
+    /// Nanoseconds on a logarithmic axis.
     Time,
     /// Bytes on a logarithmic scale.
     Size,
-    /// Plain numbers from 0 on.
+    /// Plain numbers from 0.
     Linear,
     /// Shares from 0 to 1.
     Share,
-    /// Names, at 0, 1, 2 and so on.
+    /// Names at the positions 0, 1, 2 and so on.
     Names,
 }
 
@@ -21,17 +21,17 @@ pub enum Axis {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Style {
-    /// Points joined by lines: values found here.
+    /// Values found in this reproduction: points joined by lines.
     Found,
-    /// Points alone, or dashed lines: published values.
+    /// Published values: points alone, or dashed lines.
     Published,
-    /// Points alone: single trials.
+    /// Single trials: points alone.
     Trials,
     /// Upper ends of intervals that cover 0.
     Bounds,
 }
 
-/// One curve.
+/// One curve of a chart.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Series {
     /// Name of the curve.
@@ -73,7 +73,7 @@ pub struct Chart {
     pub x_title: String,
     /// Scale of the x axis.
     pub x_axis: Axis,
-    /// Names along it, for [`Axis::Names`].
+    /// Names along the x axis, for [`Axis::Names`].
     pub x_names: Vec<String>,
     /// Title of the y axis.
     pub y_title: String,

@@ -1,7 +1,8 @@
-//! The table of claims: each paper's statements, with the rule for intervals that decides each one, written before a run.
+//! The table of claims: each paper's statements, with the rule for intervals that decides each one,
+//! written before a run.
 //!
-//! The table is data, one file per paper in `claims/`, and the only source of verdicts: the papers' modules compute quantities with their
-//! intervals, without a judgement.
+//! The table is data, one file per paper in `claims/`, and the only source of verdicts: the papers'
+//! modules compute quantities with their intervals, without a judgement.
 
 mod judged;
 mod rule;
@@ -23,14 +24,16 @@ pub(crate) use variants::NONE_REACHES;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// The numbers found could have been otherwise.
+    /// The claim is tested: the numbers found could have been otherwise.
     Tested,
-    /// Something was fitted to the paper first: the result is at best consistent with it.
+    /// The claim is calibrated: something was fitted to the paper first, so the result is at best
+    /// consistent with the claim.
     Calibrated,
-    /// The claim follows from the construction here, or is met by any current machine: its numbers are shown beside the published ones,
-    /// without a rule.
+    /// The claim is only shown: it follows from the construction of the reproduction, or any
+    /// current machine meets it. Its numbers are shown next to the published ones, without a rule.
     Shown,
-    /// A question of ours, or one that the papers leave open: answered, but not counted among their claims.
+    /// The claim is a question of switchcost's own, or one that the papers leave open: it is
+    /// answered, but not counted among the papers' claims.
     Own,
 }
 
@@ -51,12 +54,13 @@ pub struct Entry {
     pub quotation: Option<String>,
     /// Position in the paper.
     pub place: String,
-    /// Computed quantity.
+    /// Name of the computed quantity.
     pub quantity: String,
-    /// Rule for the numbers; any number meets that of a claim that is only shown.
+    /// Rule for the numbers; any number meets the rule of a claim that is only shown.
     #[serde(default)]
     pub rule: Rule,
-    /// Source of the rule's numbers, "ours" if the paper does not give them; for a claim without a rule, the reason.
+    /// Source of the rule's numbers: "ours" if the paper does not give them. For a claim without a
+    /// rule, the reason.
     pub bounds: String,
     /// Published numbers; empty if the paper prints none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -80,12 +84,14 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl Entry {
-    /// Whether the claim's numbers vary from run to run: then they need an interval, and a second result that agrees.
+    /// Whether the claim's numbers vary from run to run: if so, they need an interval, and a second
+    /// result that agrees.
     pub fn is_noisy(&self) -> bool {
         self.over_free || matches!(self.kind, Kind::Tested | Kind::Own)
     }
 
-    /// Returns the verdicts of several results on the claim; each interval is widened by the differences between the results.
+    /// Returns the verdict of each of several results on the claim; each interval is widened by the
+    /// differences between the results.
     pub fn judge_results(&self, results: &[&[Term]]) -> Vec<Verdict> {
         let widened = |terms: &[Term]| -> Vec<Term> {
             let places = terms.iter().enumerate();
@@ -104,7 +110,8 @@ impl Entry {
             .collect()
     }
 
-    /// Returns the rule's verdict on the numbers. A number that varies and has no interval decides nothing.
+    /// Returns the rule's verdict on the numbers. A number that varies and has no interval gives no
+    /// verdict.
     pub fn judge(&self, terms: &[Term]) -> Verdict {
         match self.kind {
             Kind::Shown => Verdict::Undecided,
@@ -124,7 +131,7 @@ pub struct ReasonEntry {
     pub id: String,
     /// The reason.
     pub statement: String,
-    /// Computed quantity.
+    /// Name of the computed quantity.
     pub quantity: String,
     /// Rule for the numbers that support the reason.
     pub rule: Rule,
@@ -138,7 +145,7 @@ struct Table {
     claim: Vec<Entry>,
 }
 
-/// The claims of a paper, in the order of its exhibits.
+/// Returns the claims of a paper, in the order of its exhibits.
 pub fn table(paper: Paper) -> Vec<Entry> {
     let text = match paper {
         Paper::Li2007 => include_str!("../claims/li2007.toml"),
@@ -153,13 +160,13 @@ pub fn table(paper: Paper) -> Vec<Entry> {
     table.claim
 }
 
-/// Computes a quantity from the records.
+/// Function that computes a quantity from the records.
 pub(crate) type Quantity = fn(&Records) -> Result<Found, String>;
 
-/// Quantities by the ids of claims and reasons.
+/// Quantities by the IDs of claims and reasons.
 pub(crate) type Quantities = Vec<(&'static str, Quantity)>;
 
-/// Judges the claims of one exhibit, if required over the variants of the records.
+/// Judges the claims of one exhibit; if required, over the variants of the records.
 pub(crate) fn judge(
     paper: Paper,
     exhibit: &str,

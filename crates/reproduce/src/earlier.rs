@@ -1,14 +1,15 @@
-//! Other results of a paper, of another day or machine: a verdict stands only if they agree.
+//! Other results of a paper, from another day or machine: a verdict stands only if they agree.
 //!
-//! An interval covers the variation of a number within a run, or between runs of an hour, but not changes from day to day or between
-//! machines. So a verdict that another result does not share is inconclusive.
+//! An interval covers the variation of a number within a run, or between runs within an hour, but
+//! not changes from day to day or between machines. A verdict that another result does not share is
+//! therefore inconclusive.
 
 use serde::Deserialize;
 
 use crate::claims::{Claim, Other, Term, Verdict};
 use crate::{Exhibit, Paper};
 
-/// Another result of a paper: its `PAPER.json`.
+/// Another result of a paper, from its `PAPER.json`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Earlier {
     file: String,
@@ -69,7 +70,7 @@ impl Earlier {
     ///
     /// # Errors
     ///
-    /// If the file is none of these, or is about another paper.
+    /// If the file was not written by `reproduce`, or is about another paper.
     pub fn read(file: &str, text: &str, paper: Paper) -> Result<Earlier, EarlierError> {
         let report: StoredReport =
             serde_json::from_str(text).map_err(|error| EarlierError::Form(error.to_string()))?;
@@ -99,7 +100,8 @@ impl Earlier {
         (!terms.is_empty()).then_some(terms)
     }
 
-    /// Whether all numbers are equal: single counts may be the same in another result, but not all numbers.
+    /// Whether all numbers are equal, so that the file is a copy: another result may share single
+    /// counts, but not all numbers.
     fn is_same(&self, exhibits: &[Exhibit]) -> bool {
         let mut claims = exhibits.iter().flat_map(|exhibit| &exhibit.claims);
         claims.all(|claim| {
@@ -108,7 +110,8 @@ impl Earlier {
         })
     }
 
-    /// Judges the result on a claim by the present rule; `None` if it has no such number.
+    /// Judges the result on a claim by the present rule; returns `None` if the result has no number
+    /// for the claim.
     fn of(&self, claim: &Claim) -> Option<Other> {
         let terms = self.terms_of(claim)?;
         let (file, machine) = (self.file.clone(), self.machine.clone());
@@ -121,7 +124,8 @@ impl Earlier {
     }
 }
 
-/// Keeps only verdicts on which other results agree, each judged with intervals widened by the differences between the results.
+/// Keeps only verdicts on which other results agree. Each result is judged with intervals widened
+/// by the differences between the results.
 pub fn stand(exhibits: &mut [Exhibit], others: &[Earlier]) {
     if others.is_empty() {
         return;
@@ -175,7 +179,8 @@ mod tests {
         Term::new("us", f64::midpoint(low, high), low, high)
     }
 
-    /// The first claim of Li 2007 with a rule of the tests' own: reproduced below 10 us.
+    /// Makes exhibits with the first claim of Li 2007, under a rule for tests: reproduced below 10
+    /// us.
     fn exhibits(low: f64, high: f64, kind: Kind) -> Vec<Exhibit> {
         let mut entry = table(Paper::Li2007).swap_remove(0);
         assert_eq!(entry.id, "direct-cost");
@@ -273,7 +278,8 @@ mod tests {
         );
     }
 
-    /// 7 and 9 us with intervals of 1 %: on another day the value may well exceed 10. Two results that agree widen nothing.
+    /// The values are 7 and 9 us with intervals of 1 %: on another day the value may well exceed
+    /// 10. Two results that agree widen nothing.
     #[test]
     fn what_results_differ_by_widens_the_interval() {
         let judged = |mine: f64, theirs: f64| {
@@ -287,7 +293,7 @@ mod tests {
         assert_eq!(judged(3.0, 4.0), Verdict::Holds);
     }
 
-    /// A simulation over all free parameters is the same each time.
+    /// A simulation over all free parameters gives the same numbers each time.
     #[test]
     fn what_does_not_vary_needs_no_second_result() {
         let mut exhibits = exhibits(1.0, 2.0, Kind::Calibrated);

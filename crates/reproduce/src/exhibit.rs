@@ -7,13 +7,13 @@ use crate::{Chart, Claim};
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[serde(untagged)]
 pub enum Cell {
-    /// Words.
+    /// A text.
     Text(String),
     /// A number, with the number of decimals to print.
     Number {
-        /// Value in the unit of its column.
+        /// Value of the number, in the unit of its column.
         value: f64,
-        /// Decimals to print.
+        /// Number of decimals to print.
         #[serde(skip)]
         decimals: usize,
     },

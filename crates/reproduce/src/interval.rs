@@ -1,4 +1,5 @@
-//! Intervals of quantities that only this crate computes; all at 90 %, as in the papers and in `analysis`.
+//! Computes intervals of quantities that only this crate needs; all are at 90 %, as in the papers
+//! and in `analysis`.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -7,7 +8,7 @@ use switchcost_analysis::simulation::interval;
 
 const CONFIDENCE: f64 = 0.9;
 
-/// Mean, lower end and upper end.
+/// An interval as mean, lower end and upper end.
 pub(crate) type Interval = (f64, f64, f64);
 
 /// Returns Student's interval of the mean of two or more independent values.
@@ -39,13 +40,14 @@ pub(crate) fn slope_interval(points: &[(f64, f64)]) -> Option<Interval> {
         .then_some((slope, slope - half, slope + half))
 }
 
-/// Returns the interval of a statistic from its values without each batch in turn.
+/// Returns the interval of a statistic from its values with each batch left out once.
 pub(crate) fn batch_interval(value: f64, without_one: &[f64]) -> Option<Interval> {
     let (low, high) = interval::jackknife(value, without_one, CONFIDENCE)?;
     Some((value, low, high))
 }
 
-/// Returns the ratio of two standard deviations with these degrees of freedom, by the F distribution of the variances.
+/// Returns the interval of a ratio of two standard deviations with these degrees of freedom, by the
+/// F distribution of the variances.
 pub(crate) fn spread_ratio_interval(ratio: f64, above: f64, below: f64) -> Option<Interval> {
     let high = |above, below| {
         Some(
@@ -63,11 +65,11 @@ pub(crate) fn spread_ratio_interval(ratio: f64, above: f64, below: f64) -> Optio
     (ratio > 0.0 && found.1.is_finite() && found.2.is_finite()).then_some(found)
 }
 
-/// Share of 90 % intervals that may miss on one side.
+/// Share of 90 % intervals that may miss the true value on one side.
 const ONE_SIDE: f64 = 0.05;
 
-/// Widens an interval so that those of `many` numbers cover all of them with the same confidence (Bonferroni); on the scale of ratios if it
-/// is above 0.
+/// Widens an interval so that those of `many` numbers cover all of them with the same confidence
+/// (Bonferroni). An interval above 0 is widened on the scale of ratios.
 pub(crate) fn among((value, low, high): Interval, many: usize) -> (f64, f64) {
     let quantile = |share: f64| Normal::standard().inverse_cdf(1.0 - share);
     let factor = quantile(ONE_SIDE / many.max(1) as f64) / quantile(ONE_SIDE);
@@ -84,7 +86,8 @@ pub(crate) fn among((value, low, high): Interval, many: usize) -> (f64, f64) {
     }
 }
 
-/// Returns the largest of some numbers. Which one is the largest was not known before, so its interval is widened for their number.
+/// Returns the largest of some numbers. It was not known in advance which number is the largest, so
+/// its interval is widened for their count.
 pub(crate) fn largest(all: &[Interval]) -> Option<Interval> {
     let widened = all.iter().map(|one| (one.0, among(*one, all.len())));
     widened
@@ -100,9 +103,10 @@ pub(crate) fn smallest(all: &[Interval]) -> Option<Interval> {
         .reduce(|a, b| (a.0.min(b.0), a.1.min(b.1), a.2.min(b.2)))
 }
 
-/// Returns the mean over groups, each with the standard error of its own value, by the hierarchical bootstrap (draw groups, then their
-/// members: Davison and Hinkley 1997, section 3.8). For a mean, the variance is a sum and needs no drawing: the variance of the groups'
-/// values, and the mean of their own variances.
+/// Returns the mean over groups, each with the standard error of its own value, by the hierarchical
+/// bootstrap (draw groups, then their members: Davison and Hinkley 1997, section 3.8). For a mean,
+/// the variance is a sum and needs no drawing: the variance of the groups' values, plus the mean of
+/// their own variances.
 pub(crate) fn group_interval(groups: &[(f64, f64)]) -> Option<Interval> {
     let n = groups.len() as f64;
     let mean = groups.iter().map(|(value, _)| value).sum::<f64>() / n;
@@ -116,7 +120,7 @@ pub(crate) fn group_interval(groups: &[(f64, f64)]) -> Option<Interval> {
     half.is_finite().then_some((mean, mean - half, mean + half))
 }
 
-/// Returns the standard error of a statistic from its values without each batch in turn.
+/// Returns the standard error of a statistic from its values with each batch left out once.
 pub(crate) fn error_of_batches(without_one: &[f64]) -> f64 {
     let n = without_one.len().max(1) as f64;
     let mean = without_one.iter().sum::<f64>() / n;
@@ -136,8 +140,9 @@ fn student(values: usize) -> Option<f64> {
 
 const RESAMPLES: usize = 1000;
 
-/// Returns the interval of a statistic of independent runs: its standard error over samples of as many runs, drawn with replacement (Efron
-/// and Tibshirani 1993, chapter 6). `None` with fewer than six runs, or if most samples have no statistic.
+/// Returns the interval of a statistic of independent runs: its standard error over samples of as
+/// many runs, drawn with replacement (Efron and Tibshirani 1993, chapter 6). Returns `None` with
+/// fewer than six runs, or if most samples have no statistic.
 pub(crate) fn run_interval<T: Copy>(
     runs: &[T],
     statistic: impl Fn(&[T]) -> Option<f64>,

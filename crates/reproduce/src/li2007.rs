@@ -1,4 +1,5 @@
-//! Li, Ding and Shen 2007: the direct cost, Figures 1 and 2, Tables 1 and 2; and the same walks in the caches of their machine.
+//! Claims of Li, Ding and Shen 2007: the direct cost, Figures 1 and 2, Tables 1 and 2; and the same
+//! walks in the simulated caches of their machine.
 
 mod in_silico;
 mod interference;

@@ -1,12 +1,14 @@
-//! Internal to switchcost: reproduces publications: the commands to run, and their records beside the papers' figures and tables.
+//! Reproduces publications: defines the commands to run, and compares their records with the
+//! papers' figures and tables. Internal to switchcost.
 //!
-//! The input is the machine ([`Site`]), and the records of the [`Step`]s ([`Records`]); the output is [`Exhibit`]s, one for each published
-//! figure or table: the published values, those found here, and for each statement of the paper whether it is reproduced here ([`Claim`]).
-//! Pure: no files, no machine, no printing; estimates come from `analysis`, and this crate compares them. The claims with their rules are a
-//! table ([`Entry`]).
+//! The input is the machine ([`Site`]), and the records of the [`Step`]s ([`Records`]). The output
+//! is [`Exhibit`]s, one for each published figure or table: the published values, those found here,
+//! and for each statement of the paper whether it is reproduced here ([`Claim`]). The crate is
+//! pure: it uses no files and no machine, and prints nothing; estimates come from `analysis`, and
+//! this crate compares them. The claims with their rules are a table ([`Entry`]).
 //!
-//! A claim is about a *shape* (an order, a knee, a ratio), which any machine can show, and not about nanoseconds, which only the paper's
-//! machine can.
+//! A claim is about a *shape* (an order, a knee, a ratio), which any machine can show, and not
+//! about nanoseconds, which only the paper's machine can show.
 
 mod arm;
 mod blog;

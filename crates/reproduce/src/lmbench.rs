@@ -1,4 +1,4 @@
-//! lmbench's matrix of context switches: seven columns of processes and sizes.
+//! Claims of lmbench's matrix of context switches: seven columns of processes and sizes.
 
 use switchcost_analysis::CaseFinding;
 use switchcost_units::Bytes;
@@ -8,7 +8,7 @@ use crate::{Effort, Exhibit, Records, Site, Step, Table};
 
 const STEP: &str = "lmbench-matrix";
 
-/// Columns: number of processes, and KiB for each.
+/// Columns of the matrix: number of processes, and KiB for each.
 const COLUMNS: [(u32, u64); 7] = [
     (2, 0),
     (2, 16),
@@ -34,7 +34,8 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     )]
 }
 
-/// Returns the cost of a hand-off in nanoseconds, including the reload of the data, as lmbench counts.
+/// Returns the cost of a hand-off in nanoseconds, including the reload of the data, as lmbench
+/// defines it.
 fn cost(
     records: &Records,
     (tasks, kib): (u32, u64),

@@ -1,4 +1,5 @@
-//! The Michigan poster: switches in the kernel and at user level by size, and their misses.
+//! Claims of the Michigan poster: switches in the kernel and at user level by size, and their
+//! misses.
 
 mod counted;
 mod measured;
@@ -14,7 +15,7 @@ use crate::{Effort, Exhibit, Records, Site, Step};
 const KERNEL: &str = "michigan-kernel";
 const USER: &str = "michigan-user";
 
-/// Figures 2 and 3: sizes in KiB; 0 is the direct cost.
+/// Array sizes of Figures 2 and 3, in KiB; 0 stands for the direct cost.
 const SIZES_KIB: [u64; 10] = [0, 8, 16, 32, 48, 64, 96, 128, 192, 256];
 /// Returns the size of the smallest cache that holds data.
 fn first_level(host: &HostManifest) -> Result<Bytes, String> {

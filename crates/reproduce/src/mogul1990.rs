@@ -1,4 +1,4 @@
-//! Mogul and Borg 1990: Tables 1 to 4, Figures 1 to 9, and the discussion.
+//! Claims of Mogul and Borg 1990: Tables 1 to 4, Figures 1 to 9, and the discussion.
 
 mod curves;
 mod designs;
@@ -20,20 +20,23 @@ use switchcost_design::result::Simulation;
 
 use crate::{Effort, Exhibit, Records, Site, Step};
 
-/// A benchmark set of Table 2: the paper's name, ours, and the letter of its trials with the designs 1a, 2a, 1b, 2b.
+/// A benchmark set of Table 2: the paper's name, switchcost's name, and the letters of its trials
+/// with the designs 1a, 2a, 1b, 2b.
 struct Set {
     published: &'static str,
     name: &'static str,
     trials: [&'static str; 4],
-    /// Whether a time slice is a few thousand instructions, and not a quantum.
+    /// Whether time slices have a few thousand instructions, rather than a quantum.
     has_short_turns: bool,
-    /// Ends of time slices; the mean of their lengths is fitted to Table 4.
+    /// How time slices end; the mean of their lengths is fitted to Table 4.
     turns: Turns,
-    /// Alternative lengths: shorter and longer, to the extremes of Table 4's trials, and constant.
+    /// Alternative lengths of time slices: shorter and longer, to the extremes of Table 4's trials,
+    /// and constant.
     other_turns: &'static [(&'static str, Turns)],
 }
 
-/// Ends of time slices: after a quantum of instructions, or at random before, with this mean distance in instructions.
+/// How time slices end: after a quantum of instructions, or at random before, with this mean
+/// distance in instructions.
 #[derive(Clone, Copy)]
 struct Turns {
     quantum: u64,
@@ -112,18 +115,21 @@ const SETS: [Set; 3] = [
 /// Designs in the order of the table's trials.
 const DESIGNS: [&str; 4] = ["1a", "2a", "1b", "2b"];
 
-/// Number of trials. The paper has two of each combination, and three of one, which differ by 2 to 27 %. Each trial here has inputs of
-/// other sizes, another order of its programs, preemptions at other moments, another beginning, and another length: copies of one trace
-/// would differ by less than two days on one machine.
+/// Number of trials. The paper has two of each combination, and three of one, which differ by 2 to
+/// 27 %. Each trial here has inputs of other sizes, another order of its programs, preemptions at
+/// other moments, another start, and another length: copies of one trace would differ by less than
+/// two days on one machine do.
 const TRIALS: u64 = 6;
-/// Number of switches of each trial. The first has as many as the paper's (section 4.1): its curves and tables are drawn.
+/// Number of switches of each trial. The first trial has as many as the paper's (section 4.1): its
+/// curves and tables are drawn.
 const SWITCHES: [u64; TRIALS as usize] = [5000, 1500, 1000, 1500, 1000, 1000];
-/// Number of switches skipped at the start of each trial, so that trials begin at other places of their programs. The first trial skips
-/// none, as in the paper.
+/// Number of switches skipped at the start of each trial, so that trials begin at other points of
+/// their programs. The first trial skips none, as in the paper.
 const SKIPPED: [u64; TRIALS as usize] = [0, 0, 700, 400, 1000, 250];
 const QUICK_SWITCHES: u64 = 40;
 
-/// Step that tests possible reasons: more ways for the pair of processes, other sizes for Timesharing.
+/// Name of the step that tests possible reasons: more ways for the pair of processes, other sizes
+/// for Timesharing.
 const WAYS_STEP: &str = "mogul1990-client-server-ways";
 const SIZES_STEP: &str = "mogul1990-timesharing-sizes";
 const SIZES: &str = "16KiB,32KiB,64KiB,128KiB,256KiB,512KiB,1MiB,2MiB,4MiB";
@@ -133,7 +139,7 @@ fn step_name(set: &Set, trial: u64) -> String {
     format!("mogul1990-{}-{trial}", set.name)
 }
 
-/// Seed of a trial: another result has other seeds.
+/// Returns the seed of a trial, which differs between results.
 fn seed(site: &Site<'_>, trial: u64) -> u64 {
     site.seed * 100 + trial
 }
@@ -159,7 +165,7 @@ fn trial_line(site: &Site<'_>, set: &Set, trial: u64) -> String {
     format!("workload {name} --seed {seed} {turns} --switches {switches}{skip}")
 }
 
-/// One step for each set and trial: all four designs simulate the same references.
+/// Returns one step for each set and trial: all four designs simulate the same references.
 pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     let (trials, switches) = match site.effort {
         Effort::Usual => (TRIALS, SWITCHES[0]),
@@ -221,7 +227,7 @@ fn trials<'a>(records: &'a Records, set: &Set) -> Result<Vec<Trial<'a>>, String>
     trials_named(records, TRIALS, |trial| step_name(set, trial))
 }
 
-/// Returns the trials that exist of the steps with these names.
+/// Returns those trials of the steps with these names that exist.
 fn trials_named(
     records: &Records,
     most: u64,

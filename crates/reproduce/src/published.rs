@@ -1,4 +1,4 @@
-//! Tables as printed, from the files in `published/`.
+//! Published tables, from the files in `published/`.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -7,9 +7,9 @@ use serde::de::DeserializeOwned;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Trial {
     pub(crate) trial: String,
-    /// `1a`, `1b`, `2a`, `2b`.
+    /// Name of the design: `1a`, `1b`, `2a` or `2b`.
     pub(crate) design: String,
-    /// `Timesharing`, `Compute-bound`, `Client-Server`.
+    /// Name of the set: `Timesharing`, `Compute-bound` or `Client-Server`.
     pub(crate) benchmark_set: String,
     pub(crate) instructions_millions: f64,
     pub(crate) data_refs_millions: f64,
@@ -21,12 +21,12 @@ pub(crate) struct Trial {
 /// A row of Tables 1 and 2 of Li, Ding and Shen 2007.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct LiRow {
-    /// `quiet` or `network interference`.
+    /// Environment of the runs: `quiet` or `network interference`.
     pub(crate) environment: String,
     pub(crate) array_kb: u64,
-    /// `dual-processor` or `single-processor`.
+    /// Setting of the runs: `dual-processor` or `single-processor`.
     pub(crate) setting: String,
-    /// Ends of the 90 % interval of the mean, in microseconds.
+    /// Lower end of the 90 % interval of the mean, in microseconds; the upper end follows.
     pub(crate) ci90_low: f64,
     pub(crate) ci90_high: f64,
 }
@@ -39,7 +39,7 @@ pub(crate) fn mogul_table_4() -> Vec<Trial> {
     read(include_str!("../published/mogul1990-table-4.csv"))
 }
 
-/// Reads a file that is part of the program. A test reads all of them.
+/// Reads a file that is built into the program. A test reads all of them.
 fn read<T: DeserializeOwned>(text: &str) -> Vec<T> {
     let rows = csv::Reader::from_reader(text.as_bytes()).into_deserialize();
     rows.map(|row| row.expect("a row of a file that the tests have read"))

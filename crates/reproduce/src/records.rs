@@ -29,12 +29,13 @@ impl Records {
         self.texts.insert(step.to_owned(), text);
     }
 
-    /// Adds the reason why a step left nothing.
+    /// Adds the reason why a step left no record.
     pub fn add_missing(&mut self, step: &str, why: String) {
         self.missing.insert(step.to_owned(), why);
     }
 
-    /// Returns the machine of a measurement, which may differ from the one that judges it.
+    /// Returns the machine of a measurement, which may differ from the one that judges the
+    /// measurement.
     pub fn host(&self) -> Option<&HostManifest> {
         let (record, _) = self.measured.values().next()?;
         Some(&record.header.host)

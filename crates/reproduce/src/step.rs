@@ -1,13 +1,13 @@
 use switchcost_record::HostManifest;
 use switchcost_units::CpuId;
 
-/// Time for the steps.
+/// How much time the steps may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Effort {
-    /// Enough for the papers' claims.
+    /// Enough time for the papers' claims.
     #[default]
     Usual,
-    /// A smoke test: fewer sizes, shorter runs, one trial.
+    /// As little time as possible, for a smoke test: fewer sizes, shorter runs, one trial.
     Quick,
 }
 
@@ -20,11 +20,11 @@ pub struct Site<'a> {
     pub quiet_cpu: CpuId,
     /// Another CPU, for noise; `None` if there is only one.
     pub noisy_cpu: Option<CpuId>,
-    /// Time for the steps.
+    /// How much time the steps may take.
     pub effort: Effort,
     /// Seed of random choices: the order of runs, inputs of programs. Another seed gives another result.
     pub seed: u64,
-    /// Whether programs are to run in a guest with its kernel, too.
+    /// Whether programs should run in a guest with its kernel, too.
     pub has_guest: bool,
 }
 
@@ -33,16 +33,18 @@ pub struct Site<'a> {
 pub struct Step {
     /// Name of the step, and of its file.
     pub name: String,
-    /// Arguments of switchcost, without the place of its record.
+    /// Arguments of switchcost, without the path of its record.
     pub arguments: Vec<String>,
-    /// Program that watches the step, with its arguments; its output is stored in the file at the word `WORDS`.
+    /// Program that watches the step, with its arguments; its output is stored in the file named by
+    /// the word `WORDS`.
     pub watched_by: Vec<String>,
     /// Step whose trace is read, at the word `TRACE`.
     pub trace_of: Option<String>,
 }
 
 impl Step {
-    /// Placeholder for a trace that a step keeps beside its record, for others to read by its name.
+    /// Placeholder for a trace that a step keeps next to its record, for others to read by its
+    /// name.
     pub const OWN_TRACE: &'static str = "OWN-TRACE";
 
     /// Creates a step from a command line without quoted words.

@@ -13,7 +13,7 @@ use switchcost_workload::Access;
 
 use crate::{Kind, Paper, Records, Verdict};
 
-/// Path of a record among a crate's samples.
+/// Returns the path of a record among a crate's samples.
 fn sample(of: &str, name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("..")
@@ -67,7 +67,8 @@ pub(crate) fn within(ns: f64, half: f64) -> Estimate {
     }
 }
 
-/// Creates a case in which two tasks walk arrays of this size in strides of 8 B (not at all for 0), at this cost in nanoseconds.
+/// Creates a case in which two tasks walk arrays of this size in strides of 8 B (no walk for 0), at
+/// this cost in nanoseconds.
 pub(crate) fn case(mechanism: Mechanism, size_bytes: u64, access: Access, ns: f64) -> CaseFinding {
     let record =
         MeasureRecord::read(&sample("record", "measure-2.jsonl")).expect("a committed record");
@@ -107,7 +108,7 @@ pub(crate) struct Shown {
     pub(crate) by_others: Vec<Verdict>,
 }
 
-/// Returns these verdicts for each claim, by its name.
+/// Returns both kinds of verdicts for each claim, by its name.
 pub(crate) fn reported(
     paper: Paper,
     published: &Records,

@@ -1,4 +1,4 @@
-//! Numbers in sentences.
+//! Formats numbers in sentences.
 
 /// Formats a number with three significant digits.
 pub(crate) fn number(value: f64) -> String {
@@ -17,7 +17,7 @@ pub(crate) fn number(value: f64) -> String {
     format!("{rounded:.decimals$}")
 }
 
-/// Formats a share in percent.
+/// Formats a share as a percentage.
 pub(crate) fn percent(share: f64) -> String {
     format!("{} %", number(share * 100.0))
 }

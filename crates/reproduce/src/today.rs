@@ -1,7 +1,7 @@
 //! Conclusions and open questions of the papers, tested on current machines.
 //!
-//! Simulated cycles are not time on a core that overlaps and prefetches, so nothing is said about the caches' share in a switch on current
-//! machines.
+//! Simulated cycles are not time on a core that overlaps and prefetches, so no claim is made about
+//! the caches' share in a switch on current machines.
 
 mod kernel;
 mod order;
@@ -36,7 +36,7 @@ const fn machine(design: &'static str, name: &'static str) -> Machine {
     Machine { design, name }
 }
 
-/// From 1990 to today.
+/// Machines from 1990 to today.
 const MACHINES: [Machine; 6] = [
     machine("mogul-1a", "DECstation 5000/200"),
     machine("li2007-xeon", "Xeon 2.0 GHz"),
@@ -57,8 +57,8 @@ fn sizes_of_levels(host: &HostManifest) -> (u64, u64) {
     (of(1).unwrap_or(32 << 10), of(2).unwrap_or(1 << 20))
 }
 
-/// Returns half of the first level, half of the second, and twice the second. At these sizes the tasks' data evict the kernel's own lines
-/// to the next level.
+/// Returns half of the first level, half of the second, and twice the second. At these sizes the
+/// tasks' data evict the kernel's own lines to the next level.
 fn sizes_bytes(host: &HostManifest) -> [u64; 3] {
     let (first, second) = sizes_of_levels(host);
     [first / 2, second / 2, second * 2].map(|size| size / 4096 * 4096)

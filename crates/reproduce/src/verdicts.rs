@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use crate::Exhibit;
 use crate::claims::{Claim, Kind, Verdict};
 
-/// Share of 90 % intervals that may lie wholly on the wrong side of a bound.
+/// Share of 90 % intervals that may lie entirely on the wrong side of a bound.
 const WRONG_BY_CHANCE: f64 = 0.05;
 
 /// Counts of verdicts, by kind of evidence. Claims that are only shown are not counted.
@@ -14,11 +14,12 @@ pub struct Verdicts {
     pub tested: Counts,
     /// Verdicts on claims for which something was fitted first.
     pub calibrated: Counts,
-    /// Verdicts on questions that are not the paper's.
+    /// Verdicts on questions that are not from the paper.
     #[serde(default)]
     pub own: Counts,
-    /// Expected number of wrong verdicts by chance among those whose numbers vary, at most: 5 %. Results of one kind of machine are not
-    /// independent, so an agreement of two does not reduce it.
+    /// Upper limit on the expected number of verdicts that are wrong by chance, among those whose
+    /// numbers vary: 5 %. Results of one kind of machine are not independent, so an agreement of
+    /// two does not reduce it.
     #[serde(default)]
     pub wrong_by_chance: f64,
 }
@@ -26,17 +27,17 @@ pub struct Verdicts {
 /// Number of claims by verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Counts {
-    /// Printed as "reproduced".
+    /// Claims printed as "reproduced".
     pub holds: usize,
-    /// Printed as "not reproduced".
+    /// Claims printed as "not reproduced".
     pub differs: usize,
-    /// Printed as "inconclusive".
+    /// Claims printed as "inconclusive".
     #[serde(rename = "not_told")]
     pub undecided: usize,
 }
 
 impl Counts {
-    /// Number of claims with any verdict.
+    /// Returns the number of claims with any verdict.
     pub fn total(self) -> usize {
         self.holds + self.differs + self.undecided
     }

@@ -10,7 +10,7 @@ use crate::{Exhibit, Records, Site, Step, Table};
 
 const STEP: &str = "blog-kinds";
 
-/// Least share of one kind of switches: with fewer, the kinds are mixed.
+/// Least share of one kind of switches: with a smaller share, the kinds are mixed.
 const MOSTLY: f64 = 0.9;
 
 pub(super) fn step(site: &Site<'_>) -> Step {
@@ -21,7 +21,7 @@ pub(super) fn step(site: &Site<'_>) -> Step {
     Step::new(STEP, &line)
 }
 
-/// Direct cost of a switch and the share of involuntary ones.
+/// Returns the direct cost of a switch and the share of involuntary switches.
 fn cost(records: &Records, mechanism: Mechanism) -> Result<(Estimate, f64), String> {
     let (_, findings) = records.measured(STEP)?;
     let is_it = |finding: &&CaseFinding| finding.case.mechanism == mechanism;

@@ -13,16 +13,16 @@ use crate::{Cell, Paper, Records};
 
 /// Numbers of a synthetic run.
 struct Story {
-    /// Switches per hand-off, notified under the lock and after unlocking.
+    /// Switches per hand-off if the waiter is notified under the lock, and after unlocking.
     switches: [f64; 2],
     /// Milliseconds counted in user mode, and in the kernel.
     user_ms: u64,
     system_ms: u64,
-    /// Nanoseconds of an iteration, without and with perf.
+    /// Nanoseconds per iteration, without and with perf.
     iteration_ns: [f64; 2],
-    /// Switches that perf saw in addition to those of the record, as a share.
+    /// Additional switches that perf saw beyond those of the record, as a share.
     more: f64,
-    /// Nanoseconds of a switch to a waiting task, and to one that yields.
+    /// Nanoseconds per switch to a waiting task, and to one that yields.
     kinds_ns: [f64; 2],
 }
 
@@ -93,7 +93,8 @@ fn records(story: &Story) -> Records {
     records
 }
 
-/// One of each mechanism, of a repetition that takes its part of the time; ten milliseconds of all are probes.
+/// Makes one window per mechanism, for a repetition that takes its part of the time; ten
+/// milliseconds of all are probes.
 fn windows(story: &Story, record: &MeasureRecord, repetition: u32) -> Vec<Cycles> {
     let part = |ms: u64| Nanos(Nanos::millis(ms).0 / u64::from(REPETITIONS));
     let probe = record.header.clock.ticks_per_second.ticks(part(5));
@@ -131,7 +132,7 @@ fn windows(story: &Story, record: &MeasureRecord, repetition: u32) -> Vec<Cycles
     story.switches.into_iter().enumerate().map(window).collect()
 }
 
-/// Each claim by the post's own numbers, and by others.
+/// Judges each claim by the post's own numbers, and by others.
 pub(crate) fn reported() -> BTreeMap<String, Shown> {
     let other = Story {
         switches: [1.0, 1.0],

@@ -8,20 +8,20 @@ use crate::text::number;
 /// A statement of a paper, and whether it is reproduced here.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Claim {
-    /// The claim as the table has it, without its reasons.
+    /// Entry of the claim in the table, without its reasons.
     #[serde(flatten)]
     pub entry: Entry,
-    /// Numbers found here.
+    /// Numbers found in this result.
     pub terms: Vec<Term>,
     /// Numbers found, in words, with notes; empty if there are none.
     pub found: String,
-    /// Verdict of the rule; with other results, the verdict on which all agree.
+    /// Verdict of the rule; if there are other results, the verdict on which all agree.
     pub verdict: Verdict,
     /// Verdict of the rule on this result alone.
     pub alone: Verdict,
     /// Other results, of other days or machines.
     pub others: Vec<Other>,
-    /// Missing part, if the claim cannot be judged.
+    /// What is missing, if the claim cannot be judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
     /// Evidence of the runs on each possible reason, for a claim that is not met.
@@ -65,7 +65,7 @@ pub struct Other {
 pub struct Reason {
     /// The reason.
     pub statement: String,
-    /// Computed quantity.
+    /// Name of the computed quantity.
     pub quantity: String,
     /// Rule for the numbers that support the reason.
     pub rule: Rule,
@@ -73,14 +73,14 @@ pub struct Reason {
     pub run: String,
     /// The numbers found.
     pub terms: Vec<Term>,
-    /// Numbers found, in words, or the missing part.
+    /// Numbers found, in words, or what is missing.
     pub found: String,
     /// Whether the run supports the reason.
     pub verdict: Verdict,
 }
 
 impl Claim {
-    /// Whether a verdict on the claim counts: it is the paper's, and has a rule.
+    /// Whether a verdict on the claim counts, because the claim is the paper's and has a rule.
     pub fn counts(&self) -> bool {
         matches!(self.entry.kind, Kind::Tested | Kind::Calibrated)
     }
@@ -199,7 +199,7 @@ fn judged(judge: &dyn Fn(&[Term]) -> Verdict, found: Result<Found, String>) -> J
     }
 }
 
-/// Returns the first interval that allows both verdicts.
+/// Returns the first term whose interval allows both verdicts.
 fn open(judge: &dyn Fn(&[Term]) -> Verdict, terms: &[Term]) -> String {
     let is_open = |term: &&Term| judge(std::slice::from_ref(*term)) == Verdict::Undecided;
     match terms.iter().find(is_open) {

@@ -4,17 +4,18 @@ use serde::{Deserialize, Serialize};
 use super::Term;
 use crate::text::number;
 
-/// Range of numbers that meet a claim. The ends do not belong to it; an end may be infinite.
+/// Range of numbers that meet a claim, without its ends; an end may be infinite.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
-    /// All numbers lie in the range. For an order or a trend the numbers are ratios, and one end is 1.
+    /// All numbers must lie in the range. For an order or a trend the numbers are ratios, and one
+    /// end is 1.
     Every(
         #[serde(with = "ends")]
         #[schemars(with = "[Option<f64>; 2]")]
         [f64; 2],
     ),
-    /// At least one number lies in the range.
+    /// At least one number must lie in the range.
     Some(
         #[serde(with = "ends")]
         #[schemars(with = "[Option<f64>; 2]")]
@@ -26,16 +27,16 @@ pub enum Rule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The rule is met by all values within the intervals.
+    /// All values within the intervals meet the rule.
     Holds,
-    /// The rule is met by no values within the intervals.
+    /// No value within the intervals meets the rule.
     Differs,
-    /// The intervals allow both, or a number is missing.
+    /// The intervals allow both outcomes, or a number is missing.
     #[serde(rename = "not-told")]
     Undecided,
 }
 
-/// The default is no rule.
+/// Returns a rule that any number meets.
 impl Default for Rule {
     fn default() -> Rule {
         Rule::Every([f64::NEG_INFINITY, f64::INFINITY])
@@ -63,8 +64,9 @@ impl Rule {
         }
     }
 
-    /// Returns the verdict on numbers with intervals due to chance. One number outside is enough for `every` to fail, and one inside for
-    /// `some` to be met; among many numbers this happens by chance sooner, so their intervals are widened.
+    /// Returns the verdict on numbers whose intervals are due to chance. One number outside is
+    /// enough for `every` to fail, and one inside for `some` to be met; among many numbers this
+    /// happens by chance more often, so their intervals are widened.
     pub fn judge_noisy(&self, terms: &[Term]) -> Verdict {
         let widened: Vec<Term> = terms.iter().map(|term| term.among(terms.len())).collect();
         let by_one = match self {
@@ -77,7 +79,7 @@ impl Rule {
         }
     }
 
-    /// The rule in words.
+    /// Returns the rule in words.
     pub fn words(&self) -> String {
         let (who, [low, high]) = match self {
             Rule::Every(range) => ("every number", range),
@@ -167,7 +169,7 @@ mod tests {
         assert_eq!(both(&[]), (Verdict::Undecided, Verdict::Undecided));
     }
 
-    /// With 20 numbers that all meet the rule, one interval of 90 % in 20 lies wholly above 1 by chance.
+    /// Among 20 numbers that all meet the rule, one 90 % interval lies entirely above 1 by chance.
     #[test]
     fn one_of_many_decides_only_with_an_interval_for_many() {
         let (inside, just_outside, outside) = (term(0.8, 0.9), term(1.01, 1.21), term(1.9, 2.1));

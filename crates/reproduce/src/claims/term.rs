@@ -5,15 +5,15 @@ use switchcost_analysis::Estimate;
 use crate::interval::Interval;
 use crate::text::number;
 
-/// Half of a 90 % interval of a normal distribution, over its standard deviation.
+/// Half-width of a 90 % interval of a normal distribution, in standard deviations.
 const HALF_OF_90: f64 = 1.645;
 
-/// One number that a claim is judged by.
+/// One number by which a claim is judged.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Term {
     /// Name of the number.
     pub name: String,
-    /// The number.
+    /// Value of the number.
     pub value: f64,
     /// Lower end of the interval; the number itself if it is exact.
     pub low: f64,
@@ -36,8 +36,8 @@ impl Term {
         self.low == self.high
     }
 
-    /// Widens the interval so that the intervals of `many` numbers cover all of them with the same confidence (Bonferroni); on the scale of
-    /// ratios if the interval is above 0.
+    /// Widens the interval so that the intervals of `many` numbers cover all of them with the same
+    /// confidence (Bonferroni). An interval above 0 is widened on the scale of ratios.
     #[must_use]
     pub fn among(&self, many: usize) -> Term {
         let (low, high) = crate::interval::among((self.value, self.low, self.high), many);
@@ -48,7 +48,8 @@ impl Term {
         }
     }
 
-    /// Widens the interval by the differences between results: a standard deviation, of logarithms if the interval is above 0.
+    /// Widens the interval by the differences between results, given as a standard deviation; of
+    /// logarithms if the interval is above 0.
     #[must_use]
     pub fn with_spread(&self, spread: f64) -> Term {
         let widened = |distance: f64| distance.hypot(HALF_OF_90 * spread);
@@ -88,8 +89,9 @@ impl Term {
     }
 }
 
-/// Returns the differences of one number between results beyond its intervals: the root of the variance of its values minus the mean
-/// variance by their intervals; on the scale of logarithms if all intervals are above 0. It is 0 for a single result.
+/// Returns the differences of one number between results beyond its intervals: the root of the
+/// variance of its values minus the mean variance by their intervals. If all intervals are above 0,
+/// logarithms are used. The result is 0 for a single result.
 pub(super) fn spread(results: &[&Term]) -> f64 {
     let is_ratio = results.iter().all(|term| term.low > 0.0);
     let scaled = |number: f64| if is_ratio { number.ln() } else { number };
@@ -110,7 +112,8 @@ pub(crate) fn exact(name: impl Into<String>, value: f64) -> Term {
     Term::new(name, value, value, value)
 }
 
-/// Creates a number that depends on free parameters: its value with the usual settings, and its range over all.
+/// Creates a number that depends on free parameters: its value with the usual settings, and its
+/// range over all settings.
 pub(crate) fn ranged(name: impl Into<String>, usual: f64, all: impl Iterator<Item = f64>) -> Term {
     let (low, high) = all.fold((usual, usual), |(low, high), one| {
         (low.min(one), high.max(one))
@@ -118,7 +121,8 @@ pub(crate) fn ranged(name: impl Into<String>, usual: f64, all: impl Iterator<Ite
     Term::new(name, usual, low, high)
 }
 
-/// Creates the ratio of two estimates, with an interval that surely covers it if those of both cover theirs.
+/// Creates the ratio of two estimates, with an interval that covers the ratio if both intervals
+/// cover their values.
 pub(crate) fn ratio(name: impl Into<String>, above: &Estimate, below: &Estimate) -> Term {
     over(
         name,
@@ -140,7 +144,8 @@ pub(crate) fn ratio_within_run(
     )
 }
 
-/// Creates the ratio of two numbers with their ends; fails if the lower end of the second may be 0 or less.
+/// Creates the ratio of two numbers with intervals; fails if the lower end of the second may be 0
+/// or less.
 pub(crate) fn over(name: impl Into<String>, above: Interval, below: Interval) -> Term {
     if below.1 <= 0.0 {
         return Term::new(name, f64::NAN, f64::NAN, f64::NAN);
@@ -155,7 +160,7 @@ pub(crate) fn over(name: impl Into<String>, above: Interval, below: Interval) ->
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Found {
     pub(crate) terms: Vec<Term>,
-    /// Note on the costs behind a ratio, or the number of trials; may be empty.
+    /// Note on the costs from which a ratio is computed, or on the number of trials; may be empty.
     pub(crate) note: String,
 }
 

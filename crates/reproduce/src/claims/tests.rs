@@ -68,7 +68,8 @@ fn each_rule_says_where_its_numbers_come_from_and_can_fail() {
     }
 }
 
-/// Where a paper prints the numbers of a claim, they meet its rule, and no longer do when they are turned around.
+/// If a paper prints the numbers of a claim, they must meet its rule, and must not if they are
+/// reversed.
 #[test]
 fn the_papers_own_numbers_meet_their_rules() {
     let mut with_numbers = 0;
@@ -152,7 +153,8 @@ fn without_records_nothing_is_reported() {
     }
 }
 
-/// Verdicts on each claim of a paper by the paper's own numbers, and by others. A new paper needs its own.
+/// Returns the verdicts on each claim of a paper by the paper's own numbers, and by others. A new
+/// paper needs its own story.
 fn reported(paper: Paper) -> BTreeMap<String, Shown> {
     match paper {
         Paper::Li2007 => crate::li2007::tests::reported(),
@@ -164,7 +166,8 @@ fn reported(paper: Paper) -> BTreeMap<String, Shown> {
     }
 }
 
-/// Through the very code that judges a run: no claim is left out, and a claim without a story for both sides fails.
+/// The verdicts come from the same code that judges a run: no claim is left out, and a claim
+/// without a story for both sides fails.
 #[test]
 fn every_claim_holds_by_the_papers_own_numbers_and_differs_by_others() {
     let mut untested = Vec::new();

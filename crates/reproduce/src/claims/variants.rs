@@ -1,4 +1,5 @@
-//! A number over all open parameters of a paper: its interval is widened by the effect of each setting on a trace.
+//! Computes a number over all open parameters of a paper: its interval is widened by the effect of
+//! each setting on a trace.
 
 use super::{Found, Quantity, Term};
 use crate::Records;
@@ -66,7 +67,8 @@ pub(super) fn over_variants(
     Ok(Found::new(terms, notes.collect::<Vec<_>>().join("; ")))
 }
 
-/// Shifts a number and its interval by the effect of a free parameter; on the scale of ratios if all are above 0.
+/// Shifts a number and its interval by the effect of a free parameter; on the scale of ratios if
+/// all values are above 0.
 fn moved(term: &Term, base: f64, varied: f64) -> Term {
     let (factor, more) = if term.low > 0.0 && base > 0.0 && varied > 0.0 {
         (varied / base, 0.0)

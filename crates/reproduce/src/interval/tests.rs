@@ -1,6 +1,7 @@
 use super::*;
 
-/// scipy.stats.t.interval(0.9, 5, mean, sem) of 10, 11, 12, 13, 14, 15.
+/// The expected values are those of `scipy.stats.t.interval(0.9, 5, mean, sem)` for 10, 11, 12, 13,
+/// 14, 15.
 #[test]
 fn the_interval_is_that_of_students_t() {
     let values = [10.0, 11.0, 12.0, 13.0, 14.0, 15.0];
@@ -16,7 +17,8 @@ fn the_interval_is_that_of_students_t() {
     assert_eq!((mean_interval(&[1.0]), mean_interval(&[])), (None, None));
 }
 
-/// scipy.stats.linregress of these five: slope 0.46059, stderr 0.13481; Student's factor with three degrees of freedom is 2.35336.
+/// The expected values are those of `scipy.stats.linregress` for these five points: slope 0.46059,
+/// stderr 0.13481; Student's factor with three degrees of freedom is 2.35336.
 #[test]
 fn a_line_through_five_points_has_a_slope_with_an_interval() {
     let points = [
@@ -34,7 +36,8 @@ fn a_line_through_five_points_has_a_slope_with_an_interval() {
     assert_eq!(slope_interval(&points[..2]), None);
 }
 
-/// F(0.95; 15, 15) is 2.4034 and F(0.95; 5, 10) 3.3258, F(0.95; 10, 5) 4.7351 in every table of it.
+/// Tables of the F distribution have F(0.95; 15, 15) = 2.4034, F(0.95; 5, 10) = 3.3258 and F(0.95;
+/// 10, 5) = 4.7351.
 #[test]
 fn spreads_of_few_runs_are_hardly_known() {
     let (_, low, high) = spread_ratio_interval(1.0, 15.0, 15.0).expect("degrees of freedom");
@@ -50,7 +53,8 @@ fn spreads_of_few_runs_are_hardly_known() {
     assert_eq!(spread_ratio_interval(0.0, 5.0, 5.0), None);
 }
 
-/// scipy.stats.beta.ppf: of 3 in 1000 at 90 %, 0.00081806 and 0.0077346; of none in 300, 1 - 0.05^(1/300).
+/// The expected values are those of `scipy.stats.beta.ppf`: for 3 in 1000 at 90 %, 0.00081806 and
+/// 0.0077346; for none in 300, 1 - 0.05^(1/300).
 #[test]
 fn a_share_of_few_has_the_interval_of_a_count() {
     let (share, low, high) = share_interval(3, 1000);
@@ -82,7 +86,7 @@ fn an_interval_among_ten_is_half_as_wide_again() {
     );
 }
 
-/// Normal numbers, by the sum of twelve uniform ones.
+/// Generator of approximately normal numbers, each the sum of twelve uniform ones.
 struct Noise(ChaCha8Rng);
 
 impl Noise {
@@ -95,7 +99,7 @@ impl Noise {
     }
 }
 
-/// Number of intervals, of a hundred, that cover the truth.
+/// Returns how many of a hundred intervals cover the truth.
 fn covered(truth: f64, mut interval: impl FnMut() -> Interval) -> usize {
     let is_covered = |(_, low, high): Interval| low <= truth && truth <= high;
     (0..100).filter(|_| is_covered(interval())).count()
@@ -127,7 +131,8 @@ fn the_largest_of_twelve_is_covered_though_it_was_chosen_afterwards() {
     assert!(least >= 90, "{least} of 100");
 }
 
-/// Against drawing itself: three groups of two, of which the one in the middle varies most within.
+/// The result is compared with actual drawing: three groups of two, of which the middle one varies
+/// most within.
 #[test]
 fn groups_are_drawn_before_what_is_in_them() {
     let groups = [[1.0, 2.0], [2.0, 4.0], [1.5, 1.5]];
@@ -156,8 +161,9 @@ fn groups_are_drawn_before_what_is_in_them() {
     assert_eq!(group_interval(&summed[..1]), None);
 }
 
-/// Average costs on 1a, and their standard errors over batches, of trials of Timesharing that were taken here: with 250, 600 and 1200
-/// switches. The first are alike within 2 %, though inputs, order and quantum are others; those of another length differ by a quarter.
+/// Average costs on 1a, with their standard errors over batches, of recorded trials of Timesharing
+/// with 250, 600 and 1200 switches. Trials of one length agree within 2 %, although inputs, order
+/// and quantum differ; trials of another length differ by a quarter.
 const RECORDED: [&[(f64, f64)]; 3] = [
     &[
         (17128.0, 793.0),
@@ -193,7 +199,8 @@ fn six_recorded_trials_cover_the_mean_of_all_as_often_as_they_say() {
     assert!((850..=950).contains(&found), "{found} of 1000");
 }
 
-/// Mean absolute deviation from the median, of which the normal distribution has 0.7979 standard deviations.
+/// Returns the mean absolute deviation from the median, which is 0.7979 standard deviations for the
+/// normal distribution.
 fn spread(runs: &[f64]) -> Option<f64> {
     let mut sorted = runs.to_vec();
     sorted.sort_by(f64::total_cmp);

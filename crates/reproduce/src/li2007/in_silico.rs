@@ -1,9 +1,12 @@
-//! Figures 1 and 2 once more, with the same walks in the caches of the paper's machine; and the hand-off, which needs a guest.
+//! Figures 1 and 2 once more, with the same walks in the simulated caches of the paper's machine;
+//! and the hand-off, which needs a guest.
 //!
-//! The cost of a switch is what the shared caches take longer than private ones: the walks of two processes that take
-//! turns, less the same walks of each alone, which is what the paper's baseline is. Latency and bandwidth of the machine's
-//! memory are not published, and the design's were chosen with the paper's figures in view. So the claims are at best
-//! consistent after calibration, and judged over the whole range of what is free.
+//! The cost of a switch is the additional time with shared caches compared with private ones: the
+//! time of the walks of two alternating processes minus that of the same walks of each process
+//! alone, which is the paper's baseline. Latency and bandwidth of the machine's memory are not
+//! published, and the design's values were chosen with the paper's figures in view. So the claims
+//! are at best consistent after calibration, and judged over the whole range of the free
+//! parameters.
 
 mod buses;
 mod figure_1;

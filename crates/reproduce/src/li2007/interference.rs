@@ -1,8 +1,10 @@
-//! Tables 1 and 2: runs of three sizes, with and without isolation, with and without noise.
+//! Claims of Tables 1 and 2: runs of three sizes, with and without isolation, with and without
+//! noise.
 //!
-//! The run is the statistical unit. The settings are run in blocks, and blocks are drawn with replacement for the intervals. The variation
-//! of runs is their mean absolute deviation from the median (Brown and Forsythe 1974). The paper uses the variance, which needs normal
-//! data, because one run of many may decide it.
+//! The run is the statistical unit. The settings are run in blocks, and blocks are drawn with
+//! replacement for the intervals. The variation of runs is their mean absolute deviation from the
+//! median (Brown and Forsythe 1974). The paper uses the variance, which needs normal data, because
+//! a single run of many may dominate it.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +21,9 @@ use crate::{Exhibit, Records, Table};
 
 const SIZES: usize = 3;
 
-/// A run of each setting, in the order of [`SETTINGS`]: nanoseconds per half round trip at each size: the time of the switching arm,
-/// including its walks, over its hand-offs, as the paper's s1/20000.
+/// A run of each setting, in the order of [`SETTINGS`]: nanoseconds per half round trip at each
+/// size, that is, the time of the switching arm including its walks, divided by its hand-offs, as
+/// the paper's s1/20000.
 type Block = [[f64; SIZES]; SETTINGS.len()];
 
 const ISOLATED_QUIET: usize = 0;
@@ -28,8 +31,8 @@ const SHARED_QUIET: usize = 1;
 const ISOLATED_NOISY: usize = 2;
 const SHARED_NOISY: usize = 3;
 
-/// Returns the sizes of a run, in bytes, each with its nanoseconds per hand-off. Disturbed cycles count, too, because disturbance is the
-/// question.
+/// Returns the sizes of a run, in bytes, each with its nanoseconds per hand-off. Disturbed cycles
+/// count, too, because disturbance is the question.
 fn run(record: &MeasureRecord) -> Vec<(u64, f64)> {
     let ns_per_tick = 1e9 / record.header.clock.ticks_per_second.0 as f64;
     let mut sums: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
@@ -70,7 +73,7 @@ fn share_of_others(record: &MeasureRecord) -> f64 {
     1.0 - sum(|evidence| evidence.task_cpu_ns.0) / sum(|evidence| evidence.wall_ns.0)
 }
 
-/// Returns the ratio of that share between two settings.
+/// Returns the ratio, between two settings, of the share of time that other tasks had.
 fn ratio_of_foreign_time(records: &Records, before: usize, after: usize) -> Result<Found, String> {
     let of = |place: usize, number: usize| {
         records
@@ -198,7 +201,8 @@ fn widened(blocks: &[Block], before: usize, after: usize) -> Result<Found, Strin
     ))
 }
 
-/// Returns the ratio of the widening by noise without isolation to that with isolation: a difference of differences of logarithms.
+/// Returns the ratio of the widening by noise without isolation to that with isolation: a
+/// difference of differences of logarithms.
 fn isolation_helps(blocks: &[Block]) -> Result<Found, String> {
     let of = |blocks: &[Block], before, after| spread(blocks, after) - spread(blocks, before);
     let difference = |blocks: &[Block]| {
@@ -364,7 +368,7 @@ pub(super) fn quantities() -> Quantities {
 
 type Compare = fn(&[Block], usize, usize) -> Result<Found, String>;
 
-/// Compares two settings, whether or not the others exist.
+/// Compares two settings, even if the other settings are missing.
 fn compared(records: &Records, before: usize, after: usize, of: Compare) -> Result<Found, String> {
     of(&blocks(records, &[before, after])?.0, before, after)
 }

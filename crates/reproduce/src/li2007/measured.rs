@@ -1,4 +1,4 @@
-//! The direct cost, and Figures 1 and 2, measured on this machine.
+//! Claims on the direct cost and on Figures 1 and 2, measured on this machine.
 
 use switchcost_analysis::{CaseFinding, Curve, Estimate, Findings, Knee};
 use switchcost_record::{Arm, Between, CacheKind, Case, MeasureRecord, Mechanism};
@@ -15,9 +15,9 @@ use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 /// Strides of the grid, in bytes.
 const STRIDES: [u64; 5] = [8, 64, 128, 512, 4096];
 
-/// Direct cost of section 3.1, in nanoseconds.
+/// Direct cost in section 3.1 of the paper, in nanoseconds.
 const DIRECT_NS: f64 = 3800.0;
-/// Clock of the paper's processors (section 3.1).
+/// Clock of the paper's processors (section 3.1), in GHz.
 const GHZ: f64 = 2.0;
 
 /// Whether a result has the paper's conditions: two processes and a pipe.
@@ -32,7 +32,7 @@ fn is_their_case(case: &Case) -> bool {
         && case.working_set.pattern == Pattern::Strided
 }
 
-/// Cost by size: total cost of a switch in nanoseconds, and its interval.
+/// Cost of a switch by size: total cost in nanoseconds, and its interval.
 type Points = Vec<Point>;
 type Point = (u64, f64, (f64, f64));
 
@@ -41,7 +41,7 @@ fn points(findings: &Findings, access: Access, stride: u64) -> Points {
     points_with(findings, access, stride, Estimate::clone)
 }
 
-/// Returns points with intervals for comparing them with each other: all are of one run.
+/// Returns points with intervals for comparing them with each other, because all are from one run.
 fn points_of_one_run(findings: &Findings, access: Access, stride: u64) -> Points {
     points_with(findings, access, stride, Estimate::estimate_within_run)
 }
@@ -77,7 +77,7 @@ fn points_with(
     points
 }
 
-/// Keeps the points whose intervals lie above 0; others have no cost to draw or judge.
+/// Keeps the points whose intervals lie above 0; other points have no cost to draw or judge.
 fn clear(mut points: Points) -> Points {
     points.retain(|(_, _, (low, _))| *low > 0.0);
     points
@@ -345,7 +345,8 @@ fn dearest(points: &[Point]) -> Option<&Point> {
     points.iter().max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// Refuses to call a cost the largest if another one, too noisy to be above 0, may be larger.
+/// Returns an error if a cost cannot be called the largest, because another one, too noisy to be
+/// above 0, may be larger.
 fn check_largest(all: &[Point], most: &Point) -> Result<(), String> {
     let hidden = all
         .iter()
@@ -362,7 +363,8 @@ fn cheapest(points: &[Point]) -> Option<&Point> {
     points.iter().min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// Returns the largest cost of some sizes. Which size it is was not known before, so the interval is widened.
+/// Returns the largest cost of some sizes. It was not known in advance which size it is, so the
+/// interval is widened.
 fn most_of(points: &[Point]) -> Result<Interval, String> {
     largest(&points.iter().map(interval).collect::<Vec<_>>())
         .ok_or_else(|| "no size has a cost that is clear of 0".to_owned())
@@ -391,7 +393,8 @@ fn region_1(records: &Records) -> Result<(Points, u64), String> {
     }
 }
 
-/// Region 1: largest over smallest cost where both arrays fit the first level.
+/// Returns, for region 1, the largest over the smallest cost at the sizes at which both arrays fit
+/// the first level.
 fn flat(records: &Records) -> Result<Found, String> {
     let (fit, first) = region_1(records)?;
     let note = format!(
@@ -409,7 +412,7 @@ fn flat(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// First knee of reading and writing in order.
+/// Returns the first knee of reading and writing sequentially.
 fn knee_of(records: &Records) -> Result<&Knee, String> {
     let (_, findings) = records.measured(GRID)?;
     let is_theirs = |curve: &&Curve| {
@@ -433,7 +436,8 @@ fn knee_of(records: &Records) -> Result<&Knee, String> {
         .ok_or_else(|| "no knee was found in the curve".to_owned())
 }
 
-/// Ratio of the knee's size to the capacity of the smallest cache of at least that size.
+/// Returns the ratio of the knee's size to the capacity of the smallest cache of at least that
+/// size.
 fn knee(records: &Records) -> Result<Found, String> {
     let knee = knee_of(records)?;
     let (after, before) = (knee.after_bytes as f64, knee.before_bytes as f64);
@@ -458,10 +462,12 @@ fn knee(records: &Records) -> Result<Found, String> {
     Ok(Found::new(vec![term], note))
 }
 
-/// A stride that skips lines, so that the lines prefetched for a walk in order are not the next ones.
+/// Stride that skips lines, so that the lines prefetched for a sequential walk are not the next
+/// ones.
 const SKIPPING_BYTES: u64 = 512;
 
-/// Returns the cost in strides that skip lines over the cost in order, at sizes from half of the second level to the knee.
+/// Returns the cost in strides that skip lines over the sequential cost, at sizes from half of the
+/// second level to the knee.
 fn prefetched(records: &Records) -> Result<Found, String> {
     let end = knee_of(records)?.after_bytes;
     let second = *capacities(records)?
@@ -489,8 +495,8 @@ fn prefetched(records: &Records) -> Result<Found, String> {
     Ok(Found::new(terms, ""))
 }
 
-/// Region 2: ratio of the most expensive size to the smallest, at strides that are not prefetched. In order, the cost of a reload is small
-/// compared with noise.
+/// Returns, for region 2, the ratio of the most expensive size to the smallest, at strides that are
+/// not prefetched. With a sequential walk, the cost of a reload is small compared with noise.
 fn rise(records: &Records) -> Result<Found, String> {
     let all = points_of_one_run(records.measured(GRID)?.1, Access::Rmw, STRIDES[2]);
     let points = clear(all.clone());
@@ -513,7 +519,8 @@ fn rise(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Region 2: ratio of each size to the one before, from half of the last level to all of it.
+/// Returns, for region 2, the ratio of each size to the one before, from half of the last level to
+/// all of it.
 fn grows(records: &Records) -> Result<Found, String> {
     let last = capacities(records)?.pop().unwrap_or_default();
     let mut points = rmw(records)?;
@@ -527,7 +534,7 @@ fn grows(records: &Records) -> Result<Found, String> {
     Ok(Found::new(steps_up(&points), ""))
 }
 
-/// Ratio of each size to the one before.
+/// Returns the ratio of each size to the one before.
 fn steps_up(points: &[Point]) -> Vec<Term> {
     let step = |pair: &[Point]| {
         over(
@@ -539,7 +546,7 @@ fn steps_up(points: &[Point]) -> Vec<Term> {
     points.windows(2).map(step).collect()
 }
 
-/// Ratio of the largest total cost minus the direct one to the direct one.
+/// Returns the largest total cost minus the direct cost, over the direct cost.
 fn indirect_range(records: &Records) -> Result<Found, String> {
     let direct = direct_cost(records)?.estimate_within_run();
     let all = points_of_strides(records)?;
@@ -563,7 +570,7 @@ fn indirect_range(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Ratios of writing, and of reading and writing, to reading, at the last level's size.
+/// Returns the ratios of writing, and of reading and writing, to reading, at the last level's size.
 fn split(records: &Records) -> Result<Found, String> {
     let (_, findings) = records.measured(GRID)?;
     let [read, write, rmw] = ACCESSES.map(|access| clear(points_of_one_run(findings, access, 8)));
@@ -577,7 +584,7 @@ fn split(records: &Records) -> Result<Found, String> {
     Ok(Found::new(terms.to_vec(), format!("at {}", Bytes(size))))
 }
 
-/// Returns the sizes from the last level's on.
+/// Returns the sizes from that of the last level on.
 fn beyond(records: &Records) -> Result<Points, String> {
     let last = capacities(records)?.pop().unwrap_or_default();
     let beyond: Points = rmw(records)?
@@ -594,12 +601,12 @@ fn beyond(records: &Records) -> Result<Points, String> {
     }
 }
 
-/// Region 3: ratio of each size to the one before.
+/// Returns, for region 3, the ratio of each size to the one before.
 fn uneven(records: &Records) -> Result<Found, String> {
     Ok(Found::new(steps_up(&beyond(records)?), ""))
 }
 
-/// Region 3: ratio of its cheapest size to the most expensive of region 1.
+/// Returns the ratio of the cheapest size of region 3 to the most expensive of region 1.
 fn region_3_ratio(records: &Records) -> Result<Found, String> {
     let (least, most) = (
         least_of(&beyond(records)?)?,
@@ -615,7 +622,7 @@ fn region_3_ratio(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Mean cost of some sizes at a stride, and the means of the intervals' ends.
+/// Returns the mean cost of some sizes at a stride, with the means of the intervals' ends.
 fn mean_of(points: &Points, wanted: &[u64]) -> Interval {
     let chosen: Vec<_> = points
         .iter()
@@ -631,7 +638,7 @@ fn mean_of(points: &Points, wanted: &[u64]) -> Interval {
     )
 }
 
-/// Costs by stride at the sizes whose costs are above 0 at all of the strides.
+/// Returns costs by stride, at the sizes whose costs are above 0 at all strides.
 fn points_by_stride(records: &Records, strides: &[u64]) -> Result<(Vec<Points>, Vec<u64>), String> {
     let (_, findings) = records.measured(GRID)?;
     let of_stride = |stride: &u64| clear(points_of_one_run(findings, Access::Rmw, *stride));
@@ -648,7 +655,7 @@ fn points_by_stride(records: &Records, strides: &[u64]) -> Result<(Vec<Points>, 
     }
 }
 
-/// Larger half of the sizes: ratio of each stride to the one before.
+/// Returns the ratio of each stride to the one before, for the larger half of the sizes.
 fn larger_strides(records: &Records) -> Result<Found, String> {
     let (all, sizes) = points_by_stride(records, &STRIDES)?;
     let means: Vec<Interval> = all
@@ -668,7 +675,7 @@ fn larger_strides(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Time of a walk without switches over all sizes at a stride, in nanoseconds.
+/// Returns the time of a walk without switches over all sizes at a stride, in nanoseconds.
 fn walks_alone(record: &MeasureRecord, stride: u64, sizes: &[u64]) -> Option<f64> {
     let ns_per_tick = 1e9 / record.header.clock.ticks_per_second.0 as f64;
     let mut mean = 0.0;
@@ -698,7 +705,7 @@ fn walks_alone(record: &MeasureRecord, stride: u64, sizes: &[u64]) -> Option<f64
     mean.is_finite().then_some(mean)
 }
 
-/// Ratio of the baseline's walks at large strides to those at 128 B.
+/// Returns the ratio of the baseline's walks at large strides to those at 128 B.
 fn misses_without_switches(records: &Records) -> Result<Found, String> {
     let (record, _) = records.measured(GRID)?;
     let (_, sizes) = points_by_stride(records, &STRIDES)?;
@@ -718,7 +725,8 @@ fn misses_without_switches(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Ratio of the cost at 128 B to that at 8 B, for the smallest size or as the mean of the larger half.
+/// Returns the ratio of the cost at 128 B to that at 8 B, for the smallest size or as the mean of
+/// the larger half.
 fn strided(records: &Records, is_small: bool) -> Result<Found, String> {
     let (all, sizes) = points_by_stride(records, &[8, 128])?;
     let wanted = if is_small {
@@ -735,7 +743,7 @@ fn strided(records: &Records, is_small: bool) -> Result<Found, String> {
     Ok(Found::new(vec![over("128 B over 8 B", far, near)], note))
 }
 
-/// All costs measured at every stride.
+/// Returns all costs measured at every stride.
 fn points_of_strides(records: &Records) -> Result<Points, String> {
     let (_, findings) = records.measured(GRID)?;
     Ok(STRIDES
@@ -743,7 +751,7 @@ fn points_of_strides(records: &Records) -> Result<Points, String> {
         .concat())
 }
 
-/// Ratio of the largest to the smallest of all measured costs.
+/// Returns the ratio of the largest to the smallest of all measured costs.
 fn whole_range(records: &Records) -> Result<Found, String> {
     let every = points_of_strides(records)?;
     let all = clear(every.clone());

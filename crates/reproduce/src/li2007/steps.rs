@@ -1,4 +1,4 @@
-//! Commands for this paper.
+//! Defines the commands for Li, Ding and Shen 2007.
 
 pub(super) mod hand_off;
 
@@ -41,7 +41,7 @@ pub(super) const SETTINGS: [Setting; 4] = [
 ];
 
 impl Setting {
-    /// Name of the step of one run.
+    /// Returns the name of the step of one run.
     pub(super) fn run(self, number: usize) -> String {
         let where_ = if self.is_isolated {
             "isolated"
@@ -56,7 +56,7 @@ impl Setting {
     }
 }
 
-/// The three accesses of Figure 1.
+/// Accesses of Figure 1.
 pub(super) const ACCESSES: [Access; 3] = [Access::Read, Access::Write, Access::Rmw];
 
 /// Sizes of the simulated Figure 1, in KiB.
@@ -67,14 +67,17 @@ pub(super) const SIZES_KIB: [u64; 15] = [
 pub(super) const STRIDE_SIZES_KIB: [u64; 7] = [32, 128, 256, 384, 512, 1024, 2048];
 pub(super) const STRIDES: [u64; 4] = [8, 32, 64, 128];
 
-/// Instructions of the loop per element. gcc 12 -O0 for 32-bit x86 makes 13 (read, write) or 15 (read and write) of the loop, and the paper
-/// used no optimization. Its tables 1 and 2 minus its figure 1 leave 12.6 to 12.8 cycles per element in the cache, and the design counts
+/// Instructions of the loop per element. gcc 12 -O0 for 32-bit x86 compiles the loop to 13 (read,
+/// write) or 15 (read and write) instructions, and the paper used no optimization. Its tables 1 and
+/// 2 minus its figure 1 leave 12.6 to 12.8 cycles per element in the cache, and the design counts
 /// one cycle per instruction.
 const INSTRUCTIONS: u32 = 13;
-/// Cycles for which a line occupies the bus, from its peak of 3.2 GB/s to the most that the paper's own times allow (see the design).
+/// Cycles for which a line occupies the bus, from its peak of 3.2 GB/s to the longest that the
+/// paper's own times allow (see the design).
 pub(super) const BUS_CYCLES: [u32; 8] = [80, 104, 112, 116, 120, 124, 128, 152];
 
-/// Unpublished parameters of the machine: latency, the outermost buses and the design's, and the loop's instructions for each element.
+/// Unpublished latencies of the machine; the other free parameters follow: the outermost buses and
+/// the design's, and the loop's instructions for each element.
 pub(super) const LATENCIES: [u32; 3] = [199, 300, 343];
 pub(super) const OUTER_BUSES: [u32; 3] = [80, 120, 152];
 pub(super) const LOOPS: [u32; 2] = [INSTRUCTIONS, 15];
@@ -203,7 +206,8 @@ pub(super) fn points(is_quick: bool) -> Vec<(Access, u64, u64)> {
     points
 }
 
-/// Returns half, three quarters and all of the second level, as 256, 384 and 512 KB were on the paper's machine.
+/// Returns half, three quarters and all of the second level; on the paper's machine these were 256,
+/// 384 and 512 KB.
 pub(super) fn sizes(host: &HostManifest) -> [Bytes; 3] {
     let second = host
         .caches
@@ -217,12 +221,13 @@ pub(super) fn sizes(host: &HostManifest) -> [Bytes; 3] {
     ]
 }
 
-/// Runs of each setting: six in the paper, and more here, to determine their spread. Two only show that the steps work.
+/// Number of runs of each setting: six in the paper, and more here, to determine their spread.
 pub(super) const RUNS: usize = 20;
 const QUICK_RUNS: usize = 2;
 
-/// Steps of the settings in blocks, each block in a random order, so that changes of the machine affect all settings alike. A run is a
-/// separate program, as in the paper. With a single CPU, only the paper's second setting.
+/// Returns the steps of the settings in blocks, each block in a random order, so that changes of
+/// the machine affect all settings alike. A run is a separate program, as in the paper. With a
+/// single CPU, only the paper's second setting is run.
 fn interference(site: &Site<'_>) -> Vec<Step> {
     let noisy = site.noisy_cpu.unwrap_or(site.quiet_cpu);
     let has_two = site.noisy_cpu.is_some();
@@ -245,8 +250,8 @@ fn interference(site: &Site<'_>) -> Vec<Step> {
     (0..runs).flat_map(block).collect()
 }
 
-/// A run of three sizes. Isolated: the quiet CPU, real-time priority, the noise on another. Not isolated: all on one CPU, without
-/// priority.
+/// Returns the command of a run of three sizes. An isolated run has the quiet CPU and real-time
+/// priority, and the noise is on another CPU; otherwise everything is on one CPU, without priority.
 fn command(site: &Site<'_>, noisy: CpuId, setting: Setting) -> String {
     let cpu = if setting.is_isolated {
         site.quiet_cpu

@@ -24,14 +24,14 @@ fn exhibit(records: &Records, name: &str) -> Exhibit {
         .expect("an exhibit of this name")
 }
 
-/// What a paper, or a made-up one, measured: in microseconds, by size in KiB.
+/// Costs as a paper, or a synthetic one, reports them: in microseconds, by size in KiB.
 struct Measured {
     direct: f64,
-    /// Reading and writing in strides of 8 B.
+    /// Costs of reading and writing in strides of 8 B.
     rmw: Vec<(u64, f64)>,
-    /// How many times as much as reading it costs to write.
+    /// Ratio of the cost of writing to that of reading.
     writes: f64,
-    /// A stride of 128 B over one of 8 B, for the smallest size and for the larger half.
+    /// Ratio of a stride of 128 B to one of 8 B, for the smallest size and for the larger half.
     strides: [f64; 2],
     /// Ends of the first knee in KiB.
     knee: (u64, u64),
@@ -49,7 +49,7 @@ fn last_level() -> u64 {
         .expect("caches")
 }
 
-/// Regions 1 to 3 as the text gives them.
+/// Returns the costs of regions 1 to 3 as the paper's text gives them.
 fn published() -> Measured {
     let last = last_level();
     Measured {
@@ -118,7 +118,7 @@ fn add_grid(records: &mut Records, story: &Measured) {
     records.add_measured(GRID, record, findings);
 }
 
-/// What is simulated: microseconds a switch by latency, bus, access, stride and KiB.
+/// Simulated microseconds per switch by latency, bus, access, stride and KiB.
 type Simulated = fn(usize, usize, Access, u64, u64) -> f64;
 
 fn add_simulated(records: &mut Records, story: Simulated) {
@@ -148,7 +148,7 @@ fn add_simulated(records: &mut Records, story: Simulated) {
     }
 }
 
-/// What the paper says of its machine, less the direct cost; with whatever is free.
+/// Returns the paper's costs minus the direct cost, whatever the free parameters.
 fn as_published(_: usize, _: usize, access: Access, stride: u64, kib: u64) -> f64 {
     let us = match kib {
         0..=200 => 2.0,
@@ -169,7 +169,8 @@ fn as_published(_: usize, _: usize, access: Access, stride: u64, kib: u64) -> f6
     us * writes * strides
 }
 
-/// What a hand-off to another takes more than to oneself, in microseconds, by KiB and setting.
+/// Additional time of a hand-off to another task over one to itself, in microseconds, by KiB and
+/// setting.
 type HandOff = fn(u64, usize) -> f64;
 
 fn add_hand_offs(records: &mut Records, story: HandOff) {
@@ -202,7 +203,7 @@ fn add_hand_offs(records: &mut Records, story: HandOff) {
     }
 }
 
-/// The middle of region 1.
+/// Returns the middle of region 1.
 fn as_in_region_1(kib: u64, _: usize) -> f64 {
     if kib == 0 { 3.8 } else { 6.5 }
 }
@@ -215,7 +216,8 @@ fn records(measured: &Measured, simulated: Simulated, hand_off: HandOff) -> Reco
     records
 }
 
-/// Each claim by the paper's own numbers, and by others; those of tables 1 and 2 from the means that are printed there.
+/// Judges each claim by the paper's own numbers, and by others; numbers of tables 1 and 2 are from
+/// the means printed there.
 pub(crate) fn reported() -> BTreeMap<String, Shown> {
     let last = last_level();
     let flat: Vec<(u64, f64)> = [1, 8, 16, last / 2, last, 2 * last]
@@ -293,7 +295,7 @@ fn what_depends_on_what_is_free_is_not_reported() {
     );
 }
 
-/// A simulation of every point by bus, for the figures.
+/// The figures are made from simulations of every point for each bus.
 #[test]
 fn each_figure_leads_to_the_bus_with_which_it_comes_nearest() {
     let stores = [0.5, 0.6, 0.7, 2.1, 2.9, 4.0, 5.0, 6.0];

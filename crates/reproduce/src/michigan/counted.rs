@@ -1,4 +1,5 @@
-//! Figure 4, counted: the misses of the measured switches, if this machine has counters.
+//! Claims of Figure 4 by counters: the misses of the measured switches, if this machine has
+//! counters.
 
 use switchcost_analysis::{CounterFinding, Estimate};
 use switchcost_record::{Mechanism, SelfTestOutcome};
@@ -12,12 +13,12 @@ use crate::interval::{Interval, largest};
 use crate::text::number;
 use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 
-/// The poster's counters, by perf's names.
+/// Counters of the poster, by perf's names.
 const L1D: &str = "L1-dcache-load-misses";
 const COUNTERS: [&str; 3] = [L1D, "L1-icache-load-misses", DTLB];
 const DTLB: &str = "dTLB-load-misses";
 
-/// Switches in the kernel, and at user level.
+/// Arms of the comparison: switches in the kernel, and at user level.
 const ARMS: [(&str, &str, Mechanism); 2] = [
     ("kernel", KERNEL, Mechanism::Pipe),
     ("user", USER, Mechanism::Ucontext),
@@ -161,10 +162,11 @@ fn gap(found: &CounterFinding) -> Interval {
     (gap, gap - half, gap + half)
 }
 
-/// Half of a 90 % interval over many batches, in standard errors.
+/// Half-width of a 90 % interval over many batches, in standard errors.
 const NORMAL: f64 = 1.645;
 
-/// Ratio of the largest gap at a size about the first level's to the largest at any other size.
+/// Returns the ratio of the largest gap at a size about the first level's to the largest at any
+/// other size.
 fn first_maximum(records: &Records) -> Result<Found, String> {
     let gaps = gaps(records, KERNEL, Mechanism::Pipe, L1D)?;
     let first = first_level(&records.measured(KERNEL)?.0.header.host)?;
@@ -191,7 +193,8 @@ fn first_maximum(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Returns the difference of two numbers, with an interval that surely covers it if those of both cover theirs.
+/// Returns the difference of two numbers, with an interval that covers it if both intervals cover
+/// their values.
 fn less(name: &str, one: Interval, other: Interval) -> Term {
     Term::new(name, one.0 - other.0, one.1 - other.2, one.2 - other.1)
 }
@@ -220,10 +223,11 @@ fn tlb(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// A size in KiB, its gap, and its cost.
+/// A size in KiB, its gap in misses, and its cost.
 type Size<'a> = (u64, Interval, &'a Estimate);
 
-/// Whether overhead and dTLB misses change in the same direction from each size above 64 KB to the next.
+/// Returns whether overhead and dTLB misses change in the same direction from each size above 64 KB
+/// to the next.
 fn follows(records: &Records) -> Result<Found, String> {
     let gaps = gaps(records, KERNEL, Mechanism::Pipe, DTLB)?;
     let costs = curve(records, KERNEL, Mechanism::Pipe)?;
@@ -249,7 +253,8 @@ fn follows(records: &Records) -> Result<Found, String> {
     }
 }
 
-/// Returns the relative change of the cost if the misses grow, and its opposite if they fall; both if the direction is uncertain.
+/// Returns the relative change of the cost if the misses grow, and its opposite if they fall; both
+/// if the direction is uncertain.
 fn way((from, few, before): &Size<'_>, (to, many, after): &Size<'_>) -> Term {
     let [before, after] = [before, after].map(|cost| (cost.estimate, cost.low, cost.high));
     let change = over("", after, before);

@@ -1,4 +1,4 @@
-//! Figures 2 and 3, measured on this machine.
+//! Claims of Figures 2 and 3, measured on this machine.
 
 use switchcost_analysis::{CaseFinding, Estimate};
 use switchcost_record::Mechanism;
@@ -156,7 +156,8 @@ fn user(records: &Records) -> Result<Vec<(u64, Estimate)>, String> {
     curve(records, USER, Mechanism::Ucontext)
 }
 
-/// Ratio of the cost near the first level's capacity to that at the next smaller and larger sizes.
+/// Returns the ratio of the cost near the first level's capacity to that at the next smaller and
+/// larger sizes.
 fn peak(records: &Records) -> Result<Found, String> {
     let first = first_level(&records.measured(KERNEL)?.0.header.host)?;
     let curve = kernel(records)?;
@@ -180,7 +181,8 @@ fn peak(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// The spread of repetitions below 64 KiB: pooled over the sizes, with its degrees of freedom; in ns or as a share of the cost.
+/// Returns the spread of repetitions below 64 KiB: pooled over the sizes, with its degrees of
+/// freedom; in ns or as a share of the cost.
 fn variation(curve: &[(u64, Estimate)], is_relative: bool) -> Result<(f64, f64), String> {
     let small = curve
         .iter()
@@ -244,7 +246,7 @@ fn slower(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Ratio of largest to smallest cost at user level below 64 KiB.
+/// Returns the ratio of the largest to the smallest cost at user level below 64 KiB.
 fn level(records: &Records) -> Result<Found, String> {
     let curve = user(records)?;
     let small = curve
@@ -263,8 +265,8 @@ fn level(records: &Records) -> Result<Found, String> {
     }
 }
 
-/// Whether both curves change in the same direction from each size from 64 KiB on to the next: 1 if they do, -1 if not; undecided if the
-/// intervals of one of them overlap.
+/// Returns whether both curves change in the same direction from each size from 64 KiB on to the
+/// next: 1 if they do, -1 if not; undecided if the intervals of one of them overlap.
 fn same_shape(records: &Records) -> Result<Found, String> {
     let (kernel, user) = (kernel(records)?, user(records)?);
     let at = |curve: &[(u64, Estimate)], size: u64| {
@@ -304,13 +306,13 @@ fn same_shape(records: &Records) -> Result<Found, String> {
     }
 }
 
-/// Direction of a change; `None` if the intervals overlap.
+/// Returns the direction of a change; `None` if the intervals overlap.
 fn change(before: &Estimate, after: &Estimate) -> Option<f64> {
     let is_clear = after.low > before.high || after.high < before.low;
     is_clear.then(|| (after.estimate - before.estimate).signum())
 }
 
-/// Ratio of the reload of an array of about the first level's size to the direct cost.
+/// Returns the ratio of the reload of an array of about the first level's size to the direct cost.
 fn first_level_reload(records: &Records) -> Result<Found, String> {
     let (record, findings) = records.measured(KERNEL)?;
     let first = first_level(&record.header.host)?;
@@ -345,7 +347,8 @@ fn first_level_reload(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Part of the ratio's difference from the poster's (user level to kernel) that is due to the cost at user level; in logarithms.
+/// Returns the part of the ratio's difference from the poster's (user level to kernel) that is due
+/// to the cost at user level, in logarithms.
 fn library(records: &Records) -> Result<Found, String> {
     let (kernel, user) = (direct(kernel(records)?)?, direct(user(records)?)?);
     let share = |user_ns: f64, kernel_ns: f64| {

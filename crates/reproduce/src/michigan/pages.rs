@@ -1,4 +1,4 @@
-//! Larger pages, which the poster recommends.
+//! Claims about larger pages, which the poster recommends.
 
 use switchcost_analysis::{CaseFinding, Estimate};
 use switchcost_units::Bytes;
@@ -8,7 +8,7 @@ use crate::exhibit::Cell;
 use crate::text::microseconds;
 use crate::{Exhibit, Records, Site, Step, Table};
 
-/// Sizes in KiB: a huge page is 2 MiB, which is the smallest array on one.
+/// Array sizes in KiB; a huge page has 2 MiB, which is the smallest array on one.
 const SIZES_KIB: [u64; 2] = [2048, 4096];
 const PAGES: [&str; 2] = ["base", "huge"];
 

@@ -11,10 +11,11 @@ use crate::arm::{ARMS, Arm};
 use crate::testing::{self, Shown, case, measured, simulated, verdicts};
 use crate::{Paper, Records, Verdict};
 
-/// A guest's sizes in KiB.
+/// Array sizes in the guest, in KiB.
 const GUEST_KIB: [u64; 5] = [8, 32, 64, 128, 256];
 
-/// Misses a turn of the L1I and of the dTLB, and cycles, by who switches, whether tasks alternate, KiB, and variant of the design.
+/// Misses per time slice of the L1I and of the dTLB, and cycles, by layer that switches, arm, KiB,
+/// and variant of the design.
 type InGuest = fn(Layer, Arm, u64, usize) -> [f64; 3];
 
 fn add_guest(records: &mut Records, story: InGuest) {
@@ -61,7 +62,7 @@ fn add_guest(records: &mut Records, story: InGuest) {
     }
 }
 
-/// What the poster's words say of its figure 4.
+/// Returns numbers as the poster's text describes its figure 4.
 fn as_published(layer: Layer, arm: Arm, kib: u64, variant: usize) -> [f64; 3] {
     let size = kib as f64;
     let inclusive = if variant == Variant::Inclusive as usize {
@@ -76,7 +77,7 @@ fn as_published(layer: Layer, arm: Arm, kib: u64, variant: usize) -> [f64; 3] {
     }
 }
 
-/// As nothing in the poster is.
+/// Returns numbers that contradict every claim of the poster.
 fn turned(layer: Layer, arm: Arm, kib: u64, variant: usize) -> [f64; 3] {
     let size = kib as f64;
     let inclusive = if variant == Variant::Inclusive as usize {
@@ -91,14 +92,15 @@ fn turned(layer: Layer, arm: Arm, kib: u64, variant: usize) -> [f64; 3] {
     }
 }
 
-/// Costs in ns by KiB, their spread as a share, and misses that two have more than one: of the L1D, of the dTLB.
+/// Costs in ns by KiB, their spread as a share, and the additional misses of two tasks over one: of
+/// the L1D, of the dTLB.
 struct Level {
     costs: Vec<(u64, f64)>,
     spread: f64,
     misses: fn(u64) -> [f64; 2],
 }
 
-/// In the kernel and at user level.
+/// Adds measurements of switches in the kernel and at user level.
 fn add_measured(records: &mut Records, kernel: &Level, user: &Level) {
     for (step, mechanism, level) in [
         (KERNEL, Mechanism::Pipe, kernel),
@@ -163,7 +165,7 @@ fn published() -> Records {
     records
 }
 
-/// Costs with base pages and with huge ones, in nanoseconds.
+/// Adds costs with base pages and with huge pages, in nanoseconds.
 fn add_pages(records: &mut Records, costs_ns: [f64; 2]) {
     for (pages, ns) in ["base", "huge"].into_iter().zip(costs_ns) {
         let (record, mut findings) = measured();
@@ -174,7 +176,7 @@ fn add_pages(records: &mut Records, costs_ns: [f64; 2]) {
     }
 }
 
-/// Each claim by the poster's own words, and by others.
+/// Judges each claim by the poster's own words, and by others.
 pub(crate) fn reported() -> BTreeMap<String, Shown> {
     assert_eq!(
         measured()
@@ -266,7 +268,7 @@ fn a_maximum_within_the_intervals_is_not_reported() {
     );
 }
 
-/// Costs of which the intervals overlap neither rise nor fall.
+/// Costs whose intervals overlap neither rise nor fall.
 #[test]
 fn what_the_overhead_does_not_show_is_not_laid_to_the_dtlb() {
     let mut records = published();
@@ -287,7 +289,7 @@ fn what_the_overhead_does_not_show_is_not_laid_to_the_dtlb() {
     );
 }
 
-/// What only a guest can show.
+/// Without a trace of the code, only a guest could show these numbers.
 #[test]
 fn code_that_is_not_traced_is_missing() {
     let records = Records::default();

@@ -1,4 +1,4 @@
-//! Figure 4 with the kernel: misses of the measured tasks in a guest, hand-offs included.
+//! Claims of Figure 4 with the kernel: misses of the measured tasks in a guest, hand-offs included.
 
 use switchcost_design::result::{HierarchyCounts, LevelCounts};
 use switchcost_units::Bytes;
@@ -10,10 +10,11 @@ use crate::interval::{mean_interval, slope_interval};
 use crate::text::number;
 use crate::{Axis, Chart, Effort, Exhibit, Records, Series, Step, Style, Table};
 
-/// Sizes in KiB: as few as can decide every claim about them.
+/// Array sizes in KiB, the fewest that can decide every claim about them.
 const SIZES_KIB: [u64; 5] = [8, 32, 64, 128, 256];
 const QUICK_SIZES_KIB: [u64; 2] = [8, 256];
-/// Hand-offs of each of two tasks: enough for one-time misses to be fewer than one per hand-off.
+/// Number of hand-offs of each of two tasks: enough for one-time misses to be fewer than one per
+/// hand-off.
 const TURNS: u64 = 500;
 const TASKS: u64 = 2;
 
@@ -29,7 +30,7 @@ pub(super) const LAYERS: [Layer; 2] = [Layer::Kernel, Layer::User];
 /// Varied fields of the design, in the order of the record: the last one varies fastest.
 const VARIED: &str = "--vary L2.inclusion=neither,inclusive --vary ITLB+DTLB+STLB.on_switch=flush,keep --vary DTLB.entries=64,256";
 
-/// Places of the design's variants in the record.
+/// Indices of the design's variants in the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Variant {
     /// The processor by its manuals, with TLBs that a switch flushes.
@@ -38,7 +39,7 @@ pub(super) enum Variant {
     LargerTlb = 1,
     /// TLBs that keep their entries.
     TlbsKept = 2,
-    /// Both: four times the entries, kept at a switch.
+    /// Four times the data TLB's entries, which are kept at a switch.
     LargerTlbKept = 3,
     /// An inclusive second level, as the poster assumes.
     Inclusive = 4,
@@ -103,7 +104,7 @@ fn steps_of_arm(layer: Layer, arm: Arm, kib: u64) -> [Step; 2] {
     [Step::new(trace, &line), simulate]
 }
 
-/// A counter of the poster's, taken from the shared hierarchy.
+/// A counter of the poster, taken from the shared hierarchy.
 #[derive(Clone, Copy)]
 struct Counter {
     name: &'static str,
@@ -170,7 +171,7 @@ fn gap(records: &Records, place: MissCounter, kib: u64) -> Result<f64, String> {
     Ok(misses(records, place, Arm::Two, kib)? - misses(records, place, Arm::Alone, kib)?)
 }
 
-/// Returns the values of the sizes that have one: two or more.
+/// Returns the values of the sizes that have one, if there are two or more.
 fn points_by_size(of: impl Fn(u64) -> Result<f64, String>) -> Result<Vec<(u64, f64)>, String> {
     let found: Vec<_> = SIZES_KIB.iter().map(|kib| (*kib, of(*kib))).collect();
     let why = found
@@ -199,7 +200,8 @@ fn over_sizes(name: &str, points: &[(u64, f64)]) -> Result<Term, String> {
     Ok(Term::new(name, mean, low, high))
 }
 
-/// Growth of the gap when the array doubles, in the kernel and at user level: the slope of a line through the sizes.
+/// Returns the growth of the gap when the array doubles, in the kernel and at user level: the slope
+/// of a line through the sizes.
 fn grows(records: &Records, variant: Variant) -> Result<Found, String> {
     let (mut terms, mut notes) = (Vec::new(), Vec::new());
     for layer in LAYERS {
@@ -296,7 +298,7 @@ fn cost(records: &Records, variant: Variant, kib: u64) -> Result<f64, String> {
     Ok(cycles(Arm::Two)? - cycles(Arm::Alone)?)
 }
 
-/// Share of an inclusive second level in the whole cost of a switch with it.
+/// Returns the share of an inclusive second level in the whole cost of a switch with such a level.
 fn inclusion(records: &Records) -> Result<Found, String> {
     let added = |kib| {
         let [without, with] =
@@ -314,7 +316,8 @@ fn inclusion(records: &Records) -> Result<Found, String> {
     ))
 }
 
-/// Lines that an inclusive second level removed from the first levels, over the first levels' misses.
+/// Returns the lines that an inclusive second level removed from the first levels, over the first
+/// levels' misses.
 fn few_taken_away(records: &Records) -> Result<Found, String> {
     let share = |kib| {
         let levels = &shared(records, Variant::Inclusive, Layer::Kernel, Arm::Two, kib)?.levels;
@@ -494,7 +497,7 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// Figure 2: the cost of a switch in the kernel, and the TLBs' part of it.
+/// Returns Figure 2: the cost of a switch in the kernel, and the TLBs' part of it.
 pub(super) fn figure_2(records: &Records) -> Exhibit {
     let title = "Cycles that two tasks in the kernel take more than one on the Xeon D-1541, and those of the TLBs among them";
     let mut exhibit = Exhibit::new("Figure 2 with the kernel", title);

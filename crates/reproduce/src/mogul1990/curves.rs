@@ -1,4 +1,5 @@
-//! Figures 1 to 7: lengths of segments, CPI since the switch, excess CPI and its integral, for the first trial of a set.
+//! Figures 1 to 7: lengths of segments, CPI since the switch, excess CPI and its integral, for the
+//! first trial of a set.
 
 use switchcost_analysis::simulation::{DesignFinding, Findings, Group, Point};
 
@@ -8,7 +9,7 @@ use crate::claims::{Found, exact};
 use crate::exhibit::Cell;
 use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 
-/// All switches, then by class.
+/// Groups that are drawn: all switches, then by class.
 const GROUPS: [(Group, &str); 4] = [
     (Group::All, "all, births and exits too"),
     (Group::Class("system call"), "system call"),
@@ -106,7 +107,7 @@ fn add_published(exhibit: &mut Exhibit, cycles: f64) {
     ));
 }
 
-/// Figure 1: lengths of the segments of trial A, by why they end.
+/// Returns Figure 1: lengths of the segments of trial A, by why they end.
 fn lengths(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "Figure 1",
@@ -171,7 +172,8 @@ pub(super) fn draw_lengths(exhibit: &mut Exhibit, findings: &Findings) {
     exhibit.table = table;
 }
 
-/// Median lengths of segments that end in a system call, and of those that the scheduler ends, in the first trial.
+/// Returns the median lengths of segments that end in a system call, and of those that the
+/// scheduler ends, in the first trial.
 pub(super) fn median_lengths(records: &Records) -> Result<Found, String> {
     let (trial, _) = first(records, TIMESHARING, "1a")?;
     let median = |class| {

@@ -11,7 +11,8 @@ use crate::{Exhibit, Records, Table};
 /// A level of Table 3: name, line in bytes, lines, cycles of a miss, write buffers (0: write-back).
 type Published = (&'static str, u64, u64, u32, u32);
 
-/// Table 3, direct-mapped throughout. The first levels come in pairs, one for instructions and one for data.
+/// Table 3; all caches are direct-mapped. The first levels come in pairs, one for instructions and
+/// one for data.
 const TABLE: [(&str, &[Published]); 4] = [
     ("1a", &[("L1", 16, 4096, 15, 6)]),
     ("1b", &[("L1", 16, 16384, 15, 6)]),
@@ -68,7 +69,7 @@ fn simulated(records: &Records) -> Option<&Simulation> {
         .map(|trial| trial.head)
 }
 
-/// Levels that were not simulated as in Table 3.
+/// Returns the number of levels that were not simulated as in Table 3.
 pub(super) fn differing(records: &Records) -> Result<Found, String> {
     let head = simulated(records).ok_or("no simulation is there")?;
     let differs = |name: &str, published: &Published| {

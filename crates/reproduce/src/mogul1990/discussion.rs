@@ -1,12 +1,12 @@
-//! Section 6: what a switch costs in the caches, compared with the kernel's work.
+//! Section 6: the cost of a switch in the caches, compared with the kernel's work.
 
 use super::quantities::microseconds;
 use super::{SETS, published};
 use crate::exhibit::Cell;
 use crate::{Exhibit, Records, Table};
 
-/// Section 6, in microseconds: a switch of Ultrix on the DECstation 5000 (Ousterhout), and the shortest possible one there (Anderson et
-/// al.).
+/// Times in section 6, in microseconds: a switch of Ultrix on the DECstation 5000 (Ousterhout), and
+/// the shortest possible one on that machine (Anderson et al.).
 const KERNEL_US: [(&str, f64); 2] = [
     ("Ultrix, measured", 70.0),
     ("the least possible, estimated", 7.4),

@@ -1,5 +1,5 @@
-//! Figures 1 to 3 with page faults, which hardly occur with today's memory: a trace of Timesharing is reordered so that its tasks wait for
-//! a disk at the first use of each page of a file.
+//! Figures 1 to 3 with page faults, which hardly occur with today's memory: a trace of Timesharing
+//! is reordered so that its tasks wait for a disk at the first use of each page of a file.
 
 use switchcost_analysis::simulation::{DesignFinding, Findings};
 
@@ -96,7 +96,8 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
     ]
 }
 
-/// Ratio of the private CPI in the curve's first tenth after page faults to that after the scheduler's switches, with either disk.
+/// Returns the ratio of the private CPI in the curve's first tenth after page faults to that after
+/// the scheduler's switches, with either disk.
 pub(super) fn fault_outcome(records: &Records) -> Outcome {
     let ratio = |disk: usize| {
         let (_, design) = found(records, disk)?;

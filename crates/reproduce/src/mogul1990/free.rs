@@ -1,8 +1,9 @@
-//! Open parameters of the paper: the distribution of time slices, the caches' tags, whether stores allocate lines, the speed of write
-//! buffers.
+//! Open parameters of the paper: the distribution of time slices, the caches' tags, whether stores
+//! allocate lines, the speed of write buffers.
 //!
-//! One trace of each set is simulated with each of these parameters changed, one at a time. A claim is judged over all of them: the
-//! interval of its number over the trials is widened by each parameter's effect on that trace.
+//! One trace of each set is simulated with each of these parameters changed, one at a time. A claim
+//! is judged over all of them: the interval of its number over the trials is widened by each
+//! parameter's effect on that trace.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +15,7 @@ const SWITCHES: u64 = 800;
 /// Seed of the traces, which are the same in every result, because a setting is not a sample.
 const TRACE_SEED: u64 = 300;
 
-/// Variations of the paper's designs as understood here.
+/// Variations of the paper's designs, as switchcost models these.
 const DESIGN_SETTINGS: [(&str, &str); 4] = [
     ("physical-tags", "caches.addressing=pipt"),
     ("stores-allocate", "L1D.write_allocate=true"),
@@ -28,7 +29,7 @@ fn free_step(set: &Set, setting: &str) -> String {
     format!("mogul1990-{}-free-{setting}", set.name)
 }
 
-/// All settings, the usual one first.
+/// Returns all settings, the usual one first.
 fn settings() -> impl Iterator<Item = &'static str> {
     let turns: BTreeSet<&str> = SETS
         .iter()

@@ -1,4 +1,4 @@
-//! Required length of a trace: the cost of a switch in successive parts of a trace.
+//! Length that a trace needs: the cost of a switch in successive parts of a trace.
 
 use super::sample::{Sample, costs_of};
 use super::{SETS, Set, trials};
@@ -46,7 +46,7 @@ fn lengths_by_part(records: &Records, set: &Set) -> Result<ByPart, String> {
     Ok(ByPart { switches, parts })
 }
 
-/// Returns the first part from which on every part's interval overlaps that of the last one.
+/// Returns the first part from which on every part's interval overlaps that of the last part.
 fn settled(parts: &[Interval]) -> Option<usize> {
     let last = parts.last()?;
     let meets = |part: &Interval| part.1 <= last.2 && last.1 <= part.2;

@@ -4,7 +4,8 @@ use super::{SETS, trials};
 use crate::exhibit::Cell;
 use crate::{Exhibit, Records, Table};
 
-/// Table 1: the program, what it does, its memory in megabytes if the paper gives it, and its counterpart here.
+/// Programs of Table 1: the program, its work, its memory in megabytes if the paper gives it, and
+/// its counterpart here.
 const PROGRAMS: [(&str, &str, Option<f64>, &str); 8] = [
     (
         "Magic",
@@ -56,7 +57,7 @@ const PROGRAMS: [(&str, &str, Option<f64>, &str); 8] = [
     ),
 ];
 
-/// Table 2: members and megabytes.
+/// Members and megabytes of the sets in Table 2.
 const MEMBERS: [(&str, f64); 3] = [
     ("Magic, Tree, make #1, make #2, interactive", 75.0),
     ("BigTree, TV", 69.0),

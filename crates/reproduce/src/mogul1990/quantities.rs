@@ -1,4 +1,4 @@
-//! The quantities of the claims, with their intervals over trials.
+//! Computes the quantities of the claims, with their intervals over trials.
 
 use switchcost_analysis::simulation::{Group, Point};
 
@@ -14,7 +14,7 @@ use crate::interval::{Interval, largest, share_interval, smallest};
 /// Pairs of designs that differ in the processor, and in the size of the caches.
 const FASTER: [[&str; 2]; 2] = [["1a", "2a"], ["1b", "2b"]];
 
-/// A cycle of the DECstation 5000/200, in microseconds.
+/// Cycle time of the DECstation 5000/200, in microseconds.
 const CYCLE_US: f64 = 0.04;
 
 fn average(records: &Records, set: usize, design: &str) -> Result<Vec<Sample>, String> {
@@ -35,7 +35,8 @@ fn other_switches(trial: &Trial<'_>) -> u64 {
     trial.switches() - involuntary(trial)
 }
 
-/// Mean over trials of a share of their switches, with an interval at least as long as that of the count.
+/// Returns the mean over trials of a share of their switches, with an interval at least as long as
+/// that of the count.
 fn share(records: &Records, set: usize, of: fn(&Trial<'_>) -> u64) -> Outcome {
     let all = trials(records, &SETS[set])?;
     let samples = samples(records, set, |trial| {
@@ -86,7 +87,7 @@ fn growth(trial: &Trial<'_>) -> Option<f64> {
     Some(cumulative(trial, &ALL, 300_000)? / cumulative(trial, &ALL, 225_000)?)
 }
 
-/// Instructions per switch over the paper's: those of Table 4 over 5000 switches.
+/// Returns the instructions per switch over the paper's: those of Table 4 over 5000 switches.
 fn mean_turn(records: &Records, set: usize) -> Outcome {
     let published = super::published(SETS[set].published, "1a", |row| row.instructions_millions);
     let samples = samples(records, set, |trial| {
@@ -120,7 +121,7 @@ fn segments_at_cut(trial: &Trial<'_>, wanted: &Group) -> Option<f64> {
     Some(reached.cumulative_excess_cycles)
 }
 
-/// Geometric mean of one number of each trial of a set.
+/// Returns the geometric mean of one number of each trial of a set.
 fn mean_of_trials(
     records: &Records,
     set: usize,
@@ -174,7 +175,8 @@ fn cost_after_faults(records: &Records) -> Outcome {
     ))
 }
 
-/// Change of the private curve after the scheduler's switches between its first tenth, its middle and its last tenth.
+/// Returns the change of the private curve after the scheduler's switches between its first tenth,
+/// its middle and its last tenth.
 fn changes(records: &Records) -> Outcome {
     let part = |name: &str, of: fn([f64; 3]) -> f64| {
         let of_trial = |trial: &Trial<'_>| {
@@ -228,7 +230,7 @@ fn private_cpi(trial: &Trial<'_>) -> Option<f64> {
     Some(design.hierarchies.private.cycles as f64 / design.instructions as f64)
 }
 
-/// Ratio of a number of one set to that of another.
+/// Returns the ratio of a number of one set to that of another.
 fn between_sets(
     records: &Records,
     name: &str,
@@ -253,7 +255,7 @@ fn between_sets(
 
 type PerDesign = fn(&Records, usize, &str) -> Result<Vec<Sample>, String>;
 
-/// Ratio of a number on one design to that on another, from the same references.
+/// Returns the ratio of a number on one design to that on another, from the same references.
 fn moved(
     records: &Records,
     of: PerDesign,
@@ -288,7 +290,8 @@ fn cheaper(records: &Records, set: usize, designs: [&str; 2]) -> Outcome {
     Ok(Found { note, ..found })
 }
 
-/// One set minus the others on every design, because a cost may be about 0.
+/// Returns one set's number minus the others' on every design; a difference, because a cost may be
+/// about 0.
 fn more_on_designs(
     records: &Records,
     of: PerDesign,
@@ -324,7 +327,8 @@ fn more_on_designs(
     ))
 }
 
-/// Largest over smallest overhead of the sets on 1a, divided by the same ratio of their costs, trial by trial.
+/// Returns the largest over the smallest overhead of the sets on 1a, divided by the same ratio of
+/// their costs, trial by trial.
 fn spread(records: &Records) -> Outcome {
     let extremes = |of: PerDesign| -> Result<Vec<Sample>, String> {
         let sets = (0..SETS.len())
@@ -367,7 +371,7 @@ fn spread(records: &Records) -> Outcome {
     ))
 }
 
-/// Average cost here over the published one, on each design.
+/// Returns the average cost here over the published one, on each design.
 fn magnitude(records: &Records, set: usize) -> Outcome {
     let one = |design: &&str| {
         let published =
@@ -395,8 +399,8 @@ fn scaled(sample: Sample, by: f64) -> Sample {
     }
 }
 
-/// The smallest of some ratios, and the inverse of the largest. Both are below 1 if one number falls and another rises; which ones do is
-/// known only afterwards.
+/// Returns the smallest of some ratios, and the inverse of the largest. Both are below 1 if one
+/// number falls and another rises; it is not known in advance which ones do.
 fn detrended_ratio(records: &Records, set: usize, between: [[&str; 2]; 2]) -> Outcome {
     let found = moves(records, overhead, &between.map(|designs| (set, designs)))?;
     let all: Vec<Interval> = found
@@ -458,7 +462,7 @@ pub(crate) fn quantities() -> Quantities {
     .concat()
 }
 
-/// Quantities of causes of switches, and of the cost over the time since a switch.
+/// Returns the quantities on causes of switches, and on the cost over the time since a switch.
 fn design_quantities() -> Quantities {
     vec![
         ("compute-bound-is-involuntary", |r| {
@@ -559,7 +563,7 @@ fn design_quantities() -> Quantities {
     ]
 }
 
-/// Ratios of costs and overheads between designs.
+/// Returns the quantities on ratios of costs and overheads between designs.
 fn across_designs() -> Quantities {
     vec![
         ("order-of-costs", |r| {
@@ -630,7 +634,7 @@ fn across_designs() -> Quantities {
     ]
 }
 
-/// Sizes of costs, and their origins.
+/// Returns the quantities on sizes of costs, and on their origins.
 fn magnitudes() -> Quantities {
     vec![
         ("tens-to-hundreds", |r| {

@@ -11,7 +11,7 @@ use crate::Records;
 use crate::claims::{Found, Quantities, Term, exact};
 use crate::text::number;
 
-/// Ratio of two variants' costs, in one run of both over the same references.
+/// Returns the ratio of two variants' costs, in one run of both over the same references.
 fn between_variants(records: &Records, step: &str, [from, to]: [usize; 2], name: &str) -> Outcome {
     let (_, findings) = records.simulated(step)?;
     let sample = |number: usize| {
@@ -35,7 +35,7 @@ fn between_variants(records: &Records, step: &str, [from, to]: [usize; 2], name:
     ))
 }
 
-/// Client-Server's cost with two ways over that with one, on three designs.
+/// Returns Client-Server's cost with two ways over that with one, on three designs.
 fn two_ways(records: &Records) -> Outcome {
     let mut all = Found::default();
     for (place, design) in ["1a", "2a", "2b"].into_iter().enumerate() {
@@ -51,7 +51,8 @@ fn two_ways(records: &Records) -> Outcome {
     Ok(all)
 }
 
-/// Ratio of the lines lost and fetched again per switch on two designs, in the levels with these names.
+/// Returns the ratio of the lines lost and fetched again per switch on two designs, in the levels
+/// with these names.
 fn restored(records: &Records, designs: [&str; 2], level_name: &str) -> Outcome {
     let lines = |trial: &Trial<'_>, design: &str| -> Option<f64> {
         let losses = trial
@@ -80,7 +81,8 @@ fn restored(records: &Records, designs: [&str; 2], level_name: &str) -> Outcome 
     ))
 }
 
-/// Average cost with both first levels sixteen times as large as on 1a and 1b, over the published one.
+/// Returns the average cost with both first levels sixteen times as large as on 1a and 1b, over the
+/// published one.
 fn grown_caches(records: &Records) -> Outcome {
     let (_, findings) = records.simulated(SIZES_STEP)?;
     // Of the sizes from 16 KiB to 4 MiB: 1 MiB and 4 MiB, where 1a has 64 KiB and 1b 256 KiB.
@@ -118,7 +120,8 @@ fn grown_caches(records: &Records) -> Outcome {
 /// Cycles of a miss in the first levels of 2a and 2b.
 const FIRST_LEVEL_MISS: f64 = 13.0;
 
-/// Share of the first levels' lost and refetched lines in the extra cost of a switch on 2b over 2a.
+/// Returns the share of the first levels' lost and refetched lines in the extra cost of a switch on
+/// 2b over 2a.
 fn first_levels_share(records: &Records) -> Outcome {
     let lines = |trial: &Trial<'_>, design: &str| -> Option<f64> {
         let losses = trial
@@ -150,7 +153,8 @@ fn first_levels_share(records: &Records) -> Outcome {
     ))
 }
 
-/// Excess cycles of Client-Server at the cut-off over those after 4,000 instructions, with two ways.
+/// Returns the excess cycles of Client-Server at the cut-off over those after 4,000 instructions,
+/// with two ways.
 fn flat_with_two_ways(records: &Records) -> Outcome {
     let (_, findings) = records.simulated(WAYS_STEP)?;
     let design = findings.designs.get(1).ok_or("the record lacks two ways")?;

@@ -1,8 +1,9 @@
 //! Numbers of trials, and terms with intervals that are made of them.
 //!
-//! Another trial is another trace, and another stretch of it would be, too: intervals are of the hierarchical bootstrap, over trials and
-//! over batches of segments in them, where a number has batches (for ratios on the same trace: batch by batch). A single trial has an
-//! interval of its batches alone; without batches it has none, and decides nothing.
+//! Another trial is another trace, and another stretch of the trace would be, too. Intervals are
+//! therefore those of the hierarchical bootstrap, over trials and over batches of segments in them,
+//! if a number has batches (for ratios on the same trace: batch by batch). A single trial has only
+//! the interval of its batches; without batches it has none, and decides nothing.
 
 use switchcost_analysis::simulation::{Cost, DesignFinding, Group, GroupFinding, Point};
 
@@ -22,7 +23,8 @@ pub(super) const LARGER: [[&str; 2]; 2] = [["1a", "1b"], ["2a", "2b"]];
 
 pub(super) type Outcome = Result<Found, String>;
 
-/// A number of one trial, and the same without each batch of its segments, if known.
+/// A number of one trial, and the same number with each batch of its segments left out once, if
+/// known.
 #[derive(Clone, Debug)]
 pub(super) struct Sample {
     pub(super) trial: u64,
@@ -192,7 +194,7 @@ pub(super) fn trials_of(samples: &[Sample]) -> String {
     }
 }
 
-/// Returns the mean numbers behind a ratio, for its note.
+/// Returns the mean numbers from which a ratio is computed, for its note.
 pub(super) fn level(samples: &[Sample], scale: f64) -> String {
     number(
         samples.iter().map(|sample| sample.value).sum::<f64>() / samples.len().max(1) as f64
@@ -255,7 +257,7 @@ pub(super) fn tenths(
     ])
 }
 
-/// Returns the means over the first and the last tenth.
+/// Returns the means over the first and the last tenth of a group's curve.
 pub(super) fn ends(
     design: &DesignFinding,
     wanted: &Group,

@@ -1,4 +1,5 @@
-//! Private caches compared with shared ones: whether single programs show which cache size to choose.
+//! Compares private caches with shared ones: whether single programs show which cache size to
+//! choose.
 
 use switchcost_analysis::simulation::DesignFinding;
 
@@ -29,7 +30,8 @@ fn saved(trial: &Trial<'_>) -> Option<[f64; 2]> {
     Some([PRIVATE, SHARED].map(|place| 1.0 - large[place] / small[place]))
 }
 
-/// Ratio of what four times the cache saves in shared caches to what it saves in private ones, and the inverse.
+/// Returns the ratio of what a four times larger cache saves in shared caches to what it saves in
+/// private ones, and the inverse.
 pub(super) fn saved_otherwise(records: &Records) -> Outcome {
     let of = |place: usize| samples(records, TIMESHARING, |trial| Some(saved(trial)?[place]));
     let ratios = samples(records, TIMESHARING, |trial| {
@@ -51,7 +53,8 @@ pub(super) fn saved_otherwise(records: &Records) -> Outcome {
     Ok(Found::new(terms, note))
 }
 
-/// Ratio of the share of cycles that four times the cache saves in Timesharing to that in Compute-bound.
+/// Returns the ratio of the share of cycles that a four times larger cache saves in Timesharing to
+/// that in Compute-bound.
 pub(super) fn switching_needs_more(records: &Records) -> Outcome {
     let [switching, computing] = [TIMESHARING, COMPUTE]
         .map(|set| samples(records, set, |trial| Some(saved(trial)?[SHARED])));

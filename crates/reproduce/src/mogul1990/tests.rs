@@ -13,7 +13,7 @@ use crate::{Cell, Exhibit, Paper, Records, Verdict};
 /// Numbers by set, then by design in the order 1a, 2a, 1b, 2b.
 type Numbers = [[f64; 4]; 3];
 
-/// What a paper, or a made-up one, says.
+/// Numbers as a paper, or a synthetic one, reports them.
 #[derive(Clone, Debug)]
 struct Story {
     costs: Numbers,
@@ -22,28 +22,30 @@ struct Story {
     involuntary: [f64; 3],
     /// Cycles over instructions of each set, in shared and in private caches.
     cpi: [[f64; 2]; 3],
-    /// Private CPI after system calls and after the scheduler, at first and at last.
+    /// Private CPI after system calls and after the scheduler's switches, at the start and at the
+    /// end.
     private: [[f64; 2]; 2],
     /// Share of the excess that arises after the scheduler's switches.
     of_scheduler: f64,
-    /// Cumulative excess cycles: a number at so many instructions, joined by lines.
+    /// Cumulative excess cycles, as points (instructions, cycles) joined by lines.
     cumulative: [&'static [(u64, f64)]; 3],
     reload_bound: u64,
-    /// Costs and overheads with the kernel over those without.
+    /// Ratio of costs and overheads with the kernel to those without.
     with_kernel: f64,
-    /// Instructions a switch over the paper's.
+    /// Ratio of instructions per switch to the paper's.
     turns: f64,
-    /// What four times the cache saves of all cycles in each set: in private caches and in shared ones.
+    /// Share of all cycles that a four times larger cache saves in each set: in private caches and
+    /// in shared ones.
     saved: [[f64; 2]; 3],
 }
 
-/// Trials differ a little, each number of them otherwise.
+/// Returns a factor by which a number of a trial differs a little.
 fn jitter(trial: u64, number: usize) -> f64 {
     let mixed = ((trial + 3) * (number as u64 + 5) * 2_654_435_761) >> 7;
     1.0 + 2e-4 * (mixed % 11) as f64
 }
 
-/// Table 4's means over the published trials, and what the text and the figures say.
+/// Returns Table 4's means over the published trials, and numbers from the text and the figures.
 fn published() -> Story {
     let mean = |set: usize, place: usize, of: fn(&crate::published::Trial) -> f64| {
         super::published(SETS[set].published, super::DESIGNS[place], of)
@@ -94,7 +96,7 @@ fn at(line: &[(u64, f64)], x: u64) -> f64 {
     low + (high - low) * (x - from) as f64 / (to - from) as f64
 }
 
-/// The group's curve, in 50 intervals.
+/// Makes the group's curve, in 50 intervals.
 fn curve(story: &Story, set: usize, group: Group, length: u64, trial: u64) -> GroupFinding {
     let [call, scheduler] = story.private;
     let is_of_scheduler = matches!(group, Group::All | Group::Class("involuntary"));
@@ -147,7 +149,7 @@ fn curve(story: &Story, set: usize, group: Group, length: u64, trial: u64) -> Gr
     }
 }
 
-/// A cost whose batches differ a little.
+/// Makes a cost whose batches differ a little.
 fn about(value: f64, number: usize) -> Cost {
     let without_one = (0..20).map(|batch| value * jitter(batch, number)).collect();
     Cost {
@@ -213,7 +215,7 @@ fn design(
     design
 }
 
-/// Records of as many trials that all say the same.
+/// Makes records of this many trials that all give the story's numbers.
 fn records(story: &Story, trials: u64) -> Records {
     let (head, findings) = simulated();
     let mut records = Records::default();
@@ -281,7 +283,7 @@ fn records(story: &Story, trials: u64) -> Records {
     records
 }
 
-/// Stories in each of which other things are not as in the paper.
+/// Returns stories that each contradict some statements of the paper.
 fn others() -> Vec<Story> {
     let base = published();
     let mut reversed = base.clone();
@@ -349,7 +351,7 @@ fn others() -> Vec<Story> {
     vec![reversed, backwards, rising, falling, cheap, falling_costs]
 }
 
-/// Each claim by the paper's own numbers, and by others.
+/// Judges each claim by the paper's own numbers, and by others.
 pub(crate) fn reported() -> BTreeMap<String, Shown> {
     let others: Vec<Records> = others()
         .iter()

@@ -1,8 +1,10 @@
-//! Table 4 in a guest, with the kernel's references and without them at the same switches: what the paper could not see.
+//! Table 4 in a guest, with the kernel's references and without them at the same switches, which
+//! the paper could not see.
 //!
-//! How much the kernel costs hangs on whose its lines are. With virtual tags and process numbers each process has a copy of every kernel
-//! line, and the copies drive each other out; the paper takes these or physical tags. So all of it is simulated with caches that are
-//! addressed in three ways, and claims are judged over all of them.
+//! The kernel's cost depends on the ownership of its lines. With virtual tags and process numbers
+//! each process has a copy of every kernel line, and the copies evict each other; the paper assumes
+//! such tags or physical ones. So everything is simulated with caches that are addressed in three
+//! ways, and claims are judged over all of them.
 
 use switchcost_analysis::simulation::{Cost, DesignFinding, Group, GroupFinding, TASKS};
 
@@ -18,8 +20,9 @@ use crate::{Effort, Exhibit, Records, Site, Step, Table};
 const TRIALS: u64 = 3;
 const SWITCHES: [u64; TRIALS as usize] = [5000, 1500, 2500];
 
-/// By which addresses caches are indexed and tagged, in the words of `--vary`: virtual ones with process numbers; physical tags in
-/// virtually indexed first levels, so that the kernel's lines are everybody's; physical ones.
+/// How caches are indexed and tagged, in the words of `--vary`: virtual addresses with process
+/// numbers; physical tags in virtually indexed first levels, so that all processes share the
+/// kernel's lines; physical addresses.
 const ADDRESSINGS: [&str; 3] = ["vivt", "vipt", "pipt"];
 
 /// Returns the name of a design with this addressing.
@@ -30,7 +33,7 @@ fn addressed(design: &str, addressing: &str) -> String {
 /// Part of the guest that is simulated.
 #[derive(Clone, Copy)]
 enum View {
-    /// Programs and kernel.
+    /// The programs and the kernel.
     WithKernel,
     /// The programs' own references, at the same switches.
     Alone,
@@ -93,7 +96,8 @@ fn cost(records: &Records, set: usize, design: &str) -> Result<Vec<Sample>, Stri
     costs_of(&trials(records, set, View::WithKernel)?, design, average)
 }
 
-/// Returns a number with the caches as in the paper's designs, and its range over all ways of addressing them.
+/// Returns a number with the caches as in the paper's designs, and its range over all ways of
+/// addressing them.
 fn over_addressings(of: impl Fn(&str) -> Result<Term, String>) -> Result<Term, String> {
     let all = ADDRESSINGS
         .map(of)
@@ -109,7 +113,8 @@ fn over_addressings(of: impl Fn(&str) -> Result<Term, String>) -> Result<Term, S
     })
 }
 
-/// Ratio of the cost with the kernel to that of the programs alone. The segments are the same, so their batches pair.
+/// Returns the ratio of the cost with the kernel to that of the programs alone. The segments are
+/// the same, so their batches pair.
 fn ratio(records: &Records, set: usize, design: &str) -> Result<Term, String> {
     let alone = costs_of(&trials(records, set, View::Alone)?, design, average)?;
     let ratios = over(&cost(records, set, design)?, &alone, true);
@@ -119,7 +124,8 @@ fn ratio(records: &Records, set: usize, design: &str) -> Result<Term, String> {
     )
 }
 
-/// Cost that the kernel's references add. A cost without them may be about 0, so there is no ratio.
+/// Returns the cost that the kernel's references add. A cost without them may be about 0, so there
+/// is no ratio.
 fn added_on(records: &Records, set: usize, design: &str) -> Result<Term, String> {
     let alone = costs_of(&trials(records, set, View::Alone)?, design, average)?;
     let with_kernel = cost(records, set, design)?;
@@ -148,7 +154,7 @@ fn found(records: &Records, terms: Vec<Term>) -> Outcome {
     ))
 }
 
-/// Columns, for each way of addressing.
+/// Column names, for each way of addressing.
 const COLUMNS: [&str; 7] = [
     "alone",
     "with the kernel",
@@ -277,7 +283,7 @@ fn threads_share(design: &DesignFinding) -> Option<f64> {
     (programs > 0.0).then(|| threads / (programs + threads))
 }
 
-/// Returns the share of all lost cycles that are in lines of the kernel, in percent.
+/// Returns the share of all lost cycles that are on lines of the kernel, as a percentage.
 fn kernels_share(design: &DesignFinding) -> Option<f64> {
     let lost = design.lost_to?;
     let (programs, kernel) = (lost.programs.total() as f64, lost.kernel.total() as f64);

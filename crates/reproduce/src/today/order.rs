@@ -1,12 +1,12 @@
-//! Whether it saves cycles to return to a process that ran a moment ago.
+//! Tests whether it saves cycles to return to a process that ran recently.
 
 use super::{AFFINITY, ROUND_ROBIN};
 use crate::claims::{Found, Quantities, exact};
 use crate::exhibit::Cell;
 use crate::{Exhibit, Records, Table};
 
-/// Machines whose caches can hold the walks of several processes. In a direct-mapped cache that virtual addresses index, two processes
-/// alone evict all of each other's lines, in any order.
+/// Machines whose caches can hold the walks of several processes. In a direct-mapped cache that is
+/// indexed by virtual addresses, two processes alone evict all of each other's lines, in any order.
 pub(super) const DESIGNS: [&str; 3] = [
     "michigan-xeon-d1541",
     "blog-i7-9850h",

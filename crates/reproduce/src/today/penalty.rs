@@ -1,5 +1,5 @@
-//! Growth of the kernel's own part of a switch with the miss penalty. Mogul and Borg 1990 (section 7) ask this across processors; here the
-//! misses of one processor take longer and longer.
+//! Growth of the kernel's own part of a switch with the miss penalty. Mogul and Borg 1990 (section
+//! 7) ask this across processors; here the misses of one processor are made longer.
 
 use switchcost_units::Bytes;
 
@@ -8,12 +8,13 @@ use crate::claims::{Found, Quantities, exact};
 use crate::exhibit::Cell;
 use crate::{Axis, Chart, Effort, Exhibit, Records, Series, Site, Step, Style, Table};
 
-/// Cycles of a miss in either first level, 15 on the DECstation.
+/// Cycles of a miss in either first level; the DECstation had 15.
 const PENALTIES: [u32; 4] = [5, 15, 50, 150];
-/// Virtual tags with process numbers, as in Table 4; and physical tags, with which all processes share the kernel's lines.
+/// Ways of addressing: virtual tags with process numbers, as in Table 4; and physical tags, with
+/// which all processes share the kernel's lines.
 const ADDRESSINGS: [&str; 2] = ["vivt", "vipt"];
-/// Memory that both processes touch together, in KiB: arrays of 16 KiB, beside which the kernel's lines stay in caches of 64 KiB, and
-/// arrays of 64 KiB.
+/// Memory that both processes touch together, in KiB: arrays of 16 KiB, with which the kernel's
+/// lines stay in caches of 64 KiB, and arrays of 64 KiB.
 const PAIRS_KIB: [u64; 2] = [TOTALS_KIB[0], TOTALS_KIB[2]];
 
 /// Part of the guest that is simulated.
@@ -23,10 +24,10 @@ enum View {
     ProgramsAlone,
 }
 
-/// Hand-offs of each guest.
+/// Number of hand-offs of each guest.
 pub(super) const HAND_OFFS: u64 = REQUESTS * ONE;
 
-/// Returns all steps, each with whether the kernel is in it.
+/// Returns all steps, each with whether its simulation includes the kernel.
 #[cfg(test)]
 pub(super) fn every_step() -> Vec<(String, bool)> {
     let both = |kib: u64| {
@@ -73,7 +74,8 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
         .collect()
 }
 
-/// Returns the kernel's cycles of a hand-off: its instructions, its misses, and the misses that it causes.
+/// Returns the kernel's cycles per hand-off: its instructions, its misses, and the misses that it
+/// causes.
 fn kernels_part(
     records: &Records,
     kib: u64,

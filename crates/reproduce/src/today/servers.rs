@@ -1,4 +1,5 @@
-//! A request through many servers compared with one: whether a modular system costs as little on later machines as in 1990.
+//! Compares a request through many servers with one through one: whether a modular system costs as
+//! little on later machines as in 1990.
 
 use switchcost_units::Bytes;
 
@@ -8,9 +9,9 @@ use crate::exhibit::Cell;
 use crate::interval::mean_interval;
 use crate::{Effort, Exhibit, Records, Site, Step, Table};
 
-/// Memory that a request touches in all, in KiB, whatever the number of processes.
+/// Memory that a request touches in total, in KiB, whatever the number of processes.
 pub(super) const TOTALS_KIB: [u64; 3] = [32, 64, 128];
-/// Numbers of processes of a request: a client with one server, and a client with seven.
+/// Number of processes of a request through one server; a client with seven servers has eight.
 pub(super) const ONE: u64 = 2;
 pub(super) const MANY: u64 = 8;
 pub(super) const REQUESTS: u64 = 200;
@@ -57,7 +58,7 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
         .collect()
 }
 
-/// Returns the cycles of a request on a machine.
+/// Returns the cycles per request on a machine.
 fn cycles(records: &Records, machine: &Machine, tasks: u64, kib: u64) -> Result<f64, String> {
     let (_, findings) = records.simulated(&step(tasks, kib))?;
     let design = findings
@@ -68,7 +69,7 @@ fn cycles(records: &Records, machine: &Machine, tasks: u64, kib: u64) -> Result<
     Ok(design.hierarchies.shared.cycles as f64 / REQUESTS as f64)
 }
 
-/// Returns how many times as long a request through many servers takes.
+/// Returns the ratio of the time of a request through many servers to that through one.
 fn dearer(records: &Records, machine: &Machine, kib: u64) -> Result<f64, String> {
     Ok(cycles(records, machine, MANY, kib)? / cycles(records, machine, ONE, kib)?)
 }
@@ -112,7 +113,8 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     exhibit
 }
 
-/// Ratio on each later machine over that of 1990: geometric mean, and Student's interval over what a request touches.
+/// Returns the ratio on each later machine over that of 1990: geometric mean, and Student's
+/// interval over the sizes of touched memory.
 fn relative(records: &Records) -> Result<Found, String> {
     let then = &MACHINES[0];
     let term = |machine: &Machine| {

@@ -1,4 +1,5 @@
-//! Whether two tasks lose more by sharing a cache in turn, or at once on two CPUs.
+//! Tests whether two tasks lose more by time-sharing a cache, or by using it concurrently from two
+//! CPUs.
 
 use switchcost_analysis::SharedCache;
 use switchcost_record::HostManifest;

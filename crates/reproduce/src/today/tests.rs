@@ -12,25 +12,25 @@ use super::{
 use crate::testing::{self, Shown, case, estimate, measured, simulated};
 use crate::{Cell, Paper, Records, Verdict};
 
-/// What a run says.
+/// Numbers of a synthetic run.
 struct Story {
-    /// Nanoseconds of the kernel's lines with small and with large arrays.
+    /// Nanoseconds for the kernel's lines with small and with large arrays.
     kernel_ns: [f64; 2],
-    /// Nanoseconds that a walk loses in turn and at once.
+    /// Nanoseconds per walk lost by time-sharing and by concurrent use.
     shared_ns: [f64; 2],
-    /// Cycles in turn, and with affinity.
+    /// Cycles under round robin, and with affinity.
     cycles: [u64; 2],
-    /// Simulated over measured reloads.
+    /// Ratio of simulated to measured reloads.
     too_long: f64,
-    /// A request through many processes over one through few: in 1990 and since.
+    /// Ratio of a request through many processes to one through few: in 1990 and since.
     servers: [f64; 2],
-    /// Nanoseconds that all vector registers add to a switch.
+    /// Nanoseconds per switch that all vector registers add.
     vectors_ns: f64,
-    /// The kernel's misses of a hand-off, beside a thousand instructions.
+    /// The kernel's misses per hand-off, in addition to a thousand instructions.
     kernel_misses: u64,
 }
 
-/// As the papers say.
+/// Story that agrees with the papers.
 const PAPERS: Story = Story {
     kernel_ns: [100.0, 900.0],
     shared_ns: [3000.0, 200.0],
@@ -93,7 +93,7 @@ fn add_vectors(records: &mut Records, more_ns: f64) {
     records.add_measured(VECTORS, record, findings);
 }
 
-/// A hand-off of a thousand instructions of the kernel's, with so many misses.
+/// Adds hand-offs with a thousand kernel instructions and this many misses.
 fn add_penalties(records: &mut Records, misses: u64) {
     for (step, is_all) in penalty::every_step() {
         simulation(records, &step, |like| {
@@ -136,7 +136,8 @@ fn all_registers_are_compared_with_none_whatever_their_order() {
     );
 }
 
-/// Requests whose cost grows with what they touch, through many a little more.
+/// Adds requests whose cost grows with the touched memory, and by this ratio through many
+/// processes.
 fn add_servers(records: &mut Records, dearer: [f64; 2]) {
     for kib in servers::TOTALS_KIB {
         for tasks in [servers::ONE, servers::MANY] {
@@ -158,7 +159,7 @@ fn add_servers(records: &mut Records, dearer: [f64; 2]) {
     }
 }
 
-/// Reloads of 10 us, which the simulator finds so many times as long.
+/// Adds reloads of 10 us, which the simulator overestimates by this factor.
 fn add_reloads(records: &mut Records, too_long: f64) {
     for kind in &validated::KINDS {
         let (record, mut findings) = measured();
@@ -246,7 +247,7 @@ fn what_is_withheld_is_not_reported_with_its_reason() {
     );
 }
 
-/// Each claim by the papers' own words, and by others.
+/// Judges each claim by the papers' own words, and by others.
 pub(crate) fn reported() -> BTreeMap<String, Shown> {
     let other = Story {
         kernel_ns: [900.0, 100.0],

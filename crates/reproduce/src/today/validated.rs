@@ -1,7 +1,8 @@
-//! Simulated cycles compared with time: reloads of arrays, simulated in this machine's caches and measured here.
+//! Compares simulated cycles with time: reloads of arrays, simulated in this machine's caches and
+//! measured on it.
 //!
-//! The simulator adds up latencies; a core overlaps and prefetches. The factor between simulated cycles and time depends on the kind of
-//! access.
+//! The simulator adds up latencies; a core overlaps and prefetches. The factor between simulated
+//! cycles and time depends on the kind of access.
 
 use switchcost_analysis::CaseFinding;
 use switchcost_record::{HostManifest, Mechanism};
@@ -13,7 +14,7 @@ use crate::exhibit::Cell;
 use crate::interval::Interval;
 use crate::{Effort, Exhibit, Records, Site, Step, Table};
 
-/// A kind of access: its name, and the options that ask for it.
+/// A kind of access: its name, and its command line options.
 pub(super) struct Kind {
     pub(super) name: &'static str,
     flags: &'static str,
@@ -35,7 +36,8 @@ pub(super) const KINDS: [Kind; 3] = [
 ];
 const TURNS: u64 = 12;
 
-/// Returns all of the first level, and a quarter, half and three quarters of the second: lines lost there come back from the next level.
+/// Returns all of the first level, and a quarter, half and three quarters of the second: lines of
+/// such arrays that are lost come back from the next level.
 pub(super) fn sizes(host: &HostManifest) -> [u64; 4] {
     let (first, second) = sizes_of_levels(host);
     [first, second / 4, second / 2, second / 4 * 3].map(|size| size / 4096 * 4096)
@@ -131,7 +133,7 @@ fn reload(records: &Records, kind: &'static Kind, finding: &CaseFinding) -> Resu
     })
 }
 
-/// Of each kind and size that is there.
+/// Returns the reloads of each kind and size that exist.
 fn reloads(records: &Records) -> Result<Vec<Reload>, String> {
     let of_kind = |kind: &'static Kind| -> Result<Vec<Reload>, String> {
         let found = results(records, &measured_step(kind), Mechanism::Pipe)?;

@@ -1,4 +1,5 @@
-//! What a switch costs with more or fewer vector registers in use: what the kernel saves and loads for a large set of registers.
+//! Cost of a switch with more or fewer vector registers in use, which the kernel must save and
+//! load.
 
 use switchcost_analysis::{CaseFinding, Estimate};
 use switchcost_record::Mechanism;
@@ -10,7 +11,7 @@ use crate::interval::Interval;
 use crate::text::number;
 use crate::{Exhibit, Records, Table};
 
-/// The results by the registers in use, none first.
+/// Returns the results by the registers in use; no registers come first.
 fn results_by_state(records: &Records) -> Result<Vec<(&CaseFinding, &Estimate)>, String> {
     let found = results(records, VECTORS, Mechanism::Pipe)?;
     let mut found: Vec<(&CaseFinding, &Estimate)> = found
@@ -26,7 +27,7 @@ fn results_by_state(records: &Records) -> Result<Vec<(&CaseFinding, &Estimate)>,
     }
 }
 
-/// What all of them add, in nanoseconds.
+/// Returns the time that all registers add, in nanoseconds.
 fn added(records: &Records) -> Result<(Interval, String), String> {
     let found = results_by_state(records)?;
     let ((_, none), (most, all)) = (found[0], found[found.len() - 1]);

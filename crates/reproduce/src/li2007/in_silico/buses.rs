@@ -11,20 +11,21 @@ use crate::{Exhibit, Records, Table};
 /// Bus that a figure implies, or the reason why there is none.
 type Fitted = Result<usize, String>;
 
-/// Bus drawn beside the slowest and the fastest: the design's own.
+/// Index of the design's own bus, which is drawn in addition to the slowest and the fastest.
 pub(super) const DRAWN: usize = 4;
-/// Ratio of the cost of writing to that of reading, and of a stride of 128 B to one of 8 B: the paper, sections 3.1 and 3.2.
+/// Ratio of the cost of writing to that of reading, and of a stride of 128 B to one of 8 B, in the
+/// paper, sections 3.1 and 3.2.
 const TWICE: f64 = 2.0;
 const SEVEN_TIMES: f64 = 825.3 / 116.5;
-/// Largest factor between a ratio and the published one for which the ratio implies a bus.
+/// Largest factor between a ratio and the published one with which the ratio implies a bus.
 const NEAR: f64 = 1.25;
 
-/// Bandwidth of memory with a bus: 128 bytes in this number of cycles of 0.5 ns.
+/// Returns the bandwidth of memory with a bus: 128 bytes in this number of cycles of 0.5 ns.
 pub(super) fn name(bus: usize) -> String {
     format!("{:.2} GB/s", 128.0 / (f64::from(BUS_CYCLES[bus]) * 0.5))
 }
 
-/// Ratio of the mean cost of an access from 384 to 512 KB to that of reading.
+/// Returns the ratio of the mean cost of an access from 384 to 512 KB to that of reading.
 fn over_reading(records: &Records, access: Access) -> Result<ByBus<f64>, String> {
     collect_by_bus(|bus| {
         let of = |access| {
@@ -38,7 +39,7 @@ fn over_reading(records: &Records, access: Access) -> Result<ByBus<f64>, String>
     })
 }
 
-/// Mean costs of arrays that do not fit side by side: at a stride of 8 B, and of 128 B.
+/// Returns the mean costs of arrays that do not fit together: at a stride of 8 B, and of 128 B.
 fn strides(records: &Records) -> Result<ByBus<(f64, f64)>, String> {
     let mean_at = |bus, stride| {
         Ok::<_, String>(mean(&points(
@@ -52,7 +53,8 @@ fn strides(records: &Records) -> Result<ByBus<(f64, f64)>, String> {
     collect_by_bus(|bus| Ok((mean_at(bus, 8)?, mean_at(bus, 128)?)))
 }
 
-/// Bus that Figure 1 implies: writing, and reading and writing, are closest to twice reading.
+/// Returns the bus that Figure 1 implies: with it writing, and reading and writing, are closest to
+/// twice reading.
 fn fit_figure_1(records: &Records) -> Fitted {
     let (write, rmw) = (
         over_reading(records, Access::Write)?,
@@ -64,7 +66,8 @@ fn fit_figure_1(records: &Records) -> Fitted {
     )
 }
 
-/// Bus that Figure 2 implies: a stride of 128 B is closest to seven times one of 8 B.
+/// Returns the bus that Figure 2 implies: with it a stride of 128 B is closest to seven times one
+/// of 8 B.
 fn fit_figure_2(records: &Records) -> Fitted {
     nearest(
         strides(records)?.map(|(short, long)| long / short),
@@ -72,7 +75,7 @@ fn fit_figure_2(records: &Records) -> Fitted {
     )
 }
 
-/// Bus whose `ratio` is closest to a published one.
+/// Returns the bus whose `ratio` is closest to a published one.
 fn nearest(ratios: ByBus<f64>, published: f64) -> Fitted {
     let far = |ratio: f64| {
         if ratio > 0.0 {
@@ -93,7 +96,7 @@ fn nearest(ratios: ByBus<f64>, published: f64) -> Fitted {
     }
 }
 
-/// Shapes that depend on the bus, for each bus.
+/// Returns the shapes that depend on the bus, for each bus.
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "Figures 1 and 2, by bus",

@@ -1,7 +1,9 @@
-//! The hand-off itself, which figures 1 and 2 leave out: two processes in a guest hand a byte over pipes, and all that they and the
-//! kernel execute is simulated in the caches of the paper's machine, and in those of this one.
+//! Simulates the hand-off itself, which figures 1 and 2 leave out: two processes in a guest hand a
+//! byte over pipes, and everything that they and the kernel execute is simulated in the caches of
+//! the paper's machine, and in those of this one.
 //!
-//! As in the paper, what is reported is how much more it takes than the same process handing the byte to itself.
+//! As in the paper, the result is the additional time compared with the same process handing the
+//! byte to itself.
 
 use switchcost_analysis::simulation::{Cost, DesignFinding, OriginFinding};
 use switchcost_analysis::{CaseFinding, Estimate};
@@ -55,7 +57,7 @@ fn cycle_ns(records: &Records, machine: Machine, design: &DesignFinding) -> Outc
     }
 }
 
-/// Converts the cycles of all hand-offs to microseconds of one.
+/// Converts the cycles of all hand-offs to microseconds per hand-off.
 fn us(records: &Records, machine: Machine, design: &DesignFinding, cycles: u64) -> Outcome<f64> {
     Ok(cycles as f64 / HAND_OFFS as f64 * cycle_ns(records, machine, design)? / 1e3)
 }
@@ -76,8 +78,8 @@ fn over_settings(
     }
 }
 
-/// Returns how much longer a hand-off to another process, with its walk, takes than one to itself. For empty arrays this is the direct
-/// cost.
+/// Returns how much longer a hand-off to another process, with its walk, takes than one to the
+/// process itself. For empty arrays this is the direct cost.
 fn more(records: &Records, machine: Machine, kib: u64, setting: usize) -> Outcome<f64> {
     let of = |arm| {
         let design = design(records, machine, arm, kib, setting)?;
@@ -86,7 +88,8 @@ fn more(records: &Records, machine: Machine, kib: u64, setting: usize) -> Outcom
     Ok(of(Arm::Two)? - of(Arm::Alone)?)
 }
 
-/// Returns the cycles lost per hand-off in some lookups; with arrays, the increase over none, which `measure` calls indirect.
+/// Returns the cycles lost per hand-off in some lookups; with arrays, the increase over no arrays,
+/// which `measure` calls indirect.
 fn lost(
     records: &Records,
     machine: Machine,
@@ -109,7 +112,7 @@ fn lost(
     })
 }
 
-/// Returns the kernel's instructions of a hand-off to another process.
+/// Returns the kernel's instructions per hand-off to another process.
 fn instructions(records: &Records) -> Outcome<&Cost> {
     let design = design(records, Machine::Xeon, Arm::Two, 0, USUAL)?;
     let kernel = design.kernel.as_ref().ok_or("the trace has no kernel")?;
@@ -154,7 +157,7 @@ fn estimated(records: &Records, mechanism: Mechanism, kib: u64, of: Part) -> Out
 
 type Part = fn(&CaseFinding) -> Option<&Estimate>;
 
-/// One part of a hand-off, by machine; `None` if it cannot be determined there.
+/// One part of a hand-off, by machine; `None` if it cannot be determined for a machine.
 #[derive(Default)]
 struct Row {
     kib: u64,
@@ -261,8 +264,8 @@ fn executed(records: &Records) -> [Row; 2] {
     ]
 }
 
-/// Returns the rows for arrays of one size: the extra time of the hand-off and of its walk, and the cycles lost meanwhile, by the owner of
-/// the lines and by what evicted them.
+/// Returns the rows for arrays of one size: the extra time of the hand-off and of its walk, and the
+/// cycles lost in them, by the owner of the lines and by what evicted them.
 fn parts(records: &Records, kib: u64) -> Vec<Row> {
     let measured = |mechanism, of: Part| Some(estimated(records, mechanism, kib, of));
     let on = |machine| {
@@ -338,7 +341,7 @@ fn list_steps() -> Vec<String> {
     SIZES_KIB.into_iter().flat_map(steps_of).collect()
 }
 
-/// Returns the direct cost's size, and the sizes of arrays with results.
+/// Returns the array sizes with results, including 0 for the direct cost.
 fn sizes(records: &Records) -> impl Iterator<Item = u64> {
     let is_known = |kib: u64| steps_of(kib).any(|step| records.simulated(&step).is_ok());
     SIZES_KIB
@@ -359,7 +362,7 @@ const MISSES: [&str; 10] = [
     "out by the kernel",
 ];
 
-/// Table: misses per hand-off, by owner of the line.
+/// Returns a table of the misses per hand-off, by owner of the line.
 pub(super) fn misses(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "The hand-off's misses",

@@ -1,6 +1,7 @@
-//! Claims of both figures over all unpublished parameters of the machine, one step per point.
+//! Judges the claims of both figures over all unpublished parameters of the machine, one step per
+//! point.
 //!
-//! The claims are judged over all of these: a result that holds with only some settings is not reported.
+//! A result that holds only with some settings is not reported.
 
 use switchcost_workload::Access;
 
@@ -36,7 +37,7 @@ fn settings() -> impl Iterator<Item = Setting> {
     })
 }
 
-/// Cost of a switch, in microseconds.
+/// Returns the cost of a switch, in microseconds.
 fn cost(
     records: &Records,
     setting: Setting,
@@ -63,7 +64,7 @@ fn rmw(records: &Records, setting: Setting, kib: u64) -> Result<f64, String> {
     cost(records, setting, Access::Rmw, 8, kib)
 }
 
-/// Ratio of the cost of another access to that of reading, at 512 KiB.
+/// Returns the ratio of the cost of another access to that of reading, at 512 KiB.
 fn over_reading(records: &Records, setting: Setting, access: Access) -> Result<f64, String> {
     Ok(cost(records, setting, access, 8, 512)? / cost(records, setting, Access::Read, 8, 512)?)
 }
@@ -77,7 +78,7 @@ fn region_1(records: &Records, setting: Setting) -> Result<f64, String> {
     Ok(rmw(records, setting, 32)?.max(rmw(records, setting, 192)?))
 }
 
-/// A number with the design's own setting, and its range over all simulated settings.
+/// Returns a number with the design's own setting, and its range over all simulated settings.
 fn over_all(
     name: impl Into<String>,
     of: impl Fn(Setting) -> Result<f64, String>,

@@ -44,7 +44,7 @@ pub(super) fn cost(
     Ok(cycles * cycle_ns)
 }
 
-/// Simulated sizes, or the reason if there is none.
+/// Returns the simulated sizes, or the reason if there is none.
 pub(super) fn points(
     records: &Records,
     bus: usize,

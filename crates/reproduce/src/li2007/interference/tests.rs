@@ -10,10 +10,12 @@ use super::*;
 use crate::Verdict;
 use crate::testing::Shown;
 
-/// Student's factor of the paper's six runs, for their standard deviation from an interval's half width.
+/// Student's factor for the paper's six runs, which gives their standard deviation from an
+/// interval's half-width.
 const SIX_RUNS: f64 = 2.015_048 / 2.449_49;
 
-/// So many normal runs with the mean and the spread behind each interval of the paper, in an order of their own.
+/// Makes normally distributed runs with the mean and the spread of each interval of the paper, in
+/// an order of their own.
 fn published_blocks() -> Vec<Block> {
     let mut random = ChaCha8Rng::seed_from_u64(1);
     let quantiles =
@@ -45,7 +47,7 @@ fn published_blocks() -> Vec<Block> {
     blocks
 }
 
-/// The same with settings in other places.
+/// Makes the paper's runs with settings exchanged.
 fn placed(places: [usize; 4]) -> Vec<Block> {
     published_blocks()
         .into_iter()
@@ -79,7 +81,7 @@ const CLAIMS: [(&str, Of); 6] = [
     ("shared-shifted", |b| shifted(b, SHARED_QUIET, SHARED_NOISY)),
 ];
 
-/// Each claim by runs as the paper's, and by those of other settings.
+/// Judges each claim by runs like the paper's, and by those of other settings.
 pub(crate) fn reported() -> BTreeMap<String, Shown> {
     // Quiet ones taken for noisy ones, and isolated for shared ones.
     let others = [
@@ -101,7 +103,7 @@ pub(crate) fn reported() -> BTreeMap<String, Shown> {
     CLAIMS.map(one).into()
 }
 
-/// As it was found: 54.8 us, and all other runs between 31.6 and 33.1.
+/// One run took 54.8 us, and all other runs between 31.6 and 33.1, as once measured.
 #[test]
 fn one_run_of_many_decides_nothing() {
     let mut random = ChaCha8Rng::seed_from_u64(2);
@@ -123,7 +125,7 @@ fn one_run_of_many_decides_nothing() {
     assert!(shifted.terms[0].high < 0.02, "{shifted:?}");
 }
 
-/// What is run for the tables on a machine with this other CPU.
+/// Returns the steps for the tables on a machine with this other CPU.
 fn steps(noisy_cpu: Option<CpuId>, seed: u64) -> Vec<crate::Step> {
     let (record, _) = crate::testing::measured();
     let (host, quiet_cpu, effort) = (&record.header.host, CpuId(1), crate::Effort::Usual);

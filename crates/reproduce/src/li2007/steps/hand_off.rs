@@ -1,13 +1,15 @@
-//! The hand-off in a guest, and its parts as measured here.
+//! Steps of the hand-off in a guest, and of its parts as measured on this machine.
 
 use crate::arm::{ARMS, Arm};
 use crate::li2007::steps::{LATENCIES, OUTER_BUSES, list};
 use crate::{Effort, Site, Step};
 
-/// Sizes of the arrays in KiB: none, which is the direct cost, and two that fit the second level of the paper's machine.
+/// Sizes of the arrays in KiB: none, for the direct cost, and two that fit the second level of the
+/// paper's machine.
 pub(in crate::li2007) const SIZES_KIB: [u64; 3] = [0, 32, 128];
 const QUICK_SIZES_KIB: [u64; 2] = [0, 32];
-/// Hand-offs of each of two tasks: enough for one-time misses to be fewer than one per hand-off.
+/// Number of hand-offs of each of two tasks: enough for one-time misses to be fewer than one per
+/// hand-off.
 const TURNS: u64 = 500;
 pub(in crate::li2007) const HAND_OFFS: u64 = 2 * TURNS;
 
