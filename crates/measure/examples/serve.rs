@@ -1,5 +1,6 @@
-//! Serves one repetition, as the program does, and nothing else: the code that is timed, linked without the rest of the program. The
-//! test of what the compiler made of it (`switchcost/tests/it/emitted_code.rs`) takes it apart.
+//! Serves one repetition exactly as the program does, and nothing else: the timed code, linked
+//! without the rest of the program. A test of the compiler's output
+//! (`switchcost/tests/it/emitted_code.rs`) examines the code.
 
 fn main() -> std::io::Result<()> {
     switchcost_measure::serve(std::io::stdin().lock(), std::io::stdout().lock())

@@ -1,8 +1,10 @@
-//! Tasks that walk concurrently, each on its own CPU: the cost of sharing caches without any switch.
+//! Tasks that walk concurrently, each on its own CPU: the cost of sharing caches without any
+//! switch.
 //!
-//! Task 0 is the caller. In the switching arm, which switches nothing here, all tasks walk at the same time; in the baseline each walks
-//! alone while the others sleep, one after the other. Both arms run the same loop over the same pages on the same CPUs, and a cycle
-//! alternates them like those of a switch.
+//! Task 0 is the caller. In the switching arm, which switches nothing here, all tasks walk at the
+//! same time; in the baseline each walks alone while the others sleep, one after the other. Both
+//! arms run the same loop over the same pages on the same CPUs, and a cycle alternates them like
+//! those of a switch.
 
 use std::io;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Controls that the experiment wants, whether they are possible, and how a task applies them.
+//! Controls of the environment that the experiment wants, whether they are possible, and how a task
+//! applies them.
 
 use std::io;
 
@@ -12,10 +13,11 @@ use switchcost_remedies::memory_limits;
 use switchcost_units::{CpuId, Nanos, format_cpu_list};
 use switchcost_workload::{Pages, Sharing, WorkingSet, prepare};
 
-/// Longest run of a real-time task without blocking, beyond which it is out of control; no walk that fits into memory takes as long.
+/// Longest run of a real-time task without blocking, beyond which the task is out of control; no
+/// walk that fits into memory takes as long.
 const LONGEST_REAL_TIME_RUN: Nanos = Nanos::seconds(30);
 
-/// The controls that the user left on.
+/// Controls that the user left on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestedControls {
     /// CPUs to run on; `None` if pinning is turned off.
@@ -127,7 +129,7 @@ fn memory_lock() -> Control {
     }
 }
 
-/// The controls of a task: its CPU, priority and locked memory, taken before it is measured.
+/// Controls of a task that are applied before it is measured: its CPU, priority and locked memory.
 #[derive(Clone, Debug)]
 pub(crate) struct TaskControls {
     pub(crate) cpus: Vec<CpuId>,
@@ -136,7 +138,7 @@ pub(crate) struct TaskControls {
     pub(crate) locks_memory: bool,
 }
 
-/// The guards of a task, in force as long as this lives.
+/// Guards of a task, in force as long as this value lives.
 #[derive(Debug, Default)]
 pub(crate) struct ControlGuards {
     _pin: Option<PinGuard>,
@@ -145,7 +147,8 @@ pub(crate) struct ControlGuards {
 }
 
 impl TaskControls {
-    /// Pins the task to its CPU. This comes first, so that its memory is touched from there.
+    /// Pins the task to its CPU. This comes first, so that the task's memory is touched from that
+    /// CPU.
     pub(crate) fn pin(&self, task: usize) -> Result<ControlGuards, String> {
         if self.cpus.is_empty() {
             return Ok(ControlGuards::default());
@@ -162,7 +165,8 @@ impl TaskControls {
         })
     }
 
-    /// The last step, once the memory is touched: locked pages and the policy, whatever the caller had.
+    /// Applies the last controls, once the memory is touched: locked pages and the policy, whatever
+    /// the caller had.
     pub(crate) fn apply(&self, guards: &mut ControlGuards) -> Result<(), String> {
         if self.locks_memory {
             let lock = lock_memory()
@@ -197,7 +201,7 @@ pub(crate) fn map(set: &WorkingSet, map_type: MapType) -> Result<Memory, String>
     })
 }
 
-/// The task's own array, touched and laid out; `None` if the task has no array of its own.
+/// Returns the task's own array, touched and laid out; `None` if the task has no array of its own.
 pub(crate) fn private_array(set: &WorkingSet, seed: u64) -> Result<Option<Memory>, String> {
     if set.is_empty() || set.sharing == Sharing::Shared {
         return Ok(None);

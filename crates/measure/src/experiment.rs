@@ -14,12 +14,12 @@ pub(crate) struct Batch {
     pub(crate) arm: Arm,
     /// Number of timed round trips of the token.
     pub(crate) rounds: u64,
-    /// Number of untimed round trips before.
+    /// Number of untimed round trips before the timed ones.
     pub(crate) warm_up: u64,
 }
 
 impl Batch {
-    /// Number of round trips, untimed ones included.
+    /// Returns the number of round trips, untimed ones included.
     pub(crate) fn total_rounds(&self) -> u64 {
         self.warm_up + self.rounds
     }
@@ -32,11 +32,11 @@ pub(crate) struct Timed {
     pub(crate) handoffs: u64,
     /// Time of the hand-offs, and of the walks after them.
     pub(crate) time: Split,
-    /// Hand-offs from one task to another, untimed ones included.
+    /// Number of hand-offs from one task to another, untimed ones included.
     pub(crate) switching_handoffs: u64,
-    /// Kernel switches due to commands to tasks.
+    /// Number of kernel switches due to commands to tasks.
     pub(crate) control_switches: u64,
-    /// Switches counted by a user-level mechanism itself, untimed ones included.
+    /// Number of switches counted by a user-level mechanism itself, untimed ones included.
     pub(crate) user_switches: u64,
     /// Hand-offs for which the tasks counted their switches; none if they did not count.
     pub(crate) counted: CountedHandoffs,
@@ -58,8 +58,9 @@ impl Sub for Timed {
 
 /// Times of hand-offs and of walks, measured separately.
 ///
-/// Both wrap. Between CPUs whose counters differ, a hand-off one way looks too long by as much as a hand-off the other way looks too short,
-/// and the sum over a round is right.
+/// Both times wrap. Between CPUs whose counters differ, a hand-off in one direction looks too long
+/// by as much as a hand-off in the other direction looks too short, and the sum over a round is
+/// right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Split {
     pub(crate) handoffs: Ticks,
@@ -77,7 +78,7 @@ impl Split {
         self.walks.0 = self.walks.0.wrapping_add(to.0.wrapping_sub(from.0));
     }
 
-    /// Whether the clock ran backwards: only then is a sum below zero.
+    /// Whether the clock ran backwards, the only case in which a sum is below zero.
     pub(crate) fn is_backwards(&self) -> bool {
         (self.handoffs.0 as i64) < 0 || (self.walks.0 as i64) < 0
     }
@@ -103,19 +104,21 @@ impl Sub for Split {
 
 /// A mechanism with its tasks and their memory, set up to run batches of any arm.
 pub(crate) trait Experiment {
-    /// Watched tasks, the calling one first.
+    /// Returns the watched tasks, the calling one first.
     fn tasks(&self) -> Vec<TaskId>;
 
     /// Runs one batch.
     fn run(&mut self, batch: Batch) -> io::Result<Timed>;
 
-    /// Number of round trips in a batch, if it does not depend on the time of one.
+    /// Returns the number of round trips in a batch, if it does not depend on the time of a round
+    /// trip.
     fn fixed_rounds(&self, _arm: Arm) -> Option<u64> {
         None
     }
 
-    /// Makes one switch away from the first task and back, then `walks` walks of its working set, with hand-offs to itself in between.
-    /// Returns each walk with the hand-off before it. `before` is called before each, outside of what is timed.
+    /// Makes one switch away from the first task and back, then `walks` walks of its working set,
+    /// with hand-offs to itself in between. Returns each walk with the preceding hand-off. `before`
+    /// is called before each, outside of the timed part.
     fn visit(&mut self, _walks: u32, _before: &mut dyn FnMut()) -> io::Result<(Timed, Vec<Split>)> {
         Err(io::Error::new(
             io::ErrorKind::Unsupported,
@@ -123,7 +126,7 @@ pub(crate) trait Experiment {
         ))
     }
 
-    /// Report of a runtime's program on itself; `None` for all other experiments.
+    /// Returns the report of a runtime's program on itself; `None` for all other experiments.
     fn runtime_run(&mut self) -> Option<RuntimeRun> {
         None
     }

@@ -14,16 +14,17 @@ use switchcost_units::Nanos;
 use crate::protocol::{Message, Order};
 use crate::run::{Executor, RepetitionOutcome};
 
-/// The hidden argument that makes the program serve one repetition (see [`crate::serve`]).
+/// Hidden argument that makes the program serve one repetition (see [`crate::serve`]).
 pub const REPETITION_ARGUMENT: &str = "serve-one-repetition";
 
-/// Time after which a repetition counts as hanging: it takes well below a second, and some tens of seconds with the largest sets.
+/// Time after which a repetition counts as hanging: usually it takes well below a second, and some
+/// tens of seconds with the largest sets.
 const PATIENCE: Nanos = Nanos::seconds(180);
 
 /// Priority during the set-up of a repetition: below all measured tasks.
 const SET_UP: StepsBelowTop = StepsBelowTop(50);
 
-/// Interval at which the wait for a repetition checks whether to stop.
+/// Time between two checks whether to stop during the wait for a repetition.
 const GLANCE: Nanos = Nanos::millis(100);
 
 /// Starts this program for each repetition.
@@ -102,9 +103,11 @@ fn converse(
     }
 }
 
-/// Keeps this thread, and its child processes, on the CPU of ordinary tasks; the thread sleeps except for a moment after each window. A
-/// control group (or autogroup) with tasks on two CPUs has its share divided again between them at each switch (`calc_group_shares` in the
-/// kernel's sched/fair.c): in eight levels of groups that makes a switch 6 % longer. A real-time task would not let this thread run.
+/// Keeps this thread, and its child processes, on the CPU of ordinary tasks; the thread sleeps
+/// except for a moment after each window. The share of a control group (or autogroup) with tasks on
+/// two CPUs is divided again between them at each switch (`calc_group_shares` in the kernel's
+/// sched/fair.c): in eight levels of groups that makes a switch 6 % longer. A real-time task would
+/// not let this thread run.
 fn stay_beside(order: &Order) -> Option<PinGuard> {
     let case = &order.case;
     let [first, others @ ..] = &case.placement.cpus[..] else {

@@ -1,5 +1,5 @@
-//! Load latency by size: a pointer chase that no prefetcher follows, for the bound on the cost of a reload; the same chase with empty
-//! caches; and the fastest rate of lines.
+//! Measures load latency by size: by a pointer chase that no prefetcher follows, for the bound on
+//! the cost of a reload; by the same chase with empty caches; and the fastest rate of lines.
 
 use switchcost_host::clock::{Clock, monotonic};
 use switchcost_host::control::{StepsBelowTop, pin, set_policy};
@@ -13,10 +13,11 @@ use crate::LatencyPlan;
 /// Number of timed walks at each size.
 const WALKS: usize = 3;
 
-/// Measures the load latency of memory of each size on `cpu` (or any CPU) with the machine's usual pages. `policy` keeps other tasks away:
-/// beside ten loops the walks took ten times as long.
+/// Measures the load latency of memory of each size on `cpu` (or any CPU) with the machine's usual
+/// pages. `policy` keeps other tasks away: with ten loops on the CPU the walks took ten times as
+/// long.
 ///
-/// A size without memory for it is left out.
+/// A size for which there is no memory is left out.
 pub fn measure_latencies(
     clock: Clock,
     cpu: Option<CpuId>,
@@ -76,7 +77,7 @@ fn chasing(size: Bytes, node: Bytes) -> WorkingSet {
     }
 }
 
-/// Working set of loads with one word per line.
+/// Returns the working set of loads with one word per line.
 fn reading(size_bytes: Bytes, stride_bytes: Bytes) -> WorkingSet {
     WorkingSet {
         size_bytes,
@@ -107,7 +108,8 @@ fn timed(clock: Clock, work: impl FnOnce()) -> Ticks {
     clock.now() - start
 }
 
-/// Number of walks per timed walk: small sets are walked so often that the clock's own cost vanishes.
+/// Returns the number of walks per timed walk: small sets are walked so often that the clock's own
+/// cost vanishes.
 fn repeats(set: &WorkingSet) -> u64 {
     (100_000 / set.touches() as u64).max(1)
 }

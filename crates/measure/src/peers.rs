@@ -1,7 +1,8 @@
 //! Kernel tasks of an experiment: the caller, which leads, and its peers, which follow commands.
 //!
-//! The input is a case; the output is peers that are set up, each pinned, with its memory and its priority, and the shared channels,
-//! commands and times. The experiments ([`crate::ring`], [`crate::preempt`]) choose the batches and the counts.
+//! The input is a case; the output is peers that are set up, each pinned, with its memory and its
+//! priority, and the shared channels, commands and times. The experiments ([`crate::ring`],
+//! [`crate::preempt`]) choose the batches and the counts.
 
 mod links;
 mod preemptor;
@@ -24,12 +25,12 @@ pub(crate) use worker::{Passed, Worker, pass_on};
 pub(crate) enum Peer {
     /// A separate process.
     Process(Forked),
-    /// A thread, by its thread ID in the kernel; it ends with its process.
+    /// A thread, by its thread ID in the kernel; the thread ends with its process.
     Thread(i32),
 }
 
 impl Peer {
-    /// ID by which the task is watched.
+    /// Returns the ID by which the task is watched.
     pub(crate) fn task_id(&self) -> TaskId {
         match self {
             Peer::Process(process) => TaskId::process(process.pid()),

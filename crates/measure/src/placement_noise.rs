@@ -1,9 +1,11 @@
-//! Random placement in memory for each repetition.
+//! Randomises the placement in memory for each repetition.
 //!
-//! The kernel reuses the pages, kernel stacks and pipes of a repetition first for the next one. Without this module all repetitions of a
-//! run would have the same places, and effects of the places (which lines of a physically indexed cache conflict: up to a quarter of a
-//! switch's cost with data as large as the second level) would be the same within a run and different in the next. So a random number of
-//! each is allocated first, and held until the repetition is over.
+//! The kernel reuses the pages, kernel stacks and pipes of a repetition first for the next one.
+//! Without this module all repetitions of a run would have the same places, and effects of the
+//! places (which lines of a physically indexed cache conflict: up to a quarter of a switch's cost
+//! with data as large as the second level) would be the same within a run and different in the
+//! next. So a random number of pages, stacks and pipes is allocated first, and held until the
+//! repetition is over.
 
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
@@ -31,7 +33,8 @@ pub(crate) struct PlacementNoise {
 }
 
 impl PlacementNoise {
-    /// Draws the noise. Resources that the system refuses are left out; the repetition is then as good as without noise.
+    /// Allocates the noise. Resources that the system refuses are left out; the repetition is then
+    /// as good as without noise.
     pub(crate) fn draw(random: &mut impl Rng) -> PlacementNoise {
         let tasks = (0..random.random_range(0..MOST_TASKS))
             .filter_map(|_| fork(wait_for_ever).ok())

@@ -23,7 +23,7 @@ pub enum Preset {
     /// All mechanisms without data; for the pipe also a sweep of sizes and of strides.
     #[default]
     Default,
-    /// Like `Default`, with fewer sizes, shorter batches and less precision.
+    /// The cases of `Default`, with fewer sizes, shorter batches and less precision.
     Quick,
     /// The costs that `observe` needs: a pipe, a yield, a preemption, arrays; as coarse as `Quick`.
     Observe,
@@ -49,7 +49,7 @@ pub enum PlacementChoice {
 }
 
 impl PlacementChoice {
-    /// CPUs that the choice names; empty if the scheduler chooses.
+    /// Returns the CPUs that the choice names; empty if the scheduler chooses.
     pub fn cpus(&self) -> Vec<CpuId> {
         match self {
             PlacementChoice::One(cpu) => vec![*cpu],
@@ -60,18 +60,20 @@ impl PlacementChoice {
     }
 }
 
-/// The user's selection. An empty list means the preset's choice.
+/// The user's selection of cases. An empty list means the preset's choice.
 #[derive(Clone, Debug)]
 pub struct Selection {
-    /// The preset. If any list is given, only what the lists name is run, with the preset's lengths.
+    /// The selected preset. If any list is given, only the cases that the lists name are run, with
+    /// the preset's lengths.
     pub preset: Preset,
     /// Mechanisms to measure.
     pub mechanisms: Vec<Mechanism>,
-    /// Hand-offs of runtimes to measure. Unless mechanisms are named, the kernel's are measured, too.
+    /// Hand-offs of runtimes to measure. Unless mechanisms are named, the kernel's hand-offs are
+    /// measured, too.
     pub runtimes: Vec<RuntimeSelection>,
     /// Whether only one hand-off of each runtime, and OS threads, walk arrays.
     pub is_ladder: bool,
-    /// Processes or threads. A mechanism without such a variant keeps its own.
+    /// Whether to use processes or threads. A mechanism without such a variant keeps its own.
     pub betweens: Vec<Between>,
     /// Numbers of tasks in the ring.
     pub tasks: Vec<u32>,
@@ -85,11 +87,12 @@ pub struct Selection {
     pub pattern: Pattern,
     /// Whether arrays are private or shared.
     pub sharing: Sharing,
-    /// Whether pages are base or huge ones.
+    /// Whether arrays are on base pages or on huge ones.
     pub pages: Pages,
     /// Whether to measure the reload of the working set, walk by walk.
     pub reload: bool,
-    /// Bytes that other tasks touch meanwhile; empty means as many as the first task. If this is not empty, the reload is measured.
+    /// Bytes that other tasks touch during the first task's absence; empty means as many as the
+    /// first task. If this is not empty, the reload is measured.
     pub away: Vec<Bytes>,
     /// Vector registers that are in use at each hand-off.
     pub vectors: Vec<VectorCase>,
@@ -97,7 +100,7 @@ pub struct Selection {
     pub is_concurrent: bool,
     /// CPUs on which the tasks run.
     pub placement: PlacementChoice,
-    /// Scheduling policy that was obtained, which may not be the wanted one.
+    /// Scheduling policy that was obtained, which may not be the requested one.
     pub policy: Policy,
     /// Relative half-width to reach, in thousandths.
     pub precision_per_mille: Option<u32>,
@@ -124,7 +127,7 @@ pub struct RuntimeSelection {
     pub case: RuntimeCase,
     /// Kind of tasks: contexts within one OS thread, or OS threads.
     pub between: Between,
-    /// Whether the tasks may use several CPUs at a time; otherwise they stay on the first.
+    /// Whether the tasks may use several CPUs at a time; otherwise all stay on the first.
     pub across_cpus: bool,
     /// Whether a ladder includes this hand-off with arrays, too.
     pub walks_in_ladder: bool,
@@ -227,8 +230,8 @@ pub fn plan(
     })
 }
 
-/// Intended length of a batch: short compared with the milliseconds in which the speed of a core changes, and long compared with reading a
-/// clock.
+/// Intended length of a batch: short compared with the milliseconds in which the speed of a core
+/// changes, and long compared with reading a clock.
 const BATCH: Nanos = Nanos::micros(20);
 
 /// A case before its placement is known.
@@ -315,11 +318,13 @@ impl Draft {
     }
 }
 
-/// Returns the number of switches that the kernel should count: none between contexts of one thread, one per hand-off on one CPU.
+/// Returns the number of switches that the kernel should count: none between contexts of one
+/// thread, one per hand-off on one CPU.
 ///
-/// An ordinary task that is woken may take the CPU at once, find that it cannot continue (a lock is held) and give the CPU back, the blog's
-/// "hurry up and wait". On Linux 6.18 2.00 to 2.4 switches were counted for a hand-off of a mutex, 1.00 to 1.15 for pipes and futexes.
-/// Real-time tasks of one priority do not take the CPU from each other.
+/// An ordinary task that is woken may take the CPU immediately, find that it cannot continue (a
+/// lock is held) and give the CPU back, which the blog post calls "hurry up and wait". On Linux
+/// 6.18, 2.00 to 2.4 switches were counted per hand-off of a mutex, and 1.00 to 1.15 for pipes and
+/// futexes. Real-time tasks of one priority do not take the CPU from each other.
 fn switch_plan(
     mechanism: Mechanism,
     between: Between,

@@ -1,10 +1,12 @@
-//! Involuntary switches: a victim computes, a preemptor of higher priority takes the CPU from it on a timer, and the cost is charged to the
-//! victim.
+//! Involuntary switches: a victim computes, a preemptor of higher priority takes the CPU from the
+//! victim on a timer, and the cost is charged to the victim.
 //!
-//! The victim looks at the clock without pause. When the preemptor's count has changed, the gap since the last look is the time that the
-//! preemption took: timer interrupt, switch, the preemptor's own turn, switch back. The victim then walks its working set, or nothing. In
-//! the baseline both do the same without a switch: the victim sees a count that it changed itself, and walks; the preemptor makes its
-//! system call, which finds nothing, and walks. A preemption has two hand-offs: there and back.
+//! The victim reads the clock continuously. When the preemptor's count has changed, the gap since
+//! the last reading is the time that the preemption took: timer interrupt, switch, the preemptor's
+//! own work, switch back. The victim then walks its working set, or nothing. In the baseline both
+//! do the same without a switch: the victim sees a count that it changed itself, and walks; the
+//! preemptor makes its system call, which finds nothing, and walks. A preemption has two hand-offs:
+//! there and back.
 
 use std::io;
 use std::sync::Arc;
@@ -20,10 +22,11 @@ use crate::controls::TaskControls;
 use crate::experiment::{Batch, Experiment, Split, Timed};
 use crate::peers::{Command, Peer, Shared, Worker, start_peer};
 
-/// Shortest time between two preemptions. Walks make it longer.
+/// Shortest time between two preemptions; walks make the time longer.
 const PERIOD: Nanos = Nanos::micros(100);
 
-/// Preemptions of a batch: half a millisecond without walks, short compared with changes of the core's speed.
+/// Number of preemptions of a batch: half a millisecond without walks, short compared with changes
+/// of the core's speed.
 const ROUNDS: u64 = 4;
 
 /// A victim, which is the caller, and its preemptor.
@@ -32,7 +35,7 @@ pub(crate) struct Preemption {
     own: Worker,
     preemptor: Peer,
     set: WorkingSet,
-    /// Time between two preemptions that walk: several times as long as both walks take.
+    /// Time between two preemptions with walks: several times as long as both walks take.
     walking_period: Nanos,
 }
 
@@ -146,7 +149,8 @@ impl Experiment for Preemption {
         }
     }
 
-    /// Times whole preemptions, as the victim sees them: the switch there, the preemptor's run, and the switch back.
+    /// Times whole preemptions, as the victim sees them: the switch to the preemptor, the
+    /// preemptor's run, and the switch back.
     fn single_handoffs(&mut self, count: u64) -> io::Result<Option<(Timed, Vec<u32>)>> {
         let mut gaps = Vec::with_capacity(count as usize);
         let batch = Batch {
@@ -169,11 +173,11 @@ fn walking_period(own: &Worker, shared: &Shared, case: &Case) -> Nanos {
     Nanos((one.0 * 8).max(PERIOD.0))
 }
 
-/// Runs the victim: waits for `rounds` changes of the count, adds up the gaps, and walks after each. Returns the hand-offs, two for
-/// each preemption, and their time.
+/// Runs the victim: waits for `rounds` changes of the count, adds up the gaps, and walks after
+/// each. Returns the hand-offs, two for each preemption, and their time.
 ///
-/// The clock is read before the count. A look that finds the count unchanged was before any preemption that a later look finds, so no
-/// part of a gap is lost.
+/// The clock is read before the count. A reading that finds the count unchanged was before any
+/// preemption that a later reading finds, so no part of a gap is lost.
 #[inline(never)]
 fn run_victim(
     shared: &Shared,

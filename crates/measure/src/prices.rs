@@ -1,6 +1,8 @@
-//! Additional time of a line of an array right after a footprint: arrays that time themselves, without a switch between.
+//! Measures the additional time of a line of an array right after a footprint, with arrays that
+//! time themselves, without a switch in between.
 //!
-//! A switch would include the kernel's own path, which also runs cold, and which is not part of the program.
+//! A switch would include the kernel's own path, which also runs with cold caches, and which is not
+//! part of the program.
 
 mod arrays;
 
@@ -19,22 +21,24 @@ use switchcost_units::{Bytes, Nanos, TickRate};
 
 use arrays::{Array, LINE, touched};
 
-/// Walks of an array per round. After the first walk all lines are back, or were evicted again by the array itself.
+/// Number of walks of an array per round. After the first walk all lines are back, or were evicted
+/// again by the array itself.
 const PASSES: usize = 4;
 /// Least number of rounds of one array.
 const FEWEST_ROUNDS: usize = 7;
 const MOST_ROUNDS: usize = 64;
-/// Maximum number of pages taken at random before each array, so that each has other frames than the last.
+/// Maximum number of pages taken at random before each array, so that each array has other frames
+/// than the last.
 const MOST_PAGES: u64 = 1024;
 
-/// Kind of walk with one touch a line, size of the array, and footprint.
+/// Kind of walk with one touch per line, size of the array, and footprint.
 pub type Point = (Kind, Bytes, Bytes);
 
-/// Rounds of each array at each point, in nanoseconds a line.
+/// Rounds of each array at each point, in nanoseconds per line.
 pub type Rounds = BTreeMap<Point, Vec<Vec<f64>>>;
 
-/// Measures all points of a grid, once for each array, in random order, on this CPU. Points that are not done by `latest`, or when the
-/// run is to stop, are left out.
+/// Measures all points of a grid, once for each array, in random order, on this CPU. Points that
+/// are not done by `latest`, or when the run should stop, are left out.
 ///
 /// # Errors
 ///
@@ -79,7 +83,8 @@ pub fn price_points(
     Ok(rounds)
 }
 
-/// Returns for one array, by round, the additional time of a line right after a footprint compared with later, in nanoseconds.
+/// Returns for one array, by round, the additional time of a line right after a footprint compared
+/// with later walks, in nanoseconds.
 fn price_rounds(
     kind: Kind,
     own: Bytes,
@@ -122,7 +127,7 @@ fn touch(away: &[AtomicU64]) {
         .for_each(|word| word.store(word.load(Relaxed) + 1, Relaxed));
 }
 
-/// The hidden argument that turns the program into a loop without data; the number of steps follows.
+/// Hidden argument that turns the program into a loop without data; the number of steps follows.
 pub const SPIN_ARGUMENT: &str = "spin-without-data";
 
 /// Multiplies `steps` times without touching memory.

@@ -7,12 +7,12 @@ use switchcost_host::pause::Pause;
 use switchcost_record::{Arm, Case, Cycles, Rounds, RuntimeRun, Sample};
 use switchcost_units::{Bytes, Nanos, TickRate};
 
-/// Round trips in a timed batch of each arm, after calibration; 0 before.
+/// Number of round trips in a timed batch of each arm, after calibration; 0 before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchRounds([u64; 4]);
 
 impl BatchRounds {
-    /// Rounds of an arm.
+    /// Returns the rounds of an arm.
     pub fn rounds(&self, arm: Arm) -> u64 {
         self.0[arm as usize]
     }
@@ -28,13 +28,13 @@ impl BatchRounds {
 pub struct Launch {
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Version that was found, which the program must report, too; empty if not known.
+    /// Version that was found, which the program must also report; empty if not known.
     pub version: String,
-    /// Whether the program runs in a clean environment and folder; otherwise in the user's.
+    /// Whether the program runs in a clean environment and folder instead of the user's.
     pub is_in_own_environment: bool,
     /// Variables added to the program's environment; `{cpus}` stands for the number of CPUs that it may use.
     pub environment: Vec<(String, String)>,
-    /// Time that the program runs before anything counts.
+    /// Time that the program runs before measurements count.
     pub warm_up_ns: Nanos,
     /// Limit on the program's memory.
     pub most_memory: Bytes,
@@ -63,17 +63,19 @@ pub struct Order {
     pub repetition_ns: Nanos,
     /// Rounds found by an earlier repetition.
     pub rounds: BatchRounds,
-    /// Whether the run has real-time priority for some cases. Then the process is started and set up with it, whatever else runs.
+    /// Whether the run has real-time priority for some cases. If so, the process is started and set
+    /// up with real-time priority, whatever else runs.
     pub has_real_time: bool,
-    /// Whether to lock memory.
+    /// Whether to lock the process's memory.
     pub locks_memory: bool,
-    /// Counter of the core's cycles beside each batch.
+    /// Counter of the core's cycles, read around each batch.
     pub core_counter: Option<CycleEvent>,
-    /// Events that further batches count, by perf's names, in groups that fit on the CPU's counters together.
+    /// Events that additional batches count, by perf's names, in groups that fit on the CPU's
+    /// counters together.
     pub counters: Vec<Vec<String>>,
     /// Command that starts the measured runtime.
     pub runtime: Option<Launch>,
-    /// Length of the artificial switch.
+    /// Time that the synthetic mechanism adds to each hand-off.
     pub synthetic_switch_ns: Nanos,
     /// Time that the synthetic mechanism adds to each walk of the switching arm.
     pub synthetic_reload_ns: Nanos,
@@ -91,7 +93,7 @@ pub enum Message {
     Sample(Box<Sample>),
     /// Report of a runtime on itself.
     Runtime(Box<RuntimeRun>),
-    /// The repetition could not be run, or not to its end.
+    /// The repetition could not be run, or not to its end, for this reason.
     Refused(String),
     /// All batches have been sent.
     Done(BatchRounds),

@@ -1,5 +1,5 @@
-//! One repetition of one case, in a process of its own: sets up the experiment, calibrates the length of a batch, and
-//! runs cycles of short batches in which the arms alternate.
+//! Runs one repetition of one case, in a process of its own: sets up the experiment, calibrates the
+//! length of a batch, and runs cycles of short batches in which the arms alternate.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
@@ -37,19 +37,21 @@ const WINDOW: Nanos = Nanos::millis(25);
 /// Number of batches for the calibration of a batch's length.
 const CALIBRATION_BATCHES: u32 = 5;
 
-/// Walks after a switch, if the reload of a working set is measured. The last three are taken as settled; one alone would put its noise
-/// into each difference.
+/// Number of walks after a switch, if the reload of a working set is measured. The last three are
+/// taken as settled; a single settled walk would put its noise into each difference.
 const WALKS_A_VISIT: u32 = 8;
 
 /// Ratio of the longer batch for counters to the others, if these are not already long.
 const COUNTED_BATCHES: u64 = 16;
 
-/// Least rounds of the longer batch without walks: the beginnings of batches differ by some hundred instructions.
+/// Least number of rounds of the longer batch without walks: the starts of batches differ by some
+/// hundred instructions.
 const LEAST_COUNTED_ROUNDS: u64 = 256;
 
 /// Reads one order, runs it, and writes samples as they are taken.
 ///
-/// Errors: only if the order cannot be read or the answer is not taken; a failure of the experiment is an answer, too.
+/// Errors: only if the order cannot be read or the answer cannot be written; a failure of the
+/// experiment is an answer, too.
 pub fn serve(input: impl BufRead, output: impl Write) -> io::Result<()> {
     let order: Order = serde_json::from_reader(input)?;
     let mut messages = MessageWriter { output };
@@ -82,7 +84,7 @@ struct Repetition<'a> {
     watch: Watch,
     random: ChaCha8Rng,
     position: u32,
-    /// Time since which the CPU has not been left to other tasks.
+    /// Time since which other tasks have not had the CPU.
     busy_since: Nanos,
     core_counter: Option<Box<dyn RunningCounter>>,
     preparation: Preparation,
@@ -159,8 +161,8 @@ impl<'a> Repetition<'a> {
         }
     }
 
-    /// Runs consecutive cycles, watched as a whole. The first cycle is not kept, because reading the evidence disturbed the tasks'
-    /// memory and code in the caches.
+    /// Runs consecutive cycles, watched as a whole. The first cycle is discarded, because reading
+    /// the evidence disturbed the tasks' memory and code in the caches.
     fn window(
         &mut self,
         rounds: BatchRounds,
@@ -240,7 +242,7 @@ impl<'a> Repetition<'a> {
         Ok(())
     }
 
-    /// Records a batch that was run for another purpose than its time.
+    /// Records a batch that was run for counters or single hand-offs.
     fn sample(
         &self,
         arm: Arm,
@@ -268,8 +270,8 @@ impl<'a> Repetition<'a> {
         }
     }
 
-    /// Leaves the CPU to other tasks for an eighth of the time for which it was taken. This keeps clear of the kernel's throttle, whose
-    /// default for real-time tasks is 95 % of each second.
+    /// Leaves the CPU to other tasks for an eighth of the time for which it was taken. This avoids
+    /// the kernel's throttle, whose default for real-time tasks is 95 % of each second.
     fn rest(&mut self) {
         if self.order.case.policy.is_real_time() {
             let taken = monotonic().saturating_sub(self.busy_since);
@@ -340,7 +342,7 @@ impl<'a> Repetition<'a> {
         Ok(())
     }
 
-    /// Counts a long batch minus a short one, so that the begin and end of a batch are in no count.
+    /// Counts a long batch minus a short one, so that the start and end of a batch are in no count.
     fn counted(
         &mut self,
         arm: Arm,
@@ -433,8 +435,8 @@ fn cpus_of(case: &Case) -> Vec<CpuId> {
     cpus
 }
 
-/// The counter of the core's cycles, if there is one that was proven. On several CPUs there is none: a core that waits for another task
-/// may halt, and its cycles are then not the time.
+/// Returns the counter of the core's cycles, if one has passed its test. On several CPUs there is
+/// none: a core that waits for another task may halt, and its cycles are then not the time.
 fn counter_of_core(order: &Order) -> Option<Box<dyn RunningCounter>> {
     let [cpu] = order.case.placement.cpus[..] else {
         return None;
@@ -541,8 +543,9 @@ impl Taken {
     }
 }
 
-/// The batches of one cycle: of each level one arm, the other for twice as long, and the first again; which is first is
-/// drawn, so that neither arm is always in the middle.
+/// Returns the batches of one cycle: for each level one arm, the other arm for twice as long, and
+/// the first arm again. The first arm is chosen at random, so that neither arm is always in the
+/// middle.
 fn batches_of_cycle(order: &Order, rounds: BatchRounds, random: &mut ChaCha8Rng) -> Vec<Batch> {
     let mut batches = Vec::with_capacity(6);
     for [baseline, switching] in levels(order) {
@@ -571,11 +574,13 @@ fn batches_of_cycle(order: &Order, rounds: BatchRounds, random: &mut ChaCha8Rng)
     batches
 }
 
-/// Returns the number of untimed rounds after a change of arm. One is enough with walks, which replace what the other arm left in the
-/// caches. Without walks two are needed, because code and data of the kernel come back within two rounds.
+/// Returns the number of untimed rounds after a change of arm. One is enough with walks, which
+/// replace what the other arm left in the caches. Without walks two are needed, because code and
+/// data of the kernel come back within two rounds.
 ///
-/// Effects of a baseline on the time slices of ordinary tasks last longer. Beside a loop on the same CPU, 2 rounds before each batch gave
-/// hand-offs of 2.25 to 2.33 us, 30 rounds 2.15 to 2.19. A ping-pong without baselines in between has 2.06 to 2.24 (Linux 6.18).
+/// Effects of a baseline on the time slices of ordinary tasks last longer. With a loop on the same
+/// CPU, 2 rounds before each batch gave hand-offs of 2.25 to 2.33 us, 30 rounds 2.15 to 2.19. A
+/// ping-pong without baselines in between has 2.06 to 2.24 (Linux 6.18).
 fn least_warm_up(arm: Arm, case: &Case) -> u64 {
     let has_slices = !case.policy.is_real_time()
         && case.mechanism.traits().is_blocking
@@ -587,7 +592,8 @@ fn least_warm_up(arm: Arm, case: &Case) -> u64 {
     }
 }
 
-/// The pairs of arms that are compared: without walks, and also with them if the case has a working set.
+/// Returns the pairs of arms that are compared: without walks, and also with walks if the case has
+/// a working set.
 fn levels(order: &Order) -> Vec<[Arm; 2]> {
     let (direct, total) = (
         [Arm::BaselineDirect, Arm::SwitchDirect],
@@ -604,7 +610,8 @@ fn levels(order: &Order) -> Vec<[Arm; 2]> {
     }
 }
 
-/// Returns the rounds of a batch for counters: one with a single walk per task is long, and needs few.
+/// Returns the rounds of a batch for counters. A batch of a single round with walks is long, and
+/// two rounds suffice for its count.
 fn counted_rounds(arm: Arm, rounds: u64) -> u64 {
     if !arm.walks() {
         (rounds * COUNTED_BATCHES).max(LEAST_COUNTED_ROUNDS)

@@ -1,7 +1,9 @@
-//! A ring of kernel tasks that pass one token round: every mechanism with a switch by the kernel.
+//! A ring of kernel tasks that pass one token round: used for every mechanism with a switch by the
+//! kernel.
 //!
-//! Task 0 is the caller. The baseline is the same loop over a channel from a task to itself, run by every task in turn
-//! over its own memory: the difference of the two arms is then about the same pages on both sides.
+//! Task 0 is the caller. The baseline is the same loop over a channel from a task to itself, run by
+//! every task in turn over its own memory: the difference of the two arms is then about the same
+//! pages on both sides.
 //!
 //! ```text
 //!  switching arm                       baseline arm
@@ -10,8 +12,8 @@
 //!  └────────────< link 0 <──────────┘       first       then         then
 //! ```
 //!
-//! For the reload of a working set task 0 walks several times after one switch, handing the token to itself in between; only
-//! then the others have their turns again.
+//! For the reload of a working set task 0 walks several times after one switch, handing the token
+//! to itself in between; only then do the others run again.
 
 use std::io;
 use std::sync::Arc;
@@ -157,7 +159,8 @@ impl Experiment for Ring {
         }
     }
 
-    /// The peers walk once each, and the token returns to task 0, which keeps it for its own walks.
+    /// Makes one visit: the peers walk once each, and the token returns to task 0, which keeps it
+    /// for its own walks.
     fn visit(&mut self, walks: u32, before: &mut dyn FnMut()) -> io::Result<(Timed, Vec<Split>)> {
         let batch = Batch {
             arm: switchcost_record::Arm::SwitchTotal,

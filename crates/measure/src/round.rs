@@ -1,4 +1,5 @@
-//! Preparation of each timed batch on the user's request: flushed caches, a pause, as in the code of Li, Ding and Shen 2007.
+//! Prepares each timed batch at the user's request: flushed caches, a pause, as in the code of Li,
+//! Ding and Shen 2007.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Order of the repetitions: interleaved over all cases, until each has its precision or the time is up.
+//! Orders the repetitions: interleaved over all cases, until each has its precision or the time is
+//! up.
 
 use std::collections::BTreeMap;
 
@@ -17,30 +18,32 @@ use crate::protocol::{BatchRounds, Launch, Message, Order};
 /// Number of repetitions that every case gets before any case gets more. Fewer give no useful interval.
 const FIRST_REPETITIONS: u32 = 8;
 
-/// A case that has no interval after this many repetitions is not run beyond the budget.
+/// Maximum number of repetitions, beyond the budget, of a case that has no interval.
 const MOST_REPETITIONS: u32 = 2 * FIRST_REPETITIONS;
 
-/// A repetition that takes this many times as long as its cycles spends most of its time on setting up.
+/// Ratio of a repetition's time to that of its cycles from which most of the time counts as set-up.
 const MOSTLY_SET_UP: u64 = 3;
 
-/// The cycles of a runtime take at least one part in this many of its warm-up time. So a process that is expensive to start is used for
-/// longer than a neighbour usually takes a part of the core.
+/// Least share of a runtime's warm-up time that its cycles take, as a divisor. A process that is
+/// expensive to start is thus used for longer than other tasks usually take a part of the core.
 const OF_WARM_UP: u64 = 4;
 
-/// Time by which a running repetition may exceed the budget, in addition to a quarter of the budget. Its results so far are kept.
+/// Time by which a running repetition may exceed the budget, in addition to a quarter of the
+/// budget. Its results so far are kept.
 const OVERTIME: Nanos = Nanos::seconds(2);
 
-/// The time of repetitions is estimated after one part in this many of the budget.
+/// Share of the budget after which the time of repetitions is estimated, as a divisor.
 const TO_ESTIMATE: u64 = 8;
 
 /// Reason for the missing result of a case that the budget ended.
 const TOO_LATE: &str = "the budget was over before the first cycles were; raise --budget, or use a smaller --size, fewer --tasks or a \
                         shorter --pause";
 
-/// Successive refusals after which a case is given up.
+/// Number of successive refusals after which a case is given up.
 const REFUSALS: u32 = 2;
 
-/// Intended length of a batch of a runtime: long compared with the request over a pipe, and with reading its clock.
+/// Intended length of a batch of a runtime: long compared with the request over a pipe, and with
+/// reading the runtime's clock.
 const RUNTIME_BATCH: Nanos = Nanos::micros(100);
 
 /// Outcome of one repetition.
@@ -48,7 +51,7 @@ const RUNTIME_BATCH: Nanos = Nanos::micros(100);
 pub enum RepetitionOutcome {
     /// The repetition ran to its end, with these rounds of a batch.
     Done(BatchRounds),
-    /// The repetition could not be run, or broke off, with the reason and the remedy.
+    /// The repetition could not be run, or broke off; the text has the reason and the remedy.
     Refused(String),
     /// The repetition was asked to stop.
     Stopped,
@@ -58,8 +61,8 @@ pub enum RepetitionOutcome {
 
 /// Runs one repetition at a time.
 pub trait Executor {
-    /// Runs `order` and passes on each sample as it comes. Checks `should_stop` several times a second, and ends what has not ended at
-    /// `latest` (CLOCK_MONOTONIC).
+    /// Runs `order` and passes on each sample as it comes. Checks `should_stop` several times per
+    /// second, and ends a repetition that has not ended at `latest` (CLOCK_MONOTONIC).
     fn repetition(
         &mut self,
         order: &Order,
@@ -82,16 +85,17 @@ pub struct Progress {
 
 /// Decides when a run ends, and is informed of its progress: the caller's side of [`measure`].
 pub trait Stop {
-    /// Whether the cycles of this case are precise enough.
+    /// Returns whether the cycles of this case are precise enough.
     fn is_precise(&mut self, case: usize, cycles: &[Cycles]) -> bool;
 
-    /// Whether to stop at once.
+    /// Returns whether to stop immediately.
     fn should_stop(&self) -> bool;
 
-    /// Whether the cycles of this case are enough for an interval, however wide.
+    /// Returns whether the cycles of this case are enough for an interval, however wide.
     fn has_interval(&mut self, case: usize, cycles: &[Cycles]) -> bool;
 
-    /// End of a run that continues after its budget for cases without an interval (CLOCK_MONOTONIC); `None` if it does not continue.
+    /// Returns the end of a run that continues after its budget for cases without an interval
+    /// (CLOCK_MONOTONIC); `None` if the run does not continue.
     fn latest_end(&self) -> Option<Nanos> {
         None
     }
@@ -110,11 +114,11 @@ pub struct Instruments {
     pub clock: Clock,
     /// Rate of the clock.
     pub rate: TickRate,
-    /// Whether to lock memory.
+    /// Whether to lock the repetition's memory.
     pub locks_memory: bool,
     /// Counter of the core's cycles, if one has passed its test.
     pub core_counter: Option<CycleEvent>,
-    /// Start of each runtime of the plan, by name, or the reason why it cannot be started.
+    /// Command of each runtime of the plan, by name, or the reason why it cannot be started.
     pub runtimes: BTreeMap<String, Result<Launch, String>>,
     /// Admitted counters by name, in groups that fit on the CPU together; empty means no batches for them.
     pub counters: Vec<Vec<String>>,
@@ -131,7 +135,7 @@ struct CaseState {
     is_finished: bool,
 }
 
-/// Runs the plan of `header`, and hands every line to `sink` at once. Errors are the sink's.
+/// Runs the plan of `header`, and passes every line to `sink` immediately. Errors are the sink's.
 pub fn measure<E>(
     header: &Header,
     instruments: Instruments,
@@ -165,7 +169,8 @@ pub fn measure<E>(
     run.run_to_the_end(executor, stop, sink)
 }
 
-/// Returns the start of a case's runtime; `None` for other cases, or if it cannot be started.
+/// Returns the launch command of a case's runtime; `None` for other cases, or if the runtime cannot
+/// be started.
 fn launch<'a>(
     case: &Case,
     runtimes: &'a BTreeMap<String, Result<Launch, String>>,
@@ -173,13 +178,14 @@ fn launch<'a>(
     runtimes.get(&case.runtime.as_ref()?.runtime)?.as_ref().ok()
 }
 
-/// Returns the time of the cycles of a case's first repetitions.
+/// Returns the time of the cycles in a case's first repetitions.
 fn first_cycles_time(planned: Nanos, launch: Option<&Launch>) -> Nanos {
     planned.max(launch.map_or(planned, |launch| Nanos(launch.warm_up_ns.0 / OF_WARM_UP)))
 }
 
-/// The time of the cycles of later repetitions, if the first ones took `first` in all. Large arrays take long to set up, and at least half
-/// of the time should be spent on measured cycles.
+/// Returns the time of the cycles in later repetitions, if a first repetition took `first` in all.
+/// Large arrays take long to set up, and at least half of the time should be spent on measured
+/// cycles.
 fn cycles_time(planned: Nanos, first: Nanos) -> Nanos {
     let each = Nanos(first.0 / u64::from(FIRST_REPETITIONS));
     if each.0 > MOSTLY_SET_UP * planned.0 {
@@ -259,8 +265,8 @@ impl Run<'_> {
         }
     }
 
-    /// Returns the unfinished cases. If the remaining time does not suffice for an interval of each, the last of the plan wait: some
-    /// results are better than none.
+    /// Returns the unfinished cases. If the remaining time does not suffice for an interval of
+    /// each, the last cases of the plan wait: some results are better than none.
     fn open_cases(&self, stop: &dyn Stop) -> Vec<usize> {
         let open = (0..self.cases.len()).filter(|case| !self.cases[*case].is_finished);
         let budget = self.header.plan.budget_ns;
@@ -308,8 +314,9 @@ impl Run<'_> {
         monotonic().saturating_sub(self.start + self.paused)
     }
 
-    /// The cases to run next, in random order: all cases that lack their first repetitions; otherwise the unfinished cases that have
-    /// had at most their share of the time, so that a slow case does not use up the budget of fast ones.
+    /// Returns the cases to run next, in random order: all cases that lack their first repetitions;
+    /// otherwise the unfinished cases that have had at most their share of the time, so that a slow
+    /// case does not use up the budget of fast ones.
     fn next_pass(&mut self, stop: &dyn Stop) -> Vec<usize> {
         let open = self.open_cases(stop);
         let is_young = |case: &usize| self.cases[*case].repetitions < FIRST_REPETITIONS;

@@ -1,8 +1,10 @@
-//! Tasks of a language's runtime: a program of that language hands a token round among its own tasks, asked for each batch over its
-//! standard streams. This module starts it, warms it up and sends requests; its answers are not trusted.
+//! Measures tasks of a language's runtime: a program of that language hands a token round among its
+//! own tasks, on request for each batch over its standard streams. This module starts the program,
+//! warms it up and sends requests; its answers are not trusted.
 //!
 //! ```text
-//!  we say     {"protocol":"switchcost.runtime/1","handoff":"channel","tasks":2,"cpus":1,"size_bytes":0,...}
+//!  we say
+//! {"protocol":"switchcost.runtime/1","handoff":"channel","tasks":2,"cpus":1,"size_bytes":0,...}
 //!  it says    {"ready":"go1.24"}   or   {"refused":"why it cannot"}
 //!  we say     {"arm":"switch","walk":false,"warm_up":31,"rounds":500}
 //!  it says    {"ns":160123,"walk_ns":0,"handoffs":1000,"collections":0,"kernel_switches":2}
@@ -28,7 +30,7 @@ use crate::protocol::{Launch, Order};
 /// The protocol that runtimes speak.
 const PROTOCOL: &str = "switchcost.runtime/1";
 
-/// Longest time until a runtime is ready. One that compiles at its start takes a few seconds.
+/// Longest time until a runtime is ready. A runtime that compiles at its start takes a few seconds.
 const READY_WITHIN: Nanos = if cfg!(test) {
     Nanos::seconds(2)
 } else {
@@ -45,7 +47,7 @@ const ANSWER_WITHIN: Nanos = if cfg!(test) {
 /// Maximum number of windows of the warm-up that are reported.
 const MOST_WARM_UP: usize = 200;
 
-/// Rounds of the first window of a warm-up ...
+/// Number of rounds of the first window of a warm-up.
 const FIRST_ROUNDS: u64 = 1;
 
 /// Untimed rounds before each window except the first, because tasks that are OS threads must be started first.
@@ -54,8 +56,8 @@ const ROUNDS_TO_START: u64 = 8;
 /// Length of a warm-up's windows, in batches: the hand-off must be warm, not the beginning of a window.
 const WARM_UP_BATCHES: u64 = 10;
 
-/// Factor by which a warm-up may exceed its planned length, if the program had less CPU time than planned, because other tasks had the CPU
-/// or it waited.
+/// Factor by which a warm-up may exceed its planned length, if the program had less CPU time than
+/// planned because other tasks had the CPU or the program waited.
 const LONGEST_WARM_UP: u64 = 2;
 
 /// Maximum number of rounds within one step of the program's clock, which may advance by microseconds.
@@ -96,7 +98,8 @@ struct Window {
     handoffs: u64,
     switches: Option<u64>,
     collections: Option<u64>,
-    /// Switches of all the program's threads by the kernel (getrusage), if the program counts them.
+    /// Number of switches of all the program's threads by the kernel's count (getrusage), if the
+    /// program reports it.
     kernel_switches: Option<u64>,
 }
 
@@ -170,8 +173,8 @@ impl Runtimes {
         }
     }
 
-    /// Warms up both arms alternately, until the time is over and the program has used as much CPU time, because background compilation
-    /// needs it.
+    /// Warms up both arms alternately, until the time is over and the program has used as much CPU
+    /// time, which background compilation needs.
     fn warm_up(&mut self, time: Nanos, order: &Order) -> Result<(), String> {
         let arms = match order.case.working_set.is_empty() {
             true => vec![Arm::BaselineDirect, Arm::SwitchDirect],
@@ -274,7 +277,7 @@ impl Runtimes {
         })
     }
 
-    /// Message with the fault, the program, and the last lines that it printed.
+    /// Returns a message with the fault, the program, and the last lines that it printed.
     fn complain(&mut self, found: &str) -> String {
         let last = last_words(&self.talk.complaints());
         let said = if last.is_empty() {
@@ -286,7 +289,8 @@ impl Runtimes {
     }
 }
 
-/// Checks that the program reports the version that was found: one compiled by one version may be run by another.
+/// Checks that the program reports the version that was found: a program compiled by one version
+/// may be run by another.
 fn same_version(reported: &str, launch: &Launch) -> Result<(), String> {
     let has_number = reported.contains(|letter: char| letter.is_ascii_digit());
     if !has_number || launch.version.is_empty() || reported.contains(&launch.version) {
@@ -301,7 +305,7 @@ fn same_version(reported: &str, launch: &Launch) -> Result<(), String> {
 /// Maximum number of lines of a program's output that are reported.
 const LAST_LINES: usize = 4;
 
-/// Words that identify the line of an error, after which stack traces may follow.
+/// Words that identify an error line, after which stack traces may follow.
 const TELLING: [&str; 4] = ["error", "fatal", "exception", "panic"];
 
 /// Returns the last lines, and before them the last line that names an error.
@@ -344,8 +348,8 @@ fn shown(launch: &Launch) -> String {
     printable(&launch.command.join(" "))
 }
 
-/// Starts the program, which may use all CPUs of the case. This process, which reads the core's clock beside the program's windows, stays
-/// on the first.
+/// Starts the program, which may use all CPUs of the case. This process, which reads the core's
+/// clock around the program's windows, stays on the first CPU.
 fn begin(launch: &Launch, order: &Order) -> io::Result<(Conversation, Option<PinGuard>)> {
     let cpus = &order.case.placement.cpus;
     let count = cpus.len().max(1).to_string();
@@ -379,14 +383,16 @@ fn begin(launch: &Launch, order: &Order) -> io::Result<(Conversation, Option<Pin
     Ok((talk, first))
 }
 
-/// Number of rounds that take about the length of a batch; at most four times as many as before.
+/// Returns the number of rounds that take about the length of a batch; at most four times as many
+/// as before.
 fn next_rounds(rounds: u64, took_ns: u64, batch: Nanos) -> u64 {
     let fitting = u128::from(rounds) * u128::from(batch.0) / u128::from(took_ns.max(1));
     let fitting = u64::try_from(fitting).unwrap_or(u64::MAX);
     fitting.clamp(1, rounds.saturating_mul(4))
 }
 
-/// Windows to be reported: the first half unchanged, because most changes happen there, and the rest at even distances.
+/// Returns the windows to report: the first half unchanged, because most changes happen there, and
+/// the rest at even distances.
 fn thinned(windows: Vec<WarmUp>) -> Vec<WarmUp> {
     let (begin, rest) = windows.split_at(windows.len().min(MOST_WARM_UP / 2));
     let step = rest.len().div_ceil(MOST_WARM_UP / 2).max(1);

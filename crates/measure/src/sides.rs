@@ -1,4 +1,4 @@
-//! Two sides measured in alternating runs, until the result suffices or the time is up.
+//! Measures two sides in interleaved runs, until the result suffices or the time is up.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -13,7 +13,7 @@ pub enum Side {
     New,
 }
 
-/// Limits of alternating runs.
+/// Limits of interleaved runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Least number of runs of each side, however long they take.
@@ -22,7 +22,7 @@ pub struct Limits {
     pub budget: Nanos,
 }
 
-/// Why alternating runs ended.
+/// Why interleaved runs ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// The runs sufficed.
@@ -41,17 +41,18 @@ pub trait Runs {
     /// Runs a side once.
     fn run(&mut self, side: Side) -> Result<(), Self::Error>;
 
-    /// Whether the runs so far suffice; called after each pair.
+    /// Returns whether the runs so far suffice; called after each pair.
     fn is_enough(&mut self) -> Result<bool, Self::Error>;
 
-    /// Time since the start.
+    /// Returns the time since the start.
     fn elapsed(&self) -> Nanos;
 
-    /// Whether to stop at once.
+    /// Returns whether to stop immediately.
     fn should_stop(&self) -> bool;
 }
 
-/// Random order of pairs of sides, in which each second pair mirrors the first: ABBA or BAAB. A drift affects both sides alike.
+/// Returns a random order of pairs of sides, in which each second pair mirrors the first: ABBA or
+/// BAAB. A drift affects both sides alike.
 pub fn order(seed: u64) -> impl Iterator<Item = [Side; 2]> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     std::iter::repeat_with(move || {
@@ -65,7 +66,7 @@ pub fn order(seed: u64) -> impl Iterator<Item = [Side; 2]> {
     .flatten()
 }
 
-/// Runs both sides alternately.
+/// Runs both sides interleaved.
 ///
 /// # Errors
 ///
@@ -96,7 +97,7 @@ pub fn interleave<R: Runs>(runs: &mut R, limits: Limits, seed: u64) -> Result<En
 mod tests {
     use super::*;
 
-    /// Runs of a second each, sufficient or asked to stop after this many.
+    /// Scripted runs of a second each, which suffice or are asked to stop after this many runs.
     #[derive(Default)]
     struct Script {
         done: Vec<Side>,

@@ -1,4 +1,5 @@
-//! The tasks of a case, for a tracer: set up as for a measurement, and run between two stops without being timed.
+//! Runs the tasks of a case for a tracer: set up as for a measurement, and run between two stops
+//! without being timed.
 //!
 //! ```text
 //! set up, two rounds ──> SIGSTOP ──(tracing begins, SIGCONT)──> rounds ──> SIGSTOP ──> end
@@ -13,10 +14,12 @@ use crate::experiment::Batch;
 use crate::protocol::{BatchRounds, Order};
 use crate::repetition::start_experiment;
 
-/// Hidden argument that makes the program run turns (see [`take_turns`]); the turns follow as JSON.
+/// Hidden argument that makes the program run such a batch (see [`take_turns`]); the batch follows
+/// as JSON.
 pub const TURNS_ARGUMENT: &str = "take-turns";
 
-/// Rounds before the first stop, so that every page is present and every function is linked.
+/// Number of rounds before the first stop, so that every page is present and every function is
+/// linked.
 const ROUNDS_BEFORE: u64 = 2;
 
 /// One batch of a case, to be run under a tracer.
@@ -26,18 +29,18 @@ pub struct Turns {
     pub case: Case,
     /// Arm of the batch: whether the token goes round the ring, and whether working sets are walked.
     pub arm: Arm,
-    /// Number of turns of each task.
+    /// Number of times that each task gets the token.
     pub rounds: u64,
     /// Seed of random patterns.
     pub seed: u64,
 }
 
 impl Turns {
-    /// Checks that the case has turns to take.
+    /// Checks that the tasks of the case hand over a token.
     ///
     /// # Errors
     ///
-    /// The fault; it follows "failed to make a trace of walks: " in a message.
+    /// The fault; the text follows "failed to make a trace of walks: " in a message.
     pub fn check(&self) -> Result<(), String> {
         let (mechanism, tasks) = (self.case.mechanism, self.case.tasks);
         let family = mechanism.traits().family;
@@ -78,11 +81,11 @@ impl Turns {
     }
 }
 
-/// Runs the turns in the JSON text; stops this process before the first and after the last.
+/// Runs the batch in the JSON text; stops this process before the first round and after the last.
 ///
 /// # Errors
 ///
-/// If the turns cannot be read, or the experiment cannot be set up or breaks off.
+/// If the batch cannot be read, or the experiment cannot be set up or breaks off.
 pub fn take_turns(json: &str) -> Result<(), String> {
     let turns: Turns =
         serde_json::from_str(json).map_err(|error| format!("the turns are not JSON ({error})"))?;

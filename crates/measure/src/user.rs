@@ -1,7 +1,7 @@
 //! Switches invisible to the kernel: contexts in one thread that hand the CPU to each other.
 //!
-//! Every context runs the same body, a walk over its own array or over nothing; the baseline calls the bodies one after the other without a
-//! switch.
+//! Every context runs the same body, a walk over its own array or over nothing; the baseline calls
+//! the bodies one after the other without a switch.
 
 mod contexts;
 mod executor;
@@ -70,7 +70,7 @@ impl Bodies {
         })
     }
 
-    /// Contexts that touch nothing, under no controls.
+    /// Creates contexts that touch nothing, under no controls.
     #[cfg(test)]
     fn bare(tasks: usize) -> Bodies {
         Bodies {
@@ -84,7 +84,7 @@ impl Bodies {
         }
     }
 
-    /// Runs one turn of one context. A walk is timed separately; a turn without a walk does nothing else.
+    /// Runs one context once. A walk is timed separately; without a walk the context does nothing.
     #[inline(always)]
     fn turn(&self, task: usize) {
         if self.walks.get() {
@@ -109,7 +109,7 @@ impl Bodies {
         ));
     }
 
-    /// The walk alone.
+    /// Walks the task's array, untimed.
     #[inline(always)]
     fn walk(&self, task: usize) {
         walk(
@@ -163,13 +163,13 @@ impl Bodies {
         })
     }
 
-    /// Runs the baseline: the contexts' turns in sequence, called instead of switched to.
+    /// Runs the baseline: the contexts' bodies in sequence, called instead of switched to.
     fn baseline(&self, batch: Batch) -> io::Result<Timed> {
         self.choose_arm(batch);
         Ok(self.one_after_the_other(batch, |task, rounds| self.repeat(task, rounds)))
     }
 
-    /// Times `turns` turns of each context in sequence.
+    /// Times `turns` calls of each context in sequence.
     fn one_after_the_other(&self, batch: Batch, turns: impl Fn(usize, u64)) -> Timed {
         let mut sum = Split::default();
         for task in 0..self.tasks {

@@ -1,4 +1,4 @@
-//! The order of repetitions, with an executor that only pretends to measure.
+//! Tests the order of repetitions, with an executor that only pretends to measure.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use switchcost_measure::{
 use switchcost_record::{Arm, Batches, Cycles, EndReason, Evidence, Header, KernelSwitches, Line};
 use switchcost_units::{Nanos, TickRate};
 
-/// Answers each order with one window of cycles, or as its script says.
+/// An executor that answers each order with one window of cycles, or as its script says.
 #[derive(Default)]
 struct Scripted {
     orders: Vec<(u32, u32, BatchRounds)>,
@@ -68,10 +68,10 @@ fn window(order: &Order) -> Cycles {
     }
 }
 
-/// Precise after so many windows; stops after so many looks.
+/// A stop condition: precise after this many windows; stops after this many checks.
 struct Patience {
     enough: usize,
-    /// By when a run ends whose budget was over, and which has no interval.
+    /// Time by which a run ends whose budget was over, and which has no interval.
     latest_end: Option<Nanos>,
     looks_left: Cell<u32>,
     finished: usize,

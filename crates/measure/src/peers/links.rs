@@ -59,12 +59,13 @@ impl Links {
         })
     }
 
-    /// The channel that task `index` receives from; the index may be one past the last, which is task 0.
+    /// Returns the channel from which task `index` receives; the index may be one past the last,
+    /// which is task 0.
     pub(crate) fn to(&self, index: usize) -> &dyn Channel {
         &*self.to[index % self.to.len()]
     }
 
-    /// The channel of task `index` to itself.
+    /// Returns the channel of task `index` to itself.
     pub(crate) fn own(&self, index: usize) -> &dyn Channel {
         &*self.own[index]
     }

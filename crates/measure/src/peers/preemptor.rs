@@ -11,7 +11,7 @@ use switchcost_workload::{WorkingSet, walk};
 use super::shared::Shared;
 use crate::experiment::Split;
 
-/// Runs the preemptor: it takes the CPU whenever its timer fires, until it is told to stop.
+/// Runs the preemptor: it takes the CPU whenever its timer fires, until it is asked to stop.
 pub(super) fn run_preemptor(
     shared: &Shared,
     memory: &[AtomicU64],

@@ -1,4 +1,5 @@
-//! Memory shared by the kernel tasks of an experiment: commands to each task, reports of each, the channels, and a shared working set.
+//! Memory shared by the kernel tasks of an experiment: commands to each task, reports of each, the
+//! channels, and a shared working set.
 
 use std::io;
 use std::sync::Arc;
@@ -19,30 +20,31 @@ use super::words::{
 use crate::controls::map;
 use crate::experiment::Split;
 
-/// The next command for a peer.
+/// Command for a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
-    /// Pass the token on for this many rounds, then once more without a walk.
+    /// Passes the token on for this many rounds, then once more without a walk.
     Ring {
         walks: bool,
         warm_up: u64,
         rounds: u64,
     },
-    /// Take the CPU from task 0 once a period, until asked to stop.
+    /// Takes the CPU from task 0 once per period, until asked to stop.
     Preempt { walks: bool, period: Nanos },
-    /// Hand the token to itself.
+    /// Hands the token to itself.
     Baseline {
         walks: bool,
         warm_up: u64,
         rounds: u64,
     },
-    /// Walk this many times while all other tasks walk, too.
+    /// Walks this many times while all other tasks walk, too.
     AtOnce { warm_up: u64, rounds: u64 },
-    /// Walk this many times alone.
+    /// Walks this many times alone.
     Alone { warm_up: u64, rounds: u64 },
 }
 
-/// The preemptor's commands and reports.
+/// Values of the word by which the preemptor gets its commands and reports: it runs, should stop,
+/// or has stopped.
 const RUNS: u64 = 0;
 const SHOULD_STOP: u64 = 1;
 const HAS_STOPPED: u64 = 2;
@@ -167,7 +169,7 @@ impl Shared {
         }
     }
 
-    /// Stores the reason why a peer cannot be set up; it is cut to the available room.
+    /// Stores the reason why a peer cannot be set up; the text is cut off at the available room.
     pub(super) fn fail(&self, task: usize, why: &str) {
         let bytes = &why.as_bytes()[..why.len().min((WORDS - TEXT) * 8)];
         for (index, chunk) in bytes.chunks(8).enumerate() {
@@ -198,7 +200,7 @@ impl Shared {
         self.store(task, WALK_TICKS, time.walks.0);
     }
 
-    /// Time that a peer measured.
+    /// Returns the time that a peer measured.
     pub(crate) fn time(&self, task: usize) -> Split {
         Split {
             handoffs: Ticks(self.load(task, HANDOFF_TICKS)),
@@ -211,7 +213,7 @@ impl Shared {
         self.store(task, INVOLUNTARY, switches.involuntary);
     }
 
-    /// Switches that a peer counted for itself.
+    /// Returns the switches that a peer counted for itself.
     pub(crate) fn switches(&self, task: usize) -> KernelSwitches {
         KernelSwitches {
             voluntary: self.load(task, VOLUNTARY),
@@ -219,7 +221,7 @@ impl Shared {
         }
     }
 
-    /// Notes that the token is handed on now, for the receiver.
+    /// Records that the token is handed on now, for the receiver.
     #[inline(always)]
     pub(crate) fn stamp_sent(&self) -> Ticks {
         let now = self.clock.now();
@@ -227,13 +229,14 @@ impl Shared {
         now
     }
 
-    /// Time at which the token was last handed on. Receiving the token orders this read after the write.
+    /// Returns the time at which the token was last handed on. Receiving the token orders this read
+    /// after the write.
     #[inline(always)]
     pub(super) fn sent_at(&self) -> Ticks {
         Ticks(self.words[word_index(0, SENT_AT)].load(Relaxed))
     }
 
-    /// Resets the counts of concurrently walking tasks, before they are commanded to walk.
+    /// Resets the counts of concurrently walking tasks, before these tasks are commanded to walk.
     pub(crate) fn clear_meetings(&self) {
         [BEGUN, ENDED]
             .into_iter()
@@ -258,7 +261,7 @@ impl Shared {
         self.load(0, ENDED) >= tasks
     }
 
-    /// Number of times that the preemptor has taken the CPU.
+    /// Returns the number of times that the preemptor has taken the CPU.
     pub(crate) fn wakes(&self) -> u64 {
         self.load(1, WAKES)
     }
@@ -268,7 +271,7 @@ impl Shared {
         self.words[word_index(1, WAKES)].fetch_add(1, SeqCst);
     }
 
-    /// Time of the preemptor's walks so far.
+    /// Returns the time of the preemptor's walks so far.
     pub(crate) fn preemptor_walks(&self) -> Ticks {
         Ticks(self.load(1, WALK_TICKS))
     }

@@ -1,6 +1,6 @@
-//! Position of each task's words in the shared memory.
+//! Positions of each task's words in the shared memory.
 
-/// Words of each task: numbers, then room for the text of a failure.
+/// Number of words of each task: numbers, then room for the text of a failure.
 pub(super) const WORDS: usize = 64;
 pub(super) const KIND: usize = 0;
 pub(super) const ROUNDS: usize = 1;
@@ -14,10 +14,11 @@ pub(super) const STOP: usize = 8;
 pub(super) const TEXT_LENGTH: usize = 9;
 /// Word of task 0 with the time at which the token was last handed on.
 pub(super) const SENT_AT: usize = 10;
-/// Words of task 0 that count the tasks that have begun to walk concurrently, and those that have walked enough.
+/// Words of task 0 that count the tasks that have begun to walk concurrently, and those that have
+/// walked enough.
 pub(super) const BEGUN: usize = 11;
 pub(super) const ENDED: usize = 12;
-/// Switches of the task itself while the token went round.
+/// Word with the voluntary switches of the task itself while the token went round; others follow.
 pub(super) const VOLUNTARY: usize = 13;
 pub(super) const INVOLUNTARY: usize = 14;
 pub(super) const TEXT: usize = 15;

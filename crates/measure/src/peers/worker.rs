@@ -19,12 +19,13 @@ use crate::experiment::Split;
 /// Report of a task on the rounds in which it handed the token on.
 pub(crate) struct Passed {
     pub(crate) time: Split,
-    /// Its switches up to the first receive; `None` if that receive was timed.
+    /// Switches of the task up to its first receive; `None` if that receive was timed.
     first: Option<KernelSwitches>,
 }
 
 impl Passed {
-    /// Switches of the rounds. Must be called after the receive that follows the last round.
+    /// Returns the switches of the rounds. Must be called after the receive that follows the last
+    /// round.
     pub(crate) fn switches_since(&self) -> KernelSwitches {
         self.first
             .map(|first| usage::own_switches().since(first))
@@ -62,7 +63,8 @@ pub(crate) struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// Walks, and then loads the vector registers, so that they are in use when the kernel switches.
+    /// Walks, and then loads the vector registers, so that they are in use when the kernel
+    /// switches.
     #[inline(always)]
     fn take(self) {
         walk(self.memory, self.set);
@@ -71,7 +73,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Whether the registers are still in use after the last hand-off.
+    /// Checks that the registers are still in use after the last hand-off.
     fn check(self) -> io::Result<()> {
         match self.vectors.filter(|vectors| !vectors.are_in_use()) {
             None => Ok(()),
@@ -182,7 +184,7 @@ impl Worker {
         }
     }
 
-    /// Memory that a walk touches: the whole array, or none.
+    /// Returns the memory that a walk touches: the whole array, or none.
     pub(crate) fn memory<'a>(&'a self, shared: &'a Shared, walks: bool) -> &'a [AtomicU64] {
         match self
             .array
@@ -195,7 +197,7 @@ impl Worker {
         }
     }
 
-    /// Returns a turn of this task.
+    /// Returns the actions of this task for each time that it gets the token.
     pub(crate) fn turn<'a>(&'a self, shared: &'a Shared, walks: bool) -> Turn<'a> {
         Turn {
             memory: self.memory(shared, walks),
@@ -204,8 +206,8 @@ impl Worker {
         }
     }
 
-    /// Takes the token and hands it on, `warm_up` times untimed and `rounds` times timed. Switches are counted from the first receive
-    /// on, if that is not timed.
+    /// Takes the token and hands it on, `warm_up` times untimed and `rounds` times timed. Switches
+    /// are counted from the first receive on, if that is untimed.
     pub(crate) fn pass_on(
         &self,
         shared: &Shared,
@@ -227,8 +229,8 @@ impl Worker {
         Ok(Passed { time, first })
     }
 
-    /// Walks while all other tasks walk. No task begins before all are ready, and none stops before all have walked enough, so the
-    /// other tasks walk during each timed walk.
+    /// Walks while all other tasks walk. No task begins before all are ready, and none stops before
+    /// all have walked enough, so the other tasks walk during each timed walk.
     pub(crate) fn walk_at_once(&self, shared: &Shared, warm_up: u64, rounds: u64) -> Split {
         let memory = self.memory(shared, true);
         shared.meet(self.tasks);
@@ -241,7 +243,7 @@ impl Worker {
         time
     }
 
-    /// Does the same walks while no other task walks.
+    /// Does the same walks as [`walk_at_once`](Self::walk_at_once) while no other task walks.
     pub(crate) fn walk_alone(&self, shared: &Shared, warm_up: u64, rounds: u64) -> Split {
         let memory = self.memory(shared, true);
         walk_timed(shared.clock, memory, &self.set, warm_up);
@@ -281,7 +283,7 @@ fn first_round(
     Ok(so_far)
 }
 
-/// The single loop of tasks that walk without a hand-off, concurrently or alone.
+/// Walks without a hand-off, concurrently or alone; both arms use this loop.
 #[inline(never)]
 fn walk_timed(clock: Clock, memory: &[AtomicU64], set: &WorkingSet, rounds: u64) -> Split {
     let mut time = Split::default();
@@ -293,8 +295,9 @@ fn walk_timed(clock: Clock, memory: &[AtomicU64], set: &WorkingSet, rounds: u64)
     time
 }
 
-/// The loop of every task in both arms: takes the token, walks, hands the token on. Each hand-off is timed from before the send, by any
-/// task, to after the receive; each walk is timed separately. Notes single hand-offs on request.
+/// Takes the token, walks, hands the token on: the loop of every task in both arms. Each hand-off
+/// is timed from before the send, by any task, to after the receive; each walk is timed separately.
+/// Single hand-offs are recorded on request.
 #[inline(never)]
 pub(crate) fn pass_on(
     shared: &Shared,

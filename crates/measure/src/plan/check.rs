@@ -4,16 +4,17 @@ use switchcost_record::{Between, Case, Family, HostManifest, Mechanism, Relation
 use switchcost_units::{Bytes, CpuId, Nanos, format_cpu_list};
 use switchcost_workload::{Sharing, UnfitWorkingSet};
 
-/// Number of tasks: a ring has at least two, and lmbench's largest has 64.
+/// Allowed number of tasks: a ring has at least two, and lmbench's largest has 64.
 const TASKS: std::ops::RangeInclusive<u32> = 2..=64;
 
-/// Upper bound on the bytes per nanosecond that a task makes present and writes: pages are zeroed by the kernel, then written. Measured on
-/// an Intel Xeon of 2.3 GHz under KVM, beside other load: 0.6 on base pages, 1.1 on huge ones. Twenty is what the fastest of memories would
-/// allow one core, so that no plan is refused that some machine can do.
+/// Upper bound on the bytes per nanosecond that a task makes present and writes: pages are zeroed
+/// by the kernel, then written. Measured on an Intel Xeon of 2.3 GHz under KVM, with other load:
+/// 0.6 on base pages, 1.1 on huge ones. Twenty is what the fastest memory would allow one core, so
+/// that no plan is refused that some machine can run.
 const PREPARED_PER_NS: u64 = 20;
 
-/// Upper bound on the speed of a walk, in bytes per nanosecond: two elements a cycle at 6 GHz. Measured on the same processor: 5 in memory,
-/// 18 in the nearest cache.
+/// Upper bound on the speed of a walk, in bytes per nanosecond: two elements per cycle at 6 GHz.
+/// Measured on the same processor: 5 in memory, 18 in the nearest cache.
 const WALKED_PER_NS: u64 = 100;
 
 /// Least number of walks in a repetition: two arms, two batches of each, an untimed round and a timed one.
@@ -22,13 +23,13 @@ const WALKS: u64 = 8;
 /// Why a plan cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// A working set that cannot be walked.
+    /// The working set cannot be walked.
     #[error(transparent)]
     WorkingSet(#[from] UnfitWorkingSet),
-    /// Too few or too many tasks.
+    /// There are too few or too many tasks.
     #[error("{0} task{s} cannot hand off in a ring; choose 2 to 64 with --tasks", s = if *.0 == 1 { "" } else { "s" })]
     Tasks(u32),
-    /// A mechanism that works with two tasks only.
+    /// The mechanism works with two tasks only.
     #[error("{tasks} tasks are too many for {mechanism}, which takes 2: {who}; use --tasks 2")]
     TwoOnly {
         /// The mechanism.
@@ -38,7 +39,7 @@ pub enum PlanError {
         /// The two tasks that the mechanism has, for the message.
         who: &'static str,
     },
-    /// A CPU that is not online.
+    /// The CPU is not online.
     #[error("CPU {cpu} is not online, only {online}; choose one of these with --cpu")]
     Offline {
         /// Requested CPU.
@@ -46,7 +47,7 @@ pub enum PlanError {
         /// The CPUs that are online.
         online: String,
     },
-    /// A CPU that this process may not use.
+    /// This process may not use the CPU.
     #[error(
         "CPU {cpu} is not allowed to this process, only {allowed}; choose one with --cpu, or widen the cpuset: taskset -pc \
          shows it, AllowedCPUs= of the systemd unit makes it last"
@@ -57,7 +58,8 @@ pub enum PlanError {
         /// The CPUs that are allowed.
         allowed: String,
     },
-    /// A preemption across CPUs, which is impossible: a task can take the CPU only from a task on the same CPU.
+    /// A preemption across CPUs is impossible: a task can take the CPU only from a task on the same
+    /// CPU.
     #[error(
         "{mechanism} cannot be measured across CPUs, since it takes the CPU from its victim; give --cpu one number"
     )]
@@ -65,15 +67,15 @@ pub enum PlanError {
         /// The mechanism.
         mechanism: Mechanism,
     },
-    /// A selection that does not suit concurrent tasks.
+    /// The selection does not suit concurrent tasks.
     #[error("concurrent tasks cannot run with {found}; {remedy}")]
     NotAtOnce {
-        /// Requested or reported state.
+        /// Requested or reported state, for the message.
         found: String,
-        /// What to do.
+        /// Remedy, for the message.
         remedy: &'static str,
     },
-    /// Kinds of tasks between which none of the mechanisms switches.
+    /// None of the mechanisms switches between tasks of this kind.
     #[error(
         "--between {wanted} does not apply to {mechanism}, which takes {own}; leave --between out"
     )]
@@ -85,10 +87,11 @@ pub enum PlanError {
         /// Kind of tasks of the mechanism.
         own: Between,
     },
-    /// A reload without a working set.
+    /// The reload was requested without a working set.
     #[error("--size 0 leaves no working set to reload; give some, such as --size 64KiB,1MiB")]
     NothingToReload,
-    /// A reload with a mechanism in which no task can keep the token without a switch.
+    /// The reload was requested with a mechanism in which no task can keep the token without a
+    /// switch.
     #[error(
         "the reload of a working set cannot be measured with {what}; use --mechanism pipe, eventfd, futex and the like, \
          --sharing private, and one CPU"
@@ -97,7 +100,8 @@ pub enum PlanError {
         /// Mechanism of the reload, for the message.
         what: String,
     },
-    /// Vector registers with a mechanism in which no task hands the token on right after loading them.
+    /// Vector registers were requested with a mechanism in which no task hands the token on right
+    /// after loading them.
     #[error(
         "--vector-state cannot be measured with {mechanism}, which does not switch in the kernel; use --mechanism pipe, \
          eventfd, futex and the like"
@@ -106,7 +110,7 @@ pub enum PlanError {
         /// The mechanism.
         mechanism: Mechanism,
     },
-    /// Too few repetitions for the confidence.
+    /// The confidence needs more repetitions.
     #[error(
         "--max-repetitions {most} is too low: an interval of {percent} takes {needed} or more; raise it, or lower --confidence"
     )]
@@ -118,7 +122,7 @@ pub enum PlanError {
         /// Requested confidence.
         percent: String,
     },
-    /// Arrays that do not fit.
+    /// The arrays do not fit into memory.
     #[error(
         "{available} of memory is free, too little for the {needed} of {arrays}; use a smaller --size or fewer --tasks"
     )]
@@ -130,7 +134,7 @@ pub enum PlanError {
         /// Number and sizes of the arrays.
         arrays: String,
     },
-    /// Pauses that are longer than the run.
+    /// The pauses are longer than the run.
     #[error(
         "--budget {budget} is too short: {needed} go into pauses of {pause} alone, before {batches} batches; raise --budget, \
          or use a shorter --pause"
@@ -142,10 +146,10 @@ pub enum PlanError {
         needed: Nanos,
         /// Length of one pause.
         pause: Nanos,
-        /// The least number of batches with a pause before them.
+        /// Least number of batches with a pause before them.
         batches: u64,
     },
-    /// Arrays that cannot be prepared and walked in time.
+    /// The arrays cannot be prepared and walked in time.
     #[error(
         "--budget {budget} is too short: it takes more than {needed} for {tasks} tasks to prepare and walk {size} each, \
          {repetitions} times over{and_others}, on the fastest machine; raise --budget, or lower --tasks or --size ({fits} in \
@@ -156,21 +160,21 @@ pub enum PlanError {
         budget: Nanos,
         /// Least time for preparing and walking the arrays.
         needed: Nanos,
-        /// Tasks of the case that takes longest.
+        /// Number of tasks of the case that takes longest.
         tasks: u32,
-        /// The size of each array.
+        /// Size of each array.
         size: Bytes,
         /// Least number of repetitions for the interval.
         repetitions: u32,
-        /// The other cases, if there are any.
+        /// Text about the other cases, if there are any.
         and_others: String,
         /// Size of all arrays together that would fit the budget, if all cases shrank alike.
         fits: Bytes,
     },
 }
 
-/// Returns the least number of repetitions whose signed-rank interval reaches a confidence. With n repetitions the exact probability that
-/// not all lie on one side of the truth is 1 - 2 / 2^n.
+/// Returns the least number of repetitions whose signed-rank interval reaches a confidence. With n
+/// repetitions the exact probability that not all lie on one side of the truth is 1 - 2 / 2^n.
 pub(crate) fn fewest_repetitions(confidence_per_mille: u32) -> u32 {
     let reaches = |n: &u32| 2000 <= (1000 - u64::from(confidence_per_mille.min(999))) << n;
     (1..32).find(reaches).unwrap_or(32)
@@ -242,8 +246,9 @@ fn check_vectors(case: &Case) -> Result<(), PlanError> {
     }
 }
 
-/// Checks the CPUs of concurrent tasks: two cores that share a cache. Hardware threads of one core slow each other down without any cache,
-/// and cores without a shared cache have nothing to compare.
+/// Checks the CPUs of concurrent tasks: they must be two cores that share a cache. Hardware threads
+/// of one core slow each other down without any cache, and cores without a shared cache have
+/// nothing to compare.
 fn check_at_once(case: &Case) -> Result<(), PlanError> {
     if case.mechanism != Mechanism::Concurrent {
         return Ok(());
@@ -406,7 +411,8 @@ fn and_others(others: usize) -> String {
     }
 }
 
-/// The least time that one repetition of a case takes to prepare and walk its arrays, in nanoseconds.
+/// Returns the least time that one repetition of a case takes to prepare and walk its arrays, in
+/// nanoseconds.
 fn least_time(case: &Case) -> u128 {
     let set = &case.working_set;
     let tasks = u128::from(case.tasks);
@@ -423,7 +429,7 @@ fn least_time(case: &Case) -> u128 {
     prepared + u128::from(WALKS) * walked / u128::from(WALKED_PER_NS)
 }
 
-/// Rounds a size down to one that reads well.
+/// Rounds a size down to a round number.
 fn rounded_down(size: Bytes) -> Bytes {
     let unit = [1 << 30, 1 << 20, 1 << 10]
         .into_iter()

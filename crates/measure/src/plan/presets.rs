@@ -14,7 +14,8 @@ pub(super) struct Pace {
     pub(super) repetition: Nanos,
 }
 
-/// The default budget if runtimes are measured, since their programs take long to start and to warm up.
+/// Default budget if runtimes are measured, because their programs take long to start and to warm
+/// up.
 const RUNTIMES_BUDGET: Nanos = Nanos::seconds(90);
 
 pub(super) fn pace(preset: Preset, is_selected: bool, has_runtimes: bool, cases: usize) -> Pace {
@@ -76,7 +77,8 @@ fn direct_drafts(is_first_only: bool) -> Vec<Draft> {
     Mechanism::real().flat_map(variants).collect()
 }
 
-/// The pipe under the ordinary scheduler, which programs use, in addition to the measurement at real-time priority.
+/// Returns the pipe under the ordinary scheduler, which programs use, in addition to the
+/// measurement at real-time priority.
 fn ordinary(betweens: &[Between]) -> impl Iterator<Item = Draft> {
     betweens.iter().map(|between| Draft {
         policy: Some(Policy::Other),
@@ -88,7 +90,7 @@ fn ordinary(betweens: &[Between]) -> impl Iterator<Item = Draft> {
 /// level may be several times as large, but a guest has only a part of it.
 const DEFAULT_TOP: Bytes = Bytes::mib(64);
 const QUICK_TOP: Bytes = Bytes::mib(16);
-/// The largest arrays of the full preset.
+/// Largest arrays of the full preset.
 const FULL_TOP: Bytes = Bytes::mib(256);
 
 /// Returns the `sizes` up to `top`, with `top` in place of all larger ones.
@@ -161,7 +163,7 @@ pub(super) fn full(host: &HostManifest) -> Vec<Draft> {
     drafts
 }
 
-/// The cases of lmbench (McVoy and Staelin 1996), in which each task sums up its array.
+/// Returns the cases of lmbench (McVoy and Staelin 1996), in which each task sums up its array.
 pub(super) fn lmbench() -> Vec<Draft> {
     let columns = [
         (2, 0),
@@ -301,14 +303,16 @@ fn walks(selection: &Selection, how: &Draft) -> bool {
         || selection.runtimes.iter().any(walks)
 }
 
-/// Hand-offs measured in addition to runtimes: threads and processes of the kernel, and a bare switch of registers.
+/// Hand-offs measured in addition to runtimes: threads and processes of the kernel, and a bare
+/// switch of registers.
 const BESIDE_RUNTIMES: [(Mechanism, Between); 3] = [
     (Mechanism::Fiber, Between::User),
     (Mechanism::Futex, Between::Thread),
     (Mechanism::Pipe, Between::Process),
 ];
 
-/// Bytes that the other tasks touch during the absence of a task with an array of this size, if its reload is measured.
+/// Returns the bytes that the other tasks touch during the absence of a task with an array of this
+/// size, if its reload is measured.
 fn away(selection: &Selection, size: Bytes) -> Vec<Option<Bytes>> {
     match selection.away.as_slice() {
         [] if selection.reload => vec![Some(size)],
@@ -325,7 +329,7 @@ fn vectors(selection: &Selection) -> Vec<Option<VectorCase>> {
     }
 }
 
-/// The wanted variants of a mechanism; its default variant if none is named.
+/// Returns the wanted variants of a mechanism; its default variant if none is named.
 fn betweens(mechanism: Mechanism, wanted: &[Between]) -> Vec<Between> {
     let own = mechanism.betweens();
     let chosen: Vec<Between> = own

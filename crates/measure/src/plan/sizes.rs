@@ -1,4 +1,4 @@
-//! Sizes to measure on this machine: around each cache and the reach of each TLB.
+//! Chooses the sizes to measure on this machine: around each cache and the reach of each TLB.
 
 use switchcost_record::{CacheKind, HostManifest, TlbKind};
 use switchcost_units::Bytes;
@@ -9,7 +9,7 @@ const USUAL_CACHES: [Bytes; 3] = [Bytes::kib(32), Bytes::kib(512), Bytes::mib(8)
 /// Maximum number of sizes in a sweep.
 const SWEEP: usize = 16;
 
-/// Data and unified caches, nearest first.
+/// Returns the capacities of data and unified caches, nearest first.
 fn capacities(host: &HostManifest) -> Vec<Bytes> {
     let holds_data = host
         .caches
@@ -44,7 +44,8 @@ fn ceiling(host: &HostManifest) -> Bytes {
     Bytes((host.memory_available_bytes.0 / 4).max(1 << 20))
 }
 
-/// Sizes from 1 KiB to four times the last level: half, once and twice each cache, the reach of each TLB, and steps between.
+/// Returns sizes from 1 KiB to four times the last level: half, once and twice each cache, the
+/// reach of each TLB, and steps between.
 pub fn sweep_sizes(host: &HostManifest) -> Vec<Bytes> {
     let caches = capacities(host);
     let last = *caches.last().unwrap_or(&USUAL_CACHES[2]);
@@ -97,7 +98,8 @@ fn fill_widest_gap(sizes: &mut Vec<u64>) -> bool {
     true
 }
 
-/// Six sizes for a sweep over strides: two that fit (32 KiB and 128 KiB in the paper), and four around the second level and beyond it.
+/// Returns six sizes for a sweep over strides: two that fit (32 KiB and 128 KiB in the paper), and
+/// four around the second level and beyond it.
 pub(super) fn stride_sizes(host: &HostManifest) -> Vec<Bytes> {
     let caches = capacities(host);
     let near = caches[0];
@@ -114,7 +116,7 @@ pub(super) fn stride_sizes(host: &HostManifest) -> Vec<Bytes> {
     sizes.into_iter().map(|size| size.min(top)).collect()
 }
 
-/// Four sizes: half of the first level, the second, half of the last, and the last.
+/// Returns four sizes: half of the first level, the second, half of the last, and the last.
 pub(super) fn quick_sizes(host: &HostManifest) -> Vec<Bytes> {
     let caches = capacities(host);
     let last = caches[caches.len() - 1].min(ceiling(host));
@@ -128,12 +130,13 @@ pub(super) fn quick_sizes(host: &HostManifest) -> Vec<Bytes> {
     sizes
 }
 
-/// The largest array that is measured before an observation. A larger one takes longer to set up than to walk, and what a switch adds
-/// to so long a walk is less than its variation.
+/// Largest array that is measured before an observation. A larger one takes longer to set up than
+/// to walk, and the time that a switch adds to so long a walk is less than the walk's variation.
 const OBSERVE_TOP: Bytes = Bytes::mib(4);
 
-/// Four sizes, each of which can be measured often enough in the few seconds before an observation: half of the first level, half of
-/// the second (two such arrays fit it), the second, and one beyond it.
+/// Returns four sizes, each of which can be measured often enough in the few seconds before an
+/// observation: half of the first level, half of the second (two such arrays fit it), the second,
+/// and one larger than it.
 pub(super) fn observe_sizes(host: &HostManifest) -> Vec<Bytes> {
     let caches = capacities(host);
     let (near, middle, last) = (
@@ -155,8 +158,9 @@ pub(super) fn observe_sizes(host: &HostManifest) -> Vec<Bytes> {
     sizes
 }
 
-/// Sizes at which concurrent use and time-sharing of a cache are compared: half of the first level and half of the second (two such arrays
-/// fit), twice the second, half of the last, and all of it.
+/// Returns sizes at which concurrent use and time-sharing of a cache are compared: half of the
+/// first level and half of the second (two such arrays fit), twice the second, half of the last,
+/// and all of it.
 pub(super) fn concurrent_sizes(host: &HostManifest) -> Vec<Bytes> {
     let caches = capacities(host);
     let (near, middle, last) = (
@@ -179,7 +183,8 @@ pub(super) fn concurrent_sizes(host: &HostManifest) -> Vec<Bytes> {
     sizes
 }
 
-/// Largest chase: a larger one takes seconds, and a guest rarely has more of a server's last level to itself.
+/// Largest pointer chase: a larger one takes seconds, and a guest rarely has more of a server's
+/// last level to itself.
 const LARGEST_CHASE: Bytes = Bytes::mib(64);
 
 /// Largest memory that is walked to empty the caches: more would take seconds.
@@ -196,11 +201,12 @@ pub struct LatencyPlan {
     pub sizes: Vec<Bytes>,
     /// Size of the largest cache; larger memory does not fit in caches.
     pub last_level: Bytes,
-    /// Size of memory that exceeds all caches together, to empty them; `None` if there is not enough.
+    /// Size of memory that exceeds all caches together, to empty them; `None` if there is not
+    /// enough memory.
     pub flush: Option<Bytes>,
 }
 
-/// Sizes for measuring load latency on this machine.
+/// Returns the sizes for measuring load latency on this machine.
 pub fn latency_plan(host: &HostManifest) -> LatencyPlan {
     let caches = capacities(host);
     let last_level = caches[caches.len() - 1];

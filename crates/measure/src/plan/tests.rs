@@ -310,7 +310,8 @@ fn a_reload_that_cannot_be_measured_is_refused() {
     ));
 }
 
-/// A plan of 64 tasks with 256 MiB each: 16 GiB fit into this machine's memory, but not into five seconds.
+/// Makes a plan of 64 tasks with 256 MiB each: 16 GiB fit into this machine's memory, but cannot be
+/// prepared in five seconds.
 fn large(budget: Nanos) -> Selection {
     Selection {
         tasks: vec![64],
@@ -360,7 +361,7 @@ fn what_the_refusal_says_would_fit_does() {
     }
 }
 
-/// One array that all walk over is prepared once; a chase touches each node once.
+/// A shared array is prepared once for all tasks; a chase touches each node once.
 #[test]
 fn what_is_not_touched_takes_no_time() {
     let large = large(Nanos::seconds(8));
@@ -425,7 +426,7 @@ fn a_preset_with_its_own_budget_is_never_refused_for_want_of_time() {
     assert!(matches!(plan(&hurried), Err(PlanError::Time { .. })));
 }
 
-/// Far from being refused: a twentieth of the time that each has would do.
+/// Every preset is accepted even with 1/20 of its default budget.
 #[test]
 fn no_preset_is_refused_for_want_of_time() {
     for preset in [
@@ -593,7 +594,8 @@ fn only_under_the_default_policy_may_a_hand_off_take_two_switches() {
     );
 }
 
-/// Each size in turn on the first CPU and at once on both, and a control that no cache takes part in.
+/// The plan has each size with time-sharing on the first CPU and concurrently on both, and a
+/// control whose arrays fit any cache.
 #[test]
 fn a_cache_is_shared_in_turn_on_one_cpu_and_at_once_on_two() {
     let pair = PlacementChoice::Pair(CpuId(1), CpuId(0));

@@ -11,20 +11,22 @@ use switchcost_record::profile::Kind;
 use switchcost_units::Bytes;
 use switchcost_workload::Pages;
 
-/// Words of a line.
+/// Number of words per line.
 pub(super) const LINE: usize = 8;
-/// Stride of 5 lines: farther than the adjacent lines that are always prefetched.
+/// Stride in lines: farther than the adjacent lines that are always prefetched.
 const STRIDE: usize = 5;
-/// In an array of lines without used neighbours, one of this many lines is touched, because neighbours would be prefetched. A power of two.
+/// Number of lines of which one is touched, in an array of lines without used neighbours, because
+/// neighbours would be prefetched. A power of two.
 const SPREAD: usize = 8;
 
-/// Iterations of a loop of 50 instructions. With so many iterations left, a core does not fetch the code after the loop.
+/// Number of iterations of a loop of 50 instructions; with so many iterations left, a core does not
+/// fetch the code after the loop.
 const TURNS: u32 = 24;
 
 pub(super) enum Array {
-    /// Adjacent lines.
+    /// The lines are adjacent.
     Dense(Kind, Memory),
-    /// Lines without used neighbours.
+    /// The lines have no used neighbours.
     Sparse(Kind, Memory),
     Code(Jumps),
 }
@@ -90,7 +92,7 @@ fn word_of(line: usize) -> usize {
     (line * SPREAD + within) * LINE
 }
 
-/// Stores in each line the position of the next one, and in the last that of the first.
+/// Stores in each line the position of the next one, and in the last line that of the first.
 fn chain(memory: &[AtomicU64], order: &[u32]) {
     let nexts = order.iter().cycle().skip(1);
     for (line, next) in order.iter().zip(nexts) {
@@ -130,7 +132,7 @@ fn golden(memory: &[AtomicU64], touch: impl Fn(&AtomicU64) -> u64) {
     std::hint::black_box(sum);
 }
 
-/// The step of the golden section: about 0.618 of the lines, without a common divisor.
+/// Returns the step of the golden section: about 0.618 of the lines, without a common divisor.
 fn golden_step(lines: usize) -> usize {
     let about = (lines as f64 * 0.618_034) as usize;
     (about.max(1)..)

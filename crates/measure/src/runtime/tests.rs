@@ -48,7 +48,8 @@ fn order(script: &str) -> Order {
     }
 }
 
-/// Shell script that answers like a ring whose hand-offs take this many nanoseconds, and 100 to oneself.
+/// Returns a shell script that answers like a ring whose hand-offs take this many nanoseconds, and
+/// 100 from a task to itself.
 fn ring(handoff_ns: u64) -> String {
     format!(
         "read plan; echo '{{\"ready\":\"made-up 2.10\"}}'; while read line; do
@@ -103,7 +104,7 @@ fn a_window_is_what_the_program_says_of_it() {
     }
 }
 
-/// Message about a program that does this.
+/// Returns the message about a program that runs this script.
 fn refused(script: &str) -> String {
     match Runtimes::start(&order(script)) {
         Err(why) => why,

@@ -57,7 +57,8 @@ impl Greens {
         Ok(Greens { bodies, green })
     }
 
-    /// Runs the caller's turns as thread 0, with the array of `task`. The other threads have their turns in between.
+    /// Runs the caller's share as thread 0, with the array of `task`; the other threads run in
+    /// between.
     #[inline(never)]
     fn rounds(&self, task: usize, rounds: u64) {
         let scheduler = self.green.scheduler();

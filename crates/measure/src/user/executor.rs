@@ -1,7 +1,8 @@
-//! Tasks of a single-threaded tokio runtime that yield to the executor. The baseline calls the bodies one after the
-//! other: no executor, no trip through its run queue. Tasks are started before the timed part, which runs from a turn of
-//! the first to a later turn of the first. The executor need not take the tasks in the same order each time (tokio's wakes those
-//! that yielded last first), so the turns in between are counted.
+//! Tasks of a single-threaded tokio runtime that yield to the executor. The baseline calls the
+//! bodies one after the other: no executor, no trip through its run queue. Tasks are started before
+//! the timed part, which runs from one run of the first task to a later run of the first task. The
+//! executor need not run the tasks in the same order each time (tokio's wakes those that yielded
+//! last first), so the task runs in between are counted.
 
 use std::cell::Cell;
 use std::io;
@@ -28,8 +29,8 @@ impl Tasks {
         })
     }
 
-    /// Runs all tasks alternately. Returns the number of times that a task gave the thread to the executor and got it back, and the part
-    /// after the warm-up.
+    /// Runs all tasks alternately. Returns the number of times that a task gave the thread to the
+    /// executor and got it back, and the part after the warm-up.
     fn together(&self, batch: Batch) -> (u64, Part) {
         let set = LocalSet::new();
         let switches = Rc::new(Cell::new(0));
@@ -65,13 +66,13 @@ impl Tasks {
     }
 }
 
-/// Timed part: the turns of all tasks in it, each with one trip through the executor.
+/// Timed part: the runs of all tasks in it, each with one trip through the executor.
 struct Part {
     turns: u64,
     time: Split,
 }
 
-/// A reading of the clock, with the walks and turns until then.
+/// A reading of the clock, with the walks and task runs up to it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mark {
     at: Ticks,
@@ -126,7 +127,8 @@ mod tests {
     use super::*;
     use switchcost_record::Arm;
 
-    /// With batches of one round the executor takes the second task before the first the next time: one turn is timed, not two.
+    /// With batches of one round the executor runs the second task before the first in the next
+    /// round: one task run is timed, not two.
     #[test]
     fn the_turns_that_were_timed_are_counted() {
         let tasks = Tasks::new(Rc::new(Bodies::bare(2))).expect("a runtime");

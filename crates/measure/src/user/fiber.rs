@@ -1,4 +1,5 @@
-//! Stackful coroutines (corosensei): task 0 is the thread itself, the others are coroutines that it resumes in turn.
+//! Stackful coroutines (corosensei): task 0 is the thread itself, the others are coroutines that it
+//! resumes one after the other.
 
 use std::io;
 use std::rc::Rc;
@@ -25,7 +26,8 @@ impl Fibers {
         Ok(Fibers { bodies, fibers })
     }
 
-    /// Runs every fiber's turn once a round. Returns the number of switches: into the fiber, and back out of it.
+    /// Runs every fiber once per round. Returns the number of switches: into the fiber, and back
+    /// out of it.
     #[inline(never)]
     fn rounds(&mut self, rounds: u64) -> u64 {
         let mut switches = 0;

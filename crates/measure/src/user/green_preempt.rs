@@ -1,9 +1,10 @@
 //! User-level threads that lose the CPU to a timer signal.
 //!
-//! Every thread reads the clock continuously. When the count of signals has changed, the gap since the last reading, by whichever thread,
-//! is the time that the signal took: its delivery, the switch if there was one, and the return from the handler. The thread that notices
-//! walks its working set, or nothing. In the baseline the same signals come to one thread that has the run queue to itself: their delivery
-//! is in both arms, the switch in one.
+//! Every thread reads the clock continuously. When the count of signals has changed, the gap since
+//! the last reading, by whichever thread, is the time that the signal took: its delivery, the
+//! switch if there was one, and the return from the handler. The thread that notices walks its
+//! working set, or nothing. In the baseline the same signals come to one thread that has the run
+//! queue to itself: their delivery is in both arms, the switch in one.
 
 use std::io;
 use std::rc::Rc;
@@ -18,10 +19,11 @@ use switchcost_units::{Nanos, Ticks};
 use super::Bodies;
 use crate::experiment::{Batch, Experiment, Split, Timed};
 
-/// Shortest time between two signals. Walks make it longer.
+/// Shortest time between two signals; walks make the time longer.
 const PERIOD: Nanos = Nanos::micros(100);
 
-/// Signals of a batch: half a millisecond without walks, short compared with changes of the core's speed.
+/// Number of signals of a batch: half a millisecond without walks, short compared with changes of
+/// the core's speed.
 const SIGNALS: u64 = 4;
 
 pub(super) struct PreemptedGreens {
@@ -31,11 +33,12 @@ pub(super) struct PreemptedGreens {
     walking_period: Nanos,
 }
 
-/// Last reading, and gaps so far; shared by all threads, any of which may lose the CPU at any instruction.
+/// Last reading, and gaps so far; shared by all threads, any of which may lose the CPU at any
+/// instruction.
 struct Gaps {
     clock: Clock,
-    /// Latest reading of any thread. It only moves forward, so that a thread that was preempted between its reading and its store does not
-    /// move it back.
+    /// Latest reading of any thread. The value only moves forward, so that a thread that was
+    /// preempted between its reading and its store does not move it back.
     looked: AtomicU64,
     seen: AtomicU64,
     left: AtomicU64,
@@ -76,8 +79,8 @@ impl Gaps {
         }
     }
 
-    /// Counts down the signals to wait for. Two threads may come here for the last one, if the next signal takes the CPU from the first
-    /// before it has counted; at zero nothing is counted.
+    /// Counts down the signals to wait for. Two threads may call this for the last signal, if the
+    /// next signal takes the CPU from the first before it has counted; at zero nothing is counted.
     fn count_one(&self) {
         let _ = self
             .left

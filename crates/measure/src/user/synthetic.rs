@@ -1,5 +1,6 @@
-//! A synthetic switch: the switching arm spends a known time at each hand-off, and a further known time at each walk, so the correct result
-//! is known in advance. If both times are 0 the switching arm runs the baseline's own code: two arms without any difference (an A/A run).
+//! A synthetic switch: the switching arm spends a known time at each hand-off, and another known
+//! time at each walk, so the correct result is known in advance. If both times are 0 the switching
+//! arm runs the baseline's own code: two arms without any difference (an A/A run).
 
 use std::io;
 use std::rc::Rc;
@@ -46,11 +47,12 @@ fn rounds(bodies: &Bodies, burner: &mut Burner, switch: Ticks, reload: Ticks, ro
     rounds * bodies.tasks as u64
 }
 
-/// Makes a loop of turns longer by known times. If one burn takes too long, because the clock has steps or an interrupt came, the next
-/// ones take less.
+/// Lengthens a loop by known times. If one burn takes too long, because the clock has steps or an
+/// interrupt came, the next ones take less.
 struct Burner {
     clock: Clock,
-    /// Cost of a burn beyond the distance between its first and last reading, from calibration.
+    /// Cost of a burn beyond the distance between its first and last reading of the clock, from
+    /// calibration.
     overhead: i64,
     /// Time still to be burnt; negative if too much was burnt.
     owed: i64,
@@ -77,7 +79,7 @@ impl Burner {
         }
     }
 
-    /// Returns the additional time of a loop of turns with burns, minus the time burnt.
+    /// Returns the additional time of a loop with burns, minus the time burnt.
     fn cost_beyond(mut self, bodies: &Bodies) -> i64 {
         let start = self.clock.now();
         for _ in 0..CALIBRATION {
