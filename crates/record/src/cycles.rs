@@ -10,7 +10,7 @@ use crate::{Arm, Evidence, KernelSwitches};
 /// working set, the same with walks. Whatever changes more slowly than a cycle is in both arms alike.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cycles {
-    /// Index of the case in the plan.
+    /// Index of the measured case in the plan.
     pub case: u32,
     /// Number of the repetition, each with fresh processes and fresh pages.
     pub repetition: u32,
@@ -26,23 +26,26 @@ pub struct Cycles {
     pub kernel_switches: KernelSwitches,
     /// Switches counted by the user-level mechanism itself, including those outside the timed parts.
     pub user_switches: u64,
-    /// Hand-offs for which the tasks counted switches themselves; `None` if no token goes round between kernel tasks.
+    /// Switches that the tasks themselves counted, with the number of hand-offs; `None` if no token
+    /// goes round between kernel tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counted: Option<CountedHandoffs>,
     /// Other events in the window.
     pub evidence: Evidence,
-    /// The batches as columns of equal length; the probes have one more.
+    /// Batches of the window, as columns of equal length; the columns of probes have one entry
+    /// more.
     #[serde(flatten)]
     pub batches: Batches,
 }
 
-/// Switches that the tasks counted while the token went round: each task its own (getrusage), from after its first receive to after its
-/// last. A command to a task adds none.
+/// Switches that the tasks counted while the token went round. Each task counts its own switches
+/// (getrusage), from after its first receive
+/// to after its last. A command to a task adds none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CountedHandoffs {
-    /// Hand-offs, untimed ones included.
+    /// Number of hand-offs, including untimed ones.
     pub handoffs: u64,
-    /// Switches of all tasks during these hand-offs.
+    /// Switches of all tasks during the counted hand-offs.
     pub switches: KernelSwitches,
 }
 
@@ -55,11 +58,13 @@ pub struct Batches {
     pub handoffs: Vec<u32>,
     /// Time of all hand-offs of each batch together, from before each send to after the receive, without the walks.
     pub handoff_ticks: Vec<Ticks>,
-    /// Time of the walks after these hand-offs.
+    /// Time of the walks after the timed hand-offs of each batch.
     pub walk_ticks: Vec<Ticks>,
-    /// The core's clock before each batch and after the last one: the time of a fixed chain of dependent multiplications.
+    /// Time of a fixed chain of dependent multiplications before each batch and after the last one:
+    /// it shows the core's clock.
     pub chain_ticks: Vec<Ticks>,
-    /// Probe for a shared core before each batch and after the last one: the time of a fixed number of independent additions.
+    /// Time of a fixed number of independent additions before each batch and after the last one: it
+    /// shows whether the core is shared.
     pub addition_ticks: Vec<Ticks>,
     /// The core's cycles from the probe before each batch to the probe after it; empty if the CPU's counter cannot be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -72,13 +77,13 @@ pub struct Batches {
 /// One batch of [`Batches`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// The arm that was run.
+    /// Arm to which the batch belongs.
     pub arm: Arm,
-    /// Number of hand-offs timed.
+    /// Number of timed hand-offs of the batch.
     pub handoffs: u32,
-    /// Time of these hand-offs, without walks.
+    /// Time of the timed hand-offs of the batch, without walks.
     pub handoff_ticks: Ticks,
-    /// Time of the walks.
+    /// Time of the walks of the batch.
     pub walk_ticks: Ticks,
     /// Time of the multiplication chain before and after the batch.
     pub chain_ticks: (Ticks, Ticks),
@@ -96,7 +101,7 @@ const ARMS: [Arm; 4] = [
 ];
 
 impl Batches {
-    /// Number of batches.
+    /// Returns the number of batches.
     pub fn len(&self) -> usize {
         self.arm.len()
     }
@@ -106,13 +111,13 @@ impl Batches {
         self.arm.is_empty()
     }
 
-    /// Adds the probe of the core before the next batch, or after the last one.
+    /// Adds the probe of the core that precedes the next batch, or follows the last one.
     pub fn push_probe(&mut self, chain: Ticks, additions: Ticks) {
         self.chain_ticks.push(chain);
         self.addition_ticks.push(additions);
     }
 
-    /// Adds a batch. Its probe must have been added before.
+    /// Adds a batch; the probe before the batch must have been added already.
     pub fn push(&mut self, arm: Arm, handoffs: u32, handoff_ticks: Ticks, walk_ticks: Ticks) {
         self.arm.push(arm as u8);
         self.handoffs.push(handoffs);

@@ -12,14 +12,14 @@ pub struct EarlierRuns {
     pub found: u32,
     /// Number of records that count for no case, by the reason.
     pub left_out: BTreeMap<String, u32>,
-    /// The cases of the plan for which some records count.
+    /// Cases of the plan for which some records count.
     pub cases: Vec<EarlierCase>,
 }
 
 /// Spread between earlier runs of one case.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct EarlierCase {
-    /// The case's index in the plan.
+    /// Index of the case in the plan.
     pub case: u32,
     /// Number of runs that count. Any two of them are at least an hour apart.
     pub runs: u32,
@@ -36,7 +36,7 @@ pub struct EarlierCase {
 /// Spread of a cost between runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Spread {
-    /// The cost.
+    /// Cost whose spread is given.
     pub cost: CostName,
     /// Standard deviation between runs of the cost's logarithm, at one core clock, in millionths.
     pub between_ppm: u64,

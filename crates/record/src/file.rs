@@ -51,14 +51,14 @@ pub struct MeasureRecord {
     pub runtime_runs: Vec<RuntimeRun>,
     /// Repetitions that could not be run.
     pub refusals: Vec<Refusal>,
-    /// The last line; `None` if the run was cut off.
+    /// Last line of the record; `None` if the run was cut off.
     pub end: Option<End>,
     /// Whether the file ends inside a line, which is left out.
     pub has_cut_line: bool,
 }
 
 impl MeasureRecord {
-    /// A record without samples.
+    /// Makes a record without samples.
     pub fn new(header: Header) -> Self {
         MeasureRecord {
             header,

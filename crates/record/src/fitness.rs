@@ -16,7 +16,7 @@ pub enum Severity {
     Fit,
     /// The machine can be measured, with a caveat.
     Caveat,
-    /// The machine cannot be measured in this state.
+    /// The machine cannot be measured in its present state.
     Unfit,
 }
 
@@ -31,9 +31,9 @@ pub struct Check {
     pub wanted: String,
     /// Judgement of the condition.
     pub severity: Severity,
-    /// A command or action that helps now; empty if there is none.
+    /// Command or action that removes the fault until the next boot; empty if there is none.
     pub fix: String,
-    /// A command or action that helps permanently; empty if there is none.
+    /// Command or action that removes the fault permanently; empty if there is none.
     pub lasting_fix: String,
 }
 
@@ -42,9 +42,9 @@ pub struct Check {
 pub struct Fitness {
     /// Name and version of this JSON format.
     pub schema: String,
-    /// The worst severity of the checks.
+    /// Worst severity of the checks.
     pub verdict: Severity,
-    /// The checks, in the order in which they are shown.
+    /// Checks of the machine, in the order in which they are shown.
     pub checks: Vec<Check>,
 }
 

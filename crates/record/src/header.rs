@@ -8,63 +8,74 @@ use crate::{
 
 /// Name of the format and the version that this program writes and reads.
 ///
-/// Version 1 was never released: its lines had no checksums, and its batches no cycles. Version 2: the first.
+/// Version 1 was never released: lines had no checksums, and batches no cycles. Version 2 is the
+/// first.
 pub const MEASURE_FORM: &str = "switchcost.record.measure/2";
 
-/// The clock that gives the readings in ticks.
+/// The clock whose readings are in ticks.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct ClockFacts {
-    /// `tsc` (x86-64), `cntvct` (arm64) or `monotonic-raw` (CLOCK_MONOTONIC_RAW).
+    /// Name of the clock: `tsc` (x86-64), `cntvct` (arm64) or `monotonic-raw`
+    /// (CLOCK_MONOTONIC_RAW).
     pub source: String,
     /// Reason why this clock was chosen.
     pub reason: String,
-    /// Ticks a second, calibrated against CLOCK_MONOTONIC_RAW before the run.
+    /// Ticks per second, calibrated against CLOCK_MONOTONIC_RAW before the run.
     pub ticks_per_second: TickRate,
-    /// Shortest distance between two readings back to back, in ticks.
+    /// Shortest distance between two consecutive readings of the clock, in ticks.
     pub read_cost: Ticks,
 }
 
-/// The core's own clock, read by a chain of dependent multiplications beside every batch.
+/// The core's own clock, measured next to every batch by a chain of dependent multiplications.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct CoreClock {
-    /// Multiplications in the chain.
+    /// Number of multiplications in the chain.
     pub chain_length: u32,
-    /// Core cycles of one multiplication; `None` if not known for this core. Then no cost is given in cycles.
+    /// Core cycles of one multiplication; `None` if unknown for this core, in which case no cost is
+    /// given in cycles.
     pub multiplication_cycles: Option<u32>,
-    /// Additions in the probe for a shared core.
+    /// Number of additions in the probe that shows whether the core is shared.
     pub additions: u32,
     /// Time that reading the clock adds to a probe.
     pub overhead_ticks: Ticks,
-    /// Time of the additions over that of the chain on an unshared core of this kind, in thousandths; `None` if not known.
+    /// Ratio of the time of the additions to that of the chain on an unshared core of this kind, in
+    /// thousandths; `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unshared_per_mille: Option<u32>,
     /// perf's name of the counter of core cycles; `None` if none gave the known answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counter: Option<String>,
-    /// Cost of sharing the core in earlier runs on this machine; empty if not known.
+    /// Cost of sharing the core in earlier runs on this machine; empty if unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared_costs: Vec<SharedCost>,
 }
 
-/// Cost of sharing the core, in one case of one run with cycles on a shared and on an unshared core.
+/// Cost of sharing the core: one case of one run that has cycles on both a shared and an unshared
+/// core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct SharedCost {
-    /// Time of the additions over that of the chain while the core was shared, in thousandths.
+    /// Ratio of the time of the additions to that of the chain while the core was shared, in
+    /// thousandths.
     pub ratio_per_mille: u32,
-    /// The cost on the shared core over that on an unshared one, in thousandths.
+    /// Ratio of the cost on the shared core to that on an unshared core, in thousandths.
     pub cost_per_mille: u32,
 }
 
-/// On an unshared core the additions take less than this times the least time seen; with a neighbour, 1.15 times or more.
+/// Limit of the additions' time on an unshared core, as a multiple of the least time in the run;
+/// with a neighbour the time is 1.15 times the
+/// least or more.
 const UNSHARED_WITHIN: f64 = 1.06;
 
-/// On an unshared core whose ratio of additions to chain is known, the measured ratio is less than this times the known one. It allows
-/// for the beginning and end of a probe.
+/// Limit of the ratio of additions to chain on an unshared core, as a multiple of the known ratio.
+/// The limit allows for the beginning and
+/// the end of a probe.
 const UNSHARED_WITHIN_KNOWN: f64 = 1.15;
 
 impl CoreClock {
-    /// The ratio of additions to chain up to which a probe counts as unshared, given the least ratio seen in a run. A core that was
-    /// shared throughout never shows its own ratio, so what is known of such cores bounds it, too.
+    /// Returns the ratio of additions to chain up to which a probe counts as unshared, given the
+    /// least ratio in the run. A core that was
+    /// shared throughout never shows its own ratio, so the known ratio of such cores is a limit,
+    /// too.
     pub fn unshared_below(&self, least_seen: f64) -> f64 {
         let known = self
             .unshared_per_mille
@@ -72,7 +83,7 @@ impl CoreClock {
         (least_seen * UNSHARED_WITHIN).min(known.unwrap_or(f64::INFINITY))
     }
 
-    /// Core cycles of the chain, if known for this core.
+    /// Returns the core cycles of the chain, if known for this core.
     pub fn chain_cycles(&self) -> Option<f64> {
         self.multiplication_cycles
             .map(|each| f64::from(each) * f64::from(self.chain_length))
@@ -87,15 +98,15 @@ pub enum ControlOutcome {
     Applied,
     /// A flag turned the control off.
     TurnedOff,
-    /// The machine does not have it.
+    /// The machine does not have the control.
     Refused {
-        /// Value that was found.
+        /// State of the machine that was found.
         found: String,
-        /// Value that is needed.
+        /// State of the machine that the control needs.
         needed: String,
-        /// The fix for now.
+        /// Command or action that enables the control until the next boot.
         fix: String,
-        /// The lasting fix.
+        /// Command or action that enables the control permanently.
         lasting_fix: String,
     },
 }
@@ -103,9 +114,9 @@ pub enum ControlOutcome {
 /// One control of the environment: affinity, priority, locked memory and so on.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Control {
-    /// `affinity`, `real-time-priority`, `locked-memory` or `fresh-processes`.
+    /// Name of the control: `affinity`, `real-time-priority`, `locked-memory` or `fresh-processes`.
     pub name: String,
-    /// Setting that the control was asked for.
+    /// Setting that the experiment asked for.
     pub wanted: String,
     /// Outcome of the control.
     pub outcome: ControlOutcome,
@@ -120,7 +131,7 @@ pub struct Header {
     pub program_version: String,
     /// Start of the run (RFC 3339, UTC).
     pub started_at: String,
-    /// The command line, program included.
+    /// Command line of the run, including the program.
     pub command: Vec<String>,
     /// Seed of the interleaving and of every random pattern.
     pub seed: u64,
@@ -142,7 +153,8 @@ pub struct Header {
     pub plan: Plan,
 }
 
-/// Raw result of a pointer chase through memory of one size, which gives the load latency of the cache or memory that holds it.
+/// Raw result of a pointer chase through memory of one size, which shows the load latency of the
+/// cache or memory of that size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latency {
     /// Size of the memory walked over.
@@ -151,14 +163,16 @@ pub struct Latency {
     pub loads: u64,
     /// Time of each walk.
     pub walk_ticks: Vec<Ticks>,
-    /// Walks of the same chase, each after walking other memory that exceeds all caches together; `None` for sizes beyond the last
-    /// level, and if such memory could not be had.
+    /// Walks of the same chase, each after a walk through other memory that is larger than all
+    /// caches together; `None` for sizes beyond the
+    /// last level, or if that memory was not available.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub emptied: Option<Walks>,
-    /// Walks after emptied caches with one load a page, so that each load also needs a translation.
+    /// Walks through emptied caches with one load per page, so that each load also needs a
+    /// translation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub emptied_by_page: Option<Walks>,
-    /// Walks of independent loads in order, one a line: as fast as lines arrive.
+    /// Walks of independent loads in order, one per line: as fast as lines arrive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_order: Option<Walks>,
 }
@@ -178,18 +192,18 @@ pub struct Walks {
 pub enum SelfTestOutcome {
     /// The instrument gave the known answer and may be used.
     Admitted,
-    /// The instrument is not available.
+    /// The instrument is not available, so it was not tested.
     Unavailable {
-        /// The reason.
+        /// Reason why the instrument is not available.
         why: String,
     },
-    /// The instrument gave another answer, and is not used.
+    /// The instrument gave a wrong answer, and is not used.
     Wrong {
         /// The lowest correct reading.
         expected_low: u64,
         /// The highest correct reading.
         expected_high: u64,
-        /// The reading.
+        /// The reading of the instrument.
         found: u64,
     },
 }
@@ -208,11 +222,11 @@ pub struct SelfTest {
 /// A case, or one repetition of a case, that could not be run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// Index into the plan's cases.
+    /// Index of the refused case in the plan.
     pub case: u32,
     /// Number of the repetition.
     pub repetition: u32,
-    /// The reason, and what to do about it.
+    /// Reason of the refusal, and what to do about it.
     pub why: String,
 }
 
@@ -233,9 +247,10 @@ pub struct End {
     pub reason: EndReason,
     /// Duration of the run.
     pub elapsed_ns: Nanos,
-    /// The tick rate over the whole run, to show that the first calibration held.
+    /// Tick rate over the whole run; it shows that the first calibration held.
     pub ticks_per_second: TickRate,
-    /// Switches of this program and of all processes that it started and waited for, over their whole lives; absent in older records.
+    /// Switches of this program and of all processes that it started and waited for, over the whole
+    /// life of each; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switches: Option<KernelSwitches>,
 }
@@ -258,6 +273,6 @@ pub enum Line {
     Runtime(Box<RuntimeRun>),
     /// A repetition that could not be run.
     Refusal(Refusal),
-    /// Last line, if the run ended by itself.
+    /// Last line of the record; missing if the run was cut off.
     End(End),
 }

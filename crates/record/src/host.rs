@@ -63,9 +63,11 @@ pub struct Tlb {
     pub page_bytes: Bytes,
 }
 
-/// Entries of the smallest second-level TLB for base pages. Intel's Nehalem and AMD's K10, of 2008 and 2007, have 512, and all large
-/// cores since then at least as many (Fog, "Microarchitecture"; only the Atom Silvermont has 128). Hypervisors may report less: 128
-/// entries were seen on a core that has 3072.
+/// Entries of the smallest second-level TLB for base pages: 512 on Intel's Nehalem (2008) and AMD's
+/// K10 (2007). All large cores since then
+/// have at least as many (Fog, "Microarchitecture"); only the Atom Silvermont has 128. Hypervisors
+/// may report fewer: 128 entries were seen
+/// on a core that has 3072.
 const FEWEST_SECOND_LEVEL: u32 = 512;
 
 impl Tlb {
@@ -78,9 +80,9 @@ impl Tlb {
 /// Interrupts that a CPU served.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct InterruptLoad {
-    /// The CPU.
+    /// CPU that served the interrupts.
     pub cpu: CpuId,
-    /// Device and inter-processor interrupts since boot, without the CPU's own timer.
+    /// Device and inter-processor interrupts since boot, without those of the CPU's own timer.
     pub since_boot: u64,
     /// All interrupts during `observed_ms` before the run.
     pub observed: u64,
@@ -91,7 +93,7 @@ pub struct InterruptLoad {
     pub busy_per_mille: Option<u64>,
 }
 
-/// Written in place of what `--redact` leaves out.
+/// Text that replaces what `--redact` leaves out.
 pub const LEFT_OUT: &str = "(left-out)";
 
 /// The machine as the experiment found it.
@@ -103,7 +105,7 @@ pub struct HostManifest {
     pub kernel: String,
     /// Distribution.
     pub distribution: Fact<String>,
-    /// Instruction set: `x86_64`, `aarch64`.
+    /// Instruction set of the machine: `x86_64` or `aarch64`.
     pub architecture: String,
     /// CPU model name.
     pub cpu_model: Fact<String>,
@@ -121,14 +123,14 @@ pub struct HostManifest {
     /// Files that should describe another cache, with their faults.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undescribed_caches: Vec<String>,
-    /// Sustained and highest clock rate of a core in kHz; null if not reported.
+    /// Sustained and highest clock rate of a core in kHz; null if the machine does not report them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub core_khz: Option<[u64; 2]>,
     /// TLBs, by page size.
     pub tlbs: Fact<Vec<Tlb>>,
     /// Size of a base page.
     pub page_bytes: Bytes,
-    /// Size of a transparent huge page, and when it is used: `2 MiB (always)`.
+    /// Size of a transparent huge page, and when the kernel uses one: `2 MiB (always)`.
     pub huge_pages: Fact<String>,
     /// Size of all memory.
     pub memory_bytes: Bytes,
@@ -138,7 +140,7 @@ pub struct HostManifest {
     pub clock_source: Fact<String>,
     /// Whether the time stamp counter runs at a constant rate in every state.
     pub is_tsc_invariant: bool,
-    /// `kvm`, `vmware`, ... or `none`.
+    /// Hypervisor under which the machine runs, such as `kvm` or `vmware`; `none` if there is none.
     pub hypervisor: Fact<String>,
     /// Frequency governor of the first CPU.
     pub governor: Fact<String>,
@@ -153,11 +155,11 @@ pub struct HostManifest {
     pub is_kpti_active: Fact<bool>,
     /// Whether address spaces are tagged in the TLB.
     pub has_pcid: Fact<bool>,
-    /// Timer ticks a second.
+    /// Number of timer ticks per second.
     pub timer_hz: Fact<u32>,
     /// Preemption model of the kernel.
     pub preemption: Fact<String>,
-    /// The boot command line.
+    /// Command line of the kernel at boot.
     pub kernel_command_line: Fact<String>,
     /// Interrupt load of each CPU; empty if no CPU is chosen (observations, simulations).
     pub interrupts: Vec<InterruptLoad>,
@@ -183,7 +185,8 @@ impl HostManifest {
         }
     }
 
-    /// Returns the TLBs that a core can have, without a second level that a hypervisor must have invented.
+    /// Returns the TLBs that a core can have, without a second level that must be an invention of
+    /// the hypervisor.
     pub fn plausible_tlbs(&self) -> Vec<&Tlb> {
         let has_real_second_level = self.doubted_tlb().is_none();
         let all = self.tlbs.known().into_iter().flatten();
@@ -191,7 +194,8 @@ impl HostManifest {
             .collect()
     }
 
-    /// A second-level TLB that is too small for any real core that hypervisors run on, if one is reported.
+    /// Returns a reported second-level TLB that is smaller than on any real core under a
+    /// hypervisor.
     pub fn doubted_tlb(&self) -> Option<&Tlb> {
         let is_guest = self.hypervisor.known().is_some_and(|name| name != "none");
         let is_second = |tlb: &&Tlb| {
@@ -230,19 +234,19 @@ pub struct Scheduler {
     pub is_cache_aware: Fact<bool>,
 }
 
-/// A limit on the CPU time of a control group. It does not bind real-time tasks.
+/// Limit on the CPU time of a control group; real-time tasks are exempt.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct CpuQuota {
     /// The kernel's file that sets the limit.
     pub file: String,
-    /// CPU time of all CPUs together in each period, in microseconds.
+    /// Limit of the CPU time of all CPUs together in each period, in microseconds.
     pub quota_us: u64,
     /// Length of a period, in microseconds.
     pub period_us: u64,
 }
 
 impl CpuQuota {
-    /// The quota as a number of CPUs.
+    /// Returns the quota as a number of CPUs.
     pub fn cpus(&self) -> f64 {
         self.quota_us as f64 / self.period_us as f64
     }

@@ -15,11 +15,13 @@ use switchcost_units::{Bytes, CpuId, Nanos};
 
 pub use service::{Arm, Group, Look, Phase, Service};
 
-/// Name of the format and the version that this program writes and reads. Version 1 was never released: it knew one period and no moves. Version 2:
-/// the first.
+/// Name of the format and the version that this program writes and reads. Version 1 was never
+/// released: it had one period and no moves.
+/// Version 2 is the first.
 pub const INJECTION_FORM: &str = "switchcost.record.injection/2";
 
-/// Least CPU time of a program that is preempted: a shorter one ends within a few time slices.
+/// Least CPU time of a program that is preempted: a program that uses less ends within a few time
+/// slices.
 pub const LEAST_CPU: Nanos = Nanos::millis(20);
 
 /// The first line of a record of an injection.
@@ -31,10 +33,10 @@ pub struct Header {
     pub program_version: String,
     /// Start of the run (RFC 3339, UTC).
     pub started_at: String,
-    /// The command of which two copies ran. For a service its name and, if it is an interpreter, its script. Hostile text until
-    /// escaped.
+    /// Command of which two copies ran; for a service its name and, if it is an interpreter, its
+    /// script. Hostile text until escaped.
     pub command: Vec<String>,
-    /// Build ID of the program in hexadecimal; null if it has none.
+    /// Build ID of the program in hexadecimal; null if the program has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build_id: Option<String>,
     /// For an interpreter a hexadecimal digest that identifies its script.
@@ -50,7 +52,7 @@ pub struct Header {
     pub core_clock: CoreClock,
     /// The runs to be made.
     pub plan: Plan,
-    /// One run before the others, in which neither copy was preempted.
+    /// A run before all others, in which neither copy was preempted.
     pub undisturbed: [TwinRun; 2],
     /// The preempted service; `None` if a command was run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,7 +80,8 @@ pub struct Plan {
     pub settings: Vec<String>,
     /// Further periods and their time slices.
     pub further: Vec<Timing>,
-    /// The CPU to which a copy is moved at one preemption, and back from at the next, in separate runs.
+    /// CPU to which a copy is moved at one preemption, and from which it returns at the next, in
+    /// separate runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moves_to: Option<CpuId>,
     /// Whether each copy has its own copy of the working directory.
@@ -88,7 +91,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A plan with one period, no moves and no other options.
+    /// Makes a plan with one period, no moves and no other options.
     pub fn plain(
         cpu: CpuId,
         timing: Timing,
@@ -126,14 +129,15 @@ pub struct Timing {
 pub struct Way {
     /// Index into [`Plan::timings`].
     pub timing: usize,
-    /// Index of the footprint in the plan.
+    /// Index of the footprint in [`Plan::footprints_bytes`].
     pub footprint: usize,
-    /// Whether the copy is moved to another CPU, or back.
+    /// Whether the copy is moved to another CPU and back.
     pub is_moved: bool,
 }
 
 impl Plan {
-    /// All periods with their time slices; the one that is reported first comes first.
+    /// Returns all periods with their time slices, beginning with the period that is reported
+    /// first.
     pub fn timings(&self) -> Vec<Timing> {
         let first = Timing {
             period_ns: self.period_ns,
@@ -144,7 +148,8 @@ impl Plan {
             .collect()
     }
 
-    /// All ways in which a command is preempted in one pass. A copy is moved only at the first period, with nothing touched.
+    /// Returns all ways in which a command is preempted in one pass. A copy is moved only at the
+    /// first period, with nothing touched.
     pub fn ways(&self) -> Vec<Way> {
         let of = |timing| {
             (0..self.footprints_bytes.len()).map(move |footprint| Way {
@@ -167,7 +172,7 @@ impl Plan {
 pub struct Run {
     /// Number of the pass through the footprints.
     pub block: u32,
-    /// Index of the footprint in the plan.
+    /// Index of the footprint in the plan's footprints.
     pub footprint: u32,
     /// Index of the period: 0 is the plan's first, 1 the first of the further ones.
     pub timing: u32,
@@ -179,7 +184,7 @@ pub struct Run {
     pub since_start_ns: Nanos,
     /// Wall time of the run.
     pub wall_ns: Nanos,
-    /// The first and the second copy.
+    /// Measurements of the first and the second copy.
     pub twins: [TwinRun; 2],
 }
 
@@ -193,12 +198,12 @@ impl Run {
         }
     }
 
-    /// The preempted copy.
+    /// Returns the copy that was preempted.
     pub fn preempted(&self) -> &TwinRun {
         &self.twins[usize::from(self.preempted & 1)]
     }
 
-    /// The copy that was not preempted.
+    /// Returns the copy that was not preempted.
     pub fn undisturbed(&self) -> &TwinRun {
         &self.twins[usize::from(1 - (self.preempted & 1))]
     }
@@ -213,11 +218,12 @@ pub struct TwinRun {
     pub chain_ps: u64,
     /// Number of the copy's time slices.
     pub turns: u64,
-    /// Total length of the copy's time slices.
+    /// Total length of the time slices of the copy.
     pub turns_ns: Nanos,
-    /// Number of preemptions of the copy within its time slices; in a control run how many there would have been.
+    /// Number of preemptions of the copy within its time slices; in a control run, the number of
+    /// preemptions that were left out.
     pub preemptions: u64,
-    /// Time that the preemptor had the CPU at the preemptions.
+    /// Total time for which the preemptor had the CPU.
     pub away_ns: Nanos,
     /// Switches because the copy waited; the end of each time slice counts as one.
     pub voluntary: u64,
@@ -232,7 +238,7 @@ pub struct End {
     pub is_interrupted: bool,
     /// Time that all runs took.
     pub elapsed_ns: Nanos,
-    /// Whether the service had ended by itself.
+    /// Whether the service ended by itself.
     pub has_service_ended: bool,
     /// Other tasks that had the CPU for a considerable part of the time.
     pub others: Vec<Other>,
@@ -272,6 +278,6 @@ pub struct Injection {
     pub runs: Vec<Run>,
     /// All groups of a service's phases in their order.
     pub groups: Vec<Group>,
-    /// The last line; `None` if the writer was killed.
+    /// Last line of the record; `None` if the writer was killed.
     pub end: Option<End>,
 }

@@ -32,7 +32,8 @@ pub enum Mechanism {
     MutexCondvar,
     /// A POSIX mutex and condition variable, a pair for each direction, notified after the lock is released.
     MutexCondvarUnlocked,
-    /// One mutex and one condition variable for both tasks; the lock is held except while waiting (the blog post's program).
+    /// A POSIX mutex and a condition variable that both tasks share; a task holds the lock except
+    /// while it waits (the blog post's program).
     MutexCondvarHeld,
     /// One byte through a pair of Unix stream sockets.
     Socketpair,
@@ -44,7 +45,7 @@ pub enum Mechanism {
     PosixMq,
     /// A signal sent with tgkill and taken with sigwaitinfo.
     Signal,
-    /// sched_yield: the token is the CPU itself.
+    /// sched_yield: the token that a task hands over is the CPU itself.
     Yield,
     /// A stackful coroutine, resumed and suspended in user space (corosensei).
     Fiber,
@@ -56,12 +57,14 @@ pub enum Mechanism {
     GreenPreempt,
     /// A task of a single-threaded tokio runtime that yields to the executor.
     Async,
-    /// A task of low priority preempted by one of high priority on a timer; the cost is charged to the victim.
+    /// A timer that lets a task of high priority preempt one of low priority; the cost is charged
+    /// to the victim.
     Preempt,
-    /// No hand-off: two tasks walk concurrently, each on its own CPU, compared with each of them alone. Shows the cost of sharing caches
-    /// without a switch.
+    /// No hand-off: two tasks walk concurrently, each on its own CPU, and each is compared with a
+    /// walk alone. The comparison shows the cost of
+    /// sharing caches without a switch.
     Concurrent,
-    /// Tasks of a language runtime, in a program of that language, which the case names.
+    /// Tasks of a language runtime, in a program that the case names.
     Runtime,
     /// An artificial switch of known length, to prove the instrument.
     Synthetic,
@@ -91,11 +94,11 @@ pub enum Between {
     Process,
     /// Threads of one process.
     Thread,
-    /// Contexts in one OS thread: the kernel sees no switch.
+    /// Contexts in one OS thread, whose switches the kernel does not see.
     User,
 }
 
-/// Set-up of a mechanism's tasks.
+/// Set-up that a mechanism needs for its tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// Tasks of the kernel in a ring, with a channel from each to the next.
@@ -108,19 +111,20 @@ pub enum Family {
     Concurrent,
     /// Tasks of a language runtime.
     Runtime,
-    /// No tasks.
+    /// No tasks at all.
     Synthetic,
 }
 
-/// A published range, wide on purpose. A number outside is suspect; a number inside proves nothing. The upper end allows for machines
-/// of 2007 and slow virtual machines.
+/// Published range of a cost, wide on purpose. A number outside is suspect; a number inside proves
+/// nothing. The upper end allows for
+/// machines of 2007 and slow virtual machines.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Band {
     /// Lower end, in nanoseconds.
     pub low: f64,
     /// Upper end, in nanoseconds.
     pub high: f64,
-    /// The publication.
+    /// Publication in which the range appeared.
     pub source: &'static str,
 }
 
@@ -137,14 +141,15 @@ pub struct Traits {
     pub betweens: &'static [Between],
     /// Whether a run without flags measures the mechanism.
     pub is_usual: bool,
-    /// Whether the baseline makes the same system calls as the switching arm. If not, because no task waits and user space suffices,
-    /// the calls are part of the direct cost.
+    /// Whether the baseline makes the same system calls as the switching arm. If no task waits and
+    /// user space suffices, the baseline makes
+    /// none, and the calls are part of the direct cost.
     pub has_same_system_calls: bool,
-    /// Whether a task gives up the CPU voluntarily, rather than being preempted.
+    /// Whether a task gives up the CPU voluntarily; otherwise the task is preempted.
     pub is_blocking: bool,
-    /// Whether tasks compute until they are preempted. A counter of the CPU counts that work, too.
+    /// Whether tasks compute until they are preempted. A counter of the CPU counts this work, too.
     pub is_preemptive: bool,
-    /// The reason why the mechanism works with two tasks only, if it does.
+    /// Reason why the mechanism works with two tasks only, if there is one.
     pub two_tasks: Option<&'static str>,
     /// Published ranges of the cost of one switch, and of one hand-off across CPUs.
     pub bands: Option<(Band, Band)>,
@@ -156,7 +161,7 @@ pub struct Traits {
     pub help: &'static str,
 }
 
-/// Published range of kernel switches on one CPU.
+/// Published range of the cost of a kernel switch on one CPU.
 pub const SAME_CPU: Band = band(
     300.0,
     10_000.0,
@@ -209,7 +214,7 @@ const fn ring(means: &'static str) -> Traits {
     }
 }
 
-/// Traits of a lock, whose baseline needs no system call.
+/// Returns the traits of a lock, whose baseline needs no system call.
 const fn lock(means: &'static str) -> Traits {
     Traits {
         has_same_system_calls: false,
@@ -227,7 +232,7 @@ const fn user_level(means: &'static str, range: Band) -> Traits {
 }
 
 impl Mechanism {
-    /// The mechanism's row in the table.
+    /// Returns the properties of this mechanism.
     pub const fn traits(self) -> Traits {
         use Mechanism::*;
         match self {
@@ -303,12 +308,14 @@ impl Mechanism {
         }
     }
 
-    /// The mechanisms that switch, without the synthetic one, those of runtimes, and the blog post's variant.
+    /// Returns the mechanisms that switch, without the synthetic one, those of runtimes, and the
+    /// blog post's variant.
     pub fn real() -> impl Iterator<Item = Mechanism> {
         Mechanism::iter().filter(|mechanism| mechanism.traits().is_usual)
     }
 
-    /// Kinds of tasks between which this mechanism can hand its token, the usual one first.
+    /// Returns the kinds of tasks between which this mechanism can hand its token, the usual one
+    /// first.
     pub fn betweens(self) -> &'static [Between] {
         self.traits().betweens
     }

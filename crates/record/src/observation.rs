@@ -31,8 +31,9 @@ pub use stacks::{Frame, Module, SampledStacks, UserStack};
 pub use tasks::{CountedTurns, Tasks};
 pub use wait::{Behind, LongWait, Waits};
 
-/// Name of the format and the version that this program writes and reads. Version 1 was never released: the record had no checksum. Version 2: the
-/// first.
+/// Name of the format and the version that this program writes and reads. Version 1 was never
+/// released: the record had no checksum.
+/// Version 2 is the first.
 pub const OBSERVATION_FORM: &str = "switchcost.record.observation/2";
 
 /// All counts of an observation. Times are in nanoseconds. Names are those of other programs' tasks, as the kernel stores them.
@@ -53,12 +54,12 @@ pub struct Observation {
     pub older_children: Option<OlderChildren>,
     /// Length of the window.
     pub window_ns: Nanos,
-    /// Whether this is a snapshot: the observer was killed before the end.
+    /// Whether the record is a snapshot: the observer was killed before the end.
     pub is_unfinished: bool,
     /// Requests that the observed tasks served in the window, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
-    /// Method by which switches were counted; it decides what is known.
+    /// Method by which switches were counted; what is known depends on it.
     pub source: Source,
     /// Reasons why no better source was used, one for each.
     pub not_counted_by: Vec<String>,
@@ -71,8 +72,9 @@ pub struct Observation {
     pub tasks: Vec<Tasks>,
     /// Pairs of an observed process and another process that preempted it, woke it, or ran while it waited.
     pub pairs: Vec<Pair>,
-    /// Waits of the observed tasks for a CPU while no process in `pairs` had it. With `kept_waiting_ns` of the pairs they add up to
-    /// `wait_ns`.
+    /// Waits of the observed tasks for a CPU while no process in `pairs` had that CPU. Together
+    /// with `kept_waiting_ns` of all pairs, the waits
+    /// add up to `wait_ns`.
     pub waits: Vec<Waits>,
     /// The three longest waits of the observed tasks for a CPU, the longest first.
     pub longest_waits: Vec<LongWait>,
@@ -90,20 +92,21 @@ pub struct Observation {
     /// Stacks at switches (`--stacks`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stacks: Option<SampledStacks>,
-    /// System calls traced in slices of the window; null if no call was traced.
+    /// System calls that were traced in slices of the window; null if no call was traced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<TracedCalls>,
-    /// Time slices extended (rseq) on the whole machine; null if the kernel does not count them.
+    /// Time slices extended (rseq) on the whole machine; null if the kernel does not count
+    /// extensions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slice_extensions: Option<SliceExtensions>,
     /// Costs of cold caches for the observed programs, as known from other files.
     pub known: Vec<KnownReload>,
-    /// Cost of a switch on this machine; `None` if it was not measured.
+    /// Cost of a switch on this machine; `None` if no measurement of the machine was found.
     pub calibration: Option<Calibration>,
 }
 
 impl Observation {
-    /// An observation in which nothing has been counted.
+    /// Makes an observation in which nothing has been counted.
     pub fn empty(host: HostManifest, started_at: String) -> Observation {
         Observation {
             schema: OBSERVATION_FORM.to_owned(),
@@ -143,22 +146,24 @@ impl Observation {
 pub enum Subject {
     /// A command and all processes that it started.
     Command(Vec<String>),
-    /// Processes, and those that they started during the observation.
+    /// Given processes, and all processes that these started during the observation.
     Processes(Vec<u32>),
-    /// The processes of a control group and of those below it.
+    /// Processes of a control group and of the groups below it.
     ControlGroup(String),
-    /// All tasks.
+    /// All tasks of the machine.
     Everything,
 }
 
-/// Children, and their children, that the observed processes had before the observation. They are not observed.
+/// Children of the observed processes, and descendants of these, that existed before the
+/// observation and are not observed.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct OlderChildren {
-    /// Number of these children.
+    /// Number of existing children that are not observed.
     pub processes: u64,
-    /// IDs of the observed processes that started them.
+    /// IDs of the observed processes whose existing children are not observed.
     pub parents: Vec<u32>,
-    /// Switches of these children in the window, by the kernel's own counters; without children that ended in it.
+    /// Switches of the unobserved children in the window, by the kernel's own counters; children
+    /// that ended in the window are left out.
     pub switches: u64,
 }
 
@@ -167,13 +172,15 @@ pub struct OlderChildren {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Source {
-    /// Programs on the kernel's tracepoints.
+    /// BPF programs on the kernel's tracepoints.
     Bpf,
     /// BPF programs without a clock: counts, causes and waits for a CPU, but no times off the CPU, no other tasks and no CPUs.
     BpfCounts,
-    /// The kernel's records of switches (perf): the time, and whether each was voluntary; no causes, other tasks or waits for a CPU.
+    /// The kernel's records of switches (perf), with the time of each switch, and whether the
+    /// switch was voluntary; without causes, other tasks
+    /// and waits for a CPU.
     Perf,
-    /// The kernel's own counters in /proc: only the number of switches.
+    /// The kernel's counters in /proc, which give only the number of switches.
     Proc,
 }
 
@@ -190,58 +197,62 @@ pub struct CpuTime {
     pub idle_ns: Nanos,
 }
 
-/// An observed process and another process.
+/// An observed process, paired with another process that preempted it, woke it, or ran while it
+/// waited.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Pair {
     /// The observed process.
     pub process: u32,
     /// Name of the observed process; hostile text until escaped, empty if there were too many.
     pub process_name: String,
-    /// The other process; `None` for kernel threads. It may be the observed process itself: its own threads.
+    /// ID of the other process; `None` for kernel threads. If an observed process's own threads
+    /// ran, the ID is that of the observed process.
     pub other: Option<u32>,
     /// Name of the other process; hostile text until escaped.
     pub name: String,
     /// Time that the other process ran on the last CPU of an observed task while that task was off the CPU.
     pub ran_ns: Nanos,
-    /// Number of such runs.
+    /// Number of runs of the other process while an observed task was off the CPU.
     pub runs: u64,
-    /// Number of times that the other process ran when the observed one was woken, by the other process or by an interrupt. 0 without
-    /// `--wakers`.
+    /// Number of times that the other process preempted the observed one. 0 without `--wakers`.
     pub preempted: u64,
-    /// Number of times that the other process ran when the observed one was woken: it woke it, or an interrupt did. 0 without
+    /// Number of times that the other process ran when the observed one was woken, either by the
+    /// other process or by an interrupt. 0 without
     /// `--wakers`.
     pub woke: u64,
     /// Time that the other process ran while an observed task waited for that CPU: a part of the task's `wait_ns`.
     pub kept_waiting_ns: Nanos,
-    /// Number of such waits.
+    /// Number of waits of observed tasks for a CPU on which the other process ran.
     pub kept_waiting: u64,
 }
 
-/// Time inside the scheduler, from entry to exit, without the time of observing. It is counted once for each switch from or to an
-/// observed task, except the first switch to a new task.
+/// Time inside the scheduler, from entry to exit, without the time of observing, once for each
+/// switch from or to an observed task. The
+/// first switch to a new task is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct InScheduler {
-    /// Total time.
+    /// Total time inside the scheduler.
     pub ns: Nanos,
-    /// Histogram of the single times.
+    /// Histogram of single times inside the scheduler.
     pub times: Histogram,
 }
 
-/// Events that were not counted because there was no room.
+/// Number of events of each kind that were not counted for lack of room.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Lost {
     /// Tasks that were not observed.
     pub tasks: u64,
-    /// Switches without a cause.
+    /// Switches whose cause was not counted.
     pub causes: u64,
-    /// Runs, preemptions and wake-ups without the other side.
+    /// Runs, preemptions and wake-ups whose other process was not counted.
     pub pairs: u64,
     /// Switches and wake-ups missing in the trace (`--events`).
     pub events: u64,
-    /// perf's records of switches, each of one switch at most.
+    /// Lost records of perf, each of one switch at most.
     pub records: u64,
-    /// Switches known only from the kernel's counters: records were lost, or the task could not be followed because it gained rights or
-    /// ran on a CPU that came online later.
+    /// Switches that only the kernel's counters show: records were lost, or the task could not be
+    /// followed, because it gained rights or ran on
+    /// a CPU that came online later.
     pub unfollowed: u64,
 }
 
@@ -257,7 +268,7 @@ impl Lost {
 pub struct Moment {
     /// End of the stretch, since the start of the window.
     pub end_ns: Nanos,
-    /// Switches because an observed task waited.
+    /// Number of switches at which an observed task waited for something.
     pub voluntary: u64,
     /// Involuntary switches, and calls of sched_yield.
     pub involuntary: u64,
@@ -274,7 +285,7 @@ pub struct OwnCost {
     pub kernel_ns: Nanos,
     /// Part of the window in which the time of the BPF programs was measured; 0 if there are none.
     pub measured_ns: Nanos,
-    /// Switches on all CPUs in that part.
+    /// Number of switches on all CPUs in `measured_ns`.
     pub switches: u64,
     /// CPU time of the observer over the whole window.
     pub user_ns: Nanos,
@@ -283,7 +294,7 @@ pub struct OwnCost {
 /// A CPU quota that was used up.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Throttled {
-    /// The control group; hostile text until escaped.
+    /// Path of the control group; hostile text until escaped.
     pub group: String,
     /// Number of times that the quota was used up.
     pub times: u64,
@@ -299,6 +310,7 @@ pub struct Throttled {
 pub struct SliceExtensions {
     /// Number of extended slices.
     pub granted: u64,
-    /// Number of extended slices in which the thread gave the CPU back in time, which saved a preemption inside the section.
+    /// Number of extended slices in which the thread released the CPU in time, so that no
+    /// preemption fell into the critical section.
     pub yielded: u64,
 }

@@ -27,18 +27,18 @@ use crate::{Between, Mechanism, RuntimeCase, VectorCase};
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Policy {
-    /// SCHED_FIFO: no task of lower priority can take the CPU from a running one.
+    /// SCHED_FIFO: a running task loses the CPU only to a task of higher priority.
     Fifo,
     /// SCHED_RR: as SCHED_FIFO, with a quantum among tasks of equal priority.
     Rr,
     /// SCHED_OTHER, the kernel's default.
     Other,
-    /// SCHED_BATCH: as SCHED_OTHER, but a woken task does not preempt.
+    /// SCHED_BATCH: as SCHED_OTHER, but a woken task does not preempt the running one.
     Batch,
 }
 
 impl Policy {
-    /// Whether tasks of this policy go before all ordinary ones.
+    /// Whether tasks of this policy run before all ordinary ones.
     pub fn is_real_time(self) -> bool {
         matches!(self, Policy::Fifo | Policy::Rr)
     }
@@ -61,7 +61,7 @@ pub enum Relation {
     SameSocket,
     /// CPUs in two sockets.
     OtherSocket,
-    /// Unknown: the machine does not report it.
+    /// Unknown relation: the machine does not report it.
     Unknown,
     /// CPUs chosen by the scheduler.
     Unpinned,
@@ -77,7 +77,7 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// All tasks on one CPU.
+    /// Makes a placement of all tasks on one CPU.
     pub fn one_cpu(cpu: CpuId) -> Placement {
         Placement {
             cpus: vec![cpu],
@@ -85,7 +85,7 @@ impl Placement {
         }
     }
 
-    /// Tasks that are not pinned.
+    /// Makes a placement of tasks that are not pinned.
     pub fn unpinned() -> Placement {
         Placement {
             cpus: Vec::new(),
@@ -99,8 +99,9 @@ impl Placement {
     }
 }
 
-/// Kernel switches that a hand-off is expected to take, in thousandths. It is a range, because the kernel may choose: notifying under a
-/// lock costs one switch or two.
+/// Number of kernel switches that a hand-off is expected to take, in thousandths. The number is a
+/// range, because the kernel may choose:
+/// a notification under a lock takes one switch or two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SwitchPlan {
     /// Fewest switches per 1,000 hand-offs.
@@ -109,7 +110,7 @@ pub struct SwitchPlan {
     pub high_per_mille: u64,
 }
 
-/// One line of the result table: a mechanism under fixed conditions.
+/// One row of the result table: a mechanism under fixed conditions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Case {
     /// Mechanism that hands over the token.
@@ -120,8 +121,9 @@ pub struct Case {
     pub tasks: u32,
     /// Memory that each task touches between two switches.
     pub working_set: WorkingSet,
-    /// Bytes that each of the other tasks touches while the first is away, if the case measures the reload of the first task's working set
-    /// (by several walks after each switch). Null if a switch is compared with none.
+    /// Bytes that each other task touches between two time slices of the first task, if the case
+    /// measures the reload of the first task's working set
+    /// (by several walks after each switch). Null if a switch is compared with no switch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub away: Option<Bytes>,
     /// Vector registers in use at each hand-off; `None` if the program decides.
@@ -131,16 +133,17 @@ pub struct Case {
     pub placement: Placement,
     /// Scheduling policy of the tasks.
     pub policy: Policy,
-    /// The language runtime, and the way in which its tasks hand on the token; null for other mechanisms.
+    /// Language runtime, and the way in which its tasks hand on the token; null for other
+    /// mechanisms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runtime: Option<RuntimeCase>,
-    /// The switches that the kernel is expected to count; `None` if the count is reported but not judged,
-    /// because the tasks do not share one CPU.
+    /// Switches that the kernel is expected to count; `None` if the tasks do not share one CPU, so
+    /// that the count is reported but not judged.
     pub switches: Option<SwitchPlan>,
 }
 
 impl Case {
-    /// A case with two tasks that touch nothing.
+    /// Makes a case with two tasks that touch nothing.
     pub fn plain(
         mechanism: Mechanism,
         between: Between,
@@ -161,7 +164,8 @@ impl Case {
         }
     }
 
-    /// Short name of the hand-off: `pipe`, with vector registers in use `pipe/avx512`, for a runtime `go/channel`.
+    /// Returns a short name of the hand-off: `pipe`, with vector registers in use `pipe/avx512`,
+    /// for a runtime `go/channel`.
     pub fn name(&self) -> String {
         match (&self.runtime, &self.vectors) {
             (
@@ -175,7 +179,7 @@ impl Case {
         }
     }
 
-    /// Working set of task number `task`.
+    /// Returns the working set of task number `task`.
     pub fn working_set_of(&self, task: usize) -> WorkingSet {
         let size_bytes = self
             .away
@@ -195,7 +199,8 @@ pub struct Plan {
     pub preset: String,
     /// Cases to measure. Samples refer to a case by its index.
     pub cases: Vec<Case>,
-    /// A case is done when the half-width of its interval, in thousandths of the estimate, falls below this.
+    /// Limit of the half-width of a case's interval, in thousandths of the estimate; a case is done
+    /// when its interval is narrower.
     pub precision_per_mille: u32,
     /// Confidence level of every interval, in thousandths: 900 is 90 %.
     pub confidence_per_mille: u32,
@@ -219,7 +224,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// All CPUs to which tasks of the cases are pinned, each once, in ascending order.
+    /// Returns all CPUs to which tasks of the cases are pinned, each once, in ascending order.
     pub fn cpus(&self) -> Vec<CpuId> {
         let cpus: BTreeSet<CpuId> = self
             .cases
@@ -233,10 +238,12 @@ impl Plan {
 /// Unusual contents of a timed batch: a *round* in the code of Li, Ding and Shen 2007.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rounds {
-    /// Round trips per batch (twice as many in the middle of a cycle), instead of as many as take the intended length.
+    /// Number of round trips per batch (twice as many in the middle of a cycle); `None` for as many
+    /// as take the intended length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_trips: Option<u64>,
-    /// Bytes that the first task writes before each batch; then no round trip is left untimed.
+    /// Number of bytes that the first task writes before each batch, in which case no round trip is
+    /// left untimed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush_bytes: Option<Bytes>,
     /// Time that the first task sleeps before each batch.
@@ -264,7 +271,7 @@ impl fmt::Display for Rounds {
 }
 
 impl Rounds {
-    /// Whether nothing unusual was requested.
+    /// Whether no unusual contents were requested.
     pub fn is_usual(&self) -> bool {
         *self == Rounds::default()
     }

@@ -3,9 +3,9 @@ use std::ffi::OsStr;
 use std::fmt::Display;
 use std::os::unix::ffi::OsStrExt;
 
-/// Makes untrusted text (such as a name in a file) safe for a terminal, on one line: control characters, and marks that reverse the order
-/// of text, become Rust escapes such as `
-/// ` and `\u{1b}`.
+/// Makes untrusted text (such as a name in a file) safe for a terminal, on one line. Control
+/// characters, and marks that reverse the order
+/// of text, become Rust escapes such as `\n` and `\u{1b}`.
 pub fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for c in text.chars() {
@@ -58,8 +58,9 @@ fn escaped(name: &[u8]) -> String {
     format!("$'{}'", name.iter().map(of_byte).collect::<String>())
 }
 
-/// Joins each semicolon of a name to the word after it, so that it does not separate an error from its hint. For a name within a hint;
-/// `split_hint` gives back the name, with a space for a no-break space that it had after a semicolon.
+/// Joins each semicolon of a name to the word after it, so that the semicolon does not separate an
+/// error from its hint. For names within a
+/// hint; `split_hint` returns the name, with a space for each no-break space after a semicolon.
 pub fn bind_semicolons(name: impl Display) -> String {
     name.to_string().replace("; ", ";\u{a0}")
 }
@@ -74,7 +75,8 @@ pub fn split_hint(text: &str) -> (String, Option<String>) {
     (unbind(wrong), hint.map(unbind))
 }
 
-/// Whether a character is plain text: it commands no terminal, ends no line, and reverses no text.
+/// Whether a character is plain text, which commands no terminal, ends no line, and reverses no
+/// text.
 pub fn is_printable(c: char) -> bool {
     let turns_text = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     !c.is_control() && !turns_text

@@ -37,23 +37,24 @@ pub const PROFILE_SCHEMA: &str = "switchcost.profile/1";
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Kind {
-    /// A line next to one that was requested shortly before: hardware fetches it ahead.
+    /// Lines next to one that was requested shortly before: hardware prefetches them.
     Sequential,
-    /// A line at the same distance from the instruction's last line as before, repeatedly.
+    /// Lines at equal distances, requested by one instruction.
     Strided,
-    /// A load from anywhere, while others of this kind are under way.
+    /// Loads from arbitrary places, several under way at once.
     Gathered,
-    /// A load from anywhere that comes alone, or waits for the load before it.
+    /// Loads from arbitrary places that come alone, or wait for the load before.
     Dependent,
-    /// A store to anywhere.
+    /// Stores to arbitrary places.
     Stored,
-    /// Instructions that are fetched ahead with those of the lines before.
+    /// Instructions that are prefetched together with those of the lines before.
     Code,
-    /// Instructions that come alone, so that the core waits for them.
+    /// Instructions that are fetched alone, so that the core waits for them.
     CodeAlone,
 }
 
-/// The lines of a program that are used again after a switch point, with time and kind: the input of the model.
+/// The lines that a program uses again after a switch point, with time and kind: the input of the
+/// model.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Profile {
     /// Name and version of this JSON format.
@@ -68,7 +69,7 @@ pub struct Profile {
     pub line_bytes: Bytes,
     /// Number of instructions in the whole trace.
     pub instructions: u64,
-    /// Distance between switch points, in instructions. There is one at each multiple.
+    /// Distance between switch points, in instructions: there is a switch point at each multiple.
     pub cut_instructions: u64,
     /// Times since a switch point, in instructions: the columns of the lists below.
     pub times_instructions: Vec<u64>,
@@ -76,8 +77,9 @@ pub struct Profile {
     pub lines: Vec<Spread>,
     /// Lines used again within each time, by kind and age. Combinations without lines are left out.
     pub reused: Vec<Reused>,
-    /// Mean number of lines used within each time for the first time, or after more than the largest age: these cost the same without a
-    /// switch.
+    /// Mean number of lines used within each time for the first time, or after more than the
+    /// largest age. The cost of these lines is the same
+    /// without a switch.
     pub new_lines: Vec<f64>,
 }
 
@@ -97,27 +99,28 @@ pub struct Program {
 pub struct Spread {
     /// Mean over all switch points.
     pub mean: f64,
-    /// 10th percentile over switch points that are far enough apart, to 4 %.
+    /// 10th percentile over switch points that are far enough apart, with a resolution of 4 %.
     pub p10: f64,
-    /// Median over these switch points.
+    /// Median over switch points that are far enough apart.
     pub p50: f64,
-    /// 90th percentile over these switch points.
+    /// 90th percentile over switch points that are far enough apart.
     pub p90: f64,
 }
 
 /// Lines that were used before a switch point and are used again after it.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Reused {
-    /// How the lines are requested.
+    /// Way in which the program requests the lines.
     pub kind: Kind,
-    /// Age: upper end of a doubling of the bytes that the program itself used since the lines' last use.
+    /// Age of the lines: upper end of a doubling of the bytes that the program itself used since it
+    /// last used the lines.
     pub age_bytes: Bytes,
     /// Mean number of lines within each time, over all switch points.
     pub lines: Vec<f64>,
 }
 
 impl Profile {
-    /// Profile of a program that does nothing for these times.
+    /// Makes the profile of a program that does nothing for these times.
     pub fn empty(cut_instructions: u64, times_instructions: Vec<u64>) -> Profile {
         let columns = times_instructions.len();
         Profile {
@@ -143,7 +146,7 @@ impl Profile {
         }
     }
 
-    /// The program with most instructions.
+    /// Returns the program with most instructions.
     pub fn program(&self) -> Option<&Program> {
         self.programs.first()
     }

@@ -8,15 +8,15 @@ use crate::trust::{HeldPath, hand_over};
 /// Users who may read a new record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Readers {
-    /// All users that the umask allows.
+    /// All users that the umask allows may read.
     #[default]
     AsUsual,
-    /// The owner only: records contain command lines, which may have secrets.
+    /// Only the owner may read, because records contain command lines, which may have secrets.
     Owner,
 }
 
 impl Readers {
-    /// Mode with which the file is created, before the umask.
+    /// Returns the mode with which the file is created, before the umask.
     pub fn mode(self) -> u32 {
         match self {
             Readers::AsUsual => 0o666,
@@ -36,7 +36,8 @@ impl Readers {
         Ok(file)
     }
 
-    /// Opens the folder of a new file. The folder of a file for its owner alone was not named by anybody, so it is checked.
+    /// Opens the folder of a new file. The folder of a file for its owner alone is checked, because
+    /// no user named the folder.
     ///
     /// # Errors
     ///
@@ -64,10 +65,12 @@ impl Readers {
         }
     }
 
-    /// Gives a new file for its owner alone the mode of such files, whatever the umask, and the owner of the home directory that it is
-    /// in.
+    /// Gives a new file for its owner alone the mode of such files, whatever the umask, and the
+    /// owner of the home directory that contains the
+    /// file.
     ///
     /// # Errors
+    ///
     /// If the file system refuses.
     pub fn own(self, file: &File, path: &Path) -> io::Result<()> {
         if self == Readers::AsUsual {

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString};
 use switchcost_units::Nanos;
 
-/// Way in which a runtime chooses the task that gets control.
+/// Way in which a runtime chooses the task that gets control next.
 #[derive(
     Clone,
     Copy,
@@ -23,16 +23,16 @@ use switchcost_units::Nanos;
 pub enum Class {
     /// Control goes to a named task; no scheduler chooses.
     Swap,
-    /// A scheduler chooses, among others the woken task.
+    /// A scheduler chooses among several tasks, of which the woken one is one.
     HandOff,
 }
 
 /// A runtime and the way in which its tasks hand on their token.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 pub struct RuntimeCase {
-    /// The runtime, such as `go`.
+    /// Name of the runtime, such as `go`.
     pub runtime: String,
-    /// The hand-off, such as `channel`.
+    /// Name of the hand-off, such as `channel`.
     pub handoff: String,
     /// Way of choosing the next task.
     pub class: Class,
@@ -47,7 +47,7 @@ pub struct RuntimeFacts {
     pub version: String,
     /// The program that was started.
     pub program: String,
-    /// The runtime's hand-offs, in words.
+    /// Hand-offs of the runtime, in words.
     pub handoffs: Vec<HandoffFacts>,
 }
 
@@ -58,14 +58,14 @@ pub struct HandoffFacts {
     pub name: String,
     /// Name of the hand-off in words, such as `goroutine hand-off over a channel`.
     pub words: String,
-    /// Action of the task in the baseline.
+    /// Action of a task in the baseline, in words.
     pub baseline: String,
 }
 
 /// Report of a runtime on one repetition, besides the times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct RuntimeRun {
-    /// Index into the plan's cases.
+    /// Index of the case in the plan.
     pub case: u32,
     /// Number of the repetition.
     pub repetition: u32,
@@ -73,7 +73,7 @@ pub struct RuntimeRun {
     pub version: String,
     /// Time from the program's start until it was ready.
     pub start_ns: Nanos,
-    /// Windows before those that count; they show how a just-in-time compiler warms up.
+    /// Windows before those that count, which show how a just-in-time compiler warms up.
     pub warm_up: Vec<WarmUp>,
     /// Garbage collections in the windows that count; `None` if the runtime does not count them.
     pub collections: Option<u64>,

@@ -23,23 +23,24 @@ use switchcost_units::{CpuId, Nanos, Ticks};
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Arm {
-    /// Each task in turn hands the token to itself; nothing is touched.
+    /// Baseline without walks: each task hands the token to itself, and touches nothing.
     BaselineDirect,
-    /// The token goes round the ring; nothing is touched.
+    /// Switches without walks: the token goes round the ring, and no task touches anything.
     SwitchDirect,
-    /// Each task in turn hands the token to itself and walks its working set.
+    /// Baseline with walks: each task hands the token to itself, and walks its working set.
     BaselineTotal,
-    /// The token goes round the ring; the task that gets it walks its working set.
+    /// Switches with walks: the token goes round the ring, and the task that gets the token walks
+    /// its working set.
     SwitchTotal,
 }
 
 impl Arm {
-    /// Whether the token moves between tasks.
+    /// Whether the token moves between tasks in this arm.
     pub fn switches(self) -> bool {
         matches!(self, Arm::SwitchDirect | Arm::SwitchTotal)
     }
 
-    /// Whether the working set is walked.
+    /// Whether the tasks walk their working sets in this arm.
     pub fn walks(self) -> bool {
         matches!(self, Arm::BaselineTotal | Arm::SwitchTotal)
     }
@@ -48,14 +49,14 @@ impl Arm {
 /// Switches that the kernel counted for all tasks of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelSwitches {
-    /// Switches because the task blocked.
+    /// Number of switches at which the task blocked.
     pub voluntary: u64,
-    /// Switches because the task was preempted or yielded.
+    /// Number of switches at which the task was preempted or yielded.
     pub involuntary: u64,
 }
 
 impl KernelSwitches {
-    /// Switches since an earlier count.
+    /// Returns the switches since an earlier count.
     pub fn since(self, earlier: KernelSwitches) -> KernelSwitches {
         KernelSwitches {
             voluntary: self.voluntary.saturating_sub(earlier.voluntary),
@@ -63,7 +64,7 @@ impl KernelSwitches {
         }
     }
 
-    /// Number of switches, voluntary and involuntary.
+    /// Returns the number of switches, voluntary and involuntary.
     pub fn total(self) -> u64 {
         self.voluntary.saturating_add(self.involuntary)
     }
@@ -80,7 +81,8 @@ impl AddAssign for KernelSwitches {
 /// not report is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// Length of the window on the kernel's monotonic clock; a little longer than the timed part.
+    /// Length of the window on the kernel's monotonic clock, which is a little longer than the
+    /// timed part.
     pub wall_ns: Nanos,
     /// CPU time of all tasks of the experiment in the window.
     pub task_cpu_ns: Nanos,
@@ -91,8 +93,9 @@ pub struct Evidence {
     /// Part of that CPU time in the kernel, with the same granularity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_system_ns: Option<Nanos>,
-    /// Time that all tasks together were ready and waited for a CPU. On one CPU a ring works in this way; across CPUs it means that
-    /// another task had the CPU.
+    /// Time that all tasks together were ready and waited for a CPU. Tasks of a ring on one CPU
+    /// always wait so; across CPUs a wait means
+    /// that another task had the CPU.
     pub run_delay_ns: Option<Nanos>,
     /// Time stolen by the hypervisor on the measured CPUs (granularity: one kernel tick, 10 ms).
     pub steal_ns: Option<Nanos>,
@@ -112,9 +115,10 @@ pub struct Evidence {
     pub khz_before: Option<u64>,
     /// Clock frequency of the measured CPU when the window closed, in kHz, if the machine shows it.
     pub khz_after: Option<u64>,
-    /// Time of a fixed chain of dependent instructions before the window: a probe of the core's speed.
+    /// Time of a fixed chain of dependent instructions before the window, which shows the core's
+    /// speed.
     pub probe_before: Ticks,
-    /// Time of the same chain after the window.
+    /// Time of the same chain of dependent instructions after the window.
     pub probe_after: Ticks,
     /// Whether the run's clock went backwards in the window.
     pub is_clock_backwards: bool,
@@ -123,7 +127,7 @@ pub struct Evidence {
 /// One batch of one arm that was run for counters or single hand-offs, raw. Its time enters no estimate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
-    /// Index of the case in the plan.
+    /// Index of the sampled case in the plan.
     pub case: u32,
     /// Number of the repetition, each with fresh processes and fresh pages.
     pub repetition: u32,

@@ -20,7 +20,8 @@ pub(crate) use document::{read_document, read_sealed_document, seal_document};
 use error::{Origin, describe_json, too_long};
 pub use error::{ReadRecordError, WriteRecordError};
 
-/// Longest line that is read: a longer one is damage, because the longest that is written stays below 1 MiB.
+/// Longest line that is read. A longer line is damage, because the longest written line is below 1
+/// MiB.
 pub(crate) const LINE_LIMIT: Bytes = Bytes::mib(64);
 
 /// Name, versions and writer of a kind of file.
@@ -57,7 +58,9 @@ pub enum LinePlace {
     Last,
 }
 
-/// Appends lines with checksums to a record. Every line is handed to the kernel at once, so that a crash of this program loses none.
+/// A writer that appends lines with checksums to a record. Every line is handed to the kernel at
+/// once, so a crash of this program loses
+/// none.
 #[derive(Debug)]
 pub struct SealedLog<L> {
     file: File,
@@ -69,7 +72,7 @@ pub struct SealedLog<L> {
 }
 
 impl<L: LogLine> SealedLog<L> {
-    /// Creates a record for these readers and writes its header.
+    /// Creates a record for these readers, and writes its header.
     ///
     /// # Errors
     ///
@@ -98,11 +101,11 @@ impl<L: LogLine> SealedLog<L> {
         Ok(log)
     }
 
-    /// Appends one line. If the line does not fit, its written part is removed again.
+    /// Appends one line. If the line does not fit, its written part is removed.
     ///
     /// # Errors
     ///
-    /// If the file takes no more.
+    /// If the file system has no room for the line.
     pub fn append(&mut self, line: &L) -> Result<(), WriteRecordError> {
         self.write(line).map_err(|source| {
             // The reader drops an incomplete line anyway.
@@ -122,11 +125,11 @@ impl<L: LogLine> SealedLog<L> {
         Ok(())
     }
 
-    /// Asks the kernel to write everything to disk, against a crash of the machine.
+    /// Asks the kernel to write all lines to disk, in case the machine crashes.
     ///
     /// # Errors
     ///
-    /// If the kernel cannot.
+    /// If the kernel reports an error.
     pub fn sync(&self) -> Result<(), WriteRecordError> {
         self.file.sync_data().map_err(|source| self.cut(source))
     }
@@ -139,13 +142,13 @@ impl<L: LogLine> SealedLog<L> {
         }
     }
 
-    /// Path of the record.
+    /// Returns the path of the record.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Reads a record line by line, with at most one line of up to `limit` bytes in memory.
+/// Reader of a record, line by line, with at most one line of up to `limit` bytes in memory.
 pub(crate) struct SealedLines<'a, L> {
     reader: BufReader<File>,
     origin: Origin<'a>,
@@ -153,16 +156,16 @@ pub(crate) struct SealedLines<'a, L> {
     number: u64,
     has_cut_line: bool,
     has_ended: bool,
-    /// Checksum of the lines before.
+    /// Checksum of the lines before the next one.
     chain: Chain,
     kind: PhantomData<fn() -> L>,
 }
 
-/// Next piece of the file.
+/// Next piece of a record's file.
 enum Piece {
     /// A line, without its newline.
     Line(Vec<u8>),
-    /// The beginning of a line that is too long, and is not read to its end.
+    /// The beginning of a line that is too long; its rest is not read.
     TooLong,
     /// The end of the file, possibly inside a line.
     End,
@@ -185,7 +188,7 @@ impl<'a, L: LogLine> SealedLines<'a, L> {
         })
     }
 
-    /// Reads the first line; refuses a line of another version, however different it is.
+    /// Reads the first line; refuses a line of another version, whatever its fields.
     pub(crate) fn header(&mut self) -> Result<L::Header, ReadRecordError> {
         let mut line = match self.next_piece()? {
             Piece::Line(bytes) => bytes,

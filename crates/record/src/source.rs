@@ -9,10 +9,11 @@ use rustix::fs::{MemfdFlags, Mode, OFlags, fcntl_setfl, memfd_create, open};
 
 use crate::trust::{open_found, open_listed};
 
-/// Maximum number of bytes that are read from a pipe.
+/// Largest number of bytes that are read from a pipe.
 const MOST_PIPED: u64 = 4 << 30;
 
-/// A file to read, and who named it, which decides the accepted kinds of file.
+/// A file to read, with the way in which it was named; the accepted kinds of file depend on that
+/// way.
 #[derive(Clone, Debug)]
 pub struct Source {
     path: PathBuf,
@@ -29,17 +30,18 @@ enum NamedBy {
 }
 
 impl Source {
-    /// A file that the user named: of any kind and owner. A FIFO is read to its end once.
+    /// Makes the source for a file that the user named, of any kind and owner. A FIFO is read to
+    /// its end once.
     pub fn named(path: impl Into<PathBuf>) -> Source {
         Source::new(path.into(), NamedBy::User)
     }
 
-    /// A plain file in a folder that the user named.
+    /// Makes the source for a plain file in a folder that the user named.
     pub fn listed(path: impl Into<PathBuf>) -> Source {
         Source::new(path.into(), NamedBy::Folder)
     }
 
-    /// A plain file that nobody named: it must belong to this user or root.
+    /// Makes the source for a plain file that no user named: its owner must be this user or root.
     pub fn found(path: impl Into<PathBuf>) -> Source {
         Source::new(path.into(), NamedBy::Nobody)
     }
@@ -52,7 +54,7 @@ impl Source {
         }
     }
 
-    /// Path of the file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -119,7 +121,7 @@ fn open_fifo(path: &Path) -> io::Result<File> {
     Ok(open(path, flags, Mode::empty())?.into())
 }
 
-/// Waits for the writer of a FIFO. A signal that is caught ends the wait; it ends no other read.
+/// Waits for the writer of a FIFO. A caught signal ends this wait, but no other read.
 fn await_data(fifo: &File) -> io::Result<()> {
     poll(&mut [PollFd::new(fifo, PollFlags::IN)], None)?;
     Ok(())

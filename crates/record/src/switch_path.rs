@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Fact;
 
-/// Conditions besides the kernel's build that affect a switch between tasks of this program: properties of the tasks, and hooks in the
+/// Conditions that affect a switch between tasks of this program, besides the kernel's build:
+/// properties of the tasks, and hooks in the
 /// scheduler.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct SwitchPath {
@@ -13,21 +14,23 @@ pub struct SwitchPath {
     pub nice: Fact<i32>,
     /// Time slice of this process under an ordinary policy, as kernels from 6.12 on report it.
     pub slice_ns: Fact<u64>,
-    /// Least and largest utilization that the scheduler assumes for this process, in units of 1/1024.
+    /// Least and largest utilization that the scheduler assumes for this process, in units of
+    /// 1/1024.
     pub utilization_clamp: Fact<[u32; 2]>,
-    /// Control group that binds the CPU time of this process, as far as the process sees it.
+    /// Control group that limits the CPU time of this process, as far as the process sees it.
     pub control_group: Fact<String>,
-    /// Number of groups above the control group, the root included. The scheduler chooses at each of them.
+    /// Number of groups above the control group, including the root. At each of them the scheduler
+    /// makes a choice.
     pub control_group_depth: Fact<u32>,
     /// Whether sessions have their own scheduling groups: `off`, or `on` with the nice value of this session.
     pub autogroup: Fact<String>,
-    /// Filters of system calls (seccomp) that each call passes.
+    /// Number of filters of system calls (seccomp) that each call passes.
     pub seccomp_filters: Fact<u32>,
-    /// Guards against speculation that a switch executes, in the kernel's words.
+    /// Guards against speculation that run at each switch, in the kernel's words.
     pub speculation: Fact<String>,
     /// Whether a debugger traces this process (ptrace).
     pub is_traced: Fact<bool>,
-    /// The scheduler of BPF programs (sched_ext) that is loaded, or `none`.
+    /// Name of the loaded sched_ext scheduler, which consists of BPF programs, or `none`.
     pub sched_ext: Fact<String>,
     /// Activity of ftrace: its tracer, events and probes.
     pub ftrace: Fact<Vec<String>>,

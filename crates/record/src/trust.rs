@@ -22,7 +22,7 @@ use rustix::process::{Gid, Uid, getegid, geteuid};
 const MOST_LINKS: usize = 40;
 /// Largest found file that is opened.
 const LONGEST: u64 = 4 << 30;
-/// Permissions of new folders and programs, for their owner only.
+/// Permissions of new folders and programs, which are for their owner only.
 const PRIVATE: u32 = 0o700;
 const RULE: &str = "it and each folder that it is in must be root's or yours, and writable by nobody else; change that with \
                     chown or chmod, or move it";
@@ -30,7 +30,7 @@ const STICKY: u32 = 0o1000;
 const GROUP_MAY_WRITE: u32 = 0o020;
 const ALL_MAY_WRITE: u32 = 0o002;
 
-/// Object at a path, with the links on the way followed.
+/// Object at a path, after all links on the way were followed.
 struct Place {
     /// Folder that contains the object; the object itself for `/`.
     folder: OwnedFd,
@@ -38,7 +38,7 @@ struct Place {
     facts: Stat,
 }
 
-/// Remaining part of a path.
+/// Part of a path that is still to be followed.
 enum Part {
     Name(OsString),
     /// Owner that all following parts must have, because a link of that user led to them.
@@ -52,7 +52,8 @@ enum Missing {
     Made,
 }
 
-/// A path through its folder, which is held open. Actions apply to that folder, even if another folder gets its name meanwhile.
+/// A path whose folder is held open. Actions apply to that folder, even if another folder gets the
+/// same name meanwhile.
 #[derive(Debug)]
 pub struct HeldPath {
     path: PathBuf,
@@ -60,7 +61,7 @@ pub struct HeldPath {
 }
 
 impl HeldPath {
-    /// A path in a folder that the user named, unchecked.
+    /// Makes a path in a folder that the user named, which is not checked.
     pub fn named(path: &Path) -> HeldPath {
         HeldPath {
             path: path.to_owned(),
@@ -68,7 +69,8 @@ impl HeldPath {
         }
     }
 
-    /// A path in a folder that nobody named. A link on the way that another user may have made is refused.
+    /// Opens the folder of a path that no user named. A link on the way that another user may have
+    /// made is refused.
     ///
     /// # Errors
     ///
@@ -82,7 +84,7 @@ impl HeldPath {
         })
     }
 
-    /// A folder that nobody named, checked like [`HeldPath::found`].
+    /// Opens a folder that no user named, checked like [`HeldPath::found`].
     ///
     /// # Errors
     ///
@@ -107,7 +109,8 @@ impl AsRef<Path> for HeldPath {
     }
 }
 
-/// Opens a plain file that nobody named: it must belong to this user or root, and have a bounded size. Opening never blocks.
+/// Opens a plain file that no user named. Its owner must be this user or root, and its size is
+/// limited. Opening never blocks.
 ///
 /// # Errors
 ///
@@ -126,7 +129,7 @@ pub fn open_found(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 ///
-/// If the file is no plain file, or cannot be opened.
+/// If the file is not plain, or cannot be opened.
 pub fn open_listed(path: &Path) -> io::Result<File> {
     let place = walk(path, Missing::Refused, &|_, _| Ok(()))?;
     check_plain(&place.facts)?;
@@ -138,7 +141,7 @@ pub fn open_listed(path: &Path) -> io::Result<File> {
     Ok(file.into())
 }
 
-/// Opens a file of this user that is locked while in use, and creates it if need be.
+/// Opens a file of this user that is locked while in use, and creates the file if it is missing.
 ///
 /// # Errors
 ///
@@ -197,7 +200,7 @@ pub fn check_program(path: &Path) -> io::Result<()> {
     walk(path, Missing::Refused, &check_step).map(drop)
 }
 
-/// Checks a folder and everything in it like a program.
+/// Checks a folder and everything in it in the same way as a program.
 ///
 /// # Errors
 ///
@@ -215,11 +218,11 @@ pub fn check_programs(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Finds a program on the PATH; for root it must be one that may be executed.
+/// Finds a program on the PATH; for root, only a program that root may execute is found.
 ///
 /// # Errors
 ///
-/// If there is none of this name, or root should not execute it.
+/// If there is no program of this name, or root should not execute it.
 pub fn find_program(name: &str) -> io::Result<PathBuf> {
     // As in execvp(3).
     let path = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
@@ -235,7 +238,7 @@ pub fn find_program(name: &str) -> io::Result<PathBuf> {
     Ok(found)
 }
 
-/// A command that starts a program on the PATH.
+/// Makes a command that starts a program on the PATH.
 ///
 /// # Errors
 ///
@@ -246,7 +249,8 @@ pub fn command(name: &str) -> io::Result<Command> {
     Ok(command)
 }
 
-/// Checks, for root only, whether a program found on the PATH may be executed. The PATH of other users is their own.
+/// Checks whether root may execute a program from the PATH. For other users nothing is checked,
+/// because each sets the PATH alone.
 ///
 /// # Errors
 ///
@@ -284,7 +288,7 @@ fn make_private_for(file: File, owner: (u32, u32)) -> io::Result<()> {
     give(file, owner)
 }
 
-/// Opens a file or folder, but not through a link.
+/// Opens a file or folder; a link is not followed.
 fn open_itself(path: &Path) -> rustix::io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     Ok(open(path, flags, Mode::empty())?.into())
@@ -374,7 +378,7 @@ fn names(path: &Path) -> impl Iterator<Item = Part> {
     names.into_iter()
 }
 
-/// Opens the entry with this name in a folder; a link is opened itself.
+/// Opens the entry with this name in a folder; a link itself is opened, not its target.
 fn step(folder: &OwnedFd, name: &OsStr, missing: Missing) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match openat(folder, name, flags, Mode::empty()) {
@@ -396,7 +400,8 @@ fn step(folder: &OwnedFd, name: &OsStr, missing: Missing) -> io::Result<OwnedFd>
     Ok(made)
 }
 
-/// Changes the owner: only root can, and only to the owner of the home or the user who called sudo.
+/// Changes the owner of a new file or folder. Only root can, and the new owner is always that of
+/// the home, or the user who called sudo.
 fn give(made: impl AsFd, (user, group): (u32, u32)) -> io::Result<()> {
     let is_wanted = geteuid().is_root() && user != 0 && (is_ours(user) || is_of_home(user));
     if !is_wanted || is_unmapped(user) {
@@ -468,8 +473,9 @@ fn is_ours(user: u32) -> bool {
     is_owned_by_us(user) || sudo("SUDO_UID") == Some(user)
 }
 
-/// Whether a group belongs to one user only: it has the user's number, as is usual, or is the caller's group, in which the caller writes
-/// anyway.
+/// Whether a group belongs to one user only. The group either has the user's number, as is usual,
+/// or is the caller's group, in which the
+/// caller writes anyway.
 fn is_own_group(user: u32, group: u32) -> bool {
     let callers = [
         (Some(geteuid().as_raw()), Some(getegid().as_raw())),
@@ -478,19 +484,20 @@ fn is_own_group(user: u32, group: u32) -> bool {
     user == group || callers.contains(&(Some(user), Some(group)))
 }
 
-/// Returns a number from sudo's environment, for root only.
+/// Returns a number from sudo's environment; only root reads it.
 fn sudo(name: &str) -> Option<u32> {
     let said = std::env::var(name).ok().filter(|_| geteuid().is_root());
     said?.parse().ok()
 }
 
-/// Whether root works in the home of this user.
+/// Whether root works in the home directory of this user.
 fn is_of_home(user: u32) -> bool {
     let home = || std::env::var_os("HOME").and_then(|home| fs::metadata(home).ok());
     geteuid().is_root() && home().is_some_and(|home| home.uid() == user)
 }
 
-/// Whether a user has no number in this user namespace, as root has none in one of an ordinary user's (user_namespaces(7)).
+/// Whether a user has no number in this user namespace. In the namespace of an ordinary user, root
+/// has none (user_namespaces(7)).
 fn is_unmapped(user: u32) -> bool {
     let overflow = || {
         fs::read_to_string("/proc/sys/kernel/overflowuid")

@@ -23,24 +23,25 @@ use switchcost_units::Bytes;
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum VectorState {
-    /// None: all registers are in their initial state, which the processor notes (XINUSE).
+    /// No vector registers: all are in their initial state, which the processor records (XINUSE).
     Init,
     /// The XMM registers (SSE).
     Sse,
-    /// The YMM registers, and SSE.
+    /// The YMM registers, as well as SSE.
     Avx,
-    /// The ZMM registers and masks, and AVX.
+    /// The ZMM registers and masks, as well as AVX.
     Avx512,
-    /// The tiles of AMX, and AVX-512.
+    /// The tiles of AMX, as well as AVX-512.
     Amx,
 }
 
 /// A vector state with its size in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 pub struct VectorCase {
-    /// The registers in use.
+    /// Registers in use.
     pub state: VectorState,
-    /// Bytes that XSAVE writes for the registers, as CPUID reports: the legacy region with XMM is 512 B.
+    /// Number of bytes that XSAVE writes for the registers, as CPUID reports; the legacy region
+    /// with XMM takes 512 B.
     pub xsave_bytes: Bytes,
 }
 

@@ -24,13 +24,13 @@ pub struct Service {
 /// Activity of a service by itself, before it was placed and preempted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Look {
-    /// Length of the look.
+    /// Length of the time for which the service was watched.
     pub wall_ns: Nanos,
     /// CPU time of the thread.
     pub cpu_ns: Nanos,
     /// CPU time of all other threads of the process and of its child processes.
     pub others_cpu_ns: Nanos,
-    /// Amount of work counted.
+    /// Amount of work that was counted.
     pub work: u64,
     /// Voluntary switches of the thread.
     pub voluntary: u64,
@@ -55,13 +55,14 @@ pub enum Arm {
 pub struct Group {
     /// Number of the pass through all comparisons.
     pub block: u32,
-    /// Index of the footprint in the plan: it is touched, or the preemptor spins for as long as touching it takes.
+    /// Index of the footprint in the plan: the preemptor touches that footprint, or spins for as
+    /// long as touching takes.
     pub footprint: u32,
     /// Index of the period: 0 is the plan's first, 1 the first of the further ones.
     pub timing: u32,
     /// Start of this group, since the start of the first group.
     pub since_start_ns: Nanos,
-    /// The phases, in order.
+    /// Phases of the group, in order.
     pub phases: [Phase; 4],
 }
 
@@ -71,7 +72,7 @@ impl Group {
         self.phases.iter().any(|phase| phase.arm == Arm::Idle)
     }
 
-    /// Both phases of an arm.
+    /// Returns both phases of an arm.
     pub fn phases(&self, arm: Arm) -> impl Iterator<Item = &Phase> {
         self.phases.iter().filter(move |phase| phase.arm == arm)
     }
@@ -80,7 +81,7 @@ impl Group {
 /// CPU time and work of a service in a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Phase {
-    /// Activity of the preemptor.
+    /// Activity of the preemptor in the phase.
     pub arm: Arm,
     /// Wall time of the phase.
     pub wall_ns: Nanos,
@@ -88,11 +89,11 @@ pub struct Phase {
     pub cpu_ns: Nanos,
     /// Time of a chain of multiplications, as a harmonic mean over the thread's CPU time, in picoseconds.
     pub chain_ps: u64,
-    /// Amount of work counted.
+    /// Amount of work that was counted in the phase.
     pub work: u64,
-    /// Stretches between two preemptions.
+    /// Number of stretches between two preemptions.
     pub turns: u64,
-    /// Stretches in which the thread ran.
+    /// Number of stretches between two preemptions in which the thread ran.
     pub turns_run: u64,
     /// Total time for which the preemptor had the CPU.
     pub away_ns: Nanos,

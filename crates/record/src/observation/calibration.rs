@@ -25,7 +25,8 @@ pub struct Calibration {
     /// Cost of a switch of a preemption by a timer interrupt: half of the whole preemption; `None` if it could not be measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preempted: Option<Cost>,
-    /// The reload after a switch between tasks that each walk an array in between; smallest array first.
+    /// Costs of reloading after a switch between tasks that each walk an array, smallest array
+    /// first.
     pub reloads: Vec<Reload>,
     /// Time of a load by size of the memory, smallest first.
     pub loads: Vec<Load>,
@@ -38,9 +39,11 @@ pub struct Load {
     pub size_bytes: Bytes,
     /// Time of a dependent load in random order.
     pub chase_ns: f64,
-    /// Time of a dependent load with empty caches, one word a line; `None` if caches could not be emptied, or cannot hold so much.
+    /// Time of a dependent load with empty caches, one word per line; `None` if caches could not be
+    /// emptied, or cannot hold so much.
     pub emptied_ns: Option<f64>,
-    /// Time of a dependent load with empty caches, one load a page, which also needs a translation.
+    /// Time of a dependent load with empty caches and one load per page, so that each load also
+    /// needs a translation.
     pub emptied_by_page_ns: Option<f64>,
     /// Time of an independent load in order, at the fastest; `None` if not measured.
     pub in_order_ns: Option<f64>,

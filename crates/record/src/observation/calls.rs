@@ -10,9 +10,9 @@ pub const CALL_COST: Nanos = Nanos(400);
 pub struct TracedCalls {
     /// Places and results of calls, to which the other lists refer by index.
     pub sites: Vec<CallSite>,
-    /// The slices that were kept, in order.
+    /// Traced slices that were stored, in order.
     pub slices: Vec<CallSlice>,
-    /// Number of calls in all slices, including slices that were not kept.
+    /// Number of calls in all slices, including slices that were not stored.
     pub traced: u64,
     /// Number of calls that were lost for lack of room.
     pub lost: u64,
@@ -27,7 +27,8 @@ pub struct CallSite {
     pub call: String,
     /// Lower half of the address of the calling instruction.
     pub address: u32,
-    /// Result of the call: exact up to 64, beyond that the lower end of one of eight steps in a doubling.
+    /// Result of the call: exact up to 64; beyond that, the lower end of one of eight steps per
+    /// doubling.
     pub result: i64,
     /// Whether the call woke a task.
     pub has_woken: bool,
@@ -66,21 +67,22 @@ pub struct ThreadCalls {
     pub off: Vec<OffCpu>,
 }
 
-/// Stretches off the CPU within a call, or in the user code after the call.
+/// A thread's stretches off the CPU within a call, or in the user code after the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct OffCpu {
     /// Index of the call in the thread's lists.
     pub at: u32,
-    /// Whether the thread was in the call, and not in the user code after it.
+    /// Whether the thread was in the call; otherwise it was in the user code after the call.
     pub is_in_call: bool,
     /// Whether the thread waited for something at least once.
     pub has_waited: bool,
-    /// Time that other tasks ran on the thread's CPU meanwhile; the whole time off the CPU if the thread came back on another CPU.
+    /// Time that other tasks ran on the thread's CPU meanwhile; the whole time off the CPU, if the
+    /// thread returned on another CPU.
     pub others_ns: u32,
 }
 
 impl TracedCalls {
-    /// Returns indices or lists that contradict each other, if any.
+    /// Returns an error if indices or lists contradict each other.
     pub(super) fn contradiction(&self) -> Option<String> {
         let sites = self.sites.len();
         let fits = |thread: &ThreadCalls| {

@@ -17,7 +17,8 @@ pub struct Cause {
     pub wait_ns: Nanos,
 }
 
-/// Reason why a task left its CPU, in the order and with the numbers of `enum reason` in `observe/bpf/layout.h`.
+/// Reason why a task left its CPU; order and numbers are those of `enum reason` in
+/// `observe/bpf/layout.h`.
 #[derive(
     Clone,
     Copy,
@@ -60,7 +61,7 @@ pub enum Why {
 }
 
 impl Why {
-    /// The reason in words, for a row of a table or a frame of a stack.
+    /// Returns the reason in words, for a row of a table or a frame of a stack.
     pub fn describe(self) -> &'static str {
         match self {
             Why::Blocked => "waits",
@@ -76,17 +77,18 @@ impl Why {
         }
     }
 
-    /// All reasons, in the order of their numbers.
+    /// Returns all reasons, in the order of their numbers.
     pub fn variants() -> impl Iterator<Item = Why> {
         (Why::Blocked as u32..).map_while(Why::from_repr)
     }
 
-    /// Whether the task could have continued. The kernel counts exactly these switches as involuntary.
+    /// Whether the task could have continued. Only these switches count as involuntary in the
+    /// kernel's counters.
     pub fn is_involuntary(self) -> bool {
         matches!(self, Why::Yielded | Why::Throttled) || self.is_preemption()
     }
 
-    /// Whether another task took the CPU from the task.
+    /// Whether another task took the CPU from this task.
     pub fn is_preemption(self) -> bool {
         matches!(
             self,
@@ -95,26 +97,27 @@ impl Why {
     }
 }
 
-/// Name of the system call that continues a call after a stop, if the original call is not known.
+/// Name of the system call that resumes an interrupted call after a stop, if the original call is
+/// not known.
 pub const RESUMED_CALL: &str = "restart_syscall";
 
-/// Kernel entry of a task that left its CPU.
+/// Entry into the kernel of a task that left its CPU.
 #[derive(
     Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Entry {
-    /// A system call, by its name, or by its number if the name is not known here.
+    /// A system call, by its name, or by its number if this program does not know the name.
     SystemCall(String),
     /// The system call futex, by the purpose of the wait.
     Futex(FutexWait),
-    /// A page fault.
+    /// A page fault of the task.
     PageFault,
-    /// An interrupt while the task's own code ran.
+    /// An interrupt while the task executed its own code.
     Interrupt,
     /// No entry: the task is a kernel thread.
     Kernel,
-    /// Not recorded, because the task had too many causes.
+    /// An entry that was not recorded, because the task had too many causes.
     Other,
 }
 
@@ -136,7 +139,8 @@ pub enum Entry {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum FutexWait {
-    /// A lock that another thread holds: the futex word has the bits of a contended lock.
+    /// A wait for a lock that another thread holds: the futex word has the bits of a contended
+    /// lock.
     Lock,
     /// Any wait with a timeout.
     Timed,

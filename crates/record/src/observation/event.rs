@@ -1,4 +1,5 @@
-//! Single switches and wake-ups. The record does not have them: they are written as a separate trace.
+//! Single switches and wake-ups. They are not part of the record, but are written as a separate
+//! trace.
 
 use switchcost_units::{CpuId, Nanos};
 
@@ -22,8 +23,9 @@ pub struct Event {
 pub enum EventKind {
     /// One task left the CPU, and another got it.
     Switch {
-        /// State of the task that left, in the bits of the kernel's own event (`prev_state` of sched_switch): with 0 and 0x100 it could
-        /// have run on.
+        /// State of the task that left, in the bits of the kernel's event (`prev_state` of
+        /// sched_switch). With 0 and 0x100 the task could have
+        /// continued.
         state: u32,
     },
     /// A thread was woken.
@@ -44,7 +46,7 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// Name of the thread as text; invalid UTF-8 is replaced.
+    /// Returns the name of the thread as text; invalid UTF-8 is replaced.
     pub fn name(&self) -> std::borrow::Cow<'_, str> {
         let end = self
             .name

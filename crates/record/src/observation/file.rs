@@ -10,10 +10,11 @@ impl Form for Observation {
 }
 
 impl Observation {
-    /// Writes the observation as JSON, with a checksum of everything before as its last field.
+    /// Writes the observation as JSON, whose last field is a checksum of everything before.
     ///
     /// # Errors
-    /// If `to` takes no more.
+    ///
+    /// If `to` reports an error.
     pub fn write(&self, mut to: impl Write) -> io::Result<()> {
         to.write_all(&seal_document(self)?)?;
         to.flush()
@@ -27,8 +28,9 @@ impl Observation {
         read_sealed_document(&source.into(), Observation::contradiction)
     }
 
-    /// Returns sums that cannot belong to one observation, if any. Each switch has one cause, but a switch that the kernel was just
-    /// counting may be in one sum and not yet in the other.
+    /// Returns an error if sums cannot belong to one observation. Each switch has one cause, but a
+    /// switch that the kernel was just counting may be
+    /// in one sum and not yet in the other.
     fn contradiction(&self) -> Option<String> {
         let of_calls = self.calls.as_ref().and_then(TracedCalls::contradiction);
         of_calls.or_else(|| self.contradiction_of_causes())

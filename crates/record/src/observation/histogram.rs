@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchcost_units::Nanos;
 
-/// Binary logarithm of the end of the first bucket, which has all shorter times.
+/// Binary logarithm of the upper end of the first bucket, which holds all shorter times.
 const FIRST_LOG: u32 = 8;
 
 /// A histogram of times: counts below 256 ns, then in two buckets per power of two; the last is open.
@@ -36,14 +36,15 @@ impl Histogram {
         }
     }
 
-    /// Number of times counted.
+    /// Returns the number of times counted.
     pub fn count(&self) -> u64 {
         self.counts
             .iter()
             .fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// Each bucket that counted something: its lower end, its upper end (`None` for the last, open bucket), and its count.
+    /// Returns the lower end, the upper end (`None` for the last, open bucket) and the count of
+    /// each bucket that is not empty.
     pub fn buckets(&self) -> impl Iterator<Item = (Nanos, Option<Nanos>, u64)> + '_ {
         let last = self.counts.len().saturating_sub(1);
         let end = move |at| (at < last).then(|| start(at + 1));
@@ -54,12 +55,13 @@ impl Histogram {
             .map(move |(at, &count)| (start(at), end(at), count))
     }
 
-    /// Lower end of the last bucket, which is open.
+    /// Returns the lower end of the last bucket, which is open.
     pub fn last(&self) -> Nanos {
         start(self.counts.len().saturating_sub(1))
     }
 
-    /// The bounds of the bucket that holds the quantile `share` (0.5 is the median); `None` if nothing was counted.
+    /// Returns the bounds of the bucket that holds the quantile `share` (0.5 is the median); `None`
+    /// if nothing was counted.
     pub fn quantile(&self, share: f64) -> Option<(Nanos, Option<Nanos>)> {
         let rank = (self.count() as f64 * share).ceil().max(1.0) as u64;
         let mut below = 0u64;
@@ -70,7 +72,7 @@ impl Histogram {
     }
 }
 
-/// Index of the bucket that holds `time`, in a histogram of `buckets` buckets.
+/// Returns the index of the bucket that holds `time`, in a histogram of `buckets` buckets.
 pub fn bucket_of(time: Nanos, buckets: usize) -> usize {
     let log = time.0.max(1).ilog2();
     let half = (time.0 >> log.saturating_sub(1)) as usize & 1;
@@ -80,7 +82,7 @@ pub fn bucket_of(time: Nanos, buckets: usize) -> usize {
     at.min(buckets.saturating_sub(1))
 }
 
-/// The lower end of a bucket.
+/// Returns the lower end of a bucket.
 fn start(at: usize) -> Nanos {
     let Some(half) = at.checked_sub(1) else {
         return Nanos(0);

@@ -3,7 +3,8 @@ use switchcost_units::Nanos;
 use crate::observation::{Cause, CpuTime, Histogram, Observation, Pair, Tasks, Waits};
 
 impl Observation {
-    /// Difference between this observation and an earlier state of the same observation. Sizes of memory keep their present values.
+    /// Returns the difference between this observation and an earlier state of the same
+    /// observation. Sizes of memory are the present ones.
     pub fn since(&self, earlier: &Observation) -> Observation {
         let mut since = self.clone();
         since.window_ns = less(self.window_ns, earlier.window_ns);
@@ -81,7 +82,7 @@ impl Observation {
 }
 
 impl CpuTime {
-    /// Difference between this state of the CPU and an earlier one.
+    /// Returns the difference between this state of the CPU and an earlier one.
     pub fn since(&self, earlier: &CpuTime) -> CpuTime {
         CpuTime {
             cpu: self.cpu,

@@ -10,9 +10,9 @@ pub struct SampledStacks {
     pub lost_switches: u64,
     /// Files that contain the code.
     pub modules: Vec<Module>,
-    /// Places in `modules`.
+    /// Code locations on the stacks; each refers to one of `modules`.
     pub frames: Vec<Frame>,
-    /// The stacks, the most frequent first.
+    /// Stacks with their counts, the most frequent first.
     pub stacks: Vec<UserStack>,
 }
 
@@ -28,9 +28,9 @@ pub struct Module {
 /// A place in a program's code.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Frame {
-    /// Index of the module.
+    /// Index of the module in [`SampledStacks::modules`].
     pub module: u32,
-    /// Offset in the module's file.
+    /// Offset of the place in the module's file.
     pub offset: u64,
     /// Function at that place, if the file names it; hostile text until escaped.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,29 +40,30 @@ pub struct Frame {
 /// A stack, with the number of times that it was seen.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct UserStack {
-    /// Process ID.
+    /// ID of the process to which the stack belongs.
     pub process: u32,
-    /// The name of the thread; hostile text until escaped.
+    /// Name of the thread; hostile text until escaped.
     pub name: String,
     /// Whether the task left its CPU to wait; otherwise it could have continued.
     pub is_wait: bool,
-    /// Number of samples.
+    /// Number of samples with this stack.
     pub samples: u64,
-    /// Switches that these samples represent.
+    /// Number of switches that the samples represent.
     pub switches: u64,
     /// Indices of the frames, innermost first; empty if there is no stack, as at the end of a task.
     pub frames: Vec<u32>,
 }
 
 impl SampledStacks {
-    /// Number of samples in all stacks.
+    /// Returns the number of samples in all stacks.
     pub fn samples(&self) -> u64 {
         self.stacks
             .iter()
             .fold(0, |sum, stack| sum.saturating_add(stack.samples))
     }
 
-    /// Frames of a stack with their modules, innermost first. Invalid indices of a damaged record are skipped.
+    /// Returns the frames of a stack with their modules, innermost first. Invalid indices of a
+    /// damaged record are skipped.
     pub fn frames_of<'a>(
         &'a self,
         stack: &'a UserStack,

@@ -1,4 +1,4 @@
-//! Waits for a CPU of runnable tasks.
+//! Waits of runnable tasks for a CPU.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,9 +8,9 @@ use switchcost_units::Nanos;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Behind {
-    /// A process, by its name; hostile text until escaped.
+    /// A process had the CPU; the name is hostile text until escaped.
     Process(String),
-    /// A kernel thread.
+    /// A kernel thread had the CPU.
     Kernel,
     /// No task ran on that CPU: it was leaving its idle loop, or the waiting task was not yet allowed on it.
     Nobody,
@@ -22,25 +22,27 @@ pub enum Behind {
     Others,
 }
 
-/// Time that the tasks of a process waited for a CPU while no process in `pairs` had it (see their `kept_waiting_ns`).
+/// Time for which the tasks of a process waited for a CPU while no process in `pairs` had that CPU;
+/// waits behind a process are in
+/// `kept_waiting_ns` of the pair.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Waits {
-    /// The process.
+    /// ID of the process whose tasks waited.
     pub process: u32,
     /// Name of the process; hostile text until escaped, empty if there were too many.
     pub process_name: String,
-    /// Time in which the CPU was idle.
+    /// Time for which the CPU was idle.
     pub nobody_ns: Nanos,
-    /// Time in which a quota was used up.
+    /// Time for which a CPU quota was used up.
     pub throttled_ns: Nanos,
-    /// Time in the queue of another CPU.
+    /// Time for which the waiting task was in the queue of another CPU.
     pub moved_ns: Nanos,
-    /// Time in which unrecorded tasks had the CPU.
+    /// Time for which unrecorded tasks had the CPU.
     pub others_ns: Nanos,
 }
 
 impl Waits {
-    /// Sum of all waits.
+    /// Returns the sum of all waits.
     pub fn sum(&self) -> Nanos {
         let parts = [
             self.nobody_ns,
@@ -69,6 +71,6 @@ pub struct LongWait {
     pub behind: Behind,
     /// Process ID of the process that had the CPU, if `behind` is a process.
     pub behind_process: Option<u32>,
-    /// Part of the wait for which `behind` had the CPU.
+    /// Part of the wait during which `behind` had the CPU.
     pub behind_ns: Nanos,
 }

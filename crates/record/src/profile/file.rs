@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(outcome(&Prices::new(Vec::new())), damaged("no price"));
     }
 
-    /// Those that the fuzzers begin with.
+    /// Feeds the reader the seeds of the fuzzers.
     #[test]
     fn hostile_files_are_read_or_refused_and_what_is_said_of_them_commands_no_terminal() {
         let files = |of: &str| {

@@ -21,13 +21,14 @@ pub struct Prices {
     pub started_at: String,
     /// Model of the processor, if known.
     pub cpu_model: Option<String>,
-    /// Caches of the processor.
+    /// Caches of the measured processor.
     pub caches: Vec<Cache>,
     /// Size of a cache line.
     pub line_bytes: Bytes,
     /// Price of a line, for each kind, size and footprint.
     pub lines: Vec<Price>,
-    /// Additional time of the kernel's switch path after each footprint; empty if not measured.
+    /// Additional time of the kernel's switch path after each footprint; empty if it was not
+    /// measured.
     pub switch_path: Vec<SwitchPath>,
 }
 
@@ -40,7 +41,7 @@ pub struct Price {
     pub own_bytes: Bytes,
     /// Bytes that another task touched before.
     pub away_bytes: Bytes,
-    /// Price of one line, in nanoseconds: the median over arrays at different places.
+    /// Price of one line in nanoseconds, as the median over arrays at different places.
     pub ns: f64,
     /// Lower end of the interval, in nanoseconds.
     pub low_ns: f64,
@@ -55,7 +56,7 @@ pub struct Price {
 pub struct SwitchPath {
     /// Bytes that the other task touches.
     pub away_bytes: Bytes,
-    /// Additional time, in nanoseconds.
+    /// Additional time of the switch path, in nanoseconds.
     pub ns: f64,
     /// Lower end of the interval, in nanoseconds.
     pub low_ns: f64,

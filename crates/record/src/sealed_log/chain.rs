@@ -1,8 +1,9 @@
-//! The checksum that ends each line: over the line's bytes, and by its seed over all lines before it.
+//! Checksums of lines. Each line ends in a checksum of its bytes, whose seed covers all lines
+//! before.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Bytes before the checksum. A line is a JSON object, and the checksum is its last field.
+/// Bytes before the checksum, which is the last field of the JSON object on the line.
 const FIELD: &[u8] = b",\"check\":\"";
 
 /// Bytes after the checksum.
@@ -11,7 +12,7 @@ const CLOSE: &[u8] = b"\"}";
 /// Hexadecimal digits of a checksum.
 const DIGITS: usize = 16;
 
-/// Length of the last field with the end of the line, in bytes.
+/// Length of the field with the checksum, including the end of the line, in bytes.
 const SEAL_BYTES: usize = FIELD.len() + DIGITS + CLOSE.len();
 
 /// Reason for which a line fails its checksum.
@@ -20,7 +21,7 @@ pub enum BrokenChain {
     /// The line has no checksum at its end.
     #[error("it does not end in its checksum")]
     NoCheck,
-    /// The checksum belongs to something else.
+    /// The checksum belongs to another line or another place.
     #[error("its checksum is {found:016x}, not {right:016x}")]
     Changed {
         /// Checksum at the end of the line.
@@ -43,7 +44,8 @@ impl BrokenChain {
     }
 }
 
-/// Checksum of a line, which seeds the next line's. It is 0 before the first line.
+/// Checksum of a line, which is the seed for the checksum of the next line. Before the first line
+/// the seed is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Chain(u64);
 
@@ -103,7 +105,7 @@ mod tests {
         lines.iter().map(seal).collect()
     }
 
-    /// Computed with python-xxhash, as docs/formats/measure-record.md shows it.
+    /// Compares checksums with those of python-xxhash, as in docs/formats/measure-record.md.
     #[test]
     fn the_checksums_are_those_of_another_implementation() {
         let long = format!(r#"{{"line":"{}"}}"#, "x".repeat(1_000));

@@ -1,4 +1,4 @@
-//! Files of one JSON object.
+//! Files that contain one JSON object.
 
 use std::io::{self, Read};
 
@@ -11,10 +11,10 @@ use super::chain::Chain;
 use super::error::{Origin, ReadRecordError, describe_json, too_long};
 use crate::Source;
 
-/// Largest file that is read: an observation of ten thousand tasks is smaller.
+/// Largest file that is read; an observation of ten thousand tasks is smaller.
 const LIMIT: Bytes = Bytes::mib(256);
 
-/// Returns the text of a file whose last field is a checksum of everything before.
+/// Serializes a document with a checksum of everything before as the last field.
 pub(crate) fn seal_document<D: Serialize>(document: &D) -> io::Result<Vec<u8>> {
     let mut text = serde_json::to_vec(document)?;
     Chain::default().seal(&mut text);
@@ -35,7 +35,7 @@ pub(crate) fn read_sealed_document<D: Form + DeserializeOwned>(
     parse(&origin, &text, flaw)
 }
 
-/// Reads a file without a checksum, whatever the layout of its JSON.
+/// Reads a file without a checksum, however its JSON is laid out.
 pub(crate) fn read_document<D: Form + DeserializeOwned>(
     source: &Source,
     flaw: impl FnOnce(&D) -> Option<String>,

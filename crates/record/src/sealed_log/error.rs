@@ -33,7 +33,7 @@ pub enum WriteRecordError {
         /// Error of the system.
         source: io::Error,
     },
-    /// A line could not be appended; the lines before it are complete and in the file.
+    /// The file system has no room for a line; the lines before it are complete and in the file.
     #[error(
         "{path} took {lines} lines, which are whole, and no more: {source}; {}",
         write_remedy(.source, ANOTHER_PLACE)
@@ -49,7 +49,7 @@ pub enum WriteRecordError {
 }
 
 impl WriteRecordError {
-    /// Makes the error for a file that could not even be created.
+    /// Makes the error for a file that could not be created.
     pub fn new(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
@@ -72,17 +72,17 @@ pub enum ReadRecordError {
         /// The command that writes such files.
         writer: &'static str,
     },
-    /// The file does not begin as such files do.
+    /// The beginning of the file is not that of a record.
     #[error("{path} is not a record of {writer} ({why}); name a file written by it")]
     Foreign {
         /// Path of the file.
         path: PathBuf,
-        /// Beginning of the file, or other fault.
+        /// Beginning of the file, or another fault.
         why: String,
         /// The command that writes such files.
         writer: &'static str,
     },
-    /// The file has a format version that this program does not know.
+    /// The file has a version of the format that this program does not know.
     #[error(
         "{path} is of format {found}, and this version reads {form}; read it with a version of switchcost that writes that \
          format"
@@ -95,7 +95,7 @@ pub enum ReadRecordError {
         /// Format that this program reads.
         form: &'static str,
     },
-    /// A line is not the one that was written.
+    /// A line differs from what was written.
     #[error("{path} is damaged at line {line} ({why}){}", rescue(.path, *.line))]
     Damaged {
         /// Path of the file.
@@ -117,13 +117,13 @@ fn rescue(path: &Path, line: u64) -> String {
     }
 }
 
-/// Fields that every version has.
+/// The fields that every version of a format has.
 #[derive(Deserialize)]
 struct Head {
     schema: String,
 }
 
-/// A file that is read, and its expected kind.
+/// A file to be read, with the kind that is expected.
 pub(super) struct Origin<'a> {
     path: &'a Path,
     form: &'static str,
@@ -163,7 +163,7 @@ impl<'a> Origin<'a> {
         }
     }
 
-    /// Refuses a file that names another format in its field `schema`, however different it is.
+    /// Refuses a file whose field `schema` names another format, whatever its other fields.
     pub(super) fn check_form(&self, text: &[u8]) -> Result<(), ReadRecordError> {
         let (name, _) = self.form.split_once('/').unwrap_or((self.form, ""));
         let found = match serde_json::from_slice::<Head>(text) {
@@ -190,7 +190,8 @@ pub(super) fn too_long(limit: Bytes) -> String {
     format!("a line of more than {limit}")
 }
 
-/// Describes an error of the parser without its line number, which is always 1: the record's line number is reported instead.
+/// Describes an error of the JSON parser without its line number, which is always 1; messages give
+/// the record's line number instead.
 pub(super) fn describe_json(error: &serde_json::Error) -> String {
     let place = format!(" at line {} column ", error.line());
     printable(&error.to_string().replace(&place, " at column "))

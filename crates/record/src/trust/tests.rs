@@ -3,14 +3,14 @@ use std::os::unix::net::UnixListener;
 
 use super::*;
 
-/// A user who owns none of our files.
+/// A user who owns none of the test's files.
 const OTHER: u32 = 65_533;
 
 fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).expect("ours");
 }
 
-/// Whether this is root: some tests need it.
+/// Whether the test runs as root, as some tests need.
 fn is_root() -> bool {
     let is_root = geteuid().is_root();
     if !is_root {

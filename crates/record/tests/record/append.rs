@@ -1,7 +1,9 @@
-//! A file that may not grow: what fits is whole, and what does not is taken back.
+//! Tests a file that may not grow: lines that fit are complete, and the line that does not fit is
+//! removed.
 //!
-//! The limit is the process's own, so the writing is done by a child: this test program once more, under a shell that
-//! sets the limit and lets the write fail instead of the program.
+//! The limit applies to a process, so a child writes: this test program again, under a shell that
+//! sets the limit and lets the write fail
+//! instead of the program.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +14,8 @@ use crate::{Folder, SAMPLE, parsed};
 
 const PATH: &str = "SWITCHCOST_TEST_LIMITED_RECORD";
 
-/// The child's part: appends until there is no room, and says how that reads. As a test of its own it has no file.
+/// Runs as the child: appends until there is no room, and prints the error. Run as an ordinary
+/// test, it has no file and does nothing.
 #[test]
 fn the_child_fills_its_file() {
     let Some(path) = std::env::var_os(PATH) else {

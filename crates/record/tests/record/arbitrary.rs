@@ -1,4 +1,4 @@
-//! Records that no machine would write: every number up to its limit, every text as hostile as it can be.
+//! Generates records that no machine would write: numbers up to their limits, and hostile texts.
 
 use std::collections::BTreeMap;
 
@@ -465,7 +465,7 @@ fn plan() -> impl Strategy<Value = Plan> {
     )
 }
 
-/// With runtimes, and with earlier runs.
+/// Generates headers with runtimes and with earlier runs.
 pub(crate) fn header() -> BoxedStrategy<Header> {
     let runtimes = vec(runtime_facts(), 0..3).boxed();
     (header_of_the_kernel(), runtimes, option::of(earlier()))
@@ -665,7 +665,7 @@ fn counters() -> impl Strategy<Value = Option<BTreeMap<String, u64>>> {
     option::of(btree_map(text(), number(), 0..3))
 }
 
-/// Of a case below `cases`.
+/// Generates samples of a case below `cases`.
 fn sample(cases: u32) -> impl Strategy<Value = Sample> {
     let place = (0..cases, small(), small(), one_of::<Arm>());
     let counts = (nanos(), number(), ticks(), (number(), number()), number());
@@ -695,7 +695,7 @@ fn sample(cases: u32) -> impl Strategy<Value = Sample> {
     )
 }
 
-/// Of a case below `cases`, with whole columns.
+/// Generates cycles of a case below `cases`, with complete columns.
 fn cycles(cases: u32) -> impl Strategy<Value = Cycles> {
     let place = (0..cases, small(), nanos(), small());
     let counts = (
@@ -770,7 +770,7 @@ fn end() -> impl Strategy<Value = End> {
     )
 }
 
-/// A line as it may stand in the middle of a record whose plan has so many cases.
+/// Generates lines that may occur in the middle of a record whose plan has `cases` cases.
 fn middle_line(cases: u32) -> impl Strategy<Value = Line> {
     prop_oneof![
         self_test().prop_map(Line::SelfTest).boxed(),
@@ -789,7 +789,7 @@ fn middle_line(cases: u32) -> impl Strategy<Value = Line> {
     ]
 }
 
-/// Any line, wherever it stands.
+/// Generates lines for any place in a record.
 pub(crate) fn line() -> impl Strategy<Value = Line> {
     prop_oneof![
         1 => header().prop_map(|header| Line::Header(Box::new(header))),
@@ -798,7 +798,7 @@ pub(crate) fn line() -> impl Strategy<Value = Line> {
     ]
 }
 
-/// A header and the lines that may follow it, with or without an end.
+/// Generates a header with the lines that may follow it, with or without an end.
 pub(crate) fn record() -> impl Strategy<Value = (Header, Vec<Line>)> {
     header().prop_flat_map(|header| {
         let cases = header.plan.cases.len() as u32;

@@ -1,5 +1,6 @@
-//! Each line ends in a checksum of itself and of all lines before it: what was changed, lost, doubled or
-//! moved is refused by its number, and what stands before it is read.
+//! Tests the checksums of lines and of all lines before each: a line that was changed, lost,
+//! doubled or moved is refused by its number,
+//! and the lines before it are read.
 
 use std::process::Command;
 
@@ -16,7 +17,7 @@ fn lines() -> Vec<&'static str> {
     SAMPLE.lines().collect()
 }
 
-/// The line, counted from 1, that a reader refuses.
+/// Returns the number of the line, counted from 1, that a reader refuses.
 fn refused_line(bytes: &[u8]) -> Option<u64> {
     refused_line_in(&Folder::new(), bytes)
 }
@@ -30,7 +31,9 @@ fn refused_line_in(folder: &Folder, bytes: &[u8]) -> Option<u64> {
     }
 }
 
-/// What a reader must say of a record with another byte at `at`: the last newline alone may go, and its line with it.
+/// Checks that a reader refuses a record whose byte at `at` was replaced. Only the last newline may
+/// be missing, in which case the last
+/// line is cut off.
 fn is_seen(folder: &Folder, original: &[u8], at: usize, byte: u8) -> Result<(), String> {
     let mut bytes = original.to_vec();
     bytes[at] = byte;
@@ -63,7 +66,7 @@ fn what_is_written_is_sealed_as_its_page_says() {
     assert_eq!(written(header, &lines[1..]), SAMPLE.as_bytes());
 }
 
-/// The attack that the checksums are for: a clock ten times as fast made 231 ns of 2.31 us.
+/// Shows the attack that checksums prevent: a clock ten times as fast turns 2.31 us into 231 ns.
 #[test]
 fn a_clock_made_faster_is_refused() {
     let rate = read(SAMPLE.as_bytes())
@@ -89,7 +92,7 @@ fn a_clock_made_faster_is_refused() {
     );
 }
 
-/// The checksum that the first line says, and the one that it should have.
+/// Returns the checksum in the first line, and the checksum that the line should have.
 fn checks_of_first_line(text: &str) -> [String; 2] {
     let (body, rest) = text
         .lines()
@@ -102,7 +105,7 @@ fn checks_of_first_line(text: &str) -> [String; 2] {
     ]
 }
 
-/// The sample with a digit of its first latency for another, and the number of that line.
+/// Returns the sample with another digit in its first latency, and the number of the changed line.
 fn with_another_latency() -> (usize, String) {
     let changed = SAMPLE.replacen(
         "\"latency\",\"size_bytes\":2",
@@ -210,7 +213,7 @@ fn lines_out_of_place_are_seen() {
     }
 }
 
-/// A line of another run is sound where it stood, and nowhere else.
+/// Shows that a line of another run is accepted in its own record only.
 #[test]
 fn a_line_of_another_record_is_seen() {
     let all = lines();
@@ -238,7 +241,8 @@ fn the_rescue_that_is_offered_works_at_every_line() {
     }
 }
 
-/// Otherwise one changed digit would take all checksums away.
+/// Shows that a record cannot be passed off as one without checksums; otherwise one changed digit
+/// would disable all of them.
 #[test]
 fn a_record_cannot_be_passed_off_as_one_without_checksums() {
     for version in [0, 1, 3] {
@@ -277,7 +281,8 @@ proptest! {
     }
 }
 
-/// A record that was changed and sealed anew is a record: the checksums show slips and damage, not forgery.
+/// Shows that a record may be changed and sealed again: checksums reveal slips and damage, not
+/// forgery.
 #[test]
 fn a_record_may_be_sealed_anew() {
     let mut bodies = bodies();
@@ -294,7 +299,7 @@ fn a_record_may_be_sealed_anew() {
     ));
 }
 
-/// The example of docs/formats/measure-record.md, taken from the page.
+/// Returns the example of docs/formats/measure-record.md.
 fn example() -> String {
     let page = std::fs::read_to_string(concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -348,7 +353,8 @@ fn another_program_checks_a_record_as_the_page_shows() {
     );
 }
 
-/// Reading takes the checksum off before the parser sees the line: what is parsed is what was given to the writer.
+/// Shows that a field may have the checksum's name: the reader removes the checksum before the
+/// parser sees the line.
 #[test]
 fn a_field_named_as_the_checksum_is_no_trouble() {
     let text = r#","check":"0123456789abcdef"}"#;

@@ -1,4 +1,5 @@
-//! What holds within a version, for good: its sample stays readable, new fields are passed over, no field gets lost.
+//! Tests the promise within a version: its sample stays readable, new fields are ignored, no field
+//! gets lost.
 
 use serde_json::{Value, json};
 use switchcost_record::{Arm, Line, SelfTestOutcome};
@@ -6,9 +7,11 @@ use switchcost_units::{Nanos, TickRate, Ticks};
 
 use crate::{SAMPLE, bodies, damage, parsed, read, sealed};
 
-/// This file was written by version 0.1.0 of the program, shortened by hand, and sealed anew by the Python of
-/// docs/formats/measure-record.md. Whoever has to change it to pass this test is about to make records unreadable: once there
-/// is a release, that takes a new version of the format, a sample of its own beside this one, and a reader of both.
+/// Reads a file that version 0.1.0 of the program wrote, shortened by hand, and sealed again by the
+/// Python of
+/// docs/formats/measure-record.md. If this test fails, records have become unreadable: after a
+/// release, a change needs a new version of the
+/// format, a second sample next to this one, and a reader of both.
 #[test]
 fn the_sample_stays_readable_for_good() {
     let record = read(SAMPLE.as_bytes()).expect("readable for good");
@@ -96,7 +99,8 @@ fn written(values: &[Value]) -> Vec<u8> {
     sealed(&values.iter().map(Value::to_string).collect::<Vec<_>>())
 }
 
-/// The places of all objects below a line whose keys are fields: not those of free names, nor of a choice.
+/// Returns the places of all objects on a line whose keys are fields, without objects that have
+/// free names or name a choice.
 fn objects(line: &Value) -> Vec<String> {
     let mut found = Vec::new();
     collect_objects(line, "", &mut found);
@@ -145,7 +149,7 @@ fn fields_of_later_programs_are_passed_over() {
     assert_eq!(read(&written(&values)).expect("still a record"), expected);
 }
 
-/// Fields that may be missing: if nothing is known, or if the batch was not run for it.
+/// Fields that may be missing, if nothing is known or if the batch was not run for them.
 const OPTIONAL: [&str; 15] = [
     "switches",
     "multiplication_cycles",
@@ -170,7 +174,7 @@ fn is_optional(line: &Value, place: &str, field: &str) -> bool {
     OPTIONAL.contains(&field) && !is_another
 }
 
-/// What a reader says of the sample's line `number`, from 1, without a field.
+/// Returns the reader's message for the sample when line `number`, counted from 1, lacks a field.
 fn complaint_without(number: usize, place: &str, field: &str) -> String {
     let mut values = values();
     fields_at(&mut values[number - 1], place)

@@ -1,4 +1,5 @@
-//! A record that was cut off anywhere after its header is read up to its last whole line.
+//! Tests that a record that was cut off anywhere after its header is read up to its last complete
+//! line.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -7,7 +8,7 @@ use switchcost_record::{MeasureRecord, ReadRecordError};
 use crate::arbitrary::record;
 use crate::{Folder, SAMPLE, read, written};
 
-/// Lines after the header.
+/// Returns the number of lines after the header.
 fn count(record: &MeasureRecord) -> usize {
     let end = usize::from(record.end.is_some());
     let samples = record.samples.len() + record.cycles.len() + record.runtime_runs.len();

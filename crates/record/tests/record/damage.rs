@@ -1,4 +1,4 @@
-//! Damage is named with its line, and never a panic or a wrong number.
+//! Tests that damage is reported with its line, and never causes a panic or a wrong number.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -7,8 +7,9 @@ use switchcost_record::{MeasureRecord, ReadRecordError};
 
 use crate::{Folder, SAMPLE, bodies, damage, joined, read, sealed};
 
-/// Whether a reader says the right thing of a line of the sample with another byte, sealed anew after the header: what only the parser
-/// sees.
+/// Checks that a reader names the right line, or accepts it, when a byte of a sample's line is
+/// replaced and the record is sealed again.
+/// Only the parser can then see the damage.
 fn is_named_or_harmless(folder: &Folder, line: &str, at: usize, byte: u8) -> Result<(), String> {
     let header = bodies().swap_remove(0).into_bytes();
     let mut changed = line.as_bytes().to_vec();

@@ -1,4 +1,4 @@
-//! The record from outside: what is written is read back, and what is broken is named.
+//! Tests the record from outside: what is written can be read, and damage is reported.
 
 mod append;
 mod arbitrary;
@@ -18,21 +18,21 @@ use switchcost_record::{
 use tempfile::TempDir;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// A record with every kind of line, as a run left it.
+/// A record with every kind of line, as a run wrote it.
 const SAMPLE: &str = include_str!("../samples/measure-2.jsonl");
 
-/// Its lines without their checksums.
+/// Returns the lines of the sample without checksums.
 fn bodies() -> Vec<String> {
     SAMPLE.lines().map(body).collect()
 }
 
-/// A line without its checksum.
+/// Returns a line without its checksum.
 fn body(line: &str) -> String {
     let (body, _) = line.rsplit_once(",\"check\":\"").expect("a checksum");
     format!("{body}}}")
 }
 
-/// Lines without a checksum, each with its own, as the format's page says it.
+/// Adds to each line its checksum, as the format's page defines it.
 fn sealed<L: AsRef<[u8]>>(lines: &[L]) -> Vec<u8> {
     let mut check = 0;
     let mut bytes = Vec::new();
@@ -49,7 +49,7 @@ fn parsed(line: &str) -> Line {
     serde_json::from_str(line).expect("a line")
 }
 
-/// A folder of its own for each test, gone with it.
+/// A folder for one test, which is removed with the value.
 struct Folder(TempDir);
 
 impl Folder {
@@ -61,7 +61,7 @@ impl Folder {
         self.0.path().join("run.jsonl")
     }
 
-    /// Reads a record that holds these bytes.
+    /// Reads a record that consists of these bytes.
     fn read(&self, bytes: &[u8]) -> Result<MeasureRecord, ReadRecordError> {
         std::fs::write(self.file(), bytes).expect("room");
         MeasureRecord::read(&self.file())
@@ -72,7 +72,7 @@ fn read(bytes: &[u8]) -> Result<MeasureRecord, ReadRecordError> {
     Folder::new().read(bytes)
 }
 
-/// A damaged line, by number, and what is wrong with it.
+/// Returns the number of the damaged line, and the fault.
 fn damage(bytes: &[u8]) -> (u64, String) {
     match read(bytes) {
         Err(ReadRecordError::Damaged { line, why, .. }) => (line, why),
@@ -80,7 +80,7 @@ fn damage(bytes: &[u8]) -> (u64, String) {
     }
 }
 
-/// Lines with their newlines.
+/// Joins lines, each with a newline.
 fn joined<S: AsRef<str>>(lines: &[S]) -> Vec<u8> {
     lines
         .iter()
@@ -89,12 +89,12 @@ fn joined<S: AsRef<str>>(lines: &[S]) -> Vec<u8> {
         .into_bytes()
 }
 
-/// A new record of a measurement.
+/// Creates a record of a measurement.
 fn create(path: &Path, header: Header) -> Result<SealedLog<Line>, WriteRecordError> {
     SealedLog::create(Readers::AsUsual, path, header)
 }
 
-/// The bytes of a record that was written, line by line.
+/// Writes a record line by line, and returns its bytes.
 fn written(header: &Header, lines: &[Line]) -> Vec<u8> {
     let folder = Folder::new();
     let mut writer = create(&folder.file(), header.clone()).expect("a free name");

@@ -1,4 +1,4 @@
-//! What is written is what is read.
+//! Tests that a reader gets exactly what was written.
 
 use proptest::prelude::*;
 use switchcost_record::{Header, Line, MeasureRecord};
@@ -6,7 +6,7 @@ use switchcost_record::{Header, Line, MeasureRecord};
 use crate::arbitrary::{header, line, record};
 use crate::{Folder, SAMPLE, bodies, create, parsed};
 
-/// The record that a reader should make of these lines.
+/// Returns the record that a reader should make of these lines.
 fn expected(header: Header, lines: &[Line]) -> MeasureRecord {
     let mut record = MeasureRecord::new(header);
     for line in lines.iter().cloned() {

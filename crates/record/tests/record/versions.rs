@@ -1,4 +1,4 @@
-//! A reader refuses other versions by name, and takes no other file for a record.
+//! Tests that a reader refuses other versions by name, and accepts no other file as a record.
 
 use switchcost_record::{MEASURE_FORM, ReadRecordError};
 

@@ -1,4 +1,4 @@
-//! Why a record cannot be begun, word for word.
+//! Tests the messages of errors when a record is created, word for word.
 
 use std::path::Path;
 
