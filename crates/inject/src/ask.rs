@@ -1,4 +1,4 @@
-//! The process of one run, from outside.
+//! The process that carries out one run, seen from the parent process.
 
 use std::io;
 use std::process::ExitStatus;
@@ -16,13 +16,13 @@ use crate::run::Executor;
 /// First argument that makes the program serve one run.
 pub const INJECTION_ARGUMENT: &str = "serve-one-injection";
 
-/// Interval of the checks whether the user wants to stop.
+/// Interval at which the program checks whether the user wants to stop.
 pub(crate) const GLANCE: Nanos = Nanos::millis(50);
 
-/// Excess time after which a run counts as hanging.
+/// Time beyond its expected end after which a run counts as hanging.
 pub(crate) const TIMEOUT: Nanos = Nanos::seconds(5);
 
-/// Words on what the system refuses, and a hint.
+/// Describes what the system refuses, with a hint.
 pub(crate) fn refusal(what: &str, error: &io::Error) -> String {
     let remedy = start_remedy(error, "check that this program can be started again");
     format!("{what}: {error}; {remedy}")
@@ -49,7 +49,7 @@ impl Executor for ProcessExecutor {
     }
 }
 
-/// Asks the process; `None` if it was stopped.
+/// Sends the order to the process and returns the answer; `None` if the run was stopped.
 fn ask(
     order: &Order,
     should_stop: &dyn Fn() -> bool,

@@ -1,4 +1,4 @@
-//! The command whose copies run: its requirements, and their check.
+//! The command whose copies run, with its requirements and their checks.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -15,23 +15,25 @@ use switchcost_units::{Bytes, Nanos, TickRate, Ticks};
 use crate::fault::Fault;
 use crate::protocol::{Order, Outcome, Place};
 
-/// Variables that make programs of some languages deterministic; they are set if they are unset.
+/// Environment variables that make programs of some languages deterministic, each set only if it is
+/// unset.
 const SETTINGS: [(&str, &str); 3] = [
     ("PYTHONHASHSEED", "0"),
     ("PERL_HASH_SEED", "0"),
     ("PERL_PERTURB_KEYS", "0"),
 ];
 
-/// CPU time from which on a command counts as having more than a few time slices.
+/// CPU time from which a command counts as having more than a few time slices.
 const LONG: Nanos = Nanos::millis(100);
 
-/// Least share of its time slices for which a command must have the CPU; below it the command mostly sleeps.
+/// Smallest share of its time slices in which a command must use the CPU; a command with a smaller
+/// share mostly sleeps.
 const LEAST_AWAKE: f64 = 0.5;
 
-/// Maximum number of bytes of a program's error output that are reported.
+/// Largest number of bytes of a program's error output that are reported.
 const LONGEST_WORDS: u64 = 4096;
 
-/// Instruments of every run, besides its plan.
+/// Instruments that every run needs, besides its plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Instruments {
     /// The clock to read.
@@ -55,12 +57,13 @@ pub struct Subject {
     groups: Option<[PathBuf; 2]>,
     /// Whether each copy has its own copy of the working directory.
     is_apart: bool,
-    /// Folder for the outputs; `None` discards them.
+    /// Folder for the outputs; if `None`, outputs are discarded.
     outputs: Option<PathBuf>,
 }
 
 impl Subject {
-    /// A command of these words. Files go below `folder`; `outputs` gets the outputs at the end of a run, if given.
+    /// Makes the subject from the words of a command. Files go below `folder`; `outputs` gets the
+    /// outputs at the end of a run, if given.
     ///
     /// # Errors
     ///
@@ -100,7 +103,7 @@ impl Subject {
         Subject { is_apart, ..self }
     }
 
-    /// One run of two copies that are not preempted.
+    /// Returns the order for one run of two copies, neither of which is preempted.
     pub(crate) fn order(
         &self,
         instruments: &Instruments,
@@ -128,7 +131,8 @@ impl Subject {
         }
     }
 
-    /// Variables that were set for the command because they were unset, each `NAME=value`.
+    /// Returns the variables that were set for the command because they were unset, each as
+    /// `NAME=value`.
     pub fn settings(&self) -> Vec<String> {
         self.settings
             .iter()
@@ -136,7 +140,7 @@ impl Subject {
             .collect()
     }
 
-    /// Creates empty places, the same each time.
+    /// Creates empty folders and files for both copies, always with the same names.
     pub(crate) fn places(&self, is_first: bool) -> io::Result<[Place; 2]> {
         let place = |number: u8| -> io::Result<Place> {
             let temporary = self.folder.join(format!("twin-{number}"));
@@ -169,7 +173,7 @@ impl Subject {
         Ok([place(1)?, place(2)?])
     }
 
-    /// Checks that both twins ended alike, and did their work.
+    /// Checks that both copies succeeded, ended with the same status, and wrote the same outputs.
     pub(crate) fn check(&self, outcomes: &[Outcome; 2], places: &[Place; 2]) -> Result<(), Fault> {
         use std::os::unix::process::ExitStatusExt;
         let [first, second] =
@@ -230,7 +234,7 @@ fn settings(of: impl Fn(&str) -> Option<OsString>) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Returns our own standard input, if it is a file, and the position in it.
+/// Returns the program's standard input, if it is a file, with the position in it.
 fn own_input() -> Option<(PathBuf, u64)> {
     let link = PathBuf::from("/proc/self/fd/0");
     let facts = fs::read_to_string("/proc/self/fdinfo/0").ok()?;
@@ -246,7 +250,7 @@ fn own_input() -> Option<(PathBuf, u64)> {
         .then_some((path, at))
 }
 
-/// Whether our standard input is a pipe, of which twins get nothing.
+/// Whether the program's standard input is a pipe, from which copies read nothing.
 pub(crate) fn has_pipe() -> bool {
     use std::os::unix::fs::FileTypeExt;
     fs::metadata("/proc/self/fd/0")
@@ -273,7 +277,7 @@ fn check(program: &OsStr, path: Option<&OsStr>) -> Result<(), Fault> {
     }
 }
 
-/// Finds a program like execvp.
+/// Finds a program in the same way as execvp.
 fn find(program: &OsStr, path: Option<&OsStr>) -> Option<PathBuf> {
     if Path::new(program).components().count() > 1 || Path::new(program).is_absolute() {
         return Some(program.into());
@@ -301,7 +305,7 @@ fn last_line(path: &Path) -> Option<String> {
         .map(|line| printable(line.trim()))
 }
 
-/// Returns the difference of two files; `None` if they are equal.
+/// Returns a description of the difference between two files; `None` if they are equal.
 fn difference(first: &Path, second: &Path) -> io::Result<Option<Fault>> {
     let lengths = [fs::metadata(first)?.len(), fs::metadata(second)?.len()];
     let bytes = |path: &Path| -> io::Result<_> { Ok(BufReader::new(File::open(path)?).bytes()) };

@@ -3,7 +3,7 @@ use std::io;
 use switchcost_record::injection::LEAST_CPU;
 use switchcost_units::Nanos;
 
-/// Words on a possible reason for having had nothing to do.
+/// Text about the possible reason why a command had nothing to do.
 const OF_PIPES: &str = ": its standard input is a pipe, which can be read but once, so both copies find it empty; put it in a file, and give that: < FILE";
 
 const MORE_WORK: &str =
@@ -15,7 +15,7 @@ pub enum Fault {
     /// No command was given.
     #[error("no command is given; put it after --, such as switchcost inject -- gzip -c file")]
     NoCommand,
-    /// The command cannot be run.
+    /// The system cannot run the command.
     #[error("{program} cannot be run: {source}; give its path, or check PATH")]
     NotRun {
         /// First word of the command, escaped.
@@ -23,20 +23,20 @@ pub enum Fault {
         /// Error of the system.
         source: io::Error,
     },
-    /// The command gains other rights, and so cannot be stopped.
+    /// The command gains other rights, so it cannot be stopped.
     #[error(
         "{0} has the set-user-ID or set-group-ID bit, so it cannot be stopped; run it as the user that it becomes, from a copy \
          without that bit"
     )]
     GainsRights(String),
-    /// The command ends before it can be measured.
+    /// The command ends before its cost can be measured.
     #[error(
         "the command runs too briefly ({cpu} of CPU time, {LEAST_CPU} needed){}", if *.has_pipe { OF_PIPES } else { MORE_WORK }
     )]
     TooSoon {
         /// CPU time of the command.
         cpu: Nanos,
-        /// Whether our standard input is a pipe.
+        /// Whether the program's standard input is a pipe.
         has_pipe: bool,
     },
     /// The command failed.
@@ -69,49 +69,50 @@ pub enum Fault {
         /// Length of the second output.
         second: u64,
     },
-    /// The command waits, so there is little to preempt.
+    /// The command mostly waits, so a preemptor rarely finds it on the CPU.
     #[error(
         "the command mostly waits (on the CPU for {0:.0} % of its time slices), and only running code can be preempted; use \
          switchcost observe for programs that wait"
     )]
     Sleeps(f64),
-    /// The command does not end in time.
+    /// The command runs longer than the budget allows.
     #[error(
         "the command had not ended after {0}, and the budget is for many runs of it; give it less to do, or more time with \
          --budget"
     )]
     TooLong(Nanos),
-    /// The budget is too small.
+    /// The budget is too small for the least number of runs.
     #[error(
         "{budget} is not enough: a run of two copies takes {run}, and {ways} cases with {least} runs each take {fewest} or more; \
          use --budget {needed_s}s, since preempted runs take longer, a shorter command, or fewer --footprint and --period values"
     )]
     TooLittleTime {
-        /// Time of a run without preemption.
+        /// Time of one run without preemption.
         run: Nanos,
-        /// Number of ways: footprints, periods and so on.
+        /// Number of ways to preempt: combinations of footprint, period and move.
         ways: usize,
-        /// The given budget.
+        /// Budget that the user gave.
         budget: Nanos,
-        /// Least number of runs.
+        /// Least number of runs that the plan needs.
         least: u64,
-        /// Least time of all runs.
+        /// Time of the least number of runs.
         fewest: Nanos,
-        /// Recommended budget, in seconds.
+        /// Budget that the plan needs, in seconds.
         needed_s: u64,
     },
-    /// The command leaves processes behind.
+    /// The command leaves processes behind when it ends.
     #[error(
         "the command ended before processes that it had started, as daemons do; run it in the foreground"
     )]
     LeftBehind,
-    /// The command leaves its process group, so it cannot be stopped as a whole.
+    /// A process of the command leaves the process group, so the command cannot be stopped as a
+    /// whole.
     #[error(
         "the command starts its own process groups (setsid, job-control shells, timeout), so it cannot be stopped as a whole; \
          remove them, or run it as root where cgroup v2 is writable"
     )]
     LeavesGroup,
-    /// No run could be made.
+    /// The system refused the run.
     #[error("{0}")]
     Refused(String),
     /// A temporary file or folder could not be made.

@@ -1,4 +1,4 @@
-//! The preemptor's actions on the CPU that it takes, and the release of the CPU.
+//! The preemptor: what it does with the CPU that it takes, and how it releases the CPU.
 
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
@@ -11,14 +11,15 @@ use switchcost_host::timer::Alarm;
 use switchcost_units::{Bytes, Nanos, Ticks};
 use switchcost_workload::Pages;
 
-/// Longest run of a real-time task without releasing the CPU, beyond which it is out of control; the largest footprint takes some
-/// milliseconds.
+/// Longest time for which a real-time task may run without releasing the CPU; a task that runs
+/// longer is out of control. The largest
+/// footprint takes some milliseconds.
 const LONGEST_REAL_TIME_RUN: Nanos = Nanos::seconds(2);
 
 /// Number of words in a cache line.
 const LINE: usize = 8;
 
-/// Memory to be touched, a timer, and the core's clock.
+/// The preemptor's memory, timer, and probe of the core's clock.
 pub(crate) struct Preemptor {
     clock: Clock,
     overhead: f64,
@@ -27,7 +28,7 @@ pub(crate) struct Preemptor {
 }
 
 impl Preemptor {
-    /// Creates a preemptor for footprints up to this size; all of its memory is present.
+    /// Creates a preemptor for footprints up to this size, with all of its memory present.
     pub(crate) fn new(clock: Clock, overhead: Ticks, footprint: Bytes) -> io::Result<Preemptor> {
         let memory = Memory::map(footprint, MapType::Private, Pages::Base).map_err(|error| match error {
             MapError::Refused { size, source } => io::Error::other(format!(
@@ -49,14 +50,14 @@ impl Preemptor {
         limit_real_time(LONGEST_REAL_TIME_RUN)
     }
 
-    /// Releases the CPU for this time; returns the actual time.
+    /// Releases the CPU for this time, and returns the actual time.
     pub(crate) fn give_cpu(&self, time: Nanos) -> io::Result<Ticks> {
         let before = self.clock.now();
         self.alarm.wait(time)?;
         Ok(self.since(before))
     }
 
-    /// Touches one word of each line of a footprint; returns the time that it took.
+    /// Touches one word of each line of a footprint, and returns the time that this took.
     pub(crate) fn touch(&self, footprint: Bytes) -> Ticks {
         let before = self.clock.now();
         let words = (footprint.0 / 8) as usize;
@@ -69,7 +70,7 @@ impl Preemptor {
         self.since(before)
     }
 
-    /// Spins for this time; returns the actual time.
+    /// Spins for this time, and returns the actual time.
     pub(crate) fn spin(&self, time: Ticks) -> Ticks {
         let before = self.clock.now();
         while self.since(before) < time {
@@ -78,7 +79,7 @@ impl Preemptor {
         self.since(before)
     }
 
-    /// Time of a chain of multiplications, in ticks: the mean of this number of chains.
+    /// Returns the mean time of a chain of multiplications over `probes` chains, in ticks.
     pub(crate) fn chain(&self, probes: u32) -> f64 {
         let sum: f64 = (0..probes)
             .map(|_| core_clock::probe(self.clock))

@@ -10,7 +10,7 @@ use switchcost_host::perf::Called;
 use switchcost_record::injection::{Group, Timing, TwinRun};
 use switchcost_units::{Bytes, CpuId, Nanos, TickRate, Ticks};
 
-/// A request to a process.
+/// A request to the process that carries out a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Request {
@@ -20,26 +20,27 @@ pub(crate) enum Request {
     Service(ServiceOrder),
 }
 
-/// An order for one run of two copies.
+/// An order for one run of two copies of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
-    /// The command, with arguments.
+    /// Words of the command: the program and its arguments.
     pub words: Vec<OsString>,
-    /// Variables to be set for the command.
+    /// Environment variables to be set for the command.
     pub settings: Vec<(String, String)>,
-    /// File for the command's standard input, and the offset to read from; without it the input is empty.
+    /// File for the command's standard input, with the offset at which reading begins; without a
+    /// file the input is empty.
     pub input: Option<(PathBuf, u64)>,
     /// Outputs and folders of both copies.
     pub places: [Place; 2],
-    /// The CPU on which both copies run.
+    /// CPU on which both copies run.
     pub cpu: CpuId,
-    /// The clock to read.
+    /// Clock that the process reads.
     pub clock: Clock,
     /// Rate of the clock.
     pub rate: TickRate,
     /// Time that reading the clock adds to a chain of multiplications.
     pub overhead: Ticks,
-    /// Time that a copy runs until it is preempted.
+    /// Time for which a copy runs until it is preempted.
     pub period: Nanos,
     /// Length of a copy's time slice.
     pub turn: Nanos,
@@ -47,12 +48,14 @@ pub struct Order {
     pub footprint: Bytes,
     /// The preempted copy, 0 or 1.
     pub preempted: u8,
-    /// CPU to which the preempted copy is moved at each second preemption; without it, the copy is not moved.
+    /// CPU to which the preempted copy moves at every second preemption; if absent, the copy is not
+    /// moved.
     pub moves_to: Option<CpuId>,
     /// Whether neither copy is preempted.
     pub preempts_nobody: bool,
-    /// Estimated cost of a preemption. The time slices of the preempted copy are longer by this cost, so that both copies need equally
-    /// many.
+    /// Estimated cost of a preemption. The time slices of the preempted copy are longer by this
+    /// cost, so that both copies need the same
+    /// number.
     pub lost: Nanos,
     /// Deadline of the run, on CLOCK_MONOTONIC.
     pub latest: Nanos,
@@ -63,26 +66,27 @@ pub struct Order {
 pub struct Place {
     /// The copy's own folder for temporary files.
     pub temporary: PathBuf,
-    /// File for standard output; discarded if absent.
+    /// File for standard output, which is discarded if no file is given.
     pub output: Option<PathBuf>,
-    /// File for standard error; discarded if absent.
+    /// File for standard error, which is discarded if no file is given.
     pub errors: Option<PathBuf>,
-    /// Control group of the copy; signals stop it if absent.
+    /// Control group that freezes the copy; if absent, signals stop the copy.
     pub group: Option<PathBuf>,
-    /// Folder for the changes to the copy's own working directory; the directory is shared if absent.
+    /// Folder for the changes to the copy's own working directory; if absent, both copies share the
+    /// directory.
     pub layer: Option<PathBuf>,
 }
 
 /// Resources that a copy used, and its exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Resources that the copy used.
+    /// Resources that the copy used in the run.
     pub run: TwinRun,
-    /// Exit status, as from wait(2).
+    /// Exit status of the copy, as from wait(2).
     pub status: i32,
 }
 
-/// An answer to an order.
+/// An answer of the process to an order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
@@ -94,22 +98,23 @@ pub enum Answer {
     LeftBehind,
     /// A copy has processes outside its process group.
     LeavesGroup,
-    /// The run could not be made.
+    /// The system refused the run.
     Refused(String),
 }
 
-/// Source of the count of the service's work.
+/// Source from which the service's work is counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Work {
-    /// Calls of a system call or function by the thread.
+    /// Number of times that the thread calls a system call or function.
     Called(Called),
-    /// The number that a shell command prints.
+    /// Number that a shell command prints.
     Command(String),
 }
 
 impl Work {
-    /// The least length of a phase. A command that counts work takes milliseconds, at an unknown moment.
+    /// Returns the least length of a phase. A command that counts work takes milliseconds, and
+    /// reads the count at an unknown moment.
     pub(crate) fn least_phase(&self) -> Nanos {
         match self {
             Work::Called(_) => Nanos::millis(20),
@@ -121,27 +126,30 @@ impl Work {
 /// An order to preempt a service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServiceOrder {
-    /// The thread, which is already on the CPU.
+    /// ID of the thread, which already runs on the CPU.
     pub id: ThreadId,
     /// Source of the count of work.
     pub work: Work,
-    /// The CPU of the thread and the preemptor.
+    /// CPU of the thread and the preemptor.
     pub cpu: CpuId,
-    /// CPUs for the command that counts.
+    /// CPUs for the command that counts work.
     pub other_cpus: Vec<CpuId>,
-    /// The clock to read.
+    /// Clock that the process reads.
     pub clock: Clock,
     /// Rate of the clock.
     pub rate: TickRate,
     /// Time that reading the clock adds to a chain of multiplications.
     pub overhead: Ticks,
-    /// Periods, and lengths of phases.
+    /// Periods, each with the length of a phase.
     pub timings: Vec<Timing>,
-    /// Bytes that the preemptor touches, by footprint.
+    /// Numbers of bytes that the preemptor touches, by footprint.
     pub footprints: Vec<Bytes>,
-    /// Index of the footprint for whose duration the preemptor spins when compared with no preemption, at the first period.
+    /// Index of the footprint that is used to compare preemption with no preemption: at the first
+    /// period, the preemptor spins for as long as
+    /// touching it would take.
     pub against_idle: usize,
-    /// Whether the preemptor spins in both arms, as a check of the instrument.
+    /// Whether the preemptor spins in both arms, so that no difference is expected: a check of the
+    /// instrument.
     pub touches_nothing: bool,
     /// Seed of the order of comparisons.
     pub seed: u64,
@@ -149,16 +157,16 @@ pub struct ServiceOrder {
     pub until: Nanos,
 }
 
-/// A reply to an order, one per line.
+/// A reply to the order for a service; each reply is one line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reply {
-    /// Four phases.
+    /// Counts of four phases.
     Group(Box<Group>),
-    /// The time is over.
+    /// The time of the order is over.
     Over,
     /// The service has ended by itself.
     Ended,
-    /// The order could not be carried out.
+    /// The system refused the order.
     Refused(String),
 }

@@ -1,4 +1,4 @@
-//! Order of the runs: passes through the footprints in random order, until the time is used up.
+//! The order of runs: passes through the footprints in random order, until the time is used up.
 
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -12,18 +12,18 @@ use crate::command::{Instruments, Subject, check_undisturbed, has_pipe};
 use crate::fault::Fault;
 use crate::protocol::{Answer, Order, Outcome, Place};
 
-/// Least number of runs for an interval.
+/// Least number of runs that give an interval.
 const LEAST_RUNS: u64 = 6;
 
-/// Time by which runs may exceed twice the budget; until then a run in progress may end.
+/// Time beyond twice the budget until which a run in progress may continue.
 const OVERTIME: Nanos = Nanos::seconds(5);
 
-/// Runs two copies to their ends.
+/// An executor, which runs two copies to their ends.
 pub trait Executor {
-    /// Makes a run; `None` if it was stopped.
+    /// Makes a run, and returns both outcomes; `None` if the run was stopped.
     fn run(&mut self, order: &Order, should_stop: &dyn Fn() -> bool) -> Option<Answer>;
 
-    /// Total time for which the runs were paused from outside so far.
+    /// Returns the total time for which the runs were paused from outside so far.
     fn pause(&self) -> Pause {
         Pause::default()
     }
@@ -32,23 +32,24 @@ pub trait Executor {
 /// Progress of an injection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Number of runs, or groups of phases, so far.
+    /// Number of runs, or of groups of phases, so far.
     pub runs: usize,
     /// Time since the start.
     pub elapsed: Nanos,
 }
 
-/// Decides when an injection ends, and gets its runs, or groups of phases. The caller's side of [`inject`] and
-/// [`follow`](crate::service::follow).
+/// The caller's side of [`inject`] and [`follow`](crate::service::follow): decides when an
+/// injection ends, and receives its runs or groups of
+/// phases.
 pub trait Stop<T = Run> {
     /// Whether to stop at once.
     fn should_stop(&self) -> bool;
 
-    /// Called after each run or group, with all so far.
+    /// Receives all runs or groups so far, after each run or group.
     fn progress(&mut self, progress: Progress, all: &[T]);
 }
 
-/// Result of a first run without preemption.
+/// Result of the first run, in which neither copy is preempted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undisturbed {
     /// Resources of both copies.
@@ -58,12 +59,12 @@ pub struct Undisturbed {
 }
 
 impl Undisturbed {
-    /// Number of runs of each way of preemption for which there is time.
+    /// Returns the number of runs of each way of preemption for which there is time.
     pub fn runs_within(&self, plan: &Plan) -> u64 {
         plan.budget_ns.0 / self.pass(plan).0.max(1)
     }
 
-    /// Least time of one run of each way together.
+    /// Returns the least time of one run of each way together.
     fn pass(&self, plan: &Plan) -> Nanos {
         Nanos(self.wall.0 * plan.ways().len() as u64)
     }
@@ -124,11 +125,12 @@ fn outcomes(answer: Answer, limit: Nanos) -> Result<[Outcome; 2], Fault> {
     }
 }
 
-/// Runs the plan of `header`, and hands every line to `sink` at once. Returns whether the run was stopped.
+/// Runs the plan of `header`, and hands every line to `sink` at once. Returns whether the user
+/// stopped the run.
 ///
 /// # Errors
 ///
-/// The sink's errors, and if the command is not the same each time.
+/// If `sink` fails, or the command does not always behave in the same way.
 pub fn inject<E: From<Fault>>(
     subject: &Subject,
     instruments: &Instruments,
@@ -183,7 +185,7 @@ struct Passes<'a> {
     instruments: &'a Instruments,
     plan: &'a Plan,
     start: Nanos,
-    /// Paused time before the start.
+    /// Total pause before the start.
     paused_before: Nanos,
     runs: Vec<Run>,
 }
@@ -197,7 +199,7 @@ impl Passes<'_> {
         self.runs.iter().filter(move |run| run.way() == way)
     }
 
-    /// Whether there is time for another run, by the longest of its kind so far.
+    /// Whether there is time for another run, judged by the longest run of this way so far.
     fn has_time_for(&self, way: Way, pause: Pause) -> bool {
         let longest = self
             .runs(way)
@@ -208,7 +210,7 @@ impl Passes<'_> {
         self.elapsed().saturating_sub(paused) + longest <= self.plan.budget_ns
     }
 
-    /// Estimated cost of such a preemption, from the runs so far.
+    /// Returns the estimated cost of a preemption of this way, from the runs so far.
     fn lost(&self, way: Way) -> Nanos {
         let lost = |run: &Run| {
             run.preempted()

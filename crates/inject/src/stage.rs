@@ -1,4 +1,5 @@
-//! The real stage: two copies of a program on one CPU, and this process, which takes the CPU from them.
+//! The real stage: two copies of a program on one CPU, and this process, which takes the CPU from
+//! the copies.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
@@ -71,7 +72,8 @@ fn start(order: &Order, place: &Place) -> io::Result<Twin> {
     Twin::start(command, place.group.as_deref(), place.layer.as_deref())
 }
 
-/// Opens the input separately for each copy: processes that share an open file share its position.
+/// Opens the input separately for each copy, because processes that share an open file share the
+/// position in the file.
 fn input(order: &Order) -> io::Result<Stdio> {
     let Some((path, from)) = &order.input else {
         return Ok(Stdio::null());
@@ -90,21 +92,22 @@ fn created(path: Option<&Path>) -> io::Result<Stdio> {
 struct OnCpu {
     preemptor: Preemptor,
     home: CpuId,
-    /// CPU to which a preempted twin moves, and from which it returns; `None` if it stays.
+    /// CPU to which the preempted copy moves, and from which it returns; `None` if the copy is not
+    /// moved.
     moves_to: Option<CpuId>,
     is_away: bool,
     footprint: Bytes,
     latest: Nanos,
     preempts_nobody: bool,
     twins: [Twin; 2],
-    /// Whether a twin has ended and left a process behind.
+    /// Whether a copy has ended and left a process behind.
     has_left_some: bool,
-    /// Whether a twin has processes that are not stopped with it.
+    /// Whether a copy has processes outside its process group, which are not stopped with the copy.
     is_group_left: bool,
 }
 
 impl OnCpu {
-    /// Moves a twin together with this process, which preempts it there.
+    /// Moves a copy to another CPU, together with this process, which preempts the copy there.
     fn move_to(&mut self, twin: usize, cpu: CpuId) -> io::Result<()> {
         self.twins[twin].place(cpu)?;
         place_self(cpu)?;

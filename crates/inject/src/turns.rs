@@ -1,35 +1,35 @@
-//! Order of time slices: which twin has the CPU, for how long, and when it is preempted.
+//! The order of time slices: which copy has the CPU, for how long, and when it is preempted.
 
 use std::io;
 
 use switchcost_record::injection::TwinRun;
 use switchcost_units::{Nanos, TickRate, Ticks};
 
-/// Starts, stops and preempts twins. Tests script it.
+/// Control of both copies: starts, stops and preempts a copy. Tests use a script instead.
 pub(crate) trait TwinControl {
-    /// Lets a twin run as soon as the CPU is free.
+    /// Lets a copy run as soon as the CPU is free.
     fn let_run(&mut self, twin: usize) -> io::Result<()>;
 
-    /// Releases the CPU for this time; returns the actual time.
+    /// Releases the CPU for this time, and returns the actual time.
     fn give_cpu(&mut self, time: Nanos) -> io::Result<Ticks>;
 
-    /// Whether a twin has ended.
+    /// Whether a copy has ended.
     fn has_ended(&mut self, twin: usize) -> io::Result<bool>;
 
-    /// Stops a twin as soon as it would run.
+    /// Stops a copy as soon as it would run.
     fn stop(&mut self, twin: usize) -> io::Result<()>;
 
-    /// Preempts a twin; returns the time that the preemptor had the CPU.
+    /// Preempts a copy, and returns the time for which the preemptor had the CPU.
     fn preempt(&mut self, twin: usize) -> io::Result<Ticks>;
 
-    /// Time of a chain of multiplications, in ticks: the mean of this number of chains.
+    /// Returns the mean time of a chain of multiplications over `probes` chains, in ticks.
     fn chain(&mut self, probes: u32) -> f64;
 
     /// Whether the time of the run is up.
     fn is_late(&self) -> bool;
 }
 
-/// Lengths of time slices and periods.
+/// Lengths of the time slices and periods of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turns {
     pub(crate) period: Nanos,
@@ -39,7 +39,7 @@ pub(crate) struct Turns {
     pub(crate) lost: Nanos,
 }
 
-/// Result of all time slices.
+/// State in which a run's time slices ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TurnsEnd {
     /// Both copies have ended.
@@ -48,17 +48,19 @@ pub(crate) enum TurnsEnd {
     TooLong,
 }
 
-/// Chains of multiplications at both ends of a time slice: the time of one is as coarse as the clock.
+/// Number of chains of multiplications at both ends of a time slice: the time of a single chain is
+/// as coarse as the clock.
 const AT_ENDS: u32 = 4;
 
 impl Turns {
-    /// Number of parts of a preempted time slice.
+    /// Returns the number of parts of a preempted time slice.
     fn parts(&self) -> u64 {
         (self.turn.0 / self.period.0.max(1)).max(2)
     }
 
-    /// Returns the parts of a twin's time slice. That of the preempted twin is longer by the cost of preemptions, so that both twins
-    /// progress equally in a time slice, and have equally many.
+    /// Returns the parts of a copy's time slice. The time slice of the preempted copy is longer by
+    /// the cost of preemptions, so that both copies
+    /// make equal progress in a time slice, and need the same number.
     fn parts_of(&self, twin: usize) -> Vec<Nanos> {
         let parts = self.parts();
         let preemptions = parts - 1;
@@ -70,14 +72,14 @@ impl Turns {
         of_twin
     }
 
-    /// Returns the twin of a time slice: 0 1 1 0, repeatedly, while both live.
+    /// Returns the copy that has a time slice: 0 1 1 0, repeatedly, while both run.
     fn owner(number: u64, has_ended: [bool; 2]) -> Option<usize> {
         let twin = usize::from(matches!(number % 4, 1 | 2));
         [twin, 1 - twin].into_iter().find(|twin| !has_ended[*twin])
     }
 }
 
-/// Counts of a twin.
+/// Counts of a copy over its time slices.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     turns: u64,
@@ -112,7 +114,7 @@ impl Tally {
     }
 }
 
-/// Lets both twins run to their ends.
+/// Lets both copies run to their ends.
 pub(crate) fn play(
     stage: &mut impl TwinControl,
     turns: &Turns,
@@ -130,7 +132,7 @@ pub(crate) fn play(
     Ok((TurnsEnd::Ended, tallies))
 }
 
-/// Executes one time slice; returns whether the twin has ended in it.
+/// Executes one time slice, and returns whether the copy has ended in it.
 fn turn(
     stage: &mut impl TwinControl,
     turns: &Turns,
@@ -168,8 +170,9 @@ mod tests {
 
     const COST: u64 = 10_000;
 
-    /// Two programs that need the given CPU times, on a CPU of 1 tick per nanosecond where a preemption costs [`COST`], and the beginning
-    /// of a time slice five times as much.
+    /// A script for two programs that need the given CPU times, on a CPU with 1 tick per
+    /// nanosecond. A preemption costs [`COST`], and the
+    /// beginning of a time slice five times as much.
     struct Scripted {
         needs: [u64; 2],
         running: usize,
@@ -261,7 +264,7 @@ mod tests {
         assert_eq!((run.chain_ps, run.turns_ns.0), (600_000, second.ticks));
     }
 
-    /// The cost at the beginning of a time slice is not part of a preemption's.
+    /// Shows that the cost at the beginning of a time slice is not counted as cost of a preemption.
     #[test]
     fn with_turns_as_long_as_what_is_lost_the_cost_of_a_preemption_is_what_comes_out() {
         let cost = |lost| {

@@ -5,11 +5,11 @@ use switchcost_record::injection::Timing;
 use switchcost_record::{ClockFacts, CoreClock, HostManifest};
 use switchcost_units::{CpuId, TickRate, Ticks};
 
-/// Answers at once, with more time for preempted copies. Stores the orders.
+/// An executor that answers at once, with more time for preempted copies, and stores the orders.
 struct Scripted {
     orders: Vec<Order>,
     answer: fn(&Order) -> Option<Answer>,
-    /// Pause in each run.
+    /// Length of the pause in each run.
     pause: Nanos,
 }
 
@@ -128,7 +128,7 @@ fn ran(budget: Nanos, until: usize, answer: fn(&Order) -> Option<Answer>) -> Ran
     ran_with_pauses(Nanos(0), budget, until, answer)
 }
 
-/// Returns the result with this pause in each run.
+/// Returns the result of an injection with this pause in each run.
 fn ran_with_pauses(
     pause: Nanos,
     budget: Nanos,

@@ -6,7 +6,8 @@ use switchcost_units::Nanos;
 /// Time for which the thread is watched before it is preempted.
 pub(crate) const LOOK: Nanos = Nanos::seconds(1);
 
-/// Least share of a CPU: a thread with less is hardly ever preempted.
+/// Least share of a CPU that the thread must use; a thread with a smaller share is hardly ever
+/// preempted.
 pub(crate) const LEAST_SHARE: f64 = 0.02;
 
 /// Why a service cannot be measured.
@@ -28,36 +29,36 @@ pub enum ServiceFault {
         "process {process} ({}) belongs to another user; run it as root", printable(.name)
     )]
     NotOurs {
-        /// Number of the process.
+        /// ID of the process.
         process: u32,
         /// Name of the process.
         name: String,
     },
-    /// The thread may not run on the wanted CPU.
+    /// The thread may not run on the CPU that was requested.
     #[error(
         "a thread cannot be placed on a CPU: {0}; name another process, since kernel threads of a CPU stay where they are"
     )]
     NotPlaced(io::Error),
-    /// No task of ours can take the CPU from the thread.
+    /// No task of this program can take the CPU from the thread.
     #[error(
         "thread {0} has the highest real-time priority, or deadlines, so its CPU cannot be taken; give it a priority below 98: \
          chrt -r -p 50 {0}"
     )]
     Unyielding(u32),
-    /// The process does nothing.
+    /// The process hardly uses the CPU.
     #[error(
         "process {process} ({}) was on the CPU for {share:.1} % of {LOOK} and must be for {least:.0} % or more, since only \
          running code can be preempted; put it under load, or name the process that does the work", printable(.name), least = LEAST_SHARE * 100.0
     )]
     AtRest {
-        /// Number of the process.
+        /// ID of the process.
         process: u32,
         /// Name of the process.
         name: String,
-        /// Share of a CPU, in percent.
+        /// Share of a CPU that the process uses, in percent.
         share: f64,
     },
-    /// The counted event does not occur.
+    /// The event that should count work does not occur.
     #[error(
         "no {} in {LOOK} of thread {thread} ({}), so its work cannot be counted; choose another with --work: strace -c -p \
          {thread} shows its system calls", printable(.work), printable(.name)
@@ -65,12 +66,12 @@ pub enum ServiceFault {
     NoWork {
         /// Name of the event.
         work: String,
-        /// The thread.
+        /// ID of the thread.
         thread: u32,
         /// Name of the thread.
         name: String,
     },
-    /// The kernel does not count the work.
+    /// The kernel cannot count the work.
     #[error("{0}")]
     NotCounted(#[from] switchcost_host::perf::Unavailable),
     /// The command prints something other than a number.
@@ -79,12 +80,12 @@ pub enum ServiceFault {
          syscall:NAME or uprobe:LIBRARY:FUNCTION", printable(.command), printable(.found)
     )]
     Command {
-        /// The command.
+        /// Command that should print the amount of work.
         command: String,
-        /// What it did instead.
+        /// Output or failure of the command.
         found: String,
     },
-    /// The service ended.
+    /// The service ended while it was measured.
     #[error("process {0} ended after {1}; name one that goes on")]
     Ended(u32, Nanos),
     /// No preemptor could be started.

@@ -14,13 +14,13 @@ use super::Work;
 use super::fault::{LEAST_SHARE, LOOK};
 use super::work::Counter;
 
-/// Time for which threads are watched to find the busiest.
+/// Time for which threads are watched to find the busiest one.
 const GLANCE: Nanos = Nanos::millis(300);
 
-/// Least pieces of work in a phase: one more or less is then a hundredth.
+/// Least number of pieces of work in a phase, so that one more or fewer is a hundredth.
 const LEAST_WORK: f64 = 100.0;
 
-/// Longest phase, however little work is done in it.
+/// Longest phase, even if little work is done in it.
 const LONGEST_PHASE: Nanos = Nanos::seconds(1);
 
 /// Thread that does the service's work.
@@ -30,21 +30,22 @@ pub struct Found {
     pub id: ThreadId,
     /// Name of the thread; hostile text until escaped.
     pub name: String,
-    /// CPU that the thread was on last.
+    /// CPU on which the thread ran last.
     pub cpu: CpuId,
-    /// Activity of the thread.
+    /// Activity of the thread while it was watched.
     pub look: Look,
 }
 
 impl Found {
-    /// Length of a phase with enough work in it.
+    /// Returns the length of a phase in which enough work is done.
     pub fn phase(&self, work: &Work) -> Nanos {
         let rate = self.look.work as f64 / self.look.wall_ns.0.max(1) as f64;
         let enough = Nanos((LEAST_WORK / rate.max(1e-9)) as u64).min(LONGEST_PHASE);
         enough.max(work.least_phase())
     }
 
-    /// Checks that there is enough activity to preempt, and work to count.
+    /// Checks that the thread uses the CPU enough to be preempted, and does work that can be
+    /// counted.
     fn check(self, work: &str) -> Result<Found, ServiceFault> {
         let Found { id, name, look, .. } = &self;
         let share = look.cpu_ns.0 as f64 / look.wall_ns.0.max(1) as f64;
@@ -91,7 +92,8 @@ pub fn find(
     look(seen, &members, counted, cpus, should_stop)?.check(work)
 }
 
-/// Returns the tasks that a number may mean: a process with its descendants, or a thread that is not the first of its process.
+/// Returns the tasks that a number may name: a process with its descendants, or a thread that is
+/// not the first of its process.
 fn members(census: &Census, number: u32) -> Result<Members, ServiceFault> {
     if census.threads().next().is_none() {
         return Err(ServiceFault::NoAccount);
@@ -123,7 +125,7 @@ impl Members {
     }
 }
 
-/// Returns the busiest thread; among equals the first.
+/// Returns the busiest thread; among equally busy ones the first.
 fn busiest<'a>(now: &'a Census, before: &Census, members: &Members) -> Option<&'a Seen> {
     let used = now.used_since(before).filter(|(seen, _)| members.has(seen));
     used.reduce(|most, next| if next.1 > most.1 { next } else { most })

@@ -1,4 +1,4 @@
-//! The preemptor from outside: its replies are stored as they arrive.
+//! The preemptor seen from the parent process, which stores the replies as they arrive.
 
 use std::io;
 
@@ -12,18 +12,18 @@ use crate::ask::{GLANCE, INJECTION_ARGUMENT, TIMEOUT, ended, refusal};
 use crate::protocol::Request;
 use crate::run::{Progress, Stop};
 
-/// Reports on an order, reply by reply.
+/// A follower, which reports the replies to an order one by one.
 pub trait Follower {
-    /// Returns the next reply; `None` if it was stopped.
+    /// Returns the next reply; `None` if the user stopped the order.
     fn next(&mut self, should_stop: &dyn Fn() -> bool) -> Option<Reply>;
 }
 
-/// Result of following a service.
+/// How following a service ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Followed {
-    /// Whether the user stopped it.
+    /// Whether the user stopped the order.
     pub is_interrupted: bool,
-    /// Whether the service has ended by itself.
+    /// Whether the service ended by itself.
     pub has_service_ended: bool,
 }
 
@@ -31,7 +31,7 @@ pub struct Followed {
 ///
 /// # Errors
 ///
-/// The sink's errors, and if the order cannot be carried out.
+/// If `sink` fails, or the order cannot be carried out.
 pub fn follow<E: From<ServiceFault>>(
     follower: &mut dyn Follower,
     stop: &mut dyn Stop<Group>,
@@ -66,7 +66,7 @@ pub fn follow<E: From<ServiceFault>>(
     }
 }
 
-/// The process of the preemptor, which ends when this is dropped.
+/// The process of the preemptor, which ends when this value is dropped.
 pub struct ProcessFollower {
     process: FreshProcess,
     latest: Nanos,

@@ -1,4 +1,4 @@
-//! Order of the phases, and the actions in each.
+//! The order of phases, and the actions in each phase.
 
 use std::io;
 
@@ -12,37 +12,39 @@ use switchcost_units::{Nanos, TickRate, Ticks};
 use super::{ServiceFault, ServiceOrder};
 use crate::ask::refusal;
 
-/// Chains of multiplications at both ends of a phase: the time of one is as coarse as the clock.
+/// Number of chains of multiplications at both ends of a phase: the time of a single chain is as
+/// coarse as the clock.
 const AT_ENDS: u32 = 4;
 
-/// The CPU of a service, and its preemptor. Tests script it.
+/// Control of a service's CPU: preempts the service, and reads its counts. Tests use a script
+/// instead.
 pub(crate) trait ServiceControl {
-    /// Releases the CPU for this time; returns the actual time.
+    /// Releases the CPU for this time, and returns the actual time.
     fn give_cpu(&mut self, time: Nanos) -> io::Result<Ticks>;
 
-    /// Touches a footprint; returns the time that it took.
+    /// Touches a footprint, and returns the time that this took.
     fn touch(&mut self, footprint: usize) -> Ticks;
 
-    /// Spins for the recent mean time of touching the footprint.
+    /// Spins for the mean time that touching the footprint took recently.
     fn spin(&mut self, footprint: usize) -> Ticks;
 
-    /// Recent mean time of touching the footprint.
+    /// Returns the mean time that touching the footprint took recently.
     fn took(&self, footprint: usize) -> Nanos;
 
-    /// Time of a chain of multiplications, in ticks: the mean of this number of chains.
+    /// Returns the mean time of a chain of multiplications over `probes` chains, in ticks.
     fn chain(&mut self, probes: u32) -> f64;
 
-    /// CPU time of the thread.
+    /// Returns the CPU time of the thread.
     fn cpu_time(&mut self) -> Result<Nanos, ServiceFault>;
 
-    /// Work of the thread, and its switches.
+    /// Returns the work of the thread, and its switches.
     fn counts(&mut self) -> Result<(u64, KernelSwitches), ServiceFault>;
 
-    /// Present time, on CLOCK_MONOTONIC.
+    /// Returns the present time, on CLOCK_MONOTONIC.
     fn now(&self) -> Nanos;
 }
 
-/// A comparison: two arms with a footprint at a period.
+/// A comparison between two arms, at one footprint and one period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Compared {
     timing: usize,
@@ -50,7 +52,8 @@ struct Compared {
     arms: [Arm; 2],
 }
 
-/// Makes all comparisons in random order, repeatedly, until the time is over or the reader has gone.
+/// Makes all comparisons in random order, repeatedly, until the time is over or the reader has
+/// closed the pipe.
 pub(crate) fn run_phases(
     service: &mut impl ServiceControl,
     order: &ServiceOrder,
@@ -83,7 +86,8 @@ pub(crate) fn run_phases(
     Ok(())
 }
 
-/// Returns each footprint once at each period, and one comparison with no preemption; each begins with a random arm.
+/// Returns one comparison for each footprint at each period, and one comparison with no preemption;
+/// each begins with a random arm.
 fn block_of(order: &ServiceOrder, random: &mut ChaCha8Rng) -> Vec<Compared> {
     let at = |timing| {
         let of = move |footprint| Compared {
@@ -108,7 +112,7 @@ fn block_of(order: &ServiceOrder, random: &mut ChaCha8Rng) -> Vec<Compared> {
     all
 }
 
-/// Sums over a phase.
+/// Sums of a phase.
 #[derive(Default)]
 struct Tally {
     cpu: u64,
@@ -126,7 +130,8 @@ impl Tally {
         self.chains += cpu.0 as f64 * (1.0 / before + 1.0 / after) / 2.0;
     }
 
-    /// Harmonic mean of the chain's time over CPU time, in picoseconds; 0 without CPU time.
+    /// Returns the harmonic mean of the chain's time over CPU time, in picoseconds; 0 without CPU
+    /// time.
     fn chain_ps(&self, rate: TickRate) -> u64 {
         let ticks = if self.chains > 0.0 {
             self.cpu as f64 / self.chains
@@ -137,7 +142,7 @@ impl Tally {
     }
 }
 
-/// Executes a phase. Each time slice of the service follows a preemption of the same kind.
+/// Executes a phase, in which each time slice of the service follows a preemption of the same kind.
 fn phase(
     service: &mut impl ServiceControl,
     rate: TickRate,
@@ -180,8 +185,10 @@ fn phase(
     })
 }
 
-/// Returns the number of time slices in a phase, and the length of each: at least that of the preemption before, so that the service has
-/// its CPU for half of the time. A phase without preemption has one slice with the length of all together.
+/// Returns the number of time slices in a phase, and the length of each. A time slice is at least
+/// as long as the preemption before it, so that
+/// the service has its CPU for half of the time. A phase without preemption has one time slice, as
+/// long as all others together.
 fn turns(timing: Timing, arm: Arm, took: Nanos) -> (u64, Nanos) {
     let turn = timing.period_ns.max(took);
     let turns = (timing.turn_ns.0 / turn.0.max(1)).max(2);

@@ -1,4 +1,4 @@
-//! The real preemptor, in a separate process that does nothing else.
+//! The real preemptor, which runs in a separate process that does nothing else.
 
 use std::io::{self, Write};
 
@@ -15,8 +15,10 @@ use super::{Reply, ServiceFault, ServiceOrder};
 use crate::ask::refusal;
 use crate::preemptor::Preemptor;
 
-/// Number of touches in the running mean, some ten phases. The first touches of a phase take longest, because the service has had the
-/// caches meanwhile; a preemptor that spins for the time of the last ones would be away for too short a time.
+/// Number of touches in the running mean: those of some ten phases. The first touches of a phase
+/// take longest, because the service has used
+/// the caches in between; a preemptor that spins for the time of the last touches would be away for
+/// too short a time.
 const LATELY: f64 = 512.0;
 
 /// Preempts to the end, and reports each group at once.
@@ -87,7 +89,7 @@ struct OnCpu<'a> {
     preemptor: Preemptor,
     counter: Counter,
     thread: LiveThread,
-    /// Time of touching each footprint.
+    /// Recent mean time of touching each footprint.
     took: Vec<Took>,
 }
 
@@ -133,7 +135,7 @@ impl ServiceControl for OnCpu<'_> {
     }
 }
 
-/// Time of an action, as a mean over recent times.
+/// Recent mean time of an action.
 #[derive(Clone, Copy, Debug)]
 struct Took {
     mean: f64,
@@ -162,7 +164,9 @@ impl Took {
 mod tests {
     use super::*;
 
-    /// In each phase of 40 touches the first ten take twice as long.
+    /// Shows that a preemptor that spins does so for as long as all touches of a phase take; in
+    /// each phase of 40 touches the first ten take twice
+    /// as long.
     #[test]
     fn who_spins_does_so_for_as_long_as_all_touches_of_a_phase_take_in_the_mean() {
         let mut took = Took::new(Ticks(1_000));

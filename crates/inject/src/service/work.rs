@@ -1,4 +1,4 @@
-//! Work of a service, as a growing number.
+//! The work of a service, as a growing number.
 
 use std::io;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use switchcost_units::CpuId;
 use super::{ServiceFault, Work};
 use crate::ask::refusal;
 
-/// Interval of the checks whether to stop.
+/// Interval at which the counter checks whether to stop.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// Reports the amount of work so far.
+/// A counter that reports the amount of work so far.
 pub(crate) enum Counter {
     Calls(CallCounter),
     Command {
@@ -29,8 +29,9 @@ pub(crate) enum Counter {
 }
 
 impl Counter {
-    /// Starts to count the work of a thread. A command is run by a thread of this process on other CPUs, whatever the caller's CPU and
-    /// policy become.
+    /// Starts to count the work of a thread. For a command, a thread of this process runs it on
+    /// other CPUs, whatever CPU and policy the caller
+    /// gets later.
     pub(crate) fn start(work: &Work, thread: u32, cpus: &[CpuId]) -> Result<Counter, ServiceFault> {
         match work {
             Work::Called(called) => Ok(Counter::Calls(CallCounter::open(called, thread)?)),
