@@ -1,4 +1,4 @@
-//! Parts beside a level: write buffers, victim cache, stream buffers and prefetchers.
+//! Parts next to a level: write buffers, victim cache, stream buffers and prefetchers.
 
 use serde::{Deserialize, Serialize};
 use strum::Display;
@@ -9,8 +9,9 @@ use strum::Display;
 pub struct WriteBuffers {
     /// Number of stores that the buffers hold.
     pub count: u32,
-    /// Cycles from the moment that a store is the oldest until it is written, if the next level takes it without a miss. The cycles of
-    /// later levels are added.
+    /// Cycles from the moment at which a store is the oldest until it is written, if the next level
+    /// does not miss. The cycles of later levels are
+    /// added.
     pub drain_cycles: u32,
 }
 
@@ -18,7 +19,7 @@ pub struct WriteBuffers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VictimCache {
-    /// Number of lines.
+    /// Number of lines in the victim cache.
     pub lines: u32,
     /// Cycles of a miss that finds its line in the victim cache, instead of the level's miss cycles.
     pub hit_cycles: u32,
@@ -28,22 +29,24 @@ pub struct VictimCache {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StreamBuffers {
-    /// Number of queues. A new stream gets the least recently used one.
+    /// Number of queues; a new stream replaces the least recently used one.
     pub count: u32,
-    /// Lines in each queue.
+    /// Number of lines in each queue.
     pub depth: u32,
     /// Cycles of a miss that finds its line in a stream buffer, instead of the level's miss cycles.
     pub hit_cycles: u32,
-    /// Fills of consecutive lines before a stream begins (the allocation filter of Palacharla and Kessler, ISCA 1994); 1 if each fill
+    /// Number of fills of consecutive lines before a stream begins (the allocation filter of
+    /// Palacharla and Kessler, ISCA 1994); 1 if each fill
     /// begins a stream.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub allocate_after: u32,
-    /// Whether a prefetched line takes as long to arrive as a missed one, so that an earlier request waits.
+    /// Whether a prefetched line takes as long to arrive as a missed line, so that an earlier
+    /// request waits.
     #[serde(default, skip_serializing_if = "is_false")]
     pub timed: bool,
 }
 
-/// Buffers of one line that is there at once.
+/// Makes buffers of one line that arrives at once.
 impl Default for StreamBuffers {
     fn default() -> StreamBuffers {
         StreamBuffers {
@@ -61,14 +64,14 @@ impl Default for StreamBuffers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StridePrefetcher {
-    /// Number of strides followed; a new one replaces the least recently seen.
+    /// Number of strides followed; a new stride replaces the one seen least recently.
     pub entries: u32,
-    /// Lines fetched at each reference that keeps its stride.
+    /// Number of lines prefetched at each reference that keeps its stride.
     pub degree: u32,
-    /// Distance of the first fetched line, in strides.
+    /// Distance of the first prefetched line from the reference, in strides.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub distance: u32,
-    /// Grouping of the references that are followed together.
+    /// Grouping of references: those of one group form one stride.
     #[serde(default, skip_serializing_if = "StrideKey::is_instruction")]
     pub by: StrideKey,
 }
@@ -78,10 +81,10 @@ pub struct StridePrefetcher {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum StrideKey {
-    /// By the instruction.
+    /// References are grouped by instruction.
     #[default]
     Instruction,
-    /// By the page of 4 KiB, for traces without instructions.
+    /// References are grouped by page of 4 KiB, for traces without instructions.
     Page,
 }
 
@@ -96,11 +99,11 @@ impl StrideKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Streamer {
-    /// Number of pages followed; a new one replaces the least recently requested.
+    /// Number of pages followed; a new page replaces the one requested least recently.
     pub entries: u32,
-    /// Lines fetched at each request.
+    /// Number of lines prefetched at each request.
     pub degree: u32,
-    /// Greatest distance of a fetched line from the request, in lines.
+    /// Greatest distance of a prefetched line from the request, in lines.
     pub distance: u32,
 }
 

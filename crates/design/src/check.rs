@@ -1,4 +1,5 @@
-//! Checks whether a design could be built, each part by itself. [`crate::paths`] checks how the levels of a path fit together.
+//! Checks whether each part of a design could be built. [`crate::paths`] checks how the levels of a
+//! path fit together.
 
 mod beside;
 mod partition;
@@ -15,28 +16,34 @@ use crate::{
     Ways, WritePolicy,
 };
 
-/// The largest number of levels: enough for any machine, and a bound for what a file can ask for.
+/// Largest number of levels: enough for any machine, and a limit on what a file can request.
 const MOST_LEVELS: usize = 64;
 const LONGEST_LEVEL_NAME_BYTES: usize = 64;
-/// Longest name of a design, in bytes. It is longer than a level's, because the names of a sweep's designs contain the varied fields.
+/// Longest name of a design, in bytes. A design's name may be longer than a level's, because the
+/// names of a sweep's designs contain the
+/// varied fields.
 const LONGEST_DESIGN_NAME_BYTES: usize = 256;
 const LONGEST_TEXT_BYTES: usize = 4096;
 const LINES: RangeInclusive<u64> = 4..=4096;
-/// Prefetches end at pages of 4 KiB, which must lie within one frame.
+/// Sizes of frames. Prefetches end at pages of 4 KiB, which must lie within one frame.
 const PAGES: RangeInclusive<u64> = 4096..=1 << 30;
 const LARGEST_LEVEL: Bytes = Bytes(4 << 30);
-/// The largest number of lines of all caches and TLBs together. It bounds the memory of each simulated hierarchy.
+/// Largest number of lines of all caches and TLBs together, which limits the memory of each
+/// simulated hierarchy.
 const MOST_LINES: u64 = 1 << 26;
-/// A reference crosses each level at most once: sums of 64 levels over 10^11 references stay within 64 bits.
+/// Largest number of cycles of a miss or hit. A reference crosses each level at most once, so sums
+/// of 64 levels over 10^11 references fit in
+/// 64 bits.
 const MOST_CYCLES: u32 = 1_000_000;
-/// Maximum number of entries of buffers, which are searched one by one.
+/// Largest number of entries of buffers, which are searched one by one.
 const MOST_BUFFERED: u64 = 65_536;
-/// The largest integer of TOML.
+/// Largest integer of TOML, and so the largest seed.
 const LARGEST_SEED: u64 = i64::MAX as u64;
 const LONGEST_CYCLE_NS: f64 = 1e6;
 
 impl Design {
-    /// Checks whether the design could be built and simulated. Every reader of designs calls this first.
+    /// Checks whether the design could be built and simulated. Every reader of designs calls this
+    /// function first.
     ///
     /// # Errors
     ///
@@ -291,7 +298,7 @@ fn check_no_writes(place: &Part, level: &Level) -> Result<(), UnrealisableDesign
     })
 }
 
-/// Checks an exclusive level: nothing is filled into it on demand, and a line that is found there leaves it.
+/// Checks an exclusive level, which demand fills bypass, and which a line leaves when it is found.
 fn check_exclusive(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
     if level.inclusion != Inclusion::Exclusive {
         return Ok(());

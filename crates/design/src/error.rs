@@ -6,19 +6,19 @@ use crate::{Design, Level, TlbLevel};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {field}: found {found}, need {needed}; {remedy}")]
 pub struct UnrealisableDesign {
-    /// Part of the design: `design "mogul-1a"`, `level "L1D"`, `tlb "DTLB"`.
+    /// Part of the design that is impossible: `design "mogul-1a"`, `level "L1D"`, `tlb "DTLB"`.
     pub place: String,
-    /// Name of the field, as in a file.
+    /// Name of the impossible field, as in a file.
     pub field: &'static str,
-    /// Value that was found.
+    /// Value of the field.
     pub found: String,
-    /// Values that are possible.
+    /// Possible values of the field.
     pub needed: String,
-    /// What to change.
+    /// Change that would make the design possible.
     pub remedy: String,
 }
 
-/// A part of a design, for messages about its faults.
+/// Name of a part of a design, for messages about its faults.
 #[derive(Clone)]
 pub(crate) struct Part(String);
 
@@ -57,7 +57,7 @@ impl Part {
     }
 }
 
-/// A name in quotes, escaped, and cut if it is long.
+/// Returns a name in quotes, escaped, and shortened if it is long.
 pub(crate) fn quoted(name: &str) -> String {
     const SHOWN_CHARACTERS: usize = 64;
     match name.char_indices().nth(SHOWN_CHARACTERS) {

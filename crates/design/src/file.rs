@@ -1,4 +1,5 @@
-//! Designs as TOML text (`docs/formats/design.md`): read with the position of each mistake, and written.
+//! Reads designs as TOML text (`docs/formats/design.md`), with the position of each mistake, and
+//! writes them.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,7 +10,7 @@ use switchcost_units::Bytes;
 
 /// Longest file: a design is a page of text.
 const LONGEST_FILE: Bytes = Bytes::mib(1);
-/// Maximum number of characters of a faulty line that are shown.
+/// Largest number of characters of a faulty line that are shown.
 const SHOWN_CHARACTERS: usize = 60;
 
 /// Why a text is not a design.
@@ -22,7 +23,7 @@ pub enum DesignError {
     TooLong {
         /// Source of the text.
         source_name: String,
-        /// Length of the text.
+        /// Length of the text in bytes.
         found: Bytes,
     },
     /// The text is not TOML, or a field is missing, unknown, or of another kind.
@@ -38,7 +39,7 @@ pub enum DesignError {
     /// The design could not be built.
     #[error("{source_name}: {unrealisable}")]
     Unrealisable {
-        /// Source of the text.
+        /// Source of the text with the impossible design.
         source_name: String,
         /// The impossible field, with the reason.
         unrealisable: Box<UnrealisableDesign>,
@@ -48,11 +49,11 @@ pub enum DesignError {
 /// A position in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
-    /// Line, from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// Column in characters, from 1.
+    /// Column number in characters, from 1.
     pub column: usize,
-    /// Text of the line, escaped, and cut if long.
+    /// Text of the line, escaped, and shortened if it is long.
     pub text: String,
 }
 

@@ -9,14 +9,14 @@ use crate::{
 };
 use switchcost_record::{Cache, CacheKind, Fact, HostManifest, Tlb, TlbKind};
 
-/// Load-to-use cycles of a cache by its level, from 1: in the range of today's servers and laptops.
+/// Load-to-use cycles of a cache by its level, from 1, in the range of today's servers and laptops.
 const HIT_CYCLES: [u32; 4] = [0, 14, 50, 100];
 /// Cycles after a miss in the last cache: about 90 ns at 3.3 GHz.
 const MEMORY_CYCLES: u32 = 300;
 /// Cycles of a page walk whose tables are cached.
 const WALK_CYCLES: u32 = 30;
 const LATER_TLB_CYCLES: u32 = 7;
-/// Ways of TLBs after the first level, which are too large for one set.
+/// Ways of TLBs after the first level, which are too large for a single set.
 const LATER_TLB_WAYS: u32 = 8;
 
 /// Why no design could be made of this machine.
@@ -28,13 +28,14 @@ pub enum HostDesignError {
          machine"
     )]
     NoCaches,
-    /// The machine does not describe one of its caches; without it the design would be of another machine.
+    /// The machine does not describe one of its caches, without which the design would be of
+    /// another machine.
     #[error(
         "this machine does not report each cache's level, type, size and line ({0}); write a design file \
          (docs/formats/design.md), or use a built-in design of a similar machine"
     )]
     Unreported(String),
-    /// The machine does not describe a cache completely.
+    /// The machine does not report the associativity of a cache.
     #[error(
         "this machine does not report the associativity of {name}; write a design file (docs/formats/design.md), or use a \
          built-in design of a similar machine"
@@ -43,7 +44,7 @@ pub enum HostDesignError {
         /// Name of the cache.
         name: String,
     },
-    /// The machine reports caches that are impossible together.
+    /// The machine reports a combination of caches that is impossible.
     #[error("what this machine reports is not enough for a design: {0}")]
     Unrealisable(#[from] UnrealisableDesign),
 }
@@ -87,12 +88,12 @@ pub fn host_design(host: &HostManifest) -> Result<Design, HostDesignError> {
     Ok(design)
 }
 
-/// Shortest and longest cycle of a core, in nanoseconds.
+/// Returns the shortest and the longest cycle of a core, in nanoseconds.
 fn cycle_ns([sustained, highest]: [u64; 2]) -> [f64; 2] {
     [highest, sustained].map(|khz| 1e6 / khz as f64)
 }
 
-/// Words on the cycle time, and its source.
+/// Describes the cycle time and its source.
 fn clock(core_khz: Option<[u64; 2]>) -> String {
     match core_khz {
         None => {
@@ -153,7 +154,8 @@ fn levels(caches: &[Cache]) -> Result<Vec<Level>, HostDesignError> {
         .collect()
 }
 
-/// Order of the caches of a level: instruction caches first, as in the shipped designs.
+/// Returns the position of a cache in its level: instruction caches come first, as in the shipped
+/// designs.
 const fn order_of(kind: CacheKind) -> u32 {
     match kind {
         CacheKind::Instruction => 0,
@@ -202,7 +204,8 @@ fn ways_by_level(level: u32) -> u32 {
     HIT_CYCLES[index]
 }
 
-/// Returns the TLBs for base pages; if several of one kind are reported (loads and stores apart), the largest.
+/// Returns the TLBs for base pages. If several of one kind are reported (loads and stores apart),
+/// the largest is used.
 fn tlbs(host: &HostManifest, on_switch: OnSwitch) -> Vec<TlbLevel> {
     let mut ordered = host.plausible_tlbs();
     ordered.retain(|tlb| tlb.page_bytes == host.page_bytes);

@@ -51,31 +51,35 @@ pub struct Design {
     /// Source of the figures.
     #[serde(default)]
     pub source: String,
-    /// Shortest and longest time of a cycle in nanoseconds, to give costs in time, too.
+    /// Shortest and longest time of a cycle in nanoseconds, with which costs are also given in
+    /// time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycle_ns: Option<[f64; 2]>,
-    /// The caches. Levels that hold instructions form one path, in the order of the file, levels that hold data another; a level that
-    /// holds both is on both paths.
+    /// Caches of the memory system. Levels that hold instructions form one path, in the order of
+    /// the file, and levels that hold data another; a
+    /// level that holds both is on both paths.
     #[serde(rename = "level")]
     pub levels: Vec<Level>,
-    /// The TLBs, with paths like the caches. They are looked up before the caches.
+    /// TLBs of the memory system, with paths like those of caches. A reference looks in the TLBs
+    /// before the caches.
     #[serde(default, rename = "tlb", skip_serializing_if = "Vec::is_empty")]
     pub tlbs: Vec<TlbLevel>,
-    /// Assignment of physical addresses, if a level wants them and the trace does not have them.
+    /// Assignment of physical addresses, for levels that need them when the trace does not have
+    /// them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<PageAllocation>,
 }
 
-/// Contents of a level.
+/// What a level holds: instructions, data, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Holds {
-    /// Instructions only.
+    /// The level holds instructions only.
     Instructions,
-    /// Data only.
+    /// The level holds data only.
     Data,
-    /// Both.
+    /// The level holds both instructions and data.
     Both,
 }
 
@@ -96,71 +100,76 @@ impl Holds {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Replacement {
-    /// The least recently used line.
+    /// The least recently used line leaves.
     Lru,
-    /// The line that came in first.
+    /// The line that came in first leaves.
     Fifo,
-    /// Any line, drawn with the level's seed.
+    /// A random line leaves, drawn with the level's seed.
     Random,
-    /// Pseudo-LRU by a binary tree over the ways (a power of two of them).
+    /// Pseudo-LRU: a binary tree over the ways (a power of two) chooses the line.
     TreePlru,
-    /// Static re-reference interval prediction with 2 bits (Jaleel et al., ISCA 2010): inserted at 2, set to 0 on a
-    /// hit, the first way at 3 leaves.
+    /// Static re-reference interval prediction with 2 bits (Jaleel et al., ISCA 2010). A line is
+    /// inserted at 2 and set to 0 on a hit; the first
+    /// way at 3 leaves.
     Srrip,
-    /// Dynamic re-reference interval prediction (Jaleel et al., ISCA 2010): SRRIP, or lines mostly inserted at 3, whichever misses less
-    /// in leader sets (set dueling: Qureshi et al., ISCA 2007).
+    /// Dynamic re-reference interval prediction (Jaleel et al., ISCA 2010): either SRRIP, or most
+    /// lines inserted at 3, whichever misses less in
+    /// leader sets (set dueling: Qureshi et al., ISCA 2007).
     Drrip,
-    /// Signature-based hit prediction (Wu et al., MICRO 2011): SRRIP, with lines inserted at 3 if earlier lines of the same instruction
-    /// were not found again.
+    /// Signature-based hit prediction (Wu et al., MICRO 2011): SRRIP, except that a line is
+    /// inserted at 3 if earlier lines of the same
+    /// instruction were not found again.
     Ship,
 }
 
-/// Path of a store.
+/// Way of a store through the levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum WritePolicy {
-    /// The store goes on to the next level at once, through the write buffers, if there are any.
+    /// A store goes to the next level at once, through the write buffers, if there are any.
     Through,
-    /// The store stays in the level until the line leaves.
+    /// A store stays in the level until its line leaves.
     Back,
 }
 
-/// Relation between the lines of a level and those of the levels nearer to the processor.
+/// Relation between the lines of a level and those of levels nearer to the processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Inclusion {
-    /// No relation.
+    /// The level holds lines independently of the nearer levels.
     #[default]
     Neither,
-    /// The level holds all lines that the nearer levels hold; a line that leaves it leaves them, too.
+    /// The level holds all lines of the nearer levels; a line that leaves this level also leaves
+    /// the nearer ones.
     Inclusive,
-    /// The level holds lines that have left the nearer levels; a line found here moves to them.
+    /// The level holds lines that have left the nearer levels; a line found in this level moves to
+    /// a nearer one.
     Exclusive,
 }
 
-/// Address that chooses the set, or that is compared.
+/// Kind of address that chooses the set, or that tags are compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum AddressKind {
-    /// The virtual address; as a tag it includes the address space's ID.
+    /// The virtual address; a tag also includes the address space's ID.
     #[default]
     Virtual,
     /// The physical address.
     Physical,
 }
 
-/// Effect of a switch between address spaces on a level.
+/// Effect that a switch between address spaces has on a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum OnSwitch {
-    /// None: lines have the ID of their address space, or physical tags.
+    /// A switch changes nothing: lines have the ID of their address space, or physical tags.
     #[default]
     Keep,
-    /// All lines leave; modified ones are written back.
+    /// A switch empties the level; modified lines are written back.
     Flush,
 }
 
@@ -172,16 +181,16 @@ pub enum Prefetch {
     /// No prefetching.
     #[default]
     None,
-    /// Each missed line also brings in the next line in memory.
+    /// Each missed line also brings in the next line of memory.
     NextLine,
 }
 
-/// The number of ways: a number, or `"full"` for one set.
+/// Number of ways: either a number, or `"full"` for a single set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ways {
     /// The number of ways.
     Count(u32),
-    /// As many ways as lines.
+    /// As many ways as the level has lines.
     Full,
 }
 
@@ -228,31 +237,33 @@ impl<'de> Deserialize<'de> for Ways {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Level {
-    /// Name, such as `L1I`; unique in the design.
+    /// Name of the cache, such as `L1I`; unique in the design.
     pub name: String,
-    /// Contents of the cache.
+    /// What the cache holds.
     pub holds: Holds,
     /// Capacity of the cache.
     #[serde(with = "size_text")]
     pub size: Bytes,
-    /// Line size, a power of two.
+    /// Line size of the cache, a power of two.
     #[serde(with = "size_text")]
     pub line: Bytes,
-    /// Associativity.
+    /// Associativity of the cache.
     pub ways: Ways,
     /// Choice of the line that leaves a full set.
     #[serde(default = "default_replacement")]
     pub replacement: Replacement,
-    /// Seed of random replacement.
+    /// Seed of the random replacement.
     #[serde(default)]
     pub seed: u64,
-    /// Path of a store.
+    /// Way of a store through the level.
     #[serde(default = "default_write")]
     pub write: WritePolicy,
-    /// Whether a store that misses brings the line in. By default write-back levels do, write-through levels do not.
+    /// Whether a store that misses brings its line in. By default write-back levels do, and
+    /// write-through levels do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_allocate: Option<bool>,
-    /// Buffers after a write-through level; without them a store to the next level costs nothing in this level.
+    /// Buffers after a write-through level; without buffers, a store to the next level costs
+    /// nothing in this level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_buffers: Option<WriteBuffers>,
     /// Cycles of a reference that is found in this level; 0 for a first level, whose hits are part of the instruction's cycle.
@@ -263,16 +274,16 @@ pub struct Level {
     /// Cycles for which a line occupies the bus to the next level, in either direction; 0 if the bus is never busy.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bus_cycles: u32,
-    /// Relation to the levels nearer to the processor.
+    /// Relation to the lines of the levels nearer to the processor.
     #[serde(default)]
     pub inclusion: Inclusion,
-    /// The address that chooses the set.
+    /// Kind of address that chooses the set.
     #[serde(default)]
     pub index: AddressKind,
-    /// The address that is compared.
+    /// Kind of address with which tags are compared.
     #[serde(default)]
     pub tag: AddressKind,
-    /// Effect of a switch between address spaces.
+    /// Effect that a switch between address spaces has on the cache.
     #[serde(default)]
     pub on_switch: OnSwitch,
     /// Simple prefetching into the level.
@@ -290,13 +301,13 @@ pub struct Level {
     /// Streamer of the level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streamer: Option<Streamer>,
-    /// Ways that each program may fill; without it every program may fill all.
+    /// Ways of the level that each program may fill; if absent, every program may fill all ways.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition: Option<Partition>,
 }
 
 impl Level {
-    /// A level with defaults for everything but these fields.
+    /// Makes a level with defaults for everything but these fields.
     pub fn plain(
         name: &str,
         holds: Holds,
@@ -337,30 +348,31 @@ impl Level {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlbLevel {
-    /// Name, such as `DTLB`; unique in the design.
+    /// Name of the TLB, such as `DTLB`; unique in the design.
     pub name: String,
     /// Kind of accesses whose pages the TLB translates.
     pub holds: Holds,
-    /// Number of entries.
+    /// Number of entries of the TLB.
     pub entries: u32,
-    /// Associativity.
+    /// Associativity of the TLB.
     pub ways: Ways,
-    /// Page size, a power of two.
+    /// Page size of the translations, a power of two.
     #[serde(with = "size_text")]
     pub page: Bytes,
     /// Choice of the entry that leaves a full set.
     #[serde(default = "default_replacement")]
     pub replacement: Replacement,
-    /// Seed of random replacement.
+    /// Seed of the random replacement.
     #[serde(default)]
     pub seed: u64,
     /// Cycles of a translation that is found in this TLB; 0 for a first TLB.
     #[serde(default)]
     pub hit_cycles: u32,
-    /// Cycles of the page walk if this is the last TLB, else of the miss alone.
+    /// Cycles of the page walk in the last TLB, and of the miss alone in others.
     #[serde(alias = "walk_cycles")]
     pub miss_cycles: u32,
-    /// `keep` if entries have an address-space ID.
+    /// Effect that a switch between address spaces has on the TLB: `keep` if entries have the
+    /// address space's ID.
     #[serde(default)]
     pub on_switch: OnSwitch,
 }
@@ -387,7 +399,7 @@ impl fmt::Display for Ways {
 }
 
 impl Ways {
-    /// Lines per set in a level of `lines` lines.
+    /// Returns the lines per set in a level of `lines` lines.
     pub fn of(self, lines: u64) -> u64 {
         match self {
             Ways::Count(count) => u64::from(count),
@@ -397,22 +409,24 @@ impl Ways {
 }
 
 impl Level {
-    /// Capacity in lines; for a design that [`Design::check`] accepts, a multiple of the ways.
+    /// Returns the capacity in lines, which is a multiple of the ways in a design that
+    /// [`Design::check`] accepts.
     pub fn lines(&self) -> u64 {
         self.size.0.checked_div(self.line.0).unwrap_or(0)
     }
 
-    /// Whether the cost of a request depends on its time, and not only on the contents.
+    /// Whether the cost of a request depends on its time, and not on the contents alone.
     pub fn is_timed(&self) -> bool {
         self.bus_cycles != 0 || self.streams.is_some_and(|streams| streams.timed)
     }
 
-    /// Whether lines come into the sets without being requested.
+    /// Whether lines come into the sets without a request.
     pub fn prefetches(&self) -> bool {
         self.prefetch != Prefetch::None || self.stride.is_some() || self.streamer.is_some()
     }
 
-    /// Whether the behaviour depends on the requesting instruction, and on the byte that it requests.
+    /// Whether the behaviour depends on the requesting instruction, and on the byte that the
+    /// instruction requests.
     pub fn knows_instructions(&self) -> bool {
         self.replacement == Replacement::Ship || self.stride.is_some()
     }
@@ -424,7 +438,7 @@ impl Level {
     }
 }
 
-/// Serialises a size as text with its unit (`"64KiB"`), or as a number of bytes.
+/// Serializes a size as text with its unit (`"64KiB"`), or as a number of bytes.
 mod size_text {
     use std::fmt;
 

@@ -6,14 +6,14 @@ use switchcost_units::Bytes;
 
 use crate::size_text;
 
-/// Assignment of frames to pages.
+/// Rules by which pages get physical frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PageAllocation {
-    /// Page size, a power of two.
+    /// Page size of the allocation, a power of two.
     #[serde(with = "size_text")]
     pub size: Bytes,
-    /// Order of the frames.
+    /// Order in which pages get frames.
     #[serde(default, skip_serializing_if = "PageOrder::is_random")]
     pub order: PageOrder,
     /// Seed of the random permutation of frames.
@@ -21,15 +21,15 @@ pub struct PageAllocation {
     pub seed: u64,
 }
 
-/// Order in which pages get frames.
+/// Order in which pages get frames of physical memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum PageOrder {
-    /// Random order: memory of a system that has run for a while.
+    /// Pages get random frames, as on a system that has run for a while.
     #[default]
     Random,
-    /// Ascending order: memory that is free in long runs.
+    /// Pages get ascending frames, as when memory is free in long runs.
     Consecutive,
 }
 
@@ -39,13 +39,15 @@ impl PageOrder {
     }
 }
 
-/// A bit that is set in every assigned address, so that none equals an address of a trace.
+/// Bit that is set in every assigned address, so that no assigned address equals an address of a
+/// trace.
 const MADE_UP: u64 = 1 << 62;
 
 impl PageAllocation {
-    /// Physical address of page number `number`. Pages are numbered from 0 as they are first requested.
+    /// Returns the physical address of page number `number`. Pages are numbered from 0 in the order
+    /// of their first requests.
     ///
-    /// No two pages get the same frame, because each step of the mix can be undone.
+    /// No two pages get the same frame, because each step of the mix is reversible.
     pub const fn physical_address(&self, number: u32) -> u64 {
         let frame = match self.order {
             PageOrder::Random => {
@@ -59,7 +61,8 @@ impl PageAllocation {
     }
 }
 
-/// The last steps of MurmurHash3 for 32 bits (Austin Appleby, public domain), a permutation of all 32-bit numbers.
+/// Mixes a number by the last steps of MurmurHash3 for 32 bits (Austin Appleby, public domain), a
+/// permutation of all 32-bit numbers.
 const fn mixed(number: u32) -> u32 {
     let number = (number ^ (number >> 16)).wrapping_mul(0x85eb_ca6b);
     let number = (number ^ (number >> 13)).wrapping_mul(0xc2b2_ae35);

@@ -1,26 +1,27 @@
-//! Ways of a level that each program may fill: Intel's Cache Allocation Technology, in the terms of Linux's resctrl.
+//! The ways of a level that each program may fill: Intel's Cache Allocation Technology, in the
+//! terms of Linux's resctrl.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// Key of all programs that no other key names.
+/// Key of the mask for all programs that no other key names.
 const DEFAULT: &str = "default";
-/// Prefix of a process number, for processes whose name is ambiguous.
+/// Prefix of a process number in a key, for processes whose name is ambiguous.
 const PROCESS: &str = "process:";
 
-/// Capacity bitmasks by program. A program without a mask may fill all ways.
+/// Capacity bitmasks, one per program. A program without a mask may fill all ways.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Partition(BTreeMap<String, CapacityBitmask>);
 
-/// Mask in which bit `n` stands for way `n`. Written in hexadecimal, as in resctrl's schemata.
+/// Mask in which bit `n` stands for way `n`, written in hexadecimal as in resctrl's schemata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CapacityBitmask(pub u64);
 
 impl Partition {
-    /// Ways that the running process may fill; `None` for all.
+    /// Returns the ways that the running process may fill; `None` means all ways.
     pub fn bitmask(&self, program: &str, process: u32) -> Option<CapacityBitmask> {
         let of = |key: &str| self.0.get(key).copied();
         of(&format!("{PROCESS}{process}"))
@@ -28,7 +29,7 @@ impl Partition {
             .or_else(|| of(DEFAULT))
     }
 
-    /// Keys and their masks.
+    /// Returns the keys with their masks.
     pub fn masks(&self) -> impl Iterator<Item = (&str, CapacityBitmask)> {
         self.0.iter().map(|(key, mask)| (key.as_str(), *mask))
     }
@@ -38,13 +39,13 @@ impl Partition {
         key == program || key == DEFAULT || number_of(key) == Some(Some(process))
     }
 
-    /// Whether a key has the form of a process, but no number.
+    /// Whether a key has the prefix of a process, but no valid number.
     pub(crate) fn is_numberless(key: &str) -> bool {
         number_of(key) == Some(None)
     }
 }
 
-/// The number of a process that a key names.
+/// Returns the process number that a key names.
 fn number_of(key: &str) -> Option<Option<u32>> {
     let is_plain = |number: &u32, digits: &str| number.to_string() == digits;
     key.strip_prefix(PROCESS).map(|digits| {
@@ -55,7 +56,7 @@ fn number_of(key: &str) -> Option<Option<u32>> {
     })
 }
 
-/// Parses `PROGRAM:MASK`, several joined by `+`.
+/// Parses `PROGRAM:MASK`, or several of these joined by `+`.
 impl std::str::FromStr for Partition {
     type Err = String;
 
@@ -113,7 +114,7 @@ impl Serialize for CapacityBitmask {
     }
 }
 
-/// Accepts only text: the number 110 would be another mask than "110".
+/// Reads a mask from text only, because the number 110 would be another mask than "110".
 impl<'de> Deserialize<'de> for CapacityBitmask {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Mask;

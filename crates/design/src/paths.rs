@@ -1,4 +1,5 @@
-//! Checks how the levels fit together that a fetch, or a load or store, requests one after another.
+//! Checks whether the levels fit together that a fetch, or a load or store, requests one after
+//! another.
 
 use crate::error::{Part, UnrealisableDesign, quoted};
 use crate::{AddressKind, Design, Holds, Inclusion, Level, TlbLevel, WritePolicy};
@@ -61,7 +62,8 @@ fn check_line(place: &Part, level: &Level, earlier: &Level) -> Result<(), Unreal
     )
 }
 
-/// Checks the addresses of a level: a line that leaves a physically tagged level is known only by its physical address.
+/// Checks the kinds of address of a level. A line that leaves a physically tagged level is known
+/// only by its physical address.
 fn check_addresses(place: &Part, level: &Level, earlier: &Level) -> Result<(), UnrealisableDesign> {
     if earlier.tag == AddressKind::Virtual {
         return Ok(());
@@ -158,7 +160,8 @@ fn check_not_first(place: &Part, before: &[&Level], kind: &str) -> Result<(), Un
     )
 }
 
-/// Checks that two levels have the same kind of tags: one line of a level must be one line of the other, whoever uses it.
+/// Checks that two levels have the same kind of tags: a line of one level must correspond to one
+/// line of the other, whichever process uses it.
 fn check_same_tags(place: &Part, level: &Level, earlier: &Level) -> Result<(), UnrealisableDesign> {
     place.require(
         level.tag == earlier.tag,
@@ -175,7 +178,7 @@ fn check_same_tags(place: &Part, level: &Level, earlier: &Level) -> Result<(), U
     )
 }
 
-/// Checks that no store that is passed on ends in an exclusive level.
+/// Checks that no store that a level passes on ends in an exclusive level.
 fn check_stores(earlier: &Level, level: &Level) -> Result<(), UnrealisableDesign> {
     Part::level(level).require(
         level.inclusion != Inclusion::Exclusive || earlier.allocates_on_write(),

@@ -40,15 +40,15 @@ pub use by_process::ProcessMisses;
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum View {
-    /// One hierarchy for all processes, as in the machine.
+    /// One hierarchy that all processes share, as in the machine.
     Shared,
-    /// One hierarchy for each process, as if it had the machine to itself.
+    /// One hierarchy per process, as if each process had the machine to itself.
     Private,
-    /// A hierarchy that each switch empties: the cold bound.
+    /// One hierarchy that each switch empties, which gives the cold bound.
     Flushed,
 }
 
-/// A number for each view.
+/// A number for each of the three hierarchies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 pub struct ByView<T> {
     /// Number of the hierarchy that all processes share.
@@ -60,7 +60,7 @@ pub struct ByView<T> {
 }
 
 impl<T> ByView<T> {
-    /// The number of one view.
+    /// Returns the number of one hierarchy.
     pub fn get(&self, view: View) -> &T {
         match view {
             View::Shared => &self.shared,
@@ -69,7 +69,7 @@ impl<T> ByView<T> {
         }
     }
 
-    /// A mutable reference to the number of one view.
+    /// Returns the number of one hierarchy, to be changed.
     pub fn get_mut(&mut self, view: View) -> &mut T {
         match view {
             View::Shared => &mut self.shared,
@@ -79,15 +79,16 @@ impl<T> ByView<T> {
     }
 }
 
-/// Cause of a switch away from a task, as reports group it.
+/// Cause for which a task left the CPU, as reports group switches.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SwitchCause {
     /// Whether the task gave up the CPU voluntarily.
     pub is_voluntary: bool,
-    /// Kernel entry of the task: `syscall`, `page-fault`, `quantum`, `wake-up`, `interrupt`, `exit`, `unknown`; or `birth` for the
-    /// first segment of a task.
+    /// Kernel entry of the task: `syscall`, `page-fault`, `quantum`, `wake-up`, `interrupt`,
+    /// `exit`, `unknown`; `birth` for the first segment of
+    /// a task.
     pub entry: String,
-    /// Name of the system call, for `syscall`.
+    /// Name of the system call, if the entry is `syscall`.
     pub syscall: Option<String>,
 }
 
@@ -112,11 +113,11 @@ pub struct LevelCounts {
     pub store_accesses: u64,
     /// Stores that missed in this level.
     pub store_misses: u64,
-    /// Lines brought in on demand.
+    /// Number of lines brought in on demand.
     pub fills: u64,
-    /// Lines written back to the next level or memory.
+    /// Number of lines written back to the next level or memory.
     pub write_backs: u64,
-    /// Lines prefetched into this level.
+    /// Number of lines prefetched into this level.
     pub prefetches: u64,
     /// Misses that found their line in the victim cache.
     pub victim_hits: u64,
@@ -124,16 +125,17 @@ pub struct LevelCounts {
     pub stream_hits: u64,
     /// Cycles spent in this level: hits, misses, page walks.
     pub cycles: u64,
-    /// Prefetched lines in the sets that were looked up later, each once. 0 in records of earlier versions, as are the counters below.
+    /// Prefetched lines in the sets that a later lookup found, each counted once. 0 in records of
+    /// earlier versions, as are the counters below.
     #[serde(default)]
     pub prefetch_hits: u64,
     /// Stream hits whose line was still on its way.
     #[serde(default)]
     pub late_stream_hits: u64,
-    /// Lines lost because a later, inclusive level lost the line that contains them.
+    /// Lines that were lost because a later, inclusive level lost the line that contains them.
     #[serde(default)]
     pub back_invalidations: u64,
-    /// Unmodified lines given to an exclusive next level.
+    /// Unmodified lines that were moved to an exclusive next level.
     #[serde(default)]
     pub moves: u64,
     /// Lines that used the bus to the next level, if the bus takes time.
@@ -142,7 +144,7 @@ pub struct LevelCounts {
 }
 
 impl LevelCounts {
-    /// All counters by name.
+    /// Returns all counters with their names.
     pub fn counters(&self) -> [(&'static str, u64); 17] {
         [
             ("instruction_accesses", self.instruction_accesses),
@@ -165,12 +167,13 @@ impl LevelCounts {
         ]
     }
 
-    /// All references that looked in this level.
+    /// Returns the number of references that looked in this level.
     pub fn accesses(&self) -> u64 {
         self.instruction_accesses + self.load_accesses + self.store_accesses
     }
 
-    /// Whether the sums of the counters fit in 64 bits, which they may not in a manipulated record.
+    /// Whether the sums of the counters fit in 64 bits, which they may exceed in a manipulated
+    /// record.
     pub fn is_countable(&self) -> bool {
         let sum = |counts: [u64; 3]| counts.into_iter().try_fold(0u64, u64::checked_add);
         let looked = sum([
@@ -187,47 +190,49 @@ impl LevelCounts {
             .is_some()
     }
 
-    /// All references that missed.
+    /// Returns the number of references that missed in this level.
     pub fn misses(&self) -> u64 {
         self.instruction_misses + self.load_misses + self.store_misses
     }
 }
 
-/// Totals of one hierarchy. `cycles` is the sum of the instructions, of every level's cycles, and of the write stalls.
+/// Totals of one hierarchy. `cycles` is the sum of the instructions, the cycles of every level, and
+/// the write stalls.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HierarchyCounts {
-    /// All cycles.
+    /// Cycles of the whole hierarchy.
     pub cycles: u64,
     /// Cycles in which a store waited for a write buffer.
     pub write_stall_cycles: u64,
-    /// The caches, in the design's order.
+    /// Counters of the caches, in the design's order.
     pub levels: Vec<LevelCounts>,
-    /// The TLBs, in the design's order.
+    /// Counters of the TLBs, in the design's order.
     pub tlbs: Vec<LevelCounts>,
 }
 
-/// Requests to a last level from first levels of each process's own, and their misses.
+/// Requests to a last level after private first levels, and the misses of these requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct LastLevelCounts {
     /// Name of the design.
     pub design: String,
     /// Name of the level.
     pub level: String,
-    /// Requests of the first levels.
+    /// Number of requests to the last level.
     pub lookups: u64,
     /// Misses if each process has a last level of its own.
     pub alone: u64,
     /// Misses if all processes share one last level.
     pub shared: u64,
-    /// Cycles of a miss.
+    /// Cycles of a miss in the last level.
     pub miss_cycles: u64,
-    /// Lines of the level.
+    /// Number of lines of the last level.
     pub lines: u64,
-    /// Lines that the shared level held at the end, which is the most at any time.
+    /// Number of lines in the shared level at the end, which is the largest number at any time.
     pub held: u64,
 }
 
-/// Origins of the misses of one level of the shared hierarchy. They add up to its fills on demand.
+/// Origins of the misses of one level of the shared hierarchy, which add up to the level's fills on
+/// demand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissOrigins {
     /// Name of the level.
@@ -238,15 +243,19 @@ pub struct MissOrigins {
     pub evicted_by_others: u64,
     /// Misses on lines that left the shared cache while another process ran, for a line of the kernel's half of all address spaces.
     pub evicted_by_kernel: u64,
-    /// Misses on lines that left the shared cache while the process itself ran, because others had aged them or taken their room.
+    /// Misses on lines that left the shared cache while the process itself ran, because other
+    /// processes had aged the lines or taken their room.
     pub aged_by_others: u64,
-    /// Misses on lines that a flush at a switch took.
+    /// Misses on lines that left because a switch emptied the level.
     pub flushed: u64,
-    /// Misses as in `aged_by_others`, in a level that does not keep a process's own lines in the order that they would have alone.
+    /// Misses on lines that left the shared cache while the process itself ran, in a level that
+    /// does not keep a process's own lines in the order
+    /// that they would have alone.
     pub state: u64,
 }
 
-/// Lookups of the program that missed in one level of one hierarchy alone; see "Lost to others, gained from others" in
+/// Lookups of the programs that missed in only one of two hierarchies, in one level; see "Lost to
+/// others, gained from others" in
 /// `docs/method/simulation.md`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissDifference {
@@ -256,53 +265,56 @@ pub struct MissDifference {
     pub lost: u64,
     /// Lookups that missed in the private hierarchy and not in the shared one.
     pub gained: u64,
-    /// Gained lookups of lines that the process requested for the first time.
+    /// Lookups among the gained ones that requested a line for the process's first time.
     pub first_touches: u64,
 }
 
-/// Lines that lookups found farther away in the shared hierarchy than in the private one because of other processes.
+/// Lines that lookups found farther away in the shared hierarchy than in the private one, because
+/// other processes had evicted them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostLines {
     /// Level in which the private hierarchy found the lines.
     pub found_alone: String,
     /// Farthest level of the shared hierarchy that missed the lines.
     pub missed: String,
-    /// Kind of the requests for the lines.
+    /// Kind of request for the lines.
     pub kind: Kind,
     /// Number of lines.
     pub lines: u64,
 }
 
-/// Level of detail of a result.
+/// Level of detail that a result has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Depth")]
 pub enum DetailLevel {
-    /// All counters, intervals and attributions.
+    /// The result has all counters, intervals and attributions.
     Full,
-    /// Only counters, and intervals added up over segments, without [`Detail`]: the result of a single pass for many designs.
+    /// The result has counters, and intervals added up over segments, without [`Detail`], as from a
+    /// single pass for many designs.
     Counters,
 }
 
 /// Result of one design.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DesignResult {
-    /// The design.
+    /// Design that was simulated.
     pub design: Design,
     /// Counters of the three hierarchies.
     pub hierarchies: ByView<HierarchyCounts>,
-    /// Misses by process, in the order of process numbers, for processes with any. Empty in records of earlier versions.
+    /// Misses of each process with any, in the order of process numbers. Empty in records of
+    /// earlier versions.
     #[serde(default)]
     pub by_process: Vec<ProcessMisses>,
-    /// Source of physical addresses; `None` if no level wants any.
+    /// Source of physical addresses; `None` if no level needs any.
     pub physical_pages: Option<PhysicalPages>,
-    /// Attributions; `None` for designs of a single pass for many.
+    /// Attributions of cycles and misses; `None` for designs of a single pass for many.
     #[serde(flatten, with = "by_depth")]
     pub detail: Option<Detail>,
 }
 
 impl DesignResult {
-    /// Level of detail of the result.
+    /// Returns the level of detail of the result.
     pub fn depth(&self) -> DetailLevel {
         if self.detail.is_some() {
             DetailLevel::Full
@@ -315,39 +327,43 @@ impl DesignResult {
 /// Attribution of the cycles and misses of one design.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Detail {
-    /// Origins of misses, by level, then by TLB.
+    /// Origins of misses, for each level, then for each TLB.
     pub origins: Vec<MissOrigins>,
-    /// Lookups lost to others and gained from them, by level, then by TLB.
+    /// Lookups lost to others and gained from them, for each level, then for each TLB.
     pub miss_differences: Vec<MissDifference>,
     /// Lines lost to others, by the levels that held and missed them and by kind; combinations without lines are left out. Empty in
     /// records of earlier versions.
     #[serde(default)]
     pub lost_lines: Vec<LostLines>,
-    /// Cycles lost, by what evicted them.
+    /// Cycles lost, by what evicted the lines.
     pub lost_cycles: LostCycles,
     /// Cycles gained, by what brought the lines in.
     pub gained_cycles: GainedCycles,
-    /// The most lines that the shared hierarchy held at any time, by level, then by TLB.
+    /// Largest number of lines that the shared hierarchy held at any time, for each level, then for
+    /// each TLB.
     pub most_held: Vec<u64>,
-    /// Most lines held whenever the instructions so far had doubled, from [`FIRST_FILL_POINT`] on. Empty in records of earlier
-    /// versions.
+    /// Largest number of lines held, at each doubling of the instructions from [`FIRST_FILL_POINT`]
+    /// on. Empty in records of earlier versions.
     #[serde(default)]
     pub fill_curve: Vec<FillPoint>,
-    /// Lines lost and restored, by level.
+    /// Lines lost and restored, for each level.
     pub losses: Vec<WorkingSetLoss>,
     /// Evictions by level, evictor and victim, for pairs that occur.
     pub evictions: Vec<Eviction>,
-    /// Excess cycles attributed to code, most expensive first, as many places as were requested.
+    /// Excess cycles attributed to code, most expensive place first, for as many places as were
+    /// requested.
     pub code: Vec<PlaceCost>,
-    /// Excess cycles attributed to data, most expensive first.
+    /// Excess cycles attributed to data, most expensive place first.
     pub data: Vec<PlaceCost>,
-    /// Places whose lookups evicted lines of others, by level, most lines first.
+    /// Places whose lookups evicted lines of others, by level, and by falling number of lines.
     pub evictors: Vec<EvictorPlace>,
     /// System calls in the order of their numbers, if the trace has the kernel's instructions.
     pub calls: Vec<CallCost>,
-    /// Work of the kernel in 39 to 78 batches of switches, or fewer. Empty if the trace has no kernel instructions.
+    /// Work of the kernel in 39 to 78 batches of switches (fewer in a short trace). Empty if the
+    /// trace has no kernel instructions.
     pub kernel_batches: Vec<KernelBatch>,
-    /// Kernel functions, most instructions first. Empty if the trace has no kernel instructions.
+    /// Kernel functions, that with most instructions first. Empty if the trace has no kernel
+    /// instructions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernel_functions: Vec<FunctionUse>,
 }
@@ -363,39 +379,41 @@ pub struct FunctionUse {
     pub misses: Vec<u64>,
 }
 
-/// Instructions before the first point of a fill curve.
+/// Number of instructions before the first point of a fill curve.
 pub const FIRST_FILL_POINT: u64 = 256;
 
 /// A point of the fill curve.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FillPoint {
-    /// Instructions so far.
+    /// Number of instructions up to this point.
     pub instructions: u64,
-    /// Maximum number of lines held by the shared hierarchy so far, by level, then by TLB.
+    /// Largest number of lines that the shared hierarchy held up to this point, for each level,
+    /// then for each TLB.
     pub most_held: Vec<u64>,
 }
 
-/// Part of a trace, with the result of every design for it.
+/// One part of a trace, with the result of every design.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PartResult {
-    /// Instructions of the part.
+    /// Number of instructions in the part.
     pub instructions: u64,
-    /// Switches of the part, voluntary or not.
+    /// Number of switches in the part, voluntary and involuntary.
     pub switches: u64,
-    /// Results by index of the design, without attribution to places.
+    /// Results by index of the design, without attributions to places.
     pub designs: Vec<(u16, DesignResult)>,
 }
 
 /// Source of the physical addresses of a design.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct PhysicalPages {
-    /// Pages that the trace recorded, counted each time.
+    /// Number of pages that the trace recorded; a page counts each time.
     pub recorded: u64,
-    /// Frames that were assigned because the trace recorded none.
+    /// Number of frames that were assigned because the trace recorded none.
     pub assigned: u64,
 }
 
-/// Owner of a private hierarchy. It takes the place of a process in origins of misses, evictions, and losses at switches.
+/// Owner of a private hierarchy. In origins of misses, evictions, and losses at switches, the owner
+/// takes the place of a process.
 #[derive(
     Clone,
     Copy,
@@ -414,10 +432,10 @@ pub struct PhysicalPages {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum PrivateBy {
-    /// A process with all of its threads: an address space.
+    /// A process with all of its threads, which is an address space.
     #[default]
     Process,
-    /// A task. Threads of a process affect each other like processes.
+    /// A task. Threads of a process then affect each other like processes.
     Task,
 }
 
@@ -443,38 +461,38 @@ pub struct ProcessFacts {
     pub segments: u64,
 }
 
-/// Source of a trace that is simulated while it is captured, and is in no file.
+/// Name of a trace that is simulated while it is captured, and that no file contains.
 pub const LIVE: &str = "live";
 
 /// Facts about the simulated trace.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct TraceFacts {
-    /// Source of the trace: a file's name, `live`, or a generator's description.
+    /// Source of the trace: the name of a file, `live`, or the description of a generator.
     pub source: String,
     /// Origin of the order of tasks: `scheduled`, `as-run`, `imported`, `synthetic`.
     pub order: String,
     /// Quantum in instructions, if the tracer scheduled the tasks.
     pub quantum_instructions: Option<u64>,
-    /// The traced commands, with arguments.
+    /// Commands that were traced, with arguments.
     pub commands: Vec<Vec<String>>,
-    /// Instructions of the trace.
+    /// Number of instructions in the trace.
     pub instructions: u64,
-    /// Loads of the trace.
+    /// Number of loads in the trace.
     pub loads: u64,
-    /// Stores of the trace.
+    /// Number of stores in the trace.
     pub stores: u64,
-    /// Switches at which the task left the CPU voluntarily.
+    /// Number of switches at which the task left the CPU voluntarily.
     pub voluntary_switches: u64,
-    /// Other switches.
+    /// Number of switches at which the task left the CPU involuntarily.
     pub involuntary_switches: u64,
-    /// Why not all of the trace was simulated, if so.
+    /// Reason why only a part of the trace was simulated, if there is one.
     pub incomplete: Option<String>,
-    /// The simulated part of the trace, if it was not the whole.
+    /// The simulated part of the trace, if the whole was not simulated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<TracePart>,
     /// The traced guest, if a whole system was traced.
     pub guest: Option<GuestFacts>,
-    /// Notes of the trace that hold for every number from it; hostile text until escaped.
+    /// Notes of the trace that qualify every number of the simulation; hostile text until escaped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -488,9 +506,11 @@ pub struct TracePart {
     pub to_instruction: u64,
     /// Instructions in the whole trace.
     pub trace_instructions: u64,
-    /// Instructions right before the part that were simulated to warm up caches. Only last uses of lines were simulated before these.
+    /// Instructions before the part that were simulated to warm up caches; of earlier instructions,
+    /// only the last uses of lines were simulated.
     pub warm_up_instructions: u64,
-    /// Effect of the warm-up by design and level of the shared hierarchy. Empty if nothing comes before the part.
+    /// Effect of the warm-up, by design and level of the shared hierarchy. Empty if nothing
+    /// precedes the part.
     pub without_warm_up: Vec<WithoutWarmUp>,
 }
 
@@ -501,9 +521,11 @@ pub struct WithoutWarmUp {
     pub design: String,
     /// Name of the level.
     pub level: String,
-    /// Misses in the part.
+    /// Misses in the simulated part.
     pub misses: u64,
-    /// Additional misses within as many instructions as the warm-up has, if only last uses are known; negative if there are fewer.
+    /// Number of additional misses, within as many instructions as the warm-up has, if only last
+    /// uses are known; negative if there are fewer
+    /// misses.
     pub more_misses: i64,
 }
 
@@ -514,9 +536,9 @@ pub struct GuestFacts {
     pub kernel: String,
     /// The kernel's command line.
     pub command_line: String,
-    /// Slice set for the guest's scheduler, if any.
+    /// Time slice that was set for the guest's scheduler, if any.
     pub slice_ns: Option<u64>,
-    /// Instructions in a second of the guest's time.
+    /// Number of instructions per second of the guest's time.
     pub instructions_per_second: u64,
 }
 
@@ -525,30 +547,30 @@ pub struct GuestFacts {
 pub struct Simulation {
     /// Name and version of the format: `switchcost.record.simulation/1`.
     pub schema: String,
-    /// Version of the program that wrote it.
+    /// Version of the program that wrote the record.
     pub program_version: String,
     /// Start of the simulation (RFC 3339, UTC).
     pub started_at: String,
-    /// The command line, program included.
+    /// Command line of the simulation, including the program.
     pub command: Vec<String>,
-    /// The machine that ran the simulation, not the simulated one.
+    /// Machine that ran the simulation, which differs from the simulated machine.
     pub host: Option<HostManifest>,
-    /// The trace.
+    /// Facts about the simulated trace.
     pub trace: TraceFacts,
     /// Instructions in an interval.
     pub interval_instructions: u64,
     /// Number of intervals distinguished after each switch; the rest of a segment is one more interval.
     pub intervals: u32,
-    /// Owner of a private hierarchy; a process if absent.
+    /// Owner of a private hierarchy; if absent, a process.
     #[serde(default, skip_serializing_if = "PrivateBy::is_process")]
     pub private_by: PrivateBy,
-    /// The processes (or tasks, if each has a private hierarchy), in the order of their numbers.
+    /// Processes (or tasks, if each task has a private hierarchy), in the order of their numbers.
     pub processes: Vec<ProcessFacts>,
-    /// The causes of switches that occur.
+    /// Causes of the switches in the trace.
     pub causes: Vec<SwitchCause>,
     /// Results of the designs.
     pub designs: Vec<DesignResult>,
-    /// Prices of lost lines in time, if known.
+    /// Prices of lost lines in time, if they are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<DesignPrices>,
 }
@@ -556,9 +578,9 @@ pub struct Simulation {
 /// Prices of a machine, and the designs to which they apply.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DesignPrices {
-    /// The prices.
+    /// Prices of the machine.
     pub prices: Prices,
-    /// For each design whether the prices apply.
+    /// Whether the prices apply, for each design.
     pub are_of: Vec<bool>,
 }
 
@@ -570,28 +592,31 @@ pub struct DesignPrices {
 /// instructions are not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Interval {
-    /// Index into [`Simulation::designs`].
+    /// Index of the design in [`Simulation::designs`].
     pub design: u16,
-    /// Number of the segment, from 0; of the first segment if several are added up.
+    /// Number of the segment, from 0; if several segments are added up, the number of the first.
     pub segment: u32,
     /// Segments added up in this interval. It is 1 except for designs of [`DetailLevel::Counters`], whose intervals are sums over
     /// segments of the same process, cause and end. There, instructions after an exec in the same interval add no segment.
     pub segments: u32,
     /// Number of the running task.
     pub task: u32,
-    /// Index into [`Simulation::processes`].
+    /// Index of the running process in [`Simulation::processes`].
     pub process: u32,
-    /// Cause of the task's last switch away, before this segment; an index into [`Simulation::causes`].
+    /// Index in [`Simulation::causes`] of the cause of the task's last switch away, before this
+    /// segment.
     pub cause: u32,
-    /// Cause of the switch at the end of this segment; an index into [`Simulation::causes`]. The end of a trace is `unknown`.
+    /// Index in [`Simulation::causes`] of the cause of the switch at the end of this segment;
+    /// `unknown` at the end of a trace.
     pub end: u32,
     /// Number of the interval in the segment, from 0.
     pub number: u32,
-    /// Instructions of the interval.
+    /// Number of instructions in the interval.
     pub instructions: u64,
-    /// Cycles of the interval, including one per instruction.
+    /// Number of cycles in the interval, including one per instruction.
     pub cycles: ByView<u64>,
-    /// Part of these cycles that other processes caused; `None` for designs of [`DetailLevel::Counters`].
+    /// Part of the interval's cycles that other processes caused; `None` for designs of
+    /// [`DetailLevel::Counters`].
     pub of_others: Option<OfOthers>,
 }
 
@@ -602,13 +627,14 @@ pub struct OfOthers {
     pub lost: u64,
     /// Cycles that lookups saved because others had brought in a line that the process had before.
     pub gained: u64,
-    /// Cycles that lookups saved because others had brought in a line that the process requested for the first time. This happens once,
+    /// Cycles that lookups saved because others had brought in a line before the process requested
+    /// it for the first time. This happens once,
     /// and is no property of switches.
     pub first_touches: u64,
 }
 
 impl OfOthers {
-    /// Sum of both.
+    /// Returns the sum of both numbers.
     #[must_use]
     pub fn plus(self, other: OfOthers) -> OfOthers {
         OfOthers {
@@ -618,7 +644,7 @@ impl OfOthers {
         }
     }
 
-    /// Difference of both.
+    /// Returns the difference of both numbers.
     #[must_use]
     pub fn less(self, other: OfOthers) -> OfOthers {
         OfOthers {

@@ -1,4 +1,4 @@
-//! Built-in designs: the files of `designs/`, each with its source.
+//! The built-in designs, which are the files of `designs/`.
 
 use crate::{Design, read_design};
 
@@ -27,12 +27,12 @@ const FILES: [(&str, &str); 10] = [
     ("plain-lru", include_str!("../designs/plain-lru.toml")),
 ];
 
-/// Names of all built-in designs, in the order of the documentation.
+/// Returns the names of all built-in designs, in the order of the documentation.
 pub fn names() -> impl ExactSizeIterator<Item = &'static str> {
     FILES.iter().map(|(name, _)| *name)
 }
 
-/// Text of a built-in design's file, with comments.
+/// Returns the text of a built-in design's file, with comments.
 pub fn text(name: &str) -> Option<&'static str> {
     FILES
         .iter()

@@ -19,7 +19,7 @@ fn tlb(name: &str) -> TlbLevel {
     }
 }
 
-/// Creates a valid design: a split first level, a second one of 256 KiB, two data TLBs.
+/// Creates a valid design: a split first level, a second level of 256 KiB, two data TLBs.
 fn sound() -> Design {
     let second = Level {
         size: Bytes::kib(256),
@@ -47,7 +47,7 @@ fn sound() -> Design {
     }
 }
 
-/// Returns the error of the valid design after a change.
+/// Returns the error for the valid design after a change that makes it invalid.
 fn refusal(change: impl FnOnce(&mut Design)) -> String {
     let mut design = sound();
     change(&mut design);

@@ -1,21 +1,24 @@
-//! Families of designs for sweeps: `L1D.size=4KiB,8KiB` makes two designs of one.
+//! Families of designs for sweeps: `L1D.size=4KiB,8KiB` turns one design into two.
 //!
-//! An axis is a path into the design as TOML, and the values to set there. The reader of design files judges each value.
+//! An axis is a path into the design as TOML, with the values to be set there. The reader of design
+//! files judges each value.
 
 use serde::Deserialize;
 use toml::{Table, Value};
 
 use crate::{Design, PageAllocation, PageOrder, Partition, UnrealisableDesign};
 
-/// The largest number of designs: more than anyone reads, and a bound for memory.
+/// Largest number of designs in a family: more than anyone reads, and a limit on memory.
 const MOST_DESIGNS: usize = 4096;
-/// The name that stands for all caches.
+/// Name that stands for all caches in an axis.
 const CACHES: &str = "caches";
-/// The value that omits an optional part.
+/// Value of an axis that omits an optional part.
 const NONE: &str = "none";
-/// Sets `index` and `tag` together, in the terms of processors' manuals.
+/// Name of the pseudo-field that sets `index` and `tag` together, in the terms of processors'
+/// manuals.
 const ADDRESSING: &str = "addressing";
-/// Optional parts that are given as numbers joined by colons, with their fields. A field that is not listed stays as the design has it.
+/// Optional parts that are written as numbers joined by colons, each with its fields. A field that
+/// is not listed stays as in the design.
 const PARTS: [(&str, &[&str]); 5] = [
     ("victim", &["lines", "hit_cycles"]),
     ("streams", &["count", "depth", "hit_cycles"]),
@@ -27,7 +30,7 @@ const PARTS: [(&str, &[&str]); 5] = [
 /// Why a design cannot be varied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VaryError {
-    /// An axis with a wrong form.
+    /// An axis has a wrong form.
     #[error(
         "{found:?} is not of the form LEVEL.FIELD=VALUE,VALUE...; write L1D.size=4KiB,8KiB or L1I+L1D.ways=1,2,4"
     )]
@@ -38,9 +41,9 @@ pub enum VaryError {
     /// The design has no such level or TLB.
     #[error("{axis}: design {design:?} has no level or TLB {place:?}; it has {known}")]
     UnknownPlace {
-        /// Axis without its values.
+        /// Axis in which the name occurs, without values.
         axis: String,
-        /// Unknown name.
+        /// Name that the design does not have.
         place: String,
         /// Name of the design.
         design: String,
@@ -50,36 +53,36 @@ pub enum VaryError {
     /// The design has no such field, or the field does not take this value.
     #[error("{axis}={value}: {message}")]
     Value {
-        /// Axis without its values.
+        /// Axis of the field, without values.
         axis: String,
-        /// The value.
+        /// Value that the field does not take.
         value: String,
-        /// Message of the reader of designs.
+        /// Message from the reader of designs.
         message: String,
     },
-    /// A field gets two values, or a value is named twice.
+    /// A field gets two values, or an axis repeats a value.
     #[error("{what} is given twice; remove one")]
     Twice {
-        /// The field or the value.
+        /// Field or value that occurs twice.
         what: String,
     },
     /// The axes give too many designs.
     #[error("{found} designs are too many (at most {MOST_DESIGNS}); give fewer values")]
     TooMany {
-        /// Numbers of values, multiplied.
+        /// Number of values of each axis, multiplied.
         found: String,
     },
-    /// A combination that could not be built.
+    /// A combination of values gives a design that could not be built.
     #[error("{design}: {unrealisable}")]
     Unrealisable {
         /// Name of the varied design.
         design: String,
-        /// Fault of the design.
+        /// Fault of the varied design.
         unrealisable: Box<UnrealisableDesign>,
     },
 }
 
-/// A table of the design: a level or a TLB by its number, or the design itself.
+/// A table of the design: a level or a TLB by its index, or the design itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Level(usize),
@@ -87,26 +90,28 @@ enum Place {
     Design,
 }
 
-/// A field: its table, and the keys that lead to it.
+/// A field of a design: its table, and the keys that lead to the field.
 #[derive(Clone, Debug)]
 struct Path {
     place: Place,
     keys: Vec<String>,
 }
 
-/// One value of an axis.
+/// One value of an axis, with the fields that the value sets.
 struct Setting {
-    /// The value's part of the name of a varied design.
+    /// Part of the name of a varied design that stands for this value.
     label: String,
-    /// `None` removes a field.
+    /// Fields with their new values; `None` removes a field.
     assignments: Vec<(Path, Option<Value>)>,
 }
 
-/// Returns all combinations of the axes' values, the last axis fastest. Without axes the result is the design itself.
+/// Returns a design for every combination of the axes' values; the last axis varies fastest.
+/// Without axes the result is the design itself.
 ///
 /// # Errors
 ///
-/// An axis that is malformed, names something unknown or repeats a field; more than 4096 designs; a combination that could not be
+/// An axis that is malformed, names something unknown or repeats a field; more than 4096 designs; a
+/// combination that could not be
 /// built.
 pub fn vary(base: &Design, axes: &[impl AsRef<str>]) -> Result<Vec<Design>, VaryError> {
     let axes = axes
@@ -169,7 +174,7 @@ fn parse_axis(base: &Design, text: &str) -> Result<Vec<Setting>, VaryError> {
     Ok(settings)
 }
 
-/// The fields that an axis names, such as `L1I+L1D.size` or `L2.streams.depth`.
+/// Returns the fields that an axis names, such as `L1I+L1D.size` or `L2.streams.depth`.
 fn find_paths(base: &Design, axis: &str) -> Result<Vec<Path>, VaryError> {
     let (names, field) = axis.split_once('.').unwrap_or((axis, ""));
     let keys: Vec<String> = field.split('.').map(str::to_owned).collect();
@@ -206,7 +211,7 @@ fn find_places(base: &Design, names: &str) -> Result<Vec<Place>, String> {
     names.split('+').map(find).collect()
 }
 
-/// The assignments for a value, including the fields that it requires.
+/// Returns the assignments for a value, including those of fields that the value requires.
 fn assign(base: &Design, paths: &[Path], text: &str) -> Result<Vec<(Path, Option<Value>)>, String> {
     let mut assignments = Vec::new();
     for path in paths {
@@ -238,7 +243,7 @@ fn assign(base: &Design, paths: &[Path], text: &str) -> Result<Vec<(Path, Option
     Ok(assignments)
 }
 
-/// Assigns numbers joined by colons, one per field.
+/// Assigns numbers joined by colons, one number per field.
 fn assign_part(
     path: &Path,
     fields: &[&str],
@@ -264,7 +269,7 @@ fn scalar(text: &str) -> Value {
     number.or_else(truth).unwrap_or_else(|_| Value::from(text))
 }
 
-/// Index and tag of a first level, or of a later one.
+/// Returns index and tag of a first level, or of a later level.
 fn addressing(text: &str, is_first: bool) -> Result<[&'static str; 2], String> {
     match (text, is_first) {
         // With address-space numbers: a kernel line is a separate line for each of them.
@@ -275,7 +280,7 @@ fn addressing(text: &str, is_first: bool) -> Result<[&'static str; 2], String> {
     }
 }
 
-/// Whether no level before it has the same contents.
+/// Whether no earlier level of the design has the same contents.
 fn is_first(design: &Design, place: Place) -> bool {
     let Place::Level(index) = place else {
         return true;
@@ -298,7 +303,8 @@ fn page_allocation_path() -> Path {
     }
 }
 
-/// Default for a design without `pages`: the size of today's base pages, and of the DECstation's.
+/// Returns the page allocation for a design without `pages`, whose page size is that of today's
+/// base pages, and of the DECstation.
 fn page_allocation() -> Result<Value, String> {
     let pages = PageAllocation {
         size: switchcost_units::Bytes::kib(4),
@@ -308,7 +314,8 @@ fn page_allocation() -> Result<Value, String> {
     Value::try_from(pages).map_err(|error| error.to_string())
 }
 
-/// Refuses a field that two axes set: it would take the last one's value and the name of both.
+/// Refuses a field that two axes set; otherwise the field would get the value of the last axis, and
+/// the name would have both values.
 fn check_overlap(base: &Design, axes: &[Vec<Setting>]) -> Result<(), VaryError> {
     let mut seen: Vec<&Path> = Vec::new();
     for setting in axes.iter().filter_map(|axis| axis.first()) {
@@ -372,7 +379,7 @@ fn build_combination(
 ///
 /// # Errors
 ///
-/// The message of the reader of designs.
+/// The message from the reader of designs.
 fn build<'a>(base: &Design, settings: impl Iterator<Item = &'a Setting>) -> Result<Design, String> {
     let mut table = Table::try_from(base).map_err(|error| error.to_string())?;
     for (path, value) in settings.flat_map(|setting| &setting.assignments) {
@@ -382,7 +389,7 @@ fn build<'a>(base: &Design, settings: impl Iterator<Item = &'a Setting>) -> Resu
     Design::deserialize(table).map_err(|error| error.message().trim().replace('\n', ", "))
 }
 
-/// `None` if a key on the way to the field is no table.
+/// Sets a field, or removes it; returns `None` if a key on the way to the field is no table.
 fn set_field(design: &mut Table, path: &Path, value: Option<Value>) -> Option<()> {
     let mut table = match path.place {
         Place::Level(index) => design.get_mut("level")?.get_mut(index)?.as_table_mut()?,

@@ -1,4 +1,4 @@
-//! Checks the parts beside a level.
+//! Checks the parts next to a level: buffers and prefetchers.
 
 use std::ops::RangeInclusive;
 
@@ -6,9 +6,9 @@ use super::{MOST_BUFFERED, check_cycles};
 use crate::Level;
 use crate::error::{Part, UnrealisableDesign};
 
-/// Number of fills before a stream begins: at most a page of 4-byte lines.
+/// Number of fills before a stream begins: at most those of a page with lines of 4 bytes.
 const RUNS: RangeInclusive<u32> = 1..=1024;
-/// Entries of prefetchers, and their lines and strides: more would exceed a page of 4-byte lines.
+/// Numbers of entries that a prefetcher may have.
 const ENTRIES: RangeInclusive<u32> = 1..=65_536;
 const DEGREES: RangeInclusive<u32> = 1..=64;
 const DISTANCES: RangeInclusive<u32> = 1..=1024;

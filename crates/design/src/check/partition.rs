@@ -1,12 +1,12 @@
-//! Checks the partition of a level's ways.
+//! Checks the ways of a level that each program may fill.
 
 use super::{LONGEST_DESIGN_NAME_BYTES, is_clean};
 use crate::error::{Part, UnrealisableDesign, quoted};
 use crate::{Level, Partition};
 
-/// Bits of a capacity bitmask.
+/// Number of bits of a capacity bitmask.
 const MOST_PARTITIONED_WAYS: u64 = 64;
-/// The largest number of masks: more than any processor has classes of service.
+/// Largest number of masks, which exceeds the classes of service of any processor.
 const MOST_CLASSES: usize = 64;
 
 pub(super) fn check(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {

@@ -1,7 +1,7 @@
 use super::*;
 use switchcost_units::Bytes;
 
-/// A guest on an AMD server, as the program recorded it.
+/// Returns the facts of a guest on an AMD server, as the program recorded them.
 fn host() -> HostManifest {
     serde_json::from_str(include_str!("host.json")).expect("a recorded machine")
 }
@@ -173,7 +173,8 @@ fn a_cycle_takes_as_long_as_the_machine_says() {
     assert_eq!(host_design(&host).expect("enough facts").cycle_ns, None);
 }
 
-/// Without the refusal, the third level would be taken for the second.
+/// Shows that a level is refused by name if one of its files is missing; otherwise the third level
+/// would be taken for the second.
 #[test]
 fn a_level_of_which_a_file_is_missing_is_refused_by_the_name_of_the_file() {
     let mut host = host();

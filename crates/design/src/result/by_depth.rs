@@ -1,4 +1,5 @@
-//! Serialisation of a result's detail: `depth` shows whether there is one, and its fields follow.
+//! Serialization of a result's detail: the field `depth` shows whether the result has detail, whose
+//! fields follow.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

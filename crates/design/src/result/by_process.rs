@@ -1,4 +1,4 @@
-//! Misses of each process in a design.
+//! Misses of each process, in one design.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,14 +7,15 @@ use crate::result::ByView;
 /// Misses of one process in each hierarchy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessMisses {
-    /// Index into [`crate::result::Simulation::processes`].
+    /// Index of the process in [`crate::result::Simulation::processes`].
     pub process: u32,
-    /// References that missed, by level, then by TLB.
+    /// References of the process that missed, for each level, then for each TLB.
     pub misses: Vec<ByView<u64>>,
 }
 
 impl ProcessMisses {
-    /// Returns the misses since `before`, which belongs to the same process and is `None` for a new one.
+    /// Returns the misses since `before`, which are earlier counts of the same process, or `None`
+    /// for a new process.
     pub(crate) fn since(mut self, before: Option<&ProcessMisses>) -> ProcessMisses {
         for (now, then) in self
             .misses

@@ -1,4 +1,4 @@
-//! Result of a part of a trace: the counts at its end minus those before it.
+//! The result of a part of a trace: the counts at its end minus those before the part.
 
 use crate::result::{
     ByView, DesignResult, Detail, Eviction, GainedCycles, HierarchyCounts, LevelCounts, LostCycles,
@@ -6,8 +6,9 @@ use crate::result::{
 };
 
 impl DesignResult {
-    /// Difference between this result and `before`, an earlier result of the same design. Most lines held, and attributions to places,
-    /// calls and batches, keep their present values.
+    /// Returns the difference between this result and `before`, an earlier result of the same
+    /// design. Largest numbers of lines held, and
+    /// attributions to places, calls and batches, remain the present ones.
     #[must_use]
     pub fn since(self, before: &DesignResult) -> DesignResult {
         DesignResult {
@@ -65,7 +66,7 @@ fn process_misses_since(now: Vec<ProcessMisses>, before: &[ProcessMisses]) -> Ve
         .collect()
 }
 
-/// The lines lost since `before`. Both lists have the same order, and no entry disappears.
+/// Returns the lines lost since `before`. Both lists have the same order, and no entry disappears.
 fn lost_lines(now: Vec<LostLines>, before: &[LostLines]) -> Vec<LostLines> {
     let mut before = before.iter().peekable();
     let since = |now: LostLines| {
@@ -85,7 +86,7 @@ fn lost_lines(now: Vec<LostLines>, before: &[LostLines]) -> Vec<LostLines> {
         .collect()
 }
 
-/// The evictions since `before`. Both lists have the same order, and no pair disappears.
+/// Returns the evictions since `before`. Both lists have the same order, and no pair disappears.
 fn evictions(now: Vec<Eviction>, before: &[Eviction]) -> Vec<Eviction> {
     let mut before = before.iter().peekable();
     let since = |now: Eviction| {
@@ -125,7 +126,9 @@ impl HierarchyCounts {
     }
 }
 
-/// The counts since `before`. Every field must be named: those before the semicolon are kept, those after it subtracted.
+/// Makes a value that has the counts since `before`. Every field must be named: fields before the
+/// semicolon are taken over, fields after it
+/// are subtracted.
 macro_rules! since {
     ($($kind:ident { $($kept:ident),*; $($counted:ident),+ $(,)? })+) => {$(
         impl $kind {

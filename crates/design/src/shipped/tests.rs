@@ -79,7 +79,7 @@ fn each_has_the_lines_and_entries_of_its_source() {
     }
 }
 
-/// Table 3 of the paper, line by line.
+/// Compares the four designs of Mogul and Borg with Table 3 of the paper, line by line.
 #[test]
 fn the_four_of_mogul_and_borg_are_those_of_table_3() {
     let rows = [
