@@ -34,15 +34,17 @@ pub(super) fn tlbs<R: CpuIdReader>(reader: &R) -> Vec<Tlb> {
     tlbs
 }
 
-/// Entries for data and for instructions.
+/// Numbers of entries of a TLB: for data and for instructions.
 type Entries = (u32, u32);
 
-/// First-level registers give 8 bits of associativity and 8 bits of entries each.
+/// Reads the numbers of entries from a register of the first-level TLBs, which has 8 bits for each
+/// number.
 fn narrow(register: u32) -> Entries {
     (register >> 16 & 0xff, register & 0xff)
 }
 
-/// The other registers give 4 bits of associativity and 12 bits of entries each.
+/// Reads the numbers of entries from a register with 12 bits for each number, as of second-level
+/// TLBs.
 fn wide(register: u32) -> Entries {
     (register >> 16 & 0xfff, register & 0xfff)
 }
@@ -61,7 +63,8 @@ fn pair(level: u32, page_bytes: Bytes, (data, instruction): Entries) -> Vec<Tlb>
     both.into_iter().filter(|tlb| tlb.entries != 0).collect()
 }
 
-/// The TLBs of a second level. Without a data half it is unified, and its size is in the instruction half.
+/// Returns the second-level TLBs for this page size. Without entries for data the TLB is unified,
+/// and its size is in the half for instructions.
 fn second_level(page_bytes: Bytes, (data, instruction): Entries) -> Vec<Tlb> {
     match (data, instruction) {
         (0, entries) if entries != 0 => vec![Tlb {
@@ -80,7 +83,7 @@ mod tests {
 
     use super::*;
 
-    /// The leaves of a Zen 3 server part.
+    /// Returns the CPUID leaves of a Zen 3 server.
     fn zen3(leaf: u32, _: u32) -> CpuIdResult {
         let (eax, ebx) = match leaf {
             0x8000_0000 => (0x8000_0021, 0),

@@ -1,8 +1,10 @@
-//! The cores of an Arm machine by name. Its kernel gives numbers only: those of the register MIDR_EL1, in `/proc/cpuinfo` for each CPU.
+//! Names of the cores of an Arm machine. The kernel reports only numbers: those of the register
+//! MIDR_EL1, in `/proc/cpuinfo` for each CPU.
 
 use super::status::field_of;
 
-/// The implementers with their parts (Linux, arch/arm64/include/asm/cputype.h; each core's Technical Reference Manual).
+/// Implementers and their parts (Linux, arch/arm64/include/asm/cputype.h; each core's Technical
+/// Reference Manual).
 const CORES: [(&str, u32, Parts); 9] = [
     (
         "Arm",
@@ -62,11 +64,12 @@ const CORES: [(&str, u32, Parts); 9] = [
     ("Ampere", 0xc0, &[(0xac3, "Ampere-1"), (0xac4, "Ampere-1A")]),
 ];
 
-/// The numbers of an implementer's parts, with their names.
+/// Numbers of an implementer's parts, with their names.
 type Parts = &'static [(u32, &'static str)];
 
-/// The kinds of core in the text of `/proc/cpuinfo`, each once, in the order of their first CPUs, since a machine may have several.
-/// `None` if no part is named.
+/// Returns the kinds of core in the text of `/proc/cpuinfo`, each once, in the order of their first
+/// CPUs, because a machine may have several
+/// kinds. `None` if no part is named.
 pub(super) fn kinds(text: &str) -> Option<String> {
     let mut kinds: Vec<String> = Vec::new();
     for kind in text.split("\n\n").filter_map(kind) {
@@ -77,7 +80,8 @@ pub(super) fn kinds(text: &str) -> Option<String> {
     (!kinds.is_empty()).then(|| kinds.join(", "))
 }
 
-/// The kind of a CPU, from its paragraph: `Arm Neoverse-N1 r3p1`, or the numbers if they have no name here.
+/// Returns the kind of a CPU from its paragraph: `Arm Neoverse-N1 r3p1`, or the numbers if this
+/// program has no name for them.
 fn kind(paragraph: &str) -> Option<String> {
     let number = |name| hexadecimal(&field_of(paragraph, name)?);
     let part = field_of(paragraph, "CPU part")?;

@@ -3,8 +3,9 @@ use switchcost_units::{Bytes, CpuId};
 
 use super::{Root, status, topology};
 
-/// Returns the caches seen from `cpu`, nearest first: as the kernel lists them, else as CPUID does; empty if neither does. Also returns the
-/// files that should describe another cache and do not, each with the reason.
+/// Returns the caches seen from `cpu`, nearest first, as the kernel or else CPUID lists them; empty
+/// if neither does. Also returns the files
+/// that should describe another cache and do not, each with the reason.
 pub(crate) fn caches(root: &Root, cpu: CpuId) -> (Vec<Cache>, Vec<String>) {
     let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cache");
     let indexes = root
@@ -28,7 +29,7 @@ pub(crate) fn caches(root: &Root, cpu: CpuId) -> (Vec<Cache>, Vec<String>) {
     (caches, unreported)
 }
 
-/// Reads one cache; an error names the file from which its level, kind, size or line cannot be read.
+/// Reads one cache. An error names the file from which level, kind, size or line cannot be read.
 fn cache(root: &Root, folder: &str) -> Result<Cache, String> {
     let line = |name: &str| {
         root.line(&format!("{folder}/{name}"))

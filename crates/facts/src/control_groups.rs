@@ -1,4 +1,4 @@
-//! Control groups (cgroups(7)): the limits on CPU time, and their effect so far.
+//! Control groups (cgroups(7)): limits on CPU time, and the effect of these limits so far.
 
 use switchcost_record::CpuQuota;
 use switchcost_units::Nanos;
@@ -8,16 +8,18 @@ use super::Root;
 /// Name of this process as a folder of /proc.
 const OWN: &str = "self";
 
-/// Effect of a CPU-time limit on the tasks of a control group so far.
+/// Effect that a limit on CPU time has had on the tasks of a control group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuThrottling {
-    /// Number of times that the limit was reached.
+    /// Number of times that the tasks reached the limit.
     pub times: u64,
     /// Time for which the group's tasks were kept from running.
     pub time: Nanos,
 }
 
-/// Folders of the control groups that bind the CPU time of a process: its own and those above, of version 2 and of `cpu` of version 1.
+/// Returns the folders of the control groups that limit the CPU time of a process: the process's
+/// own group and those above, of version 2 and
+/// of `cpu` of version 1.
 pub fn cpu_groups(root: &Root, process: u32) -> Vec<String> {
     let process = process.to_string();
     let mut groups = folders(root, &process, "cpu", "cgroup", Some("cpu"));
@@ -43,7 +45,7 @@ pub fn cpu_throttling(root: &Root, folder: &str) -> Option<CpuThrottling> {
     })
 }
 
-/// File with the real-time share of this process's version 1 `cpu` group.
+/// Returns the path of the file with the real-time share of this process's version 1 `cpu` group.
 pub fn real_time_share_file(root: &Root) -> Option<String> {
     Some(format!(
         "{}/cpu.rt_runtime_us",
@@ -51,7 +53,9 @@ pub fn real_time_share_file(root: &Root) -> Option<String> {
     ))
 }
 
-/// Real-time share of this process's group if it is 0, so that the kernel refuses real-time policies whatever rights the process has.
+/// Returns the path of the file if the real-time share of this process's group is 0, in which case
+/// the kernel refuses real-time policies
+/// whatever rights the process has.
 pub fn refusing_real_time_share(root: &Root) -> Option<String> {
     let file = real_time_share_file(root)?;
     root.line(&file)
@@ -59,8 +63,9 @@ pub fn refusing_real_time_share(root: &Root) -> Option<String> {
         .then_some(file)
 }
 
-/// The narrowest limit on CPU time among the group of this process and those above, as far as they are visible (a container may not see
-/// its own); `None` if there is none.
+/// Returns the narrowest limit on CPU time of this process's group and of the visible groups above
+/// (a container may not see its own);
+/// `None` if there is no limit.
 pub fn cpu_quota(root: &Root) -> Option<CpuQuota> {
     let first = folders(root, OWN, "cpu", "cgroup", Some("cpu"))
         .into_iter()
@@ -96,17 +101,18 @@ pub fn cpu_quota(root: &Root) -> Option<CpuQuota> {
         .min_by(|a, b| a.cpus().total_cmp(&b.cpus()))
 }
 
-/// Folder of this process's version 2 group; `None` if version 2 is not mounted.
+/// Returns the folder of this process's version 2 group; `None` if version 2 is not mounted.
 pub fn own_folder_of_version_2(root: &Root) -> Option<String> {
     folder(root, OWN, "", "cgroup2", None).map(|(own, _)| own)
 }
 
-/// Group of this process in the hierarchy of `controller`; the empty name stands for version 2.
+/// Returns this process's group in the hierarchy of `controller`; the empty name stands for version
+/// 2.
 pub fn own_group(root: &Root, controller: &str) -> Option<String> {
     group(root, OWN, controller)
 }
 
-/// The group of a process, which is named by its folder of /proc.
+/// Returns the group of the process whose folder in /proc has this name.
 fn group(root: &Root, process: &str, controller: &str) -> Option<String> {
     let text = root.read(&format!("/proc/{process}/cgroup")).ok()?;
     let mut lines = text
@@ -117,7 +123,7 @@ fn group(root: &Root, process: &str, controller: &str) -> Option<String> {
     found.map(|(_, group)| group.to_owned())
 }
 
-/// The folder of a process's group, and the mount point of its hierarchy.
+/// Returns the folder of a process's group, and the mount point of its hierarchy.
 fn folder(
     root: &Root,
     process: &str,
@@ -133,7 +139,8 @@ fn folder(
     Some((format!("{point}{within}"), point))
 }
 
-/// The folders of a process's group and all groups above it, the group itself first.
+/// Returns the folders of a process's group and of all groups above, beginning with the process's
+/// own.
 fn folders(
     root: &Root,
     process: &str,
@@ -151,7 +158,8 @@ fn folders(
     above.take_while(is_within).map(str::to_owned).collect()
 }
 
-/// Returns the mounted group and its mount point, for file systems of this kind that have the option (proc(5), `mountinfo`).
+/// Returns the mounted group and its mount point, for file systems of this kind that have this
+/// option (proc(5), `mountinfo`).
 fn mount(root: &Root, kind: &str, option: Option<&str>) -> Option<(String, String)> {
     let text = root.read("/proc/self/mountinfo").ok()?;
     text.lines().find_map(|line| {

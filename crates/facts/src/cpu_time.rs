@@ -5,10 +5,10 @@ use switchcost_units::CpuId;
 /// One line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal, in the kernel's ticks.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
-    /// Sum of all times.
+    /// Sum of all times on the line.
     pub all: u64,
     busy: u64,
-    /// Time that the hypervisor gave to others.
+    /// Time that the hypervisor gave to other guests.
     pub stolen: u64,
 }
 
@@ -35,7 +35,8 @@ impl Times {
     }
 }
 
-/// Share of the time between two readings in which `cpu` was not idle, in thousandths; `None` if no time passed for it.
+/// Returns the share of the time between two readings in which `cpu` was not idle, in thousandths;
+/// `None` if no time passed.
 pub fn busy_per_mille(before: &str, after: &str, cpu: CpuId) -> Option<u64> {
     let times = |text| Times::parse(text, &format!("cpu{cpu}"));
     let (before, after) = (times(before)?, times(after)?);

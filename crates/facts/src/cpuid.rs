@@ -9,7 +9,7 @@ use switchcost_units::{Bytes, CpuId};
 
 use super::{amd_tlb, intel_tlb};
 
-/// All TLBs, nearest first; empty if CPUID reports none.
+/// Returns all TLBs, nearest first; empty if CPUID reports none.
 pub(super) fn tlbs<R: CpuIdReader>(reader: R) -> Vec<Tlb> {
     let leaves = Leaves::with_cpuid_reader(reader.clone());
     let vendor = leaves
@@ -24,8 +24,9 @@ pub(super) fn tlbs<R: CpuIdReader>(reader: R) -> Vec<Tlb> {
     tlbs
 }
 
-/// All caches of the CPU that executes this, which must be `cpu`. CPUID gives only the number of sharers. So the sharers are named if
-/// the CPU has the cache to itself, and otherwise left empty.
+/// Returns all caches of `cpu`, on which this function must run. CPUID reports only the number of
+/// CPUs that share a cache, so these CPUs are
+/// left empty, unless `cpu` has the cache to itself.
 pub(super) fn caches<R: CpuIdReader>(reader: R, cpu: CpuId) -> Vec<Cache> {
     let parameters = Leaves::with_cpuid_reader(countable(reader)).get_cache_parameters();
     // A hypervisor that answers every sub-leaf alike would never end the list; no CPU has more caches than this.
@@ -37,7 +38,8 @@ pub(super) fn caches<R: CpuIdReader>(reader: R, cpu: CpuId) -> Vec<Cache> {
         .collect()
 }
 
-/// Leaves without an all-ones count of sets, to which the crate would add one.
+/// Hides leaves whose count of sets is all ones, because the CPUID crate would add one and
+/// overflow.
 fn countable<R: CpuIdReader>(reader: R) -> impl CpuIdReader {
     move |leaf, sub_leaf| {
         let result = reader.cpuid2(leaf, sub_leaf);
@@ -72,7 +74,7 @@ fn cache(parameter: &CacheParameter, cpu: CpuId) -> Option<Cache> {
     })
 }
 
-/// The hypervisor's name from its CPUID leaf; `None` if there is no such leaf.
+/// Returns the hypervisor's name from its CPUID leaf; `None` if there is no such leaf.
 pub(super) fn hypervisor<R: CpuIdReader>(reader: R) -> Option<String> {
     let name = match Leaves::with_cpuid_reader(reader)
         .get_hypervisor_info()?

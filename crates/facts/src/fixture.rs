@@ -1,4 +1,4 @@
-//! Machines made of files, for tests: a temporary tree that [`Root::at`] reads.
+//! Machines that consist of files, for tests: each is a temporary tree that [`Root::at`] reads.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use super::Root;
 
-/// A machine made of files, for tests.
+/// A machine that consists of files, for tests.
 #[derive(Debug)]
 pub struct Fixture {
     dir: Arc<TempDir>,
@@ -19,7 +19,7 @@ impl Default for Fixture {
 }
 
 impl Fixture {
-    /// A machine that reports nothing.
+    /// Creates a machine that reports nothing.
     pub fn new() -> Self {
         Fixture {
             dir: Arc::new(tempfile::tempdir().expect("a temporary directory")),
@@ -34,12 +34,12 @@ impl Fixture {
         (0..4).fold(fixture, Fixture::core)
     }
 
-    /// Puts `text` at `path`, replacing an existing file.
+    /// Writes `text` to `path`, where it replaces an existing file.
     pub fn file(self, path: &str, text: &str) -> Self {
         self.bytes(path, text.as_bytes())
     }
 
-    /// Puts `bytes` at `path`.
+    /// Writes `bytes` to `path`.
     pub fn bytes(self, path: &str, bytes: &[u8]) -> Self {
         let path = self.dir.path().join(path.trim_start_matches('/'));
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
@@ -47,7 +47,7 @@ impl Fixture {
         self
     }
 
-    /// Puts a symbolic link to `target` at `path`.
+    /// Makes a symbolic link at `path` to `target`.
     pub fn link(self, path: &str, target: &str) -> Self {
         let path = self.dir.path().join(path.trim_start_matches('/'));
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
@@ -65,17 +65,17 @@ impl Fixture {
         self
     }
 
-    /// The tree itself, which exists as long as it is held.
+    /// Returns the tree, which exists as long as the returned value.
     pub fn tree(&self) -> Arc<TempDir> {
         Arc::clone(&self.dir)
     }
 
-    /// The tree as a root.
+    /// Returns the tree as a root of the kernel's files.
     pub fn root(&self) -> Root {
         Root::new(self.dir.path())
     }
 
-    /// Adds the files of core `n`: its own L1 and L2, and one L3 for all four.
+    /// Adds the files of core `n`: private L1 and L2 caches, and an L3 that four cores share.
     fn core(self, n: u32) -> Self {
         let topology = format!("/sys/devices/system/cpu/cpu{n}/topology");
         let own = n.to_string();
@@ -94,7 +94,7 @@ impl Fixture {
         .cache(n, 3, ["3", "Unified", "32768K", "16", "0-3"])
     }
 
-    /// Adds a cache of CPU `n`: level, type, size, ways, CPUs that share it.
+    /// Adds a cache of CPU `n`, with its level, type, size, ways and sharing CPUs.
     pub fn cache(self, n: u32, index: u32, values: [&str; 5]) -> Self {
         let folder = format!("/sys/devices/system/cpu/cpu{n}/cache/index{index}");
         let names = [
@@ -114,12 +114,12 @@ impl Fixture {
     }
 }
 
-/// A `/proc/cpuinfo` of a CPU without a hypervisor.
+/// Text of `/proc/cpuinfo` for a CPU without a hypervisor.
 pub const CPUINFO: &str = "processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel name\t: AMD Ryzen\n\
     flags\t\t: fpu tsc constant_tsc nonstop_tsc pcid\nTLB size\t: 2560 4K pages\n\n\
     processor\t: 1\nmodel name\t: AMD Ryzen\n";
 
-/// `/proc/interrupts` of four CPUs.
+/// Text of `/proc/interrupts` for four CPUs.
 pub const INTERRUPTS: &str = "           CPU0       CPU1       CPU2       CPU3\n\
     \x20 24:        100         10          1          5  IO-APIC   5-edge      ACPI:Ged\n\
     NMI:          0          0          0          0   Non-maskable interrupts\n\

@@ -7,7 +7,7 @@ use super::Root;
 /// Mount points of tracefs, now and before Linux 4.1.
 const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// Maximum number of functions that are named.
+/// Largest number of functions that are listed by name.
 const FUNCTIONS_NAMED: usize = 16;
 
 /// Returns tracers and events of all instances, traced functions, and probes.
@@ -54,7 +54,8 @@ fn instance_tracers(root: &Root, folder: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the names of functions in lines such as `schedule (1) R`; if there are many, their number.
+/// Returns the names of functions from lines such as `schedule (1) R`, or only their number if
+/// there are many.
 fn functions(root: &Root, folder: &str) -> Vec<String> {
     let text = root
         .read(&format!("{folder}/enabled_functions"))

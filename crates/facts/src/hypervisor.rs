@@ -18,7 +18,9 @@ const FIRMWARE: [(&str, &str); 9] = [
 /// Texts in the device tree, for machines without firmware tables.
 const DEVICE_TREE: [(&str, &str); 3] = [("kvm", "kvm"), ("xen", "xen"), ("vmware", "vmware")];
 
-/// The hypervisor's name, or `none`: CPUID first, then what the kernel found, then the firmware's tables, then the device tree.
+/// Returns the hypervisor's name, or `none`. Sources are, in this order, CPUID, the kernel's own
+/// detection, the firmware's tables, and the device
+/// tree.
 pub(crate) fn hypervisor(root: &Root, processor: &Processor) -> Fact<String> {
     let is_flagged = processor
         .has("hypervisor")
@@ -70,8 +72,9 @@ fn is_sold_bare(root: &Root) -> bool {
     product.ends_with(".metal") || product.contains(".metal-")
 }
 
-/// Returns the hypervisor's own entry in the device tree; or QEMU, if there is the device by which it passes files to its guest, or a name
-/// of its virtual board.
+/// Returns the hypervisor's own entry in the device tree. The answer is QEMU if the tree has the
+/// device by which QEMU passes files to its
+/// guest, or a name of QEMU's virtual board.
 fn device_tree_hypervisor(root: &Root) -> Option<String> {
     let of_itself = root
         .line("/proc/device-tree/hypervisor/compatible")

@@ -12,7 +12,9 @@ const M2: Bytes = Bytes::mib(2);
 const M4: Bytes = Bytes::mib(4);
 const G1: Bytes = Bytes::mib(1024);
 
-/// Maximum number of structures: no CPU lists as many, but a hypervisor that answers every sub-leaf alike would never end the list.
+/// Largest number of structures that are read. No CPU lists as many, but a hypervisor that gives
+/// every sub-leaf the same answer would never
+/// end the list.
 const MOST_STRUCTURES: usize = 64;
 
 pub(super) fn tlbs<R: CpuIdReader>(leaves: &Leaves<R>) -> Vec<Tlb> {
@@ -34,8 +36,9 @@ pub(super) fn tlbs<R: CpuIdReader>(leaves: &Leaves<R>) -> Vec<Tlb> {
     }
 }
 
-/// The TLBs of one structure of leaf 18H, one for each page size that it takes. First-level TLBs for only loads or only stores are
-/// named data TLBs, because the record has no finer word.
+/// Returns the TLBs of one structure of leaf 18H, one per page size. First-level TLBs for only
+/// loads or only stores are named data TLBs,
+/// because the record has no finer word.
 fn structure(tlb: &DatInfo) -> Vec<Tlb> {
     let kind = match tlb.cache_type() {
         DatType::DataTLB | DatType::LoadOnly | DatType::StoreOnly => TlbKind::Data,
@@ -67,7 +70,8 @@ fn structure(tlb: &DatInfo) -> Vec<Tlb> {
         .collect()
 }
 
-/// The TLBs of one descriptor of leaf 02H, for 64-bit CPUs from 2008 on; empty for other descriptors.
+/// Returns the TLBs of one descriptor of leaf 02H, for 64-bit CPUs since 2008; empty for other
+/// descriptors.
 fn descriptor(number: u8) -> Vec<Tlb> {
     use TlbKind::{Data, Instruction, Unified};
     let (level, kind, parts): (u32, TlbKind, &[(u32, Bytes)]) = match number {

@@ -12,22 +12,25 @@ use switchcost_units::CpuId;
 use super::Root;
 use super::cpu_time::busy_per_mille;
 
-/// Time for which the load is observed: a dozen ticks of a 250 Hz timer, and five of the ticks in which CPU time is counted; short enough
-/// for the start of a run.
+/// Time for which the interrupt load is observed: a dozen ticks of a 250 Hz timer, and five of the
+/// ticks in which the kernel counts CPU time;
+/// short enough for the start of a run.
 const OBSERVED: Duration = Duration::from_millis(50);
 
-/// Number of all interrupts of `cpu`; `None` if the table has no such column, or an invalid number.
+/// Returns the number of all interrupts of `cpu`; `None` if the table has no such column, or an
+/// invalid number.
 pub fn total(text: &str, cpu: CpuId) -> Option<u64> {
     sum(text, cpu, |_| true)
 }
 
-/// Number of all interrupts of `cpu`, except those of its own timer.
+/// Returns the number of interrupts of `cpu`, without those of its own timer.
 pub fn device_total(text: &str, cpu: CpuId) -> Option<u64> {
     sum(text, cpu, |line| !is_own_timer(line))
 }
 
-/// The load of each of `cpus` that the table shows, observed for 50 ms (a tree of files does not change and is not observed); empty if
-/// there is no table.
+/// Returns the interrupt load of those of `cpus` that the table shows, observed for 50 ms (files of
+/// a test do not change, so they are not
+/// observed); empty if there is no table.
 pub(super) fn load(root: &Root, cpus: &[CpuId]) -> Vec<InterruptLoad> {
     let times = || root.read("/proc/stat").unwrap_or_default();
     let (started, times_before) = (Instant::now(), times());
@@ -80,7 +83,7 @@ fn is_column_of(name: &str, cpu: CpuId) -> bool {
         == Some(cpu.0)
 }
 
-/// The number in `column`, if the line has a number for each of the `columns`.
+/// Returns the number in `column`, if the line has a number in each of the `columns`.
 fn cell(line: &str, column: usize, columns: usize) -> Option<&str> {
     let (_, row) = line.split_once(':')?;
     let numbers = row.split_ascii_whitespace().take(columns);
@@ -98,7 +101,8 @@ fn label(line: &str) -> &str {
     line.split(':').next().unwrap_or_default().trim()
 }
 
-/// Whether a line has one number for the whole machine, such as an error counter, which on one CPU looks like a column.
+/// Whether a line has a single number for the whole machine, such as an error counter; on a machine
+/// with one CPU this looks like a column.
 fn is_machine_wide(line: &str) -> bool {
     ["ERR", "MIS"]
         .iter()

@@ -1,4 +1,4 @@
-//! The kernel: its version, build and settings.
+//! Facts about the kernel: its version, build and settings.
 
 use std::io::Read;
 
@@ -10,7 +10,7 @@ use super::{Root, status};
 /// Largest unpacked configuration that is read. Kernel configurations have about 300 KiB.
 const LARGEST_CONFIG: u64 = 4 << 20;
 
-/// Release and version of the kernel: `6.18.1 #1 SMP PREEMPT_DYNAMIC`.
+/// Returns release and version of the kernel: `6.18.1 #1 SMP PREEMPT_DYNAMIC`.
 pub fn kernel(root: &Root) -> String {
     let part = |name: &str| {
         root.line(&format!("/proc/sys/kernel/{name}"))
@@ -21,14 +21,15 @@ pub fn kernel(root: &Root) -> String {
         .to_owned()
 }
 
-/// Major and minor number of the release; `None` if it does not begin with them.
+/// Returns the major and minor number of the release; `None` if the release does not begin with
+/// numbers.
 pub fn release(root: &Root) -> Option<(u32, u32)> {
     let release = root.line("/proc/sys/kernel/osrelease").ok()?;
     let mut numbers = release.split(|c: char| !c.is_ascii_digit());
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-/// Name of the distribution.
+/// Returns the name of the distribution.
 pub fn distribution(root: &Root) -> Fact<String> {
     let text = match root
         .read("/etc/os-release")
@@ -44,7 +45,7 @@ pub fn distribution(root: &Root) -> Fact<String> {
     name.map_or_else(|| Fact::unknown("os-release has no PRETTY_NAME"), plain)
 }
 
-/// The kernel's build configuration; the error lists the searched files.
+/// Returns the kernel's build configuration, or an error that lists the files searched.
 pub fn config(root: &Root) -> Result<String, String> {
     if let Ok(packed) = root.bytes("/proc/config.gz") {
         return unpack(&packed).map_err(|error| format!("/proc/config.gz: {error}"));
@@ -76,14 +77,15 @@ fn unpack(packed: &[u8]) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// The value of `name` in a kernel configuration.
+/// Returns the value of `name` in a kernel configuration.
 pub fn option<'a>(config: &'a str, name: &str) -> Option<&'a str> {
     config
         .lines()
         .find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
 }
 
-/// Whether a kernel with this configuration knows an option at all: an unknown option is not in its configuration.
+/// Whether a kernel with this configuration has an option at all: an option that the kernel does
+/// not have is not in the configuration.
 pub fn has_option(config: &str, name: &str) -> bool {
     option(config, name).is_some()
         || config
@@ -91,7 +93,8 @@ pub fn has_option(config: &str, name: &str) -> bool {
             .any(|line| line == format!("# {name} is not set"))
 }
 
-/// Timer ticks a second. Only the configuration has it; user space always sees 100.
+/// Returns the number of timer ticks per second. Only the configuration has it, because user space
+/// always sees 100.
 pub fn timer_hz(config: &Result<String, String>) -> Fact<u32> {
     match config {
         Ok(text) => match option(text, "CONFIG_HZ").and_then(|value| value.parse().ok()) {
@@ -102,7 +105,8 @@ pub fn timer_hz(config: &Result<String, String>) -> Fact<u32> {
     }
 }
 
-/// Preemption model in force. If a kernel can change the model without showing it, the model that it was built with.
+/// Returns the preemption model in force. If a kernel can change the model without showing it, the
+/// answer is the model of its build.
 pub fn preemption(root: &Root, config: &Result<String, String>) -> Fact<String> {
     let version = root.line("/proc/sys/kernel/version").unwrap_or_default();
     let has = |word: &str| version.split_ascii_whitespace().any(|found| found == word);
@@ -125,8 +129,9 @@ pub fn preemption(root: &Root, config: &Result<String, String>) -> Fact<String> 
     }
 }
 
-/// The preemption model that debugfs marks, `none voluntary (full)`. Without it, the one that the boot command line asks for, unless
-/// the kernel does not have it.
+/// Returns the preemption model that debugfs marks, as in `none voluntary (full)`. Without debugfs
+/// the answer is the model on the boot command
+/// line, if the kernel has it.
 fn chosen(root: &Root, config: &Result<String, String>) -> Option<String> {
     let marked = root
         .line("/sys/kernel/debug/sched/preempt")
@@ -156,7 +161,8 @@ fn built_in(config: &Result<String, String>) -> Option<&'static str> {
         .map(|(_, model)| model)
 }
 
-/// The value of the last `name=value` on the boot command line: the kernel takes the last.
+/// Returns the value of the last `name=value` on the boot command line, because the kernel uses the
+/// last.
 pub fn command_line_value(root: &Root, name: &str) -> Option<String> {
     let line = root.line("/proc/cmdline").ok()?;
     let values = line
@@ -168,7 +174,7 @@ pub fn command_line_value(root: &Root, name: &str) -> Option<String> {
         .map(|(_, value)| value.to_owned())
 }
 
-/// Size of a transparent huge page, and when it is used: `2 MiB (madvise)`.
+/// Returns the size of a transparent huge page, and when the kernel uses one: `2 MiB (madvise)`.
 pub fn huge_pages(root: &Root) -> Fact<String> {
     let folder = "/sys/kernel/mm/transparent_hugepage";
     let mode = match root.line(&format!("{folder}/enabled")) {
@@ -186,13 +192,13 @@ pub fn huge_pages(root: &Root) -> Fact<String> {
     ))
 }
 
-/// The active choice in a list such as `always [madvise] never`.
+/// Returns the active choice of a list such as `always [madvise] never`.
 pub fn bracketed(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once('[')?;
     rest.split_once(']').map(|(choice, _)| choice)
 }
 
-/// Size of all memory; zero if not even the running kernel reports it.
+/// Returns the size of all memory; zero if not even the running kernel reports it.
 pub fn memory(root: &Root) -> Bytes {
     let asked = || root.is_system().then(rustix::system::sysinfo);
     let of_kernel =
@@ -202,7 +208,7 @@ pub fn memory(root: &Root) -> Bytes {
         .unwrap_or_default()
 }
 
-/// Preemption models, each with the option that builds it into a kernel.
+/// Preemption models, each with the option that selects it when a kernel is built.
 pub(super) const MODELS: [(&str, &str); 4] = [
     ("CONFIG_PREEMPT_NONE", "none"),
     ("CONFIG_PREEMPT_VOLUNTARY", "voluntary"),

@@ -43,7 +43,8 @@ pub use status::available_memory;
 pub use switch_path::Answers;
 pub use topology::{allowed_cpus, cpus_by_quiet, online, quietest_cpu, relation};
 
-/// Facts about the machine in its present state, with its kernel's answers. Takes 50 ms, in which interrupts are observed.
+/// Collects facts about the machine in its present state, with answers of the kernel from the
+/// caller. Interrupts are observed for 50 ms.
 pub fn manifest(root: &Root, answers: Answers) -> HostManifest {
     let host = manifest_at_once(root, answers.slice_extension.clone());
     HostManifest {
@@ -53,7 +54,8 @@ pub fn manifest(root: &Root, answers: Answers) -> HostManifest {
     }
 }
 
-/// Facts about the machine in its present state, without each CPU's interrupts and without the conditions of its switch path.
+/// Collects facts about the machine in its present state, without each CPU's interrupts and without
+/// the conditions of the switch path.
 pub fn manifest_at_once(root: &Root, slice_extension: Fact<bool>) -> HostManifest {
     let processor = processor::Processor::read(root);
     let config = kernel::config(root);
@@ -103,7 +105,7 @@ pub fn manifest_at_once(root: &Root, slice_extension: Fact<bool>) -> HostManifes
     }
 }
 
-/// The CPU whose caches and governor represent all CPUs.
+/// Returns the CPU whose caches and governor represent those of all CPUs.
 fn first_usable(allowed: &[CpuId], online: &[CpuId]) -> CpuId {
     allowed
         .iter()

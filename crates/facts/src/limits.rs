@@ -6,19 +6,19 @@ use std::process::ExitStatus;
 
 use crate::Root;
 
-/// One kind of limit.
+/// One kind of limit on a process.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
-    /// The name of the limit in the first column of `/proc/self/limits`.
+    /// Name of the limit in the first column of `/proc/self/limits`.
     row: &'static str,
-    /// The name of the limit in a sentence.
+    /// Name of the limit within a sentence.
     what: &'static str,
     /// Name of the limit as an option of prlimit(1): `--KEY`.
     pub key: &'static str,
     unit: Unit,
-    /// Least value that does not hinder the largest action of any subcommand.
+    /// Least value at which the limit hinders no subcommand.
     least: u64,
-    /// The signals by which the limit may end a process.
+    /// Signals by which the limit may end a process.
     signals: &'static [i32],
 }
 
@@ -113,7 +113,7 @@ const LIMITS: [Limit; 9] = [
     ),
 ];
 
-/// The limit on processes. The kernel does not enforce it for root.
+/// Limit on the number of processes, which the kernel does not enforce for root.
 const PROCESSES: Limit = limit(
     "Max processes",
     "processes of this user",
@@ -142,12 +142,14 @@ const fn limit(
 }
 
 impl Limit {
-    /// The limit; `None` if it is unlimited or unknown.
+    /// Returns the value of the limit; `None` if it is unlimited or unknown.
     fn value(&self, root: &Root) -> Option<u64> {
         read(root, self.row).ok().filter(|value| *value != u64::MAX)
     }
 
-    /// Argument of prlimit(1) that lifts the limit. Every process has a limit on its files.
+    /// Returns the argument of prlimit(1) that raises the limit to its least useful value. For
+    /// files a number is needed, because every process has
+    /// a limit on these.
     pub fn raised(&self) -> String {
         let value = if self.key == "nofile" {
             "1048576"
@@ -168,7 +170,8 @@ impl Limit {
     }
 }
 
-/// A soft limit of `/proc/self/limits`, the one that the kernel enforces; `u64::MAX` is no limit.
+/// Returns a soft limit from `/proc/self/limits`, which is the limit that the kernel enforces;
+/// `u64::MAX` means no limit.
 pub fn read(root: &Root, row: &str) -> Result<u64, String> {
     let text = root
         .read("/proc/self/limits")
@@ -185,7 +188,7 @@ pub fn read(root: &Root, row: &str) -> Result<u64, String> {
     value.ok_or_else(|| format!("/proc/self/limits has no '{row}'"))
 }
 
-/// Limits that are too tight for the subcommands, with their values: `open files of 64`.
+/// Returns the limits that are too low for the subcommands, with their values: `open files of 64`.
 pub fn tight(root: &Root, is_bound_to_processes: bool) -> Vec<(Limit, String)> {
     let processes = is_bound_to_processes.then_some(PROCESSES);
     let of = |limit: Limit| {
@@ -197,10 +200,10 @@ pub fn tight(root: &Root, is_bound_to_processes: bool) -> Vec<(Limit, String)> {
     LIMITS.into_iter().chain(processes).filter_map(of).collect()
 }
 
-/// Stack that the command line alone nearly needs.
+/// Size of a stack that the command line alone nearly fills.
 const LEAST_STACK: u64 = 512 << 10;
 
-/// Size of the first thread's stack, if the program would overflow it.
+/// Returns the size of the first thread's stack, if the program would overflow that stack.
 pub fn too_small_stack() -> Option<switchcost_units::Bytes> {
     use rustix::process::{Resource, getrlimit};
     getrlimit(Resource::Stack)
@@ -239,7 +242,8 @@ fn ending_below(root: &Root, status: ExitStatus) -> String {
     )
 }
 
-/// The limits that may have ended a process. Stacks and memory are limited everywhere, so they are suspected only if their limits are
+/// Returns the limits that may have ended a process. Every machine limits stacks and memory, so
+/// these are suspected only if their limits are
 /// low.
 fn suspects(root: &Root, status: ExitStatus) -> Vec<(Limit, String)> {
     let Some(signal) = status.signal() else {

@@ -10,7 +10,8 @@ use super::status::field_of;
 
 const PERF_EVENT: &str = "anon_inode:[perf_event]";
 
-/// Finds observers by the open files of processes: an event or attachment ends with its last file.
+/// Finds processes that observe the kernel, by their open files, because a perf event or BPF
+/// attachment ends with its last file.
 pub(super) fn find_observers(root: &Root) -> Fact<Vec<String>> {
     let mut all: BTreeMap<String, Held> = BTreeMap::new();
     let mut hidden = 0;

@@ -7,7 +7,7 @@ use switchcost_units::CpuId;
 
 use super::{Root, arm_core, status};
 
-/// Content of `/proc/cpuinfo`, in which the first CPU represents all.
+/// Content of `/proc/cpuinfo`, in which the first CPU represents all CPUs.
 pub(crate) struct Processor {
     text: String,
 }
@@ -19,7 +19,7 @@ impl Processor {
         }
     }
 
-    /// The model's name, or the kinds of core if the kernel gives only their numbers.
+    /// Returns the name of the CPU model, or the kinds of core if the kernel reports only numbers.
     pub(crate) fn model(&self) -> Fact<String> {
         let name = status::field_of(&self.text, "model name").filter(|name| !name.is_empty());
         name.or_else(|| arm_core::kinds(&self.text)).map_or_else(
@@ -28,7 +28,7 @@ impl Processor {
         )
     }
 
-    /// The revision of the microcode. A guest is shown one that its hypervisor invents.
+    /// Returns the revision of the microcode. In a guest, the hypervisor invents this number.
     pub(crate) fn microcode(&self) -> Option<String> {
         status::field_of(&self.text, "microcode").filter(|revision| !revision.is_empty())
     }
@@ -39,7 +39,8 @@ impl Processor {
         Some(flags.split_ascii_whitespace().any(|found| found == flag))
     }
 
-    /// Whether the CPU's counter runs at a constant rate in every state. Arm's does by architecture.
+    /// Whether the CPU's time stamp counter runs at a constant rate in every state. On Arm the
+    /// architecture guarantees this.
     pub(crate) fn is_tsc_invariant(&self) -> bool {
         match cfg!(target_arch = "aarch64") {
             true => true,
@@ -49,8 +50,9 @@ impl Processor {
         }
     }
 
-    /// Sustained and highest rate of a core's clock in kHz: by frequency scaling, else the rate now.
-    /// `None` in a guest without frequency scaling: its rate is not shown there.
+    /// Returns the sustained and the highest clock rate of a core in kHz. The source is frequency
+    /// scaling, or else the present rate.
+    /// `None` in a guest without frequency scaling, which does not see the rate.
     pub(crate) fn core_khz(&self, root: &Root, cpu: CpuId) -> Option<[u64; 2]> {
         let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq");
         let file = |name: &str| {
@@ -70,7 +72,7 @@ impl Processor {
         Some([sustained, highest])
     }
 
-    /// Whether address spaces are tagged in the TLB. Arm's are by architecture.
+    /// Whether address spaces are tagged in the TLB. On Arm the architecture guarantees this.
     pub(crate) fn has_pcid(&self) -> Fact<bool> {
         match (cfg!(target_arch = "aarch64"), self.has("pcid")) {
             (true, _) => Fact::Known(true),
@@ -79,7 +81,7 @@ impl Processor {
         }
     }
 
-    /// Whether the kernel's page tables are isolated from the user's.
+    /// Whether the kernel's page tables are separate from those of user space.
     pub(crate) fn is_kpti_active(&self, mitigations: &BTreeMap<String, String>) -> Fact<bool> {
         match (
             mitigations.get("meltdown").map(String::as_str),
@@ -98,7 +100,7 @@ impl Processor {
     }
 }
 
-/// The kernel's report on each vulnerability.
+/// Returns the kernel's report on each vulnerability.
 pub(crate) fn mitigations(root: &Root) -> BTreeMap<String, String> {
     let folder = "/sys/devices/system/cpu/vulnerabilities";
     let names = root.names(folder).into_iter();
@@ -111,7 +113,7 @@ pub(crate) fn mitigations(root: &Root) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Whether hardware threads are on. A guest may see `off` although its host has them.
+/// Whether hardware threads are enabled. A guest may read `off` although its host uses them.
 pub(crate) fn is_smt_active(root: &Root) -> Fact<bool> {
     match root.line("/sys/devices/system/cpu/smt/active") {
         Ok(text) if text == "1" => Fact::Known(true),
@@ -121,7 +123,7 @@ pub(crate) fn is_smt_active(root: &Root) -> Fact<bool> {
     }
 }
 
-/// The frequency governor of `cpu`.
+/// Returns the frequency governor of `cpu`.
 pub(crate) fn governor(root: &Root, cpu: CpuId) -> Fact<String> {
     let governor = root.line(&format!(
         "/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"
@@ -132,7 +134,8 @@ pub(crate) fn governor(root: &Root, cpu: CpuId) -> Fact<String> {
     governor.map_or_else(unknown, Fact::Known)
 }
 
-/// Whether cores may run faster than their base clock, if a frequency driver says so.
+/// Whether cores may run faster than their base clock; `None` without a frequency driver that
+/// reports it.
 pub(crate) fn is_turbo_on(root: &Root) -> Option<bool> {
     let cpu = "/sys/devices/system/cpu";
     let is_one = |path: String| {
@@ -146,7 +149,7 @@ pub(crate) fn is_turbo_on(root: &Root) -> Option<bool> {
         .or_else(|| is_one(format!("{cpu}/intel_pstate/no_turbo")).map(|off| !off))
 }
 
-/// Parses megahertz such as `2596.136`.
+/// Parses a number of megahertz, such as `2596.136`.
 fn khz_of(mhz: &str) -> Option<u64> {
     let (whole, rest) = mhz.trim().split_once('.').unwrap_or((mhz.trim(), ""));
     let thousandths: String = rest.chars().chain("000".chars()).take(3).collect();

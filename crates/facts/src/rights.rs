@@ -2,25 +2,26 @@
 
 use crate::{Root, status};
 
-/// The capabilities that measuring and observing can use, by their number in `linux/capability.h`.
+/// Capabilities that help to measure and observe, by their numbers in `linux/capability.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capability {
-    /// Locking memory.
+    /// The right to lock memory.
     IpcLock = 14,
-    /// Reading about processes of other users.
+    /// The right to read facts about processes of other users.
     SysPtrace = 19,
-    /// Administration in general: the old capability from which most others were split off.
+    /// The general right of administration: the old capability from which most others were split
+    /// off.
     SysAdmin = 21,
-    /// Taking real-time priority.
+    /// The right to set real-time priority.
     SysNice = 23,
-    /// Using counters.
+    /// The right to use performance counters.
     Perfmon = 38,
-    /// Using BPF.
+    /// The right to use BPF.
     Bpf = 39,
 }
 
 impl Capability {
-    /// Useful capabilities with their names.
+    /// All useful capabilities, with their names.
     pub const ALL: [(Capability, &str); 5] = [
         (Capability::SysNice, "cap_sys_nice"),
         (Capability::IpcLock, "cap_ipc_lock"),
@@ -30,7 +31,7 @@ impl Capability {
     ];
 }
 
-/// Effective capabilities; empty if they cannot be read.
+/// Effective capabilities of this process; empty if they cannot be read.
 #[derive(Debug)]
 pub struct Rights {
     effective: u64,
@@ -50,14 +51,16 @@ impl Rights {
         }
     }
 
-    /// Whether the kernel grants the rights of `capability`. It grants priorities, locked memory, counters and BPF only to capabilities in
-    /// the first user namespace (`capable()`, not `ns_capable()`).
+    /// Whether the kernel grants the rights of `capability`. For priorities, locked memory,
+    /// counters and BPF, the kernel accepts only
+    /// capabilities in the first user namespace (`capable()`, not `ns_capable()`).
     pub fn has(&self, capability: Capability) -> bool {
         !self.is_in_user_namespace && self.holds(capability)
     }
 
-    /// Whether this process has a capability in its own user namespace. The old `cap_sys_admin` includes the two that were split off from
-    /// it.
+    /// Whether this process has a capability in its own user namespace. The old `cap_sys_admin`
+    /// includes the two capabilities that were split
+    /// off.
     pub fn holds(&self, capability: Capability) -> bool {
         let covered = matches!(capability, Capability::Perfmon | Capability::Bpf)
             && self.bit(Capability::SysAdmin);
@@ -74,7 +77,7 @@ impl Rights {
     }
 }
 
-/// The first namespace maps all users to themselves.
+/// Whether this process is outside the first user namespace, which maps all users to themselves.
 fn is_in_user_namespace(root: &Root) -> bool {
     let map = root.read("/proc/self/uid_map").unwrap_or_default();
     let words: Vec<_> = map.split_ascii_whitespace().collect();

@@ -4,11 +4,12 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Largest kernel file that is read: `/proc/interrupts` of 512 CPUs with a thousand interrupts has about 6 MiB. A longer file is refused,
-/// because a number from half a file looks right.
+/// Largest file of the kernel that is read: `/proc/interrupts` of 512 CPUs with a thousand
+/// interrupts has about 6 MiB. A longer file is
+/// refused, because numbers from half a file look right.
 const LARGEST_FILE: u64 = 8 << 20;
 
-/// Root of the kernel's files: `/`, or a tree built like it.
+/// Root of the kernel's files: `/`, or the root of a tree with the same structure.
 #[derive(Clone, Debug)]
 pub struct Root {
     prefix: PathBuf,
@@ -28,26 +29,28 @@ impl fmt::Display for Unreadable {
 }
 
 impl Root {
-    /// The running machine.
+    /// Returns the root of the running machine.
     pub fn system() -> Self {
         Root {
             prefix: PathBuf::from("/"),
         }
     }
 
-    /// A tree of files that stands for a machine. Only its files are read: no CPUID, no system calls.
+    /// Returns the root of a tree of files that stands for a machine. Only these files are read,
+    /// without CPUID or system calls.
     pub fn new(prefix: impl Into<PathBuf>) -> Self {
         Root {
             prefix: prefix.into(),
         }
     }
 
-    /// Whether this is the running machine, on which CPUID and system calls may be used, too.
+    /// Whether the root is that of the running machine, on which CPUID and system calls may be
+    /// used.
     pub fn is_system(&self) -> bool {
         self.prefix == Path::new("/")
     }
 
-    /// The bytes of the file at the absolute path `path`.
+    /// Returns the content of the file at the absolute path `path`.
     pub fn bytes(&self, path: &str) -> Result<Vec<u8>, Unreadable> {
         let unreadable = |why: String| Unreadable {
             path: path.to_owned(),
@@ -60,7 +63,7 @@ impl Root {
         }
     }
 
-    /// Text of a file; invalid UTF-8 is replaced.
+    /// Returns the text of a file; invalid UTF-8 is replaced.
     ///
     /// # Errors
     ///
@@ -70,17 +73,17 @@ impl Root {
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Text of a file without white space around it.
+    /// Returns the text of a file without surrounding white space.
     pub fn line(&self, path: &str) -> Result<String, Unreadable> {
         self.read(path).map(|text| text.trim().to_owned())
     }
 
-    /// Names in a directory, sorted; empty if it cannot be read.
+    /// Returns the names in a directory, sorted; empty if the directory cannot be read.
     pub fn names(&self, path: &str) -> Vec<String> {
         self.list(path).unwrap_or_default()
     }
 
-    /// Names in a directory, sorted.
+    /// Returns the names in a directory, sorted.
     ///
     /// # Errors
     ///
@@ -94,7 +97,7 @@ impl Root {
         Ok(names)
     }
 
-    /// Target of a symbolic link.
+    /// Returns the target of a symbolic link.
     pub fn link(&self, path: &str) -> Option<String> {
         std::fs::read_link(self.join(path))
             .ok()
@@ -106,7 +109,7 @@ impl Root {
         self.join(path).exists()
     }
 
-    /// Inode of `path`, which changes if the file is created again.
+    /// Returns the inode of `path`, which changes when the file is created again.
     pub fn number(&self, path: &str) -> Option<u64> {
         std::fs::metadata(self.join(path))
             .ok()

@@ -1,5 +1,6 @@
-//! Features of the kernel's scheduler that affect switches. They are probed, and never inferred from the version; the caller makes the
-//! system calls.
+//! Features of the kernel's scheduler that affect switches. The kernel is asked for each feature,
+//! and none is inferred from the version; the
+//! caller makes the system calls.
 
 use switchcost_record::{Fact, Scheduler};
 
@@ -24,7 +25,8 @@ pub(super) fn scheduler(
     }
 }
 
-/// The preemption models in debugfs, `none voluntary full (lazy)`, or else those that the configuration has.
+/// Returns the preemption models in debugfs, `none voluntary full (lazy)`, or else those that the
+/// configuration has.
 fn preemption_models(root: &Root, config: &Result<String, String>) -> Fact<Vec<String>> {
     if let Ok(text) = root.line(&format!("{SETTINGS}/preempt")) {
         let models = text
@@ -63,8 +65,9 @@ fn is_cache_aware(root: &Root, config: &Result<String, String>) -> Fact<bool> {
     }
 }
 
-/// Time slices that were extended on this machine so far, and how many of them were given back in time; `None` if the kernel does not
-/// report it.
+/// Returns the number of time slices that were extended on this machine so far, and how many of
+/// these ended in time; `None` if the kernel does
+/// not count extensions.
 pub fn slice_extensions(root: &Root) -> Option<(u64, u64)> {
     let text = root.read(RSEQ_STATISTICS).ok()?;
     let count = |name: &str| {

@@ -1,4 +1,4 @@
-//! Settings of the scheduler, and others that add work to it.
+//! Settings of the scheduler, and others that add work to its switches.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ const OTHERS: [&str; 6] = [
     "timer_migration",
 ];
 
-/// The scheduler's numbers in debugfs, under their names in current and earlier kernels.
+/// Names of the scheduler's numbers in debugfs, in current and earlier kernels.
 const IN_DEBUGFS: [&str; 7] = [
     "base_slice_ns",
     "latency_ns",
@@ -25,7 +25,7 @@ const IN_DEBUGFS: [&str; 7] = [
     "wakeup_granularity_ns",
 ];
 
-/// Values of the settings by name; settings that cannot be read are left out.
+/// Returns the values of the settings by name; settings that cannot be read are left out.
 pub fn settings(root: &Root) -> BTreeMap<String, String> {
     let names = root
         .names("/proc/sys/kernel")
@@ -61,7 +61,7 @@ fn features(root: &Root) -> impl Iterator<Item = (String, String)> {
         .into_iter()
 }
 
-/// File of a setting, and the text that sets it.
+/// Returns the file of a setting, and the text that gives it this value.
 pub fn assignment(name: &str, value: &str) -> (String, String) {
     match (
         name.strip_prefix("kernel/"),

@@ -4,24 +4,24 @@ use switchcost_units::Bytes;
 
 use super::Root;
 
-/// A field of `/proc/self/status`.
+/// Returns a field of `/proc/self/status`.
 pub fn field(root: &Root, name: &str) -> Option<String> {
     field_of(&root.read("/proc/self/status").ok()?, name)
 }
 
-/// The first value of `name` in lines of the form `name : value`.
+/// Returns the first value of `name` in lines of the form `name : value`.
 pub fn field_of(text: &str, name: &str) -> Option<String> {
     let lines = text.lines().filter_map(|line| line.split_once(':'));
     let mut found = lines.filter(|(found, _)| found.trim() == name);
     found.next().map(|(_, value)| value.trim().to_owned())
 }
 
-/// Memory that a new process could get without swapping, by the kernel's estimate.
+/// Returns the memory that a new process could use without swapping, by the kernel's estimate.
 pub fn available_memory(root: &Root) -> Option<Bytes> {
     memory(root, "MemAvailable")
 }
 
-/// A size of `/proc/meminfo`.
+/// Returns a size from `/proc/meminfo`.
 pub fn memory(root: &Root, name: &str) -> Option<Bytes> {
     let text = root.read("/proc/meminfo").ok()?;
     let value = field_of(&text, name)?;

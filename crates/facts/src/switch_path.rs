@@ -1,13 +1,13 @@
-//! Conditions besides the kernel itself that affect a switch of this program's tasks.
+//! Conditions that affect a switch of this program's tasks, besides the kernel itself.
 
 use switchcost_record::{Fact, SwitchPath};
 
 use super::{Root, control_groups, ftrace, observers, settings, status};
 
-/// Results of system calls, which this crate does not make.
+/// Answers of the kernel to system calls, which the caller makes.
 #[derive(Clone, Debug)]
 pub struct Answers {
-    /// Whether the kernel supports the extension of time slices.
+    /// Whether the kernel can extend time slices.
     pub slice_extension: Fact<bool>,
     /// The nice value of this program.
     pub nice: Fact<i32>,
@@ -56,7 +56,8 @@ pub(super) fn switch_path(root: &Root, answers: Answers) -> SwitchPath {
     }
 }
 
-/// Returns the group in the first version's `cpu` hierarchy if that has processes, else in the second version.
+/// Returns the control group in the `cpu` hierarchy of version 1 if that hierarchy has processes,
+/// otherwise the group of version 2.
 fn control_group(root: &Root) -> Result<String, &'static str> {
     let group = |controller| control_groups::own_group(root, controller);
     let first = group("cpu").filter(|group| group != "/");
@@ -91,7 +92,8 @@ fn number(root: &Root, name: &str) -> Fact<u32> {
     )
 }
 
-/// Mitigations of store bypass and indirect branches: what a switch does about these depends on the two tasks.
+/// Returns the mitigations of store bypass and indirect branches, for which the work at a switch
+/// depends on the two tasks.
 fn speculation(root: &Root) -> Fact<String> {
     let field = |name: &str| status::field(root, name);
     let parts: Vec<String> = [

@@ -1,4 +1,4 @@
-//! The CPUs, their relations, and the quietest of them.
+//! Relations between CPUs, and the choice of the least disturbed CPU.
 
 use std::cmp::Reverse;
 
@@ -7,15 +7,17 @@ use switchcost_units::{CpuId, parse_cpu_list};
 
 use super::Root;
 
-/// Interrupts a second by which equally quiet CPUs may differ: the most common tick (`CONFIG_HZ=250`), which a CPU has while it runs
-/// anything, and which therefore says nothing about the CPU.
+/// Interrupts per second by which equally quiet CPUs may differ: the most common tick rate
+/// (`CONFIG_HZ=250`). A CPU has this tick while it runs
+/// anything, so the tick shows no difference between CPUs.
 const SAME_RATE: u64 = 250;
 
-/// Difference of busy shares, in thousandths, up to which CPUs are equally quiet: two of the five ticks in the observed time, one of which
-/// may be this program's own.
+/// Difference of busy shares, in thousandths, up to which CPUs are equally quiet: two of the five
+/// ticks in the observed time, of which one
+/// may be due to this program.
 const SAME_BUSY: u64 = 400;
 
-/// Relation of two CPUs; [`Relation::Unknown`] if the kernel does not report it.
+/// Returns the relation of two CPUs; [`Relation::Unknown`] if the kernel does not report it.
 pub fn relation(root: &Root, a: CpuId, b: CpuId) -> Relation {
     if a == b {
         return Relation::SameCpu;
@@ -38,8 +40,10 @@ pub fn quietest_cpu(manifest: &HostManifest) -> Option<CpuId> {
     cpus_by_quiet(manifest).first().copied()
 }
 
-/// Allowed CPUs, beginning with the least disturbed: isolated CPUs first, then idle ones, then by interrupts observed, then by
-/// interrupts since boot. Among equals the highest number is first, since CPU 0 gets the housekeeping.
+/// Returns the allowed CPUs, beginning with the least disturbed: isolated CPUs first, then idle
+/// ones, then by interrupts observed, then by
+/// interrupts since boot. Among equals the highest number is first, because CPU 0 does the kernel's
+/// housekeeping.
 pub fn cpus_by_quiet(manifest: &HostManifest) -> Vec<CpuId> {
     let least = usable(manifest)
         .filter_map(|cpu| load(manifest, cpu))
@@ -59,7 +63,8 @@ fn usable(manifest: &HostManifest) -> impl Iterator<Item = CpuId> + '_ {
         .filter(|cpu| manifest.cpus_online.contains(cpu))
 }
 
-/// Sort key of a CPU's noise, in ascending order. A CPU without a count is noisier than any with one.
+/// Returns the key by which CPUs are sorted, quietest first. A CPU without a count of interrupts
+/// comes after all CPUs with one.
 fn noise(manifest: &HostManifest, cpu: CpuId, least: u64) -> (bool, u64, u64, u64, Reverse<CpuId>) {
     let load = load(manifest, cpu);
     let busy = load
@@ -82,12 +87,12 @@ fn load(manifest: &HostManifest, cpu: CpuId) -> Option<&InterruptLoad> {
     manifest.interrupts.iter().find(|load| load.cpu == cpu)
 }
 
-/// Interrupts per second while they were observed.
+/// Returns the interrupts per second in the observed time.
 pub fn per_second(load: &InterruptLoad) -> u64 {
     load.observed.saturating_mul(1_000) / load.observed_ms.max(1)
 }
 
-/// Hardware threads of the core of `cpu`, including `cpu`.
+/// Returns the hardware threads of the core of `cpu`, including `cpu`.
 pub fn siblings(root: &Root, cpu: CpuId) -> Option<Vec<CpuId>> {
     let list = |name: &str| {
         cpu_list(
@@ -100,7 +105,8 @@ pub fn siblings(root: &Root, cpu: CpuId) -> Option<Vec<CpuId>> {
         .filter(|cpus| !cpus.is_empty())
 }
 
-/// Whether both CPUs use a common cache of any level; `None` if no cache of `a` shows its sharers.
+/// Whether two CPUs share a cache of any level; `None` if no cache of `a` shows which CPUs share
+/// it.
 fn shared_cache(root: &Root, a: CpuId, b: CpuId) -> Option<bool> {
     let folder = format!("/sys/devices/system/cpu/cpu{a}/cache");
     let indexes = root
@@ -118,7 +124,7 @@ fn packages(root: &Root, a: CpuId, b: CpuId) -> Option<bool> {
     Some(package(root, a)? == package(root, b)?)
 }
 
-/// The socket; negative if the firmware gives none.
+/// Returns the socket of `cpu`, which is negative if the firmware reports none.
 fn package(root: &Root, cpu: CpuId) -> Option<u32> {
     root.line(&format!(
         "/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id"
@@ -128,12 +134,12 @@ fn package(root: &Root, cpu: CpuId) -> Option<u32> {
     .ok()
 }
 
-/// The CPUs that are online, as the kernel lists them.
+/// Returns the CPUs that are online, as the kernel lists them.
 pub fn online(root: &Root) -> Vec<CpuId> {
     cpu_list(root, "/sys/devices/system/cpu/online").unwrap_or_else(|| listed(root))
 }
 
-/// The CPUs that `/proc/cpuinfo` lists: all that are online.
+/// Returns the CPUs that `/proc/cpuinfo` lists, which are those online.
 fn listed(root: &Root) -> Vec<CpuId> {
     let text = root.read("/proc/cpuinfo").unwrap_or_default();
     let lines = text.lines().filter_map(|line| line.split_once(':'));
@@ -143,14 +149,14 @@ fn listed(root: &Root) -> Vec<CpuId> {
         .collect()
 }
 
-/// The CPUs that the kernel lets this process use.
+/// Returns the CPUs that the kernel lets this process use.
 pub fn allowed_cpus(root: &Root) -> Vec<CpuId> {
     super::status::field(root, "Cpus_allowed_list")
         .and_then(|list| parse_cpu_list(&list).ok())
         .unwrap_or_default()
 }
 
-/// The CPUs of a file in the kernel's list format; `None` if it cannot be read.
+/// Returns the CPUs from a file in the kernel's list format; `None` if the file cannot be read.
 pub fn cpu_list(root: &Root, path: &str) -> Option<Vec<CpuId>> {
     parse_cpu_list(&root.line(path).ok()?).ok()
 }
