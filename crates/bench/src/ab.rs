@@ -1,5 +1,6 @@
-//! Checks of `ab`: known effects compared with an independent ping-pong under the same set-ups, no effect if there is none, and a small
-//! change within a minute.
+//! Checks of `ab`: known effects are compared with an independent ping-pong under the same set-ups,
+//! equal sides show no effect, and a small
+//! change is found within a minute.
 
 use std::os::unix::process::CommandExt;
 
@@ -12,21 +13,23 @@ use crate::tables::PING_PONG;
 /// Number of runs of the ping-pong under each set-up.
 const PING_PONGS: usize = 5;
 
-/// Largest distance of the ratio from the ping-pong's, and how many of ten may be farther.
+/// Largest distance between the ratio of `ab` and that of the ping-pong, with the number of ratios
+/// out of ten that may exceed it.
 const WITHIN: f64 = 0.03;
 const OF_TEN: usize = 9;
 
 const NULLS: usize = 20;
 
-/// Number of trials of what is found in a minute, and the change to find.
+/// Number of trials that search for a change within a minute, and the change.
 const MINUTES: usize = 5;
 const CHANGE: f64 = 0.02;
 
-/// Policies by name and by the kernel's number.
+/// Scheduling policies, by name and by the kernel's number.
 const POLICIES: [(&str, &str); 2] = [("fifo", "1"), ("other", "0")];
 
-/// Installs this many system-call filters that allow everything, and executes the command. The filters examine an argument, because the
-/// kernel remembers what a filter always allows and does not run it.
+/// Script that installs twenty system-call filters, all of which allow everything, and executes the
+/// command. The filters examine an argument,
+/// because the kernel caches a filter that always allows and does not run it.
 const SECCOMP: &str = r#"python3 -c '
 import ctypes, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -50,7 +53,7 @@ struct Effect {
     setup: &'static str,
     wrapper: &'static str,
     undo: &'static str,
-    /// Whether the effect exists under a real-time policy, too.
+    /// Whether the effect occurs under a real-time policy, too.
     is_for_all: bool,
 }
 
@@ -101,7 +104,7 @@ const EFFECTS: [Effect; 5] = [
     },
 ];
 
-/// Result for one effect under one policy.
+/// Result of checking one effect under one policy.
 struct Found {
     is_slower: bool,
     ours: f64,
@@ -174,7 +177,8 @@ fn find(shell: &Shell, effect: &Effect, (policy, number): (&str, &str)) -> Resul
     })
 }
 
-/// Returns the nanoseconds of a switch or a hand-off. Processes that the set-up started are ended.
+/// Runs the ping-pong and returns the nanoseconds of a switch or a hand-off. Processes that the
+/// set-up started are ended.
 fn play_ping_pong(
     shell: &Shell,
     effect: &Effect,
@@ -253,7 +257,7 @@ fn power(shell: &Shell, policy: &str) -> Row {
     )
 }
 
-/// Tests whether a synthetic switch that is longer by the change is told apart.
+/// Tests whether `ab` distinguishes a synthetic switch from one that is longer by a small change.
 fn small_change(shell: &Shell) -> Row {
     let made_up = |ns: f64| {
         format!(r#""sh -c 'exec \"\$@\" --mechanism synthetic --synthetic-switch {ns:.0}ns' sh""#)

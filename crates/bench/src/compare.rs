@@ -52,7 +52,7 @@ pub(crate) fn measure(shell: &Shell) -> Vec<Row> {
     ]
 }
 
-/// Returns the commands that compare each run with each later one.
+/// Returns the commands that compare each run with each later run.
 fn pairs() -> impl Iterator<Item = String> {
     let later = |base| (base + 1..RUNS).map(move |new| (base, new));
     (0..RUNS).flat_map(later).map(|(base, new)| {
@@ -60,7 +60,7 @@ fn pairs() -> impl Iterator<Item = String> {
     })
 }
 
-/// Returns the command that compares the members with the others.
+/// Returns the command that compares the given members with all other runs.
 fn sets(members: u32) -> String {
     let link = |index: usize| {
         let side = if members >> index & 1 == 1 {
@@ -74,7 +74,9 @@ fn sets(members: u32) -> String {
     format!("mkdir $out/base $out/new; {links}switchcost compare $out/base $out/new --format json")
 }
 
-/// Returns every way to halve a set, as bits of the second half. The first member is always in the first half, so that no way occurs twice.
+/// Returns every way to halve a set, as bits that mark the second half. The first member is always
+/// in the first half, so that no way occurs
+/// twice.
 fn halves_of(count: usize) -> impl Iterator<Item = u32> {
     (0..1_u32 << count)
         .filter(move |members| members & 1 == 0 && members.count_ones() as usize == count / 2)
@@ -88,7 +90,7 @@ struct Count {
 }
 
 impl Count {
-    /// Adds one comparison.
+    /// Adds the result of one comparison.
     fn add(mut self, shell: &Shell, comparison: &str) -> Result<Count, String> {
         let json = shell.json(comparison)?;
         if json["compared"].as_u64().unwrap_or(0) == 0 {

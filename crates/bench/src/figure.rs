@@ -17,15 +17,15 @@ use crate::spread::Spread;
 /// Seed of the order of commands, the same in each run.
 const SEED: u64 = 7;
 
-/// Computes a number of a run, if the run has it.
+/// A function that computes a number of a run, if the run has it.
 type Compute = Box<dyn Fn(&Run) -> Option<f64>>;
 
-/// Quantity of a run.
+/// A quantity of a run, which a figure shows.
 pub(crate) enum Quantity {
     Seconds,
     CpuSeconds,
     PeakMib,
-    /// A number of the run's JSON, by path. A command that prints only a number has that one.
+    /// A number in the run's JSON, by path. For a command that prints only a number, that number.
     Number(&'static str),
     /// Half the width of an interval in the run's JSON.
     HalfWidth(&'static str),
@@ -54,31 +54,31 @@ impl Quantity {
     }
 }
 
-/// Value that a quantity is compared with in each round.
+/// The value with which a quantity is compared in each round.
 enum Beside {
     Nothing,
     /// Ratio to the same quantity of another command.
     Over(String),
     /// Difference from the same quantity of another command.
     Less(String),
-    /// Ratio to a command over the ratio of two more commands.
+    /// Ratio to another command, divided by the ratio of two further commands.
     OverAsWell([String; 3]),
 }
 
-/// Bound that a figure must reach.
+/// The condition that a figure must meet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Bound {
     /// No bound: the figure is only shown.
     Shown,
-    /// The median is at most this value.
+    /// The median must be at most this value.
     AtMost(f64),
-    /// The median is at least this value.
+    /// The median must be at least this value.
     AtLeast(f64),
-    /// The median is within this many percent of 1.
+    /// The median must be within this many percent of 1.
     NearOne(f64),
-    /// Each round is within this many percent of 1.
+    /// Each round must be within this many percent of 1.
     EachNearOne(f64),
-    /// Each round is within this many percent of the median.
+    /// Each round must be within this many percent of the median.
     Repeats(f64),
 }
 
@@ -114,7 +114,7 @@ pub(crate) struct Figure {
     command: String,
     quantity: Quantity,
     beside: Beside,
-    /// The true value, by which the measured one is divided.
+    /// The true value, by which the measured value is divided.
     truth: f64,
     bound: Bound,
     unit: &'static str,
@@ -143,25 +143,26 @@ impl Figure {
         Figure { unit, ..self }
     }
 
-    /// Divides by the same quantity of another command.
+    /// Divides the figure by the same quantity of another command.
     pub(crate) fn over(self, other: impl Into<String>) -> Figure {
         let beside = Beside::Over(other.into());
         Figure { beside, ..self }
     }
 
-    /// Divides by the same quantity of another command, and by the ratio of two more.
+    /// Divides the figure by the same quantity of another command, and by the ratio of two further
+    /// commands.
     pub(crate) fn over_as_well(self, other: &str, [theirs, their_other]: [&str; 2]) -> Figure {
         let beside = Beside::OverAsWell([other, theirs, their_other].map(str::to_owned));
         Figure { beside, ..self }
     }
 
-    /// Subtracts the same quantity of another command.
+    /// Subtracts the same quantity of another command from the figure.
     pub(crate) fn less(self, other: impl Into<String>) -> Figure {
         let beside = Beside::Less(other.into());
         Figure { beside, ..self }
     }
 
-    /// Divides by the known true value.
+    /// Divides the figure by the known true value.
     pub(crate) fn over_truth(self, truth: f64) -> Figure {
         Figure { truth, ..self }
     }
@@ -250,7 +251,7 @@ impl Figure {
     }
 }
 
-/// Returns the program's own reason for a result that it could not measure.
+/// Returns the reason that the program gives for a result that it could not measure.
 fn missing_reason(run: &Run) -> String {
     match run.json["results"][0]["why"].as_str() {
         Some(why) => why.to_owned(),
@@ -258,19 +259,19 @@ fn missing_reason(run: &Run) -> String {
     }
 }
 
-/// Results of each command.
+/// Results of each command in a round.
 type Round<'a> = HashMap<&'a String, Result<Run, String>>;
 
-/// Figures, and the commands that must run before them.
+/// A table of figures, with the commands that must run before them.
 pub(crate) struct Table {
-    /// Commands that run once, before all figures.
+    /// Commands that run once, before the commands of all figures.
     pub(crate) setup: Vec<&'static str>,
     pub(crate) rounds: usize,
     pub(crate) figures: Vec<Figure>,
 }
 
 impl Table {
-    /// Runs the commands of all figures, alternating.
+    /// Runs the commands of all figures, interleaved.
     pub(crate) fn measure(&self, shell: &Shell) -> Vec<Row> {
         let ready = self
             .setup
@@ -303,7 +304,8 @@ impl Table {
     }
 }
 
-/// Counts the trials in which a condition holds. If a trial fails, this is reported, and nothing is judged.
+/// Counts the trials in which a condition holds. If a trial fails, the failure is reported, and
+/// nothing is judged.
 pub(crate) fn count_trials(
     what: impl Into<String>,
     count: usize,

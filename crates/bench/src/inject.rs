@@ -1,5 +1,6 @@
-//! Checks of `inject`: programs that know what a preemption costs them. These are loops without data, pointer chases that time their own
-//! reload, and runs without preemptions.
+//! Checks of `inject` with programs that know the cost of a preemption: loops without data, pointer
+//! chases that time their own reload, and
+//! runs without preemptions.
 
 use std::hint::black_box;
 use std::io::{self, Read, Write};
@@ -14,26 +15,29 @@ use crate::row::Row;
 use crate::shell::{Shell, interval, need};
 use crate::spread::Spread;
 
-/// First argument that makes this program run a pointer chase; then its size in KiB and its steps.
+/// First argument that makes this program run a pointer chase; the size in KiB and the number of
+/// steps follow.
 pub(crate) const ARGUMENT: &str = "--chase";
 
-/// Given instead of the size: the program touches memory on request.
+/// Word in place of the size that makes the program touch memory on request.
 const TOUCH: &str = "touch";
 
-/// Number of runs without preemptions; by chance one in ten may find a cost at 90 %.
+/// Number of runs without preemptions, of which by chance one in ten may find a cost at 90 %.
 const TRIALS: usize = 100;
 
-/// Sizes in KiB, with steps for some 100 ms. A chase that fills a level to its last line loses lines of its own again and again once it has
+/// Sizes of chases in KiB, with steps for some 100 ms. A chase that fills a level to its last line
+/// repeatedly loses its own lines after it has
 /// lost any. Most first levels have 32 KiB, so the smallest size is below that.
 const CHASES: [(usize, u32); 3] = [(24, 90_000_000), (256, 30_000_000), (768, 20_000_000)];
 
-/// A pointer chase through one line.
+/// Command of a pointer chase through a single line.
 const LOOP: &str = "switchcost-bench --chase 0 90000000";
 
 /// Memory that the other task touches, in KiB.
 const EVICTOR_KIB: usize = 4 << 10;
 
-/// Run time of the preempted program between two preemptions. The chase that times itself runs as long.
+/// Time for which the preempted program runs between two preemptions; the chase that times itself
+/// runs for the same time.
 const PERIOD_NS: f64 = 250_000.0;
 /// Number of repetitions of the chase that times itself.
 const TIMES: usize = 600;
@@ -57,7 +61,7 @@ pub(crate) fn measure(shell: &Shell) -> Vec<Row> {
     rows
 }
 
-/// Compares the cost of a preemption of a loop that has hardly any data with that of `measure`.
+/// Compares the cost of a preemption of a loop that has hardly any data with the cost by `measure`.
 fn direct(shell: &Shell) -> Row {
     let found = || {
         let injected = shell.json(&format!(
@@ -79,8 +83,9 @@ fn direct(shell: &Shell) -> Row {
     )
 }
 
-/// Compares the reload of a chase by `inject` with what the chase times itself. The kernel's own lines are subtracted: they are what a loop
-/// without data loses.
+/// Compares the reload of a chase by `inject` with the chase's own timing. The kernel's own lines
+/// are subtracted, as the loss of a loop
+/// without data.
 fn reload(shell: &Shell, (kib, steps): (usize, u32)) -> Row {
     let inject = |command: &str| {
         let json = shell.json(&format!(
@@ -126,8 +131,10 @@ pub(crate) fn play(words: &[String]) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns how much longer a period of a chase on this CPU takes after another process there has touched its memory than after one that
-/// touched nothing: the reload in nanoseconds. It is the median of many alternating measurements.
+/// Returns the reload of a chase on this CPU in nanoseconds: the time of a period after another
+/// process has touched its memory, minus that
+/// after a process that touched nothing.
+/// The result is the median of many alternating measurements.
 fn own_reload(cpu: CpuId, kib: usize) -> io::Result<f64> {
     let _pinned = switchcost_host::control::pin(&[cpu])?;
     let mut other = Other::start()?;
@@ -150,7 +157,8 @@ fn own_reload(cpu: CpuId, kib: usize) -> io::Result<f64> {
     Ok(Spread::new(&longer).map_or(f64::NAN, |spread| spread.median))
 }
 
-/// Another process on the same CPU, which touches its memory when asked. Ends with its pipe.
+/// Another process on the same CPU, which touches its memory when asked, and ends when its pipe is
+/// closed.
 struct Other {
     questions: ChildStdin,
     answers: ChildStdout,
@@ -175,7 +183,7 @@ impl Other {
         Ok(other)
     }
 
-    /// Lets the process run once; it touches its memory if `does_touch`.
+    /// Lets the process run once; with `does_touch`, the process touches its memory.
     fn run(&mut self, does_touch: bool) -> io::Result<()> {
         self.questions.write_all(&[u8::from(does_touch)])?;
         self.answers.read_exact(&mut [0])

@@ -1,4 +1,4 @@
-//! Arrays of cache lines, to be followed in random order or touched in sequence.
+//! Arrays of cache lines, which are followed in random order or touched in sequence.
 
 use std::hint::black_box;
 
@@ -6,11 +6,12 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-/// Words of a cache line.
+/// Number of words in a cache line.
 const LINE: usize = 8;
 
-/// Makes an array of this many bytes, at least one line. The first word of each line is the place of another, in one cycle through all of
-/// them.
+/// Makes an array of this many bytes, but at least one line. The first word of each line is the
+/// index of another, so that one cycle leads
+/// through all lines.
 pub(crate) fn cycle(bytes: usize) -> Vec<u64> {
     let mut array = zeros(bytes.max(8 * LINE));
     let mut lines: Vec<usize> = (0..array.len()).step_by(LINE).collect();
@@ -21,7 +22,7 @@ pub(crate) fn cycle(bytes: usize) -> Vec<u64> {
     array
 }
 
-/// Returns the place after this many steps from line to line.
+/// Follows the cycle for this many steps from line to line, and returns the index reached.
 pub(crate) fn follow(cycle: &[u64], from: u64, steps: u64) -> u64 {
     (0..steps).fold(from, |at, _| cycle[at as usize])
 }

@@ -33,45 +33,53 @@ use shell::Shell;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Part {
-    /// The pipe's precision, its agreement over ten runs, and its ratio to `perf bench sched pipe`
+    /// Measure the pipe's precision, the agreement of ten runs, and the ratio to `perf bench sched
+    /// pipe`
     Pipe,
-    /// The resolution of a fiber switch
+    /// Measure the resolution of a fiber switch
     Fiber,
-    /// Made-up switches and reloads, and runs without any difference
+    /// Measure synthetic switches and reloads, and runs without any difference
     KnownAnswers,
-    /// Numbers that repeat, quiet and beside a neighbour (15 minutes)
+    /// Measure the reproducibility of numbers, on a quiet machine and next to a neighbour (15
+    /// minutes)
     Paired,
-    /// Hand-offs under the ordinary scheduler beside an independent ping-pong, alone and beside a neighbour (2 minutes)
+    /// Compare hand-offs under the ordinary scheduler with an independent ping-pong, alone and next
+    /// to a neighbour (2 minutes)
     Ordinary,
-    /// How long the presets take
+    /// Measure the duration of the presets
     Durations,
-    /// `trace` of gzip beside gzip alone, and beside Valgrind's own tools
+    /// Compare `trace` of gzip with gzip alone, and with Valgrind's own tools
     Capture,
-    /// The program of `make build` beside the one that is shipped, at capture and simulation (2 minutes)
+    /// Compare the program of `make build` with the shipped one, at capture and simulation (2
+    /// minutes)
     Builds,
-    /// `trace --system` of gzip in a guest
+    /// Measure `trace --system` of gzip in a guest
     System,
-    /// `simulate` from a file: one design, four, a hundred; beside cachegrind
+    /// Measure `simulate` from a file with one design, four, and a hundred, and compare it with
+    /// cachegrind
     Simulate,
-    /// The same machine compared with itself: how often a difference is called (10 minutes)
+    /// Compare the same machine with itself, and count how often a difference is reported (10
+    /// minutes)
     Compare,
-    /// `ab`: known effects beside an independent ping-pong (6 minutes)
+    /// Compare known effects in `ab` with an independent ping-pong (6 minutes)
     AbEffects,
-    /// `ab` of the same on both sides: how often a difference is called (8 minutes)
+    /// Run `ab` with equal sides, and count how often a difference is reported (8 minutes)
     AbNulls,
-    /// `ab`: what it finds within its minute (10 minutes)
+    /// Measure the changes that `ab` finds within a minute (10 minutes)
     AbMinute,
-    /// `workload timesharing` under four designs; memory of many short processes
+    /// Measure `workload timesharing` under four designs, and the memory of many short processes
     Live,
-    /// The ladder of runtimes: its time and its intervals; hand-offs of it over ten runs (4 minutes)
+    /// Measure the time and intervals of the ladder of runtimes, and its hand-offs over ten runs (4
+    /// minutes)
     Runtimes,
-    /// What `observe` adds to a switch, beside perf; whether what it says of cold caches is true (5 minutes)
+    /// Measure the time that `observe` and perf add to a switch, and the accuracy of the cost of
+    /// cold caches (5 minutes)
     Observe,
-    /// What a preemption costs programs that know it (7 minutes)
+    /// Compare the cost of preemptions with that of programs that know it (7 minutes)
     Inject,
-    /// What the model of a switch says of ten programs, beside what preemptions cost them (15 minutes)
+    /// Compare the model of a switch for ten programs with the cost of preemptions (15 minutes)
     Model,
-    /// Pages of large records, and a comparison; makes a --full record first
+    /// Measure pages of large records, and a comparison; makes a --full record first
     Report,
 }
 
@@ -114,7 +122,7 @@ impl Part {
     }
 }
 
-/// Work of this program's own that a part has it start.
+/// A function that this program runs in a process that a part starts.
 type Play = fn(&[String]) -> io::Result<()>;
 
 const PLAYS: [(&str, Play); 5] = [
@@ -132,11 +140,11 @@ struct Arguments {
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Part>,
 
-    /// Of the ten programs of `model` these alone [default: all]
+    /// Run only these of the ten programs of `model` [default: all]
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     programs: Vec<String>,
 
-    /// Keep prices, profiles and injections of `model` in this folder, and do not make again what is there
+    /// Store prices, profiles and injections of `model` in this folder, and reuse those that exist
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
 }

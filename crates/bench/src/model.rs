@@ -25,7 +25,7 @@ const WITHIN: f64 = 0.25;
 const MUST_BE_RIGHT: usize = 7;
 const PERIOD_NS: f64 = 250e3;
 
-/// Ten existing programs, each with some 100 ms of work that is the same each time.
+/// Commands of ten existing programs, each with some 100 ms of work that is always the same.
 const PROGRAMS: [(&str, &str); 10] = [
     ("xz", "xz -1 -T1 -c short"),
     ("gzip", "gzip -c text"),
@@ -57,7 +57,7 @@ const PROGRAMS: [(&str, &str); 10] = [
     ),
 ];
 
-/// Measures all of the programs, or only those that are named.
+/// Measures all programs, or only the named ones.
 pub(crate) fn measure(shell: &Shell, named: &[String]) -> Vec<Row> {
     let prices = match prices(shell) {
         Ok(prices) => prices,
@@ -108,7 +108,7 @@ fn prices(shell: &Shell) -> Result<Prices, String> {
     read_prices(&shell.path("prices.json")).map_err(|error| error.to_string())
 }
 
-/// Makes a file, unless it is in a folder that is kept.
+/// Makes a file, unless a folder with earlier results already has it.
 fn make(shell: &Shell, name: &str, command: &str) -> Result<(), String> {
     if shell.path(name).exists() {
         return Ok(());
@@ -116,7 +116,8 @@ fn make(shell: &Shell, name: &str, command: &str) -> Result<(), String> {
     shell.run(command).map(drop)
 }
 
-/// One footprint, in microseconds: low, likely and high by the model, and low, centre and high by `inject`.
+/// Result of one footprint, in microseconds: low, likely and high by the model, and low, centre and
+/// high by `inject`.
 struct Compared {
     footprint: Bytes,
     model_us: [f64; 3],

@@ -1,5 +1,6 @@
-//! Runs a command beside another task, which computes in bursts with pauses in between, as on most machines. `--neighbour CPU COMMAND`; CPU
-//! is a number, or `any`.
+//! Runs a command next to another task, which computes in bursts with pauses in between, as on most
+//! machines. The command line is
+//! `--neighbour CPU COMMAND`, where CPU is a number or `any`.
 
 use std::io;
 use std::process::Command;
@@ -13,11 +14,11 @@ use switchcost_units::CpuId;
 
 pub(crate) const ARGUMENT: &str = "--neighbour";
 
-/// Shortest burst and pause in milliseconds, as those of a compilation or of a server.
+/// Shortest burst and pause in milliseconds, as of a compilation or a server.
 const SHORTEST: u64 = 5;
 const LONGEST: u64 = 305;
 
-/// Runs the command to its end. The current burst then ends with this process.
+/// Runs the command to its end. A burst in progress then ends with this process.
 pub(crate) fn play(words: &[String]) -> io::Result<()> {
     let [cpu, program, words @ ..] = words else {
         return Err(io::ErrorKind::InvalidInput.into());

@@ -1,4 +1,4 @@
-//! Checks of `observe`: its overhead, and its costs of cold caches for programs that time their own.
+//! Checks of `observe`: its overhead, and its cost of cold caches for programs that time their own.
 
 pub(crate) mod waits;
 
@@ -11,22 +11,24 @@ use crate::row::Row;
 use crate::shell::{Shell, interval, need, number};
 use crate::tables;
 
-/// CPU of the observed program and its partners, and of partners that leave this CPU idle.
+/// CPU of the observed program and of most partners; the other partners run elsewhere and leave
+/// this CPU idle.
 const CPU: &str = "1";
 const OTHER_CPU: &str = "0";
 
-/// Sizes of the program in KiB, with the approximate pauses of its partner in microseconds.
+/// Sizes of observed programs in KiB, with the approximate pauses of each program's partner in
+/// microseconds.
 const PROGRAMS: [(usize, u64); 3] = [(64, 100), (256, 200), (1024, 1_500)];
 
-/// Sizes in KiB that the partner touches, with its CPU.
+/// Sizes in KiB that the partner touches, each with the partner's CPU.
 const PARTNERS: [(usize, &str); 4] = [(0, CPU), (256, CPU), (2048, CPU), (0, OTHER_CPU)];
 
 const ROUNDS: usize = 3;
 
-/// Largest relative error of an estimate that counts as near.
+/// Largest relative error of an estimate that counts as near the truth.
 const NEAR: f64 = 0.2;
 
-/// Number of estimates that must be near, and of intervals that must contain the truth.
+/// Number of estimates that must be near the truth, and of intervals that must contain it.
 const MUST_BE_NEAR: usize = 34;
 const MUST_HOLD: usize = 32;
 
@@ -38,13 +40,14 @@ pub(crate) fn measure(shell: &Shell) -> Vec<Row> {
     rows
 }
 
-/// Cost of a wait in the intervals that the program times, and `observe`'s answer, in nanoseconds.
+/// Cost of a wait as the program times it, and as `observe` estimates it, in nanoseconds.
 struct Wait {
     truth: f64,
     estimate: f64,
-    /// Half the width of the interval.
+    /// Half the width of the program's interval.
     half: f64,
-    /// The answer for everything that follows a wait: a number, if there is one, and the range.
+    /// Estimate by `observe` for everything that follows a wait: a number, if there is one, and the
+    /// range.
     likely: Option<f64>,
     range: Option<(f64, f64)>,
 }
@@ -73,7 +76,8 @@ impl Wait {
         (self.estimate - self.truth).abs() <= self.half
     }
 
-    /// Formats the result: `9.81 us, observe 10.02 +- 0.40 (1.02 times), with all that follows 0.20 to 12.30`.
+    /// Formats the result of a wait: `9.81 us, observe 10.02 +- 0.40 (1.02 times), with all that
+    /// follows 0.20 to 12.30`.
     fn text(&self) -> String {
         let us = |ns: f64| format!("{:.2}", ns / 1000.0);
         let answer = match (self.range, self.likely) {

@@ -1,5 +1,6 @@
-//! Checks of the measurement in cycles: numbers that repeat, on a quiet machine and beside another task, and no difference if there is
-//! none.
+//! Checks of the measurement in cycles: numbers are reproducible on a quiet machine and next to
+//! another task, and equal arms show no
+//! difference.
 
 use serde_json::Value;
 
@@ -12,16 +13,16 @@ use crate::tables::{self, BESIDE_NEIGHBOUR, PLACES};
 /// Number of separate runs of each kind.
 const RUNS: usize = 20;
 
-/// Number of these runs that must cover the median of all: 90 % of 20, minus two standard deviations.
+/// Number of runs that must cover the median of all: 90 % of 20, minus two standard deviations.
 const MUST_COVER: usize = 16;
 
 /// Number of trials of a change.
 const TRIALS: usize = 10;
 
-/// Number of default runs, half of them beside another task.
+/// Number of default runs, half of which are next to another task.
 const DEFAULT_RUNS: usize = 20;
 
-/// Number of runs without any difference; by chance one in ten may show one at 90 %.
+/// Number of runs without any difference, of which by chance one in ten may show one at 90 %.
 const NULLS: usize = 400;
 
 pub(crate) fn measure(shell: &Shell) -> Vec<Row> {
@@ -78,7 +79,8 @@ fn coverage(
     )
 }
 
-/// Tests whether each run of a second tells a synthetic switch from one that is a hundredth longer.
+/// Tests whether runs of one second distinguish a synthetic switch from one that is a hundredth
+/// longer.
 fn small_change(shell: &Shell, (place, prefix): (&str, &str)) -> Row {
     let command = |length: &str| {
         format!(
@@ -101,7 +103,8 @@ fn small_change(shell: &Shell, (place, prefix): (&str, &str)) -> Row {
     )
 }
 
-/// Makes default runs, every other one beside another task. Tests whether every mechanism has a number in all of them, and how well these
+/// Makes default runs, every other one next to another task. Tests whether every mechanism has a
+/// number in all runs, and how well the runs
 /// agree.
 fn default_runs(shell: &Shell) -> Vec<Row> {
     let command = "switchcost measure --format json";
@@ -157,14 +160,15 @@ fn missing_reason(result: &Value) -> Option<String> {
         .then(|| fields.map(|field| result[field].to_string()).join(" "))
 }
 
-/// Returns the direct cost without data, if a twentieth of the core's cycles was not shared.
+/// Returns the direct cost without data, if at least a twentieth of the core's cycles were not
+/// shared.
 fn unshared_cycles(result: &Value) -> Option<f64> {
     let is_unshared = result["shared"]["share"].as_f64()? <= 0.95;
     let cycles = result["direct_cycles"]["estimate"].as_f64()?;
     (is_unshared && result["size_bytes"] == 0).then_some(cycles)
 }
 
-/// Counts how often a difference is shown if there is none.
+/// Counts how often a difference is reported when there is none.
 pub(crate) fn equal_arms(shell: &Shell) -> Row {
     let command = "switchcost measure --mechanism synthetic --no-counters --synthetic-switch 0ns --max-repetitions 10 \
                    --precision 0.1% --format json";

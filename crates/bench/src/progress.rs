@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 /// Least time between two reports of steps that have no result.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
-/// The steps of an experiment, which take about equally long.
+/// The steps of an experiment, each of which takes about the same time.
 pub(crate) struct Progress {
     what: String,
     count: usize,
@@ -25,7 +25,7 @@ impl Progress {
         }
     }
 
-    /// Notes the end of a step.
+    /// Records the end of a step.
     pub(crate) fn advance(&mut self) {
         self.done += 1;
         let is_due = |last: Instant| last.elapsed() >= BETWEEN_LINES;
@@ -35,7 +35,7 @@ impl Progress {
         }
     }
 
-    /// Notes the end of a step with a result.
+    /// Records the end of a step, with its result.
     pub(crate) fn advance_with(&mut self, result: &str) {
         self.done += 1;
         eprintln!("{}: {result}", self.text(self.start.elapsed()));

@@ -1,22 +1,22 @@
-//! A row of the printed table.
+//! A row of the table that the bench prints.
 
 use comfy_table::{ContentArrangement, Table, presets};
 
-/// Width of the table in columns, because it is meant to be pasted.
+/// Width of the table in columns, which allows for pasting it into text.
 const WIDTH: u16 = 160;
 
-/// Bound and measured value of a figure.
+/// Bound of a figure and its measured value.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) what: String,
     pub(crate) must_reach: String,
     pub(crate) measured: String,
-    /// Whether the bound is met; `None` if the figure could not be measured, or has no bound.
+    /// Whether the figure meets its bound; `None` if it has none, or could not be measured.
     pub(crate) is_met: Option<bool>,
     pub(crate) command: String,
 }
 
-/// The measured value and whether it meets the bound, or the reason why there is none.
+/// Measured value with whether it meets the bound, or the reason why there is no value.
 pub(crate) type Found = Result<(String, Option<bool>), String>;
 
 impl Row {

@@ -12,7 +12,7 @@ use std::time::Instant;
 use serde_json::Value;
 use switchcost_host::usage;
 
-/// Exit code of a run that ended, but could not measure a result.
+/// Exit code of a run that ended normally, but could not measure a result.
 const DONE_IN_PART: i32 = 3;
 
 pub(crate) struct Shell {
@@ -21,7 +21,7 @@ pub(crate) struct Shell {
     path: OsString,
 }
 
-/// Time and output of a command.
+/// Time and output of one run of a command.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     pub(crate) seconds: f64,
@@ -34,7 +34,7 @@ pub(crate) struct Run {
 }
 
 impl Shell {
-    /// Makes a shell for the programs beside this one.
+    /// Makes a shell for the programs in the folder of this one.
     pub(crate) fn new(folder: &Path) -> io::Result<Shell> {
         fs::create_dir_all(folder)?;
         let programs = std::env::current_exe()?.with_file_name("");

@@ -1,8 +1,8 @@
-//! Median and spread of a few figures.
+//! Median and spread of several figures.
 
 use std::fmt;
 
-/// Smallest, middle and largest of some figures.
+/// Smallest, middle and largest of several figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spread {
     pub(crate) low: f64,

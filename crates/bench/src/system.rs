@@ -1,4 +1,5 @@
-//! Checks of `switchcost trace --system`: the speed of tracing a booted guest compared with QEMU without a plugin, and the time of the
+//! Checks of `switchcost trace --system`: the speed of tracing a booted guest compared with QEMU
+//! without a plugin, and the time of the
 //! boot.
 
 use crate::figure::{Bound, Figure, Quantity, Table};
@@ -7,10 +8,11 @@ use crate::shell::{Shell, need};
 use crate::spread::Spread;
 
 const ROUNDS: usize = 3;
-/// Least speed, in millions of instructions a second.
+/// Least speed, in millions of instructions per second.
 const LEAST_RATE: f64 = 300.0;
 
-/// Programs that compute, beside one that starts others. QEMU must translate code that is new to it, which takes longest.
+/// Script that runs programs that compute, and one that starts others. The latter takes longest,
+/// because QEMU must translate new code.
 const SCRIPT: &str = r#"text=$1
 (i=0; while [ $i -lt 10 ]; do i=$((i+1)); gzip -c "$text" | wc -c; done) &
 (i=0; while [ $i -lt 300 ]; do i=$((i+1)); ls / > /dev/null; done) &
@@ -19,7 +21,8 @@ sort "$text" | uniq | wc -l &
 wait
 "#;
 
-/// Starts QEMU as the program does, but without the plugin, and with the input that the guest would get.
+/// Script that starts QEMU like the program does, but without the plugin, and with the input of the
+/// guest.
 const WITHOUT_PLUGIN: &str = r#"#!/bin/bash
 qemu=QEMU
 [ "$1" = --version ] && exec "$qemu" "$1"
@@ -34,7 +37,7 @@ printf 'ready\nstatus 0 0\noutput 0 0\nend\n'
 
 const MIX: &str = "sh $PWD/script $PWD/system-text";
 
-/// Returns the command that traces the programs; those that the script starts are in the guest.
+/// Returns the command that traces the programs; programs that the script starts are in the guest.
 fn capture(words: &str, options: &str) -> String {
     let files = ["gzip", "ls", "md5sum", "sha256sum", "sort", "uniq", "wc"]
         .map(|name| format!("--file /usr/bin/{name}"))
@@ -100,7 +103,8 @@ pub(crate) fn measure(shell: &Shell) -> Vec<Row> {
     rows
 }
 
-/// Results by round: rates in millions of instructions a second, and sizes in bytes per instruction.
+/// Results of each round: rates in millions of instructions per second, and sizes in bytes per
+/// instruction.
 #[derive(Default)]
 struct Rounds {
     rates: Vec<f64>,
@@ -140,7 +144,8 @@ fn rounds(shell: &Shell) -> Result<Rounds, String> {
     Ok(found)
 }
 
-/// Returns the rate of the mix of programs, beyond what it takes to run nothing, in millions of instructions a second; the number of
+/// Returns three results of the mix of programs beyond those of an empty run: the rate in millions
+/// of instructions per second; the number of
 /// instructions in millions; and the size of the trace in bytes per instruction.
 fn round(shell: &Shell, options: &str) -> Result<(f64, f64, f64), String> {
     let captured = |words: &str| {

@@ -1,4 +1,5 @@
-//! The figures: commands, the measured quantity, the value to compare with, and the bound.
+//! The figures of the bench: commands, the measured quantity, the value to compare with, and the
+//! bound.
 
 use serde_json::Value;
 
@@ -7,10 +8,10 @@ use crate::shell::{Run, number};
 
 const DIRECT: &str = "results.0.direct_ns.estimate";
 
-/// Prefix of a command that runs beside another task, which computes in bursts.
+/// Prefix of a command that runs next to another task, which computes in bursts.
 pub(crate) const BESIDE_NEIGHBOUR: &str = "switchcost-bench --neighbour any ";
 
-/// Conditions of a measurement: alone, and beside another task.
+/// Conditions of a measurement: alone, and next to another task.
 pub(crate) const PLACES: [(&str, &str); 2] =
     [("quiet", ""), ("beside a neighbour", BESIDE_NEIGHBOUR)];
 
@@ -78,8 +79,9 @@ pub(crate) fn fiber() -> Table {
     }
 }
 
-/// Checks synthetic switches and reloads. A walk after a spin takes a little longer than after another walk, because prefetchers start
-/// anew. That is no error, so a reload is the difference from the result for a reload of 0.
+/// Checks synthetic switches and reloads. A walk after a spin takes a little longer than after
+/// another walk, because prefetchers start again.
+/// This is no error, so a reload is the difference from the result for a reload of 0.
 pub(crate) fn known_answers() -> Table {
     let synthetic = |flags: &str| {
         format!("switchcost measure --mechanism synthetic --no-counters {flags} --format json")
@@ -118,7 +120,7 @@ pub(crate) fn known_answers() -> Table {
     }
 }
 
-/// Measures half-widths of total costs, quiet and beside another task.
+/// Measures half-widths of total costs, on a quiet machine and next to another task.
 pub(crate) fn half_widths() -> Table {
     let figure = |(place, prefix): (&str, &str), mib: u64, budget: &str, most: f64| {
         Figure::new(
@@ -141,7 +143,7 @@ pub(crate) fn half_widths() -> Table {
     }
 }
 
-/// Measures how long the presets take, from the command to the prompt.
+/// Measures the duration of the presets, from the command to the prompt.
 pub(crate) fn durations() -> Table {
     let preset = |flag: &str, most: f64| {
         let command = format!("switchcost measure{flag}");
@@ -281,8 +283,9 @@ pub(crate) fn builds() -> Table {
     }
 }
 
-/// Simulates four alternating programs: packing, sorting, hashing and searching the same text. The long trace has some 1,800 million
-/// references, so that a run's start and end do not matter.
+/// Simulates four interleaved programs, which pack, sort, hash and search the same text. The long
+/// trace has some 1,800 million references, so
+/// that a run's start and end do not matter.
 pub(crate) fn simulate() -> Table {
     let command = |trace: &str, designs: &str, threads: u8| {
         format!(
@@ -368,7 +371,7 @@ pub(crate) fn simulate() -> Table {
     }
 }
 
-/// Runs the same programs under Cachegrind, which simulates one design.
+/// Runs the four programs under Cachegrind, which simulates one design.
 pub(crate) fn cachegrind() -> Table {
     Table {
         setup: vec![],
@@ -390,7 +393,8 @@ pub(crate) fn cachegrind() -> Table {
     }
 }
 
-/// Measures the whole pipeline: programs traced on one core, simulated on the other; and its memory.
+/// Measures the whole pipeline, with programs traced on one core and simulated on another, and its
+/// memory.
 pub(crate) fn live() -> Table {
     let timesharing = "switchcost workload timesharing --design mogul-1a,mogul-1b,mogul-2a,mogul-2b --record $out/r.parquet --format json";
     let switches = |run: &Run| {
@@ -477,7 +481,8 @@ pub(crate) fn ladder() -> Table {
     }
 }
 
-/// Measures hand-offs that represent the others: of a compiled runtime, of one with a just-in-time compiler, and between OS threads.
+/// Measures hand-offs that represent all others: of a compiled runtime, of one with a just-in-time
+/// compiler, and between OS threads.
 pub(crate) fn runtimes() -> Table {
     const NAMES: [(&str, &str); 4] = [
         ("go", "channel"),
@@ -570,8 +575,9 @@ pub(crate) fn watchers() -> Table {
     }
 }
 
-/// Measures pages and comparisons of records. Two alternating processes that walk 64 KiB, in intervals of 100 instructions, have 164 rows
-/// per segment.
+/// Measures pages and comparisons of records. Two interleaved processes that walk 64 KiB, in
+/// intervals of 100 instructions, have 164 rows per
+/// segment.
 pub(crate) fn report() -> Table {
     let page = |what: &str, record: &str, seconds: f64, mib: f64| {
         let command = format!("switchcost report {record} -o $out/page.html");
@@ -621,7 +627,8 @@ pub(crate) fn report() -> Table {
     }
 }
 
-/// Compares hand-offs under the ordinary scheduler with those of an independent ping-pong, by its CPU time.
+/// Compares hand-offs under the ordinary scheduler with those of an independent ping-pong, by the
+/// ping-pong's CPU time.
 pub(crate) fn ordinary() -> Table {
     const POLICIES: [(&str, &str, u8); 2] =
         [("SCHED_OTHER", "other", 0), ("SCHED_BATCH", "batch", 3)];
@@ -697,7 +704,7 @@ pub(crate) fn ordinary() -> Table {
     }
 }
 
-/// Compiles the independent ping-pong.
+/// Command that compiles the independent ping-pong.
 pub(crate) const PING_PONG: &str = concat!(
     "cat > ping_pong.c << 'END'\n",
     include_str!("../ping_pong.c"),

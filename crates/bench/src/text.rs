@@ -1,8 +1,9 @@
-//! Text that is the same on every machine: words of an invented language, a few of them much more frequent than the rest.
+//! Text that is the same on every machine: words of an invented language, of which a few are much
+//! more frequent than the rest.
 
 use std::io::{self, BufWriter, Write};
 
-/// First argument that asks for the text on standard output; then the number of bytes.
+/// First argument that makes this program print the text; the number of bytes follows.
 pub(crate) const ARGUMENT: &str = "--text";
 
 const VOCABULARY: u64 = 4_000;
@@ -40,7 +41,8 @@ fn word(dice: &mut Lcg) -> String {
         .collect()
 }
 
-/// A linear congruential generator (Knuth's MMIX): its output does not depend on the version of a library.
+/// A linear congruential generator (Knuth's MMIX), whose output does not depend on the version of a
+/// library.
 struct Lcg(u64);
 
 impl Lcg {

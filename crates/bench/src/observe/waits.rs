@@ -1,5 +1,6 @@
-//! A program that times what its waits cost: it reads a byte, then goes through its memory. A partner sends one byte or two at a time, so
-//! some reads wait and others do not.
+//! A program that times the cost of its own waits: it reads a byte, then walks through its memory.
+//! A partner sends one or two bytes at a time,
+//! so that some reads wait and others do not.
 
 use std::hint::black_box;
 use std::io::{self, Read, Write};
@@ -15,29 +16,34 @@ use switchcost_host::usage::own_switches;
 
 use crate::lines::{cycle, follow, touch, zeros};
 
-/// First argument that selects this program; then its size in KiB, and the partner's CPU, size in KiB and pause in microseconds.
+/// First argument that selects the program that waits; the program's size in KiB, and the partner's
+/// CPU, size in KiB and pause in microseconds
+/// follow.
 pub(crate) const ARGUMENT: &str = "--waits";
 
-/// First argument that selects the partner; then its size in KiB and its pause.
+/// First argument that selects the partner; its size in KiB and its pause follow.
 pub(crate) const PARTNER: &str = "--partner";
 
-/// Time span, from the start, in which the program times itself; `observe` begins to trace earlier and ends later.
+/// Part of the run in which the program times itself, since its start; `observe` traces from
+/// earlier until later.
 const TIMED: Range<Duration> = Duration::from_millis(1_500)..Duration::from_millis(4_200);
 const END: Duration = Duration::from_secs(5);
 
 const WALKS: usize = 4;
 const WALK_BYTES: usize = 8 << 10;
 
-/// Positions of the timed intervals after the read: the first follows the read, the second the call that counts switches.
+/// Positions of the timed intervals after the read: position 0 follows the read, position 1 the
+/// call that counts switches.
 pub(super) const POSITIONS: RangeInclusive<usize> = 2..=2 + WALKS;
 
-/// One in this many values, the largest, is left out, as in `observe`: the host had the CPU meanwhile.
+/// Fraction of the values, the largest ones, that is left out as in `observe`, because the host had
+/// the CPU meanwhile: one in this many.
 const CUT: usize = 100;
 
-/// Intervals of each round, for rounds with or without a wait.
+/// Intervals of each round, for the rounds with a wait or those without.
 type Arm = Vec<[f64; 1 + WALKS]>;
 
-/// Prints the cost of a wait in these intervals, in nanoseconds.
+/// Prints the cost of a wait in the timed intervals, in nanoseconds.
 pub(crate) fn play(words: &[String]) -> io::Result<()> {
     let [kib, cpu, partner @ ..] = words else {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -88,7 +94,7 @@ fn time_rounds(bytes: usize, mut from: impl Read) -> io::Result<[Arm; 2]> {
     Ok(arms)
 }
 
-/// Times user code after a call that never waits, in nanoseconds.
+/// Returns the time of user code after a call that never waits, in nanoseconds.
 fn time_ns(work: impl FnOnce()) -> f64 {
     black_box(parent_id());
     let start = Instant::now();
@@ -96,7 +102,7 @@ fn time_ns(work: impl FnOnce()) -> f64 {
     start.elapsed().as_nanos() as f64
 }
 
-/// Returns how much longer all intervals after waits are together, in nanoseconds.
+/// Returns the additional time of all intervals together after waits, in nanoseconds.
 fn excess_ns([others, waits]: &[Arm; 2]) -> f64 {
     let excess = |interval| mean(waits, interval) - mean(others, interval);
     (0..=WALKS).map(excess).sum()
@@ -109,7 +115,7 @@ fn mean(arm: &Arm, interval: usize) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Acts as the partner: touches its memory and sends a byte or two, again and again.
+/// Acts as the partner: touches its memory and sends a byte or two, repeatedly.
 pub(crate) fn send(words: &[String]) -> io::Result<()> {
     let [kib, pause_us] = words else {
         return Err(io::ErrorKind::InvalidInput.into());
