@@ -147,9 +147,8 @@ impl Limit {
         read(root, self.row).ok().filter(|value| *value != u64::MAX)
     }
 
-    /// Returns the argument of prlimit(1) that raises the limit to its least useful value. For
-    /// files a number is needed, because every process has
-    /// a limit on these.
+    /// Returns the argument of prlimit(1) that lifts the limit. For files the argument is a number, because every process
+    /// has a limit on these.
     pub fn raised(&self) -> String {
         let value = if self.key == "nofile" {
             "1048576"

@@ -124,7 +124,7 @@ fn packages(root: &Root, a: CpuId, b: CpuId) -> Option<bool> {
     Some(package(root, a)? == package(root, b)?)
 }
 
-/// Returns the socket of `cpu`, which is negative if the firmware reports none.
+/// Returns the socket of `cpu`; `None` if the firmware reports none, for which the file has a negative number.
 fn package(root: &Root, cpu: CpuId) -> Option<u32> {
     root.line(&format!(
         "/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id"
