@@ -1,4 +1,4 @@
-//! Runs many trials of each kind, a few at a time, until all are done or the time is up.
+//! Runs many trials of each kind, a few at a time, until all trials are done or the time is up.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,33 +14,34 @@ use crate::outcome::Outcome;
 use crate::place::Place;
 use crate::sample;
 
-/// A kind of attack. A trial's name determines everything that happens in the trial.
+/// A kind of attack. Everything that happens in a trial follows from the trial's name.
 pub(crate) trait Kind: Sync {
     /// Returns the first part of the names of this kind's trials.
     fn name(&self) -> &'static str;
 
-    /// Returns the trials that represent all trials of the kind.
+    /// Returns the size of a sample that represents all trials of the kind.
     fn sample(&self) -> Sample;
 
-    /// Returns names of trials, in any order. Only those that contain `matching` are wanted. All chance comes from `random`.
+    /// Returns names of trials, in any order. Only names that contain `matching` are needed. All
+    /// random choices come from `random`.
     fn draw(&self, place: &Place, matching: &str, random: &mut ChaCha8Rng) -> Vec<String>;
 
     /// Carries out the trial that the rest of a name describes, or returns an error if there is no such trial.
     fn attempt(&self, place: &Place, parts: &[&str]) -> Result<Outcome, String>;
 }
 
-/// Number of trials that cover a kind whose trials all together would take hours.
+/// Size of a sample that covers a kind whose trials would take hours together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sample {
     All,
-    /// At least this many trials for each first and for each second part of the names.
+    /// The sample has at least this many trials for each first and each second part of the names.
     OfEachPart(usize),
-    /// One trial for each pair of a first and a second part.
+    /// The sample has one trial for each pair of a first and a second part.
     OfEachPair(usize),
 }
 
 impl Sample {
-    /// Keeps the first of these names that together cover all of them.
+    /// Keeps the first of these names that together cover all parts.
     fn take(self, names: &mut Vec<String>) {
         let (least, is_of_pairs) = match self {
             Sample::All => return,
@@ -70,9 +71,9 @@ impl Sample {
 pub(crate) struct Campaign {
     pub(crate) program: PathBuf,
     pub(crate) seed: u64,
-    /// Text that the names of wanted trials contain.
+    /// Text that the name of each trial must contain.
     pub(crate) matching: String,
-    /// Whether a sample of each kind's trials is enough.
+    /// Whether a sample of each kind's trials suffices.
     pub(crate) is_sampled: bool,
     /// Number of times that all trials are drawn.
     pub(crate) times: u32,
@@ -84,7 +85,7 @@ pub(crate) struct Count {
     kind: &'static str,
     passed: usize,
     pub(crate) failed: usize,
-    /// Reasons why trials did nothing, with the number of trials.
+    /// Reasons why trials did nothing, with the number of trials for each.
     untried: BTreeMap<String, usize>,
     /// Number of trials for which there was no time.
     late: usize,
@@ -97,7 +98,7 @@ pub(crate) fn time_of_day() -> u64 {
 }
 
 impl Campaign {
-    /// Attacks until the given time.
+    /// Runs trials of a kind until the given time.
     pub(crate) fn attack(&self, kind: &dyn Kind, until: Instant) -> Result<Count, String> {
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
         let place = sample::place(&self.program)?;

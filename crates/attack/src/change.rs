@@ -1,4 +1,4 @@
-//! Makes one random change to the content of a file.
+//! Makes one random change to a file's content.
 
 mod json;
 mod parquet_file;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::form::{self, Columns, Records};
 use crate::table::{Change, Form};
 
-/// Limits of number types that programs use, and numbers beside them.
+/// Limits of number types that programs use, and numbers next to these limits.
 const NUMBERS: [&str; 24] = [
     "0",
     "1",
@@ -40,7 +40,7 @@ const NUMBERS: [&str; 24] = [
     "1e308",
     "-9223372036854775808",
 ];
-/// Texts that have a meaning for a terminal, a page or a file system, and others that have none.
+/// Texts that have a meaning for a terminal, a page or a file system, and texts that have none.
 const WORDS: [&str; 12] = [
     "",
     "\\u001b[31m",
@@ -65,17 +65,18 @@ const VALUES: [&str; 8] = [
     "[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]",
     "{\"unknown\":\"x\"}",
 ];
-/// Longest piece that is deleted or doubled, in bytes.
+/// Longest piece that a change deletes or doubles, in bytes.
 const LONGEST_PIECE: usize = 64;
 
 /// A file with one change.
 pub(crate) struct Changed {
     pub(crate) file: Vec<u8>,
-    /// Path of the changed value, if it is known: kind of line and case, keys, and numbers in lists.
+    /// Path of the changed value, if known: kind of line and case, keys, and indices in lists.
     pub(crate) at: Option<String>,
 }
 
-/// Returns the file with one change and correct checksums. `None` if there is nothing to change in this way.
+/// Returns the file with one change and correct checksums; `None` if this kind of change is
+/// impossible in the file.
 pub(crate) fn changed(
     form: Form,
     change: Change,
@@ -129,7 +130,7 @@ fn lines(change: Change, file: &[u8], random: &mut ChaCha8Rng) -> Option<Changed
     })
 }
 
-/// Returns the kind of a line and its case; an empty text for a record that is one object.
+/// Returns the kind of a line and its case; empty for a record that is a single object.
 fn title(body: &[u8]) -> String {
     let line: Value = serde_json::from_slice(&[body, b"}"].concat()).unwrap_or_default();
     let kind = line["line"].as_str().unwrap_or_default();
@@ -257,7 +258,7 @@ fn another_byte(byte: u8, random: &mut ChaCha8Rng) -> u8 {
     .expect("seven")
 }
 
-/// Returns the positions of numbers.
+/// Returns the positions of numbers in a text.
 fn numbers(bytes: &[u8]) -> Vec<Range<usize>> {
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     let starts = (0..bytes.len()).filter(|&at| is_digit(at) && (at == 0 || !is_digit(at - 1)));

@@ -1,4 +1,4 @@
-//! Clients of `observe --listen`, well-behaved and others.
+//! Clients of `observe --listen`, both well-behaved and hostile.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -17,12 +17,13 @@ use crate::place::Place;
 use crate::run::{LONGEST, Run, Running};
 use crate::table::{self, Client, Then};
 
-/// Longest time until a client is served. It is served at once, or, if all places are taken, after half a second; a busy machine needs much
+/// Longest time until a client is served. Usually that is at once, or after half a second if all
+/// places are taken; on a busy machine much
 /// more.
 const SERVED_AGAIN_WITHIN: Duration = Duration::from_secs(5);
 /// Longest time until a signal is answered, whatever clients do.
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
-/// Maximum resident memory, in KiB.
+/// Largest resident memory that the program may have, in KiB.
 const MOST_MEMORY_KIB: u64 = 200 << 10;
 
 pub(crate) struct Clients(Vec<Client>);
@@ -91,7 +92,7 @@ impl Kind for Clients {
     }
 }
 
-/// Returns the address on which the program says that it listens.
+/// Returns the address that the program prints.
 fn address(place: &Place, running: &Running<'_>) -> Option<SocketAddr> {
     let start = Instant::now();
     while start.elapsed() < LONGEST && running.is_there() {
@@ -107,7 +108,7 @@ fn address(place: &Place, running: &Running<'_>) -> Option<SocketAddr> {
     None
 }
 
-/// Starts all clients at once; returns the connections that stay open.
+/// Starts all clients at once, and returns the connections that stay open.
 fn attack(client: &Client, address: SocketAddr) -> Result<Vec<TcpStream>, String> {
     let sends = client.sends.replace("{host}", &address.to_string());
     // Every letter is one byte, as the table says.
@@ -170,7 +171,7 @@ fn connect(address: SocketAddr) -> Result<TcpStream, String> {
     Ok(stream)
 }
 
-/// Sends bytes; returns whether all were accepted.
+/// Sends bytes, and returns whether all were accepted.
 fn send(client: &Client, bytes: &[u8], stream: &mut TcpStream) -> bool {
     let Some(pause) = client.every_ms.map(Duration::from_millis) else {
         return (0..client.repeat).all(|_| stream.write_all(bytes).is_ok());
@@ -187,7 +188,7 @@ fn answer(stream: &mut TcpStream) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// Checks that a well-behaved client is served while the others are connected.
+/// Checks that a well-behaved client is served while the other clients are connected.
 fn is_served(address: SocketAddr) -> Result<(), String> {
     let start = Instant::now();
     let mut last = String::new();
@@ -204,7 +205,7 @@ fn is_served(address: SocketAddr) -> Result<(), String> {
     Err(format!("no client is served any more: {last:.80?}"))
 }
 
-/// Returns memory in KiB, number of descriptors, and number of threads.
+/// Returns the program's memory in KiB, number of descriptors, and number of threads.
 fn used(running: &Running<'_>) -> (u64, usize, usize) {
     let folder = format!("/proc/{}", running.child.id());
     let status = fs::read_to_string(format!("{folder}/status")).unwrap_or_default();
@@ -219,7 +220,7 @@ fn used(running: &Running<'_>) -> (u64, usize, usize) {
     (memory.unwrap_or(0), count("fd"), count("task"))
 }
 
-/// Checks that the program keeps nothing of the clients.
+/// Checks that the program releases all memory, descriptors and threads of the clients.
 fn is_small_again(running: &Running<'_>, before: &(u64, usize, usize)) -> Result<(), String> {
     let start = Instant::now();
     loop {
@@ -236,7 +237,7 @@ fn is_small_again(running: &Running<'_>, before: &(u64, usize, usize)) -> Result
     }
 }
 
-/// Ends the program by a signal, and checks that it ends in time and keeps its counts.
+/// Ends the program by a signal, and checks that it ends in time and writes its counts.
 fn end(place: &Place, running: Running<'_>) -> Result<(), String> {
     kill_process(Pid::from_child(&running.child), Signal::TERM)
         .map_err(|error| error.to_string())?;

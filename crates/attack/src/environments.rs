@@ -13,12 +13,12 @@ use crate::table::{self, Environment};
 use crate::verb::{self, Verb};
 use crate::whole::Whole;
 
-/// Programs that set up an environment. If one fails, its message begins with its own name.
+/// Programs that set up an environment. If one of them fails, its message begins with its own name.
 const MAKERS: [&str; 11] = [
     "unshare:", "setpriv:", "prlimit:", "mount:", "strace:", "chrt:", "taskset:", "setarch:",
     "nice:", "env:", "sh:",
 ];
-/// SIGKILL, SIGXCPU: the signals by which the kernel ends a process that exceeds its limits.
+/// Numbers of SIGKILL and SIGXCPU, by which the kernel ends a process that exceeds its limits.
 const LIMIT_SIGNALS: [i32; 2] = [9, 24];
 
 pub(crate) struct Environments {
@@ -139,7 +139,9 @@ fn is_as_promised(
     }
 }
 
-/// Whether a limit ended the program: the kernel did, or the program itself after SIGXCPU (exit code 128 plus its number).
+/// Whether a limit ended the program, through the kernel or through the program's own answer to
+/// SIGXCPU (exit code 128 plus the signal's
+/// number).
 fn is_ended_by_limit(ran: &Ran) -> bool {
     ran.code() == Some(152)
         || ran

@@ -4,7 +4,8 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_64_with_seed};
 
 /// Beginning of the last field of a record's line.
 const CHECK: &[u8] = b",\"check\":\"";
-/// Key of a simulation's checksum in the footer, followed by Thrift's prefix for a text of 16 bytes.
+/// Key of a simulation's checksum in the footer, followed by the prefix that Thrift gives to a text
+/// of 16 bytes.
 const SIMULATION_CHECK: &[u8] = b"switchcost.record.checksum.xxh3\x18\x10";
 const DIGITS: usize = 16;
 
@@ -18,7 +19,7 @@ pub(crate) fn bodies(file: &[u8]) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Returns the lines, each with the checksum of all before it.
+/// Returns the lines, each with the checksum of all lines up to it.
 pub(crate) fn sealed_lines(bodies: &[Vec<u8>]) -> Vec<u8> {
     let (mut file, mut check) = (Vec::new(), 0);
     for body in bodies {
@@ -30,7 +31,8 @@ pub(crate) fn sealed_lines(bodies: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
-/// Returns the record of a simulation with the checksum of all its bytes; unchanged if there is no place for a checksum.
+/// Returns the record of a simulation with the checksum of all its bytes. A record without a field
+/// for the checksum stays unchanged.
 pub(crate) fn sealed_simulation(mut file: Vec<u8>) -> Vec<u8> {
     let Some(at) = last(&file, SIMULATION_CHECK).map(|at| at + SIMULATION_CHECK.len()) else {
         return file;
@@ -52,7 +54,7 @@ fn last(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
         .rposition(|window| window == wanted)
 }
 
-/// A trace as a list of records: kind and flags, and body.
+/// A trace as a list of records, each with kind, flags and body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Records {
     magic: Vec<u8>,
@@ -64,7 +66,8 @@ const HEAD_BYTES: usize = 32;
 const CHUNK: u8 = 2;
 const INDEX: u8 = 3;
 const FOOTER: u8 = 4;
-/// Bytes of the six sums before the chunks in the index. Each chunk's entry begins with its place in the file.
+/// Number of bytes that six sums take in the index before the chunks. Each chunk's entry begins
+/// with the position of the chunk in the file.
 const INDEX_SUMS: usize = 48;
 const INDEX_ENTRY: usize = 32;
 
@@ -86,7 +89,8 @@ impl Records {
         }
     }
 
-    /// Returns the file with correct lengths, numbers, checksums, and places of chunks in the index.
+    /// Returns the file with correct lengths, numbers, checksums, and positions of chunks in the
+    /// index.
     pub(crate) fn sealed(mut self) -> Vec<u8> {
         self.place();
         let mut file = self.magic;
@@ -104,7 +108,7 @@ impl Records {
         file
     }
 
-    /// Computes the places of the chunks and of the index.
+    /// Computes the positions of the chunks and of the index.
     fn place(&mut self) {
         let begins: Vec<u64> = self
             .records
@@ -158,7 +162,7 @@ const ENTRY: usize = 12;
 const MOST_UNPACKED: usize = 64 << 20;
 
 impl Columns {
-    /// Returns `None` if the record is not a chunk.
+    /// Splits a record's body into columns; `None` if the record is not a chunk.
     pub(crate) fn new(kind: [u8; 4], body: &[u8]) -> Option<Columns> {
         let (head, rest) = body
             .split_at_checked(CHUNK_HEAD)
@@ -180,7 +184,7 @@ impl Columns {
         })
     }
 
-    /// Returns the chunk as a record's body, with no column packed.
+    /// Returns the chunk as a record's body, with all columns unpacked.
     pub(crate) fn body(&self) -> Vec<u8> {
         let mut body = self.head.clone();
         for (number, column) in self.columns.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! Trials in which system calls fail. strace makes them fail: one call of a task, or all from one on.
+//! Trials in which strace makes system calls fail: either a single call of a task, or all calls
+//! from one on.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +16,7 @@ use crate::run::{Ran, Run};
 use crate::table::{self, Injection};
 use crate::verb::{self, Verb};
 
-/// Highest number of a call that strace can count.
+/// Largest number of calls that strace can count.
 const MOST: usize = 65_535;
 
 pub(crate) struct Injections {
@@ -23,7 +24,9 @@ pub(crate) struct Injections {
     injections: Vec<Injection>,
 }
 
-/// For each call, how often the task that makes it most does so: the first number made by the program's own code, and the last.
+/// For each call, two positions in the sequence of a task's calls: the first call by the program's
+/// own code, and the last call of the task
+/// with the most.
 type Calls = BTreeMap<String, (usize, usize)>;
 
 impl Injections {
@@ -35,7 +38,7 @@ impl Injections {
         }
     }
 
-    /// Returns the calls of an undisturbed run of a subcommand; none if strace is not allowed.
+    /// Returns the calls of an undisturbed run of a subcommand; empty if strace is not permitted.
     fn calls(&self, place: &Place, verb: &Verb) -> Calls {
         place.clear();
         let names: Vec<&str> = self
@@ -57,7 +60,8 @@ impl Injections {
     }
 }
 
-/// Whether a trial of this subcommand can match. Counting the calls takes as long as a run.
+/// Whether the name of any trial of this subcommand can match. The calls are counted only then,
+/// because counting takes as long as a run.
 fn may_match(verb: &str, matching: &str) -> bool {
     matching.strip_prefix("injections/").is_none_or(|rest| {
         format!("{verb}/").starts_with(rest) || rest.starts_with(&format!("{verb}/"))
@@ -85,8 +89,9 @@ fn traced<'a>(place: &'a Place, verb: &'a Verb, expression: &[&str]) -> Run<'a> 
     run
 }
 
-/// Returns the first number of a call that is not made by the loader or runtime, and the last number of any task. `None` if no task makes
-/// the call.
+/// Returns the position of the first call that neither the loader nor the runtime makes, and the
+/// position of any task's last call. `None` if
+/// no task makes the call.
 fn counted(log: &str, name: &str) -> Option<(usize, usize)> {
     let first = log.split_whitespace().next()?;
     let mut of_task: BTreeMap<&str, usize> = BTreeMap::new();
@@ -175,7 +180,8 @@ impl Kind for Injections {
     }
 }
 
-/// Checks that the failure is explained. If the failing call was the one that prints the message, there is none.
+/// Checks that the program explains the failure. No explanation is expected if the failing call is
+/// the one that prints messages.
 fn is_explained(call: &str, on: &str, ran: &Ran) -> Result<(), String> {
     let is_refused = call == "write" && (on == "+" || ran.stderr.is_empty());
     if is_refused {

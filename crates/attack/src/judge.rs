@@ -1,4 +1,4 @@
-//! Conditions that hold after any run, whatever was done to it.
+//! Conditions that must hold after any run, whatever the attack was.
 
 use crate::leftovers::{Condition, await_none};
 use crate::place::Place;
@@ -6,10 +6,11 @@ use crate::run::Ran;
 use crate::verb::Verb;
 use crate::whole::Whole;
 
-/// SIGABRT, SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGSYS, SIGTRAP: signals by which the kernel ends a faulty program.
+/// Numbers of the signals by which the kernel ends a faulty program: SIGABRT, SIGBUS, SIGSEGV,
+/// SIGILL, SIGFPE, SIGSYS, SIGTRAP.
 const FAULTS: [i32; 7] = [6, 7, 11, 4, 8, 31, 5];
 
-/// Checks that there was no panic, fault or hang.
+/// Checks that the run had no panic, fault or hang.
 pub(crate) fn is_orderly(ran: &Ran) -> Result<(), String> {
     let has_panicked = ran.code() == Some(101)
         || ran.stderr.contains("panicked at")
@@ -24,7 +25,8 @@ pub(crate) fn is_orderly(ran: &Ran) -> Result<(), String> {
     }
 }
 
-/// Checks that a run that failed says on standard error what is wrong and what to do. `trace check` says so in its result.
+/// Checks that a run that failed says on standard error what is wrong and what to do. `trace check`
+/// instead prints this as its result.
 pub(crate) fn is_explained(ran: &Ran) -> Result<(), String> {
     // A terminal also gets colours and the codes that leave another screen.
     let lines = ran.stderr.replace("\u{1b}[?1049l", "\n");
@@ -43,12 +45,13 @@ pub(crate) fn is_explained(ran: &Ran) -> Result<(), String> {
     }
 }
 
-/// Whether the exit code is that of a command that failed, and the output says so.
+/// Whether the exit code is that of a failed command, and the output names the command's failure.
 fn is_of_command(ran: &Ran) -> bool {
     ran.stderr.contains("' ended with ")
 }
 
-/// Checks that no process and no temporary file is left, and that the process beside the run still runs as before.
+/// Checks that no process and no temporary file remains, and that the bystander process still runs
+/// as before.
 pub(crate) fn is_tidy(place: &Place, bystander: &Condition) -> Result<(), String> {
     await_none(|| place.processes())?;
     let (found, left) = (place.bystander()?, place.temporary());
@@ -64,7 +67,7 @@ pub(crate) fn is_tidy(place: &Place, bystander: &Condition) -> Result<(), String
     }
 }
 
-/// Checks all of these conditions for a run that ended by itself.
+/// Checks all conditions for a run that ended by itself.
 pub(crate) fn judge_run(
     verb: &Verb,
     place: &Place,

@@ -14,7 +14,7 @@ use crate::run::{LONGEST, Ran, Running};
 use crate::table::{self, Kill, Victim};
 use crate::verb::{self, Verb};
 
-/// Longest time until a program that catches a signal ends: a second, on a busy machine two.
+/// Longest time until a program that catches a signal ends: a second, or two on a busy machine.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
 pub(crate) struct Kills {
@@ -125,7 +125,7 @@ impl Kind for Kills {
     }
 }
 
-/// Sends the signal; returns whether there was a process to receive it.
+/// Sends the signal, and returns whether a process could receive it.
 fn send(
     place: &Place,
     running: &Running<'_>,
@@ -152,7 +152,8 @@ fn send(
     Ok(victim.is_some_and(|victim| kill_process(victim, signal).is_ok()))
 }
 
-/// Checks that the signal ended the program, either before it could be caught or with the documented exit code.
+/// Checks that the signal ended the program, either before the program could catch it or with the
+/// documented exit code.
 fn is_ended_by(kill: &Kill, ran: &Ran) -> Result<(), String> {
     judge::is_orderly(ran)?;
     let number = kill.signal()?.as_raw();

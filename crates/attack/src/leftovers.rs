@@ -1,4 +1,5 @@
-//! Processes that a trial left, and the state of the process that it must not affect.
+//! Processes that remain after a trial, and the state of the bystander process, which no trial may
+//! affect.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -7,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Longest time until a process that notices the end of a run ends, too.
+/// Longest time for which a process may outlive its run.
 const TIME_TO_GO: Duration = Duration::from_secs(10);
 
-/// Returns the processes whose environment contains a path below this folder, which the trial's processes have.
+/// Returns the processes of a trial: those whose environment contains a path below this folder.
 pub(crate) fn marked(folder: &Path) -> Vec<i32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
@@ -22,7 +23,7 @@ pub(crate) fn marked(folder: &Path) -> Vec<i32> {
     numbers.filter(has_mark).collect()
 }
 
-/// Waits until no process is left; reports those that are, and ends them.
+/// Waits until none of the processes remains; ends and reports those that do not end.
 pub(crate) fn await_none(processes: impl Fn() -> Vec<i32>) -> Result<(), String> {
     let start = Instant::now();
     loop {
@@ -59,14 +60,15 @@ pub(crate) fn described(processes: &[i32]) -> String {
         .join("; ")
 }
 
-/// Kills processes of ours.
+/// Kills the given processes of the trial.
 pub(crate) fn kill(processes: &[i32]) {
     for pid in processes.iter().filter_map(|&pid| Pid::from_raw(pid)) {
         let _ = kill_process(pid, Signal::KILL);
     }
 }
 
-/// Reduces a state to whether the process is stopped; whether it runs or waits at the moment does not matter.
+/// Reduces a process state to whether the process is stopped; whether it runs or waits at that
+/// moment is ignored.
 fn awake_or_not(state: &str) -> String {
     if state.starts_with(['R', 'S', 'D']) {
         "at work".to_owned()
@@ -75,7 +77,7 @@ fn awake_or_not(state: &str) -> String {
     }
 }
 
-/// State of a process that has nothing to do with the trial. None of this may change.
+/// State of the bystander process, of which no trial may change anything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Condition {
     state: String,

@@ -32,22 +32,22 @@ use clap::{Parser, ValueEnum};
 
 use campaign::{Campaign, Count, Kind};
 
-/// Trials at a time: each waits for most of its time.
+/// Number of trials at a time, each of which waits for most of its duration.
 const AT_ONCE: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Of {
-    /// Each verb ended by each signal, at random moments
+    /// End each subcommand by each signal, at random moments
     Kills,
-    /// System calls that fail
+    /// Make system calls fail
     Injections,
-    /// Damaged files with right checksums
+    /// Damage files, and correct their checksums
     Mutants,
-    /// Clients of `observe --listen`
+    /// Connect clients to `observe --listen`
     Clients,
-    /// Homes, disks, limits, namespaces, rights
+    /// Vary homes, disks, limits, namespaces and rights
     Environments,
-    /// Files of other users' in places that nobody named
+    /// Plant files of other users in places that nobody named
     Planted,
 }
 
@@ -58,7 +58,7 @@ struct Arguments {
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Of>,
 
-    /// Only trials whose names contain this, such as observe/KILL
+    /// Run only trials whose names contain this text, such as observe/KILL
     #[arg(
         long,
         value_name = "TEXT",
@@ -67,32 +67,33 @@ struct Arguments {
     )]
     matching: String,
 
-    /// Repeat this one trial, and say how it went
+    /// Repeat this one trial, and report it in full
     #[arg(long, value_name = "NAME", conflicts_with_all = ["only", "seed"])]
     trial: Option<String>,
 
-    /// What chance begins with [default: the time of day]
+    /// Seed of all random choices [default: the time of day]
     #[arg(long)]
     seed: Option<u64>,
 
-    /// Try all trials, which takes hours, and not a sample that covers them; --matching always does
+    /// Run all trials, which takes hours, and not a sample that covers them; --matching always does
     #[arg(long)]
     all: bool,
 
-    /// Try all of it so many times, at other moments each time
+    /// Repeat all trials this many times, at different moments each time
     #[arg(long, default_value_t = 1)]
     times: u32,
 
-    /// How long it may take: each kind gets its share, and what another leaves of its own [default: 3600, with --all ten times that]
+    /// Duration in seconds, of which each kind gets a share, and what other kinds leave of theirs
+    /// [default: 3600, with --all ten times that]
     #[arg(long)]
     seconds: Option<u64>,
 
-    /// The program under attack [default: switchcost beside this program]
+    /// Program under attack [default: switchcost in the folder of this program]
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
 }
 
-/// Each kind with its share of the time, in parts of all.
+/// Returns each kind of attack with its share of the time, in parts of the sum.
 fn kinds() -> Vec<(Of, u32, Box<dyn Kind>)> {
     vec![
         (Of::Clients, 2, Box::new(clients::Clients::new())),
@@ -119,7 +120,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// How many trials failed.
+/// Runs the attacks, and returns the number of trials that failed.
 fn run(arguments: Arguments) -> Result<usize, String> {
     let program = arguments.program.map_or_else(sibling_program, Ok)?;
     let seed = arguments.seed.unwrap_or_else(campaign::time_of_day);

@@ -1,12 +1,13 @@
-//! What comes of a trial.
+//! Outcomes of trials.
 
-/// Outcome of a trial.
+/// Outcome of one trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Passed,
-    /// The program broke a promise; says what happened instead.
+    /// The program broke a promise; the text says what happened.
     Failed(String),
-    /// Nothing was tried, and why: the run had ended before, it never made the call, or this cannot be done here.
+    /// Nothing was tried; the text says why: the run had already ended, made no such call, or is
+    /// impossible here.
     Untried(String),
 }
 

@@ -1,4 +1,5 @@
-//! A folder with inputs and room for results, and a process beside it that sleeps most of its time.
+//! A folder with inputs and room for results, and a bystander process that sleeps for most of the
+//! time.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,10 +13,12 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::leftovers::{Condition, marked};
 use crate::whole::Whole;
 
-/// Variable in the program's environment that has the place's folder.
+/// Variable in the program's environment that contains the path of the place's folder.
 pub(crate) const MARK: &str = "SWITCHCOST_ATTACK";
 
-/// A process with a light load, also on a busy machine: it uses a seventh of a CPU, and writes a few words each hundredth of a second.
+/// Script of a process with a light load, even on a busy machine: it uses a seventh of a CPU, and
+/// writes a few words each hundredth of a
+/// second.
 const BYSTANDER: &str = "for (;;) { $i = 0; $i++ while $i < 120000; syswrite(STDOUT, 'x') for 1 .. 200; select(undef, undef, undef, 0.01) }";
 
 /// Folders that are emptied before each trial.
@@ -25,7 +28,8 @@ pub(crate) struct Place {
     folder: tempfile::TempDir,
     pub(crate) program: PathBuf,
     bystander: Child,
-    /// Results of undisturbed runs here by subcommand, or why it does not run.
+    /// Results of undisturbed runs in this place by subcommand, or the reason why the subcommand
+    /// does not run.
     pub(crate) wholes: RefCell<BTreeMap<String, Result<Whole, String>>>,
 }
 
@@ -74,12 +78,12 @@ impl Place {
         marked(self.folder())
     }
 
-    /// Returns the state of the process that has nothing to do with the trials.
+    /// Returns the state of the bystander process, which has nothing to do with the trials.
     pub(crate) fn bystander(&self) -> Result<Condition, String> {
         Condition::read(self.bystander.id())
     }
 
-    /// Empties everything but the inputs.
+    /// Empties all folders except those of the inputs.
     pub(crate) fn clear(&self) {
         for name in EMPTIED {
             let _ = fs::remove_dir_all(self.path(name));
@@ -87,7 +91,7 @@ impl Place {
         }
     }
 
-    /// Returns the temporary files that are left, and unfinished files beside compiled runtimes.
+    /// Returns the temporary files that remain, and unfinished files next to compiled runtimes.
     pub(crate) fn temporary(&self) -> Vec<String> {
         let names = |folder: &str| {
             let entries = fs::read_dir(self.path(folder))
@@ -122,7 +126,7 @@ impl Drop for Place {
     }
 }
 
-/// Opens a folder to all users, because some trials run as another user.
+/// Opens a folder to all users, for trials that run as another user.
 fn open_to_all(folder: &Path) -> std::io::Result<()> {
     fs::set_permissions(folder, Permissions::from_mode(0o777))
 }

@@ -16,9 +16,9 @@ use crate::place::Place;
 use crate::run::{Ran, Run};
 use crate::table::{self, Executed, Kept, Read};
 
-/// The other user.
+/// User ID of the other user.
 const OTHER: u32 = 65_533;
-/// Exit codes in docs/reference.md.
+/// Exit codes that docs/reference.md documents.
 const CODES: [i32; 6] = [0, 1, 2, 3, 5, 6];
 const READ: [&str; 6] = ["ours", "fifo", "device", "folder", "others", "link"];
 const EXECUTED: [&str; 5] = ["ours", "others", "link", "writable", "parent"];
@@ -207,7 +207,7 @@ fn keep(place: &Place, row: &Kept) -> Result<Outcome, String> {
     })
 }
 
-/// Collects what others may read or write in a folder.
+/// Collects the files in a folder that other users may read or write.
 fn gather_open(folder: &Path, open: &mut Vec<String>) -> std::io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

@@ -1,4 +1,5 @@
-//! One run of the program: bounded in time and memory, ending with this program, its output in files.
+//! One run of the program, with limits on time and memory. The run ends when this process ends, and
+//! its output goes to files.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -11,29 +12,29 @@ use crate::leftovers;
 use crate::place::{MARK, Place};
 use crate::terminal::Terminal;
 
-/// Longest run: more than anything here takes on a busy machine.
+/// Longest time of a run, which exceeds that of any trial on a busy machine.
 pub(crate) const LONGEST: Duration = Duration::from_secs(60);
-/// Limits of each process: CPU time in seconds, and written memory in bytes.
+/// Limits of each process: on CPU time in seconds, and on written bytes.
 const MOST_CPU: &str = "--cpu=120";
 const MOST_DATA: &str = "--data=8589934592";
-/// Bytes of output that are examined.
+/// Number of bytes of output that are examined.
 const MOST_OUTPUT: u64 = 16 << 20;
 
-/// A run: command and conditions.
+/// A run of the program, with its command and conditions.
 pub(crate) struct Run<'a> {
     pub(crate) place: &'a Place,
     pub(crate) words: &'a [String],
-    /// Words before the program, which start it.
+    /// Words before the program, such as the name of a program that starts it.
     pub(crate) wrap: Vec<String>,
     pub(crate) set: Vec<(String, String)>,
     pub(crate) unset: &'a [String],
     pub(crate) memory_mib: Option<u64>,
     pub(crate) is_on_terminal: bool,
-    /// Another copy of the program, if it is not the usual one.
+    /// Path of another copy of the program; `None` for the usual one.
     pub(crate) program: Option<PathBuf>,
 }
 
-/// A run that has not ended.
+/// A run that is in progress.
 pub(crate) struct Running<'a> {
     pub(crate) child: Child,
     place: &'a Place,
@@ -41,16 +42,16 @@ pub(crate) struct Running<'a> {
     words: String,
 }
 
-/// Result of a run.
+/// Result of a run that has ended.
 #[derive(Debug)]
 pub(crate) struct Ran {
     /// Exit status of the process; `None` if it did not end in time.
     pub(crate) status: Option<ExitStatus>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
-    /// Calls in which the processes waited when the time was up.
+    /// System calls in which the processes waited when the time was up.
     hang: String,
-    /// State in which the terminal was left, if that state is wrong.
+    /// Wrong state in which the run left the terminal, if any.
     pub(crate) terminal: Option<String>,
     words: String,
 }
@@ -149,7 +150,7 @@ impl Running<'_> {
         std::path::Path::new(&format!("/proc/{}/exe", self.child.id())).exists()
     }
 
-    /// Waits for the end. A program that does not end in time is described and killed.
+    /// Waits for the end of the run. A program that does not end in time is described and killed.
     pub(crate) fn end(mut self, longest: Duration) -> Ran {
         let start = Instant::now();
         let mut pause = Duration::from_micros(500);
@@ -212,7 +213,7 @@ impl Ran {
         self.status?.signal()
     }
 
-    /// Returns the result in one line.
+    /// Describes the result in one line.
     pub(crate) fn reported(&self) -> String {
         let end = self
             .status

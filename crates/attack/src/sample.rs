@@ -1,4 +1,4 @@
-//! Inputs: short files of each kind that the program reads.
+//! Inputs for all trials: short files of each kind that the program reads.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -11,7 +11,7 @@ use crate::form;
 use crate::place::{Place, repository};
 use crate::run::Run;
 
-/// Samples that are copied, with their names here.
+/// Samples that are copied, each with its name in the place.
 const COPIES: [(&str, &str); 4] = [
     (
         "sparse.jsonl",
@@ -31,12 +31,12 @@ const COPIES: [(&str, &str); 4] = [
     ),
 ];
 
-/// Measurements with results: the first repetitions of longer ones.
+/// Measurements with results, cut to their first repetitions.
 const MEASUREMENTS: [(&str, &str); 2] = [
     ("measured.jsonl", "li2007-isolated-quiet-01"),
     ("again.jsonl", "li2007-isolated-noisy-01"),
 ];
-/// Number of repetitions: as many as an interval needs, and one more.
+/// Number of repetitions that are left in a measurement: one more than an interval needs.
 const REPETITIONS: u64 = 6;
 
 /// Makes a place with all inputs.
@@ -119,7 +119,7 @@ fn first_repetitions(text: &[u8]) -> Vec<u8> {
     form::sealed_lines(&bodies)
 }
 
-/// Returns the sample of an observation as the next version, which has a checksum.
+/// Returns the sample of an observation in the next version of the format, which has a checksum.
 fn checked_observation() -> Result<Vec<u8>, String> {
     let path = repository().join("fuzz/corpus/observation_record/small");
     let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;

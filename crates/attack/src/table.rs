@@ -1,4 +1,4 @@
-//! The tables of trials, as types.
+//! The tables that define the trials, as types.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub(crate) struct Kill {
     pub(crate) signal: String,
     pub(crate) victim: Victim,
     pub(crate) moments: u32,
-    /// Whether the program ends with 128 and the signal's number.
+    /// Whether the program catches the signal and ends with 128 plus the signal's number.
     #[serde(default)]
     pub(crate) answers: bool,
 }
@@ -187,7 +187,7 @@ pub(crate) struct Format {
     pub(crate) confined: Vec<Confined>,
 }
 
-/// A part of a record that may affect only a part of the report.
+/// A part of a record whose change may affect only a part of the report.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Confined {
@@ -195,7 +195,7 @@ pub(crate) struct Confined {
     pub(crate) to: Vec<String>,
 }
 
-/// Format of a file, and how its checksums are formed.
+/// Format of a file, which decides how its checksums are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Form {
@@ -220,7 +220,7 @@ pub(crate) enum Change {
 }
 
 impl Change {
-    /// Returns the change with this name in names of trials.
+    /// Returns the change that has this name in names of trials.
     pub(crate) fn named(name: &str) -> Option<Change> {
         Change::deserialize(serde::de::value::StrDeserializer::<serde::de::value::Error>::new(name))
             .ok()

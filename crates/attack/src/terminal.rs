@@ -10,14 +10,15 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, OutputModes, Termios, Winsize, tcgetattr, tcsetwinsize};
 
-/// Sequences that turn a mode on, and that turn it off again.
+/// Sequences that turn a mode of the terminal on, each with the sequence that turns the mode off.
 const MODES: [(&str, &str, &str); 2] = [
     ("the other screen", "\u{1b}[?1049h", "\u{1b}[?1049l"),
     ("the hidden cursor", "\u{1b}[?25l", "\u{1b}[?25h"),
 ];
 
 pub(crate) struct Terminal {
-    /// The terminal, held open so that its modes can be read when all others have closed it.
+    /// The terminal's device, held open so that the modes can be read after all others have closed
+    /// it.
     line: OwnedFd,
     before: Termios,
     reader: JoinHandle<String>,
@@ -54,7 +55,7 @@ impl Terminal {
         }
     }
 
-    /// Returns what was shown, and what is wrong with the state of the terminal.
+    /// Returns the text that was shown, and what is wrong with the terminal's state.
     pub(crate) fn end(self) -> (String, Option<String>) {
         let settled = std::time::Instant::now();
         // Whoever restores it may do so a moment after.

@@ -10,10 +10,10 @@ use crate::place::Place;
 use crate::run::Run;
 use crate::whole::Whole;
 
-/// Bytes with which a complete result ends.
+/// Bytes with which a complete result can end.
 const ENDS: [&[u8]; 2] = [b"\n", b"</html>"];
 
-/// A command line and its products.
+/// A subcommand's command line, and the files that it makes.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Verb {
@@ -30,7 +30,7 @@ pub(crate) struct Verb {
     pub(crate) memory_mib: Option<u64>,
 }
 
-/// A file that a subcommand makes, and what may be left of it after a stop.
+/// A file that a subcommand makes, and what may remain of the file after a stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Made {
@@ -54,7 +54,8 @@ impl Verb {
         matches!(code, 0 | 1 | 2 | 3 | 5) || self.also.contains(&code)
     }
 
-    /// Returns the result of an undisturbed run, tried once in each place; or why the subcommand does not run here.
+    /// Returns the result of an undisturbed run, made once in each place, or the reason why the
+    /// subcommand does not run.
     pub(crate) fn whole(&self, place: &Place) -> Result<Whole, String> {
         let known = place.wholes.borrow().get(&self.name).cloned();
         known.unwrap_or_else(|| {
@@ -89,7 +90,8 @@ impl Verb {
         }
     }
 
-    /// Checks that the files made are whole, or as complete as promised; after success all must be whole.
+    /// Checks that the files are complete, or as complete as promised; after success all files must
+    /// be complete.
     pub(crate) fn check_made(
         &self,
         place: &Place,
@@ -145,7 +147,9 @@ fn check(
     }
 }
 
-/// Checks that a file can be read, or all of it but a last piece, which counts as damage in a trace; what is whole must be reported.
+/// Checks that a file can be read. In a file that was cut off only the last piece may be
+/// unreadable, which a trace reports as damage; all
+/// complete lines must be reported.
 fn is_read(place: &Place, verb: &[&str], path: &Path) -> Result<(), String> {
     let mut words: Vec<String> = verb.iter().map(|&word| word.to_owned()).collect();
     words.push(path.display().to_string());

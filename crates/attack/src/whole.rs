@@ -17,7 +17,7 @@ impl Whole {
             .map(Vec::as_slice)
     }
 
-    /// Returns the same result without its texts, because lines are drawn for another terminal.
+    /// Returns the same result without its texts, because lines differ on another terminal.
     pub(crate) fn with_other_texts(self) -> Whole {
         Whole {
             is_same_text: false,
@@ -25,7 +25,7 @@ impl Whole {
         }
     }
 
-    /// Returns the same result without files, because they cannot be seen afterwards.
+    /// Returns the same result without files, because files are invisible after the run.
     pub(crate) fn hidden(self) -> Whole {
         Whole {
             is_visible: false,

@@ -1,4 +1,5 @@
-//! A second of each kind of attack; and programs that do not withstand it, which it must report.
+//! Tests the attacks: one second of each kind; programs that do not withstand an attack must be
+//! reported.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +8,7 @@ use std::process::{Command, Output};
 
 const ATTACK: &str = env!("CARGO_BIN_EXE_switchcost-attack");
 
-/// The program that is attacked; it is built with all others, and not by this test.
+/// Returns the program to attack, which is built with all others, and not by this test.
 fn program() -> Option<PathBuf> {
     let program = Path::new(ATTACK).with_file_name("switchcost");
     if program.is_file() {
@@ -92,7 +93,8 @@ fn planted_files_are_withstood() {
     withstands("planted", "planted/read/newest-record");
 }
 
-/// A program that makes inputs as the right one does, and does this when it is to report.
+/// Makes a program that prepares inputs like the real one, but runs a faulty script when a report
+/// is requested.
 fn spoilt(folder: &Path, program: &Path, report: &str) -> PathBuf {
     let path = folder.join("spoilt");
     let script = format!(

@@ -13,13 +13,13 @@ pub(super) enum Kind {
 pub(super) struct Found {
     pub(super) kind: Kind,
     pub(super) span: Range<usize>,
-    /// Range of the value, with its key if it has one.
+    /// Position of the value, including its key if it has one.
     pub(super) member: Range<usize>,
-    /// Keys and numbers from the outermost to the innermost, each after a slash.
+    /// Keys and indices from the outermost to the innermost, each after a slash.
     pub(super) path: String,
 }
 
-/// Returns all values, the whole text last; none if the text is not JSON.
+/// Returns all values, the whole text last; empty if the text is not JSON.
 pub(super) fn values(text: &[u8]) -> Vec<Found> {
     if serde_json::from_slice::<serde::de::IgnoredAny>(text).is_err() {
         return Vec::new();
