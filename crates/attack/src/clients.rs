@@ -18,8 +18,7 @@ use crate::run::{LONGEST, Run, Running};
 use crate::table::{self, Client, Then};
 
 /// Longest time until a client is served. Usually that is at once, or after half a second if all
-/// places are taken; on a busy machine much
-/// more.
+/// places are taken; on a busy machine much more.
 const SERVED_AGAIN_WITHIN: Duration = Duration::from_secs(5);
 /// Longest time until a signal is answered, whatever clients do.
 const ENDS_WITHIN: Duration = Duration::from_secs(10);

@@ -140,8 +140,7 @@ fn is_as_promised(
 }
 
 /// Whether a limit ended the program, through the kernel or through the program's own answer to
-/// SIGXCPU (exit code 128 plus the signal's
-/// number).
+/// SIGXCPU (exit code 128 plus the signal's number).
 fn is_ended_by_limit(ran: &Ran) -> bool {
     ran.code() == Some(152)
         || ran

@@ -25,8 +25,7 @@ pub(crate) struct Injections {
 }
 
 /// For each call, two positions in the sequence of a task's calls: the first call by the program's
-/// own code, and the last call of the task
-/// with the most.
+/// own code, and the last call of the task with the most.
 type Calls = BTreeMap<String, (usize, usize)>;
 
 impl Injections {
@@ -90,8 +89,7 @@ fn traced<'a>(place: &'a Place, verb: &'a Verb, expression: &[&str]) -> Run<'a> 
 }
 
 /// Returns the position of the first call that neither the loader nor the runtime makes, and the
-/// position of any task's last call. `None` if
-/// no task makes the call.
+/// position of any task's last call. `None` if no task makes the call.
 fn counted(log: &str, name: &str) -> Option<(usize, usize)> {
     let first = log.split_whitespace().next()?;
     let mut of_task: BTreeMap<&str, usize> = BTreeMap::new();

@@ -17,8 +17,7 @@ use crate::whole::Whole;
 pub(crate) const MARK: &str = "SWITCHCOST_ATTACK";
 
 /// Script of a process with a light load, even on a busy machine: it uses a seventh of a CPU, and
-/// writes a few words each hundredth of a
-/// second.
+/// writes a few words each hundredth of a second.
 const BYSTANDER: &str = "for (;;) { $i = 0; $i++ while $i < 120000; syswrite(STDOUT, 'x') for 1 .. 200; select(undef, undef, undef, 0.01) }";
 
 /// Folders that are emptied before each trial.

@@ -148,8 +148,7 @@ fn check(
 }
 
 /// Checks that a file can be read. In a file that was cut off only the last piece may be
-/// unreadable, which a trace reports as damage; all
-/// complete lines must be reported.
+/// unreadable, which a trace reports as damage; all complete lines must be reported.
 fn is_read(place: &Place, verb: &[&str], path: &Path) -> Result<(), String> {
     let mut words: Vec<String> = verb.iter().map(|&word| word.to_owned()).collect();
     words.push(path.display().to_string());

@@ -1,6 +1,5 @@
 //! Checks of `ab`: known effects are compared with an independent ping-pong under the same set-ups,
-//! equal sides show no effect, and a small
-//! change is found within a minute.
+//! equal sides show no effect, and a small change is found within a minute.
 
 use std::os::unix::process::CommandExt;
 
@@ -28,8 +27,8 @@ const CHANGE: f64 = 0.02;
 const POLICIES: [(&str, &str); 2] = [("fifo", "1"), ("other", "0")];
 
 /// Script that installs twenty system-call filters, all of which allow everything, and executes the
-/// command. The filters examine an argument,
-/// because the kernel caches a filter that always allows and does not run it.
+/// command. The filters examine an argument, because the kernel caches a filter that always allows
+/// and does not run it.
 const SECCOMP: &str = r#"python3 -c '
 import ctypes, os, sys
 libc = ctypes.CDLL(None, use_errno=True)

@@ -75,8 +75,7 @@ fn sets(members: u32) -> String {
 }
 
 /// Returns every way to halve a set, as bits that mark the second half. The first member is always
-/// in the first half, so that no way occurs
-/// twice.
+/// in the first half, so that no way occurs twice.
 fn halves_of(count: usize) -> impl Iterator<Item = u32> {
     (0..1_u32 << count)
         .filter(move |members| members & 1 == 0 && members.count_ones() as usize == count / 2)

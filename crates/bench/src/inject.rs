@@ -1,6 +1,5 @@
 //! Checks of `inject` with programs that know the cost of a preemption: loops without data, pointer
-//! chases that time their own reload, and
-//! runs without preemptions.
+//! chases that time their own reload, and runs without preemptions.
 
 use std::hint::black_box;
 use std::io::{self, Read, Write};
@@ -26,8 +25,8 @@ const TOUCH: &str = "touch";
 const TRIALS: usize = 100;
 
 /// Sizes of chases in KiB, with steps for some 100 ms. A chase that fills a level to its last line
-/// repeatedly loses its own lines after it has
-/// lost any. Most first levels have 32 KiB, so the smallest size is below that.
+/// repeatedly loses its own lines after it has lost any. Most first levels have 32 KiB, so the
+/// smallest size is below that.
 const CHASES: [(usize, u32); 3] = [(24, 90_000_000), (256, 30_000_000), (768, 20_000_000)];
 
 /// Command of a pointer chase through a single line.
@@ -84,8 +83,7 @@ fn direct(shell: &Shell) -> Row {
 }
 
 /// Compares the reload of a chase by `inject` with the chase's own timing. The kernel's own lines
-/// are subtracted, as the loss of a loop
-/// without data.
+/// are subtracted, as the loss of a loop without data.
 fn reload(shell: &Shell, (kib, steps): (usize, u32)) -> Row {
     let inject = |command: &str| {
         let json = shell.json(&format!(
@@ -132,9 +130,8 @@ pub(crate) fn play(words: &[String]) -> io::Result<()> {
 }
 
 /// Returns the reload of a chase on this CPU in nanoseconds: the time of a period after another
-/// process has touched its memory, minus that
-/// after a process that touched nothing.
-/// The result is the median of many alternating measurements.
+/// process has touched its memory, minus that after a process that touched nothing. The result is
+/// the median of many alternating measurements.
 fn own_reload(cpu: CpuId, kib: usize) -> io::Result<f64> {
     let _pinned = switchcost_host::control::pin(&[cpu])?;
     let mut other = Other::start()?;

@@ -10,8 +10,7 @@ use rand_chacha::ChaCha8Rng;
 const LINE: usize = 8;
 
 /// Makes an array of this many bytes, but at least one line. The first word of each line is the
-/// index of another, so that one cycle leads
-/// through all lines.
+/// index of another, so that one cycle leads through all lines.
 pub(crate) fn cycle(bytes: usize) -> Vec<u64> {
     let mut array = zeros(bytes.max(8 * LINE));
     let mut lines: Vec<usize> = (0..array.len()).step_by(LINE).collect();

@@ -1,6 +1,5 @@
 //! Runs a command next to another task, which computes in bursts with pauses in between, as on most
-//! machines. The command line is
-//! `--neighbour CPU COMMAND`, where CPU is a number or `any`.
+//! machines. The command line is `--neighbour CPU COMMAND`, where CPU is a number or `any`.
 
 use std::io;
 use std::process::Command;

@@ -1,6 +1,5 @@
 //! Checks of the measurement in cycles: numbers are reproducible on a quiet machine and next to
-//! another task, and equal arms show no
-//! difference.
+//! another task, and equal arms show no difference.
 
 use serde_json::Value;
 
@@ -104,8 +103,7 @@ fn small_change(shell: &Shell, (place, prefix): (&str, &str)) -> Row {
 }
 
 /// Makes default runs, every other one next to another task. Tests whether every mechanism has a
-/// number in all runs, and how well the runs
-/// agree.
+/// number in all runs, and how well the runs agree.
 fn default_runs(shell: &Shell) -> Vec<Row> {
     let command = "switchcost measure --format json";
     let run = |index: usize| {

@@ -1,6 +1,5 @@
 //! Checks of `switchcost trace --system`: the speed of tracing a booted guest compared with QEMU
-//! without a plugin, and the time of the
-//! boot.
+//! without a plugin, and the time of the boot.
 
 use crate::figure::{Bound, Figure, Quantity, Table};
 use crate::row::{Found, Row};
@@ -145,8 +144,8 @@ fn rounds(shell: &Shell) -> Result<Rounds, String> {
 }
 
 /// Returns three results of the mix of programs beyond those of an empty run: the rate in millions
-/// of instructions per second; the number of
-/// instructions in millions; and the size of the trace in bytes per instruction.
+/// of instructions per second; the number of instructions in millions; and the size of the trace in
+/// bytes per instruction.
 fn round(shell: &Shell, options: &str) -> Result<(f64, f64, f64), String> {
     let captured = |words: &str| {
         let run = shell.run(&capture(words, options))?;

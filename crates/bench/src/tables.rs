@@ -80,8 +80,8 @@ pub(crate) fn fiber() -> Table {
 }
 
 /// Checks synthetic switches and reloads. A walk after a spin takes a little longer than after
-/// another walk, because prefetchers start again.
-/// This is no error, so a reload is the difference from the result for a reload of 0.
+/// another walk, because prefetchers start again. This is no error, so a reload is the difference
+/// from the result for a reload of 0.
 pub(crate) fn known_answers() -> Table {
     let synthetic = |flags: &str| {
         format!("switchcost measure --mechanism synthetic --no-counters {flags} --format json")
@@ -284,8 +284,7 @@ pub(crate) fn builds() -> Table {
 }
 
 /// Simulates four interleaved programs, which pack, sort, hash and search the same text. The long
-/// trace has some 1,800 million references, so
-/// that a run's start and end do not matter.
+/// trace has some 1,800 million references, so that a run's start and end do not matter.
 pub(crate) fn simulate() -> Table {
     let command = |trace: &str, designs: &str, threads: u8| {
         format!(
@@ -576,8 +575,7 @@ pub(crate) fn watchers() -> Table {
 }
 
 /// Measures pages and comparisons of records. Two interleaved processes that walk 64 KiB, in
-/// intervals of 100 instructions, have 164 rows per
-/// segment.
+/// intervals of 100 instructions, have 164 rows per segment.
 pub(crate) fn report() -> Table {
     let page = |what: &str, record: &str, seconds: f64, mib: f64| {
         let command = format!("switchcost report {record} -o $out/page.html");

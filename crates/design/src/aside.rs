@@ -10,8 +10,7 @@ pub struct WriteBuffers {
     /// Number of stores that the buffers hold.
     pub count: u32,
     /// Cycles from the moment at which a store is the oldest until it is written, if the next level
-    /// does not miss. The cycles of later levels are
-    /// added.
+    /// does not miss. The cycles of later levels are added.
     pub drain_cycles: u32,
 }
 
@@ -36,8 +35,7 @@ pub struct StreamBuffers {
     /// Cycles of a miss that finds its line in a stream buffer, instead of the level's miss cycles.
     pub hit_cycles: u32,
     /// Number of fills of consecutive lines before a stream begins (the allocation filter of
-    /// Palacharla and Kessler, ISCA 1994); 1 if each fill
-    /// begins a stream.
+    /// Palacharla and Kessler, ISCA 1994); 1 if each fill begins a stream.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub allocate_after: u32,
     /// Whether a prefetched line takes as long to arrive as a missed line, so that an earlier

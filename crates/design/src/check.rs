@@ -20,8 +20,7 @@ use crate::{
 const MOST_LEVELS: usize = 64;
 const LONGEST_LEVEL_NAME_BYTES: usize = 64;
 /// Longest name of a design, in bytes. A design's name may be longer than a level's, because the
-/// names of a sweep's designs contain the
-/// varied fields.
+/// names of a sweep's designs contain the varied fields.
 const LONGEST_DESIGN_NAME_BYTES: usize = 256;
 const LONGEST_TEXT_BYTES: usize = 4096;
 const LINES: RangeInclusive<u64> = 4..=4096;
@@ -32,8 +31,7 @@ const LARGEST_LEVEL: Bytes = Bytes(4 << 30);
 /// simulated hierarchy.
 const MOST_LINES: u64 = 1 << 26;
 /// Largest number of cycles of a miss or hit. A reference crosses each level at most once, so sums
-/// of 64 levels over 10^11 references fit in
-/// 64 bits.
+/// of 64 levels over 10^11 references fit in 64 bits.
 const MOST_CYCLES: u32 = 1_000_000;
 /// Largest number of entries of buffers, which are searched one by one.
 const MOST_BUFFERED: u64 = 65_536;

@@ -56,8 +56,7 @@ pub struct Design {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycle_ns: Option<[f64; 2]>,
     /// Caches of the memory system. Levels that hold instructions form one path, in the order of
-    /// the file, and levels that hold data another; a
-    /// level that holds both is on both paths.
+    /// the file, and levels that hold data another; a level that holds both is on both paths.
     #[serde(rename = "level")]
     pub levels: Vec<Level>,
     /// TLBs of the memory system, with paths like those of caches. A reference looks in the TLBs
@@ -109,16 +108,14 @@ pub enum Replacement {
     /// Pseudo-LRU: a binary tree over the ways (a power of two) chooses the line.
     TreePlru,
     /// Static re-reference interval prediction with 2 bits (Jaleel et al., ISCA 2010). A line is
-    /// inserted at 2 and set to 0 on a hit; the first
-    /// way at 3 leaves.
+    /// inserted at 2 and set to 0 on a hit; the first way at 3 leaves.
     Srrip,
     /// Dynamic re-reference interval prediction (Jaleel et al., ISCA 2010): either SRRIP, or most
-    /// lines inserted at 3, whichever misses less in
-    /// leader sets (set dueling: Qureshi et al., ISCA 2007).
+    /// lines inserted at 3, whichever misses less in leader sets (set dueling: Qureshi et al., ISCA
+    /// 2007).
     Drrip,
     /// Signature-based hit prediction (Wu et al., MICRO 2011): SRRIP, except that a line is
-    /// inserted at 3 if earlier lines of the same
-    /// instruction were not found again.
+    /// inserted at 3 if earlier lines of the same instruction were not found again.
     Ship,
 }
 

@@ -85,8 +85,7 @@ pub struct SwitchCause {
     /// Whether the task gave up the CPU voluntarily.
     pub is_voluntary: bool,
     /// Kernel entry of the task: `syscall`, `page-fault`, `quantum`, `wake-up`, `interrupt`,
-    /// `exit`, `unknown`; `birth` for the first segment of
-    /// a task.
+    /// `exit`, `unknown`; `birth` for the first segment of a task.
     pub entry: String,
     /// Name of the system call, if the entry is `syscall`.
     pub syscall: Option<String>,
@@ -249,14 +248,12 @@ pub struct MissOrigins {
     /// Misses on lines that left because a switch emptied the level.
     pub flushed: u64,
     /// Misses on lines that left the shared cache while the process itself ran, in a level that
-    /// does not keep a process's own lines in the order
-    /// that they would have alone.
+    /// does not keep a process's own lines in the order that they would have alone.
     pub state: u64,
 }
 
 /// Lookups of the programs that missed in only one of two hierarchies, in one level; see "Lost to
-/// others, gained from others" in
-/// `docs/method/simulation.md`.
+/// others, gained from others" in `docs/method/simulation.md`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissDifference {
     /// Name of the level.
@@ -524,8 +521,7 @@ pub struct WithoutWarmUp {
     /// Misses in the simulated part.
     pub misses: u64,
     /// Number of additional misses, within as many instructions as the warm-up has, if only last
-    /// uses are known; negative if there are fewer
-    /// misses.
+    /// uses are known; negative if there are fewer misses.
     pub more_misses: i64,
 }
 
@@ -628,8 +624,7 @@ pub struct OfOthers {
     /// Cycles that lookups saved because others had brought in a line that the process had before.
     pub gained: u64,
     /// Cycles that lookups saved because others had brought in a line before the process requested
-    /// it for the first time. This happens once,
-    /// and is no property of switches.
+    /// it for the first time. This happens once, and is no property of switches.
     pub first_touches: u64,
 }
 

@@ -111,8 +111,7 @@ struct Setting {
 /// # Errors
 ///
 /// An axis that is malformed, names something unknown or repeats a field; more than 4096 designs; a
-/// combination that could not be
-/// built.
+/// combination that could not be built.
 pub fn vary(base: &Design, axes: &[impl AsRef<str>]) -> Result<Vec<Design>, VaryError> {
     let axes = axes
         .iter()

@@ -68,8 +68,7 @@ const CORES: [(&str, u32, Parts); 9] = [
 type Parts = &'static [(u32, &'static str)];
 
 /// Returns the kinds of core in the text of `/proc/cpuinfo`, each once, in the order of their first
-/// CPUs, because a machine may have several
-/// kinds. `None` if no part is named.
+/// CPUs, because a machine may have several kinds. `None` if no part is named.
 pub(super) fn kinds(text: &str) -> Option<String> {
     let mut kinds: Vec<String> = Vec::new();
     for kind in text.split("\n\n").filter_map(kind) {

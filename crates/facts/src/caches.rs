@@ -4,8 +4,8 @@ use switchcost_units::{Bytes, CpuId};
 use super::{Root, status, topology};
 
 /// Returns the caches seen from `cpu`, nearest first, as the kernel or else CPUID lists them; empty
-/// if neither does. Also returns the files
-/// that should describe another cache and do not, each with the reason.
+/// if neither does. Also returns the files that should describe another cache and do not, each with
+/// the reason.
 pub(crate) fn caches(root: &Root, cpu: CpuId) -> (Vec<Cache>, Vec<String>) {
     let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cache");
     let indexes = root

@@ -18,8 +18,7 @@ pub struct CpuThrottling {
 }
 
 /// Returns the folders of the control groups that limit the CPU time of a process: the process's
-/// own group and those above, of version 2 and
-/// of `cpu` of version 1.
+/// own group and those above, of version 2 and of `cpu` of version 1.
 pub fn cpu_groups(root: &Root, process: u32) -> Vec<String> {
     let process = process.to_string();
     let mut groups = folders(root, &process, "cpu", "cgroup", Some("cpu"));
@@ -54,8 +53,7 @@ pub fn real_time_share_file(root: &Root) -> Option<String> {
 }
 
 /// Returns the path of the file if the real-time share of this process's group is 0, in which case
-/// the kernel refuses real-time policies
-/// whatever rights the process has.
+/// the kernel refuses real-time policies whatever rights the process has.
 pub fn refusing_real_time_share(root: &Root) -> Option<String> {
     let file = real_time_share_file(root)?;
     root.line(&file)
@@ -64,8 +62,7 @@ pub fn refusing_real_time_share(root: &Root) -> Option<String> {
 }
 
 /// Returns the narrowest limit on CPU time of this process's group and of the visible groups above
-/// (a container may not see its own);
-/// `None` if there is no limit.
+/// (a container may not see its own); `None` if there is no limit.
 pub fn cpu_quota(root: &Root) -> Option<CpuQuota> {
     let first = folders(root, OWN, "cpu", "cgroup", Some("cpu"))
         .into_iter()

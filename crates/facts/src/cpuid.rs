@@ -25,8 +25,7 @@ pub(super) fn tlbs<R: CpuIdReader>(reader: R) -> Vec<Tlb> {
 }
 
 /// Returns all caches of `cpu`, on which this function must run. CPUID reports only the number of
-/// CPUs that share a cache, so these CPUs are
-/// left empty, unless `cpu` has the cache to itself.
+/// CPUs that share a cache, so these CPUs are left empty, unless `cpu` has the cache to itself.
 pub(super) fn caches<R: CpuIdReader>(reader: R, cpu: CpuId) -> Vec<Cache> {
     let parameters = Leaves::with_cpuid_reader(countable(reader)).get_cache_parameters();
     // A hypervisor that answers every sub-leaf alike would never end the list; no CPU has more caches than this.

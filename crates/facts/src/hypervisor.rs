@@ -19,8 +19,7 @@ const FIRMWARE: [(&str, &str); 9] = [
 const DEVICE_TREE: [(&str, &str); 3] = [("kvm", "kvm"), ("xen", "xen"), ("vmware", "vmware")];
 
 /// Returns the hypervisor's name, or `none`. Sources are, in this order, CPUID, the kernel's own
-/// detection, the firmware's tables, and the device
-/// tree.
+/// detection, the firmware's tables, and the device tree.
 pub(crate) fn hypervisor(root: &Root, processor: &Processor) -> Fact<String> {
     let is_flagged = processor
         .has("hypervisor")
@@ -73,8 +72,7 @@ fn is_sold_bare(root: &Root) -> bool {
 }
 
 /// Returns the hypervisor's own entry in the device tree. The answer is QEMU if the tree has the
-/// device by which QEMU passes files to its
-/// guest, or a name of QEMU's virtual board.
+/// device by which QEMU passes files to its guest, or a name of QEMU's virtual board.
 fn device_tree_hypervisor(root: &Root) -> Option<String> {
     let of_itself = root
         .line("/proc/device-tree/hypervisor/compatible")

@@ -13,8 +13,7 @@ const M4: Bytes = Bytes::mib(4);
 const G1: Bytes = Bytes::mib(1024);
 
 /// Largest number of structures that are read. No CPU lists as many, but a hypervisor that gives
-/// every sub-leaf the same answer would never
-/// end the list.
+/// every sub-leaf the same answer would never end the list.
 const MOST_STRUCTURES: usize = 64;
 
 pub(super) fn tlbs<R: CpuIdReader>(leaves: &Leaves<R>) -> Vec<Tlb> {
@@ -37,8 +36,7 @@ pub(super) fn tlbs<R: CpuIdReader>(leaves: &Leaves<R>) -> Vec<Tlb> {
 }
 
 /// Returns the TLBs of one structure of leaf 18H, one per page size. First-level TLBs for only
-/// loads or only stores are named data TLBs,
-/// because the record has no finer word.
+/// loads or only stores are named data TLBs, because the record has no finer word.
 fn structure(tlb: &DatInfo) -> Vec<Tlb> {
     let kind = match tlb.cache_type() {
         DatType::DataTLB | DatType::LoadOnly | DatType::StoreOnly => TlbKind::Data,

@@ -13,8 +13,7 @@ use super::Root;
 use super::cpu_time::busy_per_mille;
 
 /// Time for which the interrupt load is observed: a dozen ticks of a 250 Hz timer, and five of the
-/// ticks in which the kernel counts CPU time;
-/// short enough for the start of a run.
+/// ticks in which the kernel counts CPU time; short enough for the start of a run.
 const OBSERVED: Duration = Duration::from_millis(50);
 
 /// Returns the number of all interrupts of `cpu`; `None` if the table has no such column, or an
@@ -29,8 +28,7 @@ pub fn device_total(text: &str, cpu: CpuId) -> Option<u64> {
 }
 
 /// Returns the interrupt load of those of `cpus` that the table shows, observed for 50 ms (files of
-/// a test do not change, so they are not
-/// observed); empty if there is no table.
+/// a test do not change, so they are not observed); empty if there is no table.
 pub(super) fn load(root: &Root, cpus: &[CpuId]) -> Vec<InterruptLoad> {
     let times = || root.read("/proc/stat").unwrap_or_default();
     let (started, times_before) = (Instant::now(), times());

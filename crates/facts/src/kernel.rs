@@ -130,8 +130,7 @@ pub fn preemption(root: &Root, config: &Result<String, String>) -> Fact<String> 
 }
 
 /// Returns the preemption model that debugfs marks, as in `none voluntary (full)`. Without debugfs
-/// the answer is the model on the boot command
-/// line, if the kernel has it.
+/// the answer is the model on the boot command line, if the kernel has it.
 fn chosen(root: &Root, config: &Result<String, String>) -> Option<String> {
     let marked = root
         .line("/sys/kernel/debug/sched/preempt")

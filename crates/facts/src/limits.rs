@@ -242,8 +242,7 @@ fn ending_below(root: &Root, status: ExitStatus) -> String {
 }
 
 /// Returns the limits that may have ended a process. Every machine limits stacks and memory, so
-/// these are suspected only if their limits are
-/// low.
+/// these are suspected only if their limits are low.
 fn suspects(root: &Root, status: ExitStatus) -> Vec<(Limit, String)> {
     let Some(signal) = status.signal() else {
         return Vec::new();

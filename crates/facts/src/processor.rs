@@ -51,8 +51,8 @@ impl Processor {
     }
 
     /// Returns the sustained and the highest clock rate of a core in kHz. The source is frequency
-    /// scaling, or else the present rate.
-    /// `None` in a guest without frequency scaling, which does not see the rate.
+    /// scaling, or else the present rate. `None` in a guest without frequency scaling, which does
+    /// not see the rate.
     pub(crate) fn core_khz(&self, root: &Root, cpu: CpuId) -> Option<[u64; 2]> {
         let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq");
         let file = |name: &str| {

@@ -52,15 +52,14 @@ impl Rights {
     }
 
     /// Whether the kernel grants the rights of `capability`. For priorities, locked memory,
-    /// counters and BPF, the kernel accepts only
-    /// capabilities in the first user namespace (`capable()`, not `ns_capable()`).
+    /// counters and BPF, the kernel accepts only capabilities in the first user namespace
+    /// (`capable()`, not `ns_capable()`).
     pub fn has(&self, capability: Capability) -> bool {
         !self.is_in_user_namespace && self.holds(capability)
     }
 
     /// Whether this process has a capability in its own user namespace. The old `cap_sys_admin`
-    /// includes the two capabilities that were split
-    /// off.
+    /// includes the two capabilities that were split off.
     pub fn holds(&self, capability: Capability) -> bool {
         let covered = matches!(capability, Capability::Perfmon | Capability::Bpf)
             && self.bit(Capability::SysAdmin);

@@ -5,8 +5,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Largest file of the kernel that is read: `/proc/interrupts` of 512 CPUs with a thousand
-/// interrupts has about 6 MiB. A longer file is
-/// refused, because numbers from half a file look right.
+/// interrupts has about 6 MiB. A longer file is refused, because numbers from half a file look
+/// right.
 const LARGEST_FILE: u64 = 8 << 20;
 
 /// Root of the kernel's files: `/`, or the root of a tree with the same structure.

@@ -1,6 +1,5 @@
 //! Features of the kernel's scheduler that affect switches. The kernel is asked for each feature,
-//! and none is inferred from the version; the
-//! caller makes the system calls.
+//! and none is inferred from the version; the caller makes the system calls.
 
 use switchcost_record::{Fact, Scheduler};
 
@@ -66,8 +65,7 @@ fn is_cache_aware(root: &Root, config: &Result<String, String>) -> Fact<bool> {
 }
 
 /// Returns the number of time slices that were extended on this machine so far, and how many of
-/// these ended in time; `None` if the kernel does
-/// not count extensions.
+/// these ended in time; `None` if the kernel does not count extensions.
 pub fn slice_extensions(root: &Root) -> Option<(u64, u64)> {
     let text = root.read(RSEQ_STATISTICS).ok()?;
     let count = |name: &str| {

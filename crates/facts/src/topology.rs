@@ -8,13 +8,12 @@ use switchcost_units::{CpuId, parse_cpu_list};
 use super::Root;
 
 /// Interrupts per second by which equally quiet CPUs may differ: the most common tick rate
-/// (`CONFIG_HZ=250`). A CPU has this tick while it runs
-/// anything, so the tick shows no difference between CPUs.
+/// (`CONFIG_HZ=250`). A CPU has this tick while it runs anything, so the tick shows no difference
+/// between CPUs.
 const SAME_RATE: u64 = 250;
 
 /// Difference of busy shares, in thousandths, up to which CPUs are equally quiet: two of the five
-/// ticks in the observed time, of which one
-/// may be due to this program.
+/// ticks in the observed time, of which one may be due to this program.
 const SAME_BUSY: u64 = 400;
 
 /// Returns the relation of two CPUs; [`Relation::Unknown`] if the kernel does not report it.
@@ -41,9 +40,8 @@ pub fn quietest_cpu(manifest: &HostManifest) -> Option<CpuId> {
 }
 
 /// Returns the allowed CPUs, beginning with the least disturbed: isolated CPUs first, then idle
-/// ones, then by interrupts observed, then by
-/// interrupts since boot. Among equals the highest number is first, because CPU 0 does the kernel's
-/// housekeeping.
+/// ones, then by interrupts observed, then by interrupts since boot. Among equals the highest
+/// number is first, because CPU 0 does the kernel's housekeeping.
 pub fn cpus_by_quiet(manifest: &HostManifest) -> Vec<CpuId> {
     let least = usable(manifest)
         .filter_map(|cpu| load(manifest, cpu))

@@ -12,8 +12,7 @@ use switchcost_units::{Bytes, Nanos, Ticks};
 use switchcost_workload::Pages;
 
 /// Longest time for which a real-time task may run without releasing the CPU; a task that runs
-/// longer is out of control. The largest
-/// footprint takes some milliseconds.
+/// longer is out of control. The largest footprint takes some milliseconds.
 const LONGEST_REAL_TIME_RUN: Nanos = Nanos::seconds(2);
 
 /// Number of words in a cache line.

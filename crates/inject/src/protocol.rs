@@ -54,8 +54,7 @@ pub struct Order {
     /// Whether neither copy is preempted.
     pub preempts_nobody: bool,
     /// Estimated cost of a preemption. The time slices of the preempted copy are longer by this
-    /// cost, so that both copies need the same
-    /// number.
+    /// cost, so that both copies need the same number.
     pub lost: Nanos,
     /// Deadline of the run, on CLOCK_MONOTONIC.
     pub latest: Nanos,
@@ -145,8 +144,7 @@ pub struct ServiceOrder {
     /// Numbers of bytes that the preemptor touches, by footprint.
     pub footprints: Vec<Bytes>,
     /// Index of the footprint that is used to compare preemption with no preemption: at the first
-    /// period, the preemptor spins for as long as
-    /// touching it would take.
+    /// period, the preemptor spins for as long as touching it would take.
     pub against_idle: usize,
     /// Whether the preemptor spins in both arms, so that no difference is expected: a check of the
     /// instrument.

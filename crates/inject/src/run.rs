@@ -39,8 +39,7 @@ pub struct Progress {
 }
 
 /// The caller's side of [`inject`] and [`follow`](crate::service::follow): decides when an
-/// injection ends, and receives its runs or groups of
-/// phases.
+/// injection ends, and receives its runs or groups of phases.
 pub trait Stop<T = Run> {
     /// Whether to stop at once.
     fn should_stop(&self) -> bool;

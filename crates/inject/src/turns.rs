@@ -59,8 +59,8 @@ impl Turns {
     }
 
     /// Returns the parts of a copy's time slice. The time slice of the preempted copy is longer by
-    /// the cost of preemptions, so that both copies
-    /// make equal progress in a time slice, and need the same number.
+    /// the cost of preemptions, so that both copies make equal progress in a time slice, and need
+    /// the same number.
     fn parts_of(&self, twin: usize) -> Vec<Nanos> {
         let parts = self.parts();
         let preemptions = parts - 1;
@@ -171,8 +171,8 @@ mod tests {
     const COST: u64 = 10_000;
 
     /// A script for two programs that need the given CPU times, on a CPU with 1 tick per
-    /// nanosecond. A preemption costs [`COST`], and the
-    /// beginning of a time slice five times as much.
+    /// nanosecond. A preemption costs [`COST`], and the beginning of a time slice five times as
+    /// much.
     struct Scripted {
         needs: [u64; 2],
         running: usize,

@@ -39,8 +39,7 @@ pub struct Cycles {
 }
 
 /// Switches that the tasks counted while the token went round. Each task counts its own switches
-/// (getrusage), from after its first receive
-/// to after its last. A command to a task adds none.
+/// (getrusage), from after its first receive to after its last. A command to a task adds none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CountedHandoffs {
     /// Number of hand-offs, including untimed ones.

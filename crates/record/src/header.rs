@@ -62,20 +62,17 @@ pub struct SharedCost {
 }
 
 /// Limit of the additions' time on an unshared core, as a multiple of the least time in the run;
-/// with a neighbour the time is 1.15 times the
-/// least or more.
+/// with a neighbour the time is 1.15 times the least or more.
 const UNSHARED_WITHIN: f64 = 1.06;
 
 /// Limit of the ratio of additions to chain on an unshared core, as a multiple of the known ratio.
-/// The limit allows for the beginning and
-/// the end of a probe.
+/// The limit allows for the beginning and the end of a probe.
 const UNSHARED_WITHIN_KNOWN: f64 = 1.15;
 
 impl CoreClock {
     /// Returns the ratio of additions to chain up to which a probe counts as unshared, given the
-    /// least ratio in the run. A core that was
-    /// shared throughout never shows its own ratio, so the known ratio of such cores is a limit,
-    /// too.
+    /// least ratio in the run. A core that was shared throughout never shows its own ratio, so the
+    /// known ratio of such cores is a limit, too.
     pub fn unshared_below(&self, least_seen: f64) -> f64 {
         let known = self
             .unshared_per_mille
@@ -164,8 +161,8 @@ pub struct Latency {
     /// Time of each walk.
     pub walk_ticks: Vec<Ticks>,
     /// Walks of the same chase, each after a walk through other memory that is larger than all
-    /// caches together; `None` for sizes beyond the
-    /// last level, or if that memory was not available.
+    /// caches together; `None` for sizes beyond the last level, or if that memory was not
+    /// available.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub emptied: Option<Walks>,
     /// Walks through emptied caches with one load per page, so that each load also needs a

@@ -64,10 +64,9 @@ pub struct Tlb {
 }
 
 /// Entries of the smallest second-level TLB for base pages: 512 on Intel's Nehalem (2008) and AMD's
-/// K10 (2007). All large cores since then
-/// have at least as many (Fog, "Microarchitecture"); only the Atom Silvermont has 128. Hypervisors
-/// may report fewer: 128 entries were seen
-/// on a core that has 3072.
+/// K10 (2007). All large cores since then have at least as many (Fog, "Microarchitecture"); only
+/// the Atom Silvermont has 128. Hypervisors may report fewer: 128 entries were seen on a core that
+/// has 3072.
 const FEWEST_SECOND_LEVEL: u32 = 512;
 
 impl Tlb {

@@ -16,8 +16,7 @@ use switchcost_units::{Bytes, CpuId, Nanos};
 pub use service::{Arm, Group, Look, Phase, Service};
 
 /// Name of the format and the version that this program writes and reads. Version 1 was never
-/// released: it had one period and no moves.
-/// Version 2 is the first.
+/// released: it had one period and no moves. Version 2 is the first.
 pub const INJECTION_FORM: &str = "switchcost.record.injection/2";
 
 /// Least CPU time of a program that is preempted: a program that uses less ends within a few time

@@ -61,8 +61,7 @@ pub enum Mechanism {
     /// to the victim.
     Preempt,
     /// No hand-off: two tasks walk concurrently, each on its own CPU, and each is compared with a
-    /// walk alone. The comparison shows the cost of
-    /// sharing caches without a switch.
+    /// walk alone. The comparison shows the cost of sharing caches without a switch.
     Concurrent,
     /// Tasks of a language runtime, in a program that the case names.
     Runtime,
@@ -116,8 +115,7 @@ pub enum Family {
 }
 
 /// Published range of a cost, wide on purpose. A number outside is suspect; a number inside proves
-/// nothing. The upper end allows for
-/// machines of 2007 and slow virtual machines.
+/// nothing. The upper end allows for machines of 2007 and slow virtual machines.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Band {
     /// Lower end, in nanoseconds.
@@ -142,8 +140,7 @@ pub struct Traits {
     /// Whether a run without flags measures the mechanism.
     pub is_usual: bool,
     /// Whether the baseline makes the same system calls as the switching arm. If no task waits and
-    /// user space suffices, the baseline makes
-    /// none, and the calls are part of the direct cost.
+    /// user space suffices, the baseline makes none, and the calls are part of the direct cost.
     pub has_same_system_calls: bool,
     /// Whether a task gives up the CPU voluntarily; otherwise the task is preempted.
     pub is_blocking: bool,

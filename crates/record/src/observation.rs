@@ -32,8 +32,7 @@ pub use tasks::{CountedTurns, Tasks};
 pub use wait::{Behind, LongWait, Waits};
 
 /// Name of the format and the version that this program writes and reads. Version 1 was never
-/// released: the record had no checksum.
-/// Version 2 is the first.
+/// released: the record had no checksum. Version 2 is the first.
 pub const OBSERVATION_FORM: &str = "switchcost.record.observation/2";
 
 /// All counts of an observation. Times are in nanoseconds. Names are those of other programs' tasks, as the kernel stores them.
@@ -73,8 +72,7 @@ pub struct Observation {
     /// Pairs of an observed process and another process that preempted it, woke it, or ran while it waited.
     pub pairs: Vec<Pair>,
     /// Waits of the observed tasks for a CPU while no process in `pairs` had that CPU. Together
-    /// with `kept_waiting_ns` of all pairs, the waits
-    /// add up to `wait_ns`.
+    /// with `kept_waiting_ns` of all pairs, the waits add up to `wait_ns`.
     pub waits: Vec<Waits>,
     /// The three longest waits of the observed tasks for a CPU, the longest first.
     pub longest_waits: Vec<LongWait>,
@@ -177,8 +175,7 @@ pub enum Source {
     /// BPF programs without a clock: counts, causes and waits for a CPU, but no times off the CPU, no other tasks and no CPUs.
     BpfCounts,
     /// The kernel's records of switches (perf), with the time of each switch, and whether the
-    /// switch was voluntary; without causes, other tasks
-    /// and waits for a CPU.
+    /// switch was voluntary; without causes, other tasks and waits for a CPU.
     Perf,
     /// The kernel's counters in /proc, which give only the number of switches.
     Proc,
@@ -217,8 +214,7 @@ pub struct Pair {
     /// Number of times that the other process preempted the observed one. 0 without `--wakers`.
     pub preempted: u64,
     /// Number of times that the other process ran when the observed one was woken, either by the
-    /// other process or by an interrupt. 0 without
-    /// `--wakers`.
+    /// other process or by an interrupt. 0 without `--wakers`.
     pub woke: u64,
     /// Time that the other process ran while an observed task waited for that CPU: a part of the task's `wait_ns`.
     pub kept_waiting_ns: Nanos,
@@ -227,8 +223,7 @@ pub struct Pair {
 }
 
 /// Time inside the scheduler, from entry to exit, without the time of observing, once for each
-/// switch from or to an observed task. The
-/// first switch to a new task is left out.
+/// switch from or to an observed task. The first switch to a new task is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct InScheduler {
     /// Total time inside the scheduler.
@@ -251,8 +246,7 @@ pub struct Lost {
     /// Lost records of perf, each of one switch at most.
     pub records: u64,
     /// Switches that only the kernel's counters show: records were lost, or the task could not be
-    /// followed, because it gained rights or ran on
-    /// a CPU that came online later.
+    /// followed, because it gained rights or ran on a CPU that came online later.
     pub unfollowed: u64,
 }
 

@@ -100,8 +100,7 @@ impl Placement {
 }
 
 /// Number of kernel switches that a hand-off is expected to take, in thousandths. The number is a
-/// range, because the kernel may choose:
-/// a notification under a lock takes one switch or two.
+/// range, because the kernel may choose: a notification under a lock takes one switch or two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SwitchPlan {
     /// Fewest switches per 1,000 hand-offs.
@@ -122,8 +121,8 @@ pub struct Case {
     /// Memory that each task touches between two switches.
     pub working_set: WorkingSet,
     /// Bytes that each other task touches between two time slices of the first task, if the case
-    /// measures the reload of the first task's working set
-    /// (by several walks after each switch). Null if a switch is compared with no switch.
+    /// measures the reload of the first task's working set (by several walks after each switch).
+    /// Null if a switch is compared with no switch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub away: Option<Bytes>,
     /// Vector registers in use at each hand-off; `None` if the program decides.

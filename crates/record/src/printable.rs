@@ -4,8 +4,8 @@ use std::fmt::Display;
 use std::os::unix::ffi::OsStrExt;
 
 /// Makes untrusted text (such as a name in a file) safe for a terminal, on one line. Control
-/// characters, and marks that reverse the order
-/// of text, become Rust escapes such as `\n` and `\u{1b}`.
+/// characters, and marks that reverse the order of text, become Rust escapes such as `\n` and
+/// `\u{1b}`.
 pub fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for c in text.chars() {
@@ -59,8 +59,8 @@ fn escaped(name: &[u8]) -> String {
 }
 
 /// Joins each semicolon of a name to the word after it, so that the semicolon does not separate an
-/// error from its hint. For names within a
-/// hint; `split_hint` returns the name, with a space for each no-break space after a semicolon.
+/// error from its hint. For names within a hint; `split_hint` returns the name, with a space for
+/// each no-break space after a semicolon.
 pub fn bind_semicolons(name: impl Display) -> String {
     name.to_string().replace("; ", ";\u{a0}")
 }

@@ -78,8 +78,7 @@ pub struct Profile {
     /// Lines used again within each time, by kind and age. Combinations without lines are left out.
     pub reused: Vec<Reused>,
     /// Mean number of lines used within each time for the first time, or after more than the
-    /// largest age. The cost of these lines is the same
-    /// without a switch.
+    /// largest age. The cost of these lines is the same without a switch.
     pub new_lines: Vec<f64>,
 }
 

@@ -66,8 +66,7 @@ impl Readers {
     }
 
     /// Gives a new file for its owner alone the mode of such files, whatever the umask, and the
-    /// owner of the home directory that contains the
-    /// file.
+    /// owner of the home directory that contains the file.
     ///
     /// # Errors
     ///

@@ -94,8 +94,7 @@ pub struct Evidence {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_system_ns: Option<Nanos>,
     /// Time that all tasks together were ready and waited for a CPU. Tasks of a ring on one CPU
-    /// always wait so; across CPUs a wait means
-    /// that another task had the CPU.
+    /// always wait so; across CPUs a wait means that another task had the CPU.
     pub run_delay_ns: Option<Nanos>,
     /// Time stolen by the hypervisor on the measured CPUs (granularity: one kernel tick, 10 ms).
     pub steal_ns: Option<Nanos>,

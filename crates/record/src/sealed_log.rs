@@ -59,8 +59,7 @@ pub enum LinePlace {
 }
 
 /// A writer that appends lines with checksums to a record. Every line is handed to the kernel at
-/// once, so a crash of this program loses
-/// none.
+/// once, so a crash of this program loses none.
 #[derive(Debug)]
 pub struct SealedLog<L> {
     file: File,

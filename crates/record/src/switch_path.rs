@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::Fact;
 
 /// Conditions that affect a switch between tasks of this program, besides the kernel's build:
-/// properties of the tasks, and hooks in the
-/// scheduler.
+/// properties of the tasks, and hooks in the scheduler.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct SwitchPath {
     /// Nice value of this process, which counts under an ordinary policy.

@@ -474,8 +474,7 @@ fn is_ours(user: u32) -> bool {
 }
 
 /// Whether a group belongs to one user only. The group either has the user's number, as is usual,
-/// or is the caller's group, in which the
-/// caller writes anyway.
+/// or is the caller's group, in which the caller writes anyway.
 fn is_own_group(user: u32, group: u32) -> bool {
     let callers = [
         (Some(geteuid().as_raw()), Some(getegid().as_raw())),

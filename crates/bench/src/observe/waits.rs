@@ -1,6 +1,5 @@
 //! A program that times the cost of its own waits: it reads a byte, then walks through its memory.
-//! A partner sends one or two bytes at a time,
-//! so that some reads wait and others do not.
+//! A partner sends one or two bytes at a time, so that some reads wait and others do not.
 
 use std::hint::black_box;
 use std::io::{self, Read, Write};
@@ -17,8 +16,7 @@ use switchcost_host::usage::own_switches;
 use crate::lines::{cycle, follow, touch, zeros};
 
 /// First argument that selects the program that waits; the program's size in KiB, and the partner's
-/// CPU, size in KiB and pause in microseconds
-/// follow.
+/// CPU, size in KiB and pause in microseconds follow.
 pub(crate) const ARGUMENT: &str = "--waits";
 
 /// First argument that selects the partner; its size in KiB and its pause follow.

@@ -19,8 +19,7 @@ pub struct LostTo {
     /// Cycles for lines that left because a switch emptied the level.
     pub flushed: u64,
     /// Cycles for lines that left while the process itself ran, although no process caused this:
-    /// the level does not keep a process's own lines
-    /// in the order that they would have alone.
+    /// the level does not keep a process's own lines in the order that they would have alone.
     pub state: u64,
     /// Cycles that no lost line explains: a victim cache or stream buffer differs, or a write
     /// buffer or bus is busy.
@@ -139,8 +138,7 @@ pub struct PlaceCost {
     /// GNU build ID of the mapped file in hexadecimal, if there is one.
     pub build_id: Option<String>,
     /// Offset of the place in the mapped file; the virtual address if no file is known. 0 stands
-    /// for all data of a program outside files: stack,
-    /// heap, other anonymous memory.
+    /// for all data of a program outside files: stack, heap, other anonymous memory.
     pub offset: u64,
     /// Name of the function or variable, if known; for kernel memory, what the memory holds.
     pub symbol: Option<String>,
@@ -152,8 +150,7 @@ pub struct PlaceCost {
 }
 
 /// A place whose lookups evicted lines of others from one cache of the shared hierarchy. The kernel
-/// counts as a process other than the
-/// running one.
+/// counts as a process other than the running one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EvictorPlace {
     /// Name of the level.
@@ -175,8 +172,7 @@ pub struct EvictorPlace {
 }
 
 /// Work of all system calls of one name on the shared hierarchy, from the entry into the kernel to
-/// the return, with interrupts and faults.
-/// The sums cover calls during which the task kept the CPU.
+/// the return, with interrupts and faults. The sums cover calls during which the task kept the CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallCost {
     /// Name of the system call.

@@ -7,8 +7,8 @@ use crate::result::{
 
 impl DesignResult {
     /// Returns the difference between this result and `before`, an earlier result of the same
-    /// design. Largest numbers of lines held, and
-    /// attributions to places, calls and batches, remain the present ones.
+    /// design. Largest numbers of lines held, and attributions to places, calls and batches, remain
+    /// the present ones.
     #[must_use]
     pub fn since(self, before: &DesignResult) -> DesignResult {
         DesignResult {
@@ -127,8 +127,7 @@ impl HierarchyCounts {
 }
 
 /// Makes a value that has the counts since `before`. Every field must be named: fields before the
-/// semicolon are taken over, fields after it
-/// are subtracted.
+/// semicolon are taken over, fields after it are subtracted.
 macro_rules! since {
     ($($kind:ident { $($kept:ident),*; $($counted:ident),+ $(,)? })+) => {$(
         impl $kind {

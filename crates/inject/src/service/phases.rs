@@ -186,9 +186,8 @@ fn phase(
 }
 
 /// Returns the number of time slices in a phase, and the length of each. A time slice is at least
-/// as long as the preemption before it, so that
-/// the service has its CPU for half of the time. A phase without preemption has one time slice, as
-/// long as all others together.
+/// as long as the preemption before it, so that the service has its CPU for half of the time. A
+/// phase without preemption has one time slice, as long as all others together.
 fn turns(timing: Timing, arm: Arm, took: Nanos) -> (u64, Nanos) {
     let turn = timing.period_ns.max(took);
     let turns = (timing.turn_ns.0 / turn.0.max(1)).max(2);

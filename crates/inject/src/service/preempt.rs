@@ -16,9 +16,8 @@ use crate::ask::refusal;
 use crate::preemptor::Preemptor;
 
 /// Number of touches in the running mean: those of some ten phases. The first touches of a phase
-/// take longest, because the service has used
-/// the caches in between; a preemptor that spins for the time of the last touches would be away for
-/// too short a time.
+/// take longest, because the service has used the caches in between; a preemptor that spins for the
+/// time of the last touches would be away for too short a time.
 const LATELY: f64 = 512.0;
 
 /// Preempts to the end, and reports each group at once.
@@ -165,8 +164,7 @@ mod tests {
     use super::*;
 
     /// Shows that a preemptor that spins does so for as long as all touches of a phase take; in
-    /// each phase of 40 touches the first ten take twice
-    /// as long.
+    /// each phase of 40 touches the first ten take twice as long.
     #[test]
     fn who_spins_does_so_for_as_long_as_all_touches_of_a_phase_take_in_the_mean() {
         let mut took = Took::new(Ticks(1_000));

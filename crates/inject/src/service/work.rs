@@ -30,8 +30,7 @@ pub(crate) enum Counter {
 
 impl Counter {
     /// Starts to count the work of a thread. For a command, a thread of this process runs it on
-    /// other CPUs, whatever CPU and policy the caller
-    /// gets later.
+    /// other CPUs, whatever CPU and policy the caller gets later.
     pub(crate) fn start(work: &Work, thread: u32, cpus: &[CpuId]) -> Result<Counter, ServiceFault> {
         match work {
             Work::Called(called) => Ok(Counter::Calls(CallCounter::open(called, thread)?)),

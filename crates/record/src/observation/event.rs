@@ -24,8 +24,7 @@ pub enum EventKind {
     /// One task left the CPU, and another got it.
     Switch {
         /// State of the task that left, in the bits of the kernel's event (`prev_state` of
-        /// sched_switch). With 0 and 0x100 the task could have
-        /// continued.
+        /// sched_switch). With 0 and 0x100 the task could have continued.
         state: u32,
     },
     /// A thread was woken.

@@ -29,8 +29,7 @@ impl Observation {
     }
 
     /// Returns an error if sums cannot belong to one observation. Each switch has one cause, but a
-    /// switch that the kernel was just counting may be
-    /// in one sum and not yet in the other.
+    /// switch that the kernel was just counting may be in one sum and not yet in the other.
     fn contradiction(&self) -> Option<String> {
         let of_calls = self.calls.as_ref().and_then(TracedCalls::contradiction);
         of_calls.or_else(|| self.contradiction_of_causes())

@@ -23,8 +23,7 @@ pub enum Behind {
 }
 
 /// Time for which the tasks of a process waited for a CPU while no process in `pairs` had that CPU;
-/// waits behind a process are in
-/// `kept_waiting_ns` of the pair.
+/// waits behind a process are in `kept_waiting_ns` of the pair.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Waits {
     /// ID of the process whose tasks waited.

@@ -2,8 +2,7 @@
 //! removed.
 //!
 //! The limit applies to a process, so a child writes: this test program again, under a shell that
-//! sets the limit and lets the write fail
-//! instead of the program.
+//! sets the limit and lets the write fail instead of the program.
 
 use std::path::Path;
 use std::process::Command;

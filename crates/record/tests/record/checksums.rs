@@ -1,6 +1,5 @@
 //! Tests the checksums of lines and of all lines before each: a line that was changed, lost,
-//! doubled or moved is refused by its number,
-//! and the lines before it are read.
+//! doubled or moved is refused by its number, and the lines before it are read.
 
 use std::process::Command;
 
@@ -32,8 +31,7 @@ fn refused_line_in(folder: &Folder, bytes: &[u8]) -> Option<u64> {
 }
 
 /// Checks that a reader refuses a record whose byte at `at` was replaced. Only the last newline may
-/// be missing, in which case the last
-/// line is cut off.
+/// be missing, in which case the last line is cut off.
 fn is_seen(folder: &Folder, original: &[u8], at: usize, byte: u8) -> Result<(), String> {
     let mut bytes = original.to_vec();
     bytes[at] = byte;

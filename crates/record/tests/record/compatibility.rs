@@ -8,10 +8,9 @@ use switchcost_units::{Nanos, TickRate, Ticks};
 use crate::{SAMPLE, bodies, damage, parsed, read, sealed};
 
 /// Reads a file that version 0.1.0 of the program wrote, shortened by hand, and sealed again by the
-/// Python of
-/// docs/formats/measure-record.md. If this test fails, records have become unreadable: after a
-/// release, a change needs a new version of the
-/// format, a second sample next to this one, and a reader of both.
+/// Python of docs/formats/measure-record.md. If this test fails, records have become unreadable:
+/// after a release, a change needs a new version of the format, a second sample next to this one,
+/// and a reader of both.
 #[test]
 fn the_sample_stays_readable_for_good() {
     let record = read(SAMPLE.as_bytes()).expect("readable for good");

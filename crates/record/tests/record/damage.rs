@@ -8,8 +8,7 @@ use switchcost_record::{MeasureRecord, ReadRecordError};
 use crate::{Folder, SAMPLE, bodies, damage, joined, read, sealed};
 
 /// Checks that a reader names the right line, or accepts it, when a byte of a sample's line is
-/// replaced and the record is sealed again.
-/// Only the parser can then see the damage.
+/// replaced and the record is sealed again. Only the parser can then see the damage.
 fn is_named_or_harmless(folder: &Folder, line: &str, at: usize, byte: u8) -> Result<(), String> {
     let header = bodies().swap_remove(0).into_bytes();
     let mut changed = line.as_bytes().to_vec();

@@ -9,8 +9,7 @@ const PER_WORK: u64 = 10_000;
 const TOOK: u64 = 50_000;
 
 /// A scripted service that always has work, on a CPU with 1 tick per nanosecond. A preemption that
-/// touches memory costs [`COST`], and each
-/// piece of work takes [`PER_WORK`].
+/// touches memory costs [`COST`], and each piece of work takes [`PER_WORK`].
 #[derive(Default)]
 struct Scripted {
     now: u64,
