@@ -1,8 +1,11 @@
-//! Writes the record of a simulation with many intervals, to measure what reading and reporting it takes.
+//! Writes the record of a simulation with many intervals, to measure the time and memory of reading
+//! and reporting it.
 //!
-//! Usage: `cargo run --release -p switchcost-simulation-record --example large_simulation -- SAMPLE.parquet LARGE.parquet [INTERVALS]`
+//! Usage: `cargo run --release -p switchcost-simulation-record --example large_simulation --
+//! SAMPLE.parquet LARGE.parquet [INTERVALS]`
 //!
-//! The head is that of the sample; the rest is made up: segments of 100 intervals whose excess fades.
+//! The head is that of the sample; the rest is synthetic: segments of 100 intervals whose excess
+//! fades.
 
 use std::error::Error;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! The columns of the file: what each holds of an interval, and of the names that its indices stand for.
+//! The columns of the file, each of which holds a number of an interval, or a name that an index of
+//! the interval refers to.
 
 use std::sync::Arc;
 
@@ -7,7 +8,8 @@ use parquet::schema::types::{Type, TypePtr};
 
 use switchcost_design::result::{Interval, OfOthers, Simulation};
 
-/// Width of a number. In the file 16 and 32 bits are INT32, and 64 bits INT64, both marked as unsigned.
+/// Width of a number in a column. In the file, numbers of 16 and 32 bits are INT32, and those of 64
+/// bits INT64, all marked as unsigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Width {
     Bits16,
@@ -32,18 +34,18 @@ impl Width {
     }
 }
 
-/// Meaning of a column for an interval.
+/// Meaning that a column has for an interval.
 #[derive(Clone, Copy)]
 pub(crate) enum Content {
-    /// A number of the interval, which a reader takes back.
+    /// A number of the interval, which a reader reads back.
     Number(Width, fn(&Interval) -> u64, fn(&mut Interval, u64)),
     /// A number of 64 bits that some intervals do not have.
     Optional(fn(&Interval) -> Option<u64>, fn(&mut Interval, Option<u64>)),
-    /// A number derived from an index, for other readers.
+    /// A number that is derived from an index, for other readers.
     Looked(fn(&Simulation, &Interval) -> u32),
-    /// A text derived from an index: the table, and the function that gives the index.
+    /// A text that is derived from an index: the table, and the function that returns the index.
     Text(Table, fn(&Interval) -> usize),
-    /// Whether a switch was voluntary, by the index of its cause.
+    /// Whether a switch was voluntary, derived from the index of its cause.
     Voluntary(fn(&Interval) -> usize),
 }
 
@@ -57,7 +59,7 @@ pub(crate) enum Table {
 }
 
 impl Table {
-    /// The column's texts; `None` for an entry that has none.
+    /// Returns the texts of the table; `None` for an entry without text.
     pub(crate) fn texts(self, head: &Simulation) -> Vec<Option<&str>> {
         match self {
             Table::Designs => head
@@ -130,7 +132,7 @@ const fn voluntary(name: &'static str, index: fn(&Interval) -> usize) -> Column 
     }
 }
 
-/// Sets one of the counts of others, if the file has it. A file has all of these columns, or none.
+/// Sets one of the counts of cycles due to others. A file has all of these columns, or none.
 fn set_of_others(
     interval: &mut Interval,
     value: Option<u64>,
@@ -141,7 +143,8 @@ fn set_of_others(
     }
 }
 
-/// All columns, in the file's order. Values that are set were written from the same field, so they fit it.
+/// All columns, in the file's order. Values read from a column fit into the field from which they
+/// were written.
 pub(crate) const COLUMNS: [Column; 25] = [
     text("design", Table::Designs, |t| usize::from(t.design)),
     number(
@@ -256,7 +259,7 @@ pub(crate) const COLUMNS: [Column; 25] = [
     },
 ];
 
-/// The schema of the file.
+/// Returns the Parquet schema of the file.
 pub(crate) fn schema() -> parquet::errors::Result<TypePtr> {
     let fields = COLUMNS
         .iter()

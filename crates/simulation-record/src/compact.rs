@@ -1,19 +1,21 @@
-//! Walks through Thrift's compact encoding without building anything from it, so that a length that cannot be is found
-//! before the Parquet reader sets memory aside for it.
+//! Walks through Thrift's compact encoding without building anything, so that an impossible length
+//! is found before the Parquet reader allocates memory for it.
 //!
-//! Each field says of what kind it is. The Parquet reader goes by the field's number alone, and would find a list in what
-//! is called a text and was passed over here; so both must agree.
-//! The encoding: thrift/doc/specs/thrift-compact-protocol.md of Apache Thrift.
+//! Each field of the encoding states its kind. The Parquet reader looks at the field's number
+//! alone, and would read a list where the field claims to be a text and was skipped here; therefore
+//! both must agree. The encoding is that of thrift/doc/specs/thrift-compact-protocol.md of Apache
+//! Thrift.
 
-/// Structures inside each other: Parquet has about six.
+/// Largest depth of nested structures, of which Parquet has about six.
 const DEPTH_LIMIT: u32 = 24;
 
-/// Reason for which bytes are not a structure.
+/// Reason why bytes are not a valid structure.
 pub(crate) type Fault = &'static str;
 
 const CUT: Fault = "a structure that does not end";
 
-/// Kinds of values, by the numbers of the encoding.
+/// Number of the encoding for the kind of a true value; the following constants are the other
+/// kinds.
 const TRUE: u8 = 1;
 const FALSE: u8 = 2;
 const BYTE: u8 = 3;
@@ -38,11 +40,12 @@ pub(crate) enum Kind {
     Binary,
     List(&'static Kind),
     Struct(Shape),
-    /// Parquet has such a field, but our records have not.
+    /// A field of Parquet that records of this program do not have.
     Unused,
 }
 
-/// The fields of a structure, from number 1 on. Others the Parquet reader passes over, by the kind that the file gives.
+/// Kinds of the fields of a structure, from number 1 on. The Parquet reader skips other fields, by
+/// the kind that the file states.
 pub(crate) type Shape = &'static [Kind];
 
 impl Kind {
@@ -61,14 +64,15 @@ impl Kind {
     }
 }
 
-/// Called with the numbers of the fields on the way to an integer, outermost first, and the integer.
+/// Function that is called for each integer, with the numbers of the fields on the way to it,
+/// outermost first.
 pub(crate) type Visit<'a> = &'a mut dyn FnMut(&[i16], i64);
 
-/// The least number of bytes of a footer that structures in lists take on average. The Parquet reader allocates some hundred bytes for
-/// each before it has read one.
+/// Least average number of a footer's bytes per structure in a list. The Parquet reader allocates
+/// some hundred bytes for each structure before it reads one.
 const STRUCTURE_BYTES: u64 = 16;
 
-/// Walks one structure. Returns how many bytes it takes.
+/// Walks through one structure, and returns the number of its bytes.
 pub(crate) fn walk(bytes: &[u8], shape: Shape, visit: Visit<'_>) -> Result<usize, Fault> {
     let structures = bytes.len() as u64 / STRUCTURE_BYTES;
     let mut walker = Walker {
@@ -236,7 +240,7 @@ impl Walker<'_> {
         Err("a number of more than 64 bits")
     }
 
-    /// A signed number, which is written zigzag.
+    /// Reads a signed number, which is zigzag-encoded.
     fn integer(&mut self) -> Result<i64, Fault> {
         let value = self.varint()?;
         Ok((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
@@ -247,7 +251,7 @@ impl Walker<'_> {
 mod tests {
     use super::*;
 
-    /// An integer, and the fields on the way to it.
+    /// An integer, with the fields on the way to it.
     type Found = (Vec<i16>, i64);
 
     fn walked(bytes: &[u8]) -> Result<(usize, Vec<Found>), Fault> {

@@ -21,7 +21,7 @@ pub enum WriteSimulationError {
     Create {
         /// Path of the file.
         path: PathBuf,
-        /// Error of the kernel.
+        /// Error of the system.
         source: io::Error,
     },
     /// The intervals cannot be written; no file is left behind.
@@ -32,20 +32,20 @@ pub enum WriteSimulationError {
     Write {
         /// Path of the file.
         path: PathBuf,
-        /// Error of the kernel.
+        /// Error of the system.
         source: io::Error,
     },
-    /// An interval refers to an object that the head lacks; no file is left behind.
+    /// An interval refers to an object that is not in the head; no file is left behind.
     #[error(
         "the record was not kept: an interval of {what} {index} is not one of the {count} in the head; this is a bug of \
          switchcost, report it"
     )]
     Interval {
-        /// Kind of object that the index refers to.
+        /// Kind of object that the interval refers to.
         what: &'static str,
         /// Index in the interval.
         index: u64,
-        /// Number of such objects in the head.
+        /// Number of objects of that kind in the head.
         count: usize,
     },
     /// The head is longer than a reader accepts; no file is left behind.
@@ -56,7 +56,7 @@ pub enum WriteSimulationError {
     Head {
         /// Length of the head in bytes.
         found_bytes: usize,
-        /// Maximum length in bytes that a reader accepts.
+        /// Largest length in bytes that a reader accepts.
         limit_bytes: usize,
     },
 }
@@ -69,20 +69,20 @@ pub enum ReadSimulationError {
     Open {
         /// Path of the file.
         path: PathBuf,
-        /// Error of the kernel.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The file is of another kind, or was cut.
+    /// The file is of another kind, or was cut off.
     #[error(
         "{path} is no record of a simulation ({why}); name a file written by switchcost simulate"
     )]
     NoRecord {
         /// Path of the file.
         path: PathBuf,
-        /// Reason, as text.
+        /// Reason why the file is no record, as text.
         why: String,
     },
-    /// The file has a version that this program does not know.
+    /// The file has a version of the format that this program does not know.
     #[error(
         "{path} is of format {found}, and this version reads {SIMULATION_SCHEMA}/{SIMULATION_VERSION}; read it with a version \
          of switchcost that writes that format"

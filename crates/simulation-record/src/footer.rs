@@ -1,26 +1,26 @@
-//! The end of the file, looked at before anything else reads it.
+//! The end of the file, which is checked before anything else reads the file.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
 use crate::compact;
 use crate::structures::{CHILDREN, FOOTER};
 
-/// The key of the head in the footer.
+/// Key of the head in the footer.
 pub(crate) const HEAD_KEY: &str = crate::SIMULATION_SCHEMA;
 
-/// A longer footer is damage, not data.
+/// Largest footer that is read; a longer footer is damage.
 pub(crate) const FOOTER_LIMIT_BYTES: usize = 64 << 20;
 
 const MAGIC: [u8; 4] = *b"PAR1";
 
-/// Bytes after the footer: its length and the magic.
+/// Number of bytes after the footer, which are its length and the magic.
 const TAIL_BYTES: u64 = 8;
 
-/// The position and bytes of the footer.
+/// Returns the position and the bytes of the footer.
 ///
 /// # Errors
 ///
-/// Why this is no Parquet file.
+/// Why the file is no Parquet file.
 pub(crate) fn footer_of(
     file: &mut (impl Read + Seek),
 ) -> io::Result<Result<(u64, Vec<u8>), String>> {
@@ -53,8 +53,8 @@ pub(crate) fn footer_of(
     Ok(Ok((start, footer)))
 }
 
-/// Checks that a footer is one structure and nothing more, with a flat schema: the Parquet reader follows nested groups until its stack
-/// ends.
+/// Checks that a footer is exactly one structure, with a flat schema, because the Parquet reader
+/// follows nested groups until its stack overflows.
 pub(crate) fn check_shape(footer: &[u8]) -> Result<(), String> {
     let mut groups = 0;
     let length = compact::walk(footer, FOOTER, &mut |path, value| {

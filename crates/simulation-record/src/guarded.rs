@@ -1,5 +1,5 @@
-//! Catches panics of the Parquet reader, which it raises on some files that no writer writes. This program must neither end nor show where
-//! they happened.
+//! Catches panics of the Parquet reader, which occur on some files that no writer writes. A panic
+//! must neither end this program nor be shown.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -12,7 +12,7 @@ thread_local! {
     static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs the reader. A panic becomes an error with its message.
+/// Runs the reader, and turns a panic into an error with the panic's message.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     keep_panics_quiet();
     IS_GUARDED.set(true);
@@ -21,7 +21,7 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, 
     outcome.unwrap_or_else(|panic| Err(panic_text(&*panic)))
 }
 
-/// Keeps the panics of guarded threads from being shown. Those of other threads are shown as before.
+/// Hides the panics of guarded threads; those of other threads are shown as before.
 fn keep_panics_quiet() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

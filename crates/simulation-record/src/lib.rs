@@ -1,11 +1,13 @@
-//! The record of a simulation: one Parquet file, whose rows are intervals and whose metadata holds everything else.
+//! Internal to switchcost: the record of a simulation, which is one Parquet file. Its rows are
+//! intervals, and its metadata holds everything else.
 //!
-//! What comes in: intervals while a simulation runs, and at its end what else it gave. What goes out: a file
-//! (`docs/formats/simulation-record.md`), and the same values read back from it. The checksum of a file is checked before
-//! any of it is used. Nothing here knows how a number comes about, or what is made of it.
+//! The input is intervals while a simulation runs, and the other results at its end; the output is
+//! a file (`docs/formats/simulation-record.md`), and the same values read from it. The checksum of
+//! a file is checked before any of its values is used. This crate does not know how a number is
+//! computed, or what it is used for.
 #![doc = include_str!("../README.md")]
 
-/// The advice for a record that cannot be written.
+/// Advice for a record that cannot be written.
 const ANOTHER_PLACE: &str = "another place with --record";
 
 mod checksum;
@@ -25,10 +27,10 @@ pub use error::{ReadSimulationError, WriteSimulationError};
 pub use read::{Intervals, SimulationRecord};
 pub use write::{Returned, SimulationWriter, Unwritten};
 
-/// Name of the format. The record has it with [`SIMULATION_VERSION`] after a slash.
+/// Name of the format, which the record contains with a slash and [`SIMULATION_VERSION`].
 ///
-/// Version 1: the first.
+/// Version 1 is the first.
 pub const SIMULATION_SCHEMA: &str = "switchcost.record.simulation";
 
-/// The version that this program writes and reads.
+/// Version of the format that this program writes and reads.
 pub const SIMULATION_VERSION: u32 = 1;

@@ -19,10 +19,10 @@ use crate::source::Source;
 use crate::write::ROW_GROUP_ROWS;
 use crate::{SIMULATION_SCHEMA, SIMULATION_VERSION};
 
-/// Intervals handed out at once.
+/// Number of intervals that a reader returns at once.
 const BATCH_ROWS: usize = 1 << 16;
 
-/// An interval before its columns are read.
+/// An interval whose columns have not been read yet.
 const BLANK: Interval = Interval {
     design: 0,
     segment: 0,
@@ -44,7 +44,7 @@ const BLANK: Interval = Interval {
 /// The record of a simulation: its head, and a file from which intervals are read on demand.
 #[derive(Debug)]
 pub struct SimulationRecord {
-    /// Everything but the intervals.
+    /// All values of the record except the intervals.
     pub head: Simulation,
     file: RecordFile,
 }
@@ -59,12 +59,12 @@ impl SimulationRecord {
         Ok(SimulationRecord { head, file })
     }
 
-    /// Path of the record.
+    /// Returns the path of the record.
     pub fn path(&self) -> &Path {
         self.file.0.path()
     }
 
-    /// All intervals, in batches; one batch is in memory at a time.
+    /// Returns all intervals, in batches, of which one is in memory at a time.
     pub fn intervals(&self) -> Result<Intervals<'_>, ReadSimulationError> {
         let place = &self.file;
         let source = Source::new(place.open()?).map_err(|source| place.cannot_read(source))?;
@@ -83,12 +83,12 @@ impl SimulationRecord {
     }
 }
 
-/// The intervals of a record, batch by batch. After an error there are no more.
+/// Iterator over the intervals of a record, batch by batch. After an error it ends.
 pub struct Intervals<'a> {
     record: &'a SimulationRecord,
     source: Source,
     reader: SerializedFileReader<Source>,
-    /// Kinds of the columns of numbers, and their places in the file.
+    /// Columns of numbers, with the position of each in the file.
     numbers: Vec<(usize, &'static Column)>,
     group: usize,
     columns: Vec<ColumnReader>,
@@ -165,7 +165,7 @@ impl SimulationRecord {
         self.file.damaged(place, why)
     }
 
-    /// Whether what an interval names is in the head.
+    /// Checks that the head contains every object that the interval refers to.
     fn check(&self, interval: &Interval, row: u64) -> Result<(), ReadSimulationError> {
         let head = &self.head;
         let tables = [
@@ -187,7 +187,7 @@ impl SimulationRecord {
     }
 }
 
-/// Reads as many values as there are intervals, each into its field.
+/// Reads one value for each interval of the batch, and stores it in the column's field.
 fn fill(reader: &mut ColumnReader, column: &Column, batch: &mut [Interval]) -> Result<(), String> {
     let (width, set) = match column.content {
         Content::Number(width, _, set) => (width, set),
@@ -264,7 +264,7 @@ fn take<T: DataType>(reader: &mut ColumnReaderImpl<T>, count: usize) -> Result<V
     Ok(values)
 }
 
-/// A file that is being opened.
+/// A record's file that is being opened.
 #[derive(Debug)]
 struct RecordFile(switchcost_record::Source);
 
@@ -273,7 +273,7 @@ impl RecordFile {
         self.0.open().map_err(|source| self.cannot_read(source))
     }
 
-    /// Whether every byte is as it was written.
+    /// Checks that every byte is as it was written.
     fn check_whole(&self) -> Result<(), ReadSimulationError> {
         let mut file = self.open()?;
         let footer = footer_of(&mut file).map_err(|source| self.cannot_read(source))?;
@@ -343,7 +343,8 @@ impl RecordFile {
         }
     }
 
-    /// The columns that an interval is read back from, by name: others may stand among them.
+    /// Finds by name the columns from which an interval is read; a file may have other columns
+    /// between them.
     fn numbers(
         &self,
         metadata: &ParquetMetaData,
@@ -400,7 +401,8 @@ impl RecordFile {
     }
 }
 
-/// Returns the message of the JSON reader without the line number: the head is one line.
+/// Returns the message of the JSON reader without the line number, because the head is a single
+/// line.
 fn describe_json_error(error: &serde_json::Error) -> String {
     printable(
         &error
@@ -414,7 +416,7 @@ fn shorten(error: ParquetError) -> String {
     printable(&error.to_string()).chars().take(200).collect()
 }
 
-/// A design with counters whose sum is no count.
+/// Returns the name of a design whose counters add up to more than 64 bits, if there is one.
 fn uncountable(head: &Simulation) -> Option<String> {
     let is_countable = |counts: &HierarchyCounts| {
         counts

@@ -1,5 +1,5 @@
-//! The file as the Parquet reader sees it: nothing outside of the file is ever asked for, and no page is larger than
-//! one that is written.
+//! The file as the Parquet reader sees it. The reader gets no bytes outside the file, and no page
+//! that is larger than a written one.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -12,10 +12,12 @@ use parquet::file::reader::{ChunkReader, Length};
 use crate::compact;
 use crate::structures::PAGE_HEADER;
 
-/// The writer cuts pages at 1 MiB; a row group has at most 1 Mi rows of 8 bytes.
+/// Largest page that is read. The writer ends pages at 1 MiB, and a row group has at most 1 Mi rows
+/// of 8 bytes.
 const PAGE_LIMIT_BYTES: i64 = 32 << 20;
 
-/// A page's header has a few dozen bytes, and statistics in bad cases.
+/// Largest page header that is read, which usually has a few dozen bytes, and in bad cases
+/// statistics.
 const HEADER_LIMIT_BYTES: u64 = 64 << 10;
 
 pub(crate) struct Source {
@@ -44,7 +46,7 @@ impl Source {
         Ok(file)
     }
 
-    /// Walks the headers of all pages of a row group's columns before they are decoded.
+    /// Checks the headers of all pages of a row group's columns before the pages are decoded.
     pub(crate) fn check_pages(
         &self,
         metadata: &ParquetMetaData,
@@ -105,7 +107,8 @@ impl Source {
     }
 }
 
-/// Contents of a page's header: fields 2 and 3, and the number of values in the header of its kind.
+/// Contents of a page's header: fields 2 and 3, and the number of values in the header for the
+/// page's kind.
 #[derive(Default)]
 struct Page {
     header_bytes: u64,

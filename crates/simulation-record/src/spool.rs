@@ -1,6 +1,7 @@
-//! Intervals on their way into the file. The names that their indices stand for are known only when the simulation has
-//! ended, so they wait on disk until then, in an unnamed file that vanishes with the program. If the disk is full, what more comes
-//! waits in memory: there will be no record, but what was simulated can still be shown.
+//! Spool of intervals before they are written to the file. The names that their indices refer to
+//! are known only at the end of the simulation; until then the intervals are on disk, in an unnamed
+//! file that disappears with the program. If the disk is full, further intervals are held in
+//! memory: no record can then be written, but the results of the simulation can still be shown.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Cursor, Read, Seek, SeekFrom, Write};
@@ -8,11 +9,11 @@ use std::path::Path;
 
 use switchcost_design::result::{ByView, Interval, OfOthers};
 
-/// Bytes of a interval in the spool.
+/// Number of bytes that an interval takes in the spool.
 const ROW_BYTES: usize = 87;
 const ARE_OTHERS_KNOWN: usize = ROW_BYTES - 1;
 
-/// The fastest level: a spool lives for minutes.
+/// Level of compression: the fastest, because a spool exists for minutes only.
 const ZSTD_LEVEL: i32 = 1;
 
 /// Largest part of a spool that is in memory, in bytes.
@@ -23,7 +24,7 @@ pub(crate) struct Spool {
 }
 
 impl Spool {
-    /// An empty spool in a folder with room.
+    /// Creates an empty spool in a folder with free space.
     pub(crate) fn create_in(folder: &Path) -> io::Result<Self> {
         let file = SpoolFile::new(tempfile::tempfile_in(folder)?);
         Ok(Spool {
@@ -37,7 +38,8 @@ impl Spool {
             .try_for_each(|interval| self.encoder.write_all(&packed(interval)))
     }
 
-    /// Returns the intervals from the first on, and the reason why not all of them are on disk.
+    /// Returns a reader that begins at the first interval, and the reason why some intervals are
+    /// not on disk, if so.
     pub(crate) fn rewind(self) -> io::Result<(SpoolReader, Option<io::Error>)> {
         let mut file = self
             .encoder
@@ -49,7 +51,7 @@ impl Spool {
     }
 }
 
-/// A file, and in memory what it did not take.
+/// The file of a spool, and the bytes in memory that the file could not take.
 struct SpoolFile {
     file: File,
     rest: Cursor<Vec<u8>>,
@@ -112,12 +114,12 @@ impl SpoolReader {
         })
     }
 
-    /// Returns a reader at the first interval, however far this one has read.
+    /// Returns a reader that begins at the first interval, however far this reader has read.
     pub(crate) fn rewind(self) -> io::Result<SpoolReader> {
         SpoolReader::read_from_start(self.decoder.finish().into_inner())
     }
 
-    /// Fills `intervals` with the next ones, `count` of them unless the spool ends.
+    /// Fills `intervals` with the next `count` intervals, or fewer at the end of the spool.
     pub(crate) fn next(&mut self, intervals: &mut Vec<Interval>, count: u64) -> io::Result<()> {
         intervals.clear();
         let mut row = [0; ROW_BYTES];

@@ -1,11 +1,12 @@
-//! Parquet's own structures, as far as records have them, field by field.
-//! Their definition: src/main/thrift/parquet.thrift of Apache Parquet Format. A list here ends with the last field that the
-//! Parquet reader knows.
+//! Parquet's own structures, field by field, as far as records have them. Their definition is
+//! src/main/thrift/parquet.thrift of Apache Parquet Format. A list of fields ends with the last
+//! field that the Parquet reader knows.
 
 use crate::compact::Kind::{Binary, Boolean, Byte, I16, I32, I64, List, Struct, Unused};
 use crate::compact::Shape;
 
-/// `FileMetaData`: version, schema, rows, row groups, key-value metadata, writer, column orders, encryption.
+/// Fields of `FileMetaData`: version, schema, rows, row groups, key-value metadata, writer, column
+/// orders, encryption.
 pub(crate) const FOOTER: Shape = &[
     I32,
     List(&Struct(SCHEMA_ELEMENT)),
@@ -18,7 +19,7 @@ pub(crate) const FOOTER: Shape = &[
     Unused,
 ];
 
-/// The way to the number of children of an element of the schema.
+/// Fields on the way to the number of children of an element of the schema.
 pub(crate) const CHILDREN: &[i16] = &[2, 5];
 
 const SCHEMA_ELEMENT: Shape = &[
@@ -34,7 +35,7 @@ const SCHEMA_ELEMENT: Shape = &[
     Struct(LOGICAL_TYPE),
 ];
 
-/// Texts and integers, of the nineteen types.
+/// Fields of a logical type: only texts and integers, of nineteen types.
 const LOGICAL_TYPE: Shape = &[
     Struct(&[]),
     Unused,
@@ -99,7 +100,7 @@ const KEY_VALUE: Shape = &[Binary, Binary];
 
 const COLUMN_ORDER: Shape = &[Struct(&[])];
 
-/// `PageHeader`: kind, sizes, checksum, and the header of each kind of page.
+/// Fields of `PageHeader`: kind, sizes, checksum, and the header of each kind of page.
 pub(crate) const PAGE_HEADER: Shape = &[
     I32,
     I32,

@@ -1,4 +1,5 @@
-//! A file without a name until it is whole: whatever ends the program before, nothing of it is left.
+//! A file that has no name until it is complete, so that nothing remains of it if the program ends
+//! before.
 
 use std::fs::File;
 use std::io;
@@ -10,15 +11,15 @@ use rustix::io::Errno;
 use switchcost_record::Readers;
 use tempfile::NamedTempFile;
 
-/// A file that is not finished. Dropped, it leaves nothing.
+/// An unfinished file, of which nothing remains if the value is dropped.
 pub(crate) enum Draft {
     Unnamed(File),
-    /// A named file, if the file system has no unnamed files.
+    /// A file with a name, if the file system cannot make files without one.
     Named(NamedTempFile),
 }
 
 impl Draft {
-    /// An empty one in a folder.
+    /// Creates an empty draft in a folder.
     pub(crate) fn create_in(folder: &Path, readers: Readers) -> io::Result<Draft> {
         match open(
             folder,
@@ -40,7 +41,7 @@ impl Draft {
         }
     }
 
-    /// Gives the file its name, which must be free.
+    /// Gives the file its name, which must not exist yet.
     pub(crate) fn keep(self, path: &Path) -> io::Result<()> {
         match self {
             Draft::Unnamed(file) => Ok(linkat(

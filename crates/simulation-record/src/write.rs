@@ -22,16 +22,17 @@ use crate::footer::{FOOTER_LIMIT_BYTES, HEAD_KEY, footer_of};
 use crate::spool::{Spool, SpoolReader};
 use crate::unnamed::Draft;
 
-/// Rows that are in memory at once, and in a row group.
+/// Number of rows that are in memory at once, and in a row group.
 pub(crate) const ROW_GROUP_ROWS: u64 = 1 << 20;
 
-/// Rows of a batch that is given back.
+/// Number of intervals in a batch that is returned for a record that could not be written.
 const RETURNED_AT_ONCE: u64 = 1 << 16;
 
-/// Least room for the row groups, which the footer has beside the head.
+/// Least number of bytes that the footer reserves for row groups, besides the head.
 const FOOTER_RESERVE_BYTES: usize = FOOTER_LIMIT_BYTES / 2;
 
-/// Writes the record of a simulation. The file appears when [`finish`](Self::finish) returns: whole, or not at all.
+/// Writer of a simulation's record. The file appears when [`finish`](Self::finish) returns, either
+/// complete or not at all.
 pub struct SimulationWriter {
     path: PathBuf,
     readers: Readers,
@@ -40,7 +41,7 @@ pub struct SimulationWriter {
     row_group_rows: u64,
 }
 
-/// The largest indices that were seen, by table.
+/// Largest index of each table in the intervals so far.
 #[derive(Default)]
 struct Largest {
     design: Option<u16>,
@@ -49,7 +50,7 @@ struct Largest {
 }
 
 impl SimulationWriter {
-    /// A writer for a file that must not exist.
+    /// Makes a writer for a file that must not exist yet.
     pub fn create(path: &Path) -> Result<Self, WriteSimulationError> {
         if path.symlink_metadata().is_ok() {
             return Err(WriteSimulationError::Exists(path.to_owned()));
@@ -73,14 +74,15 @@ impl SimulationWriter {
         SimulationWriter { readers, ..self }
     }
 
-    /// Sets the rows of a row group, by default 1,048,576, for tests of files with several.
+    /// Sets the number of rows in a row group, which is 1,048,576 by default, for tests of files
+    /// with several row groups.
     #[doc(hidden)]
     pub fn with_row_group_rows(mut self, rows: u64) -> Self {
         self.row_group_rows = rows.clamp(1, ROW_GROUP_ROWS);
         self
     }
 
-    /// Adds intervals.
+    /// Adds intervals to the record.
     pub fn write(&mut self, intervals: &[Interval]) -> Result<(), WriteSimulationError> {
         for interval in intervals {
             self.largest.design = self.largest.design.max(Some(interval.design));
@@ -104,7 +106,8 @@ impl SimulationWriter {
             .map_err(|unwritten| unwritten.error)
     }
 
-    /// Writes the file as [`finish`](Self::finish) does; if there is no room for it, returns its intervals.
+    /// Writes the file as [`finish`](Self::finish) does; if the disk has no room, returns the
+    /// intervals.
     pub fn finish_or_return(self, head: &Simulation) -> Result<(), Unwritten> {
         self.largest.check(head)?;
         let SimulationWriter {
@@ -132,9 +135,9 @@ impl SimulationWriter {
 
 /// A record that could not be written.
 pub struct Unwritten {
-    /// The error.
+    /// Error for which the record could not be written.
     pub error: WriteSimulationError,
-    /// Intervals of the record, if they are still known.
+    /// Intervals of the record, if they are still available.
     pub intervals: Option<Box<Returned>>,
 }
 
@@ -147,7 +150,7 @@ impl From<WriteSimulationError> for Unwritten {
     }
 }
 
-/// The intervals of a record that could not be written, batch by batch.
+/// Iterator over the intervals of a record that could not be written, batch by batch.
 pub struct Returned(SpoolReader);
 
 impl Iterator for Returned {
@@ -245,7 +248,8 @@ fn write_file(
     checksum::write(&mut file, start + at as u64)
 }
 
-/// A file, and the number of the last error that the system had for it: what writes the footer does not hand it on.
+/// A file that remembers the number of its last system error, because the writer of the footer does
+/// not pass errors on.
 struct Watched<'a> {
     file: &'a File,
     refused: &'a AtomicI32,
@@ -329,7 +333,7 @@ fn properties() -> Result<WriterProperties, ParquetError> {
     Ok(builder.build())
 }
 
-/// The texts of all tables, to be shared by the rows.
+/// Texts of all tables, which the rows share.
 struct Texts {
     tables: [(Table, Vec<Option<ByteArray>>); 4],
 }

@@ -1,4 +1,4 @@
-//! Any damage is found before a number is believed.
+//! Tests that any damage is found before a number is used.
 
 use proptest::prelude::*;
 use switchcost_simulation_record::ReadSimulationError;

@@ -1,4 +1,4 @@
-//! A head and intervals made by hand: two designs, three processes, hostile names.
+//! A synthetic head with intervals: two designs, three processes, hostile names.
 
 use switchcost_design::Design;
 use switchcost_design::result::{
@@ -51,7 +51,7 @@ fn result(name: &str) -> DesignResult {
     }
 }
 
-/// Of a process that there is, and one that there is not.
+/// Returns the misses of an existing process and of a process that the record does not have.
 fn by_process() -> Vec<ProcessMisses> {
     let misses = vec![ByView {
         shared: u64::MAX,
@@ -206,10 +206,11 @@ pub(crate) fn head() -> Simulation {
     }
 }
 
-/// A design's name comes from a file of the user's.
+/// Name of a design with spaces and a comma, as a user's file may contain.
 pub(crate) const HOSTILE_DESIGN: &str = "two words, a comma";
 
-/// So many intervals: every field takes small and large values, and all names occur.
+/// Returns this many intervals, in which every field has small and large values, and all names
+/// occur.
 pub(crate) fn intervals(count: u32) -> Vec<Interval> {
     let interval = |i: u32| Interval {
         design: (i % 2) as u16,

@@ -1,4 +1,5 @@
-//! Files that someone made up, with a checksum that is right: an error, never the end of the program.
+//! Tests malicious files with a correct checksum, which must cause an error and never end the
+//! program.
 
 use proptest::prelude::*;
 use switchcost_design::result::Simulation;
@@ -11,7 +12,7 @@ use crate::{Folder, read, write};
 const MARKER: &[u8] = b"switchcost.record.checksum.xxh3\x18\x10";
 const DIGITS: usize = 16;
 
-/// Makes the checksum right again, as someone who means harm would.
+/// Corrects the checksum of a changed file, as an attacker would.
 fn seal(bytes: &mut [u8]) -> bool {
     let Some(at) = bytes
         .windows(MARKER.len())
@@ -146,10 +147,10 @@ fn footer_bytes(file: &[u8]) -> usize {
     ) as usize
 }
 
-/// A schema of one column of 64 bits, `c`.
+/// A Parquet schema with a single column of 64 bits, named `c`.
 const FLAT: &[u8] = b"\x19\x2c\x48\x01r\x15\x02\0\x15\x04\x25\0\x18\x01c\0";
 
-/// A file with these in its footer as schema and row groups, and a checksum that is right.
+/// Returns a file with this schema and these row groups in its footer, and a correct checksum.
 fn with_footer(schema: &[u8], row_groups: &[u8]) -> Vec<u8> {
     let key = &MARKER[..MARKER.len() - 2];
     // Version 1, the schema, no rows, the row groups, and a list of one key with its value.
@@ -181,7 +182,7 @@ fn with_footer(schema: &[u8], row_groups: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The error without the file's name, which it begins with.
+/// Returns the error for a file, without the file's name at the beginning.
 fn refusal(bytes: &[u8]) -> String {
     let folder = Folder::new();
     std::fs::write(folder.file(), bytes).expect("room");
@@ -202,7 +203,7 @@ fn damaged_footer(why: &str) -> String {
 /// A group with one child, as an element of a schema: repetition, name, number of children.
 const GROUP: &[u8] = b"\x35\0\x18\x0ain another\x15\x02\0";
 
-/// So many groups, each in the one before, with a column in the last.
+/// Returns a schema with this many groups, each inside the one before, and a column in the last.
 fn nested(depth: u16) -> Vec<u8> {
     let count = depth + 1;
     let count = [
@@ -264,7 +265,8 @@ fn a_list_of_more_structures_than_the_footer_holds_is_refused() {
     );
 }
 
-/// The file with the header of each page of a dictionary calling its kind of page an i64.
+/// Returns the file with another encoding of the page kind in the header of each dictionary page,
+/// namely as i64.
 fn with_other_pages(mut bytes: Vec<u8>) -> Vec<u8> {
     let header = [0x15, 0x04, 0x15];
     let pages = &bytes[..bytes.len() - 8 - footer_bytes(&bytes)];

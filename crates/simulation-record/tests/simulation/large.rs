@@ -1,4 +1,4 @@
-//! Ten million intervals: how long, and in how much memory.
+//! Measures the time and memory for ten million intervals.
 
 use std::time::Instant;
 
@@ -7,7 +7,7 @@ use switchcost_simulation_record::{SimulationRecord, SimulationWriter};
 use crate::Folder;
 use crate::fixture::{head, intervals};
 
-/// The most memory that this process has had, in KiB.
+/// Returns the largest amount of memory that this process has used, in KiB.
 fn peak_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
     let line = status

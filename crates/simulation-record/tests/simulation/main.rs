@@ -1,4 +1,5 @@
-//! The record of a simulation from outside: what is written is read back, and what is broken is named.
+//! Tests the record of a simulation from outside: what is written can be read, and damage is
+//! reported.
 
 mod damage;
 mod fixture;
@@ -14,7 +15,7 @@ use switchcost_design::result::{Interval, Simulation};
 use switchcost_simulation_record::{ReadSimulationError, SimulationRecord, SimulationWriter};
 use tempfile::TempDir;
 
-/// A folder of its own for each test, gone with it.
+/// A folder for one test, which is removed with the value.
 struct Folder(TempDir);
 
 impl Folder {
@@ -26,7 +27,7 @@ impl Folder {
         self.0.path().join("run.parquet")
     }
 
-    /// Names of all that lies in it.
+    /// Returns the names of all files in the folder.
     fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.0.path()).expect("a folder");
         entries
@@ -41,7 +42,7 @@ impl Folder {
     }
 }
 
-/// Writes a record in row groups of `rows`.
+/// Writes a record in row groups of `rows` rows.
 fn write(path: &Path, head: &Simulation, intervals: &[Interval], rows: u64) {
     let mut writer = SimulationWriter::create(path)
         .expect("a free name")
@@ -57,7 +58,7 @@ fn read_intervals(record: &SimulationRecord) -> Result<Vec<Interval>, ReadSimula
     Ok(batches.concat())
 }
 
-/// Head and intervals of a file.
+/// Reads the head and the intervals of a file.
 fn read(path: &Path) -> Result<(Simulation, Vec<Interval>), ReadSimulationError> {
     let record = SimulationRecord::read(path)?;
     let intervals = read_intervals(&record)?;

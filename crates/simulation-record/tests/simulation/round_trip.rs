@@ -1,4 +1,4 @@
-//! What is written is read back, number for number.
+//! Tests that a reader gets exactly what was written.
 
 use proptest::prelude::*;
 use switchcost_design::result::{ByView, Interval, OfOthers};

@@ -1,4 +1,4 @@
-//! The record stays readable.
+//! Tests that the sample of the record stays readable.
 
 use std::path::Path;
 
@@ -12,9 +12,9 @@ const SAMPLE: &str = concat!(
     "/tests/samples/simulation-1.parquet"
 );
 
-/// The file was written by version 0.1.0 of the program. Whoever has to change it to pass this test is about to make records
-/// unreadable: once there is a release, that takes a new version of the format, a sample of its own beside this one, and a reader of
-/// both.
+/// Reads a file that version 0.1.0 of the program wrote. If this test fails, records have become
+/// unreadable: after a release, a change needs a new version of the format, a second sample next to
+/// this one, and a reader of both.
 #[test]
 fn the_sample_of_version_1_is_read() {
     let (found_head, found) = read(Path::new(SAMPLE)).unwrap_or_else(|error| panic!("{error}"));

@@ -1,4 +1,4 @@
-//! What cannot be written is said, and nothing is left behind.
+//! Tests the errors when a record cannot be written, after which no file may be left behind.
 
 use switchcost_design::result::Interval;
 use switchcost_simulation_record::{SimulationWriter, WriteSimulationError};
