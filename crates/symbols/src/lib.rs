@@ -1,9 +1,10 @@
 //! Internal to switchcost: functions and source lines for places in object files.
 //!
-//! What comes in: a path, the build ID that the file had when it was traced, an offset in the file. What goes out: the
-//! function and the line of source there, from the file's own debugging information or symbols (with their sizes), or those that the
-//! system keeps for its build ID. Paths come from traced programs and are hostile: only regular files are opened, and
-//! only if they are still the files that were traced.
+//! The input is a path, the build ID that the file had when it was traced, and an offset in the
+//! file; the output is the function and the source line. Sources are the file's own debugging
+//! information or symbols (with their sizes), or the information that the system stores for the
+//! build ID. Paths come from traced programs and are hostile: only regular files are opened, and
+//! only if they are still the traced files.
 
 mod table;
 
@@ -21,7 +22,7 @@ use table::Table;
 pub struct SourceLocation {
     /// Name of the function, demangled; for inlined code, the function into which it was inlined.
     pub function: Option<String>,
-    /// `file:line` of the code itself, inlined or not.
+    /// Source line `file:line` of the code itself, whether inlined or not.
     pub line: Option<String>,
 }
 
@@ -32,13 +33,14 @@ pub struct Symbols {
 }
 
 struct Opened {
-    /// Segments, as (first offset in the file, length, first address).
+    /// Segments of the file, each with its first offset in the file, its length and its first
+    /// address.
     segments: Vec<(u64, u64, u64)>,
-    /// Sections, as (first offset in the file, length, name).
+    /// Sections of the file, each with its first offset in the file, its length and its name.
     sections: Vec<(u64, u64, String)>,
     table: Table,
     loader: Loader,
-    /// Separate debugging information of the same build, if any.
+    /// Separate debugging information of the same build, if the system has it.
     debug: Option<Debug>,
 }
 
@@ -47,9 +49,9 @@ struct Debug {
     loader: Loader,
 }
 
-/// Largest file that is opened: debugging information of browsers has a few GiB.
+/// Largest file that is opened; debugging information of browsers has a few GiB.
 const LARGEST_OBJECT: u64 = 4 << 30;
-/// Maximum number of objects kept open at a time.
+/// Largest number of object files that are open at a time.
 const MOST_OBJECTS: usize = 256;
 
 impl Symbols {
@@ -244,7 +246,7 @@ fn open_regular(path: &Path) -> Option<File> {
     (path.is_absolute() && facts.is_file() && facts.len() <= LARGEST_OBJECT).then_some(file)
 }
 
-/// Returns the file in which distributions keep separate debugging information.
+/// Returns the path at which distributions store separate debugging information for a build ID.
 fn debug_file(build_id: &str) -> Option<PathBuf> {
     let (first, rest) = build_id.split_at_checked(2)?;
     let path = Path::new("/usr/lib/debug/.build-id")

@@ -6,15 +6,17 @@ use std::collections::BTreeMap;
 use object::read::{Object, ObjectSymbol, ReadRef};
 use object::{File, SymbolKind};
 
-/// Functions and variables by address, before relocation.
+/// Table of functions and variables by address, before relocation.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
-    /// Size and name in the file, by address. A size of 0 means unknown, as for functions in assembler; they extend to the next symbol.
+    /// Size and name of each symbol in the file, by address. Size 0 means unknown, as for functions
+    /// in assembler, which extend to the next symbol.
     symbols: BTreeMap<u64, (u64, String)>,
 }
 
 impl Table {
-    /// Reads both symbol tables of a file. If an address has several names, the first one with a size is used.
+    /// Reads both symbol tables of a file. If an address has several names, the first name with a
+    /// size is used.
     pub(crate) fn read<'data>(file: &File<'data, impl ReadRef<'data>>) -> Table {
         let mut symbols: BTreeMap<u64, (u64, String)> = BTreeMap::new();
         for symbol in file.symbols().chain(file.dynamic_symbols()) {
