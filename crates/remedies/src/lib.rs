@@ -1,8 +1,10 @@
-//! Internal to switchcost: what is needed, and what to do, if the operating system refuses something.
+//! Internal to switchcost: what the operating system needs, and what to do, when it refuses
+//! something.
 //!
-//! What comes in: the system's error, and what was tried. What goes out: "need ...; do ...", to stand in a message after what was found.
-//! The number of the error decides: a full disk, one with faults and a limit on open files are distinguished here and nowhere else. Which
-//! limit on memory is in force is read from the kernel's files. No printing.
+//! The input is the system's error, and what was tried; the output is "need ...; do ...", which
+//! follows in a message what was found. The error's number decides: only this crate distinguishes a
+//! full disk, a faulty disk and a limit on open files. Which limit on memory is in force is read
+//! from the kernel's files. No printing.
 
 mod memory;
 
@@ -36,8 +38,8 @@ pub fn write_remedy(error: &io::Error, place: &str) -> String {
     }
 }
 
-/// Returns advice for a file that could not be opened or read. `file` says in general what is needed, such as "a file written by switchcost
-/// measure".
+/// Returns advice for a file that could not be opened or read. `file` describes the file that is
+/// needed, such as "a file written by switchcost measure".
 pub fn read_remedy(error: &io::Error, file: &str) -> String {
     if let Some(remedy) = limit_remedy(error) {
         return remedy;
@@ -81,7 +83,8 @@ pub fn channel_remedy(error: &io::Error, mechanism: &str) -> String {
     }
 }
 
-/// Returns advice for a process or thread, or a part of it, that could not be started. `otherwise` says in general what is needed.
+/// Returns advice for a process or thread, or a part of it, that could not be started. `otherwise`
+/// describes what is needed in general.
 pub fn start_remedy(error: &io::Error, otherwise: &str) -> String {
     match number(error) {
         // A thread whose stack finds no room is refused in the same way.
@@ -101,7 +104,8 @@ pub fn start_remedy(error: &io::Error, otherwise: &str) -> String {
     }
 }
 
-/// Returns the error's number, also if a library has wrapped the error in a text of its own, as tempfile does.
+/// Returns the error's number, even if a library such as tempfile has wrapped the error in its own
+/// text.
 fn number(error: &io::Error) -> Option<i32> {
     let in_text = || {
         error
@@ -132,7 +136,7 @@ pub fn limit_remedy(error: &io::Error) -> Option<String> {
     Some(remedy.to_owned())
 }
 
-/// Returns advice for a lack of memory, with the limit in force.
+/// Returns advice for a lack of memory, including the limit in force.
 pub fn memory_remedy() -> String {
     memory::limits().unwrap_or_else(|| "close other programs to free memory".to_owned())
 }

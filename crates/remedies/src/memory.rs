@@ -1,8 +1,9 @@
-//! Limits on memory in force for this process, and how to raise each.
+//! Limits on this process's memory that are in force, and how to raise each.
 
 use std::fs::read_to_string;
 
-/// Returns the limits on this process's memory, and how to raise them; `None` if only the machine's memory limits it.
+/// Returns the limits on this process's memory, and how to raise each; `None` if only the machine's
+/// memory is a limit.
 pub fn limits() -> Option<String> {
     let read = |path: &str| read_to_string(path).unwrap_or_default();
     describe(
@@ -12,7 +13,7 @@ pub fn limits() -> Option<String> {
     )
 }
 
-/// Describes the limits in the contents of these files.
+/// Describes the limits, given the contents of three files of the kernel.
 fn describe(limits: &str, overcommit: &str, memory: &str) -> Option<String> {
     let mut found = Vec::new();
     for (title, what, flag, name) in [
@@ -39,13 +40,13 @@ fn describe(limits: &str, overcommit: &str, memory: &str) -> Option<String> {
     (!found.is_empty()).then(|| found.join(", or "))
 }
 
-/// Returns a soft limit in bytes; `None` if it is unlimited or not named.
+/// Returns a soft limit in bytes; `None` if the limit is unlimited or missing.
 fn soft_limit(limits: &str, title: &str) -> Option<u64> {
     let line = limits.lines().find_map(|line| line.strip_prefix(title))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Returns an amount of memory as the file has it: `123 kB`.
+/// Returns an amount of memory in the form of the file: `123 kB`.
 fn amount(memory: &str, name: &str) -> Option<String> {
     let line = memory.lines().find_map(|line| line.strip_prefix(name))?;
     Some(line.trim().to_owned())
