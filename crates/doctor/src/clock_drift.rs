@@ -1,4 +1,4 @@
-//! Observes the core's clock and its neighbours for two seconds.
+//! Observes the clock of a core, and the use of the core by its neighbours, for two seconds.
 
 use std::time::Duration;
 
@@ -12,17 +12,19 @@ use switchcost_host::core_clock::{self, CoreProbe};
 const WATCHED: Nanos = Nanos::seconds(2);
 const PAUSE: Duration = Duration::from_micros(500);
 
-/// Number of probes in a moment: together they are finer than one, because some clocks advance by ten nanoseconds at a time.
+/// Number of probes in a moment. Together they are finer than a single probe, because some clocks
+/// advance by ten nanoseconds at a time.
 const MOMENT: usize = 8;
 
-/// Share of the moments that is ignored at either end, because of interrupts and luck.
+/// Share of the moments that is ignored at either end, because of interrupts and chance.
 pub(super) const TAIL: f64 = 0.05;
 
-/// Observed clock of a core, and how often the core was shared.
+/// Clock of a core as observed, and how often the core was shared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ClockDrift {
     pub(super) cpu: CpuId,
-    /// Slowest and fastest clock, in cycles a second; relative to the fastest if the cycles of a chain are not known.
+    /// Slowest and fastest clock, in cycles per second; relative to the fastest if the cycles of a
+    /// chain are not known.
     pub(super) clock: (f64, f64),
     pub(super) is_hertz: bool,
     /// Share of the moments in which another hardware thread used a part of the core.
@@ -78,7 +80,7 @@ pub(super) fn clock_drift(
     }
 }
 
-/// A core without disturbance.
+/// Returns the result for a core without disturbance.
 #[cfg(test)]
 pub(super) fn undisturbed() -> ClockDrift {
     ClockDrift {

@@ -1,4 +1,4 @@
-//! The core's clock and its neighbours, which may change during a measurement.
+//! The core's clock and its neighbours, both of which may change during a measurement.
 
 use switchcost_record::Check;
 
@@ -6,10 +6,10 @@ use super::clock_drift::{ClockDrift, TAIL};
 use super::line::{Line, Remedy};
 use super::subject::Subject;
 
-/// Largest relative difference of clocks that count as equal.
+/// Largest relative difference between clocks that count as equal.
 const STEADY: f64 = 0.03;
 
-/// Checks whether the core keeps one clock.
+/// Checks whether the core's clock is constant.
 pub(super) fn clock(subject: &Subject) -> Check {
     let line = Line::new("core clock", "one clock while it is watched (2 s)");
     let Some(ClockDrift {
@@ -39,7 +39,7 @@ pub(super) fn clock(subject: &Subject) -> Check {
     line.caveat(found, remedy)
 }
 
-/// Checks whether the core is unshared.
+/// Checks whether the core is shared with another hardware thread.
 pub(super) fn sharing(subject: &Subject) -> Check {
     let line = Line::new("core sharing", "the core's other hardware thread is idle");
     let Some(ClockDrift { cpu, shared, .. }) = subject.clock_drift else {
@@ -68,7 +68,7 @@ mod tests {
     use crate::clock_drift::clock_drift;
     use switchcost_facts::fixture::Fixture;
 
-    /// A chain of 1800 cycles, on a clock of 2 GHz.
+    /// Returns the result for chains of 1800 cycles, on a clock of 2 GHz.
     fn judged(chains: Vec<f64>, ratios: Vec<f64>, known_per_mille: Option<u32>) -> [Check; 2] {
         let facts = CoreClock {
             chain_length: 600,

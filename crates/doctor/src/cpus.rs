@@ -1,4 +1,4 @@
-//! The CPUs: their number, the sharing of their cores, and their interrupts and load.
+//! The CPUs: their number, shared cores, interrupts and load.
 
 use switchcost_record::{Check, Fact, InterruptLoad};
 use switchcost_units::{CpuId, format_cpu_list};
@@ -8,12 +8,14 @@ use super::subject::Subject;
 use super::words::{MOUNT_PROC, MOUNT_SYS};
 use switchcost_facts::topology::{cpu_list, per_second, siblings};
 
-/// Maximum number of interrupts a second that are expected: a tick of 1,000 Hz and as many wake-ups. With more, something else interrupts.
+/// Largest expected number of interrupts per second: a tick of 1,000 Hz and as many wake-ups. With
+/// more, something else interrupts.
 const MANY_INTERRUPTS: u64 = 2_000;
-/// Least share of the observed time, in thousandths, for which a busy hardware thread competes for its core.
+/// Least share of the observed time, in thousandths, in which a hardware thread must be busy to
+/// count as a competitor for its core.
 const BUSY_PER_MILLE: u64 = 500;
 
-/// Checks the number of CPUs to measure on.
+/// Checks the number of CPUs available to measure on.
 pub(super) fn cpus(subject: &Subject) -> Check {
     let line = Line::new(
         "CPUs",
@@ -50,7 +52,7 @@ fn widen() -> Remedy {
     Remedy::new("taskset -pc 0-$(($(nproc --all) - 1)) $$", lasting)
 }
 
-/// Checks whether a core runs two hardware threads, and whether the other one is busy.
+/// Checks whether a core runs two hardware threads, and whether the neighbour is busy.
 pub(super) fn hardware_threads(subject: &Subject) -> Check {
     let line = Line::new(
         "hardware threads",
@@ -138,7 +140,7 @@ fn isolate(subject: &Subject) -> Remedy {
     }
 }
 
-/// Checks which CPU is interrupted least.
+/// Checks which CPU receives the fewest interrupts.
 pub(super) fn interrupts(subject: &Subject) -> Check {
     let line = Line::new("interrupts", "a CPU with no more than its own timer");
     let cpu = subject.quietest();
@@ -152,7 +154,7 @@ pub(super) fn interrupts(subject: &Subject) -> Check {
     }
 }
 
-/// The load of each CPU, or if there are many, of the first and last ones of the list.
+/// Describes the load of each CPU, or if there are many, of the first and last ones of the list.
 fn loads(loads: &[InterruptLoad]) -> String {
     let one = |load: &InterruptLoad| {
         format!(
@@ -191,7 +193,7 @@ fn keep_away(subject: &Subject) -> Remedy {
     )
 }
 
-/// Whether others run now.
+/// Checks whether other tasks run now.
 pub(super) fn load(subject: &Subject) -> Check {
     let line = Line::new("load", "no other task runs");
     let cpus = subject.host.cpus_online.len().max(1) as u64;
@@ -217,8 +219,8 @@ pub(super) fn load(subject: &Subject) -> Check {
     }
 }
 
-/// The text of /proc/loadavg, `0.01 0.08 0.06 1/86 5124`: the last minute's mean, and the number of tasks that can run, this one
-/// included.
+/// Content of /proc/loadavg, `0.01 0.08 0.06 1/86 5124`: the mean of the last minute, and the
+/// number of runnable tasks, including this one.
 struct Load {
     hundredths: u64,
     others: u64,

@@ -1,4 +1,4 @@
-//! Tries to count cycles.
+//! Attempts to count cycles with a hardware counter.
 
 use std::hint::black_box;
 use std::io;
@@ -10,25 +10,26 @@ use switchcost_units::CpuId;
 
 use switchcost_host::perf::{Event, System, prove};
 
-/// The outcome of an attempt to count one's own cycles.
+/// Outcome of an attempt to count this thread's cycles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CycleCounter {
     /// The counter counts cycles.
     Counts,
-    /// The counter opens but stays at zero, as under some hypervisors.
+    /// The counter can be opened but stays at zero, as under some hypervisors.
     StaysZero,
-    /// The counter counts something else, with the reason, and whether the counter of instructions is right.
+    /// The counter counts something else; the text has the reason, and says whether the counter of
+    /// instructions is correct.
     Wrong(String),
     /// The kernel has no such counter.
     Absent(String),
-    /// The kernel has the counter and refuses it.
+    /// The kernel has the counter but refuses access.
     Refused(String),
     /// No attempt was made, because the files are those of another machine.
     NotTried,
 }
 
-/// Opens a counter of this thread's own user-level cycles, spends some cycles, and reads the counter. The count must pass the known-answer
-/// test that a measurement uses.
+/// Opens a counter of this thread's own user-level cycles, executes some cycles, and reads the
+/// counter. The count must pass the known-answer test that a measurement uses.
 pub(super) fn attempt(cpu: Option<CpuId>) -> CycleCounter {
     match count() {
         Ok(0) => CycleCounter::StaysZero,
@@ -98,7 +99,7 @@ mod tests {
         assert!(matches!(error(libc::ENOENT), CycleCounter::Absent(_)));
     }
 
-    /// Like an emulator, which counts instructions as cycles.
+    /// Tests a counter that counts instructions as cycles, as an emulator does.
     #[test]
     fn a_counter_of_something_else_is_none_of_cycles() {
         let wrong = SelfTestOutcome::Wrong {

@@ -1,4 +1,5 @@
-//! Control groups: a kernel built with real-time groups refuses SCHED_FIFO in any group without a share of its own.
+//! Control groups: a kernel that was built with real-time groups refuses SCHED_FIFO in any group
+//! without a share of its own.
 
 use switchcost_record::{Check, as_argument};
 
@@ -35,7 +36,7 @@ fn share_out(file: &str) -> Remedy {
     )
 }
 
-/// Checks the second version of control groups, which has no such setting: only its root may have real-time tasks.
+/// Checks version 2 of control groups, in which only the root group may have real-time tasks.
 fn check_share_of_v2(line: Line, root: &Root) -> Check {
     let group = own_group(root, "").unwrap_or_else(|| "/".to_owned());
     match (are_real_time_groups_built_in(root), group.as_str()) {
@@ -57,7 +58,7 @@ fn leave_group() -> Remedy {
     Remedy::new("echo $$ | sudo tee /sys/fs/cgroup/cgroup.procs", lasting)
 }
 
-/// Whether the kernel limits real-time tasks by group; `None` if nothing shows it.
+/// Whether the kernel limits real-time tasks by group; `None` if no file shows it.
 pub(super) fn are_real_time_groups_on(root: &Root) -> Option<bool> {
     match real_time_share_file(root).is_some_and(|file| root.has(&file)) {
         true => Some(true),
@@ -65,7 +66,7 @@ pub(super) fn are_real_time_groups_on(root: &Root) -> Option<bool> {
     }
 }
 
-/// Whether real-time groups are built in and on; `None` if the configuration is not reported.
+/// Whether real-time groups are built in and enabled; `None` if the configuration is not reported.
 fn are_real_time_groups_built_in(root: &Root) -> Option<bool> {
     let config = kernel::config(root).ok()?;
     let is_set = |name: &str| kernel::option(&config, name) == Some("y");

@@ -1,4 +1,4 @@
-//! The machine itself: caches, TLBs, clock, hypervisor, and the kernel's mitigations.
+//! Checks of the machine itself: caches, TLBs, clock, hypervisor, and the kernel's mitigations.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use super::words::{
     CLOCK, CLOCK_SOURCE, CLOCK_SOURCE_PARAMETERS, MOUNT_PROC, MOUNT_SYS, NO_CACHES, TAGGED,
 };
 
-/// Clock sources that step once a timer tick, so that no switch can be timed by them.
+/// Clock sources that advance once per timer tick, so that no switch can be timed with them.
 const COARSE_CLOCKS: [&str; 2] = ["jiffies", "refined-jiffies"];
 /// Counters that every CPU reads by itself, without a call into the kernel or the hypervisor.
 const CPU_CLOCKS: [&str; 3] = ["tsc", "arch_sys_counter", "riscv_clocksource"];
 
-/// Checks the caches, with which working sets are compared.
+/// Checks whether caches, with which working sets are compared, are reported.
 pub(super) fn caches(subject: &Subject) -> Check {
     let line = Line::new("caches", "sizes of all levels are reported");
     let host = &subject.host;
@@ -46,7 +46,7 @@ fn cache(cache: &Cache) -> String {
     )
 }
 
-/// Checks the TLBs, with which working sets are compared.
+/// Checks whether TLBs, with which working sets are compared, are reported.
 pub(super) fn tlbs(subject: &Subject) -> Check {
     let line = Line::new("TLBs", "entries of all levels are reported");
     if let Some(doubted) = subject.host.doubted_tlb() {
@@ -62,7 +62,7 @@ pub(super) fn tlbs(subject: &Subject) -> Check {
     }
 }
 
-/// Lists the TLBs of base pages; all if none of that page size is reported.
+/// Lists the TLBs for base pages, or all TLBs if none for that page size is reported.
 fn list_base_page_tlbs(tlbs: &[Tlb], page_bytes: Bytes) -> String {
     let chosen: Vec<_> = tlbs
         .iter()
@@ -82,7 +82,7 @@ fn tlb(tlb: &Tlb) -> String {
     )
 }
 
-/// Checks the clock that times everything.
+/// Checks the clock with which everything is timed.
 pub(super) fn clock(subject: &Subject) -> Check {
     let line = Line::new("clock", CLOCK);
     let rate = if subject.host.is_tsc_invariant {
@@ -109,7 +109,8 @@ pub(super) fn clock(subject: &Subject) -> Check {
 
 const CLOCK_SOURCES: &str = "/sys/devices/system/clocksource/clocksource0";
 
-/// A missing file cannot be written to, so the remedy is to show it.
+/// Returns the remedy that shows the clock; a missing file must be made visible before it can be
+/// written to.
 fn show_clock(subject: &Subject) -> Remedy {
     let is_mounted = subject.root.has("/sys/devices/system");
     if is_mounted {
@@ -136,7 +137,7 @@ fn choose_counter() -> Remedy {
     )
 }
 
-/// Checks for a hypervisor, whose other guests are invisible here.
+/// Checks for a hypervisor, whose other guests are not visible.
 pub(super) fn hypervisor(subject: &Subject) -> Check {
     let line = Line::new("hypervisor", "none, or none that takes time");
     match &subject.host.hypervisor {
@@ -148,7 +149,8 @@ pub(super) fn hypervisor(subject: &Subject) -> Check {
     }
 }
 
-/// Time stolen since boot. A hypervisor that does not report it looks like one that steals none.
+/// Describes the time stolen since boot. A hypervisor that does not report stolen time looks like
+/// one that steals none.
 fn stolen(subject: &Subject) -> String {
     match subject.stolen() {
         None => "/proc/stat shows no steal".to_owned(),
@@ -231,7 +233,8 @@ fn restore_mitigations() -> Remedy {
     )
 }
 
-/// Checks whether each kernel entry changes page tables, and whether the TLB survives this.
+/// Checks whether each kernel entry changes page tables, and whether TLB entries survive the
+/// change.
 pub(super) fn page_tables(subject: &Subject) -> Check {
     let line = Line::new("page tables", TAGGED);
     let isolated = match &subject.host.is_kpti_active {

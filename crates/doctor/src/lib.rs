@@ -1,10 +1,13 @@
-//! Internal to switchcost: the machine's check-up: is it fit to measure, and what makes it so?
+//! Internal to switchcost: the machine's check-up, which shows whether the machine is fit to
+//! measure, and what makes it fit.
 //!
-//! The input is a [`Root`]; the output is a [`Fitness`], with one [`Check`] per condition: the state found and the one wanted, its effect
-//! on measuring, and the remedies, for now and for good. Everything is read first into a [`Subject`]; each check judges one aspect of it,
-//! and is tested on machines made of files. This crate changes and prints nothing.
+//! The input is a [`Root`]; the output is a [`Fitness`], with one [`Check`] per condition: the
+//! state found and the one wanted, the effect on measuring, and remedies, both temporary and
+//! permanent. Everything is read first into a [`Subject`]; each check judges one aspect, and is
+//! tested on machines that consist of files. This crate changes and prints nothing.
 //!
-//! `Unfit` is reserved for conditions that make measuring meaningless. A condition that cannot be read is a caveat that says why.
+//! `Unfit` is reserved for conditions that make measuring meaningless. A condition that cannot be
+//! read is a caveat that says why.
 
 mod clock_drift;
 mod core;
@@ -27,7 +30,8 @@ use switchcost_record::{Check, DOCTOR_SCHEMA, Fitness, Severity};
 
 use subject::Subject;
 
-/// The checks in the order in which they are shown: the machine, its kernel, the rights on it, its current state.
+/// All checks, in the order in which they are shown: the machine, its kernel, this process's
+/// rights, the current state.
 const CHECKS: &[fn(&Subject) -> Check] = &[
     cpus::cpus,
     hardware::caches,
@@ -59,7 +63,8 @@ const CHECKS: &[fn(&Subject) -> Check] = &[
     memory::free,
 ];
 
-/// Examines the machine. Takes two seconds, in which interrupts, the core's clock and sharing are observed.
+/// Examines the machine for two seconds, in which interrupts, the core's clock and sharing are
+/// observed.
 pub fn check(root: &Root) -> Fitness {
     judge(&Subject::examine(root))
 }

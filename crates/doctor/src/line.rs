@@ -1,13 +1,13 @@
 use switchcost_record::{Check, Severity};
 
-/// Remedy for now, and a permanent one.
+/// Remedies for a condition: one that lasts until the next boot, and a permanent one.
 pub(super) struct Remedy {
     now: String,
     lasting: String,
 }
 
 impl Remedy {
-    /// Creates an empty remedy, for a condition that cannot be changed within this machine.
+    /// Creates an empty remedy, for a condition that cannot be changed from this machine.
     pub(super) fn none() -> Self {
         Remedy {
             now: String::new(),
@@ -15,7 +15,7 @@ impl Remedy {
         }
     }
 
-    /// Creates a remedy of commands or settings.
+    /// Creates a remedy of two commands or settings: a temporary and a permanent one.
     pub(super) fn new(now: impl Into<String>, lasting: impl Into<String>) -> Self {
         Remedy {
             now: now.into(),
@@ -23,21 +23,22 @@ impl Remedy {
         }
     }
 
-    /// Creates a remedy that sets a kernel parameter: `sysctl -w` for now, a file in `sysctl.d` permanently.
+    /// Creates a remedy that sets a kernel parameter: `sysctl -w` temporarily, a file in `sysctl.d`
+    /// permanently.
     pub(super) fn sysctl(setting: &str) -> Self {
         let lasting = format!("echo '{setting}' | sudo tee -a /etc/sysctl.d/90-switchcost.conf");
         Remedy::new(format!("sudo sysctl -w {setting}"), lasting)
     }
 }
 
-/// A line of the check-up before its judgement.
+/// A line of the check-up that has not been judged yet.
 pub(super) struct Line {
     name: &'static str,
     wanted: &'static str,
 }
 
 impl Line {
-    /// Creates a line named `name` for a condition wanted as `wanted`.
+    /// Creates a line named `name` for a condition whose desired state is `wanted`.
     pub(super) fn new(name: &'static str, wanted: &'static str) -> Self {
         Line { name, wanted }
     }
@@ -47,12 +48,12 @@ impl Line {
         self.judged(Severity::Fit, found.into(), Remedy::none())
     }
 
-    /// Judges the condition as measurable with a caveat.
+    /// Judges the condition as a caveat: the machine can be measured.
     pub(super) fn caveat(self, found: impl Into<String>, remedy: Remedy) -> Check {
         self.judged(Severity::Caveat, found.into(), remedy)
     }
 
-    /// Judges the machine as unfit to be measured in this condition.
+    /// Judges the condition as unfit: the machine cannot be measured.
     pub(super) fn unfit(self, found: impl Into<String>, remedy: Remedy) -> Check {
         self.judged(Severity::Unfit, found.into(), remedy)
     }

@@ -1,4 +1,4 @@
-//! Memory: locking, huge pages, and free memory.
+//! Checks of memory: locking, huge pages, and free memory.
 
 use switchcost_record::Check;
 use switchcost_units::Bytes;
@@ -8,11 +8,13 @@ use super::rights::{Capability, Rights, limit};
 use super::subject::Subject;
 use switchcost_facts as facts;
 
-/// Locked memory that suffices: the largest working sets of the presets, their stacks, and the program.
+/// Amount of locked memory that suffices for the largest working sets of the presets, their stacks,
+/// and the program.
 const ENOUGH_TO_LOCK: Bytes = Bytes::mib(64);
-/// Free memory that suffices for the largest working sets side by side without reclaim.
+/// Amount of free memory that suffices for several of the largest working sets without reclaim.
 const ENOUGH_FREE: Bytes = Bytes::mib(256);
-/// Least free memory. With less, the kernel reclaims pages during the experiment, and every sample has page faults.
+/// Amount of free memory below which the kernel reclaims pages during the experiment, so that every
+/// sample has page faults.
 const TOO_LITTLE_FREE: Bytes = Bytes::mib(16);
 
 /// Checks whether working sets can be locked in memory.

@@ -1,4 +1,4 @@
-//! Requirements of `observe`: the kernel's tracepoints, and BPF programs on them.
+//! Checks for `observe`: the kernel's tracepoints, and BPF programs on them.
 
 use switchcost_record::Check;
 
@@ -6,7 +6,7 @@ use super::line::{Line, Remedy};
 use super::rights::{Capability, Rights};
 use super::subject::Subject;
 
-/// Mount points of tracefs, now and before Linux 4.1.
+/// Mount points of tracefs: the present one, and that of kernels before 4.1.
 const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 /// Checks whether the tracepoints can be read.
@@ -28,7 +28,8 @@ pub(super) fn tracing(subject: &Subject) -> Check {
     }
 }
 
-/// Remedy that gives the group the right to read: the files belong to root and a group, whatever the mode of the folder.
+/// Returns the remedy that lets a group read tracefs, whose files belong to root and a group,
+/// whatever the mode of the folder.
 fn open_tracefs(subject: &Subject) -> Remedy {
     let mounts = subject.root.read("/proc/self/mounts").unwrap_or_default();
     let is_mounted = mounts

@@ -1,4 +1,5 @@
-//! Availability of hardware counters. The known-answer test of each counter belongs to the run, not here.
+//! Checks whether hardware counters are available. The known-answer test of each counter belongs to
+//! the run.
 
 use switchcost_record::Check;
 

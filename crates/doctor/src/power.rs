@@ -1,4 +1,4 @@
-//! Clock frequency: does the CPU keep it during a measurement?
+//! Checks whether the CPU keeps its clock frequency during a measurement.
 
 use switchcost_record::{Check, Fact};
 
@@ -24,14 +24,14 @@ fn perform() -> Remedy {
     )
 }
 
-/// Settings for turbo frequencies: the file, and the text that turns them off.
+/// Settings for turbo frequencies: each file, with the text that turns turbo off.
 const SWITCHES: [(&str, &str); 3] = [
     ("/sys/devices/system/cpu/intel_pstate/no_turbo", "1"),
     ("/sys/devices/system/cpu/cpufreq/boost", "0"),
     ("/sys/devices/system/cpu/cpu0/cpufreq/boost", "0"),
 ];
 
-/// Checks whether the CPU runs faster while it is cool.
+/// Checks whether the CPU runs faster while its temperature allows.
 pub(super) fn turbo(subject: &Subject) -> Check {
     let line = Line::new(
         "turbo",

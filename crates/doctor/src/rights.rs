@@ -34,7 +34,7 @@ pub(super) fn privileges(subject: &Subject) -> Check {
     }
 }
 
-/// Checks whether a limit of this process ends a run or hinders it.
+/// Checks whether a limit of this process ends or hinders a run.
 pub(super) fn limits(subject: &Subject) -> Check {
     let line = Line::new(
         "limits",
@@ -64,7 +64,8 @@ pub(super) fn limits(subject: &Subject) -> Check {
     )
 }
 
-/// Returns the effective user: the second of the real, effective, saved and file-system users.
+/// Returns the effective user, which is the second of the real, effective, saved and file-system
+/// users.
 fn effective_user(root: &Root) -> Option<u32> {
     status::field(root, "Uid")?
         .split_ascii_whitespace()

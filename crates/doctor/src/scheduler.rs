@@ -1,4 +1,5 @@
-//! The scheduler: does it leave real-time tasks alone, and may this process be one?
+//! Checks of the scheduler: whether it lets real-time tasks run undisturbed, and whether this
+//! process may be one.
 
 use switchcost_record::Check;
 use switchcost_units::Nanos;
@@ -9,12 +10,13 @@ use super::rights::{Capability, Rights, limit};
 use super::subject::Subject;
 use switchcost_facts::kernel;
 
-/// Since 6.12 a deadline server reserves a share for ordinary tasks, and only kernels with real-time groups throttle. If those groups
-/// are on, the limit still holds: on 6.18 a SCHED_FIFO loop alone on its CPU was stopped for 49 ms after 951 ms.
+/// First kernel whose deadline server reserves a share for ordinary tasks, so that only kernels
+/// with real-time groups throttle. If those groups are on, the limit still holds: on 6.18 a
+/// SCHED_FIFO loop alone on its CPU was stopped for 49 ms after 951 ms.
 const FIRST_WITH_FAIR_SERVER: (u32, u32) = (6, 12);
 const FAIR_SERVER: &str = "/sys/kernel/debug/sched/fair_server";
 
-/// Checks whether ordinary tasks share the CPU by session.
+/// Checks whether the scheduler divides CPU time by session between ordinary tasks.
 pub(super) fn autogroup(subject: &Subject) -> Check {
     let line = Line::new(
         "autogroup",
@@ -33,7 +35,7 @@ pub(super) fn autogroup(subject: &Subject) -> Check {
     }
 }
 
-/// Checks the part of each second that real-time tasks must leave to others.
+/// Checks the part of each second that real-time tasks must leave to other tasks.
 pub(super) fn throttling(subject: &Subject) -> Check {
     let line = Line::new(
         "real-time throttling",

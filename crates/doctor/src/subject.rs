@@ -6,17 +6,18 @@ use super::cycles::{self, CycleCounter};
 use switchcost_facts::cpu_time::{Times, busy_per_mille};
 use switchcost_facts::{self as facts, Root};
 
-/// The machine under examination, with everything that the checks judge.
+/// The machine under examination, with everything on which the checks depend.
 pub(super) struct Subject {
-    /// Source of further files.
+    /// Root of the kernel's files, for checks that read further files.
     pub(super) root: Root,
     /// Facts about the machine.
     pub(super) host: HostManifest,
     /// Outcome of the attempt to count cycles.
     pub(super) cycles: CycleCounter,
-    /// Clock and neighbours of the quietest core; `None` if it could not be observed.
+    /// Clock and neighbours of the quietest core; `None` if the core could not be observed.
     pub(super) clock_drift: Option<ClockDrift>,
-    /// `/proc/stat` at the start and at the end of the time in which interrupts were observed.
+    /// Content of `/proc/stat` at the start and at the end of the time in which interrupts were
+    /// observed.
     statistics: [String; 2],
     #[cfg(test)]
     _tree: Option<std::sync::Arc<tempfile::TempDir>>,
@@ -46,18 +47,20 @@ impl Subject {
         }
     }
 
-    /// Returns the CPU to measure on; CPU 0 if none is known.
+    /// Returns the CPU to measure on, which is CPU 0 if none is known to be quiet.
     pub(super) fn quietest(&self) -> CpuId {
         facts::quietest_cpu(&self.host).unwrap_or(CpuId(0))
     }
 
-    /// Share of the observed time in which `cpu` was not idle, in thousandths; `None` if no time passed for it.
+    /// Returns the share of the observed time in which `cpu` was not idle, in thousandths; `None`
+    /// if no time passed.
     pub(super) fn busy_per_mille(&self, cpu: CpuId) -> Option<u64> {
         let [before, after] = &self.statistics;
         busy_per_mille(before, after, cpu)
     }
 
-    /// Time stolen by the hypervisor since boot, and total time, in the kernel's ticks.
+    /// Returns the time stolen by the hypervisor since boot, and the total time, in the kernel's
+    /// ticks.
     pub(super) fn stolen(&self) -> Option<(u64, u64)> {
         Times::parse(&self.statistics[1], "cpu").map(|times| (times.stolen, times.all))
     }
@@ -65,7 +68,7 @@ impl Subject {
 
 #[cfg(test)]
 impl Subject {
-    /// Creates a machine made of files, with a working cycle counter.
+    /// Creates a machine that consists of files, with a working cycle counter.
     pub(super) fn scripted(fixture: &facts::fixture::Fixture) -> Self {
         let examined = Subject::examine(&fixture.root());
         let clock_drift = Some(clock_drift::undisturbed());
@@ -77,7 +80,7 @@ impl Subject {
         }
     }
 
-    /// Sets another reading of `/proc/stat` at the end.
+    /// Sets the content of `/proc/stat` at the end of the observed time.
     pub(super) fn ending_with(mut self, statistics: &str) -> Self {
         self.statistics[1] = statistics.to_owned();
         self
