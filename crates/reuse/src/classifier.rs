@@ -1,13 +1,13 @@
-//! Kind of a request for a line, by the requests shortly before.
+//! Classification of a request for a line by the requests shortly before.
 
 use switchcost_record::profile::Kind;
 
 use crate::streams::{Streams, is_as_old};
 
-/// Access of an instruction to a line.
+/// Kind of access of an instruction to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// The instruction is in the line.
+    /// The line contains the instruction, which is fetched.
     Fetch,
     /// The instruction loads from the line.
     Load,
@@ -15,27 +15,29 @@ pub enum Access {
     Store,
 }
 
-/// A line that must come from some distance, as at its first use since a switch point.
+/// A line that must come from a farther level, as at its first use since a switch point.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     /// Number of the line.
     pub line: u64,
-    /// Instructions before the access.
+    /// Number of instructions before the access.
     pub at: u64,
     /// Address of the instruction.
     pub instruction: u64,
-    /// Kind of the access.
+    /// Kind of access to the line.
     pub access: Access,
-    /// Lines used since the line's last use; `None` for a new line. Lines that were away for as long, or half of it, come from as far.
+    /// Number of lines used since the line's last use; `None` for a new line. Lines that were
+    /// unused for the same number, or half of it, come from the same level.
     pub age: Option<u32>,
 }
 
-/// Instructions that a core executes while a line comes from the next levels: some 50 cycles. A load that begins later finds the line
-/// there.
+/// Number of instructions that a core executes while a line comes from the next levels: some 50
+/// cycles. A load that begins later finds the line in the first level.
 const UNDER_WAY: u64 = 64;
-/// Instructions that are remembered; a power of two.
+/// Number of instructions whose last line is remembered; a power of two.
 const INSTRUCTIONS: usize = 1 << 10;
-/// A step beyond that leaves the page, if nothing is fetched ahead.
+/// Largest step in lines that counts as a stride: a longer one leaves the page, beyond which
+/// nothing is prefetched.
 const LONGEST_STEP: u64 = 32;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,12 +47,13 @@ struct Step {
     by: u64,
 }
 
-/// Classifies requests of lines, in order.
+/// A classifier, to which the requests of lines are given in order.
 #[derive(Debug)]
 pub struct Classifier {
     streams: Streams,
     steps: Vec<Step>,
-    /// Instruction at which the current group of loads from anywhere began, and the age of its line.
+    /// Instruction at which the current group of loads from arbitrary places began, and the age of
+    /// its line.
     group: (u64, u32),
     /// Instruction at which code was last fetched, and the age of its line.
     code: (u64, u32),
@@ -89,7 +92,8 @@ impl Classifier {
         }
     }
 
-    /// Number of lines by which the instruction moved, in either direction, if the number was the same twice in a row.
+    /// Returns the distance in lines to the instruction's last line, in either direction, if the
+    /// same distance occurred twice in a row.
     fn step(&mut self, arrival: &Arrival) -> Option<u64> {
         let step = &mut self.steps[place_of(arrival.instruction, INSTRUCTIONS)];
         if step.instruction != arrival.instruction {
@@ -111,15 +115,17 @@ impl Classifier {
         goes_on.then_some(lines)
     }
 
-    /// Whether instructions of the same distance came shortly before. A core fetches ahead along the path that it predicts, no farther
-    /// than some of the instructions that it has still to execute.
+    /// Whether instructions of the same age were requested shortly before. A core fetches ahead
+    /// along the predicted path, no farther than some of the instructions that are still to be
+    /// executed.
     fn is_fetched_ahead(&mut self, at: u64, age: u32) -> bool {
         let (last, before) = std::mem::replace(&mut self.code, (at, age));
         at - last <= UNDER_WAY && before > 0 && is_as_old(before, age)
     }
 
-    /// Whether a load from anywhere is under way, for as long, when this one begins. The first of them waits for its line, and the
-    /// others wait with it (T. S. Karkhanis, J. E. Smith, "A first-order superscalar processor model", 2004).
+    /// Whether a load from an arbitrary place, of at least similar age, is still under way when
+    /// this one begins. The first load of a group waits for its line, and the others wait with it
+    /// (T. S. Karkhanis, J. E. Smith, "A first-order superscalar processor model", 2004).
     fn is_in_group(&mut self, at: u64, age: u32) -> bool {
         let (began, oldest) = self.group;
         if at - began <= UNDER_WAY && oldest > 0 && is_as_old(oldest, age) {

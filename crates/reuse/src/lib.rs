@@ -1,12 +1,16 @@
-//! Which lines of a traced program are used again after a cut, when, and how: what it would have to bring back if others had taken
-//! the caches at the cut.
+//! Internal to switchcost: the lines of a traced program that are used again after a switch point,
+//! with time and kind. These are the lines that the program would have to reload if others had
+//! taken the caches.
 //!
-//! What comes in: the chunks of a trace, in their order. What goes out: a [`Profile`], a mean over all cuts, one each
-//! [`CUT`] instructions. One pass, and memory for [`MOST_LINES`] lines at most, whatever the length of the trace. Nothing about what
-//! a line costs, and no caches of a certain size. How a line is asked for is found by a [`Classifier`], which simulations ask, too.
+//! The input is the chunks of a trace, in order; the output is a [`Profile`], which is a mean over
+//! all switch points, with one switch point every [`CUT`] instructions. There is one pass, with
+//! memory for [`MOST_LINES`] lines at most, however long the trace is. The profile has no cost of a
+//! line, and assumes no size of caches. A [`Classifier`], which simulations use as well, determines
+//! how a line is requested.
 //!
-//! A line that is used in cut interval `t`, and before in `p`, is the first use of it after each of the cuts `p+1 ..= t`. So sums over
-//! all cuts come from one look at each such use (P. J. Denning, "The working set model for program behavior", 1968; X. Xiang et al.,
+//! A line that is used in interval `t`, and before that in `p`, is first used in `t` after each of
+//! the switch points `p+1 ..= t`. So one look at each such use gives the sums over all switch
+//! points (P. J. Denning, "The working set model for program behavior", 1968; X. Xiang et al.,
 //! "Linear-time modeling of program working set in shared cache", 2011).
 
 mod classifier;
@@ -27,24 +31,26 @@ pub use classifier::{Access, Arrival, Classifier};
 use over_cuts::OverCuts;
 use recency::Recency;
 
-/// Instructions between switch points: less than a microsecond of a core.
+/// Number of instructions between switch points, which a core executes in less than a microsecond.
 pub const CUT: u64 = 1024;
 
-/// Number of lines remembered (64 MiB). A line that was not used for longer counts as new.
+/// Number of lines that are remembered (64 MiB). A line that was unused for longer counts as new.
 pub const MOST_LINES: usize = 1 << 20;
 
-/// Number of address bits within a line: profiles have lines of 64 bytes.
+/// Number of address bits within a line, because profiles have lines of 64 bytes.
 pub const LINE_BITS: u32 = 6;
-/// Bits of the number of a line of 48 bits of address; the address space stands above.
+/// Number of bits of a line's number, from addresses of 48 bits; the number of the address space is
+/// above these bits.
 const NUMBER_BITS: u32 = 48 - LINE_BITS;
-/// The address bit that is set in the kernel's half, which is the same in all address spaces.
+/// Address bit that is set in the kernel's half, which is the same in all address spaces.
 const KERNEL_BIT: u32 = 47;
-/// Names in a profile: a shell script starts any number.
+/// Largest number of names in a profile, because a shell script starts any number of programs.
 const MOST_PROGRAMS: usize = 32;
-/// The kernel touches more than that on a program's behalf in pieces.
+/// Largest number of bytes that the kernel touches at once on a program's behalf; it touches more
+/// in several pieces.
 const MOST_TOUCHED: u64 = 1 << 20;
 
-/// Follows a trace from its start and makes a profile.
+/// A profiler, which follows a trace from its start and makes a profile.
 #[derive(Debug)]
 pub struct Profiler {
     table: ProcessTable,
@@ -56,7 +62,7 @@ pub struct Profiler {
     programs: BTreeMap<ProcessId, Ran>,
 }
 
-/// Program that ran in an address space.
+/// A program that ran in an address space.
 #[derive(Debug, Default)]
 struct Ran {
     name: Vec<u8>,
@@ -83,7 +89,7 @@ impl Profiler {
         }
     }
 
-    /// Follows the next chunk.
+    /// Follows the next chunk of the trace.
     pub fn add(&mut self, chunk: &Chunk) {
         let mut space = self.space();
         for event in chunk.events() {
@@ -97,7 +103,7 @@ impl Profiler {
         }
     }
 
-    /// The address space that runs, as the bits above the numbers of lines.
+    /// Returns the running address space, as the bits above the numbers of lines.
     fn space(&self) -> u64 {
         u64::from(self.process().0) << NUMBER_BITS
     }
@@ -182,7 +188,7 @@ impl Profiler {
         }
     }
 
-    /// Credits what ran since the last mark to the program that ran it.
+    /// Adds the instructions since the last call to the program that executed them.
     fn credit(&mut self) {
         let ran = self.instructions - std::mem::replace(&mut self.credited, self.instructions);
         if ran > 0 {
@@ -193,7 +199,7 @@ impl Profiler {
         }
     }
 
-    /// A name for what runs there from now on, if there is none yet.
+    /// Gives a name to the program that runs in a process from now on, if it has none yet.
     fn begin(&mut self, process: ProcessId, name: &[u8]) {
         let ran = self.programs.entry(process).or_default();
         if ran.name.is_empty() {
@@ -201,7 +207,7 @@ impl Profiler {
         }
     }
 
-    /// The first file that may be executed is the program's own.
+    /// Records the build ID of the first executable mapping, which is the program's own file.
     fn map(&mut self, mapping: &Mapping) {
         let process = self.process();
         let ran = self.programs.entry(process).or_default();
@@ -210,7 +216,7 @@ impl Profiler {
         }
     }
 
-    /// Returns the profile of everything followed.
+    /// Returns the profile of all chunks followed.
     pub fn finish(mut self, header: &TraceHeader, program_version: &str) -> Profile {
         self.credit();
         let over_cuts = &self.over_cuts;
@@ -227,7 +233,7 @@ impl Profiler {
     }
 }
 
-/// The programs, with those of the same file added up, most instructions first.
+/// Returns the programs, added up by file, most instructions first.
 fn programs(ran: &BTreeMap<ProcessId, Ran>) -> Vec<Program> {
     let mut by_file: BTreeMap<(String, Option<String>), u64> = BTreeMap::new();
     for Ran {

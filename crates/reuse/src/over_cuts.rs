@@ -1,4 +1,4 @@
-//! Sums over all cuts: how many lines are used again within each time since a cut.
+//! Sums over all switch points of the lines that are used again within each time.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,17 @@ use crate::CUT;
 use crate::quantiles::Quantiles;
 use crate::recency::{Use, bytes};
 
-/// Times since a cut: 1, 2, 4 ... intervals between cuts; the last has 2^27 instructions, some tens of milliseconds.
+/// Number of times since a switch point: 1, 2, 4 ... intervals between switch points; the last has
+/// 2^27 instructions, some tens of milliseconds.
 pub(crate) const TIMES: usize = 18;
-/// Ages up to 16 KiB are one class, then each twice as far.
+/// Binary logarithm of the upper end of the first class of ages, 16 KiB; each further class ends at
+/// twice the age.
 const FIRST_AGE_BITS: u32 = 14;
 const AGES: usize = 13;
 const KINDS: usize = 7;
 
-/// Uses by how many intervals lie since the use before: 1, 2, 3 to 4, 5 to 8 and so on.
+/// Counts of uses by the number of intervals since the previous use: 1, 2, 3 to 4, 5 to 8 and so
+/// on.
 #[derive(Clone, Copy, Debug, Default)]
 struct ByGap {
     uses: [u64; TIMES + 1],
@@ -30,8 +33,9 @@ impl ByGap {
         self.gaps[place] += gap;
     }
 
-    /// Summed over all uses: for how many cuts a use was the first within 2^`time` intervals. That is the number of intervals in its
-    /// gap, or 2^`time` if that is less.
+    /// Returns the sum over all uses of the number of switch points for which the use was the first
+    /// within 2^`time` intervals. For one use this is the number of intervals since the previous
+    /// use, but at most 2^`time`.
     fn firsts(&self, time: usize) -> u64 {
         let shorter: u64 = self.gaps[..=time].iter().sum();
         let longer: u64 = self.uses[time + 1..].iter().sum();
@@ -45,7 +49,7 @@ pub(crate) struct OverCuts {
     reused: Vec<ByGap>,
     new: ByGap,
     quantiles: Vec<Quantiles>,
-    /// Lines since the beginning of the window of each time.
+    /// Number of lines since the beginning of the window of each time.
     windows: [u64; TIMES],
 }
 
@@ -77,8 +81,9 @@ impl OverCuts {
         }
     }
 
-    /// Counts a use whose interval number differs from that of the use before in the bits `differ`. Windows that hold both intervals,
-    /// those longer than the highest such bit, have counted the line already.
+    /// Counts a use whose interval number differs from that of the previous use in the bits
+    /// `differ`. Windows that contain both intervals, which are longer than the highest such bit,
+    /// have already counted the line.
     fn count(&mut self, differ: u64) {
         let windows = ((u64::BITS - differ.leading_zeros()) as usize).min(TIMES);
         self.windows[..windows]
@@ -94,7 +99,8 @@ impl OverCuts {
         }
     }
 
-    /// The number of times for which enough windows fit what ran: at most one window in sixteen is cut short by the end.
+    /// Returns the number of times for which the trace has enough windows: the end cuts off at most
+    /// one window in sixteen.
     pub(crate) fn times(&self) -> usize {
         (1..TIMES)
             .find(|time| 16 << time > self.cuts)
@@ -105,7 +111,8 @@ impl OverCuts {
         (0..self.times()).map(|time| CUT << time).collect()
     }
 
-    /// The means over all cuts. The windows of the first interval begin with the program.
+    /// Returns the means over all switch points. The windows of the first interval begin with the
+    /// program.
     fn mean(&self, by_gap: &ByGap) -> Vec<f64> {
         let cuts = (self.cuts + 1) as f64;
         (0..self.times())
@@ -162,7 +169,7 @@ impl OverCuts {
     }
 }
 
-/// The kinds, by number.
+/// Kinds of lines by their numbers.
 const KIND_NAMES: [Kind; KINDS] = [
     Kind::Sequential,
     Kind::Strided,
@@ -178,7 +185,7 @@ fn age_class(lines: u32) -> usize {
     (bits.saturating_sub(FIRST_AGE_BITS) as usize).min(AGES - 1)
 }
 
-/// A number rounded to a thousandth of a line.
+/// Returns a number rounded to a thousandth of a line.
 fn rounded(lines: f64) -> f64 {
     (lines * 1e3).round() / 1e3
 }

@@ -1,36 +1,39 @@
-//! Order in which lines were last used. From one cut to the next, each line is looked up once; its further uses only move it to the end of
-//! that interval's own order.
+//! Order in which lines were last used. Between two switch points each line is looked up once, and
+//! further uses only move the line to the end of the interval's own order.
 
 use rustc_hash::FxHashMap;
 
 use crate::LINE_BITS;
 use crate::tree::Tree;
 
-/// The first use of a line in the interval since the last cut.
+/// First use of a line in the interval since the last switch point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Use {
-    /// The number of this interval.
+    /// Number of the present interval.
     pub(crate) interval: u32,
-    /// The interval of the use before, and how many other lines were used since; `None` if the line is new.
+    /// Interval of the previous use, with the number of other lines used since; `None` if the line
+    /// is new.
     pub(crate) before: Option<(u32, u32)>,
 }
 
 impl Use {
-    /// Number of lines used since the line's last use, itself included: a cache must hold this number of lines to find it.
+    /// Returns the number of lines used since the line's last use, including the line: a cache that
+    /// finds the line must hold this number of lines.
     pub(crate) fn age(&self) -> Option<u32> {
         self.before.map(|(_, others)| others + 1)
     }
 }
 
-/// Uses of lines that are known at once; a power of two.
+/// Number of recently used lines that are found without a search; a power of two.
 const RECENT: usize = 1 << 9;
-/// Places for lines at first.
+/// Initial number of places for lines.
 const FEW: usize = 1 << 12;
 
 #[derive(Clone, Copy, Debug)]
 struct Line {
     key: u64,
-    /// The line's last use: its interval, how late in it, and after the interval's end its position in the order.
+    /// Interval of the line's last use, with its position: within the interval, and after the
+    /// interval's end in the order of all lines.
     interval: u32,
     late: u32,
     place: u32,
@@ -49,7 +52,7 @@ pub(crate) struct Recency {
     lines: Vec<Line>,
     free: Vec<u32>,
     numbers: FxHashMap<u64, u32>,
-    /// For each position, the line that was there last.
+    /// Line that was last at each position.
     order: Vec<u32>,
     tree: Tree,
     interval: u32,
@@ -59,7 +62,7 @@ pub(crate) struct Recency {
 }
 
 impl Recency {
-    /// A table for at most `most` lines.
+    /// Makes an empty table for at most `most` lines.
     pub(crate) fn new(most: usize) -> Recency {
         Recency {
             most,
@@ -82,7 +85,7 @@ impl Recency {
         }
     }
 
-    /// Notes the use of a line. Returns it if it is the first since the cut.
+    /// Records the use of a line, and returns it if it is the first since the last switch point.
     #[inline]
     pub(crate) fn touch(&mut self, key: u64) -> Option<Use> {
         self.late += 1;
@@ -164,13 +167,14 @@ impl Recency {
         self.late = 0;
     }
 
-    /// The number of positions, to which memory is proportional.
+    /// Returns the number of positions, which determines the amount of memory.
     #[cfg(test)]
     pub(crate) fn places(&self) -> usize {
         self.tree.places() + self.lines.len()
     }
 
-    /// Moves all lines to the front of the order, and drops the oldest if there are too many together with those that come.
+    /// Moves all lines to the front of the order. Drops the oldest lines if these and the coming
+    /// ones are too many.
     fn close_ranks(&mut self, coming: usize) {
         let standing: Vec<u32> = (0..self.order.len())
             .filter(|place| {
@@ -196,12 +200,13 @@ impl Recency {
     }
 }
 
-/// Multiplying spreads lines over the upper bits (Knuth's multiplicative hashing).
+/// Returns a line's place by multiplication, which spreads lines over the upper bits (Knuth's
+/// multiplicative hashing).
 fn place_of(key: u64) -> usize {
     (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - RECENT.trailing_zeros())) as usize
 }
 
-/// The size of this many lines in bytes.
+/// Returns the size of this number of lines in bytes.
 pub(crate) fn bytes(lines: u32) -> u64 {
     u64::from(lines) << LINE_BITS
 }

@@ -1,11 +1,11 @@
-//! Lines that come one after another, by whatever instructions: what hardware fetches ahead.
+//! Streams of consecutive lines, from any instructions, which hardware prefetches.
 
-/// Streams that are followed at a time: as many as the prefetchers of a core follow, about (Intel, "Optimization Reference Manual",
-/// on the streamer: 32, one a page).
+/// Number of streams that are followed at a time, about as many as a core's prefetchers follow
+/// (Intel, "Optimization Reference Manual", on the streamer: 32, one per page).
 const FOLLOWED: usize = 32;
-/// Number of lines in a stream from which on the next line is prefetched.
+/// Length of a stream from which on the next line is prefetched.
 const TRAINED: u32 = 3;
-/// A line that was away for less than this is in a first level, and an access to it asks no other level.
+/// Age below which a line is in a first level, so that an access to the line asks no other level.
 const HOT: u32 = 256;
 
 #[derive(Clone, Copy, Debug)]
@@ -16,13 +16,13 @@ struct Stream {
     lines: u32,
 }
 
-/// The streams whose lines are mostly in a first level, and the others, which those would crowd out. Each list is in the order of last
-/// lines.
+/// Two lists of streams: those whose lines are mostly in a first level, and the others, which the
+/// former would push out. Each list is in the order of last lines.
 #[derive(Debug, Default)]
 pub(crate) struct Streams([Vec<Stream>; 2]);
 
 impl Streams {
-    /// Continues a stream with a line of age `age`. Returns whether the line is fetched ahead.
+    /// Continues a stream with a line of age `age`, and returns whether the line is prefetched.
     pub(crate) fn go_on(&mut self, line: u64, age: u32) -> bool {
         let streams = &mut self.0[usize::from(age >= HOT)];
         let is_next =
@@ -50,7 +50,8 @@ impl Streams {
     }
 }
 
-/// Whether one that was away for so long has come from as far, or nearly so.
+/// Whether a line of the first age comes from a level as far away as one of the second age, or
+/// nearly so.
 pub(crate) fn is_as_old(one: u32, other: u32) -> bool {
     one >= other / 2
 }

@@ -6,9 +6,10 @@ use switchcost_units::Bytes;
 
 use super::*;
 
-/// What is counted, written out: for each cut and each time the lines that are used first after it, by how many others were used since.
+/// The definition of the counts, written out: for each switch point and each time, the lines used
+/// first after the switch point, by the number of other lines used since.
 struct Oracle {
-    /// Each use in its order: the interval, and the line.
+    /// All uses in order, each with its interval and line.
     uses: Vec<(u64, u64)>,
     cuts: u64,
 }
@@ -28,7 +29,8 @@ impl Oracle {
         }
     }
 
-    /// Others between the last use before a cut and the first one after it.
+    /// Returns the number of other lines between the last use before a switch point and the first
+    /// use after it.
     fn others(&self, before: usize, at: usize) -> usize {
         self.uses[before + 1..at]
             .iter()
@@ -37,7 +39,8 @@ impl Oracle {
             .len()
     }
 
-    /// Over all cuts, within so many intervals: lines by the class of their age; the last are those that are new.
+    /// Returns means over all switch points, within this number of intervals: lines by class of
+    /// age, of which the last has new lines.
     fn mean(&self, time: u64) -> [f64; 3] {
         let mut counts = [0_u64; 3];
         for cut in 0..=self.cuts {
@@ -64,7 +67,7 @@ fn bytes_of(instructions: u16) -> u16 {
     instructions.max(4)
 }
 
-/// A block of so many instructions that loads from a line.
+/// Adds a block of this many instructions that loads from a line.
 fn push(chunk: &mut Chunk, line: u64, instructions: u16) {
     chunk.blocks.push(Block {
         address: CODE,
@@ -94,7 +97,7 @@ fn profile_of(stream: &[(u64, u16)], most: usize) -> Profile {
     )
 }
 
-/// Lines of a class of ages, of all kinds.
+/// Returns the number of lines in a class of ages, over all kinds.
 fn reused(profile: &Profile, time: usize, is_old: bool) -> f64 {
     let rows = profile
         .reused
@@ -126,7 +129,7 @@ proptest! {
     }
 }
 
-/// A walk through so many lines, again and again, 16 instructions a line.
+/// Returns a repeated walk through this many lines, with 16 instructions per line.
 fn walk(lines: u64, steps: u64, place: impl Fn(u64) -> u64) -> Vec<(u64, u16)> {
     (0..steps)
         .map(|step| (DATA_LINE + place(step % lines), 16))
@@ -141,7 +144,8 @@ fn row(profile: &Profile, kind: switchcost_record::profile::Kind, age: Bytes) ->
     found.map(|row| row.lines.as_slice())
 }
 
-/// 2,048 lines are 128 KiB: with the line of code its age is a little more.
+/// Shows that a walk is sequential and as old as its length: 2,048 lines are 128 KiB, and the line
+/// of code adds a little to the age.
 #[test]
 fn a_walk_is_sequential_and_as_old_as_it_is_long() {
     let profile = profile_of(&walk(2047, 100_000, |step| step), MOST_LINES);
@@ -181,7 +185,8 @@ fn steps_of_one_instruction_that_stay_the_same_are_strided() {
     assert!((found[0] / 64.0 - 0.98).abs() < 0.01, "{found:?}");
 }
 
-/// One line in 16 instructions: 4 are begun while the first is under way.
+/// Shows that of four loads from arbitrary places that begin close together one waits; there is one
+/// load in 16 instructions.
 #[test]
 fn of_loads_from_anywhere_one_waits_and_those_close_behind_it_with_it() {
     let profile = profile_of(

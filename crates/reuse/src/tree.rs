@@ -1,4 +1,5 @@
-//! Counts marks after a place (P. M. Fenwick, "A new data structure for cumulative frequency tables", 1994).
+//! A tree that counts marks after a place (P. M. Fenwick, "A new data structure for cumulative
+//! frequency tables", 1994).
 
 #[derive(Debug)]
 pub(crate) struct Tree {
@@ -7,7 +8,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// A tree with `places` positions, of which the first `marked` are marked.
+    /// Makes a tree with `places` positions, of which the first `marked` are marked.
     pub(crate) fn new(places: usize, marked: usize) -> Tree {
         let mut sums = vec![0; places + 1];
         for at in 1..=places {
@@ -45,7 +46,7 @@ impl Tree {
         }
     }
 
-    /// Marks after a place.
+    /// Returns the number of marks after a place.
     pub(crate) fn count_after(&self, place: usize) -> u32 {
         let (mut at, mut until) = (place + 1, 0);
         while at > 0 {
