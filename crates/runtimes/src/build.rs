@@ -1,4 +1,5 @@
-//! The program of a runtime, compiled if it has to be, in a folder that is kept from run to run.
+//! The program of a runtime, which is compiled if necessary, in a folder that is reused from run to
+//! run.
 
 use std::fs;
 use std::io;
@@ -15,24 +16,25 @@ use crate::row::{Sources, filled};
 use crate::tool::{Tool, environment, last_lines};
 use crate::{Missing, Row};
 
-/// A compiler is done within this, also if it downloads first what it compiles.
+/// Longest time for a compiler, including the download of what it compiles.
 const BUILT_WITHIN: Duration = Duration::from_secs(300);
 
-/// Lines of a compiler that are reported.
+/// Number of lines of a compiler's output that are reported.
 const LAST_LINES: usize = 4;
 
 /// A runtime that is ready to be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prepared {
-    /// Version as the runtime reports it; empty for a program that is given as a command.
+    /// Version as the runtime reports it; empty for a program that the user gave as a command.
     pub version: String,
-    /// Path of the program that was found.
+    /// Path of the runtime's program.
     pub program: String,
     /// Command that starts the program.
     pub command: Vec<String>,
 }
 
-/// Finds a runtime, and compiles its program below `cache` unless that was done before (a folder for each source and version).
+/// Finds a runtime, and compiles its program in a folder below `cache`, which has a folder for each
+/// source and version. A program that is already compiled is reused.
 ///
 /// # Errors
 ///
@@ -67,7 +69,7 @@ pub fn prepare(
     })
 }
 
-/// Checks that a program compiled into this folder can be started.
+/// Checks that a program compiled in this folder can be started.
 fn check_cache(row: &Row, cache: &Path) -> Result<(), Missing> {
     if row.build.is_empty() || !is_noexec(cache) {
         return Ok(());
@@ -78,7 +80,7 @@ fn check_cache(row: &Row, cache: &Path) -> Result<(), Missing> {
     )))
 }
 
-/// Names and texts of the sources.
+/// Returns the names and texts of the sources.
 fn texts(row: &Row) -> Result<Vec<(String, String)>, Missing> {
     let read = |folder: &Path, name: &String| {
         let text = fs::read_to_string(folder.join(name));
@@ -103,7 +105,8 @@ fn digest(row: &Row, found: &Found, files: &[(String, String)]) -> u64 {
     xxh3_64(format!("{found:?}{files:?}{:?}{environment:?}", row.build).as_bytes())
 }
 
-/// Compiles in a temporary folder, which does not outlive the run, until the program is complete.
+/// Compiles the program in a temporary folder, which is renamed when the program is complete, and
+/// removed at the end of the run otherwise.
 fn build(
     row: &Row,
     found: &Found,
@@ -141,7 +144,7 @@ fn build(
     }
 }
 
-/// Compiles by the first command that succeeds.
+/// Compiles the sources with the first command that succeeds.
 fn compile(
     row: &Row,
     found: &Found,
@@ -177,7 +180,7 @@ fn compile(
     }
 }
 
-/// Runs a tool of the build. An error has the reason and the last lines of the tool's output.
+/// Runs a tool of the build. An error contains the reason and the last lines of the tool's output.
 fn run(tool: Tool<'_>, should_stop: &dyn Fn() -> bool) -> Result<(), String> {
     let printed = tool.run(BUILT_WITHIN, should_stop)?;
     match printed.status.success() {
@@ -194,7 +197,7 @@ fn run(tool: Tool<'_>, should_stop: &dyn Fn() -> bool) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    /// A runtime that every machine has.
+    /// Returns a row for the shell, a runtime that every machine has.
     fn shell(folder: &Path, build: &str) -> Row {
         fs::write(folder.join("program.sh"), "true\n").expect("room");
         let text = include_str!("../runtimes/go/runtime.toml");

@@ -1,4 +1,4 @@
-//! Whether a runtime is here, and new enough.
+//! The search for a runtime that is installed and new enough.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,17 +10,18 @@ use crate::row::filled;
 use crate::tool::{Tool, last_lines};
 use crate::{Missing, Row};
 
-/// A program says its version within this: a virtual machine on a busy host takes a few seconds.
+/// Longest time for a program to print its version: a virtual machine on a busy host takes a few
+/// seconds.
 const VERSION_WITHIN: Duration = Duration::from_secs(20);
 
-/// A program that was found, and the version that it says.
+/// A program that was found, with the version that it prints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) program: PathBuf,
     pub(crate) version: String,
 }
 
-/// The first program that is new enough.
+/// Returns the first program that is new enough.
 pub(crate) fn find(row: &Row, should_stop: &dyn Fn() -> bool) -> Result<Found, Missing> {
     let mut too_old = None;
     let mut broken = None;
@@ -56,8 +57,8 @@ pub(crate) fn find(row: &Row, should_stop: &dyn Fn() -> bool) -> Result<Found, M
     )))
 }
 
-/// Returns the programs of this name on the PATH, or the files of this path. Of several, the last by name comes first, which is usually the
-/// newest.
+/// Returns the programs of this name on the PATH, or the files of this path. If there are several,
+/// the last by name comes first, which is usually the newest.
 fn candidates(pattern: &str) -> Vec<PathBuf> {
     if !pattern.contains('/') {
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -99,7 +100,8 @@ fn is_program(file: &Path) -> bool {
         .is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
 }
 
-/// The first number with a point in what the program says of its version, on either stream.
+/// Returns the first number with a point in the program's version text, on standard output or
+/// standard error.
 fn version(row: &Row, program: &Path, should_stop: &dyn Fn() -> bool) -> Result<String, String> {
     let words: Vec<String> = row
         .version
@@ -221,7 +223,8 @@ mod tests {
         );
     }
 
-    /// Cargo sets variables for this test.
+    /// Shows that a version is read in a folder and an environment of the program's own, although
+    /// cargo sets variables for this test.
     #[test]
     fn a_version_is_asked_in_a_folder_and_an_environment_of_ours() {
         assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());

@@ -16,29 +16,32 @@ pub struct Row {
     pub name: String,
     /// Full name of the runtime.
     pub title: String,
-    /// Programs to look for, in this order: names on the PATH, or paths, in which one `*` stands for a part of a name.
+    /// Programs to look for, in this order: names on the PATH, or paths, in which one `*` matches
+    /// any part of a name.
     pub find: Vec<String>,
     /// Command that prints the version.
     pub version: Vec<String>,
     /// Oldest supported version.
     pub least: String,
-    /// Names of the source files, beside the row.
+    /// Names of the source files in the folder of the row.
     pub files: Vec<String>,
-    /// Commands that compile the sources; the first that succeeds counts. Empty if nothing is compiled.
+    /// Commands that compile the sources, of which the first that succeeds counts. Empty if nothing
+    /// is compiled.
     #[serde(default)]
     pub build: Vec<Vec<String>>,
-    /// Variables added to the environment of the build and version commands.
+    /// Variables that are added to the environment of the build and version commands.
     #[serde(default)]
     pub build_environment: BTreeMap<String, String>,
-    /// The user's variables that would affect the runtime and are removed; a `*` at the end stands for any ending.
+    /// Variables of the user that would affect the runtime and are removed; a `*` at the end
+    /// matches any ending.
     #[serde(default)]
     pub left_out: Vec<String>,
     /// Command that starts the program.
     pub start: Vec<String>,
-    /// Variables added to the program's environment.
+    /// Variables that are added to the program's environment.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
-    /// Time that the program runs before anything counts, in milliseconds.
+    /// Time for which the program runs before anything is counted, in milliseconds.
     pub warm_up_ms: u64,
     /// Limit on the program's memory, in MiB.
     #[serde(default = "usual_memory")]
@@ -48,7 +51,7 @@ pub struct Row {
     /// Hand-offs of the runtime's tasks.
     #[serde(rename = "handoff")]
     pub handoffs: Vec<Handoff>,
-    /// Origin of the sources of the row.
+    /// Origin of the runtime's sources.
     #[serde(skip)]
     pub(crate) sources: Sources,
 }
@@ -59,18 +62,19 @@ pub struct Row {
 pub struct Handoff {
     /// Short name of the hand-off, such as `channel`.
     pub name: String,
-    /// Description, such as `goroutine hand-off over a channel`.
+    /// Name of the hand-off in words, such as `goroutine hand-off over a channel`.
     pub words: String,
-    /// Way in which the next task is chosen.
+    /// Way in which the runtime chooses the next task.
     pub class: Class,
-    /// Kind of tasks: contexts within one OS thread, or OS threads.
+    /// Kind of tasks: either contexts within one OS thread, or OS threads.
     pub between: Between,
-    /// Work of the task in the baseline, instead of a switch.
+    /// Action of the task in the baseline, in which no switch occurs.
     pub baseline: String,
-    /// Whether tasks of one OS thread may also be spread over several, one for each CPU.
+    /// Whether tasks of one OS thread may also be distributed over several OS threads, one per CPU.
     #[serde(default)]
     pub across_cpus: bool,
-    /// Whether the ladder includes this hand-off with arrays; at most one of a runtime, which walks them fast.
+    /// Whether the ladder includes this hand-off with arrays; a runtime has at most one such
+    /// hand-off, which walks arrays fast.
     #[serde(default)]
     pub walks: bool,
     /// Whether the hand-off is measured only if its runtime is named.
@@ -78,19 +82,19 @@ pub struct Handoff {
     pub aside: bool,
 }
 
-/// Origin of the sources.
+/// Origin of a runtime's sources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Sources {
-    /// No sources.
+    /// The runtime has no sources.
     #[default]
     None,
-    /// Sources compiled into this program: names and texts.
+    /// The sources are compiled into this program, each with name and text.
     Shipped(&'static [(&'static str, &'static str)]),
-    /// Sources in a user's folder.
+    /// The sources are in a user's folder.
     Folder(PathBuf),
 }
 
-/// Reason for which a row cannot be used.
+/// Reason why a row cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the row of a runtime in {} cannot be read ({why}); see docs/method/runtimes.md", path.display())]
 pub struct RowError {
@@ -103,7 +107,7 @@ const fn usual_memory() -> u64 {
 }
 
 impl Row {
-    /// Reads a user's row, whose sources are in the same folder.
+    /// Reads a user's row, with sources in the same folder.
     ///
     /// # Errors
     ///
@@ -144,7 +148,7 @@ impl Row {
         }
     }
 
-    /// A row for a program that is given as a command and needs nothing else.
+    /// Makes a row for a program that the user gives as a command, and that needs nothing else.
     pub fn from_command(words: Vec<String>) -> Row {
         let program = words.first().map_or("", String::as_str);
         let file = Path::new(program)
@@ -180,7 +184,7 @@ impl Row {
         }
     }
 
-    /// The hand-offs of the row, for a record.
+    /// Returns the hand-offs of the row, in the form of a record.
     pub fn facts(&self) -> Vec<HandoffFacts> {
         let facts = |handoff: &Handoff| HandoffFacts {
             name: handoff.name.clone(),
@@ -190,12 +194,12 @@ impl Row {
         self.handoffs.iter().map(facts).collect()
     }
 
-    /// Whether the runtime runs in a clean environment and folder, which a user's command does not.
+    /// Whether the runtime runs in a clean environment and folder; a user's command does not.
     pub fn is_in_own_environment(&self) -> bool {
         self.sources != Sources::None
     }
 
-    /// The row with only this program to be found.
+    /// Returns the row with this program as the only one to be found.
     pub fn set_program(self, program: &str) -> Row {
         Row {
             find: vec![program.to_owned()],

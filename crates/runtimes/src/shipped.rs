@@ -1,8 +1,8 @@
-//! The runtimes that come with the program.
+//! The runtimes that are part of the program.
 
 use crate::row::{Row, Sources};
 
-/// A folder of `runtimes/`: its row, and its sources by name.
+/// A folder below `runtimes/`, with its row, and its sources by name.
 struct Folder {
     row: &'static str,
     files: &'static [(&'static str, &'static str)],
@@ -33,11 +33,11 @@ const FOLDERS: &[Folder] = folders! {
     "python3t": "handoffs.py";
 };
 
-/// All built-in rows.
+/// Returns all built-in rows.
 ///
 /// # Panics
 ///
-/// If one is invalid, which a test checks.
+/// If a row is invalid, which a test excludes.
 pub fn shipped() -> Vec<Row> {
     let row = |folder: &Folder| {
         let row = Row::parse(folder.row).unwrap_or_else(|why| panic!("{why} in {}", folder.row));
@@ -49,7 +49,7 @@ pub fn shipped() -> Vec<Row> {
     FOLDERS.iter().map(row).collect()
 }
 
-/// Names of the built-in rows.
+/// Returns the names of the built-in rows.
 pub fn names() -> Vec<String> {
     shipped().into_iter().map(|row| row.name).collect()
 }

@@ -1,4 +1,5 @@
-//! Toolchains at work: in an environment and a folder of ours, and no longer than they may take.
+//! Tools of a runtime, such as compilers, which run in an environment and a folder of this
+//! program's own, and for a limited time.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -16,16 +17,16 @@ pub(crate) struct Tool<'a> {
     pub(crate) words: Vec<String>,
     /// Variables that the row adds to the tool's environment.
     pub(crate) added: &'a BTreeMap<String, String>,
-    /// The folder for the tool's temporary files.
+    /// Folder for the tool's temporary files.
     pub(crate) temporary: Option<&'a Path>,
 }
 
 impl Tool<'_> {
-    /// Runs a tool and returns its output on either stream.
+    /// Runs a tool, and returns its standard output and standard error.
     ///
     /// # Errors
     ///
-    /// If the tool did not end in time.
+    /// If the tool does not end in time.
     pub(crate) fn run(
         mut self,
         longest: Duration,
@@ -53,7 +54,7 @@ impl Tool<'_> {
     }
 }
 
-/// The environment of a tool.
+/// Returns the environment of a tool.
 pub(crate) fn environment(added: &BTreeMap<String, String>) -> Variables {
     let added: Variables = added
         .iter()
@@ -65,7 +66,7 @@ pub(crate) fn environment(added: &BTreeMap<String, String>) -> Variables {
     environment
 }
 
-/// The last lines of a text in one.
+/// Returns the last lines of a text, joined into one line.
 pub(crate) fn last_lines(text: &str, most: usize) -> String {
     let lines: Vec<&str> = text
         .lines()
