@@ -1,8 +1,9 @@
-//! Internal to switchcost: what was observed, in the formats of other tools: a trace for Perfetto, stacks for flame graphs and pprof,
-//! metrics for Prometheus.
+//! Internal to switchcost: results of an observation in the formats of other tools. These are
+//! traces for Perfetto, stacks for flame graphs and pprof, and metrics for Prometheus.
 //!
-//! What comes in: an observation, its findings, or events as they come. What goes out: bytes that other programs read. No files, no
-//! machine, no statistics. Names are hostile text: no control character of theirs is written as text.
+//! The input is an observation, its findings, or events as they occur; the output is bytes that
+//! other programs read. No files, no machine, no statistics. Names are hostile text, so their
+//! control characters are never written as text.
 
 mod metrics;
 mod perfetto;

@@ -1,4 +1,5 @@
-//! The counts so far as OpenMetrics text. Label sets are bounded, whatever names the observed tasks have.
+//! The counts so far as OpenMetrics text. The number of label sets is limited, whatever names the
+//! observed tasks have.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,21 +14,25 @@ use switchcost_analysis::observation::{
 use switchcost_record::observation::{Entry, Observation};
 use switchcost_record::plain;
 
-/// Names of tasks with a label of their own; all later ones share one.
+/// Number of task names that have a label of their own; all later names share one label.
 const NAMES: usize = 64;
 const OTHERS: &str = "(others)";
 
-/// Upper ends of the buckets of histograms: powers of four of nanoseconds, from about a microsecond up to about four seconds.
+/// Returns the upper ends of the buckets of histograms: powers of four of nanoseconds, from about a
+/// microsecond to about four seconds.
 fn ends_ns() -> impl Iterator<Item = f64> {
     (5..=16).map(|power| 4f64.powi(power))
 }
 
-/// Remembers earlier scrapes, because a reader of counters takes a falling one for a restarted program.
+/// Memory of earlier scrapes, because a reader of counters interprets a falling counter as a
+/// restarted program.
 #[derive(Clone, Debug, Default)]
 pub struct Scraped {
-    /// The names that have a label of their own: the first that were seen, so that no sum ever shrinks.
+    /// Names that have a label of their own. These are the first names seen, so that no sum ever
+    /// decreases.
     names: BTreeSet<String>,
-    /// The largest value of each counter. A cause that made room in its task's table has counted more than is still known of it.
+    /// Largest value of each counter so far. The present count may be smaller, because a cause may
+    /// have made room in its task's table.
     counts: BTreeMap<(&'static str, Labels), u64>,
 }
 
@@ -41,12 +46,12 @@ impl Scraped {
         OTHERS.to_owned()
     }
 
-    /// Returns the label of a name; `None` if it shares one.
+    /// Returns the label of a name; `None` if the name shares a label with others.
     fn own_label(&mut self, name: &str) -> Option<String> {
         Some(self.label(name)).filter(|label| label != OTHERS)
     }
 
-    /// Makes sure that no count falls, and that a series once shown is never missing.
+    /// Ensures that no count falls, and that a series that was shown once is always shown.
     fn keep_counts(&mut self, series: &mut Series) {
         for (labels, value) in &mut series.values {
             if let Value::Count(count) = value {
@@ -73,7 +78,7 @@ impl Scraped {
     }
 }
 
-/// A name as the value of a label: prometheus-client writes values as they are.
+/// Escapes a name for use as a label's value, because prometheus-client writes values as they are.
 fn escaped(name: &str) -> String {
     plain(name).replace('\\', "\\\\").replace('"', "\\\"")
 }
@@ -88,7 +93,7 @@ enum Value {
     Times(f64, Vec<(f64, u64)>),
 }
 
-/// One metric with its values.
+/// A metric with all of its values.
 #[derive(Clone, Debug)]
 struct Series {
     name: &'static str,
@@ -100,7 +105,8 @@ struct Series {
 #[derive(Clone, Debug)]
 struct All(Vec<Series>);
 
-/// Text of the answer to a scrape: everything counted up to a moment in seconds since 1970.
+/// Returns the answer to a scrape: everything counted up to a moment, which is given in seconds
+/// since 1970.
 pub fn metrics(
     observation: &Observation,
     findings: &Findings,
@@ -160,7 +166,7 @@ pub fn metrics(
     text
 }
 
-/// Known if that of cold caches is not.
+/// Name of the metric for the direct cost, which may be known when the cost of cold caches is not.
 const DIRECT: &str = "context_switch_direct_cost";
 const DIRECT_SHARE: &str = "What switching has cost so far without cold caches, as a share of the CPU time of observed tasks";
 
@@ -234,7 +240,7 @@ fn cost(name: &'static str, unit: Unit, help: &'static str, cost: Option<Range>)
     }
 }
 
-/// The known ends of a range, with its other labels.
+/// Returns the known ends of a range, each with its labels.
 fn ends(range: Range, labels: &[(&'static str, String)]) -> Vec<(Labels, Value)> {
     let ends = [
         ("low", Some(range.low)),
@@ -248,7 +254,7 @@ fn ends(range: Range, labels: &[(&'static str, String)]) -> Vec<(Labels, Value)>
     ends.into_iter().filter_map(value).collect()
 }
 
-/// Cost of cold caches of each program with a label of its own.
+/// Returns the cost of cold caches of each program that has a label of its own.
 fn cold_caches(findings: &Findings, scraped: &mut Scraped) -> Series {
     let mut values = Vec::new();
     for found in &findings.names {
@@ -336,8 +342,8 @@ fn gauge(name: &'static str, help: &'static str, unit: Unit, value: Option<f64>)
     }
 }
 
-/// Converts to the text format 0.0.4 of Prometheus, in which a counter is declared by the name of its samples, and units and an end are
-/// not written.
+/// Converts OpenMetrics text to text format 0.0.4 of Prometheus, in which a counter is declared by
+/// the name of its samples, and units and an end marker are omitted.
 pub fn prometheus_text(open_metrics: &str) -> String {
     let counters: BTreeSet<&str> = open_metrics
         .lines()

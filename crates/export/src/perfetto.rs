@@ -1,5 +1,6 @@
-//! Switches and wake-ups as a Perfetto trace, which ui.perfetto.dev and its trace processor read: the kernel's own events, so that
-//! their tables of the scheduler and of thread states work.
+//! Switches and wake-ups as a Perfetto trace for ui.perfetto.dev and its trace processor. The trace
+//! consists of the kernel's own events, so that the tables of the scheduler and of thread states
+//! work.
 
 mod messages;
 
@@ -17,13 +18,13 @@ use messages::{
     clock,
 };
 
-/// The number of threads whose names are remembered. Further threads have only numbers.
+/// Largest number of threads whose names are stored; further threads are shown by their IDs.
 const MOST_THREADS: usize = 1 << 16;
 
-/// Packets of one writer that refer to each other have this in common.
+/// Number that all packets have in common which refer to each other.
 const SEQUENCE: u32 = 1;
 
-/// One moment by three clocks.
+/// One moment as shown by three clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clocks {
     /// Time by CLOCK_MONOTONIC, the clock of events.
@@ -34,7 +35,7 @@ pub struct Clocks {
     pub real: Nanos,
 }
 
-/// The time over which a counter of costs sums up.
+/// Length of the window over which a counter adds up costs.
 const WINDOW: Nanos = Nanos(10_000_000);
 
 /// Cost of the switches away from tasks on one CPU within a window.
@@ -44,10 +45,11 @@ struct Window {
     cost: f64,
 }
 
-/// A Perfetto trace that is written while events come.
+/// A Perfetto trace that is written while events occur.
 pub struct Perfetto<W> {
     into: W,
-    /// Boot time minus monotonic time. It grows only while the machine sleeps, so it is constant during an observation.
+    /// Boot time minus monotonic time. The difference grows only while the machine sleeps, so it is
+    /// constant during an observation.
     asleep: u64,
     threads: HashMap<u32, Thread>,
     costs: Option<DirectCosts>,
@@ -55,7 +57,8 @@ pub struct Perfetto<W> {
 }
 
 impl<W: Write> Perfetto<W> {
-    /// Begins a trace. If the costs of switches are known, it has a counter for each CPU: the share of its time that switches cost.
+    /// Begins a trace. If the costs of switches are known, the trace has a counter for each CPU:
+    /// the share of its time that switches take.
     ///
     /// # Errors
     ///
@@ -88,7 +91,7 @@ impl<W: Write> Perfetto<W> {
         Ok(trace)
     }
 
-    /// Adds events. Events of one CPU must be in order, within this call and from one call to the next.
+    /// Adds events. Events of one CPU must be in order, within one call and from call to call.
     ///
     /// # Errors
     ///
@@ -111,7 +114,8 @@ impl<W: Write> Perfetto<W> {
         Ok(())
     }
 
-    /// Adds the cost of a switch to the counter of its CPU. The idle thread pays nothing.
+    /// Adds the cost of a switch to the counter of its CPU. A switch away from the idle thread
+    /// costs nothing.
     fn add_cost(&mut self, event: &Event) -> io::Result<()> {
         let (Some(costs), EventKind::Switch { state }) = (self.costs, event.kind) else {
             return Ok(());
@@ -160,8 +164,8 @@ impl<W: Write> Perfetto<W> {
         })
     }
 
-    /// Writes one value of a counter. `at` is monotonic, in nanoseconds; `cost` is in nanoseconds, within the window that begins at
-    /// that time.
+    /// Writes one value of a counter. `at` is the start of the window in monotonic nanoseconds, and
+    /// `cost` the nanoseconds within the window.
     fn count(&mut self, cpu: CpuId, at: u64, cost: f64) -> io::Result<()> {
         let share = cost / WINDOW.0 as f64;
         let track_event = TrackEvent {
@@ -258,7 +262,8 @@ impl<W: Write> Perfetto<W> {
         reported
     }
 
-    /// A trace is a message of packets alone, so that traces after each other are one.
+    /// Writes one packet. A trace is a message that consists of packets only, so concatenated
+    /// traces form a single trace.
     fn put(&mut self, packet: Packet) -> io::Result<()> {
         let packet = Packet {
             trusted_packet_sequence_id: SEQUENCE,
@@ -273,7 +278,8 @@ impl<W: Write> Perfetto<W> {
     }
 }
 
-/// The track of a CPU's counter. Tracks are distinguished by numbers that no other writer has; a trace has one writer.
+/// Returns the ID of the track of a CPU's counter. The ID must be unique among all writers, and a
+/// trace has a single writer.
 fn track(cpu: CpuId) -> u64 {
     0x5343_0000_0000 + u64::from(cpu.0)
 }
@@ -293,7 +299,7 @@ mod tests {
         }
     }
 
-    /// What Perfetto's own classes for Python (package perfetto 0.59.1) write of the same.
+    /// Bytes of the same trace as written by Perfetto's Python classes (package perfetto 0.59.1).
     const THEIRS: &str = "0a1e32170a05080110a8460a05080310d00f0a05080610b410100640b41050010a400a3c0800122208be101007221b0a0461223c62\
                           1007187820012a09737761707065722f3030003878121408c8101000a2010c0a0461223c6210071878200150010a1f12180a0a08\
                           071a0461223c624801120a0807120461223c6218074098115001";

@@ -1,6 +1,7 @@
 //! Stacks as a profile of pprof.
 //!
-//! Field numbers are those of pprof's `profile.proto`, of which this is the part that is used.
+//! Field numbers are those of pprof's `profile.proto`, of which this module has the part that is
+//! used.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -12,8 +13,9 @@ use switchcost_record::observation::Observation;
 
 use crate::stacks::rows;
 
-/// Formats an observation as a gzipped pprof profile of stacks: switches, time off the CPU, the wait for a CPU as a part of it, and the
-/// direct cost if known; for sampled stacks the samples and the switches that they represent.
+/// Formats an observation as a gzipped pprof profile of stacks, with switches, time off the CPU,
+/// the wait for a CPU as a part of that time, and the direct cost if known. For sampled stacks the
+/// profile has the samples and the switches that they represent.
 pub fn pprof(observation: &Observation) -> Vec<u8> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
     packed
@@ -83,7 +85,7 @@ fn profile(observation: &Observation) -> Profile {
     }
 }
 
-/// A table of texts, with the positions of the texts in it. The first text is empty.
+/// A table of texts with their positions, of which the first text is empty.
 struct Strings {
     table: Vec<String>,
     places: BTreeMap<String, i64>,

@@ -1,24 +1,24 @@
-//! Stacks with their values, wherever they are from.
+//! Stacks with values, from any source.
 
-/// Stacks with their values.
+/// Stacks with the values of each.
 pub(crate) struct Rows {
     /// Names of the values, with their units.
     pub(crate) kinds: Vec<(&'static str, &'static str)>,
-    /// The index of the value that is shown first.
+    /// Index of the value that a viewer shows first.
     pub(crate) usual: usize,
     pub(crate) rows: Vec<Row>,
-    /// Remarks that a reader of the profile needs.
+    /// Remark that a reader of the profile needs.
     pub(crate) comment: Option<String>,
 }
 
 pub(crate) struct Row {
-    /// The outermost first.
+    /// Frames of the stack, outermost first.
     pub(crate) frames: Vec<String>,
     pub(crate) values: Vec<u64>,
     pub(crate) process: Option<u32>,
 }
 
-/// The name of a task, or a placeholder if it has none.
+/// Returns the name of a task, or a placeholder if the name is empty.
 pub(crate) fn named(name: &str) -> &str {
     if name.is_empty() { "(no name)" } else { name }
 }

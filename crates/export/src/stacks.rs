@@ -1,5 +1,5 @@
-//! Observed switches as stacks: the name of the task, why it left its CPU, and where; or the program's own stacks if they were sampled.
-//! Flame-graph tools read them as folded stacks.
+//! Observed switches as stacks: the name of the task, why it left its CPU, and where; or the
+//! program's own stacks if they were sampled. Flame-graph tools read these as folded stacks.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,9 @@ use switchcost_record::plain;
 use crate::rows::{Row, Rows, named};
 use crate::user_stacks;
 
-/// Formats stacks as lines of frames, outermost first, with the time off the CPU in nanoseconds, or for sampled stacks the switches
-/// that they represent. Stacks with 0 are left out: after some causes no task comes back.
+/// Formats stacks as lines of frames, outermost first, with the time off the CPU in nanoseconds, or
+/// for sampled stacks the switches that the samples represent. Stacks with a value of 0 are
+/// omitted: after some causes no task returns.
 pub fn folded(observation: &Observation) -> String {
     let rows = rows(observation);
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();
@@ -32,7 +33,7 @@ pub fn folded(observation: &Observation) -> String {
         .collect()
 }
 
-/// Sampled, or else by causes.
+/// Returns sampled stacks if there are any, otherwise stacks by cause.
 pub(crate) fn rows(observation: &Observation) -> Rows {
     observation
         .stacks
@@ -40,7 +41,7 @@ pub(crate) fn rows(observation: &Observation) -> Rows {
         .map_or_else(|| count_causes(observation), user_stacks::rows)
 }
 
-/// The name of the task, why it left its CPU, and where.
+/// Returns stacks that consist of the name of the task, why it left its CPU, and where.
 fn count_causes(observation: &Observation) -> Rows {
     let stacks = stacks(observation);
     let has_cost = stacks.iter().any(|stack| stack.direct_ns.is_some());
@@ -67,7 +68,7 @@ fn count_causes(observation: &Observation) -> Rows {
     }
 }
 
-/// The outermost first.
+/// Returns the frames of a stack, outermost first.
 fn frames(stack: &Stack<'_>) -> [String; 3] {
     let entry = match stack.entry {
         Entry::SystemCall(call) if call == RESUMED_CALL => "call resumed after a stop",

@@ -1,4 +1,4 @@
-//! The record of a short observation, and one with as many names as there may be.
+//! Records for tests: of a short observation, and of one with as many names as possible.
 
 use std::path::Path;
 

@@ -5,7 +5,8 @@ use switchcost_record::plain;
 
 use crate::rows::{Row, Rows, named};
 
-/// The stack of a row: the task's name, its functions, and whether it left its CPU to wait.
+/// Returns sampled stacks as rows: the task's name, its functions, and whether it left its CPU to
+/// wait.
 pub(crate) fn rows(stacks: &SampledStacks) -> Rows {
     let comment = format!(
         "sampled: at {} switches, by chance; {} a second were asked for. Each sample stands for as many switches as there were for one.",
@@ -42,7 +43,7 @@ fn frames(stacks: &SampledStacks, stack: &UserStack) -> Vec<String> {
     frames.map(|frame| plain(&frame).into_owned()).collect()
 }
 
-/// The name of a function, or its position if it has none.
+/// Returns the name of a function, or its offset in the module if there is no name.
 fn function(frame: &Frame, module: &Module) -> String {
     let file = module.path.rsplit('/').next().unwrap_or(&module.path);
     match &frame.function {

@@ -1,8 +1,8 @@
-//! The messages of `perfetto_trace.proto` that are written, with its field numbers.
+//! Messages of `perfetto_trace.proto` that this crate writes, with their field numbers.
 
 use prost::Message;
 
-/// The kind of an event that has a counter's value (`TrackEvent.Type.TYPE_COUNTER`).
+/// Kind of an event that contains a counter's value (`TrackEvent.Type.TYPE_COUNTER`).
 pub(super) const COUNTER: i32 = 4;
 
 /// Numbers of clocks (`BuiltinClock`).
