@@ -1,5 +1,5 @@
-//! Magic, the VLSI layout system: the very program of the paper. In batch, on a generated layout: design rule check and
-//! circuit extraction, over and over.
+//! Magic, the VLSI layout system, which the paper used as well. In batch mode it repeatedly checks
+//! design rules and extracts the circuit of a generated layout.
 
 use std::fmt::Write;
 use std::ops::RangeInclusive;
@@ -10,7 +10,8 @@ use crate::program::{Inputs, PrepareError, Program, arguments, write};
 
 pub(crate) const NEEDS: &[(&str, &str)] = &[("magic", "magic")];
 
-/// The start script runs on a shell and some small programs. After that the program is a Tcl interpreter with a library.
+/// Programs and files that Magic's start script uses, which runs in a shell and calls small
+/// programs. The program itself is a Tcl interpreter with a library.
 pub(crate) const USES: &[&str] = &[
     "uname",
     "cut",
@@ -34,7 +35,7 @@ pub(crate) fn prepare(inputs: &mut Inputs<'_>) -> Result<Program, PrepareError> 
     })
 }
 
-/// A cell of random wires and transistors in Magic's own format.
+/// Returns a cell of random wires and transistors in Magic's own format.
 fn layout(inputs: &mut Inputs<'_>) -> String {
     let (rectangles, edge) = (
         inputs.random.random_range(RECTANGLES_A_LAYER),

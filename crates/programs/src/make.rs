@@ -1,4 +1,4 @@
-//! Two users of make: one compiles C sources, the other links them into programs.
+//! Two users of make: one compiles C sources, the other links objects into programs.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -19,7 +19,7 @@ pub(crate) const NEEDS: &[(&str, &str)] = &[
 
 pub(crate) const USES: &[&str] = &["sh", "rm", "ar", "gcc"];
 
-/// The programs that gcc runs, and the files with which it links a program, apart from headers.
+/// Programs that gcc runs, and files with which gcc links a program, without headers.
 const PASSES: [&str; 4] = ["cc1", "as", "collect2", "ld"];
 const LINKED: [&str; 14] = [
     "liblto_plugin.so",
@@ -39,7 +39,7 @@ const LINKED: [&str; 14] = [
 ];
 const HEADERS: &str = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n";
 
-/// The number of sources of a user, and of functions in each of them.
+/// Number of sources per user, and number of functions per source.
 const SOURCES: RangeInclusive<usize> = 8..=16;
 const FUNCTIONS: RangeInclusive<usize> = 25..=55;
 
@@ -70,7 +70,7 @@ fn prepare(
     })
 }
 
-/// The files of the compiler, as it reports them.
+/// Returns the files of the compiler, as the compiler reports them.
 pub(crate) fn compiler() -> Result<Vec<PathBuf>, PrepareError> {
     let mut files = Vec::new();
     for pass in PASSES {
@@ -113,7 +113,8 @@ fn ask(arguments: &[&str], input: &str) -> Result<String, PrepareError> {
     run().map_err(PrepareError::Compiler)
 }
 
-/// A source of small functions with loops, branches and tables, so that every pass of a compiler has work.
+/// Returns a source of small functions with loops, branches and tables, which gives work to every
+/// pass of a compiler.
 fn part(inputs: &mut Inputs<'_>, source: usize) -> String {
     let mut text = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n".to_owned();
     let _ = writeln!(text, "static int table{source}[64];");

@@ -85,7 +85,7 @@ mod tests {
 
     use super::*;
 
-    /// The server alone: blocks 3, 3 and 7 of it.
+    /// Tests the server alone with requests for blocks 3, 3 and 7.
     #[test]
     fn answers_each_request_with_its_block() {
         let place = tempfile::tempdir().expect("a folder");

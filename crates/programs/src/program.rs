@@ -1,4 +1,4 @@
-//! One program: where its inputs go, its command, and what may be missing.
+//! A program of a set: the folder of its inputs, its command, and what may be missing.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -23,7 +23,7 @@ pub struct Program {
 pub struct MissingProgram {
     /// Name of the program.
     pub program: &'static str,
-    /// Debian package that contains the program.
+    /// Debian package with the program.
     pub package: &'static str,
 }
 
@@ -45,10 +45,10 @@ pub enum PrepareError {
         packages(.0)
     )]
     Missing(Vec<MissingProgram>),
-    /// The compiler does not say which files it uses.
+    /// The compiler does not report which files it uses.
     #[error("gcc does not say which files it uses ({0}); sudo apt-get install gcc libc6-dev")]
     Compiler(io::Error),
-    /// The compiler does not translate the pair of client and server.
+    /// The compiler cannot compile the client and the server.
     #[error(
         "gcc does not translate a client and a server with a static C library ({0}); {remedy}",
         remedy = compiler_remedy(.0)
@@ -60,7 +60,7 @@ pub enum PrepareError {
         switchcost_remedies::write_remedy(source, "another folder with TMPDIR")
     )]
     Write {
-        /// The file.
+        /// Path of the input.
         path: PathBuf,
         /// Error of the system.
         source: io::Error,
@@ -84,20 +84,21 @@ pub(crate) fn find_in(path: &OsStr, program: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// The file of a program in PATH; a path, and what is not there, is itself.
+/// Returns the path of a program on the PATH. A path, or a program that is missing, is returned
+/// unchanged.
 pub(crate) fn find(program: &str) -> PathBuf {
     find_in(&std::env::var_os("PATH").unwrap_or_default(), program)
         .unwrap_or_else(|| program.into())
 }
 
-/// Folder of the inputs, and the generator that draws them.
+/// Folder of the inputs, with the generator that draws them.
 pub(crate) struct Inputs<'a> {
     pub(crate) folder: &'a Path,
     pub(crate) random: &'a mut ChaCha8Rng,
 }
 
 impl Inputs<'_> {
-    /// A folder of its own for one program.
+    /// Makes a folder for the inputs of one program.
     pub(crate) fn folder(&self, name: &str) -> Result<PathBuf, PrepareError> {
         let path = self.folder.join(name);
         fs::create_dir_all(&path).map_err(|source| PrepareError::Write {

@@ -10,9 +10,10 @@ pub(crate) const NEEDS: &[(&str, &str)] = &[("scm", "scm")];
 
 pub(crate) const USES: &[&str] = &["/usr/lib/scm", "/usr/share/slib"];
 
-/// Trees of 2^16 to 2^18 leaves: pairs and interpreter take 6 to 24 MB, 12 in the paper.
+/// Depths of trees with 2^16 to 2^18 leaves: pairs and interpreter take 6 to 24 MB; 12 MB in the
+/// paper.
 pub(crate) const TREE_DEPTHS: RangeInclusive<u32> = 16..=18;
-/// Trees of 2^19 to 2^20 leaves: 33 to 65 MB, 65 in the paper.
+/// Depths of trees with 2^19 to 2^20 leaves: 33 to 65 MB; 65 MB in the paper.
 pub(crate) const BIG_TREE_DEPTHS: RangeInclusive<u32> = 19..=20;
 
 pub(crate) fn prepare(

@@ -9,11 +9,11 @@ use strum::{Display, EnumIter, EnumString};
 use crate::program::{Inputs, MissingProgram, PrepareError, Program, find, find_in};
 use crate::{interactive, magic, make, pingpong, scheme, verifier};
 
-/// A set of programs that run together: Table 2 of the paper.
+/// A set of programs that run together, as in Table 2 of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumString, EnumIter)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Set {
-    /// A few busy users: layout system, tree search, two makes, a shell.
+    /// A few busy users: layout system, tree search, two runs of make, a shell.
     Timesharing,
     /// Two large programs: a larger tree search and a timing verifier.
     ComputeBound,
@@ -22,7 +22,7 @@ pub enum Set {
 }
 
 impl Set {
-    /// The programs that the set needs, each with the Debian package that brings it.
+    /// Returns the programs that the set needs, each with its Debian package.
     pub fn needs(self) -> Vec<MissingProgram> {
         let parts: &[&[(&'static str, &'static str)]] = match self {
             Set::Timesharing => &[magic::NEEDS, scheme::NEEDS, make::NEEDS, interactive::NEEDS],
@@ -36,7 +36,8 @@ impl Set {
             .collect()
     }
 
-    /// The programs that the set needs and that are in none of the folders of `path` (the value of PATH).
+    /// Returns the programs that the set needs and that are in none of the folders of `path` (the
+    /// value of PATH).
     pub fn missing(self, path: &OsStr) -> Vec<MissingProgram> {
         self.needs()
             .into_iter()
@@ -44,12 +45,13 @@ impl Set {
             .collect()
     }
 
-    /// Files and folders of this machine that the programs use besides their inputs and libraries, for use where these are missing (a
-    /// guest): programs that others start by name, and files that they read by themselves.
+    /// Returns files and folders of this machine that the programs use besides their inputs and
+    /// libraries. A guest that lacks these files needs copies: of programs that others start by
+    /// name, and of files that programs read by themselves.
     ///
     /// # Errors
     ///
-    /// If the compiler does not say what it uses.
+    /// If the compiler does not report which files it uses.
     pub fn uses(self) -> Result<Vec<PathBuf>, PrepareError> {
         let parts: &[&[&str]] = match self {
             Set::Timesharing => &[magic::USES, scheme::USES, make::USES, interactive::USES],
@@ -63,7 +65,8 @@ impl Set {
         Ok(files)
     }
 
-    /// Writes the inputs into `folder`, and returns the commands. `seed` determines the inputs, their sizes, and which command begins.
+    /// Writes the inputs into `folder`, and returns the commands. `seed` determines the inputs,
+    /// their sizes, and which command comes first.
     pub fn prepare(self, folder: &Path, seed: u64) -> Result<Vec<Program>, PrepareError> {
         let missing = self.missing(&std::env::var_os("PATH").unwrap_or_default());
         if !missing.is_empty() {
