@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::{Access, ELEMENT_BYTES, Pattern, WorkingSet};
 
-/// One load or store of an element of [`ELEMENT_BYTES`].
+/// A load or store of one element of [`ELEMENT_BYTES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Touch {
     /// Address of the element's first byte.
@@ -55,7 +55,8 @@ pub fn addresses(
     })
 }
 
-/// Visit of a strided walk or chase: the element whose data is touched, and the element that leads to the next, as indices of the array.
+/// One visit of a strided walk or chase, as two indices of the array: the element whose data is
+/// touched, and the element that leads to the next visit.
 struct Visit {
     data: usize,
     link: Option<usize>,
@@ -85,7 +86,8 @@ fn visits(set: &WorkingSet, seed: u64) -> Box<dyn Iterator<Item = Visit> + Send>
     }
 }
 
-/// Returns all nodes in random order. Each leads to the next one, and the last one to the first.
+/// Returns all nodes in random order, in which each node leads to the next, and the last node to
+/// the first.
 pub(crate) fn cycle(nodes: usize, seed: u64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..nodes).collect();
     order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
@@ -195,7 +197,7 @@ mod tests {
         }
     }
 
-    /// The links of the chase, followed in prepared memory as the walk does.
+    /// Shows that a chase follows the links in prepared memory, as the walk does.
     #[test]
     fn a_chase_follows_the_cycle_that_is_laid_in_memory() {
         for set in sets()
@@ -229,8 +231,8 @@ mod tests {
         }
     }
 
-    /// The very loops that the walk runs, with a touch that notes which element it is given. (Only reading along a
-    /// stride has a loop of its own, for its sum.)
+    /// Shows that the walk's own loops visit elements in the same order, by a touch that records
+    /// each element. (Only reading along a stride has a separate loop, because of its sum.)
     #[test]
     fn the_loops_of_the_walk_visit_in_the_same_order() {
         for set in sets() {

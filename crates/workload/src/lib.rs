@@ -1,11 +1,14 @@
-//! Internal to switchcost: access patterns as data, and the one walk that every arm of every experiment runs.
+//! Internal to switchcost: access patterns as data, and the one walk that every arm of every
+//! experiment runs.
 //!
-//! What comes in: a [`WorkingSet`] (how much memory, touched how) and memory of that size. What goes out: the memory
-//! touched in exactly the order the working set names, or the very same touches as addresses ([`addresses()`]). No
-//! clocks, no system calls: who runs the walk decides what to time.
+//! The input is a [`WorkingSet`] (amount of memory and kind of access) and memory of that size; the
+//! output is that the memory is touched in exactly the order of the working set, or the same
+//! touches as addresses ([`addresses()`]). No clocks, no system calls: the caller of the walk
+//! decides what is timed.
 //!
-//! Memory is a slice of `AtomicU64`, each holding the bits of one double. Relaxed atomic accesses compile to plain
-//! loads and stores, and yet the compiler neither merges, vectorises nor removes them: the walk does what it says.
+//! Memory is a slice of `AtomicU64`, each holding the bits of one double. Relaxed atomic accesses
+//! compile to plain loads and stores, but the compiler neither merges, vectorizes nor removes them,
+//! so the walk executes what it describes.
 
 mod addresses;
 mod walk;

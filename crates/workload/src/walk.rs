@@ -26,10 +26,11 @@ fn lay_cycle(memory: &[AtomicU64], node: usize, seed: u64) {
     }
 }
 
-/// Touches `memory` once as `set` says. All arms use this one function. It is never inlined, so that both arms of a difference execute the
-/// same bytes at the same address.
+/// Touches `memory` once as `set` describes. All arms use this function, which is never inlined, so
+/// that both arms of a difference execute the same bytes at the same address.
 ///
-/// `memory` may be a part of the set's array, or empty to touch nothing; a chase needs the whole array.
+/// `memory` may be a part of the set's array, or empty to touch nothing; a chase needs the whole
+/// array.
 #[inline(never)]
 pub fn walk(memory: &[AtomicU64], set: &WorkingSet) {
     if memory.is_empty() {
@@ -80,7 +81,7 @@ fn strided_read(memory: &[AtomicU64], stride: usize) {
     black_box(sum);
 }
 
-/// Follows the cycle once. The data is in the second word of each node.
+/// Follows the cycle of a chase once. The data is in the second word of each node.
 #[inline(always)]
 pub(crate) fn chase(memory: &[AtomicU64], node: usize, touch: impl Fn(&AtomicU64)) {
     let mut at = 0;

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString};
 use switchcost_units::Bytes;
 
-/// The size of one element: a double, as in Li, Ding and Shen 2007.
+/// Size of one element: a double, as in Li, Ding and Shen 2007.
 pub const ELEMENT_BYTES: u64 = 8;
 
 /// Access of a walk to each element.
@@ -26,11 +26,11 @@ pub const ELEMENT_BYTES: u64 = 8;
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Access {
-    /// Loads the element and adds it to a sum.
+    /// The walk loads the element and adds it to a sum.
     Read,
-    /// Overwrites the element.
+    /// The walk overwrites the element.
     Write,
-    /// Loads the element, adds one, and stores it (`a[j]++`).
+    /// The walk loads the element, adds one, and stores the sum (`a[j]++`).
     Rmw,
 }
 
@@ -54,9 +54,11 @@ pub enum Access {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Pattern {
-    /// `for i in 0..s { for j in (i..n).step_by(s) { touch(a[j]) } }`: every element exactly once at any stride.
+    /// Strided order, which visits every element exactly once at any stride: `for i in 0..s { for j
+    /// in (i..n).step_by(s) { touch(a[j]) } }`.
     Strided,
-    /// A pointer chase along one random cycle through nodes of one stride each: defeats every prefetcher.
+    /// Pointer chase along a random cycle through nodes of one stride each, which no prefetcher can
+    /// predict.
     Chase,
 }
 
@@ -80,9 +82,9 @@ pub enum Pattern {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Sharing {
-    /// One array for each task.
+    /// Each task has its own array.
     Private,
-    /// One array for all tasks.
+    /// All tasks share one array.
     Shared,
 }
 
@@ -106,9 +108,10 @@ pub enum Sharing {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Pages {
-    /// The machine's base pages, 4 KiB on x86-64.
+    /// The machine's base pages, which have 4 KiB on x86-64.
     Base,
-    /// Transparent huge pages, 2 MiB on x86-64; refused if the kernel does not grant them.
+    /// Transparent huge pages, which have 2 MiB on x86-64; the walk is refused if the kernel does
+    /// not grant them.
     Huge,
 }
 
@@ -119,52 +122,53 @@ pub enum Pages {
 pub struct WorkingSet {
     /// Size of one array in bytes; 0 means no memory.
     pub size_bytes: Bytes,
-    /// Distance between consecutively touched elements, or the size of a node of the chase, in bytes.
+    /// Distance between consecutively touched elements, or size of a node of the chase, in bytes.
     pub stride_bytes: Bytes,
-    /// Access to each element.
+    /// Access of the walk to each element.
     pub access: Access,
-    /// Order of the elements.
+    /// Order in which the walk visits the elements.
     pub pattern: Pattern,
-    /// Private or shared arrays.
+    /// Whether tasks have private arrays or share one.
     pub sharing: Sharing,
-    /// Base or huge pages.
+    /// Kind of pages of the array: base or huge.
     pub pages: Pages,
 }
 
-/// Why a working set cannot be walked. Follows "cannot measure a working set: " in a message.
+/// Reason why a working set cannot be walked. In a message the text follows "cannot measure a
+/// working set: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitWorkingSet {
-    /// A size that is no whole number of elements.
+    /// The size is not a whole number of elements.
     #[error("a size of {0} is not a multiple of one element (8 B); round it to a multiple of 8")]
     Size(Bytes),
-    /// A stride that is not a positive whole number of elements.
+    /// The stride is not a positive whole number of elements.
     #[error("a stride of {0} is not a multiple of one element (8 B); use 8B, 16B, 64B or the like")]
     Stride(Bytes),
-    /// A stride larger than the array.
+    /// The stride is larger than the array.
     #[error(
         "a stride of {stride} is larger than the array of {size}; make the array larger or the stride smaller"
     )]
     StrideAboveSize {
-        /// The array's size.
+        /// Size of the array.
         size: Bytes,
-        /// The stride asked for.
+        /// Stride that was requested.
         stride: Bytes,
     },
-    /// A chase whose nodes hold no link beside their data, or do not fill the array.
+    /// The nodes of a chase have no room for a link next to their data, or do not fill the array.
     #[error(
         "a chase cannot have nodes of {stride} in an array of {size}; use nodes of at least 16 B that divide the array into \
          two or more, such as --stride 64B for one node a cache line"
     )]
     Chase {
-        /// The array's size.
+        /// Size of the array.
         size: Bytes,
-        /// The node's size asked for.
+        /// Size of a node that was requested.
         stride: Bytes,
     },
 }
 
 impl WorkingSet {
-    /// The empty working set of a direct cost.
+    /// The empty working set, with which a direct cost is measured.
     pub const NONE: WorkingSet = WorkingSet {
         size_bytes: Bytes(0),
         stride_bytes: Bytes(ELEMENT_BYTES),
@@ -174,22 +178,22 @@ impl WorkingSet {
         pages: Pages::Base,
     };
 
-    /// Whether no memory is touched.
+    /// Whether the working set has no memory.
     pub const fn is_empty(&self) -> bool {
         self.size_bytes.0 == 0
     }
 
-    /// Number of doubles in one array.
+    /// Returns the number of doubles in one array.
     pub const fn elements(&self) -> usize {
         (self.size_bytes.0 / ELEMENT_BYTES) as usize
     }
 
-    /// Stride in doubles.
+    /// Returns the stride in doubles.
     pub const fn stride_elements(&self) -> usize {
         (self.stride_bytes.0 / ELEMENT_BYTES) as usize
     }
 
-    /// Number of touches of one walk: each element once, or each node once for a chase.
+    /// Returns the number of touches of one walk: one per element, or one per node of a chase.
     pub const fn touches(&self) -> usize {
         match self.pattern {
             Pattern::Strided => self.elements(),
