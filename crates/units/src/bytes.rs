@@ -4,7 +4,8 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A size in bytes. Parses `0`, `512`, `64KiB`, `1.5MiB`, `2GiB`; prints the largest exact binary unit.
+/// A size in bytes, which is parsed from `0`, `512`, `64KiB`, `1.5MiB` or `2GiB`, and printed in
+/// the largest exact binary unit.
 #[derive(
     Clone,
     Copy,
@@ -41,7 +42,7 @@ impl Bytes {
         Bytes(n << 20)
     }
 
-    /// Returns the number of bytes as an index into memory.
+    /// Returns the number of bytes as a size in memory (`usize`).
     pub const fn as_usize(self) -> usize {
         self.0 as usize
     }
@@ -98,7 +99,8 @@ fn unit_bytes(suffix: &str) -> Option<u64> {
     }
 }
 
-/// Returns `number` (digits with an optional decimal fraction) times `unit`, if that is a whole number of bytes.
+/// Returns `number` (digits with an optional decimal fraction) times `unit`, if the product is a
+/// whole number of bytes.
 fn exact_product(number: &str, unit: u64) -> Option<u64> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let is_digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A logical CPU, numbered as the kernel numbers it.
+/// A logical CPU, by the kernel's number.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize,
 )]
@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 pub struct CpuId(pub u32);
 
 impl CpuId {
-    /// The largest number of CPUs that any Linux configuration allows (`NR_CPUS` of x86-64 with `MAXSMP`).
+    /// Largest number of CPUs that any Linux configuration allows (`NR_CPUS` of x86-64 with
+    /// `MAXSMP`).
     pub const LIMIT: u32 = 8192;
 }
 
@@ -42,7 +43,8 @@ impl FromStr for CpuId {
     }
 }
 
-/// Reads the kernel's list format: `0-3,8`. An empty text is an empty list; order and repetition are kept.
+/// Reads the kernel's list format: `0-3,8`. An empty text is an empty list; order and repetition
+/// are preserved.
 pub fn parse_cpu_list(text: &str) -> Result<Vec<CpuId>, ParseCpuListError> {
     let error = || ParseCpuListError {
         found: text.trim().to_owned(),
@@ -67,7 +69,7 @@ fn parse_range(text: &str) -> Option<RangeInclusive<u32>> {
     (first <= last).then_some(first..=last)
 }
 
-/// Writes CPUs in the kernel's list format, with runs as ranges.
+/// Formats CPUs in the kernel's list format, with runs of CPUs as ranges.
 pub fn format_cpu_list(cpus: &[CpuId]) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for cpu in cpus {

@@ -123,7 +123,7 @@ impl FromStr for Nanos {
     }
 }
 
-/// A reading, or a difference of two readings, of the run's clock in its own unit.
+/// A reading of the run's clock in its own unit, or the difference of two readings.
 #[derive(
     Clone,
     Copy,
@@ -143,7 +143,8 @@ impl FromStr for Nanos {
 pub struct Ticks(pub u64);
 
 impl Ticks {
-    /// Returns the ticks from `earlier` to `self`; `None` if the clock ran backwards, which is an event to record.
+    /// Returns the ticks from `earlier` to `self`; `None` if the clock ran backwards, which the
+    /// caller records.
     pub const fn since(self, earlier: Ticks) -> Option<Ticks> {
         match self.0.checked_sub(earlier.0) {
             Some(ticks) => Some(Ticks(ticks)),
@@ -155,7 +156,7 @@ impl Ticks {
 impl Sub for Ticks {
     type Output = Ticks;
 
-    /// Subtracts with wrapping; use [`Ticks::since`] if the order is not known.
+    /// Subtracts with wrapping. If the order is not known, use [`Ticks::since`].
     fn sub(self, earlier: Ticks) -> Ticks {
         Ticks(self.0.wrapping_sub(earlier.0))
     }
