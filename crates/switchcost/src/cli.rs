@@ -320,7 +320,7 @@ pub(crate) struct Verbosity {
 
 const DOCTOR_EXAMPLES: &str = "\
 Examples:
-  switchcost doctor                  one screen: found, wanted, fix, lasting fix
+  switchcost doctor                  one screen: what disturbs, and the fixes for now
   switchcost doctor --format json    for programs
 
 Exit codes: 0 fit, 3 usable with caveats, 4 unfit.";

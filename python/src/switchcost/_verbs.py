@@ -405,7 +405,7 @@ def compare(
     Args:
         base: A record, or a folder of records of repeated runs.
         new: What to compare with it: a record, or a folder of records.
-        fail_above: Exit with code 6 if a cost is shown to have grown by more than this.
+        fail_above: Exit with code 6 if a cost is slower, and its ratio is more than this above 1.
         confidence: Confidence of all verdicts together [default: 90%].
         run_spread: Standard deviation between runs, beyond their own intervals.
         across: Also compare measured cases that differ only in these conditions.

@@ -112,7 +112,7 @@ pub(crate) struct AbArguments {
     #[arg(long, value_name = "PERCENT", value_parser = parse_change, help_heading = "Precision and time")]
     pub(crate) detect: Option<f64>,
 
-    /// Exit with code 6 if a cost is shown to be slower and its ratio is above 1 plus this
+    /// Exit with code 6 if a cost is slower, and its ratio is more than this above 1
     #[arg(long, value_name = "PERCENT", value_parser = parse_share, help_heading = "Precision and time")]
     pub(crate) fail_above: Option<f64>,
 

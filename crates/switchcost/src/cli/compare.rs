@@ -37,7 +37,7 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["base", "new", "across", "run_spread", "junit", "markdown"])]
     pub(crate) history: Option<PathBuf>,
 
-    /// Exit with code 6 if a cost is shown to have grown by more than this
+    /// Exit with code 6 if a cost is slower, and its ratio is more than this above 1
     #[arg(long, value_name = "PERCENT", value_parser = parse_share)]
     pub(crate) fail_above: Option<f64>,
 

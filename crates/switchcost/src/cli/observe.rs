@@ -158,7 +158,7 @@ pub(crate) struct ObserveArguments {
 
     /// Write each switch and wake-up to FILE, a trace for ui.perfetto.dev
     ///
-    /// Observing a switch then takes more than twice as long.
+    /// Observing a switch then takes about three times as long.
     #[arg(long, value_name = "FILE", conflicts_with = "no_bpf")]
     pub(crate) events: Option<PathBuf>,
 
