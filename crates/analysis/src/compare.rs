@@ -89,13 +89,13 @@ pub struct RunSpread {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
-    /// The compared records: a side repeats its run.
+    /// The comparison is of records: each side repeats its run.
     Records,
     /// Earlier records of the same machine.
     EarlierRecords,
-    /// The flag `--run-spread`.
+    /// The user gave the spread with `--run-spread`.
     Given,
-    /// Unknown, so assumed.
+    /// The spread is unknown, so it is assumed.
     Assumed,
 }
 
@@ -124,7 +124,7 @@ pub struct Cost {
     #[serde(flatten, serialize_with = "ends")]
     #[schemars(with = "Ends")]
     pub interval: Option<(f64, f64)>,
-    /// Number of records.
+    /// Number of records on this side.
     pub records: usize,
 }
 
@@ -206,7 +206,7 @@ pub struct Pair {
     )]
     #[schemars(with = "Option<crate::measurement::serialised::Conditions<'static>>")]
     pub new_case: Option<Case>,
-    /// The compared quantity.
+    /// The quantity that is compared.
     #[serde(flatten, serialize_with = "quantity::with_unit")]
     #[schemars(with = "quantity::WithUnit")]
     pub quantity: Quantity,
@@ -225,7 +225,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// A comparison without verdicts yet.
+    /// Makes a comparison that has no verdicts yet.
     fn unjudged(
         subject: Subject,
         quantity: Quantity,
@@ -322,7 +322,7 @@ pub enum Basis {
     SameTrace,
     /// Pairs of simulations: several traces, each simulated on both sides.
     SameTraces,
-    /// Several traces on each side, but not the same ones.
+    /// Each side has several traces, which are not the same on both sides.
     OtherTraces,
     /// Batches of switches of the only trace on one side; the other side has different traces.
     SingleTrace,
@@ -332,7 +332,7 @@ pub enum Basis {
     Injections,
 }
 
-/// How switches are priced in a comparison of observations.
+/// Way in which switches are priced in a comparison of observations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pricing {
@@ -347,7 +347,7 @@ pub enum Pricing {
 /// Result of a comparison.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Comparison {
-    /// What the intervals are based on.
+    /// Basis of the intervals.
     pub basis: Basis,
     /// Files of the base records.
     pub base_records: Vec<String>,

@@ -122,7 +122,7 @@ pub struct CauseFinding {
     pub why: Why,
     /// Kernel entry in which the tasks left their CPUs.
     pub entry: Entry,
-    /// Number of switches.
+    /// Number of switches for this reason.
     pub switches: u64,
     /// Share of all switches.
     pub share: f64,
@@ -134,7 +134,7 @@ pub struct CauseFinding {
     pub mostly: String,
 }
 
-/// Analyses an observation.
+/// Analyses an observation, and returns its findings.
 pub fn analyse(observation: &Observation) -> Findings {
     analyse_with(observation, compare_calls(observation))
 }

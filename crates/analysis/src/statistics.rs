@@ -1,4 +1,4 @@
-//! Estimates and their intervals.
+//! The definition of an estimate with its interval.
 
 pub(crate) mod estimate;
 pub(crate) mod order_statistics;

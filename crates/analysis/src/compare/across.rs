@@ -21,9 +21,9 @@ pub enum Condition {
     Stride,
     /// The kind of access of the walk.
     Access,
-    /// The scheduling policy.
+    /// The scheduling policy of the tasks.
     Policy,
-    /// Where the tasks run.
+    /// Placement of the tasks on CPUs.
     Placement,
 }
 

@@ -13,7 +13,7 @@ const NOT_KNOWN: &str = "the records differ so much that the ratio may be anythi
 pub(super) struct Candidate {
     /// The pair, with the reason if it cannot be compared.
     pub(super) pair: Pair,
-    /// The ratio's logarithm, if there is one.
+    /// Logarithm of the ratio, if there is a ratio.
     pub(super) ratio: Option<LogRatio>,
     /// Records with a suspect number of this pair.
     pub(super) suspects: Suspects,

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::measurement::serialised::{Conditions, conditions};
 
-/// A state with its records.
+/// A state of the program or machine, with its records.
 #[derive(Clone, Debug)]
 pub struct State<'a> {
     /// Name of the state's folder, such as a commit or a version; hostile text until escaped.
@@ -31,7 +31,7 @@ pub struct Dated {
     pub name: String,
     /// Start of the state's first record (RFC 3339, UTC).
     pub started_at: String,
-    /// Number of records.
+    /// Number of records of the state.
     pub records: usize,
 }
 
@@ -46,18 +46,18 @@ pub struct Step {
     pub to_first: Option<Outcome>,
 }
 
-/// One cost over all states.
+/// A cost over all states.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Trend {
     /// Conditions of the case.
     #[serde(flatten, serialize_with = "conditions")]
     #[schemars(with = "Conditions<'static>")]
     pub case: Case,
-    /// The compared quantity.
+    /// The quantity that is compared.
     #[serde(flatten, serialize_with = "quantity::with_unit")]
     #[schemars(with = "quantity::WithUnit")]
     pub quantity: Quantity,
-    /// One step for each state.
+    /// Steps of the cost, one for each state.
     pub steps: Vec<Step>,
 }
 
@@ -300,7 +300,8 @@ mod tests {
         assert_eq!(found.grown, Some(1));
     }
 
-    /// Of 60 comparisons, 10 % are 6; two standard deviations of chance make the limit 10.
+    /// Tests that equal states seldom differ: of 60 comparisons, 10 % are 6, and two standard
+    /// deviations of chance make the limit 10.
     #[test]
     fn states_that_are_the_same_seldom_differ() {
         let is_alarm = |trial: &u64| {

@@ -37,7 +37,7 @@ pub enum Ended {
     Interrupted,
 }
 
-/// Two sides measured in interleaved runs, with their comparison.
+/// A comparison of two sides that were measured in interleaved runs.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct InTurns {
     /// Set-up of the base side.

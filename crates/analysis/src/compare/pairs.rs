@@ -185,7 +185,7 @@ impl<'a> Found<'a> {
 /// Numbers of one side that can be compared.
 #[derive(Debug)]
 enum Side {
-    /// One or more numbers above 0.
+    /// The runs, one or more, each with a number above 0.
     Runs(Vec<Run>),
     /// Why there is no number.
     None(String),

@@ -71,17 +71,17 @@ pub enum Quantity {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Unit {
-    /// Nanoseconds.
+    /// Time in nanoseconds.
     Ns,
-    /// Simulated cycles.
+    /// Time in simulated cycles.
     Cycles,
     /// Share of all cycles, or of live tasks' switches, CPU time or window.
     Share,
-    /// Misses per instruction.
+    /// Number of misses per instruction.
     PerInstruction,
-    /// Cycles per instruction.
+    /// Number of cycles per instruction.
     CyclesPerInstruction,
-    /// Events per second.
+    /// Number of events per second.
     PerSecond,
     /// Instructions or misses per switch or system call.
     Events,
@@ -89,7 +89,7 @@ pub enum Unit {
 
 #[derive(JsonSchema, Serialize)]
 pub(super) struct WithUnit {
-    /// What is compared.
+    /// The quantity that is compared.
     quantity: Quantity,
     /// Unit of the numbers.
     unit: Unit,
@@ -107,7 +107,7 @@ pub(super) fn with_unit<S: Serializer>(
 }
 
 impl Quantity {
-    /// Name of the quantity in every format.
+    /// Returns the name of the quantity in every format.
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -117,7 +117,7 @@ impl Quantity {
         matches!(self, Quantity::Cycles | Quantity::Time)
     }
 
-    /// Unit of the quantity.
+    /// Returns the unit of the quantity.
     pub fn unit(self) -> Unit {
         match self {
             Quantity::Total

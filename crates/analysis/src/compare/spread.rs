@@ -190,8 +190,8 @@ mod tests {
         assert_eq!(found.origin, Origin::Records);
     }
 
-    /// A few identical records reduce the assumed spread only in part; many identical records
-    /// reduce it further.
+    /// Shows that a few identical records reduce the assumed spread only in part, and many
+    /// identical records more.
     #[test]
     fn a_few_runs_that_were_alike_are_believed_in_part() {
         let alike = |count| {
@@ -249,7 +249,8 @@ mod tests {
         assert_eq!(learned(&[], Origin::Records, ASSUMED_RUN_SPREAD), None);
     }
 
-    /// A case that differs more from run to run than the others do is judged by its own earlier records.
+    /// Shows that a case whose runs differ more than those of other cases is judged by its own
+    /// earlier records.
     #[test]
     fn a_case_that_differs_more_is_known_by_its_history() {
         let mut random = ChaCha8Rng::seed_from_u64(7);
@@ -277,8 +278,8 @@ mod tests {
         );
     }
 
-    /// If runs differ by the assumed spread, intervals of 90 % cover the truth in about 90 of 100
-    /// comparisons.
+    /// Shows that intervals of 90 % cover the truth in about 90 of 100 comparisons, if runs differ
+    /// by the assumed spread.
     #[test]
     fn intervals_cover() {
         let mut random = ChaCha8Rng::seed_from_u64(6);

@@ -19,7 +19,7 @@ pub enum Subject {
     ),
     /// A part of a simulated machine.
     Simulated(Place),
-    /// Live tasks.
+    /// Live tasks, which were observed.
     Observed(#[schemars(with = "KindAndName<'static>")] Who),
     /// A program that is preempted.
     Injected {
@@ -32,15 +32,15 @@ pub enum Subject {
     },
 }
 
-/// Live tasks, or tasks that preempted them.
+/// Tasks to which a number belongs: live tasks, or tasks that preempted live ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Who {
-    /// All observed tasks.
+    /// All observed tasks together.
     All,
     /// Observed tasks of one name; hostile text until escaped.
     Name(String),
-    /// Other tasks of one name that ran between time slices; hostile text until escaped, empty for
-    /// kernel threads.
+    /// Tasks of one name that ran between time slices of the observed ones; hostile text until
+    /// escaped, empty for kernel threads.
     Neighbour(String),
 }
 
@@ -60,7 +60,7 @@ pub struct Place {
 /// Switches, a level, or a part of the kernel in a simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// All switches.
+    /// All switches together.
     All,
     /// Switches of one class, as Mogul and Borg 1990 define classes.
     Class(String),
@@ -70,7 +70,7 @@ pub enum Part {
     Program(String),
     /// All references to one level of the caches or TLBs.
     Level(String),
-    /// Everything that the kernel does.
+    /// All work of the kernel.
     Kernel,
     /// All code of one kernel function; hostile text until escaped.
     Function(String),
@@ -101,7 +101,7 @@ impl Part {
         matches!(self, Part::Function(_) | Part::FunctionLevel { .. })
     }
 
-    /// Kind and name of the part.
+    /// Returns the kind and name of the part.
     pub fn kind_and_name(&self) -> KindAndName<'_> {
         let (kind, name) = match self {
             Part::All => ("all", None),
@@ -126,7 +126,7 @@ impl Part {
 }
 
 impl Who {
-    /// Kind and name of the tasks.
+    /// Returns the kind and name of the tasks.
     pub fn kind_and_name(&self) -> KindAndName<'_> {
         let (kind, name) = match self {
             Who::All => ("all", None),

@@ -121,8 +121,8 @@ fn across_and_not() -> [FakeCase; 2] {
     [FakeCase::pipe().across_cpus(), FakeCase::pipe()]
 }
 
-/// Two runs of one guest, taken minutes apart, differed by 26 % across CPUs; on one CPU such a
-/// difference is not chance.
+/// Shows that a difference on one CPU is not chance, although two runs of one guest, minutes apart,
+/// differed by 26 % across CPUs.
 #[test]
 fn what_is_a_difference_on_one_cpu_is_none_across_two() {
     use Change::{NoDifferenceShown, Slower};
@@ -217,8 +217,8 @@ fn single_records_of_hand_offs_across_cpus_seldom_differ() {
     assert!(alarms <= MOST_ALARMS[0], "{alarms} of {TRIALS}");
 }
 
-/// A system call filter slows both arms by 900 ns, so it changes no cost of a switch (1,700 ns),
-/// only the calls.
+/// Shows that a system call filter, which slows both arms by 900 ns, changes no cost of a switch
+/// (1,700 ns), but only the calls.
 #[test]
 fn what_makes_system_calls_slower_is_reported_of_them_and_not_of_the_switch() {
     let with_calls_of = |ns: f64, seed| {
@@ -309,8 +309,8 @@ fn a_real_difference_is_found_and_has_its_direction() {
     }
 }
 
-/// A true change as large as the detectable one at 80 % power is shown in about 80 of 100
-/// comparisons.
+/// Shows that a true change as large as the one detectable at 80 % power is reported in about 80 of
+/// 100 comparisons.
 #[test]
 fn a_detectable_change_is_shown_as_often_as_said() {
     let compared = |trial: u64, change: f64| {
@@ -431,8 +431,8 @@ fn one_number_of_several_records_is_not_enough() {
     );
 }
 
-/// The core's clock is no property of the compared subject: at half the clock, the same switch
-/// takes twice as long.
+/// Shows that costs are compared at one core clock, which is no property of the compared subject:
+/// at half the clock, the same switch takes twice as long.
 #[test]
 fn costs_are_compared_at_one_clock_of_the_core() {
     let cases = || [FakeCase::pipe(), FakeCase::pipe().with_set(Bytes::kib(64))];
@@ -806,8 +806,8 @@ fn a_limit_counts_only_shown_differences() {
     assert_eq!(same.slower_by_more_than(0.0).count(), 0);
 }
 
-/// A kernel makes two switches in place of one: each costs as much as before, and a hand-off costs
-/// twice as much.
+/// Shows the result for a kernel that makes two switches in place of one: each costs as much as
+/// before, and a hand-off costs twice as much.
 #[test]
 fn two_switches_a_hand_off_are_slower_and_a_finding() {
     let twice = || {

@@ -192,7 +192,8 @@ fn what_is_not_of_this_machine_setting_and_case_does_not_count() {
     );
 }
 
-/// A core that was shared throughout, a missing number, and a cost below 0 do not count.
+/// Shows that an earlier run does not count if its core was shared throughout, its number is
+/// missing, or its cost is below 0.
 #[test]
 fn what_says_nothing_does_not_count() {
     let this = this(100 * HOUR);
@@ -292,7 +293,8 @@ fn held(hosts: u64, runs: u64, share: f64) -> f64 {
     holds.count() as f64 / hosts as f64
 }
 
-/// The limit is 90 of 100 minus two and a half standard deviations of chance.
+/// Tests intervals by earlier records. The limit is 90 of 100 minus two and a half standard
+/// deviations of chance.
 #[test]
 fn intervals_by_earlier_records_hold_a_hosts_cost() {
     let share = held(60, 7, 0.02);

@@ -24,7 +24,7 @@ const LEAST_WORK: u64 = 10;
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[schemars(rename = "ServiceFound")]
 pub struct ServiceFindings {
-    /// The preempted service.
+    /// The service that was preempted.
     pub preempted: Service,
     /// Cost of a preemption that touches nothing and lasts as long as one of the first footprint,
     /// compared with no preemption. It is below 0 if the service then handles more pieces of work
@@ -431,7 +431,7 @@ mod tests {
         assert_eq!(analyse(&record(Vec::new())).core_hertz, None);
     }
 
-    /// If nothing is touched in either arm, 90 of 100 intervals contain 0.
+    /// Shows that 90 of 100 intervals contain 0 if nothing is touched in either arm.
     #[test]
     fn nothing_is_called_a_cost_as_often_as_is_reported() {
         let mut dice = ChaCha8Rng::seed_from_u64(5);

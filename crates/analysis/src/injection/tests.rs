@@ -161,7 +161,8 @@ fn known_costs_come_out_in_their_parts() {
     assert!((found.core_hertz.expect("known") / 1e9 - 10.0 / 3.0).abs() < 1e-6);
 }
 
-/// A core that is slower while one copy runs makes that copy take longer, but adds no cost.
+/// Shows that a core that is slower while one copy runs adds no cost, although that copy takes
+/// longer.
 #[test]
 fn a_slower_core_is_no_cost() {
     let slower = |mut run: Run| {
@@ -183,8 +184,8 @@ fn a_slower_core_is_no_cost() {
     assert!((cost / (9_000.0 * 1.05) - 1.0).abs() < 0.01, "{cost}");
 }
 
-/// Neither cost includes the effect of which copy runs second, nor the machine's drift from pass to
-/// pass.
+/// Shows that neither cost includes the effect of which copy runs second, nor the machine's drift
+/// from pass to pass.
 #[test]
 fn intervals_hold_the_truth_as_often_as_they_say() {
     let (trials, mut held, mut held_by_reload) = (400, 0, 0);

@@ -1,4 +1,4 @@
-//! Analyses one case.
+//! Analyses one case of a measurement.
 
 use switchcost_record::{CostName, Header, Mechanism, Refusal, SelfTest};
 

@@ -38,7 +38,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Name of the verdict in every format for programs.
+    /// Returns the name of the verdict in every format for programs.
     pub fn name(&self) -> &'static str {
         match self {
             Verdict::Measured => "measured",
@@ -65,7 +65,7 @@ pub enum FlagName {
     AboveReloadBound,
     /// The system calls are part of the direct cost.
     BaselineWithoutSystemCalls,
-    /// Other tasks ran between the hand-offs.
+    /// Time slices of other tasks interrupted the hand-offs.
     BesideOthers,
     /// The rate of the clock differs from its calibration.
     ClockDrift,
@@ -85,7 +85,7 @@ pub enum FlagName {
     HandoffAcrossCpus,
     /// The plain mean is far from the cost.
     HeavyTail,
-    /// Not all of the trace was simulated.
+    /// The simulation covers only a part of the trace.
     Incomplete,
     /// A signal ended the run early.
     Interrupted,
@@ -123,7 +123,7 @@ pub enum FlagName {
     Source,
     /// The kernel did not count the planned number of switches.
     SwitchCount,
-    /// There are too few values for an interval.
+    /// The case has too few repetitions for an interval.
     TooFewRepetitions,
     /// The hypervisor says which CPUs share a cache.
     TopologyOfAGuest,
@@ -139,7 +139,7 @@ pub struct Flag {
     /// Stable name in kebab-case: `disturbed`, `switch-count`, `wide-interval`, ...
     #[schemars(with = "&'static str")]
     pub name: FlagName,
-    /// What was seen and what it means, in one sentence.
+    /// Observed fact with its meaning, in one sentence.
     pub detail: String,
 }
 
@@ -194,7 +194,7 @@ fn status<S: Serializer>(verdict: &Verdict, serializer: S) -> Result<S::Ok, S::E
 struct FlagsByName {
     /// Names of the flags.
     flags: Vec<&'static str>,
-    /// One sentence per flag: what was seen, and what it means.
+    /// Sentence for each flag, with the observed fact and its meaning.
     flag_details: BTreeMap<&'static str, String>,
 }
 
@@ -420,7 +420,7 @@ pub struct Reload {
     pub settled_ns: Estimate,
 }
 
-/// One size of a curve.
+/// A point of a curve, for one size.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CurvePoint {
     /// Size of one task's array in bytes.

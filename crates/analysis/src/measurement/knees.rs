@@ -13,7 +13,7 @@ const RESAMPLES: usize = 200;
 /// real curve uneven.
 const ROUGHNESS: f64 = 0.05;
 
-/// One size of a curve, with its measurements.
+/// A size of a curve, with its measurements.
 #[derive(Clone, Debug)]
 pub(crate) struct Measured<'a> {
     pub(crate) size_bytes: u64,

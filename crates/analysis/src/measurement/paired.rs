@@ -82,7 +82,7 @@ pub(crate) enum Choice {
     Unshared,
     /// Cycles on a shared core.
     Shared,
-    /// All cycles.
+    /// All cycles, shared or not.
     Every,
 }
 

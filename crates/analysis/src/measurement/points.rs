@@ -13,7 +13,7 @@ use crate::measurement::cleanliness::reasons_of_window;
 pub struct Point {
     /// Index into the plan's cases.
     pub case: u32,
-    /// The arm.
+    /// Arm of the batch.
     pub arm: Arm,
     /// Time of the window, in seconds since the start of the run.
     pub at_seconds: f64,

@@ -60,7 +60,7 @@ pub(crate) struct Speed {
 /// State of the core in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sharing {
-    /// An unshared core.
+    /// The core is not shared.
     Unshared,
     /// A core shared with another hardware thread.
     Shared,

@@ -46,14 +46,14 @@ const SLEEPS: [&str; 2] = ["nanosleep", "clock_nanosleep"];
 /// A change that is likely to reduce the cost of a workload's switches, with its largest gain.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Advice {
-    /// The recommended change.
+    /// Change that is recommended.
     #[serde(flatten)]
     pub change: Change,
     /// Largest gain of the change.
     pub at_most: AtMost,
 }
 
-/// A recommended change.
+/// A change that is recommended.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "what")]
 pub enum Change {

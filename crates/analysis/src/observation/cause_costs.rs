@@ -12,7 +12,7 @@ use super::{cost, known};
 pub struct CauseCost {
     /// Reason of the switches; `None` if reasons were not counted.
     pub why: Option<Why>,
-    /// Number of switches.
+    /// Number of switches for this reason.
     pub switches: u64,
     /// Direct cost; `None` if the machine's cost of a switch is not known.
     pub direct_ns: Option<Range>,

@@ -9,11 +9,11 @@ use switchcost_record::observation::Histogram;
 pub struct Latency {
     /// Number of counted times.
     pub count: u64,
-    /// Median time.
+    /// Median of the times.
     pub p50_ns: Option<f64>,
     /// 99th percentile of the times.
     pub p99_ns: Option<f64>,
-    /// Longest time.
+    /// Longest of the times.
     pub max_ns: Option<f64>,
     /// Lower end of the last bucket: a quantile that is `None` is at least this long.
     pub last_ns: f64,

@@ -91,11 +91,11 @@ impl Interval {
 /// Cost of the waits in which others ran for a time within one range.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct EffectOfRange {
-    /// Others ran for longer than this, in nanoseconds.
+    /// Lower limit of the time for which other tasks ran, in nanoseconds.
     pub from_ns: u32,
-    /// Others ran for at most this, in nanoseconds; null without a limit.
+    /// Upper limit of the time for which other tasks ran, in nanoseconds; null without a limit.
     pub to_ns: Option<u32>,
-    /// Cost of these waits.
+    /// Cost of the waits in this range.
     pub effect: Effect,
 }
 
@@ -104,7 +104,7 @@ pub struct EffectOfRange {
 pub struct EffectOfCall {
     /// Name of the system call.
     pub call: String,
-    /// Cost of these waits.
+    /// Cost of the waits in this group.
     pub effect: Effect,
 }
 
@@ -117,9 +117,9 @@ pub enum UnknownBecause {
     TooFew,
     /// Fewer than half of the switches have a match.
     NotCovered,
-    /// A check failed.
+    /// A check of the comparison failed.
     CheckFailed,
-    /// After a wait the program does less work than otherwise.
+    /// The program does less work after a wait than otherwise.
     LessWork,
 }
 

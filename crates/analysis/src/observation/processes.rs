@@ -26,7 +26,7 @@ pub struct ProcessFinding {
     pub control_group: Option<String>,
     /// Whether the tasks are the kernel's own threads.
     pub is_kernel: bool,
-    /// Number of tasks.
+    /// Number of tasks in the group.
     pub tasks: u64,
     /// Number of switches, by the kernel's count.
     pub switches: u64,
@@ -34,7 +34,7 @@ pub struct ProcessFinding {
     pub involuntary: u64,
     /// Involuntary switches as a share of all switches.
     pub involuntary_share: f64,
-    /// Switches per second.
+    /// Number of switches per second.
     pub per_second: f64,
     /// CPU time in nanoseconds; null if it is not counted.
     pub cpu_ns: Option<f64>,

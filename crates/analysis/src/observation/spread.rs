@@ -17,7 +17,7 @@ pub struct Spread {
 /// Count of the times in one bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bin {
-    /// Number of times.
+    /// Number of times in the bin.
     pub count: u64,
     /// Share of all times of the same kind.
     pub share: f64,

@@ -14,7 +14,7 @@ pub struct Stack<'a> {
     pub why: Why,
     /// Kernel entry in which the tasks left their CPUs.
     pub entry: &'a Entry,
-    /// Number of switches.
+    /// Number of switches for this reason.
     pub switches: u64,
     /// Time off the CPU, in nanoseconds.
     pub off_ns: u64,

@@ -18,7 +18,7 @@ pub struct KeptWaitingFinding {
     pub is_kernel: bool,
     /// Tasks that had the CPU while the observed program waited.
     pub behind: Behind,
-    /// Whether those tasks are observed, too.
+    /// Whether the tasks that had the CPU are observed, too.
     pub is_own: bool,
     /// Waiting time, in nanoseconds.
     pub wait_ns: f64,
@@ -76,7 +76,7 @@ pub struct WaitForCpus {
 pub struct WaitBehind {
     /// Name of the program, or the kernel's threads; hostile text until escaped.
     pub program: Behind,
-    /// Whether the program is one of the observed ones.
+    /// Whether the program is observed, too.
     pub is_own: bool,
     /// The program's share of the wait.
     pub share: f64,

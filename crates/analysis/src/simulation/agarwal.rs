@@ -95,8 +95,8 @@ mod tests {
         assert!((level.misses_at_most / level.misses_per_switch - 1.0).abs() < 1e-4);
     }
 
-    /// Throwing 64 balls at random into 64 boxes hits a share of 1 - (1 - 1/64)^64 = 0.635 of the
-    /// boxes.
+    /// Shows that no line is lost twice: throwing 64 balls at random into 64 boxes hits a share of
+    /// 1 - (1 - 1/64)^64 = 0.635 of the boxes.
     #[test]
     fn no_line_is_lost_twice() {
         let level = level("L1", 64.0, 64, 1.0);

@@ -84,7 +84,7 @@ impl<'a> Analyser<'a> {
         }
     }
 
-    /// Returns the findings.
+    /// Returns the findings of the simulation.
     pub fn finish(mut self) -> Findings {
         (0..self.designs.len()).for_each(|index| self.close(index));
         let segments = Lengths::new(self.lengths, self.head);
@@ -134,7 +134,7 @@ impl<'a> Analyser<'a> {
     }
 }
 
-/// Flag for private hierarchies by task.
+/// Returns the flag for private hierarchies by task.
 fn task_flag(head: &Simulation) -> Option<Flag> {
     let detail = format!(
         "each of the {} tasks (a thread, in its present program) has caches alone to be compared with, and counts as one wherever a \

@@ -13,8 +13,8 @@ use crate::Flag;
 pub struct Findings {
     /// Length of an interval, in instructions.
     pub interval_instructions: u64,
-    /// What has a private hierarchy: each process or each task. Wherever a process is named, it is
-    /// one of these.
+    /// Owner of a private hierarchy: a process or a task. Wherever a process is named, it is this
+    /// owner.
     pub private_by: PrivateBy,
     /// Curves are integrated until this share of the segments remains.
     pub cut_share: f64,
@@ -171,11 +171,11 @@ pub struct KernelFills {
 /// A group of segments that are analysed together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
-    /// All segments.
+    /// All segments of the process.
     All,
     /// One of the classes of Mogul and Borg: `system call`, `page fault`, `involuntary`, or `other` (births, exits).
     Class(&'static str),
-    /// One cause: whether it is voluntary, and the kernel entry.
+    /// One cause of switches: whether it is voluntary, and the kernel entry.
     Cause(String),
     /// A class as in `Class`, by the reason why the segment ends instead of why it begins.
     EndClass(&'static str),
@@ -188,7 +188,7 @@ pub enum Group {
 pub const TASKS: [&str; 2] = ["programs", "kernel threads"];
 
 impl Group {
-    /// Kind of the group, in every format for programs.
+    /// Returns the kind of the group, in every format for programs.
     pub fn kind(&self) -> &'static str {
         match self {
             Group::All => "all",
@@ -266,7 +266,7 @@ pub struct Spread {
     pub max: Option<f64>,
 }
 
-/// One interval of a curve.
+/// A point of a curve, for one interval.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Point {
     /// Number of the interval.
@@ -331,15 +331,15 @@ pub struct GroupFinding {
     pub curve: Vec<Point>,
 }
 
-/// One process, or all processes of a name.
+/// Findings of one process, or of all processes of a name.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ProcessFinding {
     /// Name of the process; hostile text until escaped.
     pub name: String,
     /// Number of processes with this name.
     pub processes: u64,
-    /// Number of segments of these processes. A segment begins with a switch, or with an exec in
-    /// the middle of one.
+    /// Number of segments of the process. A segment begins with a switch, or with an exec in the
+    /// middle of a segment.
     pub segments: u64,
     /// Instructions in the segments.
     pub instructions: u64,
@@ -407,11 +407,11 @@ pub struct Growth {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
-    /// Instruction fetches.
+    /// Misses of instruction fetches.
     Instructions,
-    /// Loads and stores.
+    /// Misses of loads and stores.
     Data,
-    /// TLBs.
+    /// Misses of TLBs.
     Tlb,
     /// Stores that wait for a write buffer.
     WriteStalls,
@@ -569,7 +569,7 @@ pub struct EvictionTable {
 pub struct OfLevel {
     /// Name of the level.
     pub level: String,
-    /// The number.
+    /// Value of the number.
     pub number: f64,
 }
 
@@ -807,7 +807,7 @@ impl DesignFinding {
 /// Largest relative difference of a mean from the cost that counts as equal.
 const NEAR: f64 = 0.1;
 
-/// Returns the class of a cause, as Mogul and Borg 1990 group them.
+/// Returns the class of a cause, in the grouping of Mogul and Borg 1990.
 pub(crate) fn class_of(cause: &SwitchCause) -> usize {
     match (cause.entry.as_str(), cause.is_voluntary) {
         ("page-fault", _) => 1,

@@ -53,8 +53,8 @@ pub(crate) fn around(estimate: f64, error: f64, n: usize, confidence: f64) -> Op
 mod tests {
     use super::*;
 
-    /// Twenty batches of five numbers each are compared with batch means and Student's interval of
-    /// their mean.
+    /// Shows that the interval of a mean is that of batch means, for twenty batches of five numbers
+    /// each.
     #[test]
     fn of_a_mean_it_is_the_method_of_batch_means() {
         let batches: Vec<f64> = (0..20).map(|i| f64::from((i * 7 + 3) % 11)).collect();

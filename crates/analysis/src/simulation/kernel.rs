@@ -113,8 +113,8 @@ mod tests {
     use super::*;
     use crate::simulation::interval::mean_interval;
 
-    /// If all batches have the same number of switches, the interval is Student's interval of the
-    /// mean of the batches.
+    /// Shows that a ratio has Student's interval of the mean of the batches, if all batches have
+    /// the same number of switches.
     #[test]
     fn a_ratio_has_the_interval_of_batch_means() {
         let batch = |i: u64| KernelBatch {

@@ -103,7 +103,7 @@ pub fn choose_parts(instructions: u64, share: f64, seed: u64) -> Result<Choice, 
     })
 }
 
-/// One number of a design, estimated for the whole trace.
+/// A number of a design, estimated for the whole trace.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct SampleQuantity {
     /// Name of the number: `misses`, `cycles`, `excess_cycles` (shared minus private, without first

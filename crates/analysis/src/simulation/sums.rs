@@ -1,4 +1,4 @@
-//! Sums of intervals.
+//! Computes sums of intervals.
 
 use switchcost_design::result::{Interval, OfOthers};
 

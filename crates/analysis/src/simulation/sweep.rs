@@ -13,7 +13,7 @@ pub struct Sweep {
     pub members: Vec<(Vec<usize>, usize)>,
 }
 
-/// One varied field with its values.
+/// A varied field with its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
     /// Levels and field in the notation of `--vary`: `L1I+L1D.size`.

@@ -73,12 +73,12 @@ impl Estimate {
         self.low > 0.0 || self.high < 0.0
     }
 
-    /// Half the interval's length relative to the estimate.
+    /// Returns half the interval's length relative to the estimate.
     pub fn relative_half_width(&self) -> f64 {
         (self.high - self.low) / 2.0 / self.estimate.abs()
     }
 
-    /// Half the length of the interval within this run, relative to the estimate.
+    /// Returns half the length of the interval within this run, relative to the estimate.
     pub fn relative_half_width_within_run(&self) -> f64 {
         (self.within_run.1 - self.within_run.0) / 2.0 / self.estimate.abs()
     }

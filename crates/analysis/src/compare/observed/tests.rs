@@ -190,7 +190,8 @@ fn a_known_ratio_is_found_for_all_and_for_the_name_that_changed() {
     );
 }
 
-/// The limit is the nominal 10 % of 200 plus two standard deviations of chance: 28.
+/// Shows that equal observations seldom differ. The limit is the nominal 10 % of 200 plus two
+/// standard deviations of chance: 28.
 #[test]
 fn what_is_the_same_is_seldom_called_changed() {
     let mut random = ChaCha8Rng::seed_from_u64(2);
@@ -258,7 +259,7 @@ fn fewer_than_three_records_have_a_ratio_and_no_verdict() {
     }
 }
 
-/// Three runs that agree to the last switch do not exclude chance.
+/// Shows that three runs that agree to the last switch do not exclude chance.
 #[test]
 fn a_few_events_differ_by_chance_however_alike_the_runs_are() {
     let made = |involuntary| Made {
@@ -278,7 +279,8 @@ fn a_few_events_differ_by_chance_however_alike_the_runs_are() {
     assert_eq!(change(2_000.0, 4_000.0), Change::Slower);
 }
 
-/// All runs have the same bucket, but the position within the bucket is unknown.
+/// Shows that waits may be equal if all runs have the same bucket, because the position within the
+/// bucket is unknown.
 #[test]
 fn waits_in_neighbouring_buckets_may_be_the_same() {
     let of = |bucket| vec![observation(vec![named("server", Made { bucket, ..USUAL })]); 4];
@@ -448,7 +450,8 @@ fn neighbours_are_compared_by_name_and_not_where_they_were_not_counted() {
     assert_eq!(comparison.environment[0].what, "counted by");
 }
 
-/// Each way of counting adds its own time to a switch.
+/// Shows that observations counted in different ways are not compared, because each way adds its
+/// own time to a switch.
 #[test]
 fn what_was_counted_in_different_ways_is_not_compared() {
     let mut random = ChaCha8Rng::seed_from_u64(8);
@@ -475,7 +478,8 @@ fn what_was_counted_in_different_ways_is_not_compared() {
     }
 }
 
-/// One side was priced with a newer result of `inject`.
+/// Shows that costs of cold caches are not compared if one side was priced with a newer result of
+/// `inject`.
 #[test]
 fn caches_that_are_priced_in_different_ways_are_not_compared() {
     let mut random = ChaCha8Rng::seed_from_u64(10);
@@ -570,7 +574,8 @@ fn a_record_that_lost_many_of_the_kernels_records_is_suspect() {
     assert!(pair(&comparison, &Who::All, Quantity::Switches).is_suspect);
 }
 
-/// Many names share their half of the allowed error.
+/// Shows that many names do not widen the interval of the whole, because they share their half of
+/// the allowed error.
 #[test]
 fn names_do_not_widen_the_intervals_of_the_whole() {
     let width = |names: usize| {

@@ -8,11 +8,11 @@ use super::traces::TraceKey;
 /// Indices of two records of which one is a copy of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copied {
-    /// Both are base records.
+    /// Two base records have the same trace.
     InBase(usize, usize),
-    /// Both are new records.
+    /// Two new records have the same trace.
     InNew(usize, usize),
-    /// One is a base record, the other a new record.
+    /// A base record and a new record have the same trace.
     OnBothSides(usize, usize),
 }
 

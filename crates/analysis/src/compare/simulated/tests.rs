@@ -132,7 +132,8 @@ fn several_traces_are_paired_as_scipy_pairs_them() {
     }
 }
 
-/// A record of many designs has another kind of cost: one that includes first touches.
+/// Shows that a record of many designs, whose cost includes first touches, is reported as one with
+/// another kind of cost.
 #[test]
 fn whether_first_touches_are_in_the_cost_is_reported_as_a_difference() {
     let (base, mut new) = (simulated(1, 1.0), simulated(2, 1.0));

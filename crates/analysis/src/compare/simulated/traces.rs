@@ -36,7 +36,8 @@ impl<'a> TraceKey<'a> {
 /// Relation between the traces of two sides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Relation {
-    /// Both sides have the same traces; the value is the index of each base record's partner.
+    /// Both sides have the same traces. For each base record, the index of the new record with the
+    /// same trace.
     Same(Vec<usize>),
     /// The sides have no trace in common.
     Others {

@@ -92,7 +92,7 @@ pub(super) fn only(anchors: &Anchors, is_in: impl Fn(usize) -> bool) -> Anchors 
     }
 }
 
-/// One followed call of either arm.
+/// A followed call of either arm.
 struct Run {
     at: usize,
     path: u64,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use switchcost_record::observation::{CallSite, ThreadCalls, TracedCalls};
 
-/// One traced call and the user code after it.
+/// A traced call with the user code after it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Call {
     pub(super) site: u32,

@@ -30,7 +30,7 @@ pub struct Effect {
     pub anchors: usize,
     /// Number of these switches that have a matching control.
     pub treated: usize,
-    /// Number of controls.
+    /// Number of controls in the comparison.
     pub controls: usize,
     /// Number of blocks of time.
     pub blocks: usize,
