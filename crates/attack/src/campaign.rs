@@ -36,7 +36,7 @@ pub(crate) enum Sample {
     All,
     /// The sample has at least this many trials for each first and each second part of the names.
     OfEachPart(usize),
-    /// The sample has one trial for each pair of a first and a second part.
+    /// The sample has one trial for each combination of a first and a second part.
     OfEachPair(usize),
 }
 

@@ -1,8 +1,10 @@
-//! Attacks switchcost through its own command line: ends it at any moment, refuses it what it asks the kernel for, gives it damaged files
-//! whose checksums are right, hostile clients and odd environments, and judges what it does. What is tried is in the tables beside this.
+//! Attacks switchcost through its own command line, and judges its behaviour. It ends the program
+//! at any moment, lets requests to the kernel fail, and gives the program damaged files with
+//! correct checksums, hostile clients and unusual environments.
 //!
-//! The program under test is the one beside this one. Each trial has a name, from which all of it follows, chance included: one that
-//! failed is repeated by that. Trials are bounded in time and memory, and end with this program; it touches no process of others.
+//! The program under test is the one beside this one. Each trial has a name, from which all of it
+//! follows, chance included: one that failed is repeated by that. Trials are bounded in time and
+//! memory, and end with this program; it touches no process of others.
 
 mod campaign;
 mod change;

@@ -1,4 +1,4 @@
-//! One run of the program, with limits on time and memory. The run ends when this process ends, and
+//! A run of the program, with limits on time and memory. The run ends when this process ends, and
 //! its output goes to files.
 
 use std::fs::{self, File};
