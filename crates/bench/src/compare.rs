@@ -1,7 +1,9 @@
-//! The same machine against itself: how often `compare` calls a difference if there is none to be found.
+//! Compares the same machine with itself: how often `compare` reports a difference when there is
+//! none.
 //!
-//! Forty quick runs, every other one beside a neighbour, compared two by two; and the first ten in every way of making two sets of
-//! five of them. Pairs share runs, so the outcomes are not independent. And whether sets of three find a change that there is.
+//! Forty quick runs, every other one beside a neighbour, compared two by two; and the first ten in
+//! every way of making two sets of five of them. Pairs share runs, so the outcomes are not
+//! independent. And whether sets of three find a change that there is.
 
 use crate::figure::{Bound, count_trials};
 use crate::row::Row;

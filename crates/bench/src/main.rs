@@ -1,8 +1,10 @@
-//! The figures that switchcost promises, measured through its own command line on this machine, each beside what it
-//! must reach. A figure is printed as measured, met or not; nothing is retried until it fits.
+//! The figures that switchcost promises, measured through its own command line on this machine,
+//! each next to its bound. A figure is printed as measured, whether or not it meets the bound; no
+//! measurement is repeated until it does.
 //!
-//! Most figures are rows of `tables`: a command, a quantity, and a bound. An experiment that needs more is a function of its own. The
-//! program under test is the binary beside this one, of the same profile: build both first, then measure.
+//! Most figures are rows of `tables`: a command, a quantity, and a bound. An experiment that needs
+//! more is a function of its own. The program under test is the binary beside this one, of the same
+//! profile: build both first, then measure.
 
 mod ab;
 mod compare;

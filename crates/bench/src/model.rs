@@ -1,16 +1,19 @@
-//! The model of a switch beside what it models: ten programs of others.
+//! The model of a switch compared with measurements of ten programs by other authors.
 //!
-//! The rule, written before the first run: of each program, what cold caches cost by the model is held against what `inject` finds, at
-//! each of three footprints. A footprint is right if the model's likely value is within 25 % of what was found, or within its
-//! interval; a program is if all three are. Prices come from arrays and a loop alone.
+//! The rule, written before the first run: of each program, what cold caches cost by the model is
+//! held against what `inject` finds, at each of three footprints. A footprint is right if the
+//! model's likely value is within 25 % of what was found, or within its interval; a program is if
+//! all three are. Prices come from arrays and a loop alone.
 //!
-//! Six programs that are not judged showed what was missing: bzip2, mawk, tclsh, bc, objdump and troff; 4 of them are right, and 13 of
-//! 18 footprints. That prices not distinguishable from 0 are 0 was decided with the ten known (-12 ns of an array of 3 MiB). An
-//! earlier model had 4 of 10 against intervals of `inject` twice as wide; against today's, 2 of 10, and 17 footprints.
+//! Six programs that are not judged showed what was missing: bzip2, mawk, tclsh, bc, objdump and
+//! troff; 4 of them are right, and 13 of 18 footprints. That prices not distinguishable from 0 are
+//! 0 was decided with the ten known (-12 ns of an array of 3 MiB). An earlier model had 4 of 10
+//! against intervals of `inject` twice as wide; against today's, 2 of 10, and 17 footprints.
 //!
-//! What is left is which loads wait. After 4 MiB, with each load from anywhere overlapping, all but openssl come out too low; with
-//! each waiting, all too high: of the latter, beyond the switch path, bzip2 pays a tenth, mawk and tclsh a quarter, xz four tenths,
-//! troff and python half. Addresses do not say on which value an address or a branch depends; a trace of registers would.
+//! What is left is which loads wait. After 4 MiB, with each load from anywhere overlapping, all but
+//! openssl come out too low; with each waiting, all too high: of the latter, beyond the switch
+//! path, bzip2 pays a tenth, mawk and tclsh a quarter, xz four tenths, troff and python half.
+//! Addresses do not say on which value an address or a branch depends; a trace of registers would.
 
 use serde_json::Value;
 use switchcost_record::profile::{Prices, read_prices, read_profile};
