@@ -11,7 +11,8 @@ pub(crate) const fn sign_extended(address: u64) -> u64 {
 /// Owner number of the kernel's half of all address spaces; no process has it.
 pub(crate) const KERNEL: u32 = u32::MAX;
 
-/// Owner of an address: the upper half of all address spaces is the kernel's (Documentation/arch/x86/x86_64/mm.rst; also on aarch64).
+/// Returns the owner of an address; the upper half of all address spaces belongs to the kernel
+/// (Documentation/arch/x86/x86_64/mm.rst; also on aarch64).
 #[inline]
 pub(crate) const fn owner(process: u32, address: u64) -> u32 {
     if address >> (VIRTUAL_BITS - 1) & 1 == 1 {

@@ -67,7 +67,7 @@ const GAINED: usize = LOST + 1;
 const FIRST_TOUCHES: usize = GAINED + 1;
 const READ: usize = FIRST_TOUCHES + 1;
 
-/// One design with its state and listener.
+/// A design with its state and its listener.
 #[derive(Debug)]
 pub(crate) struct Machine<L> {
     design: Design,

@@ -13,7 +13,7 @@ struct Piece {
     mapping: Arc<Mapping>,
 }
 
-/// Pieces by their first address.
+/// Mapped pieces of files, by the first address of each.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mappings {
     pieces: BTreeMap<u64, Piece>,
@@ -41,7 +41,7 @@ impl Mappings {
         }
     }
 
-    /// Removes a range.
+    /// Removes a range of addresses.
     pub(crate) fn unmap(&mut self, start: u64, bytes: u64) {
         if bytes == 0 {
             return;

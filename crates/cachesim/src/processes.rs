@@ -20,7 +20,7 @@ struct Process {
     space: u32,
 }
 
-/// The running process.
+/// The process that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Running {
     /// Index of the private hierarchy.
@@ -31,7 +31,7 @@ pub(crate) struct Running {
     pub(crate) is_other_space: bool,
 }
 
-/// The current segment.
+/// The segment that runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment {
     pub(crate) number: u32,

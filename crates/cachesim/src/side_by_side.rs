@@ -84,7 +84,8 @@ impl Lines {
 }
 
 impl SideBySide {
-    /// Makes empty caches. `private_by` determines what has a CPU of its own.
+    /// Makes empty caches. `private_by` determines whether each process or each task has a private
+    /// CPU.
     ///
     /// # Errors
     ///
@@ -161,7 +162,7 @@ impl SideBySide {
         Ok(())
     }
 
-    /// Returns the counts.
+    /// Returns the counts of all accesses.
     pub fn finish(self) -> LastLevelCounts {
         let held = self.shared.0.iter().map(|lines| lines.len() as u64).sum();
         LastLevelCounts {

@@ -35,7 +35,7 @@ pub struct Options {
     pub intervals: u32,
     /// Whether the kernel's touches of user memory during system calls count as loads and stores.
     pub kernel_touches: bool,
-    /// What has a private hierarchy: each process or each task.
+    /// Owner of a private hierarchy: each process or each task.
     pub private_by: PrivateBy,
     /// Number of places listed for each design: in code, in data, and for each cache of evictors.
     pub places: usize,
@@ -99,7 +99,7 @@ pub struct Simulator {
     places: usize,
 }
 
-/// How the passes are run.
+/// Way in which the passes of a simulation are run.
 #[derive(Debug)]
 enum Passes {
     /// Passes run by the feeding thread, in sequence.

@@ -24,7 +24,7 @@ struct Evictor {
 pub(crate) struct ByPlace {
     code: Places<Context>,
     data: Places<Context>,
-    /// Evictors by cache.
+    /// Evictors of lines, for each cache.
     evictors: Vec<Places<Evictor>>,
     kernel: KernelCode,
 }

@@ -1,4 +1,4 @@
-//! Evictions by process.
+//! Counts evictions by process.
 
 use std::collections::HashMap;
 

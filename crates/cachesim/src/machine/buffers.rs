@@ -64,7 +64,7 @@ pub(super) struct Prefetched {
     pub(super) arrives: u64,
 }
 
-/// One queue of prefetched lines.
+/// A queue of prefetched lines.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
     pub(super) lines: VecDeque<Prefetched>,
@@ -224,7 +224,7 @@ impl Bus {
     }
 }
 
-/// Stores on their way to the next level.
+/// Queue of stores that wait for the next level.
 #[derive(Debug, Default)]
 pub(super) struct WriteQueue {
     drain_cycles: u64,

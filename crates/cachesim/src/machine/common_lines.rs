@@ -42,7 +42,7 @@ pub(super) struct CommonLine {
 pub(super) struct CommonLines {
     /// Number of slots per set.
     ways: usize,
-    /// Whether a list of lines is kept; otherwise only the latest line of each set is.
+    /// Whether a list of lines is stored; otherwise only the latest line of each set is.
     is_list: bool,
     /// Number of filled slots, by set; 32 bits, because a fully associative level may have more
     /// than 65,535.

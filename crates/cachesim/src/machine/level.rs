@@ -153,7 +153,7 @@ impl Level {
         }
     }
 
-    /// Whether one view's write buffers stand for all.
+    /// Whether the write buffers of all views are alike, so that one view's buffers represent them.
     #[inline]
     fn has_alike_writes(&self, clocks: &Clocks) -> bool {
         // One by one: they were just written, and the processor waits where such are read as a whole.

@@ -1,9 +1,9 @@
-//! A line on its way between levels.
+//! A line that moves between levels.
 
 use super::listener::Requester;
 use crate::address::Address;
 
-/// A line on its way between levels.
+/// A line that moves between levels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) address: Address,

@@ -458,7 +458,8 @@ impl LevelPlan {
         ((line & ((1 << known) - 1)) as usize, 1 << known)
     }
 
-    /// Number of low bits of the set number that are equal for the virtual and the physical address.
+    /// Returns the number of low bits of the set number that are equal for the virtual and the
+    /// physical address.
     pub(super) fn known_set_bits(&self) -> u32 {
         self.sets
             .trailing_zeros()

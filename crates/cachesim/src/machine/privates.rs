@@ -38,7 +38,7 @@ impl Private {
 #[derive(Debug)]
 pub(super) struct Privates {
     all: Vec<Option<Box<Private>>>,
-    /// Processes with a hierarchy, stored here or in the levels.
+    /// Processes with a private hierarchy.
     living: Vec<u32>,
     /// Process whose hierarchy is in the levels.
     running: u32,

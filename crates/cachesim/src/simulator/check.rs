@@ -14,7 +14,7 @@ pub enum SimulationError {
     /// Intervals have no length.
     #[error("an interval of 0 instructions is empty; choose 1 or more")]
     EmptyInterval,
-    /// There are more designs than an interval can number.
+    /// The run has more designs than an interval can number.
     #[error(
         "{0} designs are too many for one run, the most is 65536; simulate them in several runs"
     )]
@@ -25,12 +25,12 @@ pub enum SimulationError {
     /// The chunk contradicts itself.
     #[error("the trace is damaged: a chunk has {found} instead of {needed}; check its source")]
     UnfitChunk {
-        /// What the chunk contains.
+        /// Content of the chunk.
         found: String,
-        /// What a valid chunk may contain.
+        /// Content that a valid chunk may have.
         needed: String,
     },
-    /// There are more address spaces than the tags can distinguish.
+    /// The trace has more address spaces than the tags can distinguish.
     #[error(
         "the trace has {found} processes, more than the {most} that can be simulated; cut the trace, or use longer lines"
     )]

@@ -11,7 +11,7 @@ use crate::sweep::{Family, groups};
 
 #[derive(Debug)]
 pub(super) enum Runner {
-    /// A single design, with its index.
+    /// A single design with its index.
     One(u16, Box<Machine<Attribution>>),
     Many(Box<Family>),
 }

@@ -1,4 +1,4 @@
-//! Runs passes on threads of their own.
+//! Runs each pass on its own thread.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::mpsc::{Receiver, Sender, channel};

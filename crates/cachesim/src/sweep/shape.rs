@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use switchcost_design::{Design, OnSwitch, WritePolicy};
 
-/// One level of all members.
+/// A level of all members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     /// Index of the level in the design.

@@ -9,8 +9,8 @@ pub(super) type Beyond = u8;
 const LENGTH_BITS: u32 = 8;
 const LENGTH_MASK: u32 = (1 << LENGTH_BITS) - 1;
 
-/// One stack for each set. A level of this number of sets and `w` ways holds the first `w` lines of
-/// each stack.
+/// Stacks of lines, one for each set. A level of this number of sets and `w` ways holds the first
+/// `w` lines of each stack.
 ///
 /// Each line has a mark that says in which levels the line is modified: as [`Beyond`], or as a set
 /// of members.
@@ -115,7 +115,7 @@ impl<M: Copy + Default + PartialEq> Stacks<M> {
             .map(|(depth, (key, mark))| (depth, key, mark))
     }
 
-    /// Removes all lines.
+    /// Removes all lines from the stacks.
     pub(super) fn clear(&mut self) {
         if !self.is_used {
             return;

@@ -42,8 +42,8 @@ fn run_two_lines(program: &mut Program, data: u64, is_store: bool) {
         .push(Reference::new(data, 3, 3, is_store));
 }
 
-/// A store gives the page of the running code another frame: the rest of the block is looked up in
-/// the new frame.
+/// Shows that a store may give the page of the running code another frame, in which the rest of the
+/// block is then looked up.
 #[test]
 fn code_that_is_stored_to_goes_on_in_another_frame() {
     let physical = |level: Level| Level {
@@ -91,8 +91,8 @@ fn two_physical_lines() -> Design {
     design
 }
 
-/// A first store that gives its page another frame is to another line, so it is no use of the old
-/// line.
+/// Shows that a first store that gives its page another frame is no use of the old line, because it
+/// is to another line.
 #[test]
 fn a_store_that_moves_its_page_uses_no_line_of_the_old_frame() {
     let mut program = maps_a_file();
@@ -110,8 +110,8 @@ fn a_store_that_moves_its_page_uses_no_line_of_the_old_frame() {
     .expect("they agree");
 }
 
-/// A page of a file that is mapped twice has lines with two virtual addresses each, which are the
-/// same lines.
+/// Shows that a line with two virtual addresses, as in a page of a file that is mapped twice, is
+/// one line.
 #[test]
 fn a_line_with_two_virtual_addresses_is_one_line() {
     let mut program = maps_a_file();
@@ -143,9 +143,9 @@ fn a_line_with_two_virtual_addresses_is_one_line() {
     .expect("they agree");
 }
 
-/// A store that misses in a write-through level makes two requests to the next level: for the line,
-/// and to pass the store on. The shared view makes both before the private view makes any;
-/// otherwise the private copy that comes in between would be taken for an earlier one.
+/// Shows the order of the two requests that a store makes to the next level when it misses in a
+/// write-through level: for the line, and to pass the store on. The shared view makes both before
+/// the private view makes any.
 #[test]
 fn the_second_request_of_a_store_comes_before_the_other_views() {
     let through = |level: Level| Level {

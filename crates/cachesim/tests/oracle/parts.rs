@@ -108,8 +108,8 @@ fn plus(one: &[u64], other: &[u64]) -> Vec<u64> {
 proptest! {
     #![proptest_config(cases(120))]
 
-    /// A part equals the whole minus what comes before the part, and several consecutive parts
-    /// together equal one part.
+    /// Shows that a part equals the whole minus what comes before the part, and that several
+    /// consecutive parts together equal one part.
     #[test]
     fn what_comes_before_a_part_and_the_part_are_the_whole(
         design in design(),

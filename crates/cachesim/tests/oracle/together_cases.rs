@@ -107,8 +107,8 @@ fn nothing_is_known_behind_a_switch() {
     all_agree(&program);
 }
 
-/// A load covers more lines than the smallest level has sets: each line is looked up, and the last
-/// ones stay.
+/// Shows that a load that covers more lines than the smallest level has sets looks up each line,
+/// and leaves the last ones in the level.
 #[test]
 fn a_long_reference_drives_its_own_first_lines_out() {
     let mut program = Program::new(1);
@@ -123,7 +123,7 @@ fn a_long_reference_drives_its_own_first_lines_out() {
     all_agree(&program);
 }
 
-/// The first instruction of the code lies in two lines, and a loop evicts one of them.
+/// Shows that a first instruction in two lines, of which a loop evicts one, misses once.
 #[test]
 fn a_first_instruction_in_two_lines_misses_once() {
     let mut program = Program::new(1);

@@ -64,8 +64,8 @@ fn a_program_keeps_what_is_in_its_own_ways() {
     }
 }
 
-/// A program has only its own ways, also when it runs alone: having fewer ways is no cost of
-/// switches.
+/// Shows that a program has only its own ways even when it runs alone, because fewer ways are no
+/// cost of switches.
 #[test]
 fn a_program_has_no_more_ways_alone() {
     let result = one_scans(&design(Replacement::Lru, Some("walk:1")));

@@ -1,4 +1,5 @@
-//! One level of one hierarchy: its sets, and which line leaves. The module knows no other levels.
+//! A level of a hierarchy: its sets, and the choice of the line that leaves. The module knows no
+//! other levels.
 
 use std::collections::{HashMap, VecDeque};
 

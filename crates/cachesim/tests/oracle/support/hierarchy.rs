@@ -1,4 +1,4 @@
-//! One hierarchy: caches and TLBs with a clock.
+//! A hierarchy: caches and TLBs with a clock.
 
 use switchcost_design::Design;
 use switchcost_design::result::{HierarchyCounts, LevelCounts};

@@ -1,4 +1,4 @@
-//! Lines that come into levels and leave them.
+//! Moves of lines into levels and out of them.
 
 use super::address::Address;
 use super::cache::{Line, Stream};
@@ -161,7 +161,7 @@ impl Stack {
         start - time
     }
 
-    /// Empties a level.
+    /// Empties a level at a switch.
     pub(crate) fn flush(&mut self, level: usize, time: u64) {
         for (set, way) in self.levels[level].places() {
             if self.levels[level].sets[set][way].is_some() {

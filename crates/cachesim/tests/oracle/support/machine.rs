@@ -1,4 +1,4 @@
-//! One design: its three views, the origins of misses, lost cycles, and evictions.
+//! A design with its three views, the origins of misses, lost cycles, and evictions.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -53,7 +53,7 @@ struct Private {
     notes: HashMap<CacheSlot, Note>,
     /// Lines that the process's last levels have requested from memory, by level.
     asked: HashSet<(bool, usize, Tag)>,
-    /// Lines that the private hierarchy has lost since they came into the shared one.
+    /// Lines that the private hierarchy has lost since each came into the shared hierarchy.
     let_go: HashSet<CacheSlot>,
 }
 

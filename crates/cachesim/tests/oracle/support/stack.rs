@@ -64,7 +64,7 @@ pub(crate) struct Run<'a> {
     pub(crate) instruction: Option<u64>,
     /// Signature of the instruction that loads, stores or is fetched.
     pub(crate) signature: u64,
-    /// First requested byte.
+    /// First byte that the request covers.
     pub(crate) first_byte: u64,
     pub(crate) is_first_line: bool,
 }
