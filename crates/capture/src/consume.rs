@@ -9,7 +9,7 @@ use crate::end_flags::EndFlags;
 use crate::error::{CaptureError, Failure};
 use crate::ring::Ring;
 
-/// Longest sleep of the consumer if nothing wakes it.
+/// Longest time for which the consumer sleeps if nothing wakes it.
 const TIMEOUT: Duration = Duration::from_millis(50);
 /// Number of short sleeps of the consumer before it asks to be woken. Waking the consumer costs the traced program time, and filling a
 /// buffer takes about as long as one short sleep.
@@ -23,7 +23,7 @@ pub(crate) trait Read {
     /// Reads a buffer. Buffers come in order.
     fn buffer(&mut self, order: u64, words: &[AtomicU64]) -> Result<(), Failure<Self::Error>>;
 
-    /// Called when there is no buffer to read. Returns whether there was other work to do.
+    /// Does other work when there is no buffer to read. Returns whether there was any.
     fn use_time(&mut self) -> bool;
 }
 

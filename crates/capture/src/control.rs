@@ -24,7 +24,7 @@ pub enum Ending {
     Finished,
     /// The requested number of switches was reached; the tasks were ended.
     SwitchLimit,
-    /// One of the commands had ended; the others were ended with it.
+    /// A command ended, and the others were ended with it.
     CommandEnded,
     /// The caller's flag interrupted the capture; the tasks were ended.
     Interrupted,

@@ -30,7 +30,7 @@ pub struct DecodeError {
     pub buffer: u64,
     /// Index of the word in the buffer, from 0.
     pub word: usize,
-    /// The problem.
+    /// The problem that was found.
     pub problem: Problem,
 }
 
@@ -49,7 +49,7 @@ pub enum Problem {
     /// The shape is invalid.
     #[error("found an impossible shape: {0}")]
     Unfit(String),
-    /// There are too many shapes.
+    /// The trace has too many shapes.
     #[error("found more shapes than fit into memory")]
     TooManyShapes,
     /// The slot has no task, or is out of range.

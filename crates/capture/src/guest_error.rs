@@ -15,7 +15,7 @@ pub enum GuestError {
     /// Another user could have written the program that is to be executed.
     #[error("{0}")]
     Untrusted(String),
-    /// There are no tools for this processor.
+    /// Tools for this processor do not exist.
     #[error(transparent)]
     OtherProcessor(#[from] ToolError),
     /// QEMU is missing or does not start.

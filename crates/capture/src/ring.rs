@@ -28,7 +28,7 @@ const TOTAL_BYTES: usize = BUFFERS_OFFSET + BUFFERS * BUFFER_WORDS * 8;
 
 const _: () = assert!(header::BYTES <= SLOTS_OFFSET);
 
-/// A submitted buffer.
+/// A buffer that was submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full {
     /// Index of the buffer.

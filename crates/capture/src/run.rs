@@ -52,9 +52,9 @@ impl Default for Order {
 /// Standard input of the programs.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Input {
-    /// This program's own standard input.
+    /// The standard input of this program.
     Ours,
-    /// An empty input.
+    /// The input is empty.
     #[default]
     Nothing,
 }
@@ -62,9 +62,9 @@ pub enum Input {
 /// Standard output and error of the programs.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Output {
-    /// This program's own streams.
+    /// The standard output and standard error of this program.
     Ours,
-    /// This program's standard error for both, because standard output is for results.
+    /// The standard error of this program for both streams, because standard output is for results.
     #[default]
     Errors,
     /// Output is discarded.
@@ -92,7 +92,7 @@ pub struct Options {
     pub input: Input,
     /// Standard output and error of the programs.
     pub output: Output,
-    /// The frontend.
+    /// The frontend of the capture.
     pub tool: Tool,
 }
 

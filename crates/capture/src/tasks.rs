@@ -131,7 +131,7 @@ impl Task {
     }
 }
 
-/// All living tasks.
+/// All tasks that are alive.
 #[derive(Debug)]
 pub(crate) struct Tasks {
     files: TaskFiles,

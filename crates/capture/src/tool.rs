@@ -48,7 +48,7 @@ pub enum ToolError {
 }
 
 impl ToolError {
-    /// Error for a program or folder that should not be executed.
+    /// Makes the error for a program or folder that should not be executed.
     pub fn untrusted(path: &Path, why: &io::Error) -> ToolError {
         ToolError::Untrusted(refusal(path, why))
     }

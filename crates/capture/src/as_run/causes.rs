@@ -8,7 +8,7 @@ use crate::decode::{Counts, Left};
 const EXECVE: u16 = 59;
 const EXECVEAT: u16 = 322;
 
-/// What happened to a task that entered the kernel.
+/// Fate of a task that entered the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// The task has returned, and these switches were counted during its absence.
@@ -17,7 +17,7 @@ pub(crate) enum Fate {
     Asleep,
     /// The task has ended.
     Gone,
-    /// What happened to the task can no longer be found out.
+    /// The fate of the task can no longer be found out.
     Unknown,
 }
 

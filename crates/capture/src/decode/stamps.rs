@@ -60,7 +60,7 @@ pub(crate) enum Left {
     Waiting(Counts),
     /// Another thread of the process took Valgrind's lock.
     Lock,
-    /// The task ended.
+    /// The run ended because the task ended.
     Ended,
 }
 

@@ -30,7 +30,7 @@ pub(super) struct Archive {
     programs: BTreeMap<PathBuf, PathBuf>,
     /// Folders besides [`PATH`] in which programs are found by name.
     path: Vec<PathBuf>,
-    /// Further environment variables.
+    /// Environment variables besides those of the archive.
     variables: BTreeMap<&'static str, Vec<u8>>,
     /// Notes on what programs may lack.
     remarks: Vec<String>,

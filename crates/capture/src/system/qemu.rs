@@ -104,7 +104,7 @@ impl Machine {
         Ok(self.status.is_some())
     }
 
-    /// Ends QEMU.
+    /// Ends QEMU and waits for it.
     pub(super) fn dismiss(&mut self) {
         self.supervisor.dismiss();
     }

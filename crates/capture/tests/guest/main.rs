@@ -265,7 +265,8 @@ fn programs_without_end_are_ended_after_so_many_switches() {
     );
 }
 
-/// A shell starts programs before it stops itself, between that and its next stop, and afterwards.
+/// Shows that everything a shell starts is traced: before the shell stops itself, before its next
+/// stop, and afterwards.
 #[test]
 fn what_comes_between_the_stops_of_a_program_is_traced_and_nothing_else() {
     let Some(mut system) = system() else { return };
@@ -442,8 +443,8 @@ impl Known {
     }
 }
 
-/// In addition to the known switches, the timer may take the CPU from a task: by an interrupt,
-/// never inside one of these calls.
+/// Shows that a guest makes exactly the known system calls and switches. In addition, the timer may
+/// take the CPU from a task by an interrupt, but never inside one of these calls.
 #[test]
 fn a_guest_makes_exactly_the_system_calls_and_switches_that_its_program_does() {
     let Some(mut system) = system() else { return };
