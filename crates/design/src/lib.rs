@@ -69,7 +69,7 @@ pub struct Design {
     pub pages: Option<PageAllocation>,
 }
 
-/// What a level holds: instructions, data, or both.
+/// Content of a level: instructions, data, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -151,10 +151,10 @@ pub enum Inclusion {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum AddressKind {
-    /// The virtual address; a tag also includes the address space's ID.
+    /// The virtual address chooses, or is compared; a tag also includes the address space's ID.
     #[default]
     Virtual,
-    /// The physical address.
+    /// The physical address chooses, or is compared.
     Physical,
 }
 
@@ -175,7 +175,7 @@ pub enum OnSwitch {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Prefetch {
-    /// No prefetching.
+    /// No lines are prefetched.
     #[default]
     None,
     /// Each missed line also brings in the next line of memory.
@@ -230,13 +230,13 @@ impl<'de> Deserialize<'de> for Ways {
     }
 }
 
-/// One cache.
+/// A cache of the design.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Level {
     /// Name of the cache, such as `L1I`; unique in the design.
     pub name: String,
-    /// What the cache holds.
+    /// Content of the cache.
     pub holds: Holds,
     /// Capacity of the cache.
     #[serde(with = "size_text")]
@@ -341,7 +341,7 @@ impl Level {
     }
 }
 
-/// One TLB.
+/// A TLB of the design.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlbLevel {

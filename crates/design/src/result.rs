@@ -276,7 +276,7 @@ pub struct LostLines {
     pub missed: String,
     /// Kind of request for the lines.
     pub kind: Kind,
-    /// Number of lines.
+    /// Number of lost lines.
     pub lines: u64,
 }
 

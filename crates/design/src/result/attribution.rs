@@ -27,7 +27,7 @@ pub struct LostTo {
 }
 
 impl LostTo {
-    /// Returns the sum of all reasons.
+    /// Returns the sum of the cycles for all reasons.
     pub fn total(&self) -> u64 {
         [self.to_others(), self.state, self.other]
             .into_iter()
