@@ -31,7 +31,7 @@ pub struct Clocks {
     pub monotonic: Nanos,
     /// Time by CLOCK_BOOTTIME, the clock of the kernel's own traces.
     pub boot: Nanos,
-    /// Time by CLOCK_REALTIME.
+    /// Time by CLOCK_REALTIME, the clock of dates.
     pub real: Nanos,
 }
 
