@@ -64,10 +64,10 @@ fn kind(text: &str) -> Option<CacheKind> {
     }
 }
 
-/// The TLBs, which only CPUID reports.
+/// Returns the TLBs, which only CPUID reports.
 ///
-/// The `TLB size` of AMD in `/proc/cpuinfo` does not help: the kernel adds up the second-level data and instruction TLBs
-/// (`cpu_detect_cache_sizes`), and the sum cannot be separated again.
+/// The `TLB size` of AMD in `/proc/cpuinfo` does not help: the kernel adds up the second-level data
+/// and instruction TLBs (`cpu_detect_cache_sizes`), and the sum cannot be separated again.
 pub(crate) fn tlbs(root: &Root) -> Fact<Vec<Tlb>> {
     let tlbs = tlbs_of_cpuid(root);
     match tlbs.is_empty() {

@@ -104,7 +104,7 @@ impl Root {
             .map(|target| target.to_string_lossy().into_owned())
     }
 
-    /// Whether `path` exists.
+    /// Whether the file or folder `path` exists.
     pub fn has(&self, path: &str) -> bool {
         self.join(path).exists()
     }
