@@ -20,7 +20,7 @@ const MOST_PRINTED: u64 = 1 << 20;
 
 /// Limits for a program that does not end by itself.
 pub struct Bounds<'a> {
-    /// Longest run time.
+    /// Longest time for which the program may run.
     pub longest: Duration,
     /// Time from the request to end until the program is killed.
     pub grace: Duration,

@@ -27,8 +27,8 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// Terminal codes that leave the alternate screen, show the cursor and reset colours.
 pub(crate) const AS_BEFORE: &[u8] = b"\x1b[?1049l\x1b[?25h\x1b[0m";
 
-/// Main function of a cleanup helper: records the present state, waits until the run has ended, and
-/// does the step given in `words`.
+/// Runs as the main function of a cleanup helper: records the present state, waits until the run
+/// has ended, and does the step given in `words`.
 pub fn clean_up(words: &[OsString]) {
     // From the background it may change the terminal only so.
     // SAFETY: ignored, no handler is called.

@@ -34,7 +34,7 @@ const GONE_WITHIN: Duration = Duration::from_secs(5);
 /// Why no line came from a program.
 #[derive(Debug)]
 pub enum Silence {
-    /// The program ended.
+    /// The program ended by itself.
     Ended(ExitStatus),
     /// The program closed its output but continues.
     Closed,
@@ -108,7 +108,7 @@ impl Conversation {
         Pid::from_child(&self.child).as_raw_nonzero().get()
     }
 
-    /// Thread IDs of the program, the first thread first.
+    /// Returns the thread IDs of the program, the first thread first.
     pub fn threads(&self) -> Vec<i32> {
         let folder = std::fs::read_dir(format!("/proc/{}/task", self.process()));
         let names = folder
@@ -160,7 +160,7 @@ impl Conversation {
         }
     }
 
-    /// Last output of the program on standard error.
+    /// Returns the last output of the program on standard error.
     pub fn complaints(&mut self) -> String {
         self.read_errors();
         String::from_utf8_lossy(&self.complaints).into_owned()

@@ -1,4 +1,4 @@
-//! Other running programs: their active threads, the CPU time of a thread, and its allowed CPUs.
+//! Other running programs: active threads, the CPU time of a thread, and its allowed CPUs.
 
 mod census;
 mod placed;

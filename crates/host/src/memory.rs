@@ -29,7 +29,7 @@ pub enum MapError {
         "there is no room for {size} ({source}), which each task needs; use a smaller --size or fewer --tasks"
     )]
     Refused {
-        /// Requested size.
+        /// Size that was requested.
         size: Bytes,
         /// The error of the kernel.
         source: io::Error,
@@ -40,7 +40,7 @@ pub enum MapError {
          last add transparent_hugepage=madvise to the kernel's command line, or use --pages base"
     )]
     NoHugePages {
-        /// Requested size.
+        /// Size that was requested.
         size: Bytes,
         /// Size that is on huge pages.
         granted: Bytes,

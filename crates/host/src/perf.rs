@@ -97,7 +97,7 @@ impl CounterSet {
         self.groups.iter_mut().try_for_each(|group| group.start())
     }
 
-    /// Stops all counters.
+    /// Stops all counters of the group.
     pub fn stop(&mut self) -> io::Result<()> {
         self.groups.iter_mut().try_for_each(|group| group.stop())
     }
@@ -167,7 +167,8 @@ mod tests {
         );
     }
 
-    /// A task's counter also counts, at each switch, the kernel's own work for the counters.
+    /// Shows that a task's counter also counts, at each switch, the kernel's own work for the
+    /// counters.
     #[test]
     fn the_cpus_events_are_counted_on_the_cpu_and_the_kernels_on_tasks() {
         let source = Scripted::new([

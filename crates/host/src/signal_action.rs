@@ -1,4 +1,4 @@
-//! Actions of signals.
+//! Changes the actions of signals.
 
 use std::mem::MaybeUninit;
 use std::ptr;

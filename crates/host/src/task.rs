@@ -18,7 +18,7 @@ use switchcost_units::Nanos;
 
 use crate::signal_action::SignalAction;
 
-/// Thread ID of the calling thread.
+/// Returns the thread ID of the calling thread.
 pub fn current_tid() -> i32 {
     rustix::thread::gettid().as_raw_nonzero().get()
 }

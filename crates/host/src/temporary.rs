@@ -75,7 +75,7 @@ impl TemporaryFolder {
         Err(io::Error::new(ErrorKind::AlreadyExists, found))
     }
 
-    /// Path of the folder.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.files
     }

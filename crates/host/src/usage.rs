@@ -133,8 +133,8 @@ mod tests {
         assert!((5..=8).contains(&own_switches().since(before).voluntary));
     }
 
-    /// Neither part of a young process's time is lost, although /proc shows whole steps of 10 ms
-    /// for each thread.
+    /// Shows that neither part of a young process's time is lost, although /proc shows whole steps
+    /// of 10 ms for each thread.
     #[test]
     fn both_parts_of_the_time_are_whole() {
         let (before, start) = (own_times(), own_cpu_time());

@@ -85,8 +85,8 @@ mod tests {
         }
     }
 
-    /// A larger state loaded after a smaller one leaves none of the smaller one's registers in use,
-    /// and a loss of the larger one is noticed.
+    /// Shows that a larger state loaded after a smaller one leaves none of the smaller state's
+    /// registers in use, and that a loss of the larger state is noticed.
     #[test]
     fn registers_that_went_back_to_their_initial_state_are_noticed() {
         let Some(widest) = available()

@@ -1,4 +1,4 @@
-//! One suspended context: saved registers, signal mask and stack.
+//! A suspended context: saved registers, signal mask and stack.
 
 use std::cell::UnsafeCell;
 use std::io;

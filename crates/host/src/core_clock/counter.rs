@@ -330,8 +330,8 @@ mod tests {
         );
     }
 
-    /// No multiplication takes two and a half cycles: the counter counts something else, or only
-    /// part of the time.
+    /// Shows that a fraction such as two and a half cycles per multiplication is no known answer:
+    /// the counter counts something else, or only part of the time.
     #[test]
     fn a_broken_number_of_cycles_is_no_known_answer() {
         let (clock, outcome) = proven(

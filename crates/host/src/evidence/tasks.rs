@@ -18,7 +18,7 @@ pub struct TaskId {
 }
 
 impl TaskId {
-    /// Thread ID of the task.
+    /// Returns the thread ID of the task.
     pub fn thread(&self) -> i32 {
         self.thread
     }

@@ -135,7 +135,8 @@ impl Channel for Turn {
 mod tests {
     use super::*;
 
-    /// As in the blog post, the lock is held from before the first hand-off until after the last.
+    /// Shows that the lock is held from before the first hand-off until after the last, as in the
+    /// blog post.
     #[test]
     fn whose_turn_it_is_holds_the_lock() {
         let turns = Turns::new().expect("a monitor");

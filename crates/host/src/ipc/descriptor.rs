@@ -31,7 +31,7 @@ pub struct Pipe {
 }
 
 impl Pipe {
-    /// Creates a pipe.
+    /// Creates a pipe for a token.
     pub fn new() -> io::Result<Pipe> {
         let (reader, writer) = rustix::pipe::pipe()?;
         Ok(Pipe { reader, writer })

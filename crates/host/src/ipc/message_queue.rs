@@ -1,4 +1,4 @@
-//! POSIX message queues.
+//! Channels over POSIX message queues.
 
 use std::ffi::CString;
 use std::io;
@@ -16,7 +16,7 @@ pub struct MessageQueue(OwnedFd);
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 impl MessageQueue {
-    /// Creates a queue.
+    /// Creates a queue for a token.
     pub fn new() -> io::Result<MessageQueue> {
         let name = format!(
             "/switchcost-{}-{}",

@@ -126,7 +126,7 @@ impl PutBack {
     }
 }
 
-/// Body of a process that restores a thread's CPUs if its run is killed.
+/// Runs in a process that restores a thread's CPUs if its run is killed.
 pub(crate) fn put_back(words: &[String]) {
     PutBack::parse(words).iter().for_each(PutBack::perform);
 }
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(PutBack::parse(&order.words()[1..]), None);
     }
 
-    /// On a machine with a single CPU there is nothing to restore.
+    /// Tests that CPUs are restored; on a machine with a single CPU there is nothing to restore.
     #[test]
     fn who_was_placed_is_put_back_and_who_was_moved_since_is_left() {
         let sleeper = Sleeper::start();

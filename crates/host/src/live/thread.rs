@@ -14,7 +14,7 @@ use crate::evidence::{parse_switches, read_text};
 pub struct ThreadId {
     /// Process ID of the thread.
     pub process: u32,
-    /// Thread ID.
+    /// ID of the thread.
     pub thread: u32,
     /// Start time of the thread, in the kernel's ticks since boot.
     pub began: u64,

@@ -9,7 +9,7 @@ use super::{CounterGroup, CounterSource, CounterTarget, Event, Reading, Unavaila
 /// Behaviour of a scripted counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Script {
-    /// Reads this value.
+    /// The counter reads this value.
     Counts(u64),
     /// Reads the first value once, and then always the second.
     CountsInTurn(u64, u64),

@@ -36,17 +36,17 @@ pub trait CounterGroup {
     /// Stops counting; the counts remain.
     fn stop(&mut self) -> io::Result<()>;
 
-    /// Reads the counts.
+    /// Reads the counts of the group.
     fn read(&mut self) -> io::Result<Reading>;
 
     /// Whether kernel mode is counted, too.
     fn counts_kernel(&self) -> bool;
 }
 
-/// What a group of counters counts.
+/// Target of a group of counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CounterTarget {
-    /// One thread, by its thread ID.
+    /// The counters count one thread, given by its ID.
     Thread(i32),
     /// Everything that runs on a CPU, kernel mode included.
     Cpu(CpuId),

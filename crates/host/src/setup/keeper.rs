@@ -22,8 +22,8 @@ const UNDONE_WITHIN: Duration = Duration::from_secs(60);
 /// program follows.
 const SCRIPT_END: &str = "\nstatus=$?; [ \"$status\" -eq 0 ] || exit \"$status\"\n";
 
-/// Main function of a keeper: runs a program after commands and with a wrapper, and undoes the
-/// set-up. The words are commands, wrapper, undo commands, program, arguments.
+/// Runs as the main function of a keeper: runs a program after commands and with a wrapper, and
+/// undoes the set-up. The words are commands, wrapper, undo commands, program.
 ///
 /// # Errors
 ///

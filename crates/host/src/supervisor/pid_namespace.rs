@@ -24,7 +24,7 @@ pub(super) enum Step {
     Identity,
     /// Hiding mounts from other processes.
     Privacy,
-    /// Mounting /proc.
+    /// The right to mount /proc.
     Processes,
     /// Giving up the rights that came with the namespace.
     Rights,

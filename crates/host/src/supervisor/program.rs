@@ -165,7 +165,7 @@ pub enum Report {
         /// The kernel's error number.
         error: i32,
     },
-    /// A program ended.
+    /// A program of the supervisor ended.
     Ended {
         /// Number of the program.
         program: u32,

@@ -19,7 +19,7 @@ pub(super) const ENDED: u32 = 3;
 /// kernel's error number; 0 means no refusal.
 pub(super) const SETTLED: u32 = 4;
 
-/// Sends one report.
+/// Sends one report to the parent.
 pub(super) fn send(to: &OwnedFd, kind: u32, program: u32, value: i32) -> rustix::io::Result<()> {
     let mut bytes = [0; BYTES];
     bytes[..4].copy_from_slice(&kind.to_le_bytes());

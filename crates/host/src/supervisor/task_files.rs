@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustix::fs::{Mode, OFlags, open, openat};
 use rustix::process::Pid;
 
-/// An open /proc.
+/// The files of tasks in an open /proc.
 #[derive(Clone, Debug)]
 pub struct TaskFiles {
     folder: Arc<OwnedFd>,
