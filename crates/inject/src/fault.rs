@@ -39,7 +39,7 @@ pub enum Fault {
         /// Whether the program's standard input is a pipe.
         has_pipe: bool,
     },
-    /// The command failed.
+    /// The command failed when it was run.
     #[error(
         "the command failed ({how}){said}; if it has done its work nevertheless, run -- sh -c 'COMMAND || true' (it has no \
          terminal, and standard input only if that is a file)"

@@ -1,19 +1,21 @@
-//! Measures the cost of one preemption to an unmodified program: two copies of it run on one CPU in turns, and one of the two is preempted.
+//! Measures the cost of one preemption to an unmodified program: two copies of the program run
+//! alternately on one CPU, and one of the two is preempted.
 //!
-//! The input is a deterministic command; the output is the CPU time of each copy, run by run. This crate has no
-//! statistics and no printing: the caller decides on the number of runs.
+//! The input is a deterministic command; the output is the CPU time of each copy, run by run. This
+//! crate has no statistics and no printing: the caller decides on the number of runs.
 //!
 //! ```text
-//!  run ──(Order)──> a fresh process: serve ──> the first process of a PID namespace: stage ──> turns
+//!  run ──(Order)──> a fresh process: serve ──> the first process of a PID namespace: stage ──>
+//! turns
 //!   ^                                                       │            twin, twin
 //!   └──────────────────(Answer)────────────────────────────┘
 //! ```
 //!
-//! The preemptor is the parent of the twins and the first process of a PID namespace: when it ends, for whatever reason, the kernel ends
-//! both twins, stopped or not, and all their descendants.
+//! The preemptor is the parent of the twins and the first process of a PID namespace: when it ends,
+//! for whatever reason, the kernel ends both twins, stopped or not, and all their descendants.
 //!
-//! A running service is preempted on its own CPU ([`mod@service`]): in phases of two arms. In one the preemptor touches
-//! memory; in the other it spins for as long.
+//! A running service is preempted on its own CPU ([`mod@service`]): in phases of two arms. In one
+//! the preemptor touches memory; in the other it spins for as long.
 
 mod ask;
 mod command;

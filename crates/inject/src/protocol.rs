@@ -89,7 +89,7 @@ pub struct Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// Both copies have ended.
+    /// Both copies of the command have ended.
     Ended([Outcome; 2]),
     /// The copies have not ended in time.
     TooLong,

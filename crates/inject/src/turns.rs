@@ -42,7 +42,7 @@ pub(crate) struct Turns {
 /// State in which a run's time slices ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TurnsEnd {
-    /// Both copies have ended.
+    /// Both copies of the command have ended.
     Ended,
     /// The time was up before both copies had ended.
     TooLong,

@@ -18,7 +18,7 @@ pub trait Follower {
     fn next(&mut self, should_stop: &dyn Fn() -> bool) -> Option<Reply>;
 }
 
-/// How following a service ended.
+/// State in which following a service ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Followed {
     /// Whether the user stopped the order.
