@@ -22,7 +22,7 @@ const LONGEST_REAL_TIME_RUN: Nanos = Nanos::seconds(30);
 pub struct RequestedControls {
     /// CPUs to run on; `None` if pinning is turned off.
     pub cpus: Option<Vec<CpuId>>,
-    /// Wanted policy.
+    /// Scheduling policy that is wanted.
     pub policy: Policy,
     /// Whether a flag turned the real-time policy off.
     pub is_real_time_off: bool,

@@ -8,7 +8,7 @@ use switchcost_host::evidence::{TaskId, Witness};
 use switchcost_record::{Arm, CountedHandoffs, Evidence, KernelSwitches, RuntimeRun};
 use switchcost_units::{CpuId, Ticks};
 
-/// One batch to be run.
+/// A batch that is to be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Batch {
     pub(crate) arm: Arm,
@@ -107,7 +107,7 @@ pub(crate) trait Experiment {
     /// Returns the watched tasks, the calling one first.
     fn tasks(&self) -> Vec<TaskId>;
 
-    /// Runs one batch.
+    /// Runs one batch, and returns its times.
     fn run(&mut self, batch: Batch) -> io::Result<Timed>;
 
     /// Returns the number of round trips in a batch, if it does not depend on the time of a round

@@ -23,7 +23,7 @@ pub(crate) use worker::{Passed, Worker, pass_on};
 
 /// A task other than the first.
 pub(crate) enum Peer {
-    /// A separate process.
+    /// The task is a separate process.
     Process(Forked),
     /// A thread, by its thread ID in the kernel; the thread ends with its process.
     Thread(i32),

@@ -66,7 +66,7 @@ pub struct Selection {
     /// The selected preset. If any list is given, only the cases that the lists name are run, with
     /// the preset's lengths.
     pub preset: Preset,
-    /// Mechanisms to measure.
+    /// Mechanisms that are measured.
     pub mechanisms: Vec<Mechanism>,
     /// Hand-offs of runtimes to measure. Unless mechanisms are named, the kernel's hand-offs are
     /// measured, too.
@@ -79,7 +79,7 @@ pub struct Selection {
     pub tasks: Vec<u32>,
     /// Sizes of arrays; 0 for the direct cost alone.
     pub sizes: Vec<Bytes>,
-    /// Strides of walks.
+    /// Strides of the walks.
     pub strides: Vec<Bytes>,
     /// Kinds of access of walks.
     pub accesses: Vec<Access>,

@@ -40,7 +40,7 @@ pub struct Launch {
     pub most_memory: Bytes,
 }
 
-/// One repetition of one case, to be run in a fresh process.
+/// An order for one repetition of one case, which is run in a fresh process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
     /// Conditions of the case.

@@ -100,10 +100,10 @@ pub trait Stop {
         None
     }
 
-    /// Called before each repetition.
+    /// Reports the progress before each repetition.
     fn progress(&mut self, progress: Progress);
 
-    /// Called after the run was paused from outside. The pause takes nothing from the budget.
+    /// Reports that the run was paused from outside. The pause takes nothing from the budget.
     fn resume(&mut self, _pause: Pause) {}
 }
 

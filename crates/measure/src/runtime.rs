@@ -89,7 +89,7 @@ struct Question {
     rounds: u64,
 }
 
-/// A program's answer.
+/// A window, as a runtime's program reports it.
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct Window {
     ns: u64,
@@ -103,7 +103,7 @@ struct Window {
     kernel_switches: Option<u64>,
 }
 
-/// A running runtime.
+/// The runtimes that are running.
 pub(crate) struct Runtimes {
     name: String,
     talk: Conversation,

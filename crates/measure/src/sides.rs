@@ -4,7 +4,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use switchcost_units::Nanos;
 
-/// One of two compared sides.
+/// Either of two compared sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The side compared with.
@@ -25,7 +25,7 @@ pub struct Limits {
 /// Why interleaved runs ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The runs sufficed.
+    /// The runs so far suffice.
     Enough,
     /// The next pair would not have fit into the budget.
     Budget,

@@ -22,7 +22,7 @@ pub const TURNS_ARGUMENT: &str = "take-turns";
 /// linked.
 const ROUNDS_BEFORE: u64 = 2;
 
-/// One batch of a case, to be run under a tracer.
+/// A batch of a case that is run under a tracer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turns {
     /// Conditions of the case.

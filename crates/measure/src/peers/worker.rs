@@ -1,4 +1,4 @@
-//! One task of an experiment: its memory, its controls, and the loop it runs.
+//! A task of an experiment: its memory, its controls, and the loop that it runs.
 
 use std::io;
 use std::sync::atomic::AtomicU64;

@@ -26,13 +26,13 @@ pub enum PlanError {
     /// The working set cannot be walked.
     #[error(transparent)]
     WorkingSet(#[from] UnfitWorkingSet),
-    /// There are too few or too many tasks.
+    /// The number of tasks is too small or too large.
     #[error("{0} task{s} cannot hand off in a ring; choose 2 to 64 with --tasks", s = if *.0 == 1 { "" } else { "s" })]
     Tasks(u32),
     /// The mechanism works with two tasks only.
     #[error("{tasks} tasks are too many for {mechanism}, which takes 2: {who}; use --tasks 2")]
     TwoOnly {
-        /// The mechanism.
+        /// Mechanism that was requested.
         mechanism: Mechanism,
         /// Requested number of tasks.
         tasks: u32,
@@ -42,18 +42,18 @@ pub enum PlanError {
     /// The CPU is not online.
     #[error("CPU {cpu} is not online, only {online}; choose one of these with --cpu")]
     Offline {
-        /// Requested CPU.
+        /// CPU that was requested.
         cpu: CpuId,
         /// The CPUs that are online.
         online: String,
     },
-    /// This process may not use the CPU.
+    /// The CPU is not allowed to this process.
     #[error(
         "CPU {cpu} is not allowed to this process, only {allowed}; choose one with --cpu, or widen the cpuset: taskset -pc \
          shows it, AllowedCPUs= of the systemd unit makes it last"
     )]
     NotAllowed {
-        /// Requested CPU.
+        /// CPU that was requested.
         cpu: CpuId,
         /// The CPUs that are allowed.
         allowed: String,
@@ -64,7 +64,7 @@ pub enum PlanError {
         "{mechanism} cannot be measured across CPUs, since it takes the CPU from its victim; give --cpu one number"
     )]
     OneCpuOnly {
-        /// The mechanism.
+        /// Mechanism that was requested.
         mechanism: Mechanism,
     },
     /// The selection does not suit concurrent tasks.
@@ -75,12 +75,12 @@ pub enum PlanError {
         /// Remedy, for the message.
         remedy: &'static str,
     },
-    /// None of the mechanisms switches between tasks of this kind.
+    /// The requested kind of tasks does not occur with any of the mechanisms.
     #[error(
         "--between {wanted} does not apply to {mechanism}, which takes {own}; leave --between out"
     )]
     NotBetween {
-        /// The first mechanism.
+        /// First of the requested mechanisms.
         mechanism: Mechanism,
         /// The first requested kind of tasks.
         wanted: Between,
@@ -107,7 +107,7 @@ pub enum PlanError {
          eventfd, futex and the like"
     )]
     Vectors {
-        /// The mechanism.
+        /// Mechanism that was requested.
         mechanism: Mechanism,
     },
     /// The confidence needs more repetitions.
@@ -119,7 +119,7 @@ pub enum PlanError {
         most: u32,
         /// Least number of repetitions for the interval.
         needed: u32,
-        /// Requested confidence.
+        /// Confidence that was requested, in percent.
         percent: String,
     },
     /// The arrays do not fit into memory.
@@ -127,7 +127,7 @@ pub enum PlanError {
         "{available} of memory is free, too little for the {needed} of {arrays}; use a smaller --size or fewer --tasks"
     )]
     Memory {
-        /// Free memory.
+        /// Memory that is free.
         available: Bytes,
         /// Memory for all arrays.
         needed: Bytes,

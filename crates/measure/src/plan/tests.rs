@@ -361,7 +361,8 @@ fn what_the_refusal_says_would_fit_does() {
     }
 }
 
-/// A shared array is prepared once for all tasks; a chase touches each node once.
+/// Shows that untouched memory takes no time: a shared array is prepared once for all tasks, and a
+/// chase touches each node once.
 #[test]
 fn what_is_not_touched_takes_no_time() {
     let large = large(Nanos::seconds(8));
@@ -426,7 +427,7 @@ fn a_preset_with_its_own_budget_is_never_refused_for_want_of_time() {
     assert!(matches!(plan(&hurried), Err(PlanError::Time { .. })));
 }
 
-/// Every preset is accepted even with 1/20 of its default budget.
+/// Shows that every preset is accepted even with 1/20 of its default budget.
 #[test]
 fn no_preset_is_refused_for_want_of_time() {
     for preset in [
@@ -594,8 +595,8 @@ fn only_under_the_default_policy_may_a_hand_off_take_two_switches() {
     );
 }
 
-/// The plan has each size with time-sharing on the first CPU and concurrently on both, and a
-/// control whose arrays fit any cache.
+/// Shows the plan for a shared cache: each size with time-sharing on the first CPU and concurrently
+/// on both, and a control whose arrays fit any cache.
 #[test]
 fn a_cache_is_shared_in_turn_on_one_cpu_and_at_once_on_two() {
     let pair = PlacementChoice::Pair(CpuId(1), CpuId(0));
