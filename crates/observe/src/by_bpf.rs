@@ -256,7 +256,7 @@ impl ByBpf {
             .sum()
     }
 
-    /// Ends the observation.
+    /// Ends the observation, and returns its record.
     pub(crate) fn finish(mut self, empty: &Observation) -> Result<Observation, NoBpf> {
         // Before the program is detached.
         let _ = self.kernel.look();

@@ -131,7 +131,7 @@ impl ByPerf {
         self.memory.tick(alive);
     }
 
-    /// Ends the observation.
+    /// Ends the observation, and returns its record.
     pub(crate) fn finish(mut self, empty: &Observation) -> Observation {
         self.kernels.look_at_all(self.tasks.keys().copied());
         self.take_until(Nanos(u64::MAX));

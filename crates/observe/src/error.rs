@@ -33,7 +33,7 @@ pub enum ObserveError {
     /// hostile until escaped.
     #[error("'{command}' does not print a whole number ({found}); try the command in a shell")]
     Requests {
-        /// The command.
+        /// The command that was given.
         command: String,
         /// Description of the command's actual behaviour.
         found: String,
@@ -43,11 +43,11 @@ pub enum ObserveError {
         "{after} came from '{command}' after {before}, but the number must grow; check whether it was reset, as by a restart"
     )]
     FewerRequests {
-        /// The command.
+        /// The command that was given.
         command: String,
-        /// First number.
+        /// Number from the command at the start.
         before: u64,
-        /// Last number.
+        /// Number from the command at the end.
         after: u64,
     },
 }

@@ -84,7 +84,7 @@ pub enum NoBpf {
     /// The caller requested the kernel's own counters.
     #[error("BPF programs were not wanted (--no-bpf)")]
     NotAsked,
-    /// This program was built without clang.
+    /// The program was built without clang.
     #[error(
         "this program was built without clang; install it (sudo apt-get install clang libbpf-dev) and build again"
     )]
@@ -100,8 +100,8 @@ pub enum NoBpf {
          setcap cap_bpf,cap_perfmon,cap_sys_resource+ep switchcost)"
     )]
     NotAllowed,
-    /// This process is in another PID namespace, and does not know the process numbers that BPF
-    /// programs use.
+    /// The process is in a PID namespace that differs from the machine's, and does not know the
+    /// process numbers that BPF programs use.
     #[error(
         "this is another PID namespace than the machine's, whose numbers the kernel's programs use; run it outside of the \
          container, or the container with --pid=host"
@@ -112,7 +112,7 @@ pub enum NoBpf {
     Limited {
         /// Error of the system.
         why: io::Error,
-        /// What to do about the limit.
+        /// Remedy for the limit.
         remedy: String,
     },
     /// The kernel lacks a feature, or refuses an operation for another reason.
@@ -120,7 +120,7 @@ pub enum NoBpf {
         "the kernel refuses {what} ({why}); use Linux 5.13 or newer with BPF tracepoints, and no lockdown"
     )]
     Refused {
-        /// Refused operation.
+        /// Operation that was refused.
         what: String,
         /// Error of the kernel.
         why: String,
@@ -232,7 +232,7 @@ impl Kernel {
         self.with_marks as usize
     }
 
-    /// Starts to count.
+    /// Attaches the BPF programs, so that counting begins.
     pub(crate) fn attach(&mut self) -> Result<(), NoBpf> {
         for hook in &HOOKS {
             match point(&mut self.ebpf, hook).attach() {

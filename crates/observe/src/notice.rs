@@ -21,7 +21,7 @@ pub enum Notice {
         words: Vec<String>,
         /// Numbers and names of the remaining processes.
         processes: Vec<(u32, String)>,
-        /// Whether the observation of these processes continues.
+        /// Whether the processes are still observed.
         is_observed: bool,
     },
     /// The target has ended before the observation's time was over, and the observation with it.

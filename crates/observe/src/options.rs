@@ -15,13 +15,13 @@ pub struct Options {
     pub counts_only: bool,
     /// Number of switches per second whose user stack is sampled; `None` for no samples.
     pub stacks_per_second: Option<u32>,
-    /// When calls of the observed tasks are traced.
+    /// Times at which calls of the observed tasks are traced.
     pub calls: CallTracing,
     /// Whether BPF programs are avoided, even if the kernel would accept them.
     pub without_bpf: bool,
 }
 
-/// When system calls of the observed tasks, and the code between the calls, are traced.
+/// Times at which system calls of the observed tasks, and the code between the calls, are traced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CallTracing {
     /// Calls are never traced.

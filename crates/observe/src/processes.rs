@@ -12,7 +12,8 @@ use crate::error::ObserveError;
 use crate::notice::Notice;
 use crate::subject::{SubjectError, name_of, processes_named, start_of};
 
-/// Times between searches for processes of a name: while one is alive, and while none is.
+/// Times between searches for processes of a name: while a process with that name is alive, and
+/// while there is none.
 const EACH: [Nanos; 2] = [Nanos::seconds(1), Nanos::millis(100)];
 
 /// Observed processes, and their children.

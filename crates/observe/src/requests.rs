@@ -6,7 +6,7 @@ use crate::error::ObserveError;
 /// Source of the number of requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Requests {
-    /// There is no source.
+    /// The source is unknown.
     #[default]
     Unknown,
     /// The user gave the number.

@@ -51,7 +51,7 @@ pub trait Listener {
     /// Whether the observation should end now.
     fn should_stop(&self) -> bool;
 
-    /// Called when counting has begun.
+    /// Begins to watch, when counting has begun.
     ///
     /// # Errors
     /// Any error that should end the observation without a result.
@@ -62,7 +62,7 @@ pub trait Listener {
     /// Takes a switch or wake-up, if these were requested.
     fn take(&mut self, event: Event);
 
-    /// Called several times per second. `so_far` reads all counts.
+    /// Looks at the counts several times per second. `so_far` reads all counts.
     ///
     /// # Errors
     /// Any error that should end the observation without a result.
@@ -71,8 +71,8 @@ pub trait Listener {
         so_far: &mut dyn FnMut() -> Result<Observation, NoBpf>,
     ) -> Result<(), Self::Error>;
 
-    /// Called several times per second. `processes` returns the observed processes that have not
-    /// ended, as far as is known.
+    /// Looks at the processes several times per second. `processes` returns the observed processes
+    /// that have not ended, as far as is known.
     fn identify(&mut self, _processes: impl FnOnce() -> BTreeSet<u32>) {}
 
     /// Takes a message for the user.

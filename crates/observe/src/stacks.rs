@@ -97,7 +97,7 @@ impl Stacks {
         }
     }
 
-    /// Samples all tasks.
+    /// Samples the stacks of all tasks.
     pub(crate) fn add_all(&mut self) {
         self.change(|control| control[1] = 1);
     }
@@ -142,7 +142,7 @@ impl Stacks {
             .filter_map(|(_, program)| program.fd().ok())
     }
 
-    /// Returns all samples.
+    /// Ends the sampling, and returns all samples.
     pub(crate) fn finish(mut self) -> SampledStacks {
         self.take();
         let lost = self.control.get(&0, 0).unwrap_or_default()[2];

@@ -34,7 +34,7 @@ pub enum SubjectError {
     Thread {
         /// Number of the thread.
         thread: u32,
-        /// Number of its process.
+        /// ID of the thread's process.
         process: u32,
         /// Name of the process; hostile text until escaped.
         name: String,

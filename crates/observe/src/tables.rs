@@ -119,7 +119,7 @@ impl Tables {
         self.cpus.u64s()[cpu * CPU_WORDS + SINCE].store(now.0, Relaxed);
     }
 
-    /// Resets a slot.
+    /// Resets a slot of the table.
     pub(crate) fn clear(&self, slot: usize) {
         for word in &self.tasks.u64s()[slot * TASK_WORDS..][..TASK_WORDS] {
             word.store(0, Relaxed);

@@ -34,11 +34,11 @@ pub enum Target {
     Processes(Processes),
     /// Threads of a control group and of its descendants.
     Group(Group),
-    /// All tasks.
+    /// All tasks of the machine are observed.
     All,
 }
 
-/// A control group.
+/// A control group that is observed.
 #[derive(Debug)]
 pub struct Group {
     name: String,

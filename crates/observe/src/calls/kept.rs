@@ -30,7 +30,7 @@ pub(super) struct Kept {
 
 type SiteKey = (u16, u32, i64, bool, u16);
 
-/// The current slice.
+/// The slice of the window that is traced now.
 struct Open {
     began: Nanos,
     room: usize,

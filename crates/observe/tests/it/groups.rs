@@ -220,7 +220,8 @@ fn short_programs_that_come_to_a_group_are_observed() {
     }
 }
 
-/// For a process that enters a group, the kernel reports only its first thread.
+/// Shows that threads of a process that enters a group are observed, although the kernel reports
+/// only its first thread.
 #[test]
 fn threads_of_a_process_that_comes_to_a_group_are_observed_at_once() {
     let _turn = turn();
