@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rand_chacha::ChaCha8Rng;
 
-/// One command of a set.
+/// A command of a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// Name of the program in the paper.
