@@ -30,7 +30,7 @@ pub struct Cycles {
     /// goes round between kernel tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counted: Option<CountedHandoffs>,
-    /// Other events in the window.
+    /// Evidence of other events in the window.
     pub evidence: Evidence,
     /// Batches of the window, as columns of equal length; the columns of probes have one entry
     /// more.
@@ -73,7 +73,7 @@ pub struct Batches {
     pub counted_ticks: Vec<Ticks>,
 }
 
-/// One batch of [`Batches`].
+/// A batch of [`Batches`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batch {
     /// Arm to which the batch belongs.

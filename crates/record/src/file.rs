@@ -41,7 +41,7 @@ pub struct MeasureRecord {
     pub header: Header,
     /// Known-answer tests of clocks and counters.
     pub self_tests: Vec<SelfTest>,
-    /// Load latencies.
+    /// Load latencies of the machine.
     pub latencies: Vec<Latency>,
     /// Every batch that was run for counters or single hand-offs, in order.
     pub samples: Vec<Sample>,

@@ -20,7 +20,7 @@ pub enum Severity {
     Unfit,
 }
 
-/// One line of the machine's check-up.
+/// A line of the machine's check-up.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Check {
     /// Name of the condition.

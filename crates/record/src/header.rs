@@ -108,7 +108,7 @@ pub enum ControlOutcome {
     },
 }
 
-/// One control of the environment: affinity, priority, locked memory and so on.
+/// A control of the environment: affinity, priority, locked memory and so on.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Control {
     /// Name of the control: `affinity`, `real-time-priority`, `locked-memory` or `fresh-processes`.
@@ -252,13 +252,13 @@ pub struct End {
     pub switches: Option<KernelSwitches>,
 }
 
-/// One line of a record.
+/// A line of the record of a measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "kebab-case")]
 pub enum Line {
     /// Header of the record, always the first line.
     Header(Box<Header>),
-    /// A known-answer test.
+    /// A known-answer test of an instrument.
     SelfTest(SelfTest),
     /// A load latency measured on this machine.
     Latency(Latency),

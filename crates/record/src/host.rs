@@ -12,11 +12,11 @@ use crate::{Fact, SwitchPath};
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum CacheKind {
-    /// Data only.
+    /// The cache holds data only.
     Data,
-    /// Instructions only.
+    /// The cache holds instructions only.
     Instruction,
-    /// Both data and instructions.
+    /// The cache holds both data and instructions.
     Unified,
 }
 
@@ -29,7 +29,7 @@ pub struct Cache {
     pub kind: CacheKind,
     /// Capacity of the cache.
     pub size_bytes: Bytes,
-    /// Line size.
+    /// Size of a line of the cache.
     pub line_bytes: Bytes,
     /// Associativity; `None` if unknown.
     pub ways: Option<u32>,
@@ -42,11 +42,11 @@ pub struct Cache {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum TlbKind {
-    /// Loads and stores.
+    /// The TLB translates loads and stores.
     Data,
-    /// Instruction fetches.
+    /// The TLB translates instruction fetches.
     Instruction,
-    /// Loads, stores and instruction fetches.
+    /// The TLB translates loads, stores and instruction fetches.
     Unified,
 }
 
@@ -70,7 +70,7 @@ pub struct Tlb {
 const FEWEST_SECOND_LEVEL: u32 = 512;
 
 impl Tlb {
-    /// Amount of memory that the TLB translates at once.
+    /// Returns the amount of memory that the TLB translates at once.
     pub fn reach(&self) -> Bytes {
         Bytes(u64::from(self.entries).saturating_mul(self.page_bytes.0))
     }
@@ -102,11 +102,11 @@ pub struct HostManifest {
     pub hostname: String,
     /// Kernel release and version.
     pub kernel: String,
-    /// Distribution.
+    /// Name and version of the distribution.
     pub distribution: Fact<String>,
     /// Instruction set of the machine: `x86_64` or `aarch64`.
     pub architecture: String,
-    /// CPU model name.
+    /// Name of the CPU model.
     pub cpu_model: Fact<String>,
     /// Revision of the processor's microcode; null if the kernel does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -47,7 +47,7 @@ pub struct Header {
     pub host: HostManifest,
     /// The clock of the run.
     pub clock: ClockFacts,
-    /// The core's clock.
+    /// The clock of the measured core.
     pub core_clock: CoreClock,
     /// The runs to be made.
     pub plan: Plan,
@@ -126,7 +126,7 @@ pub struct Timing {
 /// One way of a plan to preempt a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Way {
-    /// Index into [`Plan::timings`].
+    /// Index of the period in [`Plan::timings`].
     pub timing: usize,
     /// Index of the footprint in [`Plan::footprints_bytes`].
     pub footprint: usize,
@@ -254,7 +254,7 @@ pub struct Other {
     pub cpu_ns: Nanos,
 }
 
-/// One line of a record.
+/// A line of the record of an injection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "kebab-case")]
 pub enum Line {

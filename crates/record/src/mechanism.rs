@@ -22,7 +22,7 @@ use strum::{Display, EnumIter, EnumString, IntoEnumIterator};
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Mechanism {
-    /// One byte through a pipe (Ousterhout 1990, lmbench, Li 2007).
+    /// A pipe, through which one byte is sent (Ousterhout 1990, lmbench, Li 2007).
     Pipe,
     /// A counter of one in an eventfd.
     Eventfd,
@@ -37,9 +37,9 @@ pub enum Mechanism {
     MutexCondvarHeld,
     /// One byte through a pair of Unix stream sockets.
     Socketpair,
-    /// One byte over TCP on loopback, without Nagle's delay.
+    /// TCP on loopback, over which one byte is sent, without Nagle's delay.
     Tcp,
-    /// A POSIX semaphore.
+    /// A POSIX semaphore, which is posted and waited for.
     PosixSem,
     /// A message of one byte through a POSIX message queue.
     PosixMq,

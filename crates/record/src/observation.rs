@@ -184,7 +184,7 @@ pub enum Source {
 /// Activity of a CPU in the window.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct CpuTime {
-    /// The CPU.
+    /// The CPU whose activity is given.
     pub cpu: CpuId,
     /// Number of all switches on the CPU, of any task.
     pub switches: u64,
@@ -198,7 +198,7 @@ pub struct CpuTime {
 /// waited.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Pair {
-    /// The observed process.
+    /// ID of the observed process.
     pub process: u32,
     /// Name of the observed process; hostile text until escaped, empty if there were too many.
     pub process_name: String,

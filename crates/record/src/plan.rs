@@ -51,7 +51,7 @@ impl Policy {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Relation {
-    /// One CPU for all tasks.
+    /// All tasks share one CPU.
     SameCpu,
     /// Two hardware threads of one core.
     Smt,

@@ -23,7 +23,7 @@ use switchcost_units::Nanos;
 pub enum Class {
     /// Control goes to a named task; no scheduler chooses.
     Swap,
-    /// A scheduler chooses among several tasks, of which the woken one is one.
+    /// A scheduler chooses among several tasks; the woken task is one of them.
     HandOff,
 }
 

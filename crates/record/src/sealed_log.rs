@@ -43,18 +43,18 @@ pub trait LogLine: Form + Serialize + DeserializeOwned {
     /// Returns the header, if this is a first line.
     fn into_header(self) -> Option<Self::Header>;
 
-    /// Position of the line in the log.
+    /// Returns the position of the line in the log.
     fn place(&self) -> LinePlace;
 }
 
 /// Position of a line in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinePlace {
-    /// Before all other lines.
+    /// The line comes before all other lines.
     First,
-    /// Neither first nor last.
+    /// The line comes neither first nor last.
     Between,
-    /// After all other lines.
+    /// The line comes after all other lines.
     Last,
 }
 
@@ -171,7 +171,7 @@ enum Piece {
 }
 
 impl<'a, L: LogLine> SealedLines<'a, L> {
-    /// Opens a record.
+    /// Opens a record for reading line by line.
     pub(crate) fn open(source: &'a Source, limit: Bytes) -> Result<Self, ReadRecordError> {
         let origin = Origin::new::<L>(source.path());
         let file = source.open().map_err(|source| origin.unread(source))?;

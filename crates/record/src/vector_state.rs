@@ -38,7 +38,7 @@ pub enum VectorState {
 /// A vector state with its size in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 pub struct VectorCase {
-    /// Registers in use.
+    /// Registers that are in use.
     pub state: VectorState,
     /// Number of bytes that XSAVE writes for the registers, as CPUID reports; the legacy region
     /// with XMM takes 512 B.

@@ -7,7 +7,7 @@ use switchcost_units::Nanos;
 pub struct Cause {
     /// Why the task left the CPU.
     pub why: Why,
-    /// How the task had entered the kernel.
+    /// Way in which the task had entered the kernel.
     pub entry: Entry,
     /// Number of switches for this reason.
     pub switches: u64,
@@ -56,7 +56,7 @@ pub enum Why {
     SliceEnded,
     /// The task used up its CPU time: the quota of its control group, or its share under SCHED_DEADLINE.
     Throttled,
-    /// The task ended.
+    /// The task left its CPU because it ended.
     Ended,
 }
 

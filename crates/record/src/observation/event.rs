@@ -21,7 +21,7 @@ pub struct Event {
 /// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// One task left the CPU, and another got it.
+    /// A task left the CPU, and another task got it.
     Switch {
         /// State of the task that left, in the bits of the kernel's event (`prev_state` of
         /// sched_switch). With 0 and 0x100 the task could have continued.
