@@ -37,7 +37,7 @@ impl OutputFormat for &Comparison {
     const NAME: &'static str = "switchcost.compare/1";
 }
 
-/// Renders a comparison.
+/// Renders a comparison in one of the formats.
 pub fn render(comparison: &Comparison, format: Format, style: Style) -> String {
     written(comparison, format, style)
 }

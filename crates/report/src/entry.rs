@@ -3,16 +3,16 @@ use crate::plain::plain;
 /// Emphasis of a table cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tone {
-    /// Text without emphasis.
+    /// The text has no emphasis.
     #[default]
     Usual,
     /// Emphasis of a heading.
     Strong,
-    /// A good result.
+    /// The text is a good result.
     Good,
     /// A number to be read with care.
     Suspect,
-    /// A missing number, or a machine that cannot give one.
+    /// The text is a missing number, or a machine that cannot give one.
     Bad,
 }
 
@@ -74,8 +74,8 @@ macro_rules! entries {
 /// Alignment of the cells of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// Left-aligned, for words.
+    /// The column is left-aligned, for words.
     Left,
-    /// Right-aligned, for numbers.
+    /// The column is right-aligned, for numbers.
     Right,
 }

@@ -20,7 +20,7 @@ pub(crate) struct Figure {
     pub(crate) name: String,
     /// Title of a few words.
     pub(crate) title: String,
-    /// How to read the figure, and what it leaves out.
+    /// Caption that explains how to read the figure, and what it leaves out.
     pub(crate) caption: String,
     /// The picture: an `svg` element that works alone or in a page.
     pub(crate) svg: Markup,

@@ -15,7 +15,7 @@ pub enum Format {
     Table,
     /// One JSON object with a schema name, for programs.
     Json,
-    /// One JSON object on one line, as a part of JSON Lines.
+    /// JSON Lines, with one JSON object on each line.
     Jsonl,
     /// One row for each result under one line of names with units, for spreadsheets.
     Csv,

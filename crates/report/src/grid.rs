@@ -101,12 +101,12 @@ impl Grid {
             .collect()
     }
 
-    /// All rows, each with a cell for every column.
+    /// Returns all rows, each with a cell for every column.
     pub(crate) fn rows(&self) -> &[Vec<Entry>] {
         &self.rows
     }
 
-    /// Number of columns at the left that identify a row.
+    /// Returns the number of columns at the left that identify a row.
     pub(crate) fn keys(&self) -> usize {
         self.keys
     }

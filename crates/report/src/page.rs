@@ -9,11 +9,11 @@ use crate::plain::plain;
 /// A block of a report.
 #[derive(Clone, Debug)]
 pub(crate) enum Block {
-    /// An empty line.
+    /// An empty line between blocks.
     Gap,
     /// Title of a new section, with the text after the title.
     Heading { title: String, rest: String },
-    /// Wrapped sentences.
+    /// A paragraph of wrapped sentences.
     Paragraph(String),
     /// Wrapped sentences with an emphasized beginning.
     Prose(String),
@@ -22,7 +22,7 @@ pub(crate) enum Block {
 
     /// A line that is never wrapped, so that a command in it can be copied.
     Line(String, Tone),
-    /// A table.
+    /// A table of rows and columns.
     Grid(Grid),
     /// A figure, for formats that can show one.
     Figure(Box<Figure>),

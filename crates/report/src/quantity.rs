@@ -131,11 +131,11 @@ pub(crate) fn with_bound(e: &Estimate) -> String {
 /// Least time that is not printed as 0, in nanoseconds.
 const LEAST_SHOWN: f64 = 0.001;
 
-/// What can be stated about an estimate.
+/// Claim that can be made about an estimate.
 enum Claim {
-    /// There is no number.
+    /// The result has no number.
     Nothing,
-    /// There is a centre, but no interval.
+    /// The result has a centre, but no interval.
     NoInterval,
     /// The interval covers 0.
     NotDistinguishable,

@@ -52,7 +52,7 @@ pub struct Command {
     pub missing: Option<String>,
 }
 
-/// One reproduced paper.
+/// A paper with the results of its reproduction.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub struct Reproduction<'a> {
     /// Name of the paper.

@@ -40,7 +40,7 @@ pub(super) fn answer(comparison: &Comparison) -> String {
     shown + &across + &environment(&comparison.environment, cause)
 }
 
-/// Sentence on the conditions in which the sides differ as `--across` allows.
+/// Returns a sentence on the conditions in which the sides differ as `--across` allows.
 fn across(comparison: &Comparison) -> String {
     let changed = comparison.pairs.iter().filter_map(|pair| {
         let conditions = differing(pair.case()?, pair.new_case.as_ref()?);
@@ -62,7 +62,7 @@ fn across(comparison: &Comparison) -> String {
 const FACTS_NAMED: usize = 3;
 const LONGEST_VALUE: usize = 60;
 
-/// Sentence on other differences, which may be the cause of a change.
+/// Returns a sentence on other differences, which may be the cause of a change.
 fn environment(facts: &[Difference], cause: &str) -> String {
     let effective = facts.iter().filter(|fact| !fact.is_without_effect);
     let named: Vec<String> = effective.map(fact).collect();
@@ -200,7 +200,7 @@ fn design_sentence(cpi: &Pair, cost: Option<&Pair>) -> Option<String> {
     (!both.is_empty()).then(|| format!("{}: {}. ", design(place), both.join("; ")))
 }
 
-/// Sentence on the confidence with which the intervals hold.
+/// Returns a sentence on the confidence with which the intervals hold.
 pub(super) fn intervals_hold(comparison: &Comparison) -> String {
     let percent = confidence(comparison.confidence);
     match comparison.compared {
@@ -209,7 +209,7 @@ pub(super) fn intervals_hold(comparison: &Comparison) -> String {
     }
 }
 
-/// Sentence on the width of the intervals; `None` if there is nothing to explain.
+/// Returns a sentence on the width of the intervals; `None` if there is nothing to explain.
 pub(super) fn basis(comparison: &Comparison) -> Option<String> {
     let text = match comparison.basis {
         Basis::Runs | Basis::Injections => return run_spread_sentence(comparison),
@@ -269,7 +269,7 @@ fn spread_words(spread: RunSpread) -> (String, &'static str) {
     (percent((spread.share * 1000.0).round() / 1000.0), origin)
 }
 
-/// Sentence on the result of `--fail-above`, with up to `most_named` costs by name.
+/// Returns a sentence on the result of `--fail-above`, with up to `most_named` costs by name.
 pub(super) fn limit(comparison: &Comparison, share: f64, most_named: usize) -> String {
     let mut over: Vec<String> = comparison
         .slower_by_more_than(share)

@@ -46,7 +46,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, which: Which) {
     }
 }
 
-/// Sentence on the calls; empty if no difference is shown.
+/// Returns a sentence on the calls; empty if no difference is shown.
 pub(super) fn sentence(comparison: &Comparison) -> String {
     let calls: Vec<&[Pair]> = comparison.calls.chunks(CALLS_OF_A_CASE).collect();
     match calls[..] {

@@ -27,7 +27,7 @@ fn pair_of_all(comparison: &Comparison, quantity: Quantity) -> Option<&Pair> {
         .find(|pair| pair.is_main() && pair.quantity == quantity && pair.ratio().is_some())
 }
 
-/// Sentence on the likely cost, or else on the direct cost.
+/// Returns a sentence on the likely cost, or else on the direct cost.
 fn cost(comparison: &Comparison) -> Option<String> {
     let likely = pair_of_all(comparison, Quantity::CostShare).map(|pair| (pair, "of the CPU time"));
     let direct = || {
@@ -96,7 +96,7 @@ fn verdicts(comparison: &Comparison) -> String {
     }
 }
 
-/// Sentence on the basis of the intervals.
+/// Returns a sentence on the basis of the intervals.
 pub(super) fn basis(comparison: &Comparison) -> String {
     match comparison.run_spread {
         Some(spread) => format!(

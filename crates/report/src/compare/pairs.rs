@@ -149,7 +149,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     }
 }
 
-/// Sentence on the number of changed costs, such as `slower in 2 of 5 costs`.
+/// Returns a sentence on the number of changed costs, such as `slower in 2 of 5 costs`.
 pub(super) fn changed(slower: usize, faster: usize, all: &str) -> String {
     match (slower, faster) {
         (slower, 0) => format!("slower in {slower} of {all}"),

@@ -14,7 +14,7 @@ use crate::quantity::{NO_NUMBER, Scale, number, rounded, share, time};
 /// Number of instructions per which misses are given.
 const INSTRUCTIONS: f64 = 1000.0;
 
-/// Name of a pair's subject, without its quantity.
+/// Returns the name of a pair's subject, without its quantity.
 pub(super) fn label(pair: &Pair) -> String {
     match &pair.subject {
         Subject::Case(case) => conditions::label(case) + &across(pair),
@@ -52,7 +52,7 @@ pub(super) fn across(pair: &Pair) -> String {
     differing(base, new).into_iter().map(one).collect()
 }
 
-/// Footprint of the preempting task, and its period if there are several.
+/// Returns the footprint of the preempting task, and its period if there are several.
 pub(super) fn touching(size: Bytes, period: Option<Nanos>) -> String {
     let touched = if size.0 == 0 {
         "nothing touched".to_owned()
@@ -74,7 +74,7 @@ pub(super) fn describe_who(who: &Who) -> String {
     }
 }
 
-/// Name of the design; both names if the sides name it differently.
+/// Returns the name of the design; both names if the sides name it differently.
 pub(super) fn design(place: &Place) -> String {
     match (&place.base_design, &place.new_design) {
         (Some(base), Some(new)) if base != new => format!("{base} to {new}"),
@@ -83,7 +83,7 @@ pub(super) fn design(place: &Place) -> String {
     }
 }
 
-/// Name of the part of a design that a number belongs to.
+/// Returns the name of the part of a design that a number belongs to.
 pub(super) fn part_of(place: &Place, quantity: Quantity) -> String {
     if is_of_all(quantity) {
         "the whole trace".to_owned()
@@ -100,7 +100,7 @@ pub(super) fn is_of_all(quantity: Quantity) -> bool {
     )
 }
 
-/// Name of the switches, level or function.
+/// Returns the name of the switches, level or function.
 fn part(part: &Part) -> String {
     match part {
         Part::All => "all switches".to_owned(),
@@ -114,7 +114,7 @@ fn part(part: &Part) -> String {
     }
 }
 
-/// Name of the quantity in words.
+/// Returns the name of the quantity in words.
 pub(super) fn quantity(quantity: Quantity) -> &'static str {
     match quantity {
         Quantity::Calls => "system calls",
@@ -161,7 +161,7 @@ pub(super) fn value(cost: &Cost, unit: Unit) -> String {
     }
 }
 
-/// Number with its unit, and with its interval if it has one.
+/// Returns the number with its unit, and with its interval if it has one.
 pub(super) fn with_interval(cost: &Cost, unit: Unit) -> String {
     let Some((low, high)) = cost.interval else {
         return value(cost, unit);
@@ -219,7 +219,7 @@ pub(super) fn judged(pair: &Pair, times: &str) -> Option<String> {
     ))
 }
 
-/// Interval of the ratio; empty without a verdict.
+/// Returns the interval of the ratio; empty without a verdict.
 pub(super) fn interval(pair: &Pair) -> String {
     match &pair.outcome {
         Outcome::Compared { ratio, .. } => format!("{:.3} to {:.3}", ratio.low, ratio.high),

@@ -99,7 +99,7 @@ pub(super) enum Kind {
     AtMost,
     /// A lower limit: the interval has no upper end.
     AtLeast,
-    /// A missing number.
+    /// The number is missing.
     Missing,
 }
 
@@ -191,7 +191,7 @@ pub(crate) enum Look {
     Line,
     /// A dashed line, for published values and bounds.
     Dashed,
-    /// Points alone.
+    /// The points are drawn without lines.
     Dots,
     /// A cloud of many points.
     Cloud,
@@ -267,7 +267,8 @@ pub(crate) struct Stretch {
 #[derive(Clone, Debug)]
 pub(super) enum Body {
     Points(Vec<Series>),
-    /// One row for each name of the vertical axis, with a cell for each name of the horizontal one.
+    /// A heat map, with a row for each name of the vertical axis, and a cell for each name of the
+    /// horizontal axis.
     Cells {
         rows: Vec<Vec<(Option<f64>, String)>>,
         is_time: bool,

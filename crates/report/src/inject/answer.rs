@@ -27,7 +27,7 @@ pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
     page.paragraph(&text);
 }
 
-/// Name of the command's program.
+/// Returns the name of the command's program.
 pub(super) fn program(record: &Injection) -> String {
     let word = record.header.command.first().map_or("", String::as_str);
     let file = Path::new(word)
@@ -36,7 +36,8 @@ pub(super) fn program(record: &Injection) -> String {
     name(&file.unwrap_or_else(|| word.to_owned()))
 }
 
-/// Sentence for runs in which neither copy was preempted: any cost found is an error of the instrument.
+/// Returns a sentence for runs in which neither copy was preempted: any cost found is an error of
+/// the instrument.
 fn control_sentence(record: &Injection, cost: &Estimate) -> String {
     let finding = if is_cost(cost) {
         "and yet found a cost of"
@@ -99,7 +100,7 @@ pub(super) fn doubt_sentence(record: &Injection, findings: &Findings) -> Option<
     ))
 }
 
-/// Sentence on the cost of a move to another CPU.
+/// Returns a sentence on the cost of a move to another CPU.
 pub(super) fn moves_sentence(record: &Injection, findings: &Findings) -> Option<String> {
     let moved = findings.moved.as_ref()?;
     let cost = moved.cost_ns.as_ref()?;

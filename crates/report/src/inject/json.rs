@@ -31,7 +31,7 @@ pub(crate) struct Report<'a> {
     service: Option<&'a ServiceFindings>,
     /// Groups of phases of a service, as in the record.
     groups: &'a [Group],
-    /// Other tasks that had the CPU for a considerable part of the time.
+    /// Tasks besides the copies that had the CPU for a considerable part of the time.
     others: &'a [Other],
 }
 

@@ -9,7 +9,7 @@ use crate::grid::Grid;
 use crate::page::Page;
 use crate::quantity::{interval, is_below_zero, is_cost, rounded, share, time, with_interval};
 
-/// Sentence on the period that differs most from the first.
+/// Returns a sentence on the period that differs most from the first.
 pub(super) fn answer(findings: &Findings) -> Option<String> {
     let (first, others) = findings.periods.split_first()?;
     let ratio = |other: &&PeriodFinding| {

@@ -179,7 +179,7 @@ fn rounded(cycles: f64) -> String {
     }
 }
 
-/// Sentence on the cheapest user-space switch, if the headline is a switch of the kernel.
+/// Returns a sentence on the cheapest user-space switch, if the headline is a switch of the kernel.
 fn cheapest(findings: &Findings, headline: &CaseFinding) -> String {
     let user = |f: &&CaseFinding| {
         f.case.between == Between::User && f.case.mechanism != Mechanism::Synthetic
@@ -319,7 +319,7 @@ fn reason(finding: &CaseFinding) -> &'static str {
     }
 }
 
-/// Sentence on the largest cost of all sizes, if it is not that of the typical size.
+/// Returns a sentence on the largest cost of all sizes, if it is not that of the typical size.
 fn largest(
     findings: &Findings,
     headline: &CaseFinding,
@@ -369,7 +369,7 @@ fn shared(finding: &CaseFinding) -> &'static str {
     }
 }
 
-/// Sentence on the share of a CPU that switches take at a usual rate.
+/// Returns a sentence on the share of a CPU that switches take at a usual rate.
 fn share(
     headline: &CaseFinding,
     direct: &Estimate,

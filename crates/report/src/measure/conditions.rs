@@ -95,7 +95,7 @@ fn cpus(case: &Case) -> String {
     }
 }
 
-/// CPUs of the tasks, for example `CPU 1`, `CPUs 0,2 (smt)`, `unpinned`.
+/// Returns the CPUs of the tasks, for example `CPU 1`, `CPUs 0,2 (smt)`, `unpinned`.
 pub(crate) fn placement(case: &Case) -> String {
     match case.placement.cpus.len() {
         0 => cpus(case),
@@ -119,7 +119,7 @@ pub(super) fn split(conditions: &[Condition], cases: &[&Case]) -> (Vec<Condition
     (varying, phrases.unwrap_or_default())
 }
 
-/// Name of a case in a few words, for use outside of its table.
+/// Returns the name of a case in a few words, for use outside of its table.
 pub(crate) fn label(case: &Case) -> String {
     let mut words = vec![format!("{} {}", case.name(), case.between)];
     if case.tasks != 2 {
@@ -159,7 +159,7 @@ pub(crate) fn label_among(case: &Case, others: &[&Case]) -> String {
     words.join(", ")
 }
 
-/// Description of a walk, with everything that is not the default.
+/// Returns a description of a walk, with everything that is not the default.
 pub(crate) fn walk(set: &WorkingSet) -> String {
     let usual = WorkingSet::NONE;
     let mut words = vec![
@@ -178,7 +178,7 @@ pub(crate) fn walk(set: &WorkingSet) -> String {
     words.join(", ")
 }
 
-/// Name of a policy in the kernel.
+/// Returns the name of a policy in the kernel.
 pub(in crate::measure) fn scheduler(policy: Policy) -> String {
     format!("SCHED_{}", policy.to_string().to_uppercase())
 }

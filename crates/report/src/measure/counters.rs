@@ -45,7 +45,7 @@ fn absence(record: &MeasureRecord, reasons: &[String]) -> String {
     }
 }
 
-/// Sentence on why some cases have no hardware counters on a machine that has them.
+/// Returns a sentence on why some cases have no hardware counters on a machine that has them.
 fn absence_with_preemptions(record: &MeasureRecord, findings: &Findings) -> Option<String> {
     let is_counted = record
         .self_tests

@@ -8,7 +8,7 @@ use crate::quantity::number;
 /// Maximum number of reasons for omitted records that are named.
 const REASONS: usize = 2;
 
-/// Sentence on the earlier runs; `None` if no earlier records were named.
+/// Returns a sentence on the earlier runs; `None` if no earlier records were named.
 pub(super) fn describe_earlier(header: &Header, findings: &Findings) -> Option<String> {
     let earlier = header.earlier.as_ref()?;
     let costs: Vec<(&CaseFinding, &BetweenRuns)> = findings

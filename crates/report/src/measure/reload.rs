@@ -176,7 +176,7 @@ fn row(
     row
 }
 
-/// Sentence on the largest reload.
+/// Returns a sentence on the largest reload.
 pub(super) fn describe_reload(findings: &Findings) -> Option<String> {
     let largest = members(findings)
         .into_iter()

@@ -20,7 +20,7 @@ pub(super) fn has_numbers(finding: &CaseFinding) -> bool {
     !matches!(finding.verdict, Verdict::NotMeasured { .. })
 }
 
-/// Cell with an estimate, or a dash if the result has none.
+/// Returns a cell with an estimate, or a dash if the result has none.
 pub(super) fn estimate(
     finding: &CaseFinding,
     estimate: Option<&Estimate>,

@@ -72,7 +72,7 @@ pub(super) fn notes(header: &Header, findings: &Findings) -> Vec<String> {
     remarks::list_remarks(header, findings)
 }
 
-/// Sentence on the machine's fitness.
+/// Returns a sentence on the machine's fitness.
 pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
     remarks::fitness(findings, is_all)
 }

@@ -66,7 +66,7 @@ fn sizes_of(all: &[SharedCache], is_wanted: impl Fn(&SharedCache) -> bool) -> Op
     })
 }
 
-/// Sentence on the size at which the two ways differ most, relative to a walk alone.
+/// Returns a sentence on the size at which the two ways differ most, relative to a walk alone.
 fn largest(all: &[SharedCache]) -> Option<String> {
     let share = |one: &SharedCache| {
         let reported = one

@@ -90,7 +90,8 @@ fn wait_sentence(observation: &Observation, findings: &Findings) -> String {
     format!("{much}{behind}. ")
 }
 
-/// Sentence on the cost per request; only the direct part if the cost of cold caches is not known.
+/// Returns a sentence on the cost per request; only the direct part if the cost of cold caches is
+/// not known.
 fn request_sentence(observation: &Observation, findings: &Findings) -> String {
     let both = findings.cost_a_request_ns;
     let both = both.filter(|_| findings.all.share.is_some_and(|share| share.is_bounded()));
@@ -209,7 +210,8 @@ fn measuring(observation: &Observation, findings: &Findings) -> String {
     }
 }
 
-/// Command that measures the cost of cold caches of the observed program, or of the process with the highest cost.
+/// Returns the command that measures the cost of cold caches of the observed program, or of the
+/// process with the highest cost.
 fn injecting(observation: &Observation, findings: &Findings) -> String {
     if let Subject::Command(words) = &observation.subject {
         let command = plain(&words.join(" ")).into_owned();

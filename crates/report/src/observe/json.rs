@@ -18,7 +18,7 @@ pub(crate) struct Report<'a> {
     started_at: &'a str,
     /// Facts about the machine.
     host: &'a HostManifest,
-    /// Observed tasks.
+    /// Target of the observation.
     subject: &'a Subject,
     /// Older children of the observed processes, which were not observed; null if there were none.
     older_children: Option<&'a OlderChildren>,

@@ -154,7 +154,7 @@ fn cells(label: String, effect: &Effect) -> Vec<Entry> {
     ]
 }
 
-/// Label of a range, such as `  others ran 3 to 30 us`.
+/// Returns the label of a range, such as ` others ran 3 to 30 us`.
 fn range(from_ns: u32, to_ns: Option<u32>) -> String {
     let from = time(f64::from(from_ns));
     match to_ns {

@@ -29,14 +29,14 @@ use crate::page::{Block, Page};
 use crate::quantity::count;
 use crate::{Format, Style};
 
-/// What the rows of the first table stand for.
+/// Grouping of the rows in the first table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumIter, EnumString)]
 #[strum(serialize_all = "kebab-case")]
 pub enum By {
-    /// One row for each program: processes of one name, with numbered names as one.
+    /// Each row is a program: processes of one name, with numbered names as one.
     #[default]
     Program,
-    /// One row for each control group.
+    /// Each row is a control group.
     ControlGroup,
 }
 
@@ -106,7 +106,7 @@ fn add(
     notes::add(page, observation, findings, limits.is_all());
 }
 
-/// Title of a table, with the number of rows that are not shown.
+/// Returns the title of a table, with the number of rows that are not shown.
 pub(super) fn title(title: &str, shown: usize, all: usize) -> String {
     if all > shown {
         format!("{title}; {} of {}", count(shown as u64), count(all as u64))

@@ -113,7 +113,7 @@ fn between_looks(observation: &Observation) -> Option<&'static str> {
     }
 }
 
-/// Sentence on the CPU's counters per time slice.
+/// Returns a sentence on the CPU's counters per time slice.
 fn counted_note(counted: &CountedTurns) -> Option<String> {
     let turns = counted.instructions.count() as f64;
     let events = counted.events.iter();
@@ -138,7 +138,8 @@ fn calibration_note(observation: &Observation) -> String {
     }
 }
 
-/// Note on programs whose switches cost more than the calibration's because of speculation controls.
+/// Returns a note on programs whose switches cost more than the calibration's because of
+/// speculation controls.
 fn speculation_note(observation: &Observation) -> Option<String> {
     let names: BTreeSet<&str> = observation
         .tasks
@@ -172,7 +173,7 @@ fn describe_stacks(stacks: &SampledStacks) -> String {
     )
 }
 
-/// Note on missing parts of the record.
+/// Returns a note on missing parts of the record.
 fn unfinished(observation: &Observation) -> Option<String> {
     let note = "The observer was killed: this is what it had written last, a few seconds before.";
     observation.is_unfinished.then(|| note.to_owned())
@@ -195,7 +196,7 @@ fn unfollowed(observation: &Observation) -> Option<String> {
     })
 }
 
-/// Note on a control group whose quota did not apply from the start.
+/// Returns a note on a control group whose quota did not apply from the start.
 fn joined(group: &Throttled) -> Option<String> {
     let after = group.joined_after_ns?;
     Some(format!(
@@ -208,7 +209,7 @@ fn joined(group: &Throttled) -> Option<String> {
 /// Least share of interrupts in the direct cost that is noted.
 const FEW: f64 = 0.1;
 
-/// Note on the share of interrupts in the direct cost.
+/// Returns a note on the share of interrupts in the direct cost.
 fn interrupts_note(findings: &Findings) -> Option<String> {
     let (direct, interrupts) = (
         findings.all.direct_ns?.likely?,

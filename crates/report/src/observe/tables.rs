@@ -168,7 +168,7 @@ pub(in crate::observe) fn label(found: &ProcessFinding) -> String {
 /// Function that returns the text of a cell; `None` if there is no number.
 type Of = fn(&ProcessFinding) -> Option<String>;
 
-/// Columns of findings.
+/// Columns that findings have in tables.
 const COLUMNS: [(&str, Of); 8] = [
     ("switches/s", |found| Some(rounded(found.per_second))),
     ("involuntary", |found| {
@@ -284,7 +284,7 @@ fn cause_row(cause: &CauseFinding) -> [String; 6] {
     ]
 }
 
-/// Cause in words, such as `preempted by a woken task, in write`.
+/// Returns the cause in words, such as `preempted by a woken task, in write`.
 pub(in crate::observe) fn reason(why: Why, entry: &KernelEntry) -> String {
     let place = match entry {
         KernelEntry::SystemCall(call) if call == RESUMED_CALL => {

@@ -9,7 +9,7 @@ use crate::format::{Format, InEveryFormat, written};
 use crate::page::Page;
 use crate::style::Style;
 
-/// Claims with the rules that judge them.
+/// Claims of a paper, with the rules that judge them.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Claims {
     /// Claims of each requested paper.

@@ -10,15 +10,15 @@ pub(super) fn perhaps(value: Option<f64>) -> String {
     value.map_or(NO_NUMBER.to_owned(), rounded)
 }
 
-/// How a cost is shown.
+/// Form in which a cost is shown.
 enum Shown {
-    /// As its centre: the interval does not cover 0, or there is none.
+    /// The cost is shown as its centre: the interval does not cover 0, or there is none.
     Centre(f64),
-    /// As exactly 0.
+    /// The cost is shown as exactly 0.
     Nothing,
-    /// As an upper limit: the cost may also be 0.
+    /// The cost is shown as an upper limit, because it may also be 0.
     LessThan(f64),
-    /// As a number of either sign, because it is more likely a gain than a cost.
+    /// The cost is shown as a number of either sign, because it is more likely a gain than a cost.
     EitherWay,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn known(cost: &Cost) -> String {
     cost.estimate.map(|_| with_bound(cost)).unwrap_or_default()
 }
 
-/// Singular for the owner of a private hierarchy: process or task.
+/// Returns the singular for the owner of a private hierarchy: process or task.
 pub(super) fn one(private_by: PrivateBy) -> &'static str {
     match private_by {
         PrivateBy::Process => "process",
@@ -58,7 +58,7 @@ pub(super) fn one(private_by: PrivateBy) -> &'static str {
     }
 }
 
-/// Plural for the owners of private hierarchies: processes or tasks.
+/// Returns the plural for the owners of private hierarchies: processes or tasks.
 pub(super) fn ones(private_by: PrivateBy) -> &'static str {
     match private_by {
         PrivateBy::Process => "processes",
@@ -173,7 +173,8 @@ mod tests {
         );
     }
 
-    /// The centre is -6,800, for which "less than 1,650" would suggest a cost.
+    /// Shows that a likely gain is not shown as an upper limit of a cost: the centre is -6,800, for
+    /// which "less than 1,650" would suggest a cost.
     #[test]
     fn what_is_rather_a_gain_is_not_shown_as_a_cost_below_a_bound() {
         let cost = Cost {

@@ -229,7 +229,7 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-/// Sentence on the net cost of a switch.
+/// Returns a sentence on the net cost of a switch.
 fn sentence(design: &DesignFinding) -> String {
     let average = design.average_of_all_turns();
     let cost = &design.average_cost_cycles;
@@ -318,7 +318,7 @@ fn first_touches(design: &DesignFinding) -> String {
 /// Least share of the excess cycles for which a function is named.
 const MUCH: f64 = 0.1;
 
-/// Sentence on the function with the largest share of the excess cycles.
+/// Returns a sentence on the function with the largest share of the excess cycles.
 fn costliest_code(design: &DesignFinding) -> String {
     let first = design.code.first();
     let most = first.and_then(|place| Some((place, place.share.filter(|of_all| *of_all >= MUCH)?)));
@@ -333,7 +333,7 @@ fn costliest_code(design: &DesignFinding) -> String {
     )
 }
 
-/// Sentence on the causes of lost cycles, if the trace has a kernel.
+/// Returns a sentence on the causes of lost cycles, if the trace has a kernel.
 fn lost_to(design: &DesignFinding) -> String {
     let Some(lost) = design.lost_to.filter(LostCycles::has_kernel) else {
         return String::new();

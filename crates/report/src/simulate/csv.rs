@@ -3,7 +3,7 @@ use switchcost_analysis::simulation::Findings;
 
 use crate::for_programs::{Table, field, value};
 
-/// What a field describes, which determines the rows that have the field.
+/// Subject that a field describes, which determines the rows that have the field.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Of {
     /// The field describes an interval, and is in the interval's row.

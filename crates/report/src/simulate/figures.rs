@@ -53,7 +53,7 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     add_code(page, findings);
 }
 
-/// Name of a class of switches in figures.
+/// Returns the name of a class of switches in figures.
 fn name(group: &Group) -> String {
     match group {
         Group::All => "all".to_owned(),

@@ -114,7 +114,7 @@ fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
 /// Maximum number of designs that are shown with all their levels. More designs are a sweep, which has its own table.
 const COMPARED: usize = 32;
 
-/// The designs whose levels are shown.
+/// Returns the designs whose levels are shown.
 fn compared(findings: &Findings) -> &[DesignFinding] {
     if findings.designs.len() <= COMPARED {
         &findings.designs
@@ -123,7 +123,7 @@ fn compared(findings: &Findings) -> &[DesignFinding] {
     }
 }
 
-/// The designs that are shown in detail.
+/// Returns the designs that are shown in detail.
 fn detailed(findings: &Findings) -> &[DesignFinding] {
     &findings.designs[..findings.designs.len().min(DETAILED)]
 }

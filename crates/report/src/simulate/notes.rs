@@ -245,7 +245,7 @@ fn explain_bias(bias: &SurvivorBias) -> String {
     )
 }
 
-/// Sentence on the method of the intervals.
+/// Returns a sentence on the method of the intervals.
 fn method(findings: &Findings) -> Option<String> {
     let mut costs = findings
         .designs

@@ -81,7 +81,7 @@ pub(super) fn add(page: &mut Page, source: &str, orders: &[OrderFinding]) {
     page.method(&["reordering", "simulated-cost"]);
 }
 
-/// Sentence on the orders of the first design.
+/// Returns a sentence on the orders of the first design.
 fn answer(orders: &[OrderFinding]) -> String {
     let Some(first) = orders.first() else {
         return "No order was simulated.".to_owned();
@@ -126,7 +126,7 @@ fn answer(orders: &[OrderFinding]) -> String {
     )
 }
 
-/// Name of an order: the choice of the next task, and the quantum.
+/// Returns the name of an order: the choice of the next task, and the quantum.
 fn name(order: &OrderFinding) -> String {
     let quantum = order
         .quantum_instructions
@@ -177,7 +177,7 @@ const COLUMNS: [Column; 15] = [
     ("over_fewest", "/over_fewest"),
 ];
 
-/// Cycles in words.
+/// Formats a number of cycles in words.
 pub(super) fn cycles_in_words(cycles: f64) -> String {
     if cycles.abs() < 1000.0 {
         format!("{} cycles a switch", number(cycles))

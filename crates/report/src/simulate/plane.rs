@@ -4,7 +4,7 @@ use switchcost_analysis::simulation::{Axis, DesignFinding};
 
 use super::designs::cpi;
 
-/// A kind of number that a design has.
+/// A kind of number of a design.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Number {
     Cpi,

@@ -88,7 +88,7 @@ const COLUMNS: [Column; 9] = [
     ("per_thousand_instructions", "/1/per_thousand_instructions"),
 ];
 
-/// Title of a row: `L2 misses`, `cycles lost to others`.
+/// Returns the title of a row: `L2 misses`, `cycles lost to others`.
 fn title(quantity: &SampleQuantity) -> Option<String> {
     let level = quantity.level.as_deref().unwrap_or_default();
     match (quantity.what, quantity.view) {

@@ -17,19 +17,19 @@ pub(crate) struct Checked<'a> {
     is_sound: bool,
     /// Number of chunks read.
     chunks: u64,
-    /// Number of blocks.
+    /// Number of blocks in the trace.
     blocks: u64,
-    /// Number of instructions.
+    /// Number of instructions in the trace.
     instructions: u64,
     /// Number of loads and stores.
     references: u64,
-    /// Number of marks.
+    /// Number of marks in the trace.
     marks: u64,
     /// Number of problems, including those that are not listed.
     problem_count: u64,
     /// The first problems, in words.
     problems: Vec<String>,
-    /// What the trace's source omitted or invented.
+    /// Notes on what the trace's source omitted or invented.
     notes: &'a [String],
     /// Why reading stopped before the end of the trace.
     loss: Option<String>,

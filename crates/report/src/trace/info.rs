@@ -17,31 +17,31 @@ use crate::{Format, Style};
 pub(crate) struct Info<'a> {
     /// Header of the trace.
     header: &'a switchcost_trace::TraceHeader,
-    /// Number of chunks.
+    /// Number of chunks in the trace.
     chunks: u64,
     /// Bytes of the file up to the last whole record.
     bytes: u64,
     /// Bytes of the file per instruction; null without instructions.
     bytes_per_instruction: Option<f64>,
-    /// Number of blocks.
+    /// Number of blocks in the trace.
     blocks: u64,
-    /// Number of instructions.
+    /// Number of instructions in the trace.
     instructions: u64,
     /// Number of instructions of the kernel.
     kernel_instructions: u64,
-    /// Number of loads.
+    /// Number of loads in the trace.
     loads: u64,
-    /// Number of stores.
+    /// Number of stores in the trace.
     stores: u64,
     /// Number of system calls entered.
     syscalls: u64,
-    /// Number of faults.
+    /// Number of page faults in the trace.
     faults: u64,
     /// Number of physical pages recorded.
     pages: u64,
-    /// Number of tasks.
+    /// Number of tasks in the trace.
     tasks: u64,
-    /// Switches by cause.
+    /// Numbers of switches, by cause.
     switches: Vec<SwitchCount>,
     /// Address spaces by number; process 0 has the instructions that ran outside any task.
     processes: Vec<ProcessRow>,
@@ -61,7 +61,7 @@ struct SwitchCount {
     cause: String,
     /// Whether the task gave up the CPU voluntarily.
     is_voluntary: bool,
-    /// Number of switches.
+    /// Number of switches with this cause.
     switches: u64,
 }
 

@@ -150,7 +150,7 @@ fn data_sentence(findings: &Findings, found: &CaseFinding) -> String {
     )
 }
 
-/// Sentence on the same hand-off between two CPUs.
+/// Returns a sentence on the same hand-off between two CPUs.
 fn across_cpus(findings: &Findings, found: &CaseFinding) -> String {
     let is_across = |other: &&CaseFinding| {
         other.case.runtime == found.case.runtime

@@ -132,7 +132,7 @@ pub(super) fn list_remarks(header: &Header, findings: &Findings) -> Vec<String> 
     notes
 }
 
-/// Note on results without a number: the first reason, and the number of results.
+/// Returns a note on results without a number: the first reason, and the number of results.
 fn missing_results(results: &[CaseFinding]) -> Option<String> {
     let missing: Vec<(&CaseFinding, &str)> = results
         .iter()
@@ -149,7 +149,7 @@ fn missing_results(results: &[CaseFinding]) -> Option<String> {
     Some(format!("not measured: {}{more}: {why}", label(&first.case)))
 }
 
-/// Note on controls that were refused.
+/// Returns a note on controls that were refused.
 fn refused(header: &Header) -> Option<String> {
     let refused = header
         .controls
@@ -167,7 +167,7 @@ fn refused(header: &Header) -> Option<String> {
     Some(format!("without {first} ({found}){more}: {fix}"))
 }
 
-/// Note on the results that have a flag.
+/// Returns a note on the results that have a flag.
 fn flagged(results: &[CaseFinding], name: FlagName, text: &str) -> Option<String> {
     let has = |finding: &&CaseFinding| finding.flags.iter().any(|flag| flag.name == name);
     let with: Vec<String> = results

@@ -75,7 +75,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings, last_line: usize) {
     page.grid(&grid(&chosen(&members, rows), &varying));
 }
 
-/// Common conditions of all results, without the default ones.
+/// Returns the conditions that all results share, without the default ones.
 fn unusual(members: &[&CaseFinding], common: Vec<String>) -> String {
     let case = &members[0].case;
     let usual = Case {

@@ -186,7 +186,7 @@ impl Curves<'_> {
             .figure()
     }
 
-    /// Sentence of the caption on groups that are not drawn.
+    /// Returns a sentence of the caption on groups that are not drawn.
     fn left_out(&self) -> String {
         let few = self.groups.iter().filter(|group| !Self::is_drawn(group));
         let few: Vec<String> = few

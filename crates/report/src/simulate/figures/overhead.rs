@@ -17,7 +17,7 @@ type Technology = (u32, Option<[u64; 2]>);
 /// Maximum number of designs in a figure.
 const MOST_DESIGNS: usize = 1000;
 
-/// One design under one workload.
+/// A design under one workload.
 struct Design<'a> {
     workload: &'a str,
     finding: &'a DesignFinding,

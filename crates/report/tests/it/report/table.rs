@@ -74,7 +74,7 @@ fn a_whole_report_on_a_narrow_terminal() {
     insta::assert_snapshot!(text);
 }
 
-/// The clock is like the counter-timer of an Arm machine, whose tick is longer than a reading
+/// Tests with a clock like the counter-timer of an Arm machine, whose tick is longer than a reading
 /// takes.
 #[test]
 fn a_clock_that_is_read_within_a_tick_of_its_own_is_not_read_in_no_time() {

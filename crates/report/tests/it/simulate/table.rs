@@ -122,7 +122,7 @@ fn the_headline_is_the_net_cost_in_words_that_fit_its_sign() {
     );
 }
 
-/// The numbers are those of a trace in which most time slices end before the lost lines are
+/// Tests with the numbers of a trace in which most time slices end before the lost lines are
 /// reloaded.
 #[test]
 fn what_all_turns_pay_on_average_is_said_where_it_is_much_less_than_what_long_ones_pay() {
