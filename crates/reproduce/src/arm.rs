@@ -1,6 +1,6 @@
 //! The two arms of a simulated hand-off in a guest.
 
-/// Which task receives the token in `trace walks --system`.
+/// Arm of `trace walks --system`, which determines the task that receives the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arm {
     /// Each task hands the token to itself, one task after the other: without switches.
@@ -12,7 +12,7 @@ pub(crate) enum Arm {
 pub(crate) const ARMS: [Arm; 2] = [Arm::Alone, Arm::Two];
 
 impl Arm {
-    /// Name of the arm in the names of steps.
+    /// Returns the name of the arm in the names of steps.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Arm::Alone => "alone",
@@ -20,7 +20,7 @@ impl Arm {
         }
     }
 
-    /// End of the command line of `trace walks` for this arm.
+    /// Returns the end of the command line of `trace walks` for this arm.
     pub(crate) fn option(self) -> &'static str {
         match self {
             Arm::Alone => " --alone",

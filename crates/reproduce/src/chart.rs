@@ -31,7 +31,7 @@ pub enum Style {
     Bounds,
 }
 
-/// One curve of a chart.
+/// A curve of a chart.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Series {
     /// Name of the curve.
@@ -79,7 +79,7 @@ pub struct Chart {
     pub y_title: String,
     /// Scale of the y axis.
     pub y_axis: Axis,
-    /// The curves.
+    /// Curves of the chart.
     pub series: Vec<Series>,
     /// Marked positions along the x axis, with words.
     pub marks: Vec<(f64, String)>,

@@ -129,7 +129,7 @@ impl Entry {
 pub struct ReasonEntry {
     /// ID of the quantity.
     pub id: String,
-    /// The reason.
+    /// Reason for the verdict, as a sentence.
     pub statement: String,
     /// Name of the computed quantity.
     pub quantity: String,

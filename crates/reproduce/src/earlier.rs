@@ -1,4 +1,4 @@
-//! Other results of a paper, from another day or machine: a verdict stands only if they agree.
+//! Results of a paper from another day or machine: a verdict stands only if they agree.
 //!
 //! An interval covers the variation of a number within a run, or between runs within an hour, but
 //! not changes from day to day or between machines. A verdict that another result does not share is
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::claims::{Claim, Other, Term, Verdict};
 use crate::{Exhibit, Paper};
 
-/// Another result of a paper, from its `PAPER.json`.
+/// A result of a paper from another day or machine, read from its `PAPER.json`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Earlier {
     file: String,

@@ -7,7 +7,7 @@ use crate::{Chart, Claim};
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[serde(untagged)]
 pub enum Cell {
-    /// A text.
+    /// The cell has a text.
     Text(String),
     /// A number, with the number of decimals to print.
     Number {
@@ -17,7 +17,7 @@ pub enum Cell {
         #[serde(skip)]
         decimals: usize,
     },
-    /// A missing number.
+    /// The number of the cell is missing.
     Missing {
         /// Reason for the missing number.
         why: String,
@@ -84,7 +84,7 @@ impl Table {
     }
 }
 
-/// One published figure or table, reproduced.
+/// A published figure or table, with its reproduction.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Exhibit {
     /// Name in the paper: `Figure 1`, `Table 4`, `section 3.3`.

@@ -28,15 +28,15 @@ struct Set {
     trials: [&'static str; 4],
     /// Whether time slices have a few thousand instructions, rather than a quantum.
     has_short_turns: bool,
-    /// How time slices end; the mean of their lengths is fitted to Table 4.
+    /// Way in which time slices end; the mean of their lengths is fitted to Table 4.
     turns: Turns,
     /// Alternative lengths of time slices: shorter and longer, to the extremes of Table 4's trials,
     /// and constant.
     other_turns: &'static [(&'static str, Turns)],
 }
 
-/// How time slices end: after a quantum of instructions, or at random before, with this mean
-/// distance in instructions.
+/// Way in which time slices end: after a quantum of instructions, or at random before, with this
+/// mean distance in instructions.
 #[derive(Clone, Copy)]
 struct Turns {
     quantum: u64,
@@ -200,7 +200,7 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
     steps
 }
 
-/// One trial of one set.
+/// A trial of one set.
 struct Trial<'a> {
     step: String,
     number: u64,

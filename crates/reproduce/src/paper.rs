@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString};
 
-/// A publication.
+/// A publication that can be reproduced.
 #[derive(
     Clone,
     Copy,
@@ -29,7 +29,7 @@ pub enum Paper {
     Blog,
     /// Mogul and Borg 1990.
     Mogul1990,
-    /// lmbench's matrix.
+    /// The matrix of lmbench.
     Lmbench,
     /// The papers' conclusions, tested on current machines.
     Today,
@@ -64,7 +64,7 @@ impl Paper {
         }
     }
 
-    /// Subject of the paper, for a heading.
+    /// Returns the subject of the paper, for a heading.
     pub fn title(self) -> &'static str {
         match self {
             Paper::Li2007 => {

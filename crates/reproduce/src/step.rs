@@ -1,26 +1,26 @@
 use switchcost_record::HostManifest;
 use switchcost_units::CpuId;
 
-/// How much time the steps may take.
+/// Time that the steps may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Effort {
     /// Enough time for the papers' claims.
     #[default]
     Usual,
-    /// As little time as possible, for a smoke test: fewer sizes, shorter runs, one trial.
+    /// The least possible time, for a smoke test: fewer sizes, shorter runs, one trial.
     Quick,
 }
 
 /// Facts about the machine for the steps.
 #[derive(Clone, Copy, Debug)]
 pub struct Site<'a> {
-    /// The machine.
+    /// Facts about the machine.
     pub host: &'a HostManifest,
     /// The CPU with the fewest interrupts, for isolated runs.
     pub quiet_cpu: CpuId,
     /// Another CPU, for noise; `None` if there is only one.
     pub noisy_cpu: Option<CpuId>,
-    /// How much time the steps may take.
+    /// Time that the steps may take.
     pub effort: Effort,
     /// Seed of random choices: the order of runs, inputs of programs. Another seed gives another result.
     pub seed: u64,
@@ -58,7 +58,7 @@ impl Step {
         }
     }
 
-    /// Ending of the step's file.
+    /// Returns the ending of the step's file.
     pub fn ending(&self) -> &'static str {
         match self.arguments.first().map(String::as_str) {
             Some("measure") => "jsonl",

@@ -19,9 +19,9 @@ pub struct Claim {
     pub verdict: Verdict,
     /// Verdict of the rule on this result alone.
     pub alone: Verdict,
-    /// Other results, of other days or machines.
+    /// Results of the claim from other days or machines.
     pub others: Vec<Other>,
-    /// What is missing, if the claim cannot be judged.
+    /// Data that is missing, if the claim cannot be judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
     /// Evidence of the runs on each possible reason, for a claim that is not met.
@@ -63,7 +63,7 @@ pub struct Other {
 /// A possible reason, tested.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Reason {
-    /// The reason.
+    /// Reason for the verdict, as a sentence.
     pub statement: String,
     /// Name of the computed quantity.
     pub quantity: String,
@@ -71,7 +71,7 @@ pub struct Reason {
     pub rule: Rule,
     /// Step whose run shows the reason.
     pub run: String,
-    /// The numbers found.
+    /// Numbers that were found for the claim.
     pub terms: Vec<Term>,
     /// Numbers found, in words, or what is missing.
     pub found: String,

@@ -166,8 +166,8 @@ fn reported(paper: Paper) -> BTreeMap<String, Shown> {
     }
 }
 
-/// The verdicts come from the same code that judges a run: no claim is left out, and a claim
-/// without a story for both sides fails.
+/// Shows that every claim holds on one side and fails on the other, by the code that judges a run:
+/// no claim is left out, and a claim without a story for both sides fails.
 #[test]
 fn every_claim_holds_by_the_papers_own_numbers_and_differs_by_others() {
     let mut untested = Vec::new();

@@ -295,7 +295,8 @@ fn what_depends_on_what_is_free_is_not_reported() {
     );
 }
 
-/// The figures are made from simulations of every point for each bus.
+/// Shows that each figure leads to the bus that fits it best, from simulations of every point for
+/// each bus.
 #[test]
 fn each_figure_leads_to_the_bus_with_which_it_comes_nearest() {
     let stores = [0.5, 0.6, 0.7, 2.1, 2.9, 4.0, 5.0, 6.0];

@@ -157,7 +157,7 @@ fn estimated(records: &Records, mechanism: Mechanism, kib: u64, of: Part) -> Out
 
 type Part = fn(&CaseFinding) -> Option<&Estimate>;
 
-/// One part of a hand-off, by machine; `None` if it cannot be determined for a machine.
+/// A part of a hand-off, by machine; `None` if the part cannot be determined for a machine.
 #[derive(Default)]
 struct Row {
     kib: u64,

@@ -9,7 +9,8 @@ use crate::{Records, Series, Style};
 /// Cost of a switch in nanoseconds by size in KiB.
 pub(super) type Points = Vec<(u64, f64)>;
 
-/// One value for each bus, in the order of [`BUS_CYCLES`], which is the order of the designs of each step.
+/// A value for each bus, in the order of [`BUS_CYCLES`], which is the order of the designs of each
+/// step.
 pub(super) type ByBus<T> = [T; BUS_CYCLES.len()];
 
 /// Collects the values of all buses, or the first reason for a missing one.

@@ -145,7 +145,8 @@ fn names(steps: &[crate::Step]) -> Vec<String> {
     steps.iter().map(|step| step.name.clone()).collect()
 }
 
-/// The paper's second setting is a kernel without support for a second processor.
+/// Shows that with one CPU only the paper's second setting is run, which is a kernel without
+/// support for a second processor.
 #[test]
 fn with_one_cpu_the_second_setting_alone_is_run_and_judged() {
     let steps = steps(None, 1);
