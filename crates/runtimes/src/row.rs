@@ -21,7 +21,7 @@ pub struct Row {
     pub find: Vec<String>,
     /// Command that prints the version.
     pub version: Vec<String>,
-    /// Oldest supported version.
+    /// Oldest version that is supported.
     pub least: String,
     /// Names of the source files in the folder of the row.
     pub files: Vec<String>,
