@@ -24,14 +24,14 @@ use switchcost_workload::UnfitWorkingSet;
 pub(crate) enum Exit {
     /// 0: success; for `doctor`: fit.
     Success,
-    /// 1: something failed.
+    /// Exit code 1: something failed.
     Broken,
     /// 2: usage: the command line names something that does not exist, or a new file that already
     /// exists.
     Usage,
     /// 3: partial success: a result could not be measured; for `doctor`: usable with caveats.
     Partial,
-    /// 4: `doctor`: unfit.
+    /// Exit code 4: the machine is unfit by `doctor`.
     Unfit,
     /// 5: a record cannot be read.
     Record,

@@ -32,7 +32,7 @@ macro_rules! say {
 }
 pub(crate) use say;
 
-/// Message on a run that was paused from outside.
+/// Returns a message on a run that was paused from outside.
 pub(crate) fn pause_message(pause: Pause) -> String {
     format!(
         "the run was paused for {} (stopped by a signal, frozen with its control group, or suspended); its budget does not count that",
@@ -40,7 +40,7 @@ pub(crate) fn pause_message(pause: Pause) -> String {
     )
 }
 
-/// Prints one line.
+/// Prints one line on standard error.
 pub(crate) fn say_text(message: impl Display) {
     if is_quiet() {
         return;

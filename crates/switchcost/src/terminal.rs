@@ -6,11 +6,11 @@ use std::sync::OnceLock;
 
 use strum::{Display, EnumIter, EnumString};
 
-/// When colour and bold type are used.
+/// Condition for colour and bold type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumIter, EnumString)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum Color {
-    /// On a terminal, unless `NO_COLOR` is set (<https://no-color.org>).
+    /// Colour is used on a terminal, unless `NO_COLOR` is set (<https://no-color.org>).
     #[default]
     Auto,
     Always,

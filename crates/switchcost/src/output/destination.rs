@@ -11,7 +11,7 @@ const MOST_LINKS: usize = 40;
 /// Destination of an output's name, after all links.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Destination {
-    /// This program's own standard output.
+    /// The standard output of this program.
     Stdout,
     /// A device, FIFO or open file, which is written to and not replaced.
     Stream(PathBuf),

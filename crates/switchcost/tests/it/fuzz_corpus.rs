@@ -266,8 +266,8 @@ fn mutants_of_drmemtrace_are_what_they_are_called() {
     }
 }
 
-/// The checksums of these simulation records are correct, so that the damage reaches the Parquet
-/// reader.
+/// Shows that damaged records of a simulation are refused even with correct checksums, with which
+/// the damage reaches the Parquet reader.
 #[test]
 fn sealed_mutants_of_a_simulation_are_refused_before_parquet_reads_them() {
     let place = Place::new();

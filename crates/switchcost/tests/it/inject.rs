@@ -161,6 +161,7 @@ fn what_cannot_be_measured_is_refused_and_said_why() {
     );
 }
 
+/// Shows that a command that leaves its process group and writes files in its folder is refused.
 /// Both copies create the same folder, so they cannot share a working directory.
 #[test]
 fn who_leaves_its_process_group_and_writes_where_it_is_runs_frozen_and_apart_at_each_period() {

@@ -99,8 +99,8 @@ fn an_interrupt_keeps_what_there_is_and_says_so() {
     }
 }
 
-/// Whether a record says that its run was interrupted; on a busy machine there may be no time to
-/// write that.
+/// Whether a record says that its run was interrupted. On a busy machine the program may have no
+/// time to write this.
 fn is_told(record: &str, ran: &Ran) -> bool {
     let last = record.lines().last().unwrap_or_default();
     last.contains("\"reason\":\"interrupted\"") || ran.stderr.contains("stopped in the middle")

@@ -280,7 +280,7 @@ fn terminal() -> (OwnedFd, File) {
     )
 }
 
-/// The terminal exists when the program begins and is gone when it ends, as after a lost
+/// Tests a terminal that exists when the program begins and is gone when it ends, as after a lost
 /// connection; bars are drawn on it.
 #[test]
 fn a_terminal_that_goes_away_costs_no_result_where_its_signal_is_ignored() {

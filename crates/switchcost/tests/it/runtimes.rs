@@ -98,7 +98,7 @@ fn left_in(folder: &str, prefix: &str) -> Vec<u32> {
         .collect()
 }
 
-/// The runtimes are killed when their work is done.
+/// Shows that runtimes, which are killed when their work is done, leave no counters behind.
 #[test]
 fn runtimes_leave_no_counters_behind() {
     let user = std::env::var("USER").unwrap_or_else(|_| "root".to_owned());

@@ -324,7 +324,8 @@ fn where_pages_lie_is_recorded_and_simulated() {
     );
 }
 
-/// The workload's cost is simulated with and without the kernel, at the same switches.
+/// Shows that the cost of a workload is simulated with and without the kernel, at the same
+/// switches.
 #[test]
 fn a_workload_runs_in_a_guest_and_is_simulated_with_its_kernel_and_without() {
     let place = Place::new();

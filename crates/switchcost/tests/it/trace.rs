@@ -633,7 +633,8 @@ fn without_the_tool_the_line_that_builds_it_is_named() {
     );
 }
 
-/// The tool contains everything that it needs from Valgrind.
+/// Shows that Valgrind need not be installed: the tool contains everything that it needs from
+/// Valgrind.
 #[test]
 fn no_valgrind_has_to_be_installed_to_capture() {
     let place = Place::new();

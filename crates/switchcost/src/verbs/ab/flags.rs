@@ -34,7 +34,7 @@ pub(super) struct Time {
     pub(super) runs: u32,
 }
 
-/// Flags for `measure`.
+/// Flags of `measure` in a description.
 #[derive(Clone, Debug)]
 pub(super) struct Flags {
     words: Vec<String>,

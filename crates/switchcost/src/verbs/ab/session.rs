@@ -40,7 +40,7 @@ pub(super) struct Folders {
 }
 
 impl Folders {
-    /// Creates new folders.
+    /// Creates the folders of a new run.
     pub(super) fn make(all: &Path, readers: Readers) -> Result<Folders, Failure> {
         for folder in [all.to_owned(), all.join("base"), all.join("new")] {
             let failed = |source: io::Error| match source.kind() {

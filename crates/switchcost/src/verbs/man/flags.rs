@@ -30,16 +30,16 @@ pub(crate) struct Description {
     verb: Verb,
 }
 
-/// A subcommand.
+/// A subcommand of the program.
 #[derive(JsonSchema, Serialize)]
 struct Verb {
     /// Name of the verb; `switchcost` for the program itself.
     name: String,
-    /// One sentence, without its full stop.
+    /// Description of the subcommand in one sentence, without a full stop.
     about: String,
     /// Flags and positional arguments, in the order of the help; `--help` and `--version` are left out.
     arguments: Vec<Argument>,
-    /// The subcommands of this one.
+    /// Subcommands of the subcommand.
     verbs: Vec<Verb>,
 }
 
@@ -48,9 +48,9 @@ struct Verb {
 struct Argument {
     /// The name of a flag, without `--`.
     name: String,
-    /// Whether it is an argument without a flag.
+    /// Whether the argument has no flag.
     is_positional: bool,
-    /// Whether it must be given.
+    /// Whether the argument is required.
     is_required: bool,
     /// The name of the value in the help; null if it takes none.
     value: Option<String>,
@@ -63,15 +63,16 @@ struct Argument {
     several: Option<&'static str>,
     /// Whether the flag may be given without its value.
     is_value_optional: bool,
-    /// The default value, if there is one.
+    /// Default value of the argument, if there is one.
     default: Option<String>,
-    /// The heading of the help under which it appears.
+    /// Heading of the help under which the argument appears.
     heading: Option<String>,
-    /// One sentence, without its full stop.
+    /// Description of the argument in one sentence, without a full stop.
     help: String,
 }
 
-/// The command with all its subcommands, which must have been built, as JSON.
+/// Returns the description of the command with all its subcommands, which must have been built, as
+/// JSON.
 pub(super) fn json(command: &Command) -> String {
     let description = Description {
         schema: SCHEMA,

@@ -32,11 +32,11 @@ const OF_ALL: [&str; 3] = ["LD_*", "MALLOC_*", "GLIBC_TUNABLES"];
 #[derive(Debug, Default)]
 pub(super) struct Chosen(Vec<Row>);
 
-/// Facts about the runtimes, and how to start them.
+/// Facts about the runtimes, and the way to start each.
 #[derive(Debug, Default)]
 pub(super) struct Runtimes {
     pub(super) facts: Vec<RuntimeFacts>,
-    /// How to start each runtime, by name, or the reason why it cannot be started.
+    /// Way to start each runtime, by name, or the reason why the runtime cannot be started.
     pub(super) launches: BTreeMap<String, Result<Launch, String>>,
 }
 

@@ -7,7 +7,7 @@ use switchcost_reproduce::{Earlier, Paper};
 
 use crate::exit::Failure;
 
-/// Other results by paper.
+/// Results from other days or machines, by paper.
 pub(super) struct Others(BTreeMap<Paper, Vec<Earlier>>);
 
 impl Others {

@@ -26,7 +26,7 @@ impl Ended {
         matches!(self, Ended::Recorded(_))
     }
 
-    /// Writes the report.
+    /// Writes the report of the design.
     pub(super) fn show(self, arguments: &DesignArguments, output: Output) -> Result<Exit, Failure> {
         let (form, verbosity) = (&arguments.form, arguments.verbosity);
         match self {

@@ -32,7 +32,7 @@ pub(super) struct Order {
     pub(super) quantum_instructions: u64,
     /// Number of instructions in which a disk reads a page; `None` if page faults do not wait.
     page_faults: Option<u64>,
-    /// Mean number of instructions between preemptions; `None` without them.
+    /// Mean number of instructions between preemptions; `None` if there are no preemptions.
     preempt_every: Option<u64>,
 }
 

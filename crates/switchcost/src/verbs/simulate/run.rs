@@ -1,4 +1,4 @@
-//! One simulation: designs, their input, and the resulting record.
+//! A simulation: designs, their input, and the resulting record.
 
 use std::path::{Path, PathBuf};
 

@@ -220,7 +220,7 @@ pub(crate) fn order(order: OrderFlag, quantum: u64) -> Order {
     }
 }
 
-/// A prepared capture.
+/// A capture that is ready to start.
 pub(crate) struct Session {
     commands: Vec<Command>,
     options: Options,
@@ -288,7 +288,7 @@ impl Session {
         self
     }
 
-    /// Also ends time slices at random, on average this many instructions apart.
+    /// Ends time slices also at random, on average this many instructions apart.
     pub(crate) fn preempted(mut self, every: u64, seed: u64) -> Session {
         self.options.preemptions = Some(Preemptions::new(every, seed));
         self.notes

@@ -26,7 +26,8 @@ impl Drop for Hog {
     }
 }
 
-/// The measured tasks run between the time slices of a loop that has half of the CPU.
+/// Tests under a hog, which has half of the CPU, with time slices between those of the measured
+/// tasks.
 #[test]
 fn under_a_hog_without_real_time_rights_a_number_is_marked_as_from_beside_it() {
     let place = Place::alone();

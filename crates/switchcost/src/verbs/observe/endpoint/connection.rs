@@ -1,5 +1,5 @@
-//! One connection. Its request is read, it waits for a snapshot, an answer is sent, and further
-//! bytes are discarded. Each phase has a time limit.
+//! A connection. Its request is read, it waits for a snapshot, an answer is sent, and further bytes
+//! are discarded. Each phase has a time limit.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
