@@ -1,4 +1,4 @@
-//! One block of instructions, and the check of its references.
+//! A block of instructions, and the check of its references.
 
 use crate::Reference;
 

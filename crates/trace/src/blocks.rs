@@ -13,12 +13,12 @@ const RECENT: usize = 4096;
 pub struct Blocks {
     kinds: Vec<Block>,
     numbers: Vec<u32>,
-    /// For each hash, the index of the last distinct block with that hash.
+    /// Index of the last distinct block with each hash.
     recent: Vec<u32>,
 }
 
 impl Blocks {
-    /// Appends a block.
+    /// Appends a block to the run.
     pub fn push(&mut self, block: Block) {
         if self.recent.is_empty() {
             self.recent.resize(RECENT, 0);
@@ -46,7 +46,7 @@ impl Blocks {
         }
     }
 
-    /// Number of executed blocks.
+    /// Returns the number of executed blocks.
     pub fn len(&self) -> usize {
         self.numbers.len()
     }
@@ -56,7 +56,7 @@ impl Blocks {
         self.numbers.is_empty()
     }
 
-    /// All blocks, in order.
+    /// Returns all blocks, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Block> + Clone {
         self.run().iter()
     }
@@ -133,7 +133,7 @@ pub struct BlockRun<'a> {
 }
 
 impl<'a> BlockRun<'a> {
-    /// Number of blocks in the run.
+    /// Returns the number of blocks in the run.
     #[inline]
     pub fn len(self) -> usize {
         self.numbers.len()

@@ -32,7 +32,7 @@ pub struct CheckReport {
     pub references: u64,
     /// Number of marks read.
     pub marks: u64,
-    /// The first problems.
+    /// First problems that were found.
     pub problems: Vec<Problem>,
     /// Number of all problems.
     pub problem_count: u64,

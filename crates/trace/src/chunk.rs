@@ -7,7 +7,7 @@ use crate::{Block, Blocks, Mark, Reference};
 pub struct Placed {
     /// Index in the chunk of the block after the mark; the number of blocks for a mark at the end.
     pub before_block: u32,
-    /// The mark.
+    /// The mark that is placed.
     pub mark: Mark,
 }
 
@@ -16,18 +16,18 @@ pub struct Placed {
 /// `before_block`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chunk {
-    /// The blocks.
+    /// The blocks of the chunk.
     pub blocks: Blocks,
     /// References of all blocks, in order.
     pub references: Vec<Reference>,
-    /// The marks.
+    /// The marks of the chunk.
     pub marks: Vec<Placed>,
 }
 
 /// The next event of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
-    /// A mark.
+    /// A mark of the stream.
     Mark(&'a Mark),
     /// A block with its references.
     Block(&'a Block, &'a [Reference]),
@@ -106,7 +106,7 @@ impl Chunk {
         })
     }
 
-    /// Number of instructions in all blocks.
+    /// Returns the number of instructions in all blocks.
     pub fn instructions(&self) -> u64 {
         self.blocks
             .iter()

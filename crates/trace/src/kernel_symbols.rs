@@ -103,7 +103,7 @@ impl KernelSymbols {
         self.starts.is_empty()
     }
 
-    /// Number of symbols.
+    /// Returns the number of symbols.
     pub fn count(&self) -> usize {
         self.starts.len()
     }

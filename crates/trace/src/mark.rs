@@ -50,7 +50,7 @@ pub enum Cause {
     WakeUp,
     /// The task was interrupted by something other than the end of a time slice.
     Interrupt,
-    /// The task ended.
+    /// The task left its CPU because it ended.
     Exit,
     /// The source of the trace does not know the cause.
     Unknown,
@@ -97,7 +97,7 @@ pub enum Mark {
         /// New name of the task; untrusted: escape it before display.
         name: Vec<u8>,
     },
-    /// A task ended.
+    /// A task of the trace ended.
     Exit {
         /// Number of the task.
         task: TaskId,
@@ -127,14 +127,14 @@ pub enum Mark {
     KernelTouch {
         /// First address of the memory.
         address: u64,
-        /// Number of bytes.
+        /// Number of bytes that are mapped.
         bytes: u64,
         /// Whether the kernel writes.
         is_store: bool,
     },
     /// The running task faults on a page.
     Fault {
-        /// Touched address.
+        /// Address that the task touched.
         address: u64,
     },
     /// A file is mapped into the running task's address space.

@@ -69,7 +69,7 @@ impl<'f> Parts<'f> {
         }
     }
 
-    /// Also cuts the whole trace at these ascending instruction numbers, so that the last uses of
+    /// Cuts the whole trace also at these ascending instruction numbers, so that the last uses of
     /// each piece are known separately.
     pub fn cut_at(self, cuts: Vec<u64>) -> Parts<'f> {
         Parts { cuts, ..self }
@@ -80,7 +80,7 @@ impl<'f> Parts<'f> {
         self.start
     }
 
-    /// Returns the trace.
+    /// Returns the trace that is read.
     pub fn file(&self) -> &TraceFile<'f> {
         &self.file
     }

@@ -42,8 +42,9 @@ mod tests {
         (0..20_000).map(|_| preemptions.next_distance()).collect()
     }
 
-    /// If distances are exponential, the share that exceeds x means is exp(-x), and the standard
-    /// deviation is the mean.
+    /// Shows that distances are exponential, and the same for the same seed. For exponential
+    /// distances, the share that exceeds x means is exp(-x), and the standard deviation is the
+    /// mean.
     #[test]
     fn distances_are_exponential_and_the_same_for_the_same_seed() {
         let found = distances(7);

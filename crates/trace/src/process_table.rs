@@ -20,9 +20,9 @@ pub struct Task {
 /// All tasks so far, and the running one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessTable {
-    /// Tasks by number.
+    /// Tasks of the trace, by number.
     pub tasks: BTreeMap<TaskId, Task>,
-    /// The running task.
+    /// Number of the running task.
     pub running: TaskId,
     /// Number of living tasks of each address space so far.
     living: BTreeMap<ProcessId, u64>,
@@ -38,7 +38,7 @@ pub struct Change {
 }
 
 impl ProcessTable {
-    /// The running task, if any.
+    /// Returns the running task, if any.
     pub fn running_task(&self) -> Option<&Task> {
         self.tasks.get(&self.running)
     }

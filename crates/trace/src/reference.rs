@@ -8,7 +8,7 @@ pub const SIZES: [u16; 32] = [
     128, 160, 192, 256, 512, 832, 1024,
 ];
 
-/// One data reference of an instruction, in 64 bits:
+/// A data reference of an instruction, in 64 bits:
 ///
 /// | bits | |
 /// |---|---|
@@ -59,25 +59,26 @@ impl Reference {
             .map(|code| code as u8)
     }
 
-    /// Virtual address of the first byte.
+    /// Returns the virtual address of the first byte.
     #[inline]
     pub const fn address(self) -> u64 {
         (((self.0 << (64 - ADDRESS_BITS)) as i64) >> (64 - ADDRESS_BITS)) as u64
     }
 
-    /// Number of bytes touched.
+    /// Returns the number of bytes touched.
     #[inline]
     pub const fn bytes(self) -> u16 {
         SIZES[((self.0 >> (ADDRESS_BITS + THROUGH_BITS)) & 31) as usize]
     }
 
-    /// Index of the size in [`SIZES`].
+    /// Returns the index of the size in [`SIZES`].
     #[inline]
     pub const fn code(self) -> u8 {
         ((self.0 >> (ADDRESS_BITS + THROUGH_BITS)) & 31) as u8
     }
 
-    /// Offset of the last byte of the reference's instruction from the start of the block.
+    /// Returns the offset of the last byte of the reference's instruction from the start of the
+    /// block.
     #[inline]
     pub const fn through(self) -> u16 {
         ((self.0 >> ADDRESS_BITS) & Self::LAST_OFFSET as u64) as u16

@@ -25,7 +25,7 @@ pub enum AddressKind {
 pub struct ShapeReference {
     /// The reference, with address 0.
     pub reference: Reference,
-    /// How the reference's address is determined.
+    /// Way in which the reference's address is determined.
     pub place: AddressKind,
 }
 

@@ -12,29 +12,29 @@ use crate::{
 pub struct TraceSummary {
     /// Header of the trace.
     pub header: TraceHeader,
-    /// Number of chunks.
+    /// Number of chunks in the trace.
     pub chunks: u64,
     /// Bytes of the file up to the last complete record.
     pub bytes: u64,
-    /// Number of blocks.
+    /// Number of blocks in the trace.
     pub blocks: u64,
-    /// Number of instructions.
+    /// Number of instructions in the trace.
     pub instructions: u64,
     /// Number of the kernel's instructions.
     pub kernel_instructions: u64,
-    /// Number of loads.
+    /// Number of loads in the trace.
     pub loads: u64,
-    /// Number of stores.
+    /// Number of stores in the trace.
     pub stores: u64,
     /// Switches by cause and by whether they were voluntary.
     pub switches: BTreeMap<(Cause, bool), u64>,
     /// Number of system calls entered.
     pub syscalls: u64,
-    /// Number of faults.
+    /// Number of page faults in the trace.
     pub faults: u64,
     /// Number of physical pages recorded.
     pub pages: u64,
-    /// Number of tasks.
+    /// Number of tasks in the trace.
     pub tasks: u64,
     /// Address spaces by number; [`ProcessId`] 0 has the instructions that ran outside any task.
     pub processes: BTreeMap<ProcessId, ProcessSummary>,

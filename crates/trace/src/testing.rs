@@ -20,9 +20,9 @@ pub enum Step {
     /// The running task executes a piece of code `times` times; the code's data move by `stride`
     /// each time.
     Run {
-        /// Piece of code.
+        /// Piece of code that is executed.
         code: u16,
-        /// Number of executions.
+        /// Number of executions of the piece.
         times: u8,
         /// Start of the code's data.
         data: u32,
@@ -31,7 +31,7 @@ pub enum Step {
     },
     /// The kernel executes a piece of code.
     Kernel {
-        /// Piece of code.
+        /// Piece of code that is executed.
         code: u16,
     },
     /// A command of the user begins.
@@ -46,7 +46,7 @@ pub enum Step {
     Exit,
     /// Another task runs, or no task.
     Switch {
-        /// Next task.
+        /// Task that runs next.
         to: u8,
         /// Cause of the switch; also decides whether it is voluntary.
         cause: u16,

@@ -11,7 +11,7 @@ pub struct Problem {
     pub offset: u64,
     /// Index in the chunk of the block at or after the violation.
     pub block: u32,
-    /// The violated rule.
+    /// Rule that was violated.
     pub trouble: Violation,
 }
 
@@ -80,7 +80,7 @@ pub enum Violation {
     NotAlive {
         /// Action of the task, for the message.
         what: &'static str,
-        /// The task.
+        /// Number of the task.
         task: TaskId,
     },
     /// A task's parent was never born.
@@ -102,9 +102,9 @@ pub enum Violation {
     NotRunning {
         /// Action of the task, for the message.
         what: &'static str,
-        /// The task.
+        /// Number of the task.
         task: TaskId,
-        /// The running task.
+        /// Number of the running task.
         running: TaskId,
     },
     /// A range of memory is empty or extends beyond the address space.

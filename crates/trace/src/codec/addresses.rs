@@ -52,9 +52,9 @@ pub(super) fn is_far(residual: u64) -> bool {
 pub(super) struct Slot {
     /// Last address of the reference.
     last: u64,
-    /// Expected next stride.
+    /// Stride that is expected next.
     stride: u64,
-    /// Last stride.
+    /// Stride that occurred last.
     moved: u64,
 }
 

@@ -90,7 +90,7 @@ pub(super) struct Hot {
 
 const _: () = assert!(size_of::<Hot>() == 128);
 
-/// ID that no shape has.
+/// Number that is the ID of no shape.
 const NONE: u32 = u32::MAX;
 
 impl Hot {

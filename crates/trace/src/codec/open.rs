@@ -130,7 +130,7 @@ impl Open {
         }
     }
 
-    /// Begins a chunk.
+    /// Begins a chunk of the trace.
     pub(super) fn begin(&mut self, known: &mut Known) {
         self.counts = Counts::default();
         self.table.begin();

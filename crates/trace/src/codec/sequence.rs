@@ -188,8 +188,8 @@ impl<'a> SequenceReader<'a> {
         Ok(found as usize)
     }
 
-    /// Returns the mispredicted shape. In the column 0 stands for the first shape that has not run
-    /// yet, and n for shape n - 1.
+    /// Returns the mispredicted shape. In the column, 0 means the first shape that has not run yet,
+    /// and n means shape n - 1.
     fn mispredicted(&mut self, count: usize) -> Result<u32, BadBody> {
         let number = self.mispredictions.take()?;
         let shape = if number == 0 {

@@ -6,7 +6,7 @@ use super::varint::{Numbers, put, unzigzag, zigzag};
 use crate::shape::{self, AddressKind, ShapeReference};
 use crate::{Block, BlockFlags, Reference};
 
-/// Number that stands for no shape: the successor of a shape after which nothing has run yet.
+/// Number that means no shape: the successor of a shape after which nothing has run yet.
 pub(super) const NO_SHAPE: u32 = u32::MAX;
 
 /// Flag of a block that belongs to the same shape as the block before; it is stored with the

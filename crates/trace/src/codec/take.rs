@@ -65,7 +65,7 @@ impl<'a, R: ReadWords> Ran<'a, R> {
         Some((shape, rest.get(..(head >> 32) as usize)?))
     }
 
-    /// Skips `words` words.
+    /// Skips `words` words of the input.
     #[inline(always)]
     fn pass(&mut self, words: usize) {
         self.words = self.words.get(words..).unwrap_or_default();
@@ -315,7 +315,7 @@ fn room_for(largest: Totals, counts: &mut Counts) -> usize {
         .max(1)
 }
 
-/// Records a misprediction.
+/// Records a misprediction of a shape.
 #[cold]
 #[inline(never)]
 fn mispredict(table: &mut Table, ran: usize, shape: u64) {

@@ -2,7 +2,7 @@
 
 use super::BadBody;
 
-/// Appends a number.
+/// Appends a number to a column.
 #[inline]
 pub(super) fn put(column: &mut Vec<u8>, mut value: u64) {
     while value > 0x7f {
@@ -18,7 +18,7 @@ pub(super) const fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
 
-/// Reverses [`zigzag`].
+/// Reverses the encoding of [`zigzag`].
 #[inline]
 pub(super) const fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)

@@ -68,7 +68,7 @@ fn decode<R: Read>(
 }
 
 impl ReadAhead {
-    /// Header of the trace.
+    /// Returns the header of the trace.
     pub fn header(&self) -> &TraceHeader {
         &self.header
     }

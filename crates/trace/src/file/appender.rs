@@ -12,7 +12,7 @@ use crate::{KernelSymbols, Mark, Placed, TaskId};
 /// Maximum size of a header in bytes.
 pub(super) const HEADER_BYTES: usize = 1 << 20;
 
-/// Appends finished chunks.
+/// A writer that appends finished chunks.
 pub(super) struct Appender<W> {
     records: Records<W>,
     symbols: KernelSymbols,
@@ -35,7 +35,7 @@ pub struct Written {
 }
 
 impl<W: Write> Appender<W> {
-    /// Begins a trace.
+    /// Begins a trace with its header.
     pub(super) fn create(into: W, header: &TraceHeader) -> Result<Self, WriteTraceError> {
         let json = header
             .write_json()
@@ -97,7 +97,7 @@ impl<W: Write> Appender<W> {
         }
     }
 
-    /// The writer.
+    /// Returns the writer.
     pub(super) fn get_ref(&self) -> &W {
         self.records.get_ref()
     }

@@ -17,7 +17,7 @@ pub enum WriteTraceError {
     Append {
         /// Number of complete chunks in the file.
         chunks: u64,
-        /// Number of instructions in those chunks.
+        /// Number of instructions in the complete chunks.
         instructions: u64,
         /// End of the last complete record, in bytes from the file's start.
         bytes: u64,
@@ -51,9 +51,9 @@ pub enum WriteTraceError {
         mark: usize,
         /// The block that the mark claims to precede.
         found: u32,
-        /// Least possible block.
+        /// Smallest block that the mark may precede.
         least: u32,
-        /// Largest possible block.
+        /// Largest block that the mark may precede.
         most: u64,
     },
     /// A name, path or build ID is too long.
@@ -182,7 +182,7 @@ impl ReadTraceError {
         )
     }
 
-    /// Byte of the file at which the loss begins; `None` if the error is no loss.
+    /// Returns the byte of the file at which the loss begins; `None` if the error is no loss.
     pub fn offset(&self) -> Option<u64> {
         match self {
             Self::Cut { offset, .. }

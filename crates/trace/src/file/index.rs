@@ -29,7 +29,7 @@ pub struct Life {
     pub chunk: u64,
     /// Index in the trace of the first block after the mark.
     pub before_block: u64,
-    /// The mark.
+    /// The mark of this entry.
     pub mark: Mark,
 }
 
@@ -40,13 +40,13 @@ pub struct TraceIndex {
     pub chunks: Vec<ChunkEntry>,
     /// All births, execs and exits, in order.
     pub lives: Vec<Life>,
-    /// Number of instructions.
+    /// Number of instructions in the trace.
     pub instructions: u64,
-    /// Number of blocks.
+    /// Number of blocks in the trace.
     pub blocks: u64,
     /// Number of data references.
     pub references: u64,
-    /// Number of marks.
+    /// Number of marks in the trace.
     pub marks: u64,
 }
 
@@ -86,7 +86,7 @@ impl TraceIndex {
         Ok(body)
     }
 
-    /// Reads an index.
+    /// Reads an index from the body of a record.
     ///
     /// # Errors
     ///

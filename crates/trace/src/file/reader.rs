@@ -68,7 +68,7 @@ impl<R: Read> TraceReader<R> {
         }
     }
 
-    /// Header of the trace.
+    /// Returns the header of the trace.
     pub fn header(&self) -> &TraceHeader {
         &self.header
     }

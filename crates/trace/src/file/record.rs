@@ -14,7 +14,7 @@ const RECORD: [u8; 4] = *b"SCtr";
 
 pub(super) const HEAD_BYTES: usize = 32;
 
-/// Kinds of records.
+/// Kinds of records in a trace file.
 pub(super) mod kind {
     pub(in crate::file) const HEADER: u16 = 1;
     pub(in crate::file) const CHUNK: u16 = 2;

@@ -32,7 +32,7 @@ pub struct Recorder<W> {
 }
 
 impl<W: Write + Send + 'static> Recorder<W> {
-    /// Begins a trace.
+    /// Begins a trace with its header.
     pub fn create(into: W, header: &TraceHeader) -> Result<Self, WriteTraceError> {
         let behind = Behind::new(Appender::create(into, header)?)?;
         let mut encoder = ChunkEncoder::new();

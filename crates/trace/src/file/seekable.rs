@@ -44,12 +44,12 @@ impl<'f> TraceFile<'f> {
         })
     }
 
-    /// Header of the trace.
+    /// Returns the header of the trace.
     pub fn header(&self) -> &TraceHeader {
         &self.header
     }
 
-    /// Index of the trace.
+    /// Returns the index of the trace.
     pub fn index(&self) -> &TraceIndex {
         &self.index
     }

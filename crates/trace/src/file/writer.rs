@@ -15,7 +15,7 @@ pub struct TraceWriter<W> {
 }
 
 impl<W: Write> TraceWriter<W> {
-    /// Begins a trace.
+    /// Begins a trace with its header.
     pub fn create(into: W, header: &TraceHeader) -> Result<Self, WriteTraceError> {
         Ok(TraceWriter {
             appender: Appender::create(into, header)?,
@@ -53,7 +53,7 @@ impl<W: Write> TraceWriter<W> {
         self.appender.written()
     }
 
-    /// Returns the output.
+    /// Returns the output to which the trace was written.
     pub fn get_ref(&self) -> &W {
         self.appender.get_ref()
     }

@@ -53,7 +53,7 @@ impl Assembler {
         assembler
     }
 
-    /// Appends a mark.
+    /// Appends a mark to the chunk.
     pub(super) fn mark(&mut self, mark: Mark) {
         self.end();
         self.chunk.mark(mark);

@@ -83,7 +83,7 @@ impl<R: BufRead> Drmemtrace<R> {
             .collect()
     }
 
-    /// The architecture, if the trace names it.
+    /// Returns the architecture, if the trace names it.
     pub(super) fn arch(&self) -> Option<&'static str> {
         self.file_type.and_then(FileType::arch)
     }

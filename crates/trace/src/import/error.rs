@@ -34,7 +34,7 @@ pub enum ImportError {
     /// A line has more bytes than any line of these formats.
     #[error("{place}: a line is longer than {most} bytes; check that it is the right format")]
     LongLine {
-        /// The line.
+        /// Position of the line.
         place: Location,
         /// Maximum number of bytes of a line that are read.
         most: usize,
@@ -64,7 +64,7 @@ pub enum ImportError {
     Address {
         /// The line or byte.
         place: Location,
-        /// The address.
+        /// Address that was found.
         address: u64,
     },
     /// The trace has too many threads.
@@ -129,7 +129,7 @@ pub enum ImportError {
     /// Nothing ran on the requested CPU.
     #[error("there is no instruction on CPU {cpu}; use one that the trace names: {}", list(.seen))]
     NothingOnCpu {
-        /// Requested CPU.
+        /// CPU that was requested.
         cpu: u64,
         /// CPUs in the trace.
         seen: Vec<u64>,
@@ -157,7 +157,7 @@ pub enum ImportError {
     OfFile {
         /// Name of the file, escaped.
         file: String,
-        /// The error.
+        /// Error of the import.
         source: Box<ImportError>,
     },
     /// A binary file ends too early.

@@ -8,7 +8,7 @@ use super::{ImportError, Location};
 /// Longest line of these formats and of Valgrind's messages.
 const LONGEST: usize = 4096;
 
-/// A parsed line.
+/// Content of a parsed line.
 pub(super) enum Parsed {
     /// An instruction: its address and its length in bytes.
     Instruction { address: u64, bytes: u64 },

@@ -55,7 +55,7 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// Number of tasks that execute something.
+    /// Returns the number of tasks that execute something.
     pub fn tasks(&self) -> usize {
         self.tasks
             .iter()
@@ -137,7 +137,7 @@ impl<'f> StreamsReader<'f> {
         outcome.map(|_| is_there)
     }
 
-    /// Returns the streams.
+    /// Ends the reading, and returns the streams.
     pub fn finish(mut self) -> Streams {
         if !self.streams.has_calls {
             for stream in &mut self.streams.tasks {

@@ -15,7 +15,7 @@ const EIGHT_BYTES: u8 = 7;
 /// before, and from the start of the data if they would not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PingPong {
-    /// Number of processes.
+    /// Number of processes in the trace.
     pub processes: u32,
     /// Size of the loop, rounded down to whole instructions, at least one.
     pub code_bytes: u64,

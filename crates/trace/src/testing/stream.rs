@@ -38,7 +38,7 @@ impl Default for Stream {
 }
 
 impl Stream {
-    /// Number of blocks so far.
+    /// Returns the number of blocks so far.
     pub fn blocks(&self) -> usize {
         self.blocks
     }

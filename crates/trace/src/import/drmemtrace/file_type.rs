@@ -69,7 +69,7 @@ impl FileType {
         }
     }
 
-    /// The architecture, if the type names it.
+    /// Returns the architecture, if the type names it.
     pub(super) fn arch(self) -> Option<&'static str> {
         [(REGDEPS, "regdeps"), (X86_64, "x86_64")]
             .into_iter()

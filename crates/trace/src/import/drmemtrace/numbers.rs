@@ -1,6 +1,6 @@
 //! The numbers of drmemtrace's records, markers and file types, from its public header `trace_entry.h`.
 
-/// Types of records.
+/// Types of records in a drmemtrace file.
 pub(super) mod kind {
     pub(in crate::import) const READ: u16 = 0;
     pub(in crate::import) const WRITE: u16 = 1;
