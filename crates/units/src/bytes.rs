@@ -32,12 +32,12 @@ const UNITS: [(&str, u64); 4] = [
 ];
 
 impl Bytes {
-    /// Returns `n` kibibytes.
+    /// Returns a size of `n` kibibytes.
     pub const fn kib(n: u64) -> Self {
         Bytes(n << 10)
     }
 
-    /// Returns `n` mebibytes.
+    /// Returns a size of `n` mebibytes.
     pub const fn mib(n: u64) -> Self {
         Bytes(n << 20)
     }
