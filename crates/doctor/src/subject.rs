@@ -14,7 +14,8 @@ pub(super) struct Subject {
     pub(super) host: HostManifest,
     /// Outcome of the attempt to count cycles.
     pub(super) cycles: CycleCounter,
-    /// Clock and neighbours of the quietest core; `None` if the core could not be observed.
+    /// Drift of the quietest core's clock, and whether the core was shared; `None` if the core could
+    /// not be observed.
     pub(super) clock_drift: Option<ClockDrift>,
     /// Content of `/proc/stat` at the start and at the end of the time in which interrupts were
     /// observed.

@@ -37,14 +37,12 @@ pub(super) fn tlbs<R: CpuIdReader>(reader: &R) -> Vec<Tlb> {
 /// Numbers of entries of a TLB: for data and for instructions.
 type Entries = (u32, u32);
 
-/// Reads the numbers of entries from a register of the first-level TLBs, which has 8 bits for each
-/// number.
+/// Returns the numbers of entries in a register of CPUID's leaf for first-level TLBs, 8 bits each.
 fn narrow(register: u32) -> Entries {
     (register >> 16 & 0xff, register & 0xff)
 }
 
-/// Reads the numbers of entries from a register with 12 bits for each number, as of second-level
-/// TLBs.
+/// Returns the numbers of entries in a register of a leaf for second-level TLBs, 12 bits each.
 fn wide(register: u32) -> Entries {
     (register >> 16 & 0xfff, register & 0xfff)
 }

@@ -9,7 +9,7 @@ use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget, SymbolKind};
 const LIMIT: u32 = 512;
 const ROUNDED_TO: u32 = 32;
 
-/// Number of the frame pointer register, which points to the end of the stack.
+/// Number of BPF's frame pointer, r10: the highest address of the function's stack.
 const FRAME: u8 = 10;
 const CALL: u8 = 0x85;
 const MOVE: u8 = 0xbf;

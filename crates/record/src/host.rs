@@ -240,7 +240,7 @@ pub struct CpuQuota {
     pub file: String,
     /// Limit of the CPU time of all CPUs together in each period, in microseconds.
     pub quota_us: u64,
-    /// Length of a period, in microseconds.
+    /// Period of the CPU quota, in microseconds.
     pub period_us: u64,
 }
 

@@ -264,7 +264,7 @@ fn take<T: DataType>(reader: &mut ColumnReaderImpl<T>, count: usize) -> Result<V
     Ok(values)
 }
 
-/// A record's file that is being opened.
+/// File of a record, and the checks that the file passes before the record is read.
 #[derive(Debug)]
 struct RecordFile(switchcost_record::Source);
 

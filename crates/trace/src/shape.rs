@@ -13,7 +13,7 @@ pub enum AddressKind {
     /// The address is at a constant distance from that of an earlier explicit reference of the
     /// shape.
     Relative {
-        /// Index of that reference in the shape.
+        /// Index, in the shape, of the explicit reference.
         base: u16,
         /// Distance in bytes, modulo 2^48.
         offset: u64,

@@ -56,7 +56,7 @@ fn move_behind(points: &[Point], mut cuts: Vec<usize>) -> Vec<usize> {
     cuts
 }
 
-/// Best way to cover the first points with a given number of pieces.
+/// Best division of the points up to some point into a given number of pieces.
 #[derive(Clone, Copy, Debug)]
 struct Best {
     cost: f64,

@@ -21,7 +21,7 @@ struct Table {
 #[derive(Debug)]
 pub(super) struct Intervals {
     width: usize,
-    /// Rows of the current segment.
+    /// Intervals of the segment that is being simulated, a row for each.
     segment: Table,
     sums: Table,
     places: HashMap<Key, usize>,

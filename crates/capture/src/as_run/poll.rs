@@ -83,7 +83,7 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
     }
 }
 
-/// Returns whether the end of the run was not yet known.
+/// Whether it is not yet known why the task left its CPU: nothing was seen, or only a system call.
 fn is_open(left: Option<Left>) -> bool {
     matches!(left, None | Some(Left::Syscall))
 }

@@ -55,7 +55,7 @@ pub(super) struct Slots {
     has_shared_shapes: bool,
 }
 
-/// Kind of task that a birth creates.
+/// A new task, its process, and its parent.
 #[derive(Debug)]
 pub(super) struct Born {
     pub(super) task: TaskId,

@@ -10,7 +10,7 @@ use crate::{Exhibit, Records, Site, Step, Table};
 
 const STEP: &str = "blog-kinds";
 
-/// Least share of one kind of switches: with a smaller share, the kinds are mixed.
+/// Least share of a mechanism's switches that must be of one kind; below it, the kinds are mixed.
 const MOSTLY: f64 = 0.9;
 
 pub(super) fn step(site: &Site<'_>) -> Step {

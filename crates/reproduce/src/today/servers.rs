@@ -58,7 +58,8 @@ pub(super) fn steps(site: &Site<'_>) -> Vec<Step> {
         .collect()
 }
 
-/// Returns the cycles per request on a machine.
+/// Returns the simulated cycles per request on a machine, with `tasks` servers that have `kib` in
+/// total.
 fn cycles(records: &Records, machine: &Machine, tasks: u64, kib: u64) -> Result<f64, String> {
     let (_, findings) = records.simulated(&step(tasks, kib))?;
     let design = findings

@@ -142,7 +142,7 @@ fn granted_policy(arguments: &MeasureArguments, controls: &[Control]) -> Policy 
     }
 }
 
-/// Starts the requested noise, and returns the control for the record.
+/// Starts the requested noise, and returns it with the entry for the record's list of controls.
 fn make_noise(cpu: CpuId, seed: u64) -> Result<(NetworkNoise, Control), Failure> {
     let noise = NetworkNoise::start(cpu, seed).map_err(|error| {
         Failure::usage(format!(

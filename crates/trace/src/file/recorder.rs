@@ -46,8 +46,8 @@ impl<W: Write + Send + 'static> Recorder<W> {
         })
     }
 
-    /// Defines a shape and returns its number, which is the same for equal shapes. The blocks of a
-    /// shape run one after the other.
+    /// Defines a shape (blocks that run one after the other, and the forms of their references) and
+    /// returns its number, which is the same for equal shapes.
     pub fn define(
         &mut self,
         blocks: &[Block],

@@ -16,14 +16,14 @@ fn found(case: FakeCase) -> CaseFinding {
     found_in(&fake_record(vec![case], 8))
 }
 
-/// Returns the finding after `change` to every window.
+/// Returns the finding if `change` was applied to every window.
 fn found_after(case: FakeCase, change: impl Fn(&mut Cycles)) -> CaseFinding {
     let mut record = fake_record(vec![case], 8);
     record.cycles.iter_mut().for_each(change);
     found_in(&record)
 }
 
-/// Returns the finding after `change` to the first windows of each repetition.
+/// Returns the finding if `change` was applied to the first `windows` of each repetition.
 fn found_after_first(windows: usize, change: impl Fn(&mut Cycles)) -> CaseFinding {
     let mut record = fake_record(vec![FakeCase::pipe()], 8);
     record

@@ -40,8 +40,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         }
     }
 
-    /// Sends a line over the bus to the next level; nothing waits for the line, except perhaps for
-    /// the bus.
+    /// Occupies the bus to the next level for one line. The sender does not wait; a later request
+    /// may have to wait for the bus.
     fn take_bus(&mut self, view: usize, at: usize) {
         let time = self.time(view);
         self.lines(view, at).take_bus(time);
