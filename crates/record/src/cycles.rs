@@ -5,9 +5,10 @@ use crate::{Arm, Evidence, KernelSwitches};
 
 /// Cycles of batches that were run one right after the other, raw: one window of a repetition.
 ///
-/// A cycle compares a switching arm with its baseline within some tens of microseconds, or a few walks if these are
-/// longer: one arm, the other for twice as long, and the first again, which of them at random; then, if there is a
-/// working set, the same with walks. Whatever changes more slowly than a cycle is in both arms alike.
+/// A cycle (a *round* in docs/method/cycles.md) compares a switching arm with its baseline within
+/// some tens of microseconds, or a few walks if these are longer: one arm, the other for twice as
+/// long, and the first again, which of them at random; then, if there is a working set, the same
+/// with walks. Whatever changes more slowly than a cycle is in both arms alike.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cycles {
     /// Index of the measured case in the plan.

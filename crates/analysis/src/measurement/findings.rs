@@ -246,7 +246,7 @@ pub struct CaseFinding {
     pub between_runs: Option<BetweenRuns>,
     /// Effect of a shared core; `None` for the synthetic switch, and if there is no number.
     pub shared: Option<Shared>,
-    /// Statistics of the [cycles](../method/cycles.md) that give the deciding cost; `None` if there is no number.
+    /// Statistics of the [rounds](../method/cycles.md) that give the deciding cost; `None` if there is no number.
     pub cycles: Option<CycleFinding>,
     /// Hand-off time beyond the baseline: the direct cost times the switches that a hand-off takes.
     pub handoff_ns: Option<Estimate>,

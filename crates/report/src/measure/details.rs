@@ -316,7 +316,7 @@ fn add_plan(page: &mut Page, record: &MeasureRecord) {
             "clock",
             format!("{} ({})", header.clock.source, header.clock.reason),
         ),
-        ("windows of cycles", record.cycles.len().to_string()),
+        ("windows of rounds", record.cycles.len().to_string()),
         ("other samples", record.samples.len().to_string()),
         ("refused repetitions", record.refusals.len().to_string()),
     ];
