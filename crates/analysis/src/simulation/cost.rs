@@ -8,7 +8,7 @@ use super::sums::{Cell, Cycles, Sum};
 use crate::statistics::order_statistics::nearest_rank;
 
 /// Why there is no interval if segments cannot be distinguished.
-pub(crate) const SUMS_ONLY: &str = "no interval: the record holds sums over segments; simulate fewer designs at once, or with --in-full";
+pub(crate) const SUMS_ONLY: &str = "no interval, because the record has only sums; simulate fewer designs together, or use --in-full";
 
 /// Why lookups of the two hierarchies were not compared.
 pub(crate) const NOT_COMPARED: &str =

@@ -164,17 +164,17 @@ fn flags(
     if sums.is_disordered {
         flag(
             FlagName::Disorder,
-            "intervals stand out of order: no cost, no curve can be believed".to_owned(),
+            "the recorded intervals are out of order, so costs and curves are invalid".to_owned(),
         );
     }
     if result.detail.is_none() {
-        let why = "sums over segments: no interval, spread, origins, losses, evictions, code, data; first touches lower the \
-                   cost; see --in-full";
+        let why = "no confidence interval, origins, losses, evictions, code or data, and first touches lower the cost; \
+                   --in-full gives them";
         flag(FlagName::CountersOnly, why.to_owned());
     }
     if !is_reached && cost.estimate.is_some() {
         let detail = format!(
-            "more than {} % of the segments run on where the recorded intervals end: the cost stops there; choose \
+            "more than {} % of the segments are longer than the recorded intervals, where the cost is cut off; choose \
              longer intervals",
             context.options.cut_share * 100.0
         );

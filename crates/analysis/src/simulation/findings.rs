@@ -764,11 +764,11 @@ pub struct DesignFinding {
     /// Level whose additional misses in the shared hierarchy cost most.
     #[serde(skip)]
     pub costliest_level: Option<String>,
-    /// [What evicts lines of others](../method/simulation.md#what-evicts-lines-of-others), by level.
+    /// [Evictors of other tasks' lines](../method/simulation.md#evictors-of-other-tasks-lines), by level.
     pub evictors: Vec<EvictorFinding>,
     /// Excess cycles attributed to code.
     pub code: Vec<PlaceFinding>,
-    /// Excess cycles [attributed to data](../method/simulation.md#the-data-that-pays); `line` is null.
+    /// Excess cycles [attributed to data](../method/simulation.md#most-affected-data); `line` is null.
     pub data: Vec<PlaceFinding>,
     /// [System calls](../method/simulation.md#system-calls) that kept the CPU, most cycles first, if the trace has a kernel.
     pub calls: Vec<CallFinding>,

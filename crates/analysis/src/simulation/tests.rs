@@ -513,7 +513,7 @@ fn a_segment_longer_than_the_curve_is_said_to_be() {
     assert_eq!(design.flags[0].name, crate::FlagName::CutEarly);
     assert_eq!(
         design.flags[0].detail,
-        "more than 10 % of the segments run on where the recorded intervals end: the cost stops there; choose longer \
+        "more than 10 % of the segments are longer than the recorded intervals, where the cost is cut off; choose longer \
          intervals"
     );
 }
@@ -719,7 +719,7 @@ fn sums_over_segments_have_a_cost_and_no_interval() {
         (found.cut.instructions, found.cut.is_rounded),
         (400_000, true)
     );
-    let why = "no interval: the record holds sums over segments; simulate fewer designs at once, or with --in-full";
+    let why = "no interval, because the record has only sums; simulate fewer designs together, or use --in-full";
     assert_eq!(
         (
             found.average_cost_cycles.low,

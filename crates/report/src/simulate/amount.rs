@@ -73,10 +73,7 @@ pub(super) fn cycles(cost: &Cost) -> String {
         None => format!("{} cycles (no interval)", perhaps(None)),
         Some(Shown::Nothing) => "0 cycles".to_owned(),
         Some(Shown::LessThan(high)) => format!("less than {} cycles", rounded(high)),
-        Some(Shown::EitherWay) => format!(
-            "a number of cycles not distinguishable from 0 ({})",
-            ends(cost)
-        ),
+        Some(Shown::EitherWay) => format!("about 0 cycles ({})", ends(cost)),
         Some(Shown::Centre(estimate)) if cost.high.is_some() => {
             format!("{} cycles ({})", rounded(estimate), ends(cost))
         }
@@ -114,9 +111,9 @@ pub(super) fn time_note(
     cycles: impl IntoIterator<Item = Option<[f64; 2]>>,
 ) -> Option<&'static str> {
     cycles.into_iter().flatten().any(|[_, long]| long <= 1.0).then_some(
-        "time: of these cycles, as if nothing overlapped; page walks through caches, pages of several sizes and hashed slices are not \
-         modelled. Reloads of arrays that we measured on one server took 1/2.7 to all of it for \
-         pointer chases, 1/120 to 1/30 for what hardware prefetches",
+        "time: as if nothing overlapped; page walks through caches, mixed page sizes and hashed slices are not modelled. On one \
+         server, measured reloads took 1/2.7 of this time to all of it for pointer chases, and 1/120 to 1/30 for data that \
+         the hardware prefetches",
     )
 }
 
@@ -183,10 +180,7 @@ mod tests {
             high: Some(1650.0),
             ..Cost::default()
         };
-        assert_eq!(
-            cycles(&cost),
-            "a number of cycles not distinguishable from 0 (-15,200 to 1,650)"
-        );
+        assert_eq!(cycles(&cost), "about 0 cycles (-15,200 to 1,650)");
         assert_eq!(with_bound(&cost), "covers 0");
     }
 

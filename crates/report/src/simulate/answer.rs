@@ -1,20 +1,22 @@
-use switchcost_analysis::simulation::{DesignFinding, FEWEST_SEGMENTS, Findings};
-use switchcost_design::result::{LIVE, LostCycles, PrivateBy, Simulation, TraceFacts};
+use switchcost_analysis::simulation::{
+    Cost, DesignFinding, FEWEST_SEGMENTS, Findings, LevelFinding,
+};
+use switchcost_design::result::{LIVE, PrivateBy, Simulation, TraceFacts};
 use switchcost_record::LEFT_OUT;
 
-use super::amount::{as_time, cycles, filled};
+use super::amount::{as_time, cycles, filled, with_bound};
 use super::time_lost;
 use crate::entry::Tone;
 use crate::page::Page;
 use crate::plain::{as_argument, plain};
 use crate::quantity::{count, rounded, share};
 
-/// Adds the answer to the user's question: one sentence per design, at most three.
+/// Adds the answer to the user's question for the first design; the table has all.
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     if let Some(text) = part_sentence(&head.trace) {
         page.paragraph(&text);
     }
-    let Some((first, others)) = findings.designs.split_first() else {
+    let Some(first) = findings.designs.first() else {
         page.paragraph("Nothing was simulated: the record holds no design.");
         return;
     };
@@ -38,26 +40,9 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
         page.paragraph(&text);
         page.line(&format!("  {command}"), Tone::Usual);
     }
-    // The table has the gains from others.
-    let mut text = sentence(first)
-        + &parties(first)
-        + &costliest_code(first)
-        + &time_lost::sentence(first)
-        + &lost_to(first);
-    // A sentence on the kernel takes the room of one design.
-    let reported = others
-        .len()
-        .min(if lost_to(first).is_empty() { 2 } else { 1 });
-    others[..reported]
-        .iter()
-        .for_each(|design| text += &format!(" {}", sentence(design)));
-    if others.len() > reported {
-        text += &format!(
-            " The table has {} more.",
-            count((others.len() - reported) as u64)
-        );
-    }
-    page.paragraph(&(text + &first_touches(first)));
+    let text =
+        sentence(first) + &parties(first) + &costliest_code(first) + &time_lost::sentence(first);
+    page.paragraph(&text);
     if let Some(text) = too_short(findings) {
         page.paragraph(&text);
     }
@@ -67,7 +52,7 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
 pub(super) fn part_sentence(trace: &TraceFacts) -> Option<String> {
     let why = trace.incomplete.as_ref()?;
     Some(format!(
-        "Not all of the trace was simulated ({}): every number is of what came before.",
+        "Only a part of the trace was simulated ({}); all numbers are for the part before.",
         plain(why)
     ))
 }
@@ -85,8 +70,8 @@ fn alone(findings: &Findings) -> String {
             "One process ran alone: no other process used its caches, so no switch cost it anything. {rest}"
         ),
         threads => format!(
-            "One process ran alone, in {} threads. These count as one here, with one private hierarchy: --private-by task \
-             says what they cost each other in the caches. {rest}",
+            "One process ran alone, in {} threads, which are simulated as one task. --private-by task shows what its threads \
+             cost each other. {rest}",
             count(threads + 1)
         ),
     }
@@ -105,8 +90,8 @@ fn too_few(head: &Simulation, design: &DesignFinding) -> Option<(String, String)
         return None;
     }
     let text = format!(
-        "Too few switches for an interval: {} time slices, {FEWEST_SEGMENTS} are needed. The numbers below are of these alone. \
-         Trace for longer. Shorter time slices of the same trace are more, but each costs less:",
+        "Too few switches for a confidence interval: {} time slices of the {FEWEST_SEGMENTS} needed. Trace for longer, or \
+         simulate shorter time slices (a switch then costs less):",
         count(segments)
     );
     let source = head.trace.source.as_str();
@@ -152,26 +137,30 @@ fn two_digits(number: u64) -> u64 {
 /// Returns a sentence on levels that the trace never filled, in which a switch evicts only lines of
 /// colliding sets.
 fn too_short(findings: &Findings) -> Option<String> {
-    let of_design = |design: &DesignFinding| {
-        let levels = design.levels.iter().filter(|level| !level.was_full);
-        let levels: Vec<String> = levels
-            .map(|level| format!("{} ({})", level.level, filled(level)))
-            .collect();
-        (!levels.is_empty()).then(|| format!("{} of {}", listed(&levels), design.name))
-    };
-    let designs: Vec<String> = findings
-        .designs
-        .iter()
-        .take(3)
-        .filter_map(of_design)
-        .collect();
-    (!designs.is_empty()).then(|| {
+    let unfilled = unfilled_levels(findings);
+    (!unfilled.is_empty()).then(|| {
         format!(
             "The trace does not fill {}, so switches evict less there than from full caches. {}.",
-            designs.join("; "),
+            listed(&unfilled),
             needed_length(findings)
         )
     })
+}
+
+/// Returns the names of levels that the trace never filled, each with the largest share filled on
+/// any design.
+fn unfilled_levels(findings: &Findings) -> Vec<String> {
+    let mut found: Vec<&LevelFinding> = Vec::new();
+    let levels = findings.designs.iter().flat_map(|design| &design.levels);
+    for level in levels.filter(|level| !level.was_full) {
+        match found.iter_mut().find(|other| other.level == level.level) {
+            Some(other) if other.filled() < level.filled() => *other = level,
+            Some(_) => {}
+            None => found.push(level),
+        }
+    }
+    let name = |level: &&LevelFinding| format!("{} ({} full)", level.level, filled(level));
+    found.iter().map(name).collect()
 }
 
 /// Returns a sentence on the number of instructions that fill all of these levels, as far as their
@@ -196,7 +185,7 @@ fn needed_length(findings: &Findings) -> String {
     }
     let longer = most.map(|most| {
         format!(
-            "Some {} instructions at this rate would suffice",
+            "About {} instructions would suffice at this rate",
             rounded(most)
         )
     });
@@ -204,7 +193,11 @@ fn needed_length(findings: &Findings) -> String {
         (None, true) => "Trace for longer".to_owned(),
         (None, false) => format!(
             "A longer run of these programs would not fill {}",
-            listed(&never)
+            if never.len() == unfilled_levels(findings).len() {
+                "them".to_owned()
+            } else {
+                listed(&never)
+            }
         ),
         (Some(longer), true) => longer,
         (Some(longer), false) => format!("{longer}, but not for {}", listed(&never)),
@@ -236,28 +229,28 @@ fn sentence(design: &DesignFinding) -> String {
     let name = &design.name;
     let Some(estimate) = cost.estimate else {
         return format!(
-            "No cost is known on {name}: {}.",
+            "The cost of a switch on {name} is unknown: {}.",
             cost.why.as_deref().unwrap_or("no reason is known")
         );
     };
     if estimate < 0.0 && !cost.is_covering_zero() {
         return format!(
-            "A switch on {name} saves {}; {}.",
+            "A switch saves {} on {name}. All switches together save {}.",
             cycles(&cost.as_gain()),
             share_of_all(design)
         );
     }
     if cost.is_covering_zero() {
-        return format!("A switch on {name} costs {}.", cycles(cost));
+        return format!("A switch costs {} on {name}.", cycles(cost));
     }
     let time = as_time(estimate, design.cycle_ns);
     let time = if time.is_empty() {
         time
     } else {
-        format!(", {time}")
+        format!(", or {time}")
     };
     format!(
-        "A switch on {name} costs {}{time}{}; {}.",
+        "A switch costs {} on {name}{time}{}. All switches together take {}.",
         cycles(cost),
         average.map(average_words).unwrap_or_default(),
         share_of_all(design)
@@ -266,12 +259,12 @@ fn sentence(design: &DesignFinding) -> String {
 
 /// Returns words for the average over all time slices, if the cost is that of long ones.
 fn average_words(mean: f64) -> String {
-    format!(" (mean over all turns: {})", rounded(mean))
+    format!(" (mean over all time slices: {} cycles)", rounded(mean))
 }
 
 fn share_of_all(design: &DesignFinding) -> String {
     let of_all = share(design.excess_share.map(f64::abs));
-    format!("all switches together: {of_all} of all cycles")
+    format!("{of_all} of all cycles")
 }
 
 /// Returns the parts of the cost, if they are known.
@@ -284,35 +277,23 @@ fn parties(design: &DesignFinding) -> String {
     if lost.estimate.is_none() {
         return String::new();
     }
-    let mut text = format!(" Evictions by others cost {}", cycles(lost));
-    if gained.estimate.is_some_and(|cycles| cycles != 0.0) {
-        text += &format!("; lines that they brought in save {}", cycles(gained));
+    let is_zero = |cost: &Cost| cost.estimate.is_none_or(|cycles| cycles == 0.0);
+    let mut parts = vec![format!("evictions by other tasks cost {}", cycles(lost))];
+    if !is_zero(gained) {
+        parts.push(format!("lines loaded by them save {}", with_bound(gained)));
     }
-    if state.estimate.is_some_and(|cycles| cycles != 0.0) && !state.is_covering_zero() {
-        text += &match state.estimate.is_some_and(|cycles| cycles < 0.0) {
-            true => format!(
-                "; changes in replacement, prefetching and buffers save {}",
-                cycles(&state.as_gain())
-            ),
-            false => format!(
-                "; changes in replacement, prefetching and buffers cost {}",
-                cycles(state)
-            ),
-        };
+    if !is_zero(state) && !state.is_covering_zero() {
+        parts.push(match state.estimate.is_some_and(|cycles| cycles < 0.0) {
+            true => format!("other effects save {}", with_bound(&state.as_gain())),
+            false => format!("other effects cost {}", with_bound(state)),
+        });
     }
-    text + "."
-}
-
-/// Returns a sentence on the cycles saved once at first touches, which no other number includes.
-fn first_touches(design: &DesignFinding) -> String {
-    let Some(saved) = design.first_touch_cycles.filter(|cycles| *cycles > 0.0) else {
-        return String::new();
+    let all = match parts.as_slice() {
+        [first, second] => format!("{first}, and {second}"),
+        [first, second, third] => format!("{first}, {second}, and {third}"),
+        _ => parts.concat(),
     };
-    format!(
-        " Data that another process had already loaded saved {} cycles on {}, which are in no cost.",
-        rounded(saved),
-        design.name
-    )
+    format!(" {}.", all.replacen('e', "E", 1))
 }
 
 /// Least share of the excess cycles for which a function is named.
@@ -326,28 +307,9 @@ fn costliest_code(design: &DesignFinding) -> String {
         return String::new();
     };
     format!(
-        " {} of the excess cycles are in {} of {}.",
-        share(Some(of_all)),
+        " The most affected code is {} of {}, with {} of the excess cycles.",
         plain(&place.place),
-        plain(&place.program)
-    )
-}
-
-/// Returns a sentence on the causes of lost cycles, if the trace has a kernel.
-fn lost_to(design: &DesignFinding) -> String {
-    let Some(lost) = design.lost_to.filter(LostCycles::has_kernel) else {
-        return String::new();
-    };
-    let of_all = |cycles: [u64; 2]| {
-        share(Some(
-            (cycles[0] as f64 + cycles[1] as f64) / lost.to_others() as f64,
-        ))
-    };
-    let LostCycles { programs, kernel } = lost;
-    format!(
-        " Other processes drove out {} of all that is lost, the kernel {} while they ran; {} of all are its own lines.",
-        of_all([programs.processes, kernel.processes]),
-        of_all([programs.kernel, kernel.kernel]),
-        of_all([kernel.to_others(), 0]),
+        plain(&place.program),
+        share(Some(of_all))
     )
 }

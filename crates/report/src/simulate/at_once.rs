@@ -93,7 +93,7 @@ fn answer(pair: &AtOnce) -> String {
     let filled = in_turn.held.max(at_once.held) as f64 / in_turn.lines.max(1) as f64;
     if filled < switchcost_analysis::simulation::FULL_FROM {
         return format!(
-            "The trace is too short to fill the {} of {} ({}): what sharing it costs is not known; trace for longer.",
+            "The trace is too short to fill the {} of {} ({} full), so the cost of sharing it is unknown. Trace for longer.",
             in_turn.level,
             in_turn.design,
             share(Some(filled))
@@ -101,8 +101,8 @@ fn answer(pair: &AtOnce) -> String {
     }
     let [more_in_turn, more_at_once] = [in_turn, at_once].map(|one| more(one.shared, one.alone));
     format!(
-        "The {} of {} misses {more_in_turn} more often where processes share it in turn than where each has it alone, and \
-         {more_at_once} more where they share it at once.",
+        "The {} of {} has {more_in_turn} more misses if processes time-share it, and {more_at_once} more if they use it \
+         concurrently, than if each has it alone.",
         in_turn.level, in_turn.design
     )
 }
@@ -116,17 +116,16 @@ fn add(page: &mut Page, report: &Report<'_>) {
     );
     page.heading(
         "A shared last level",
-        &format!(
-            "{}: misses of the last level, behind first levels of each process's own; in turns of {} instructions, and of \
-             {}, which stand for all processes at once",
-            report.source,
-            count(report.in_turn_instructions),
-            count(report.at_once_instructions)
-        ),
+        &format!("misses of the last level, {}", report.source),
     );
-    let mut grid = Grid::new(2)
-        .left(["design", "level"])
-        .right(["lookups", "alone", "in turn", "more", "at once", "more"]);
+    let mut grid = Grid::new(2).left(["design", "level"]).right([
+        "lookups",
+        "alone",
+        "time-shared",
+        "more",
+        "concurrent",
+        "more",
+    ]);
     for pair in report.designs {
         let (one, other) = (&pair.in_turn, &pair.at_once);
         grid.row(entries![
@@ -141,6 +140,11 @@ fn add(page: &mut Page, report: &Report<'_>) {
         ]);
     }
     page.grid(&grid);
+    page.prose(&format!(
+        "time-shared: slices of {} instructions; concurrent: slices of {}; each process has its own first levels",
+        count(report.in_turn_instructions),
+        count(report.at_once_instructions)
+    ));
     page.method(&["reordering"]);
 }
 

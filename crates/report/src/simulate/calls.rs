@@ -30,7 +30,7 @@ fn add_design(page: &mut Page, design: &DesignFinding) {
         .left(["system call"])
         .right(["calls", "instructions", "cycles", "CPI", "of all cycles"])
         .right(of_each("misses"))
-        .right(of_each("drives out of"))
+        .right(of_each("evicts from"))
         .with_rows(
             design
                 .calls
@@ -40,7 +40,7 @@ fn add_design(page: &mut Page, design: &DesignFinding) {
         );
     page.heading(
         "System calls without a switch",
-        &format!("a call on average, on {}", design.name),
+        &format!("averages per call, on {}", design.name),
     );
     page.grid(&grid);
     heavy_calls::reported(&design.calls, design.instructions)
@@ -53,7 +53,7 @@ fn add_design(page: &mut Page, design: &DesignFinding) {
         String::new()
     };
     page.prose(&format!(
-        "drives out: lines of the calling process that leave for the kernel's{more}"
+        "evicts: lines of the calling process that the kernel's lines replace{more}"
     ));
 }
 

@@ -32,7 +32,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     if !grid.is_empty() {
         page.heading(
             "By cause",
-            "why the task had left the CPU before the segment; each up to its own cut-off",
+            "cycles per switch, by why the task had left the CPU; each cause up to its own cut-off",
         );
         page.grid(&grid);
     }

@@ -16,7 +16,9 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     let cut = findings.cut_share * 100.0;
     page.heading(
         "Cost of a switch",
-        &format!("cycles up to where {cut} % of the segments remain"),
+        &format!(
+            "in simulated cycles, up to the cut-off (where {cut} % of the trace segments remain)"
+        ),
     );
     let grid = Grid::new(1)
         .left(["design"])
@@ -41,10 +43,10 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         .with_rows(findings.designs.iter().map(row));
     page.grid(&grid);
     page.prose(
-        "net: what a switch costs, lost less gained plus state; lost: reloading lines that others drove out; gained: saved by lines that \
-         others brought in again; state: replacement, prefetch, buffers differ, which no process caused; once: saved in all where a \
-         process first asks for what others have loaded, in no other number; overhead: excess cycles (shared less private, \
-         no cut-off) over all cycles; flushed: each switch empties everything; reload bound: every line once",
+        "net: lost - gained + state; lost: to reload lines that others evicted; gained: saved by lines that others loaded; \
+         state: from differences in replacement, prefetching and buffers; once: saved in total, not per switch, on data that \
+         others had loaded first (in no other column); overhead: excess cycles (shared minus private, no cut-off) over all cycles; \
+         flushed: cost if each switch emptied all levels; reload bound: cost of reloading every line once",
     );
     if let Some(words) = time_note(findings.designs.iter().map(scale_to_order)) {
         page.prose(words);
@@ -110,8 +112,8 @@ pub(super) fn add_levels(page: &mut Page, findings: &Findings) {
         "MPKI: shared",
         "private",
         "flushed",
-        "lost a switch",
-        "gained a switch",
+        "lost per switch",
+        "gained per switch",
         "filled",
     ]);
     for design in compared(findings) {
@@ -136,16 +138,13 @@ pub(super) fn add_levels(page: &mut Page, findings: &Findings) {
     }
     if !grid.is_empty() {
         let each = one(findings.private_by);
-        page.heading(
-            "Levels",
-            &format!("one hierarchy for all, one for each {each}, one emptied at each switch"),
-        );
+        page.heading("Levels", "misses in three hierarchies");
         page.grid(&grid);
-        page.prose(
-            "MPKI: misses per thousand instructions; lost: lookups that missed in the shared hierarchy alone; gained: in the \
-             private one alone, but for first touches; filled: the most lines there were of those that there may be, where the trace never \
-             filled a level",
-        );
+        page.prose(&format!(
+            "shared: one hierarchy for all; private: one per {each}; flushed: emptied at each switch; MPKI: misses per 1,000 \
+             instructions; lost: misses in the shared hierarchy only; gained: misses in the private one only, without first touches; \
+             filled: largest share in use, if the level was never full",
+        ));
     }
 }
 

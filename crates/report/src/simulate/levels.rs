@@ -33,7 +33,7 @@ pub(super) fn add_programs(page: &mut Page, findings: &Findings) {
     if !table.grid.is_empty() {
         page.heading(
             "MPKI by program",
-            "misses per thousand of its instructions, by level",
+            "misses per 1,000 instructions of the program",
         );
         page.grid(&table.grid);
         let more = designs

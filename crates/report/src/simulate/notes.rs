@@ -14,7 +14,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     if findings.designs.len() > DETAILED {
         let all = findings.designs.len();
         notes.push(format!(
-            "details are shown of {DETAILED} of {all} designs: --format json has all"
+            "details are shown for {DETAILED} of {all} designs; --format json has all"
         ));
     }
     notes.extend(method(findings));
@@ -66,8 +66,8 @@ fn record_notes(findings: &Findings) -> Vec<String> {
         .collect();
     notes.extend((findings.threads > 0).then(|| {
         format!(
-            "threads of a process count as one here, with one private hierarchy: what {} of them cost the others of their process, \
-             --private-by task says",
+            "{} threads share the private hierarchy of their process; --private-by task shows what threads of a process cost each \
+             other",
             count(findings.threads)
         )
     }));
@@ -153,8 +153,7 @@ fn gains(design: &DesignFinding) -> Vec<String> {
         return Vec::new();
     }
     vec![format!(
-        "a cost below 0 is a gain, here after {}: what one process brought in, such as the code of a library, another finds \
-         there and would have had to fetch alone",
+        "a cost below 0 is a gain (here after {}): a process finds lines, such as library code, that another process loaded",
         names.join(", ")
     )]
 }
@@ -166,19 +165,13 @@ fn physical_pages(design: &DesignFinding) -> Vec<String> {
     };
     let said = match (recorded, assigned) {
         (0, _) => {
-            return vec![
-                "physical addresses are assigned: the trace does not say where pages lie"
-                    .to_owned(),
-            ];
+            return vec!["physical addresses were assigned, since the trace has none".to_owned()];
         }
-        (_, 0) => "and none was assigned".to_owned(),
-        (_, frames) => format!(
-            "and {} frames were assigned where it did not",
-            count(frames)
-        ),
+        (_, 0) => String::new(),
+        (_, frames) => format!("; {} frames were assigned to other pages", count(frames)),
     };
     vec![format!(
-        "physical addresses are the trace's: it says {} times where a page lies, {said}",
+        "physical addresses are from the trace, which places a page {} times{said}",
         count(recorded)
     )]
 }
@@ -188,11 +181,11 @@ fn missing_model(design: &DesignFinding) -> Vec<String> {
         None => design
             .agarwal_why
             .iter()
-            .map(|why| format!("no number by Agarwal's model: {why}"))
+            .map(|why| format!("Agarwal's model gives no estimate: {why}"))
             .collect(),
         Some(model) if model.is_beyond_range => vec![format!(
-            "Agarwal's model is used beyond its range: others touch more lines between two turns than a level has; its \
-             plain form says {} cycles",
+            "Agarwal's model is beyond its range: others touch more lines between two time slices than a level holds; its \
+             plain form gives {} cycles",
             rounded(model.cycles_per_switch)
         )],
         Some(_) => Vec::new(),
@@ -218,8 +211,8 @@ fn describe_bias(bias: &SurvivorBias) -> String {
     };
     let survivors = share(Some(bias.survivors as f64 / bias.segments as f64));
     format!(
-        "survivor bias, {which}: the {survivors} of {} time slices that reach the cut-off differ from those that end before it; \
-         their own cost is {} cycles a switch",
+        "survivor bias, {which}: only {survivors} of the {} time slices last until the cut-off, up to which the cost is summed; these \
+         alone give {} cycles per switch",
         count(bias.segments),
         rounded(bias.cost_of_survivors_cycles),
     )
@@ -233,12 +226,12 @@ fn explain_bias(bias: &SurvivorBias) -> String {
              share_at_cut,
          }| {
             let (start, end) = (share(Some(*share_at_start)), share(Some(*share_at_cut)));
-            format!("; {program} grows from {start} to {end} of the segments on the way")
+            format!("; the share of {program} grows from {start} to {end} of the segments")
         },
     );
     format!(
-        ". At the beginning their private CPI is {}, that of all is {}: a part of the curve's fall is short segments that end, \
-         not caches that fill{}",
+        ". At the start their private CPI is {}, against {} for all: part of the curve's fall is due to short segments that end, \
+         not to caches that fill{}",
         number(bias.early_private_cpi_of_survivors),
         number(bias.early_private_cpi),
         grows.unwrap_or_default()
@@ -254,8 +247,8 @@ fn method(findings: &Findings) -> Option<String> {
     let cost = costs.find(|cost| cost.method.is_some())?;
     let confidence = cost.confidence.unwrap_or_default() * 100.0;
     Some(format!(
-        "intervals: {confidence:.0} % confidence, {} ({} of them). They cover the spread within this trace; another trace \
-         of the same programs may differ by more",
+        "intervals: {confidence:.0} % confidence, {} ({} of them); they cover the spread within this trace, and another trace of \
+         the same programs may differ by more",
         cost.method?, cost.n?
     ))
 }

@@ -66,14 +66,14 @@ pub(crate) fn title(head: &Simulation, name: &str) -> String {
 /// Adds the table of orders.
 pub(super) fn add(page: &mut Page, source: &str, orders: &[OrderFinding]) {
     page.heading(
-        "Orders of turns",
-        &format!("{source}: the same references of each task, by who runs next and for how long; in cycles"),
+        "Cost by schedule",
+        &format!("{source}, cycles per switch; each task's references are the same"),
     );
     page.grid(&table(orders));
     page.item(
-        "net: cycles that a switch costs, up to the cut-off; share: of all cycles, by all switches; lost: of those, reloading what \
-         others drove out; more: all cycles over those of the best order of the design; what the kernel itself takes for a switch \
-         is in none of them",
+        "net: cost per switch, up to the cut-off; share: of all cycles, by all switches; lost: the part of net spent reloading \
+         lines that others evicted; more: extra cycles relative to the best schedule; the kernel's own work for a switch is not \
+         included",
     );
     if let Some(words) = time_note(orders.iter().map(|order| order.cycle_ns)) {
         page.item(words);
@@ -104,7 +104,7 @@ fn answer(orders: &[OrderFinding]) -> String {
             "switches"
         };
         format!(
-            "{} ({} {switches}: {} of them)",
+            "{} ({} {switches}, {} of all cycles)",
             name(order),
             count(order.switches),
             share(order.excess_share)
@@ -112,17 +112,17 @@ fn answer(orders: &[OrderFinding]) -> String {
     };
     if best.cycles == worst.cycles {
         return format!(
-            "On {} no order takes fewer cycles than another: {}.",
+            "On {} all schedules take the same number of cycles: {}.",
             first.design,
             of(best)
         );
     }
     format!(
-        "On {} the fewest cycles are taken with {}; the most with {}: {} more.",
+        "The best schedule on {} is {}. The worst takes {} more cycles: {}.",
         first.design,
         of(best),
-        of(worst),
-        share(worst.over_fewest)
+        share(worst.over_fewest),
+        of(worst)
     )
 }
 
@@ -180,9 +180,9 @@ const COLUMNS: [Column; 15] = [
 /// Formats a number of cycles in words.
 pub(super) fn cycles_in_words(cycles: f64) -> String {
     if cycles.abs() < 1000.0 {
-        format!("{} cycles a switch", number(cycles))
+        format!("{} cycles per switch", number(cycles))
     } else {
-        format!("{} cycles a switch", rounded(cycles))
+        format!("{} cycles per switch", rounded(cycles))
     }
 }
 

@@ -55,8 +55,8 @@ fn add_parts(page: &mut Page, findings: &Findings) {
     }
     if !grid.is_empty() {
         page.heading(
-            "Where excess cycles arise",
-            "shared less private, in cycles",
+            "Parts of the excess cycles",
+            "shared minus private hierarchy",
         );
         page.grid(&grid);
     }
@@ -72,8 +72,8 @@ fn add_lost_to(page: &mut Page, design: &DesignFinding) {
     let all = lost.total();
     let mut grid = Grid::single_line_rows(1).left(["lines"]).right([
         "cycles lost",
-        "to other processes",
-        "to the kernel",
+        "other processes",
+        "the kernel",
         "aged",
         "flushed",
         "state",
@@ -96,7 +96,10 @@ fn add_lost_to(page: &mut Page, design: &DesignFinding) {
         );
         grid.row(row);
     }
-    page.heading("Cycles lost", &format!("shares of all on {}", design.name));
+    page.heading(
+        "Lost cycles by evictor",
+        &format!("shares of all lost cycles on {}", design.name),
+    );
     page.grid(&grid);
 }
 
@@ -116,10 +119,7 @@ fn add_origins(page: &mut Page, findings: &Findings) {
         }
     }
     if !grid.is_empty() {
-        page.heading(
-            "Origins of misses",
-            "of the shared hierarchy, lines brought in on demand",
-        );
+        page.heading("Origins of misses", "demand misses in the shared hierarchy");
         page.grid(&grid);
     }
 }
@@ -154,7 +154,7 @@ fn add_losses(page: &mut Page, findings: &Findings) {
     if !grid.is_empty() {
         page.heading(
             "Working set lost and restored",
-            "lines of a process, a switch on average",
+            "mean number of a process's lines per switch",
         );
         page.grid(&grid);
     }
@@ -229,8 +229,8 @@ fn add_evictors(page: &mut Page, design: &DesignFinding, level: &str) {
         .for_each(|evictor| grid.row(row(evictor)));
     if !grid.is_empty() {
         page.heading(
-            "What evicts lines of others",
-            &format!("from {level} of {}", design.name),
+            "Evictors of other tasks' lines",
+            &format!("in {level} of {}", design.name),
         );
         page.grid(&grid);
     }

@@ -13,7 +13,7 @@ const SHOWN: usize = 8;
 /// Adds the programs that excess cycles are attributed to, and the places in their code and data.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     add_programs(page, findings);
-    let title = "The code that pays";
+    let title = "Most affected code";
     add_places(
         page,
         findings,
@@ -21,12 +21,12 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         "places with the most excess cycles",
         |design| &design.code,
     );
-    let title = "The data that pays";
+    let title = "Most affected data";
     add_places(
         page,
         findings,
         title,
-        "what the excess cycles were waited for",
+        "data whose misses cause the excess cycles",
         |design| &design.data,
     );
 }
@@ -38,7 +38,7 @@ fn add_programs(page: &mut Page, findings: &Findings) {
         "instructions",
         "CPI: shared",
         "private",
-        "excess cycles a switch",
+        "excess cycles per switch",
     ]);
     for design in detailed(findings) {
         design
@@ -48,7 +48,7 @@ fn add_programs(page: &mut Page, findings: &Findings) {
             .for_each(|process| grid.row(program(&design.name, process)));
     }
     if !grid.is_empty() {
-        page.heading("Programs", "those with most instructions");
+        page.heading("Programs", "those with the most instructions");
         page.grid(&grid);
     }
 }

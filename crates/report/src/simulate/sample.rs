@@ -16,8 +16,8 @@ use crate::{Format, Style};
 /// Maximum number of designs on one screen.
 const DESIGNS: usize = 3;
 
-const NOT_ESTIMATED: &str = "not estimated: the cost of a switch, which is a sum over turns from their start to their end, which parts are not; \
-                             --only-intervals simulates a long part of the trace";
+const NOT_ESTIMATED: &str = "The cost per switch is not estimated: it needs whole time slices. --only-intervals simulates a long part \
+                             of the trace.";
 
 /// Estimates for a whole trace from parts chosen at random.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -94,7 +94,7 @@ fn title(quantity: &SampleQuantity) -> Option<String> {
     match (quantity.what, quantity.view) {
         ("misses", Some(View::Shared)) => Some(format!("{level} misses")),
         ("cycles", Some(View::Shared)) => Some("cycles".to_owned()),
-        ("cycles", Some(View::Private)) => Some("cycles with caches of its own".to_owned()),
+        ("cycles", Some(View::Private)) => Some("cycles with private caches".to_owned()),
         ("excess_cycles", _) => Some("excess cycles".to_owned()),
         ("lost_cycles", _) => Some("cycles lost to others".to_owned()),
         ("gained_cycles", _) => Some("cycles gained from others".to_owned()),
@@ -105,7 +105,7 @@ fn title(quantity: &SampleQuantity) -> Option<String> {
 fn add(page: &mut Page, sample: &Sample, most_designs: usize) {
     let simulated = sample.parts as u64 * sample.part_instructions;
     page.paragraph(&format!(
-        "{}, estimated from {} parts of {} instructions chosen at random: {} of it.",
+        "Estimates for {} from {} random parts of {} instructions, {} of the trace.",
         sample.source,
         count(sample.parts as u64),
         count(sample.part_instructions),
@@ -115,8 +115,8 @@ fn add(page: &mut Page, sample: &Sample, most_designs: usize) {
     ));
     for design in sample.designs.iter().take(most_designs) {
         page.heading(
-            &format!("All of the trace on {}", design.name),
-            "95 % intervals",
+            &format!("Whole trace on {}", design.name),
+            "estimates with 95 % confidence intervals",
         );
         page.grid(&quantities(design));
     }

@@ -48,16 +48,17 @@ fn add_designs(page: &mut Page, findings: &Findings) {
         .designs
         .iter()
         .find_map(|design| design.average_cost_cycles.confidence);
-    let interval =
-        confidence.map(|share| format!(", {:.0} % intervals within this trace", share * 100.0));
-    page.heading(
-        "Cost of a switch",
-        &format!("cycles{}", interval.unwrap_or_default()),
-    );
+    page.heading("Cost of a switch", "in simulated cycles");
     let (head, labels) = sweep::labels(findings);
+    let interval = confidence.map(|share| {
+        format!(
+            "interval: {:.0} % confidence, for this trace; ",
+            share * 100.0
+        )
+    });
     let grid = Grid::single_line_rows(1)
         .left([head])
-        .right(["cycles", "interval", "time", "of all cycles", "CPI"])
+        .right(["cycles", "interval", "time", "share of cycles", "CPI"])
         .with_rows(
             labels
                 .iter()
@@ -70,9 +71,13 @@ fn add_designs(page: &mut Page, findings: &Findings) {
     if more > 0 {
         page.prose(&format!("and {more} more: --details"));
     }
+    page.prose(&format!(
+        "{}share of cycles: by all switches together",
+        interval.unwrap_or_default()
+    ));
     if time_note(findings.designs.iter().take(DESIGNS).map(scale_to_order)).is_some() {
         page.prose(
-            "time: as if no two misses overlapped; measured reloads took 1/120 of it to all of it",
+            "time: as if no two misses overlapped; measured reloads took between 1/120 of this time and all of it",
         );
     }
 }

@@ -86,7 +86,7 @@ fn add_line(
     let mut grid = Grid::new(1)
         .right([&axis.field])
         .right(numbers.iter().map(|number| number.name()))
-        .right(["net a switch"]);
+        .right(["cycles per switch"]);
     for (value, design) in members.iter().take(room) {
         let cells = numbers.iter().map(|number| cell(number, design));
         let net = Entry::from(with_bound(&design.average_cost_cycles));
@@ -98,7 +98,7 @@ fn add_line(
     }
     page.heading(
         &format!("{} by {}", sweep.base, axis.field),
-        "with others; MPKI: misses per thousand instructions",
+        "shared hierarchy; MPKI: misses per 1,000 instructions",
     );
     page.grid(&grid);
     add_more(page, members.len(), room);

@@ -14,8 +14,8 @@ pub(super) fn sentence(design: &DesignFinding) -> String {
         return String::new();
     };
     let mut text = format!(
-        " In time, the lost lines take {} to {} a switch at the prices of {}, which prefetches: less if loads overlap, more if each waits \
-         for the one before",
+        " Reloading the lost lines takes {} to {} per switch on {}: less if loads overlap, more if each depends on the \
+         previous one.",
         time(lost.low_ns),
         time(lost.high_ns),
         lost.cpu_model
@@ -23,22 +23,22 @@ pub(super) fn sentence(design: &DesignFinding) -> String {
             .map_or_else(|| "a processor of unknown model".into(), plain)
     );
     if let Some(cycles) = lost.cycles_ns {
-        text += &format!("; the cycles would be {}", time(cycles));
+        text += &format!(" The simulated cycles alone would take {}.", time(cycles));
     }
     if lost.unpriced_share > Some(0.0) {
         text += &format!(
-            "; {} of them have no price, and are not in it",
+            " {} of the lines have no measured price and are not included.",
             share(lost.unpriced_share)
         );
     }
-    text + "."
+    text
 }
 
 /// Adds lost lines by level and kind of request.
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let mut grid = Grid::new(4)
         .left(["design", "found alone in", "missed up to", "asked for"])
-        .right(["lines a switch", "a line", "from", "to"]);
+        .right(["lines per switch", "time per line", "from", "to"]);
     for design in detailed(findings) {
         for lines in design.time_lost.iter().flat_map(|lost| &lost.lines) {
             grid.row(row(&design.name, lines));
@@ -47,7 +47,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     if !grid.is_empty() {
         page.heading(
             "Lost lines in time",
-            "at the prices of arrays (switchcost measure --prices)",
+            "with the miss costs of switchcost measure --prices",
         );
         page.grid(&grid);
     }

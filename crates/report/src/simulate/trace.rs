@@ -11,14 +11,14 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
     let medians = findings.lengths.iter().filter_map(|lengths| {
         let median = count(lengths.median_instructions);
         match &lengths.group {
-            Group::All => Some(format!("half of all run at most {median} instructions")),
+            Group::All => Some(format!("median length {median} instructions")),
             Group::Class(class) => Some(format!("after {} {median}", class_in_words(class))),
             Group::Cause(_) | Group::EndClass(_) | Group::Tasks(_) => None,
         }
     });
     let medians: Vec<String> = medians.collect();
     if !medians.is_empty() {
-        page.prose(&format!("segments: {}", medians.join("; ")));
+        page.prose(&format!("trace segments: {}", medians.join("; ")));
     }
 }
 

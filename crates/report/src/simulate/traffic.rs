@@ -28,13 +28,13 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     if !grid.is_empty() {
         page.heading(
             "Traffic",
-            "bytes per thousand instructions between each level and the next, all on one hierarchy",
+            "bytes per 1,000 instructions between each level and the next, in the shared hierarchy",
         );
         page.grid(&grid);
         page.prose(
-            "moved: given to an exclusive level unmodified; bus: share of the time that it is taken; accuracy: of prefetched lines, \
-             those that were asked for; coverage: of lines asked for, those that were prefetched; late: of stream hits, those whose line was \
-             on its way; back-invalidated: lines per thousand instructions that an inclusive level took away",
+            "moved: passed unmodified to an exclusive level; bus: share of time in use; accuracy: share of prefetched lines that \
+             were used; coverage: share of used lines that were prefetched; late: share of stream hits whose line was still in \
+             flight; back-invalidated: lines per 1,000 instructions that an inclusive level invalidated",
         );
     }
 }

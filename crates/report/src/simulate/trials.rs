@@ -82,10 +82,10 @@ fn add(page: &mut Page, trials: &[(&Simulation, &Findings)], designs: &[TrialFin
         page.paragraph(&sentences.join(" "));
     } else {
         page.paragraph(
-            "The traces are of guests that were not started alike, so there is no mean of them.",
+            "The traced guests were started differently, so their costs are not averaged.",
         );
     }
-    page.heading("Trials", "one record each");
+    page.heading("Trials", "cycles per switch in each record");
     let mut grid = Grid::new(2).left(["trial", "design"]).right([
         "instructions",
         "data refs",
@@ -116,13 +116,13 @@ fn sentence(design: &TrialFinding) -> String {
     let lost = match design.lost_cycles.estimate {
         None => String::new(),
         Some(_) => format!(
-            " Reloading what others drove out takes {}; lines that others bring in save {}.",
+            " Evictions by other tasks cost {}; lines loaded by them save {}.",
             cycles(&design.lost_cycles),
             cycles(&design.gained_cycles)
         ),
     };
     format!(
-        "A switch costs {} on {name} over {trials} trials: {overhead} of all cycles on average of the trials.{lost}",
+        "A switch costs {} on {name}, over {trials} trials. Switches take {overhead} of all cycles on average.{lost}",
         cycles(&design.average_cost_cycles)
     )
 }

@@ -319,7 +319,7 @@ fn where_pages_lie_is_recorded_and_simulated() {
     let record = place.path("with.sct.zen4-epyc-9004.parquet");
     let said = place.run(&["report", "--details", text(&record)]).stdout;
     assert!(
-        said.contains("physical addresses are the trace's: it says"),
+        said.contains("physical addresses are from the trace"),
         "{said}"
     );
 }

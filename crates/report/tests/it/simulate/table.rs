@@ -106,18 +106,17 @@ fn the_headline_is_the_net_cost_in_words_that_fit_its_sign() {
     let of = |net| answer(net, lost.clone(), gained.clone());
     let text = of(cost(-3000.0, -1000.0));
     assert!(
-        text.starts_with("A switch on mogul-1a saves 2,000 cycles (1,000 to 3,000); "),
+        text.starts_with("A switch saves 2,000 cycles (1,000 to 3,000) on mogul-1a. "),
         "{text}"
     );
-    let parties = " Evictions by others cost 4,000 cycles (3,000 to 5,000); lines that they brought in save 6,000 cycles \
-                   (5,000 to 7,000).";
+    let parties = " Evictions by other tasks cost 4,000 cycles (3,000 to 5,000), and lines loaded by them save 6,000.";
     assert!(text.contains(parties), "{text}");
     let text = of(cost(-3000.0, 500.0));
-    let either = "A switch on mogul-1a costs a number of cycles not distinguishable from 0 (-3,000 to 500). Evictions";
+    let either = "A switch costs about 0 cycles (-3,000 to 500) on mogul-1a. Evictions";
     assert!(text.starts_with(either), "{text}");
     let text = of(cost(-500.0, 3000.0));
     assert!(
-        text.starts_with("A switch on mogul-1a costs less than 3,000 cycles. Evictions"),
+        text.starts_with("A switch costs less than 3,000 cycles on mogul-1a. Evictions"),
         "{text}"
     );
 }
@@ -139,9 +138,9 @@ fn what_all_turns_pay_on_average_is_said_where_it_is_much_less_than_what_long_on
             .expect("an answer")
             .to_owned()
     };
-    assert!(first_line(4_780.0).contains(" (mean over all turns: 4,780); "));
+    assert!(first_line(4_780.0).contains(" (mean over all time slices: 4,780 cycles). "));
     assert!(
-        !first_line(18_900.0).contains("on average"),
+        !first_line(18_900.0).contains("mean over"),
         "{}",
         first_line(18_900.0)
     );
@@ -151,7 +150,7 @@ fn what_all_turns_pay_on_average_is_said_where_it_is_much_less_than_what_long_on
 fn a_cost_of_exactly_nothing_is_0() {
     let nothing = || cost(0.0, 0.0);
     let text = answer(nothing(), nothing(), nothing());
-    let says = "A switch on mogul-1a costs 0 cycles. Evictions by others cost 0 cycles.";
+    let says = "A switch costs 0 cycles on mogul-1a. Evictions by other tasks cost 0 cycles.";
     assert!(text.starts_with(says), "{text}");
     assert!(
         !text.contains("less than 0") && !text.contains("< 0"),
@@ -161,8 +160,8 @@ fn a_cost_of_exactly_nothing_is_0() {
 
 #[test]
 fn what_happens_once_is_distinguished_from_what_each_switch_costs() {
-    let text = table().replace('\n', " ");
-    let says = "Data that another process had already loaded saved 102,000 cycles on mogul-1a, which are in no cost.";
+    let text = table().replace("\n  ", " ");
+    let says = "once: saved in total, not per switch, on data that others had loaded first";
     assert!(text.contains(says), "{text}");
 }
 
@@ -176,9 +175,8 @@ fn with_too_few_switches_the_answer_begins_with_what_to_type() {
         design.average_cost_cycles.high,
     ) = (None, None);
     for style in [Style::default(), DETAILED] {
-        let says = "Too few switches for an interval: 23 time slices, 40 are needed. The numbers below are of these alone. \
-                    Trace for longer. Shorter time slices of the same trace are more, but each costs less:   switchcost simulate two.trace \
-                    --quantum 150000 ";
+        let says = "Too few switches for a confidence interval: 23 time slices of the 40 needed. Trace for longer, or simulate shorter time \
+                    slices (a switch then costs less):   switchcost simulate two.trace --quantum 150000 ";
         let text = simulate::render(&head, &findings, Format::Table, style).replace('\n', " ");
         assert!(text.starts_with(says), "{text}");
     }
@@ -211,7 +209,7 @@ fn threads_of_one_process_are_said_to_count_as_one() {
     head.processes[1].segments = 0;
     findings.threads = 3;
     let text = simulate::render(&head, &findings, Format::Table, DETAILED).replace('\n', " ");
-    let says = "One process ran alone, in 4 threads. These count as one here, with one private hierarchy: --private-by task says what";
+    let says = "One process ran alone, in 4 threads, which are simulated as one task. --private-by task shows what";
     assert!(
         text.starts_with(says) && !text.contains("no other process used its caches"),
         "{text}"
@@ -241,7 +239,7 @@ fn a_level_that_was_never_full_is_said_to_be_and_has_misses_but_nothing_lost() {
         let text = simulate::render(&head, &findings, Format::Table, style).replace('\n', " ");
         assert!(
             text.contains(
-                "The trace does not fill L1D (25 %) of mogul-1a, so switches evict less there than from full caches."
+                "The trace does not fill L1D (25 % full), so switches evict less there than from full caches."
             ),
             "{text}"
         );
@@ -253,7 +251,7 @@ fn a_level_that_was_never_full_is_said_to_be_and_has_misses_but_nothing_lost() {
 #[test]
 fn a_cause_whose_switches_gain_is_named_with_the_reason() {
     let (head, mut findings) = whole();
-    let says = "a cost below 0 is a gain, here after involuntary: what one process brought in";
+    let says = "a cost below 0 is a gain (here after involuntary): a process finds lines";
     let render = |findings: &_| {
         simulate::render(&head, findings, Format::Table, DETAILED).replace("\n    ", " ")
     };
@@ -267,7 +265,7 @@ fn a_cause_whose_switches_gain_is_named_with_the_reason() {
     group.cost_cycles = group.cost_cycles.times(-1.0);
     let text = render(&findings);
     assert!(
-        text.contains(says) && text.contains("fetch alone [mogul-1a]"),
+        text.contains(says) && text.contains("loaded [mogul-1a]"),
         "{text}"
     );
 }
@@ -480,13 +478,13 @@ fn how_many_instructions_fill_a_level_is_said_where_its_growth_shows_it() {
         simulate::render(&head, findings, Format::Table, Style::default()).replace('\n', " ")
     };
     let text = of(&findings);
-    let says = "from full caches. Some 2,500,000,000 instructions at this rate would suffice.";
+    let says = "from full caches. About 2,500,000,000 instructions would suffice at this rate.";
     assert!(text.contains(says), "{text}");
     let level = &mut findings.designs[0].levels[1];
     (level.full_at_instructions, level.is_never_full) = (None, true);
     assert!(
         of(&findings)
-            .contains("from full caches. A longer run of these programs would not fill L1D."),
+            .contains("from full caches. A longer run of these programs would not fill them."),
         "{}",
         of(&findings)
     );
@@ -615,6 +613,6 @@ fn a_last_level_shared_at_once_stands_beside_the_same_in_turn() {
         Style::default(),
     )
     .replace('\n', " ");
-    let says = "The trace is too short to fill the L2 of two (28 %): what sharing it costs is not known; trace for longer.";
+    let says = "The trace is too short to fill the L2 of two (28 % full), so the cost of sharing it is unknown. Trace for longer.";
     assert!(text.starts_with(says), "{text}");
 }
