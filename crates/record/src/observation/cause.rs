@@ -73,7 +73,7 @@ impl Why {
             Why::Stopped => "stopped by a signal",
             Why::Traced => "stopped by its debugger",
             Why::Frozen => "frozen",
-            Why::Ended => "ends",
+            Why::Ended => "exits",
         }
     }
 

@@ -30,7 +30,7 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
 fn answer(observation: &Observation, findings: &Findings) -> String {
     if findings.all.switches == 0 {
         return format!(
-            "{} did not switch in {}: there is no cost to report.",
+            "{} did not switch in {}, so there is no cost to report.",
             first_words(&observation.subject),
             seconds(findings.seconds)
         );
@@ -47,7 +47,7 @@ fn answer(observation: &Observation, findings: &Findings) -> String {
         );
     }
     if observation.requests == Some(0) {
-        text += " No request was counted meanwhile: what each cost is not known.";
+        text += " No request was counted during the observation, so their cost is unknown.";
     }
     if let Some(no_advice) = &findings.no_advice {
         text += &format!(" {}", missing_advice_sentence(no_advice));
@@ -64,7 +64,7 @@ fn answer(observation: &Observation, findings: &Findings) -> String {
 }
 
 /// Returns a sentence on a long wait for CPUs, such as `gzip waited 5.66 s of 7.18 s for a CPU, 42
-/// % of it behind sh. `; empty if there was none.
+/// % of that time while sh ran. `; empty if there was none.
 fn wait_sentence(observation: &Observation, findings: &Findings) -> String {
     let Some(long) = &findings.long_wait else {
         return String::new();
@@ -85,7 +85,10 @@ fn wait_sentence(observation: &Observation, findings: &Findings) -> String {
             Behind::Process(other) => name(other),
             _ => "kernel threads".to_owned(),
         };
-        format!(", {} of it behind {program}", share(Some(behind.share)))
+        format!(
+            ", {} of that time while {program} ran",
+            share(Some(behind.share))
+        )
     });
     format!("{much}{behind}. ")
 }
@@ -120,7 +123,7 @@ fn busier_children(observation: &Observation, findings: &Findings) -> Option<(St
         ("children", "are", "them")
     };
     let text = format!(
-        "{} older {children} of {} {are} not observed, and switched more often: {} times. To observe {them}, too:",
+        "{} existing {children} of {} {are} not included, and switched more often ({} times). Include {them}:",
         count(older.processes),
         subject(&observation.subject),
         count(older.switches)
@@ -152,8 +155,9 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
         (Some(both), Some(direct), Some(indirect)) => {
             let cpus = all.cost_cpus.filter(|_| both.is_bounded());
             format!(
-                "Switching costs {who} {} of the CPU time{}: {} directly, {}{}.",
+                "Switches cost {who} {} of {} CPU time{}: {} directly and {}{}.",
                 range_words(both),
+                its(&observation.subject),
                 cpu_share(cpus, observation),
                 direct_words(direct, both),
                 describe_caches(indirect),
@@ -164,17 +168,27 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
             let window = findings.seconds * 1e9;
             let direct_cpus = all.direct_ns.map(|direct| direct.over(window));
             format!(
-                "Switching directly costs {who} {} of the CPU time{}. Cold caches: not known{}{}.",
+                "Switches directly cost {who} {} of {} CPU time{}. The cost of cold caches is unknown{}{}.",
                 range_words(direct),
+                its(&observation.subject),
                 cpu_share(direct_cpus, observation),
                 matched::unknown_because(findings),
                 measuring(observation, findings)
             )
         }
         _ => format!(
-            "{} switched, but what a switch costs here is not known.",
-            first_words(&observation.subject)
+            "The switches of {} were counted but not priced: this machine has no calibration (run `switchcost measure`).",
+            subject(&observation.subject)
         ),
+    }
+}
+
+/// Returns the possessive pronoun of the observed.
+fn its(subject: &Subject) -> &'static str {
+    match subject {
+        Subject::Processes(processes) if processes.len() > 1 => "their",
+        Subject::Everything => "their",
+        _ => "its",
     }
 }
 
@@ -244,8 +258,8 @@ fn is_plain_word(word: &str) -> bool {
     !word.is_empty() && word.chars().all(is_plain)
 }
 
-/// Formats the cost of cold caches, such as `2.2 % cold caches`, `0.4 to 2.2 % cold caches`, `at
-/// most 2.2 % cold caches` or `1.2 % or more cold caches`.
+/// Formats the cost of cold caches, such as `2.2 % through cold caches`, or with `0.4 to 2.2 %`,
+/// `at most 2.2 %` or `1.2 % or more`.
 fn describe_caches(indirect: Range) -> String {
     let much = match indirect.likely {
         Some(likely) => share(Some(likely)),
@@ -254,16 +268,16 @@ fn describe_caches(indirect: Range) -> String {
         }
         None => range_words(indirect),
     };
-    format!("{much} cold caches")
+    format!("{much} through cold caches")
 }
 
-/// Returns the source of the cost of cold caches, such as `, measured on 96 % of its switches`, or
-/// `, by inject of `python3 w.py`, yesterday, if others touch memory as fast`.
+/// Returns the source of the cost of cold caches, such as ` (measured on 96 % of its switches)`, or
+/// ` (by inject of `python3 w.py`, yesterday, if others touch memory as fast)`.
 fn known_by(findings: &Findings, observation: &Observation) -> String {
     match findings.all.likely_by {
-        Some(KnownBy::Matched) => format!(", {}", matched::measured_on(findings)),
+        Some(KnownBy::Matched) => format!(" ({})", matched::measured_on(findings)),
         Some(KnownBy::Inject) => format!(
-            ", {}, if others touch memory as fast",
+            " ({}, if others touch memory as fast)",
             inject_source(observation)
         ),
         Some(KnownBy::Profile) | None => String::new(),
@@ -316,12 +330,12 @@ fn negligible(who: &str, observation: &Observation, findings: &Findings) -> Stri
     ) {
         (Some(cost), _) => {
             format!(
-                "Switching costs {who} {} of CPU time a second{by}: too little to matter.",
+                "Switches cost {who} {} of CPU time per second{by}, which is negligible.",
                 a_second(cost)
             )
         }
         (None, cpu) => format!(
-            "Switching costs {who} less than {} of CPU time a second, which is all that it used: too little to matter.",
+            "Switches cost {who} less than {} of CPU time per second (all that was used), which is negligible.",
             time(cpu.unwrap_or(0.0) / findings.seconds)
         ),
     }
@@ -388,7 +402,7 @@ fn often(observation: &Observation, findings: &Findings) -> String {
         format!("were {} switches", count(all.switches))
     };
     let of = format!(
-        "{switches} in {} ({} a second)",
+        "{switches} in {} ({} per second)",
         seconds(findings.seconds),
         rounded(all.per_second)
     );
@@ -407,19 +421,19 @@ fn often(observation: &Observation, findings: &Findings) -> String {
                 ""
             };
             format!(
-                ", {} of the preemptions by {whose}{}",
-                share(Some(neighbour.preempted_share)),
-                name(&neighbour.other)
+                "; {whose}{} caused {} of the preemptions",
+                name(&neighbour.other),
+                share(Some(neighbour.preempted_share))
             )
         }
         _ => String::new(),
     };
     let why = match observation.source {
         Source::Bpf => "",
-        Source::BpfCounts => "; by which tasks is not known",
-        Source::Perf | Source::Proc => "; why, and by which tasks, is not known",
+        Source::BpfCounts => " (by which tasks is unknown)",
+        Source::Perf | Source::Proc => " (causes and tasks are unknown)",
     };
-    format!("There {of}: {involuntary} involuntary{by}{why}.")
+    format!("There {of}, {involuntary} involuntary{by}{why}.")
 }
 
 /// Returns a sentence on an advice with its largest gain.
@@ -453,7 +467,7 @@ fn advised(advice: &Advice) -> String {
             "Fewer switches save at most {} of its CPU time{waits}{beside}.",
             share(Some(cpu))
         ),
-        None => format!("The gain is not estimated{beside}."),
+        None => format!("The gain is unknown{beside}."),
     };
     format!("Try: {}. {wins}", change_sentence(&advice.change))
 }
@@ -473,22 +487,22 @@ fn quota_sentence(group: &str, throttled_ns: u64, is_whole: bool, own_ns: Option
     let (group, throttled) = (name(group), time(throttled_ns as f64));
     if is_whole {
         return format!(
-            "The CPU quota of {group} kept its tasks from running for {throttled}: that is lost to the quota, not to switches, and the most \
-             that a larger one wins."
+            "The CPU quota of {group} kept its tasks from running for {throttled}. This time is lost to the quota, not to switches; a \
+             larger quota saves at most that."
         );
     }
     let own = match own_ns {
         Some(own) => {
             format!(
-                "the observed ones waited {} for quotas, the most that a larger one wins them",
+                "A larger quota saves the observed tasks at most the {} that they waited for quotas",
                 time(own as f64)
             )
         }
-        None => "for how long it kept the observed ones is not known".to_owned(),
+        None => "How long the observed tasks waited for it is unknown".to_owned(),
     };
     format!(
-        "The CPU quota of {group} kept tasks of this group, observed or not, from running for {throttled}: that is lost to the quota, not to \
-         switches; {own}."
+        "The CPU quota of {group} kept tasks of this group, observed or not, from running for {throttled}. This time is lost to the \
+         quota, not to switches. {own}."
     )
 }
 
@@ -501,7 +515,7 @@ fn change_sentence(change: &Change) -> String {
             name(other)
         ),
         Change::FewerAtATime => {
-            "run fewer of its threads at a time, at most one per CPU, since they preempt one another".to_owned()
+            "run fewer of its threads concurrently, at most one per CPU, since they preempt one another".to_owned()
         }
         Change::LongerSlices => {
             "longer time slices (base_slice_ns of the scheduler, or sched_runtime by sched_setattr)"

@@ -19,7 +19,7 @@ fn note(known: &KnownReload) -> String {
         several => format!("{} processes", count(several.len() as u64)),
     };
     format!(
-        "What cold caches cost {whose} is known by {}: {}.",
+        "The cost of cold caches for {whose} is from {}: {}.",
         known.by,
         plain(&known.file)
     )

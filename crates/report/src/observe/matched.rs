@@ -39,7 +39,7 @@ pub(super) fn unknown_because(findings: &Findings) -> String {
                 ", since no wait was traced".to_owned()
             } else {
                 format!(
-                    ", since too few of {} traced waits can be compared",
+                    ", since too few of {} traced waits have a match",
                     count(matched.waits as u64)
                 )
             }
@@ -49,7 +49,7 @@ pub(super) fn unknown_because(findings: &Findings) -> String {
             share(Some(matched.covered))
         ),
         UnknownBecause::CheckFailed => format!(", since {}", failed(matched)),
-        UnknownBecause::LessWork => ", since less work comes with a wait".to_owned(),
+        UnknownBecause::LessWork => ", since the calls that waited do less work".to_owned(),
     }
 }
 
@@ -83,7 +83,7 @@ fn add_program(page: &mut Page, matched: &MatchedIntervals) {
     page.heading(
         &format!("Cold caches of {}", plain(&matched.program)),
         &format!(
-            "matched intervals of {} calls: what follows a switch, less what follows the same call without one",
+            "from {} calls, time after a switch minus time after the same call without one",
             count(matched.calls as u64)
         ),
     );
@@ -92,7 +92,7 @@ fn add_program(page: &mut Page, matched: &MatchedIntervals) {
         "matched",
         "user code",
         "kernel",
-        "cost of each",
+        "cost per switch",
     ]);
     let mut row = |label: String, effect: Option<&Effect>| {
         if let Some(effect) = effect {
@@ -108,13 +108,13 @@ fn add_program(page: &mut Page, matched: &MatchedIntervals) {
     }
     row(
         format!(
-            "waits of more than {} less shorter ones",
+            "waits of more than {} minus shorter ones",
             time(matched.short_wait_ns.into())
         ),
         matched.dose.as_ref(),
     );
     row(
-        "long preemptions less short ones".to_owned(),
+        "long preemptions minus short ones".to_owned(),
         matched.long_preemptions.as_ref(),
     );
     page.grid(&grid);
@@ -137,7 +137,10 @@ fn found(check: &Check) -> String {
         return String::new();
     };
     if check.name == CheckName::RandomLabels {
-        return format!(", {} of 20 intervals do not hold 0", found.estimate);
+        return format!(
+            ", {} of 20 confidence intervals do not include 0",
+            found.estimate
+        );
     }
     format!(", {}", format_times(found))
 }

@@ -19,9 +19,9 @@ pub(super) fn add(page: &mut Page, findings: &Findings, most: usize) {
         return;
     }
     let rows = &all[..all.len().min(most)];
-    let what = "time runnable but not running";
+    let what = "tasks that ran while the observed ones waited";
     page.heading(
-        "Run-queue latency by competitor",
+        "Competitors for the CPU",
         &title(what, rows.len(), all.len()),
     );
     let has_wakers = findings
@@ -29,9 +29,15 @@ pub(super) fn add(page: &mut Page, findings: &Findings, most: usize) {
         .iter()
         .any(|neighbour| neighbour.woke > 0);
     let grid = Grid::single_line_rows(2)
-        .left(["", "observed"])
-        .right(["waited", "of waits", "ran", "times", "preempted it"])
-        .right(has_wakers.then_some("woke it"))
+        .left(["competitor", "observed"])
+        .right([
+            "wait for it",
+            "share of waits",
+            "ran",
+            "times",
+            "preemptions",
+        ])
+        .right(has_wakers.then_some("wake-ups"))
         .with_rows(rows.iter().map(|row| row.entries(has_wakers)));
     page.grid(&grid);
 }
@@ -125,7 +131,7 @@ pub(super) fn observed(observed: &str, is_kernel: bool) -> String {
 fn describe_other(behind: &Behind, is_own: bool) -> String {
     let text = text(behind);
     if is_own {
-        format!("{text} (observed itself)")
+        format!("{text} (also observed)")
     } else {
         text
     }
@@ -134,11 +140,11 @@ fn describe_other(behind: &Behind, is_own: bool) -> String {
 pub(super) fn text(behind: &Behind) -> String {
     match behind {
         Behind::Process(other) => name(other),
-        Behind::Kernel => "[the kernel's threads]".to_owned(),
-        Behind::Nobody => "[an idle CPU waking up]".to_owned(),
+        Behind::Kernel => "[kernel threads]".to_owned(),
+        Behind::Nobody => "[idle CPU waking up]".to_owned(),
         Behind::Throttled => "[its own CPU quota]".to_owned(),
         Behind::Moved => "[queue of another CPU]".to_owned(),
-        Behind::Others => "[not remembered]".to_owned(),
+        Behind::Others => "[unknown: history lost]".to_owned(),
     }
 }
 
@@ -148,18 +154,18 @@ pub(super) fn longest(observation: &Observation) -> Option<String> {
     (!waits.is_empty()).then(|| format!("Longest waits for a CPU: {}.", waits.join("; ")))
 }
 
-/// Describes a wait: `21 ms of redis-server (812) at 1.304 s, 18 ms of it behind stress`.
+/// Describes a wait: `21 ms by redis-server (812) at 1.304 s, 18 ms of them while stress ran`.
 fn one(wait: &LongWait) -> String {
     let ns = |ns: Nanos| time(ns.0 as f64);
     let since = wait.since_ns.0 as f64 / 1e9;
     let of = format!(
-        "{} of {} ({}) at {since:.3} s",
+        "{} by {} ({}) at {since:.3} s",
         ns(wait.wait_ns),
         name(&wait.name),
         wait.thread
     );
     format!(
-        "{of}, {} of it behind {}",
+        "{of}, {} of them while {} ran",
         ns(wait.behind_ns),
         text(&wait.behind)
     )

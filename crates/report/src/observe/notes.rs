@@ -19,34 +19,33 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     let mut notes: Vec<String> = unfinished(observation).into_iter().collect();
     let how = match observation.source {
         Source::Bpf => None,
-        Source::BpfCounts => Some("times off the CPU and neighbours"),
-        Source::Perf => Some("causes and neighbours, by the kernel's records of switches (perf)"),
-        Source::Proc => Some("causes and neighbours, by the kernel's own counters"),
+        Source::BpfCounts => Some("times off the CPU and competitors"),
+        Source::Perf => {
+            Some("causes and competitors, from the kernel's records of switches (perf)")
+        }
+        Source::Proc => Some("causes and competitors, from the kernel's own counters"),
     };
     let reasons = observation.not_counted_by.join("; and ");
     notes.extend(how.map(|how| format!("Switches were counted without {how}: {reasons}.")));
     notes.extend(between_looks(observation).map(str::to_owned));
     let lost = &observation.lost;
     let by_looks = if observation.source == Source::Proc {
-        ", or time to see them"
+        ", or no time to see them"
     } else {
         ""
     };
     let tasks = format!("tasks{by_looks}: they are not in the tables");
     let missing = [
         (lost.tasks, tasks.as_str()),
-        (
-            lost.causes,
-            "causes of switches: they are shown as elsewhere",
-        ),
+        (lost.causes, "causes of switches: they count as elsewhere"),
         (
             lost.pairs,
-            "events of neighbours: they are not in the tables",
+            "events of competitors: they are not in the tables",
         ),
         (lost.events, "events: they are not in the trace"),
         (
             lost.records,
-            "of the kernel's records: switches and CPU time are those of its counters, at least; times off the CPU are missing",
+            "of the kernel's records: switches and CPU time are lower bounds from its counters; times off the CPU are missing",
         ),
     ];
     let is_worth_a_note =
@@ -70,7 +69,7 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
     }
     notes.extend(findings.in_scheduler_ns.map(|ns| {
         format!(
-            "The scheduler took {} of each switch in the mean, from its entry to its exit (a part of the direct cost).",
+            "The scheduler took a mean of {} per switch, from its entry to its exit (part of the direct cost).",
             time(ns)
         )
     }));
@@ -80,17 +79,20 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
         notes.extend(describe_kernel(observation));
     }
     if let Some(own) = findings.own_share {
-        let each = findings
-            .own_ns_a_switch
-            .map_or(String::new(), |ns| format!(", {} a switch", time(ns)));
+        let each = findings.own_ns_a_switch.map_or(String::new(), |ns| {
+            format!(
+                ": {} in the kernel for each switch on any CPU, and the observer's own CPU time",
+                time(ns)
+            )
+        });
         notes.push(format!(
-            "Observing took {} of one CPU{each}; it is not in the costs.",
+            "The costs do not include observing, which took {} of one CPU{each}.",
             share(Some(own))
         ));
     }
     notes.extend(findings.calls_share.map(|part| {
         format!(
-            "Tracing system calls took an estimated {} of its CPU time.",
+            "Tracing system calls took an estimated {} of the CPU time.",
             share(Some(part))
         )
     }));
@@ -104,10 +106,10 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
 fn between_looks(observation: &Observation) -> Option<&'static str> {
     match (observation.source, &observation.subject) {
         (Source::Proc, _) => Some(
-            "Tasks that lived between two looks, some 50 a second, are missing, and of others what they did after the last one.",
+            "Tasks that lived between two readings (50 per second) are missing, and so is what others did after the last reading.",
         ),
         (Source::Perf, Subject::ControlGroup(_)) => Some(
-            "Processes that came to the group and ended between two looks, ten a second, are missing.",
+            "Processes that joined the group and ended between two readings (10 per second) are missing.",
         ),
         _ => None,
     }
@@ -121,7 +123,7 @@ fn counted_note(counted: &CountedTurns) -> Option<String> {
         .map(|(name, count)| format!("{} {name}", number(*count as f64 / turns)))
         .collect();
     Some(format!(
-        "The CPU counted {} a turn ({} instructions a nanosecond), the kernel's half included.",
+        "The CPU counted {} per time slice ({} instructions per nanosecond), kernel code included.",
         each.join(", "),
         number(counted.instructions_per_ns()?)
     ))
@@ -130,11 +132,13 @@ fn counted_note(counted: &CountedTurns) -> Option<String> {
 fn calibration_note(observation: &Observation) -> String {
     match &observation.calibration {
         Some(calibration) => {
-            let measured_at = calibration.measured_at.get(..16).unwrap_or(&calibration.measured_at);
-            format!("What a switch costs here was measured at {measured_at} UTC.")
+            let measured_at = calibration
+                .measured_at
+                .get(..16)
+                .unwrap_or(&calibration.measured_at);
+            format!("The cost per switch was measured at {measured_at} UTC.")
         }
-        None => "What a switch costs here is not known: switchcost measure finds out, and later observations use it."
-            .to_owned(),
+        None => "Run `switchcost measure` to price the switches of later observations.".to_owned(),
     }
 }
 
@@ -167,7 +171,7 @@ fn describe_stacks(stacks: &SampledStacks) -> String {
         lost => format!("; there was no room for those of {}", count(lost)),
     };
     format!(
-        "Stacks were sampled at {} switches, by chance (--stacks {}){lost}; --folded and --pprof write them.",
+        "Stacks were sampled at {} random switches (--stacks {}){lost}; --folded and --pprof write them.",
         count(stacks.samples()),
         stacks.per_second
     )
@@ -175,7 +179,7 @@ fn describe_stacks(stacks: &SampledStacks) -> String {
 
 /// Returns a note on missing parts of the record.
 fn unfinished(observation: &Observation) -> Option<String> {
-    let note = "The observer was killed: this is what it had written last, a few seconds before.";
+    let note = "The observer was killed: the last few seconds are missing.";
     observation.is_unfinished.then(|| note.to_owned())
 }
 
@@ -190,7 +194,7 @@ fn unfollowed(observation: &Observation) -> Option<String> {
     (switches > 0).then(|| {
         format!(
             "{} switches are known by the kernel's counters alone: {of_lost}a task gained rights, or ran on a CPU that came online \
-             later: what that started is not counted.",
+             later. The children of such a task are not counted.",
             count(switches)
         )
     })
@@ -200,7 +204,7 @@ fn unfollowed(observation: &Observation) -> Option<String> {
 fn joined(group: &Throttled) -> Option<String> {
     let after = group.joined_after_ns?;
     Some(format!(
-        "The CPU quota of {} bound from {} on.",
+        "The CPU quota of {} applied from {} on.",
         answer::name(&group.group),
         time(after.0 as f64)
     ))
@@ -244,7 +248,7 @@ fn describe_kernel(observation: &Observation) -> Vec<String> {
         .slice_extensions
         .map_or(String::new(), |slices| {
             format!(
-                ": {} on this machine, {} given back in time",
+                ": {} granted on this machine, {} returned in time",
                 count(slices.granted),
                 count(slices.yielded)
             )
@@ -263,7 +267,8 @@ fn describe_kernel(observation: &Observation) -> Vec<String> {
         .known()
         .filter(|is_aware| **is_aware);
     notes.extend(is_aware.map(|_| {
-        "The kernel keeps the tasks of a process below one cache (SCHED_CACHE).".to_owned()
+        "The kernel keeps the tasks of a process on CPUs that share a cache (SCHED_CACHE)."
+            .to_owned()
     }));
     notes
         .into_iter()

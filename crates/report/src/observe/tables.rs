@@ -36,18 +36,23 @@ pub(super) fn add(page: &mut Page, findings: &Findings, by: By, limits: &Limits)
         return;
     }
     match by {
-        By::Program => add_processes(page, "Who pays", &findings.names, limits.processes),
+        By::Program => add_processes(page, "Cost by program", &findings.names, limits.processes),
         By::ControlGroup => add_groups(page, &findings.groups, limits.processes),
     }
     if limits.is_all() {
         if by == By::Program && findings.groups.len() > 1 {
             add_groups(page, &findings.groups, limits.processes);
         }
-        add_processes(page, "By process", &findings.processes, limits.processes);
+        add_processes(
+            page,
+            "Cost by process",
+            &findings.processes,
+            limits.processes,
+        );
         if !findings.threads.is_empty() {
             add_processes(
                 page,
-                "By name of threads",
+                "Cost by thread name",
                 &findings.threads,
                 limits.processes,
             );
@@ -79,8 +84,8 @@ fn add_runtimes(page: &mut Page, findings: &Findings, limits: &Limits) {
         .collect();
     if limits.is_all() && !found.is_empty() {
         page.heading(
-            "Threads of runtimes",
-            "known by their names, whichever programs they are of",
+            "Threads of language runtimes",
+            "recognized by their names, in all programs",
         );
         page.grid(&runtimes_grid(&found, labelled));
     } else if !found.is_empty() {
@@ -92,7 +97,7 @@ fn add_runtimes(page: &mut Page, findings: &Findings, limits: &Limits) {
             )
         });
         page.item(&format!(
-            "threads of runtimes: {}",
+            "threads of language runtimes: {}",
             each.collect::<Vec<_>>().join("; ")
         ));
     }
@@ -108,7 +113,7 @@ const MOST_RUNTIMES: usize = 3;
 
 /// Adds a table of control groups. Containers are named as their tools name them.
 fn add_groups(page: &mut Page, found: &[ProcessFinding], most: usize) {
-    add_payers(page, "Who pays, by control group", found, most, |group| {
+    add_payers(page, "Cost by control group", found, most, |group| {
         format!("{} x {}", name(&short(&group.name)), count(group.tasks))
     });
 }
@@ -124,7 +129,7 @@ fn add_payers(
     page.heading(
         heading,
         &title(
-            "costs as a share of its CPU time, and in CPUs",
+            "as shares of the CPU time in each row",
             rows.len(),
             found.len(),
         ),
@@ -175,13 +180,13 @@ const COLUMNS: [(&str, Of); 8] = [
         Some(share(Some(found.involuntary_share)))
     }),
     ("CPU", |found| found.cpus.map(|cpus| share(Some(cpus)))),
-    ("cost", |found| found.share.map(likely_or_ends)),
-    ("CPUs", |found| found.cost_cpus?.likely.map(cpus)),
-    ("directly", |found| found.direct_share.map(ends)),
+    ("total cost", |found| found.share.map(likely_or_ends)),
+    ("cost in CPUs", |found| found.cost_cpus?.likely.map(cpus)),
+    ("direct cost", |found| found.direct_share.map(ends)),
     ("cold caches", |found| {
         found.cold_share().map(likely_or_ends)
     }),
-    ("wait p99", |found| {
+    ("CPU wait p99", |found| {
         found
             .wait
             .map(|wait| quantile(Some(wait), |wait| wait.p99_ns))
@@ -257,9 +262,9 @@ fn add_causes(page: &mut Page, findings: &Findings, most: usize) {
     };
     let rows = &findings.causes[..findings.causes.len().min(shown)];
     page.heading(
-        "Why",
+        "Causes of switches",
         &title(
-            "the most frequent first; times are means of one switch",
+            "with mean times per switch",
             rows.len(),
             findings.causes.len(),
         ),
@@ -267,7 +272,7 @@ fn add_causes(page: &mut Page, findings: &Findings, most: usize) {
     let grid = Grid::single_line_rows(1)
         .left([""])
         .right(["switches", "share", "off CPU", "wait for CPU"])
-        .left(["mostly"])
+        .left(["main program"])
         .with_rows(rows.iter().map(cause_row));
     page.grid(&grid);
 }
@@ -292,16 +297,16 @@ pub(in crate::observe) fn reason(why: Why, entry: &KernelEntry) -> String {
         }
         KernelEntry::SystemCall(call) => format!("in {call}"),
         KernelEntry::Futex(FutexWait::Lock) => "in futex, for a lock".to_owned(),
-        KernelEntry::Futex(FutexWait::Timed) => "in futex, for a time at most".to_owned(),
+        KernelEntry::Futex(FutexWait::Timed) => "in futex, with a time-out".to_owned(),
         KernelEntry::PageFault => "in a page fault".to_owned(),
-        KernelEntry::Interrupt => "in its own code".to_owned(),
+        KernelEntry::Interrupt => "in user code".to_owned(),
         KernelEntry::Kernel => "in the kernel".to_owned(),
         KernelEntry::Other => "elsewhere".to_owned(),
     };
     let what = why.describe();
     match (why, entry) {
         // Outside of system calls and faults a task waits only on its way out of an interrupt, for pending work.
-        (Why::Blocked, KernelEntry::Interrupt) => format!("{what} on its way back to its own code"),
+        (Why::Blocked, KernelEntry::Interrupt) => format!("{what} on the return to user space"),
         (Why::Blocked, _) => format!("{what} {place}"),
         (Why::Yielded, _) | (Why::Ended, KernelEntry::Kernel) => what.to_owned(),
         (Why::Ended, KernelEntry::SystemCall(call)) if call.starts_with("exit") => what.to_owned(),
@@ -312,7 +317,7 @@ pub(in crate::observe) fn reason(why: Why, entry: &KernelEntry) -> String {
 fn add_latencies(page: &mut Page, findings: &Findings) {
     let mut rows = vec![
         ("off the CPU", findings.off),
-        ("of it, waiting for a CPU", findings.wait),
+        ("waiting for a CPU", findings.wait),
     ];
     if findings.in_scheduler.is_some() {
         rows.push(("inside the scheduler", findings.in_scheduler));
@@ -320,10 +325,10 @@ fn add_latencies(page: &mut Page, findings: &Findings) {
     if rows.iter().all(|(_, latency)| latency.is_none()) {
         return;
     }
-    page.heading("For how long", "upper edges of histogram bins");
+    page.heading("Times per switch", "upper bounds of histogram buckets");
     let mut grid = Grid::single_line_rows(1)
         .left([""])
-        .right(["times", "p50", "p99", "max"]);
+        .right(["switches", "p50", "p99", "max"]);
     for (label, latency) in rows {
         let counted = latency.map_or(NO_NUMBER.to_owned(), |latency| count(latency.count));
         let quantiles = [

@@ -94,7 +94,7 @@ fn figures_come_behind_the_answer_and_before_the_tables() {
         "class=\"answer\"",
         "id=\"figure-r1-costs\"",
         "id=\"figure-r1-waits\"",
-        ">Who pays</h3>",
+        ">Cost by program</h3>",
     ];
     assert!(
         order

@@ -193,32 +193,17 @@ impl Live {
             width: Some(width),
             ..Style::default()
         };
-        terminal::shown(
-            &switchcost_report::observe::render(
-                observation,
-                &findings,
-                By::Program,
-                Format::Table,
-                style,
-            ),
-            &io::stdout(),
-        )
+        terminal::shown(&report(observation, &findings, style), &io::stdout())
     }
 
     fn draw(&mut self) -> io::Result<()> {
-        let state = if self.is_paused { "paused, " } else { "" };
-        let interval = self
-            .interval
-            .map_or("nothing yet".to_owned(), |time| format!("the last {time}"));
-        let order = format!("{:?}", self.order).to_lowercase();
-        let age = self.matching.age();
-        let caches = age.map_or(String::new(), |age| {
-            format!("; cold caches as of {} s ago", age.as_secs())
-        });
-        let text = format!(
-            "{state}{interval}, by {order}{caches}\n{KEYS}\n\n{}",
-            self.text
+        let head = head(
+            self.is_paused,
+            self.interval,
+            self.order,
+            self.matching.age(),
         );
+        let text = format!("{head}\n{}", self.text);
         self.terminal.draw(|frame| {
             let area = frame.area();
             let is_small = area.width < LEAST.0 || area.height < LEAST.1;
@@ -232,6 +217,27 @@ impl Live {
     }
 }
 
+/// The report of one period.
+fn report(observation: &Observation, findings: &Findings, style: Style) -> String {
+    switchcost_report::observe::render(observation, findings, By::Program, Format::Table, style)
+}
+
+/// Lines above the report: what is shown, and the keys.
+fn head(
+    is_paused: bool,
+    interval: Option<Nanos>,
+    order: Order,
+    age_of_caches: Option<Duration>,
+) -> String {
+    let state = if is_paused { "paused: " } else { "" };
+    let interval = interval.map_or("no data yet".to_owned(), |time| format!("last {time}"));
+    let order = format!("{order:?}").to_lowercase();
+    let caches = age_of_caches.map_or(String::new(), |age| {
+        format!(", cold caches from {} s ago", age.as_secs())
+    });
+    format!("{state}{interval}, sorted by {order}{caches}\n{KEYS}\n")
+}
+
 impl Drop for Live {
     fn drop(&mut self) {
         ratatui::restore();
@@ -240,7 +246,29 @@ impl Drop for Live {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use switchcost_analysis::observation::analyse;
+
     use super::*;
+
+    #[test]
+    fn a_frame_reads_as_kept() {
+        let sample = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../record/tests/samples/observation-2.json"
+        );
+        let observation = Observation::read(Path::new(sample)).expect("a sample");
+        let report = report(&observation, &analyse(&observation), Style::default());
+        let period = Some(Nanos::millis(1000));
+        let head = head(false, period, Order::Cost, Some(Duration::from_secs(3)));
+        let frame = format!("{head}\n{report}");
+        assert!(
+            frame.lines().count() <= 45 && frame.lines().all(|line| line.chars().count() <= 100),
+            "{frame}"
+        );
+        insta::assert_snapshot!(frame);
+    }
 
     #[test]
     fn the_narrowest_terminal_shows_all_keys() {
