@@ -110,7 +110,7 @@ fn sides(comparison: &Comparison) -> String {
 }
 
 fn add_differences(page: &mut Page, title: &str, differences: &[Difference]) {
-    page.heading(title, "what is not the same on both sides");
+    page.heading(title, "what differs");
     page.grid(&environment(Grid::new(1), differences));
 }
 
@@ -141,7 +141,7 @@ fn add_method(page: &mut Page, comparison: &Comparison) {
     }
     page.gap();
     page.prose(&format!(
-        "All {} intervals together hold with {} confidence: each is as much wider as that takes.",
+        "All {} intervals together hold with {} confidence (each is widened accordingly).",
         comparison.compared,
         confidence(comparison.confidence)
     ));

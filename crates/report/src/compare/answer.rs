@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use switchcost_analysis::compare::{
-    Basis, Change, ChangedSwitches, Comparison, Difference, Origin, Pair, Part, Quantity,
+    Basis, Change, ChangedSwitches, Comparison, Difference, Origin, Outcome, Pair, Part, Quantity,
     RunSpread, Subject, differing,
 };
 
@@ -13,8 +13,11 @@ use super::{calls, observed};
 use crate::measure::conditions;
 use crate::quantity::{confidence, number};
 
-/// Maximum number of designs or cases that the answer names.
-const DESIGNS_NAMED: usize = 4;
+/// Maximum number of cases that the answer names.
+const CASES_NAMED: usize = 4;
+
+/// Maximum number of designs that the answer names.
+const DESIGNS_NAMED: usize = 2;
 
 /// Returns the answer that the reader wants first.
 pub(super) fn answer(comparison: &Comparison) -> String {
@@ -47,7 +50,7 @@ fn across(comparison: &Comparison) -> String {
         let words = conditions
             .into_iter()
             .filter(|(base, new)| !base.is_empty() && !new.is_empty())
-            .map(|(base, new)| format!("{new} in place of {base}"));
+            .map(|(base, new)| format!("{new} instead of {base}"));
         Some(words.collect::<Vec<String>>().join(", "))
     });
     let changed: BTreeSet<String> = changed.collect();
@@ -108,9 +111,31 @@ fn runs_sentence(comparison: &Comparison) -> String {
         ),
         _ if slower == comparison.compared => format!("New is slower in {all}."),
         _ if faster == comparison.compared => format!("New is faster in {all}."),
-        _ if slower * faster > 0 => format!("New is {changed}."),
-        _ => format!("New is {changed}; no difference was shown in the others."),
+        _ if slower * faster > 0 => format!("New is {changed}.") + &largest_change(comparison),
+        _ => {
+            format!("New is {changed}, without a significant difference in the others.")
+                + &largest_change(comparison)
+        }
     }
+}
+
+/// Returns a sentence on the change with the largest certain part.
+fn largest_change(comparison: &Comparison) -> String {
+    let is_changed = |pair: &&Pair| matches!(pair.outcome, Outcome::Compared { verdict, .. } if verdict != Change::NoDifferenceShown);
+    let changed = comparison.pairs.iter().filter(is_changed);
+    let largest = changed.max_by(|a, b| a.least_change().total_cmp(&b.least_change()));
+    let words = largest.and_then(|pair| Some((label(pair), judged(pair, "times as much")?)));
+    words.map_or(String::new(), |(name, words)| {
+        format!(" The largest change is in {name}: {words}.")
+    })
+}
+
+/// Whether the answer names all these differences with their values, so that a table adds nothing.
+pub(super) fn names_all(facts: &[Difference]) -> bool {
+    facts.len() <= FACTS_NAMED
+        && facts
+            .iter()
+            .all(|one| !one.is_without_effect && fact(one) != one.what)
 }
 
 /// Returns a sentence on hand-offs that take a different number of switches, which is counted, not
@@ -118,17 +143,17 @@ fn runs_sentence(comparison: &Comparison) -> String {
 fn changed_switches(comparison: &Comparison) -> String {
     let one = |changed: &ChangedSwitches| {
         format!(
-            " A hand-off takes {} switches, and took {}: {}.",
+            " A hand-off takes {} switches, was {}: {}.",
             number(changed.new),
             number(changed.base),
             conditions::label(&changed.case)
         )
     };
-    let more = comparison.switches.len().saturating_sub(DESIGNS_NAMED);
+    let more = comparison.switches.len().saturating_sub(CASES_NAMED);
     let mut text: String = comparison
         .switches
         .iter()
-        .take(DESIGNS_NAMED)
+        .take(CASES_NAMED)
         .map(one)
         .collect();
     if more > 0 {
@@ -160,14 +185,14 @@ fn simulations_sentence(comparison: &Comparison) -> String {
     let more = sentences.len().saturating_sub(DESIGNS_NAMED);
     let mut text: String = sentences.into_iter().take(DESIGNS_NAMED).collect();
     if more > 0 {
-        text += &format!("The table has {more} more. ");
+        text += &format!("The table has {more} more designs. ");
     }
     let (slower, faster) = (
         count(comparison, Change::Slower),
         count(comparison, Change::Faster),
     );
     text + &format!(
-        "Of {} numbers compared, {slower} are shown to be higher and {faster} to be lower.",
+        "Of {} numbers compared, {slower} are significantly higher and {faster} lower.",
         comparison.compared
     )
 }
@@ -181,23 +206,19 @@ fn design_sentence(cpi: &Pair, cost: Option<&Pair>) -> Option<String> {
     let Subject::Simulated(place) = &cpi.subject else {
         return None;
     };
-    let judged = |pair: &Pair| judged(pair, "times as many cycles");
     let instruction = cpi.base.zip(cpi.new).map(|(base, new)| {
-        let change = judged(cpi)
-            .map(|words| format!(", {words}"))
-            .unwrap_or_default();
         let [new, base] = [new, base].map(|cpi| number(cpi.value));
         if new == base {
-            format!("the CPI is {new} on both sides{change}")
+            format!("the CPI is unchanged ({new})")
         } else {
-            format!("the CPI is {new}, and was {base}{change}")
+            format!("the CPI is {new}, was {base}")
         }
     });
     let switch = cost
-        .and_then(judged)
+        .and_then(|pair| judged(pair, "times as many cycles"))
         .map(|words| format!("a switch costs {words}"));
-    let both: Vec<String> = instruction.into_iter().chain(switch).collect();
-    (!both.is_empty()).then(|| format!("{}: {}. ", design(place), both.join("; ")))
+    let both: Vec<String> = switch.into_iter().chain(instruction).collect();
+    (!both.is_empty()).then(|| format!("On {}, {}. ", design(place), both.join(", and ")))
 }
 
 /// Returns a sentence on the confidence with which the intervals hold.
@@ -205,6 +226,7 @@ pub(super) fn intervals_hold(comparison: &Comparison) -> String {
     let percent = confidence(comparison.confidence);
     match comparison.compared {
         1 => format!("The interval holds with {percent} confidence."),
+        2 => format!("Both intervals hold together with {percent} confidence."),
         all => format!("All {all} intervals together hold with {percent} confidence."),
     }
 }
@@ -215,18 +237,16 @@ pub(super) fn basis(comparison: &Comparison) -> Option<String> {
         Basis::Runs | Basis::Injections => return run_spread_sentence(comparison),
         Basis::Observations => return Some(observed::basis(comparison)),
         Basis::SameTrace => {
-            "Both sides simulate the same trace: intervals are from batches of its switches, in pairs. They hold for this \
-             trace only; give several traces for a general result."
+            "Intervals are from batches of the switches of one trace and hold for this trace only. Give several traces for a \
+             general result."
         }
-        Basis::SameTraces => {
-            "Both sides simulate the same traces: intervals are from the traces, in pairs."
-        }
+        Basis::SameTraces => "Intervals are from the differences between the sides on each trace.",
         Basis::OtherTraces => {
-            "Each side has its own traces: intervals are from the spread between them."
+            "Each side has its own traces; intervals are from the spread between them."
         }
         Basis::SingleTrace => {
-            "The sides have different traces, one of them a single trace: the spread between traces is unknown, so intervals are from \
-             batches of switches within a trace and may be too narrow. Give the same trace to both sides, or several to each."
+            "The spread between traces is unknown, since one side has a single trace. Intervals are from the spread within a trace \
+             and may be too narrow; give the same trace to both sides, or several to each."
         }
     };
     Some(text.to_owned())
@@ -240,7 +260,7 @@ fn run_spread_sentence(comparison: &Comparison) -> Option<String> {
         .filter(|across| *across != spread);
     let across = across.map(|across| {
         let (share, origin) = spread_words(across);
-        format!(" Those of hand-offs across CPUs differ by {share}, {origin}.")
+        format!(" Hand-offs across CPUs differ by {share}, {origin}.")
     });
     let clock = comparison
         .hertz
@@ -260,8 +280,8 @@ fn run_spread_sentence(comparison: &Comparison) -> Option<String> {
 /// Returns the spread in words, with its source.
 fn spread_words(spread: RunSpread) -> (String, &'static str) {
     let origin = match spread.origin {
-        Origin::Records => "by these records and what is usual",
-        Origin::EarlierRecords => "by earlier records of this machine and what is usual",
+        Origin::Records => "from these records and typical values",
+        Origin::EarlierRecords => "from earlier records of this machine and typical values",
         Origin::Given => "as given with --run-spread",
         Origin::Assumed => "which is assumed",
     };
@@ -285,17 +305,17 @@ pub(super) fn limit(comparison: &Comparison, share: f64, most_named: usize) -> S
         return format!("Grown by more than {percent}: {}.", over.join("; "));
     }
     let none = match comparison.basis {
-        Basis::Observations => "No number is shown to be higher",
-        _ => "No cost is shown to be slower",
+        Basis::Observations => "No number is significantly higher",
+        _ => "No cost is significantly slower",
     };
     if comparison.is_blind_to_limit() {
         return format!(
-            "No verdict: a growth by the limit of {percent} would not have been shown.{}",
+            "No verdict: growth by the limit of {percent} would not have been detected.{}",
             could_have_shown(comparison, share)
         );
     }
     format!(
-        "{none}, with a ratio above the limit of {percent}.{}",
+        "{none} by more than the limit of {percent}.{}",
         could_have_shown(comparison, share)
     )
 }
@@ -315,10 +335,10 @@ fn could_have_shown(comparison: &Comparison, share: f64) -> String {
     let percent = |growth: f64| format!("{:.1} %", growth * 100.0);
     let range = match (percent(shown.least), percent(shown.most)) {
         (least, _) if shown.most.is_infinite() => {
-            format!("{least} or more, by number, in some not at all,")
+            format!("{least} or more would have been detected, but in some numbers none")
         }
-        (least, most) if least == most => format!("{least} or more"),
-        (least, most) => format!("{least} to {most} or more, by number,"),
+        (least, most) if least == most => format!("{least} or more would have been detected"),
+        (_, most) => format!("{most} or more would have been detected in all numbers"),
     };
     let missed = match shown.beyond_limit {
         0 => String::new(),
@@ -326,10 +346,10 @@ fn could_have_shown(comparison: &Comparison, share: f64) -> String {
         _ if share == 0.0 => String::new(),
         missed => {
             format!(
-                " In {missed} of {} that is more than the limit: give more records of each side.",
+                " For {missed} of {} numbers this is more than the limit; give more records of each side.",
                 shown.numbers
             )
         }
     };
-    format!(" What grew by {range} would have been shown.{missed}")
+    format!(" Growth of {range}.{missed}")
 }

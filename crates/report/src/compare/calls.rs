@@ -37,12 +37,12 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, which: Which) {
         return;
     }
     page.heading(
-        "System calls of a hand-off",
-        "in both arms, so in no cost above",
+        "System calls per hand-off",
+        "in both arms, so not included above",
     );
     page.grid(&grid(&cases.concat().iter().collect::<Vec<_>>(), true));
     if more > 0 {
-        page.prose(&format!("and of {more} more: --details"));
+        page.prose(&format!("and {more} more: --details"));
     }
 }
 
@@ -57,7 +57,7 @@ pub(super) fn sentence(comparison: &Comparison) -> String {
 
 fn call_sentence(calls: &Pair, with_calls: &Pair) -> String {
     format!(
-        " The system calls of a hand-off, which both arms make, take {}; with them a hand-off takes {}.",
+        " System calls (in both arms, so not included) take {} per hand-off; a hand-off with them takes {}.",
         said(calls),
         said(with_calls)
     )
@@ -80,14 +80,14 @@ fn calls_sentence(comparison: &Comparison) -> String {
         return String::new();
     }
     let found = changed(slower, faster, &format!("{} cases", calls.len()));
-    format!(" The system calls of a hand-off, which both arms make, are {found}.")
+    format!(" System calls per hand-off (in both arms, so not included) are {found}.")
 }
 
-/// Formats a pair, such as `545 ns, and took 412 ns: 1.323 times (1.301 to 1.346), slower`.
+/// Formats a pair, such as `545 ns, was 412 ns: 1.323 times (1.301 to 1.346), slower`.
 fn said(pair: &Pair) -> String {
     let [base, new] = [&pair.base, &pair.new].map(|cost| side(cost.as_ref(), pair));
     let found = judged(pair, "times").map_or(String::new(), |words| format!(": {words}"));
-    format!("{new}, and took {base}{found}")
+    format!("{new}, was {base}{found}")
 }
 
 fn is_changed(pair: &Pair) -> bool {

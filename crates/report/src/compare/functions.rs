@@ -20,7 +20,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, most: usize) {
     rows.sort_by(|a, b| change(b.2).abs().total_cmp(&change(a.2).abs()));
     let all: f64 = rows.iter().map(|(.., pair)| change(pair)).sum();
     let caption = format!(
-        "of those with 1 % of its instructions or more, {} in all; instructions a switch",
+        "those with 1 % of its instructions or more, {} in all; instructions per switch",
         signed(all)
     );
     page.heading("The kernel's functions", &caption);
@@ -41,7 +41,7 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison, most: usize) {
         grid.row(row(name, pair, misses(comparison, pair, function)));
     }
     page.grid(&grid);
-    page.prose("misses: of its code and data, new less base; -: less than 0.1 % of the kernel's instructions");
+    page.prose("misses: of its code and data, new minus base; -: less than 0.1 % of the kernel's instructions");
     if more > 0 {
         page.prose(&format!("and {more} more: --details"));
     }

@@ -40,7 +40,7 @@ impl InEveryFormat for History {
         } else {
             add(page, self, STATES_SHOWN, COSTS_SHOWN);
             page.gap();
-            page.line("all of it: --details; figures: -o page.html", Tone::Usual);
+            page.line("full report: --details; figures: -o page.html", Tone::Usual);
         }
     }
 
@@ -135,10 +135,10 @@ fn against(
         count(Some(Change::Faster)),
         count(None),
     );
-    let beside = format!("{} beside {}", newest.name, other.name);
+    let beside = format!("{} against {}", newest.name, other.name);
     match slower + faster {
-        _ if all == 0 => format!("Nothing of {beside} could be compared."),
-        0 => format!("No difference of {beside} was shown in {}.", costs(all)),
+        _ if all == 0 => format!("{beside}: nothing could be compared."),
+        0 => format!("{beside}: no significant difference in {}.", costs(all)),
         _ => format!("{beside}: {}.", changed(slower, faster, &costs(all))),
     }
 }

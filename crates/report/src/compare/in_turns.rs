@@ -47,16 +47,16 @@ impl InEveryFormat for InTurns {
             let [base, new] =
                 ["base", "new"].map(|side| path_argument(&format!("{}/{side}", self.folder)));
             Some(format!(
-                "all of it: switchcost compare --details {base} {new}"
+                "full report: switchcost compare --details {base} {new}"
             ))
         };
-        page.heading("Set-ups", &ran(self));
+        page.heading("Configurations", &ran(self));
         let texts = [&self.base, &self.new].map(|arm| [&arm.setup, &arm.wrapper, &arm.undo]);
         if texts.iter().flatten().any(|text| !text.is_empty()) {
             page.grid(&setups(self));
         }
         if !self.left.is_empty() {
-            page.heading("Left behind", "what is not as it was before the first run");
+            page.heading("Not restored", "differences from before the first run");
             page.grid(&environment(Grid::single_line_rows(1), &self.left));
         }
         if let Some(rest) = rest {
@@ -78,7 +78,7 @@ fn count(turns: &InTurns, side: Side) -> usize {
     turns.order.iter().filter(|one| **one == side).count()
 }
 
-/// Describes the runs, such as `in turns, 9 runs of each in 58.1 s`.
+/// Describes the runs, such as `9 runs of each, interleaved, in 58.1 s`.
 fn ran(turns: &InTurns) -> String {
     let (base, new) = (count(turns, Side::Base), count(turns, Side::New));
     let runs = if base == new {
@@ -86,11 +86,14 @@ fn ran(turns: &InTurns) -> String {
     } else {
         format!("{base} runs of base and {new} of new")
     };
-    format!("{runs} in turns, in {}", time(turns.elapsed_ns.0 as f64))
+    format!(
+        "{runs}, interleaved, in {}",
+        time(turns.elapsed_ns.0 as f64)
+    )
 }
 
 fn setups(turns: &InTurns) -> Grid {
-    let mut grid = Grid::new(1).left(["side", "before each run", "started with", "after each run"]);
+    let mut grid = Grid::new(1).left(["side", "before each run", "wrapper", "after each run"]);
     for (name, arm) in [("base", &turns.base), ("new", &turns.new)] {
         let [setup, wrapper, undo] = [&arm.setup, &arm.wrapper, &arm.undo].map(String::as_str);
         grid.row([name, setup, wrapper, undo].map(Entry::from).to_vec());
@@ -103,7 +106,7 @@ fn notes(turns: &InTurns) -> Vec<String> {
     notes.extend(turns.complaints.iter().cloned());
     if !turns.left.is_empty() {
         notes.push(
-            "Something is not as it was before the first run: undo it, with --base-undo and --new-undo next time."
+            "The runs left changes behind: undo them, and give --base-undo and --new-undo next time."
                 .to_owned(),
         );
     }
@@ -118,19 +121,19 @@ fn ending(turns: &InTurns) -> String {
     );
     let shown = match turns.detectable {
         Some(found) => format!(
-            "a change of {} would be shown with a probability of {power}",
+            "a change of {} would be detected with a probability of {power}",
             percent(found)
         ),
-        None => "no change of what could not be compared would be shown".to_owned(),
+        None => "no change would be detected, since the runs could not be compared".to_owned(),
     };
     match turns.ended {
-        Ended::Power => format!("Stopped, because {shown} (wanted: {asked})."),
+        Ended::Power => format!("Stopped because {shown} (wanted: {asked})."),
         Ended::Budget => {
             format!(
                 "Stopped by the budget of {} before a change of {asked} could be detected: {shown}.",
                 time(turns.budget_ns.0 as f64)
             )
         }
-        Ended::Interrupted => format!("It was interrupted: {shown}."),
+        Ended::Interrupted => format!("Interrupted: {shown}."),
     }
 }

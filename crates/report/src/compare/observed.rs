@@ -15,7 +15,7 @@ pub(super) fn answer(comparison: &Comparison) -> String {
         .map(|sentence| sentence + " ")
         .collect();
     if comparison.pricing == Some(Pricing::Nothing) {
-        text += "What a switch costs here is not known, so that costs are not compared. ";
+        text += "Costs are not compared, since no calibration is known for them. ";
     }
     text + &verdicts(comparison)
 }
@@ -29,14 +29,11 @@ fn pair_of_all(comparison: &Comparison, quantity: Quantity) -> Option<&Pair> {
 
 /// Returns a sentence on the likely cost, or else on the direct cost.
 fn cost(comparison: &Comparison) -> Option<String> {
-    let likely = pair_of_all(comparison, Quantity::CostShare).map(|pair| (pair, "of the CPU time"));
-    let direct = || {
-        pair_of_all(comparison, Quantity::DirectShare)
-            .map(|pair| (pair, "of the CPU time directly"))
-    };
+    let likely = pair_of_all(comparison, Quantity::CostShare).map(|pair| (pair, ""));
+    let direct = || pair_of_all(comparison, Quantity::DirectShare).map(|pair| (pair, "directly "));
     let (pair, what) = likely.or_else(direct)?;
     Some(format!(
-        "Switching takes {} {what} in new, {} in base: {}.",
+        "Switches {what}cost {} of the CPU time in new and {} in base: {}.",
         new(pair)?,
         base(pair)?,
         ratio(pair)?
@@ -46,7 +43,7 @@ fn cost(comparison: &Comparison) -> Option<String> {
 fn often(comparison: &Comparison) -> Option<String> {
     let pair = pair_of_all(comparison, Quantity::Switches)?;
     Some(format!(
-        "New has {} switches a second, base {}: {}.",
+        "New has {} switches per second, base {}: {}.",
         new(pair)?,
         base(pair)?,
         ratio(pair)?
@@ -84,11 +81,11 @@ fn verdicts(comparison: &Comparison) -> String {
         });
     match not_judged {
         Some(why) => format!(
-            "Whether that is more than two runs of the same thing differ is not known: {why}."
+            "It is unknown whether this exceeds the difference between two runs of the same program: {why}."
         ),
         None if comparison.compared == 0 => nothing(comparison),
         None => format!(
-            "Of {} numbers compared, {} are shown to be higher and {} to be lower.",
+            "Of {} numbers compared, {} are significantly higher and {} lower.",
             comparison.compared,
             count(comparison, Change::Slower),
             count(comparison, Change::Faster)
@@ -119,11 +116,10 @@ pub(super) fn pricing(comparison: &Comparison) -> Option<&'static str> {
     }
     match comparison.pricing? {
         Pricing::OneCalibration => Some(
-            "Direct costs of both sides are by one calibration: they differ by counts and causes of switches over CPU time, not by \
-             what a switch itself costs.",
+            "Both sides are priced with one calibration, so direct costs differ only by the numbers and causes of switches.",
         ),
         Pricing::OwnCalibrations => Some(
-            "The machines differ, and each record is priced with its own calibration, whose uncertainty is in no interval.",
+            "The machines differ, so each record is priced with its own calibration; intervals do not include its uncertainty.",
         ),
         Pricing::Nothing => None,
     }

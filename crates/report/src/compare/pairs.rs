@@ -6,8 +6,8 @@ use switchcost_analysis::compare::{
 use switchcost_record::Case;
 
 use super::words::{
-    across, describe_who, design, interval, is_of_all, part_of, quantity, tone, touching, value,
-    verdict,
+    across, describe_who, design, interval, is_of_all, part_of, quantity, shown_verdict, tone,
+    touching, value,
 };
 use crate::entry::{Entry, Tone};
 use crate::grid::Grid;
@@ -57,7 +57,7 @@ pub(super) fn numbers(pair: &Pair) -> [Entry; 5] {
         } => "none shown".into(),
         Outcome::Compared {
             verdict: change, ..
-        } => Entry::new(verdict(*change, pair.quantity), tone(*change)),
+        } => Entry::new(shown_verdict(*change, pair.quantity), tone(*change)),
         Outcome::NotJudged { .. } => Entry::new("no verdict", Tone::Suspect),
         Outcome::NotComparable { .. } => Entry::new("no ratio", Tone::Suspect),
     };

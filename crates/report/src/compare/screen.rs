@@ -24,20 +24,25 @@ const MOST_FUNCTIONS: usize = 8;
 /// Maximum number of costs beyond the limit that are named.
 const MOST_NAMED: usize = 3;
 
+/// Maximum number of reasons for missing verdicts.
+const MOST_REASONS: usize = 2;
+
 /// Maximum number of facts of the environment with a row.
 const MOST_FACTS: usize = 4;
 
 pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     add_with(page, comparison, Which::Changed, &[]);
     page.gap();
-    page.line("all of it: --details; figures: -o page.html", Tone::Usual);
+    page.line("full report: --details; figures: -o page.html", Tone::Usual);
 }
 
 /// Adds the whole screen with further notes, except the reference to `--details`.
 pub(super) fn add_with(page: &mut Page, comparison: &Comparison, calls: Which, further: &[String]) {
     page.paragraph(&answer::answer(comparison));
     add_facts(page, "Designs", &comparison.designs);
-    add_facts(page, "Environment", &comparison.environment);
+    if !answer::names_all(&comparison.environment) {
+        add_facts(page, "Environment", &comparison.environment);
+    }
     add_costs(page, comparison);
     calls::add(page, comparison, calls);
     functions::add(page, comparison, MOST_FUNCTIONS);
@@ -51,11 +56,17 @@ pub(super) fn add_with(page: &mut Page, comparison: &Comparison, calls: Which, f
         notes.push(answer::intervals_hold(comparison));
     }
     notes.extend(observed::pricing(comparison).map(str::to_owned));
+    let reasons = reasons(&comparison.pairs);
+    let (named, others) = reasons.split_at(reasons.len().min(MOST_REASONS));
     notes.extend(
-        reasons(&comparison.pairs)
-            .into_iter()
-            .map(|(why, pairs)| describe_incomparable(why, &pairs)),
+        named
+            .iter()
+            .map(|(why, pairs)| describe_incomparable(why, pairs)),
     );
+    let more: usize = others.iter().map(|(_, pairs)| pairs.len()).sum();
+    if more > 0 {
+        notes.push(format!("{more} more numbers without a verdict: --details"));
+    }
     notes.extend(further.iter().cloned());
     if !notes.is_empty() {
         page.gap();

@@ -118,28 +118,28 @@ fn part(part: &Part) -> String {
 pub(super) fn quantity(quantity: Quantity) -> &'static str {
     match quantity {
         Quantity::Calls => "system calls",
-        Quantity::HandOffWithCalls => "hand-off with them",
+        Quantity::HandOffWithCalls => "hand-off with calls",
         Quantity::AverageCost => "cost of a switch",
         Quantity::CyclesPerInstruction => "CPI",
-        Quantity::Cycles => "cycles in all",
-        Quantity::Time => "time in all",
+        Quantity::Cycles => "total cycles",
+        Quantity::Time => "total time",
         Quantity::ExcessPerSwitch => "excess per switch",
-        Quantity::MissesPerInstruction => "misses in 1,000 instructions",
+        Quantity::MissesPerInstruction => "misses per 1,000 instructions",
         Quantity::LostToProcesses => "lost to processes",
         Quantity::LostToKernel => "lost to the kernel",
-        Quantity::KernelInstructions => "instructions a switch",
-        Quantity::KernelMisses => "kernel misses a switch",
-        Quantity::CallInstructions => "instructions a call",
-        Quantity::CallCycles => "cycles a call",
-        Quantity::Switches => "switches a second",
+        Quantity::KernelInstructions => "instructions per switch",
+        Quantity::KernelMisses => "kernel misses per switch",
+        Quantity::CallInstructions => "instructions per call",
+        Quantity::CallCycles => "cycles per call",
+        Quantity::Switches => "switches per second",
         Quantity::DirectShare => "direct cost",
-        Quantity::CostShare => "cost, likely",
-        Quantity::ColdShare => "of it cold caches",
+        Quantity::CostShare => "total cost",
+        Quantity::ColdShare => "cold caches",
         Quantity::WaitP50 => "wait p50",
         Quantity::WaitP99 => "wait p99",
-        Quantity::Preemptions => "preemptions a second",
-        Quantity::Preemption => "a preemption",
-        Quantity::PreemptionReload => "of it cold caches",
+        Quantity::Preemptions => "preemptions per second",
+        Quantity::Preemption => "preemption",
+        Quantity::PreemptionReload => "cold caches",
         Quantity::Total
         | Quantity::HandOff
         | Quantity::Overhead
@@ -215,7 +215,7 @@ pub(super) fn judged(pair: &Pair, times: &str) -> Option<String> {
         "{:.3} {times} ({}), {}",
         ratio.ratio,
         interval(pair),
-        verdict(*change, pair.quantity)
+        shown_verdict(*change, pair.quantity)
     ))
 }
 
@@ -247,6 +247,27 @@ pub(super) fn verdict(change: Change, quantity: Quantity) -> &'static str {
         }
         (Change::Faster, _) => "lower",
         (Change::Slower, _) => "higher",
+    }
+}
+
+/// Verdict on the screen, where a simulated number is higher or lower.
+pub(super) fn shown_verdict(change: Change, quantity: Quantity) -> &'static str {
+    match (change, quantity) {
+        (
+            Change::Faster,
+            Quantity::AverageCost
+            | Quantity::Overhead
+            | Quantity::ExcessPerSwitch
+            | Quantity::CyclesPerInstruction,
+        ) => "lower",
+        (
+            Change::Slower,
+            Quantity::AverageCost
+            | Quantity::Overhead
+            | Quantity::ExcessPerSwitch
+            | Quantity::CyclesPerInstruction,
+        ) => "higher",
+        _ => verdict(change, quantity),
     }
 }
 

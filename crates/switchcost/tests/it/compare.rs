@@ -235,7 +235,7 @@ fn an_observed_program_that_switches_more_is_reported_and_one_record_gives_no_ve
     );
     let screen = place.run(&["compare", text(&few), text(&many)]).stdout;
     assert!(
-        screen.contains("switches a second") && screen.contains("higher"),
+        screen.contains("switches per second") && screen.contains("higher"),
         "{screen}"
     );
     let failed = place.run(&["compare", text(&few), text(&many), "--fail-above", "50%"]);

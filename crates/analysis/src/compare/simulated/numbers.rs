@@ -14,15 +14,17 @@ use crate::compare::{Cost, Outcome, Part, Quantity, Request};
 use crate::simulation::{self, FunctionFinding, FunctionMisses, Group, KernelFills, KernelFinding};
 
 /// Reason for a missing interval of misses, which are counted over the whole trace.
-const NO_MISSES_BY_SWITCH: &str = "counted over the whole trace: exact for it; for a verdict give records of several traces on each side";
+const NO_MISSES_BY_SWITCH: &str =
+    "counted exactly over one trace; for a verdict give records of several traces on each side";
 
 /// Reason for a missing interval in a record that has only sums over segments.
-const NO_CYCLES_BY_SWITCH: &str = "counted over the whole trace: exact for it; for a verdict simulate fewer designs at once, or with --in-full";
+const NO_CYCLES_BY_SWITCH: &str = "counted exactly over one trace; for a verdict simulate fewer designs together, or use --in-full";
 
 /// Reason for no comparison of all cycles, or of their time, between different traces.
-const OTHER_WORK: &str = "the sides have other traces, so that their cycles are of other work";
+const OTHER_WORK: &str =
+    "the sides have different traces, so their total cycles are for other work";
 
-const AS_CPI: &str = "counted over the whole trace, with the verdict of the CPI";
+const AS_CPI: &str = "the verdict on the CPI covers them";
 
 const NO_FUNCTIONS_BY_SWITCH: &str = "no interval: a record counts functions over all switches together; give three traces or more on each side";
 

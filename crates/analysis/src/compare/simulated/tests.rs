@@ -267,7 +267,7 @@ fn what_is_counted_over_one_trace_has_an_exact_ratio_and_no_verdict() {
     ));
     let (cycles, why) = exact(Part::All, Quantity::Cycles);
     assert!(
-        (cycles - cpi.ratio).abs() < 1e-9 && why.contains("verdict of the CPI"),
+        (cycles - cpi.ratio).abs() < 1e-9 && why.contains("verdict on the CPI"),
         "{cycles} {cpi:?} {why}"
     );
     assert!(
