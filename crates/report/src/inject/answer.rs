@@ -17,7 +17,7 @@ pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
         None => {
             let why = first.why_not_measured.as_deref().unwrap_or_default();
             format!(
-                "What a preemption costs {} is not known: {why}.",
+                "The cost of a preemption for {} is unknown: {why}.",
                 program(record)
             )
         }
@@ -40,12 +40,12 @@ pub(super) fn program(record: &Injection) -> String {
 /// the instrument.
 fn control_sentence(record: &Injection, cost: &Estimate) -> String {
     let finding = if is_cost(cost) {
-        "and yet found a cost of"
+        "but a cost was found"
     } else {
-        "and found what a preemption costs"
+        "and no cost was found"
     };
     format!(
-        "Neither copy of {} was preempted, {finding} {}.",
+        "Neither copy of {} was preempted, {finding}: {}.",
         program(record),
         with_interval(cost)
     )
@@ -61,41 +61,37 @@ fn cost_sentence(
     let touches = touching(first);
     if !is_cost(cost) {
         return format!(
-            "What a preemption costs {who}{touches} is {}.",
+            "The cost of a preemption for {who}{touches} is {}.",
             with_interval(cost)
         );
     }
-    let parts = parts(findings, first).map_or(String::new(), |parts| format!(": {parts}"));
-    let mut text = format!(
-        "A preemption costs {who} {}{touches} ({}){parts}.",
+    let parts = parts(findings, first).map_or(String::new(), |parts| format!(" Of this, {parts}."));
+    format!(
+        "A preemption costs {who} {} ({}){touches}.{parts} At a typical {USUAL_RATE} preemptions per second, this is {}.",
         centre(cost),
-        interval(cost)
-    );
-    text += &format!(
-        " At a typical {USUAL_RATE} preemptions a second that is {}.",
+        interval(cost),
         share_of_time(first, cost)
-    );
-    text
+    )
 }
 
 /// Returns a sentence on an impossible result, with its probable cause.
 pub(super) fn doubt_sentence(record: &Injection, findings: &Findings) -> Option<String> {
     let what = match doubt(record, findings)? {
         Doubt::BelowSwitches { cost_ns, least_ns } => format!(
-            "with nothing touched a preemption would cost {}, less than the two switches that it takes: {} at least by all that is published",
+            "a preemption that touches nothing would cost {}, less than two switches ({} at least, by all published values)",
             with_interval(&cost_ns),
             time(least_ns)
         ),
         Doubt::ColdCachesBelowZero { reload_ns } => {
             format!(
-                "cold caches would cost {}: less than nothing",
+                "the cost of cold caches would be negative ({})",
                 with_interval(&reload_ns)
             )
         }
     };
     Some(format!(
-        "This result cannot be: {what}. {} probably does not do the same work each time, as it has to: a program that stops after some time, \
-         its own CPU time included, does not.",
+        "This result is impossible: {what}. {} probably does not do the same work each time (a program that stops after a \
+         certain time does not).",
         program(record)
     ))
 }
@@ -108,19 +104,19 @@ pub(super) fn moves_sentence(record: &Injection, findings: &Findings) -> Option<
     let more = match &moved.more_than_staying_ns {
         Some(more) if is_cost(more) => {
             format!(
-                ", {} more than to be preempted and stay ({})",
+                ", {} more than a preemption without a move ({})",
                 centre(more),
                 interval(more)
             )
         }
         Some(more) => format!(
-            "; what is more than to be preempted and stay is {}",
+            "; the difference to a preemption without a move is {}",
             with_interval(more)
         ),
         None => String::new(),
     };
     Some(format!(
-        "To be moved from CPU {home} to CPU {cpu}, or back, costs {who} {} each time ({}){more}.",
+        "A move from CPU {home} to CPU {cpu}, or back, costs {who} {} ({}){more}.",
         centre(cost),
         interval(cost)
     ))
@@ -130,7 +126,7 @@ pub(super) fn touching(first: &FootprintFinding) -> String {
     if first.footprint_bytes.0 == 0 {
         String::new()
     } else {
-        format!(" when the other task touches {}", first.footprint_bytes)
+        format!(" if the other task touches {}", first.footprint_bytes)
     }
 }
 
@@ -146,10 +142,10 @@ fn parts(findings: &Findings, first: &FootprintFinding) -> Option<String> {
     let data = if is_cost(reload) {
         format!("{} for cold caches", time(reload.estimate))
     } else {
-        format!("and what cold caches cost is {}", centre(reload))
+        format!("the cost of cold caches is {}", centre(reload))
     };
     Some(format!(
-        "{} for the switch and its timer, {data}",
+        "{} is for the switch and its timer, and {data}",
         time(direct.estimate)
     ))
 }
@@ -157,11 +153,7 @@ fn parts(findings: &Findings, first: &FootprintFinding) -> Option<String> {
 fn share_of_time(first: &FootprintFinding, cost: &Estimate) -> String {
     let of = |estimate: &Estimate| share(Some(estimate.estimate * USUAL_RATE / 1e9));
     match first.reload().filter(|reload| is_cost(reload)) {
-        Some(reload) => format!(
-            "{} of its time for cold caches, {} in all",
-            of(reload),
-            of(cost)
-        ),
+        Some(reload) => format!("{} of its time ({} for cold caches)", of(cost), of(reload)),
         None => format!("{} of its time", of(cost)),
     }
 }
@@ -169,12 +161,12 @@ fn share_of_time(first: &FootprintFinding, cost: &Estimate) -> String {
 /// Returns the rate of preemptions that the program actually had.
 pub(super) fn rate(findings: &Findings) -> String {
     let of = if findings.service.is_some() {
-        ""
+        "second"
     } else {
-        " of its time"
+        "second of CPU time"
     };
     format!(
-        "{} preemptions a second{of}",
+        "{} preemptions per {of}",
         rounded(findings.preemptions_per_second)
     )
 }

@@ -72,7 +72,7 @@ fn add(page: &mut Page, record: &Injection, findings: &Findings, is_detailed: bo
     page.figure(|| figure::draw(findings));
     page.figure(|| figure::over_periods(findings));
     page.method(&["injection", "statistics"]);
-    notes::add(page, record, findings);
+    notes::add(page, record, findings, is_detailed);
     match is_detailed {
         true if record.header.service.is_some() => service::add_groups(page, record),
         true => tables::add_runs(page, record),

@@ -8,17 +8,21 @@ use crate::page::Page;
 use crate::plain::plain;
 use crate::quantity::{share, time};
 
+/// Note on the two parts of the cost.
+const PARTS: &str = "The switch and its timer: the cost if the other task touches nothing, which is two switches and the timer interrupt. \
+                     Cold caches: the additional cost of reloading the program's data and code and the kernel's switch path.";
+
 /// Least share of preemptions that must find the program on the CPU; a smaller share is reported.
 const NEARLY_ALL: f64 = 0.99;
 
 /// Adds notes on the numbers.
-pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
+pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings, is_detailed: bool) {
     page.heading("Notes", "");
     match &findings.service {
         Some(found) => service::notes(record, found)
             .iter()
             .for_each(|note| page.item(note)),
-        None => add_twins(page, record, findings),
+        None => add_twins(page, record, findings, is_detailed),
     }
     [name_other_tasks(record), unfinished(record)]
         .into_iter()
@@ -26,20 +30,20 @@ pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings) {
         .for_each(|note| page.item(&note));
 }
 
-fn add_twins(page: &mut Page, record: &Injection, findings: &Findings) {
+fn add_twins(page: &mut Page, record: &Injection, findings: &Findings, is_detailed: bool) {
     page.item(&describe_runs(record, findings));
     page.item(&format!(
-        "The switch and its timer: the cost if the other task touches nothing, that is, the timer's interrupt, in a virtual machine \
-         most of it, and two switches. Cold caches: what a preemption costs more, at the same rate, to reload the program's data and \
-         code, plus the kernel's own switch path (paid even by a program without data). Preempted every {} of its CPU time; rarer \
-         preemptions may cost more each (--period with a list compares).",
+        "Preempted every {} of CPU time; rarer preemptions may cost more each (compare with --period LIST).",
         time(record.header.plan.period_ns.0 as f64)
     ));
-    page.item(&same_for_both(&record.header.plan));
+    if is_detailed {
+        page.item(PARTS);
+        page.item(&same_for_both(&record.header.plan));
+    }
     if record.header.plan.is_frozen {
         page.item(
-            "Between its turns each copy was frozen by a control group, with all that it has started, wherever that went: that takes longer \
-             than to stop a process group, and runs differ more.",
+            "Each copy and its children were frozen by a control group while the other copy ran. This takes longer than stopping a \
+             process group, and runs differ more.",
         );
     }
     missed(findings).iter().for_each(|note| page.item(note));
@@ -75,10 +79,10 @@ fn describe_runs(record: &Injection, findings: &Findings) -> String {
 fn same_for_both(plan: &Plan) -> String {
     let settings = match plan.settings.as_slice() {
         [] => String::new(),
-        settings => format!(" {} were set.", plain(&settings.join(", "))),
+        settings => format!(" Settings: {}.", plain(&settings.join(", "))),
     };
     let apart = if plan.is_apart {
-        ", as well as the working directory, whose changes were kept in memory"
+        " and working directories (changes to these are kept in memory)"
     } else {
         ""
     };
@@ -88,8 +92,8 @@ fn same_for_both(plan: &Plan) -> String {
         "Their outputs were not compared (--check-output)."
     };
     format!(
-        "Both copies have the same addresses each time, which are not randomized, and temporary folders of their own{apart}.{settings} \
-         Both copies exited with 0. {output}"
+        "Both copies exited with 0, had the same (not randomized) addresses, and separate temporary folders{apart}.{settings} \
+         {output}"
     )
 }
 
@@ -130,15 +134,13 @@ fn name_other_tasks(record: &Injection) -> Option<String> {
 fn unfinished(record: &Injection) -> Option<String> {
     match &record.end {
         Some(end) if end.has_service_ended => {
-            Some("The service ended before the time was used up.".to_owned())
+            Some("The service exited before the end of the measurement.".to_owned())
         }
         None => Some(
-            "The record has no end: the program that wrote it was killed. What is in it is whole."
+            "The record has no end, because its writer was killed; all complete runs are included."
                 .to_owned(),
         ),
-        Some(end) if end.is_interrupted => {
-            Some("It was stopped before its time was used up.".to_owned())
-        }
+        Some(end) if end.is_interrupted => Some("The measurement was interrupted.".to_owned()),
         Some(_) => None,
     }
 }

@@ -42,7 +42,7 @@ fn compared(findings: &Findings, more: &Estimate, is_longer: bool) -> String {
     };
     if is_cost(more) {
         let why = if is_longer {
-            ": a longer turn has loaded more to lose"
+            ", since a longer time slice loads more data to lose"
         } else {
             ""
         };
@@ -62,7 +62,7 @@ fn compared(findings: &Findings, more: &Estimate, is_longer: bool) -> String {
         let why = if is_longer {
             ""
         } else {
-            ": a shorter turn has loaded less to lose"
+            ", since a shorter time slice loads less data to lose"
         };
         return format!(
             "it pays {} less{what} each time ({}){why}",
@@ -73,11 +73,11 @@ fn compared(findings: &Findings, more: &Estimate, is_longer: bool) -> String {
     let difference = with_interval(more);
     if findings.is_in_proportion(more) {
         return format!(
-            "the difference{what} a preemption is {difference}: the loss by all preemptions is in proportion to their number"
+            "the difference{what} per preemption is {difference}: the total loss is in proportion to the number of preemptions"
         );
     }
     format!(
-        "the difference{what} a preemption is not known yet: it is {difference}; rarer preemptions take more time (--budget)"
+        "the difference{what} per preemption is {difference}; a narrower interval takes more time (--budget)"
     )
 }
 
@@ -102,8 +102,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         switchcost_units::Bytes(touched).to_string()
     };
     page.heading(
-        "Over the period",
-        &format!("the other task touches {what}; with intervals of 90 %"),
+        "Cost by period",
+        &format!("the other task touches {what}; with 90 % confidence intervals"),
     );
     page.grid(&table(findings));
 }
@@ -114,9 +114,9 @@ pub(super) fn table(findings: &Findings) -> Grid {
         .periods
         .first()
         .map_or(String::new(), describe_period);
-    let more = format!("more than every {first} (interval)");
-    let of_all = ["a preemption (interval)", "of its time"];
-    let mut columns = vec!["preempted every", "a second"];
+    let more = format!("difference to {first} (interval)");
+    let of_all = ["cost (interval)", "share of time"];
+    let mut columns = vec!["preempted every", "per second"];
     columns.extend(of_all.iter().filter(|_| !is_service));
     columns.extend([
         "cold caches (interval)",

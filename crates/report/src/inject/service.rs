@@ -29,7 +29,7 @@ pub(super) fn add(
     };
     let who = name(&found.preempted.name);
     let text = match reload {
-        Err(why) => format!("What a preemption costs {who} is not known: {why}."),
+        Err(why) => format!("The cost of a preemption for {who} is unknown: {why}."),
         Ok(cost) if record.header.plan.preempts_nobody => control_sentence(&who, cost),
         Ok(cost) => format!("{}{}", cost_sentence(&who, first, cost), own(found, cost)),
     };
@@ -41,12 +41,12 @@ pub(super) fn add(
 
 fn control_sentence(who: &str, cost: &Estimate) -> String {
     let finding = if is_cost(cost) {
-        "and yet found a cost of cold caches of"
+        "but a cost of cold caches was found"
     } else {
-        "and found what cold caches cost"
+        "and no cost of cold caches was found"
     };
     format!(
-        "Nothing was touched at any preemption of {who}, {finding} {}.",
+        "No preemption of {who} touched memory, {finding}: {}.",
         with_interval(cost)
     )
 }
@@ -55,12 +55,12 @@ fn cost_sentence(who: &str, first: &FootprintFinding, cost: &Estimate) -> String
     let touches = touching(first);
     if !is_cost(cost) {
         return format!(
-            "No cost of cold caches was detected for {who}{touches}: a preemption's is {}.",
+            "No cost of cold caches was detected for {who}{touches}: it is {}.",
             with_interval(cost)
         );
     }
     format!(
-        "Each preemption costs {who} {} of cold caches{touches} ({}).",
+        "Each preemption costs {who} {} ({}) for cold caches{touches}.",
         centre(cost),
         interval(cost)
     )
@@ -71,15 +71,15 @@ fn cost_sentence(who: &str, first: &FootprintFinding, cost: &Estimate) -> String
 fn own(found: &ServiceFindings, cost: &Estimate) -> String {
     let rate = found.preemptions_per_second;
     match found.share_of_own.filter(|_| is_cost(cost)) {
-        _ if rate == 0.0 => " By itself it was not preempted at all in a second.".to_owned(),
+        _ if rate == 0.0 => " Without injection it was not preempted within a second.".to_owned(),
         Some(of_time) => {
             let (rate, of_time) = (rounded(rate), share(Some(of_time)));
             format!(
-                " By itself it is preempted {rate} times a second: {of_time} of its CPU time if others touch as much."
+                " Without injection it is preempted {rate} times per second, which costs {of_time} of its CPU time if others touch as much."
             )
         }
         None => format!(
-            " By itself it is preempted {} times a second.",
+            " Without injection it is preempted {} times per second.",
             rounded(rate)
         ),
     }
@@ -104,11 +104,11 @@ fn delay_sentence(found: &ServiceFindings, held_up: &Estimate) -> String {
                 interval(&less)
             )
         }
-        nothing => format!("costs it what is {}", centre(nothing)),
+        nothing => format!("has a cost that is {}", centre(nothing)),
     };
     format!(
-        "A pause{long} that touches no memory {effect} each time, not included above: the switch and its timer, minus what the \
-         service gains by handling a larger batch afterwards."
+        "A pause{long} that touches no memory {effect}, not included above. This is the cost of the switch and its timer, minus \
+         the gain from a larger batch afterwards."
     )
 }
 
@@ -121,8 +121,8 @@ pub(super) fn notes(record: &Injection, found: &ServiceFindings) -> Vec<String> 
     let meanwhile = meanwhile_sentence(found).unwrap_or_default();
     let mut notes = vec![
         format!(
-            "Thread {} of process {} ({}), the busiest, on CPU {} alone meanwhile. Before, it had the CPU for {} of the time and did {} \
-             pieces of work a second, counted by {}{before}.{meanwhile}",
+            "Thread {} of process {} ({}), the busiest one, was alone on CPU {}. Before the measurement it used the CPU for {} of the \
+             time and did {} pieces of work per second, counted by {}{before}.{meanwhile}",
             service.thread,
             service.process,
             name(&service.name),
@@ -132,8 +132,8 @@ pub(super) fn notes(record: &Injection, found: &ServiceFindings) -> Vec<String> 
             name(&service.work),
         ),
         format!(
-            "Four phases of {} are one value: in two of them the preemptor touches memory, in the others it spins for as long. What is \
-             compared is the thread's CPU time for its work, in core cycles, over the turns in which it ran.",
+            "Four phases of {} give one value: the preempting task touches memory in two of them, and spins for as long in the others. \
+             The thread's CPU time per piece of work is compared, in core cycles.",
             time(plan.turn_ns.0 as f64)
         ),
     ];
@@ -148,11 +148,13 @@ fn meanwhile_sentence(found: &ServiceFindings) -> Option<String> {
     let took = time(found.cpu_per_work_ns?);
     let change = match found.is_as_before() {
         Some(false) => {
-            ": measuring changed the service, and the costs above are those of the changed one"
+            ": the measurement changed the service, so the costs above are for the changed service"
         }
         _ => "",
     };
-    Some(format!(" While it was measured, each took {took}{change}."))
+    Some(format!(
+        " During the measurement, each took {took}{change}."
+    ))
 }
 
 fn add_other_tasks(service: &Service) -> Option<String> {
@@ -163,7 +165,7 @@ fn add_other_tasks(service: &Service) -> Option<String> {
     let part = others / (own + others).max(1.0);
     (part > MUCH).then(|| {
         format!(
-            "Other threads of the service had {} of its CPU time: they were not preempted, and may take over work of the one that was.",
+            "Other threads of the service used {} of its CPU time. They were not preempted and may take over work of the thread that was.",
             share(Some(part))
         )
     })
@@ -179,8 +181,8 @@ fn missing_work_sentence(record: &Injection, found: &ServiceFindings) -> Option<
     };
     (found.without_work > 0).then(|| {
         format!(
-            "{} of {} groups of phases were left out: the thread did not run in one of their phases, or did fewer than 10 pieces of work \
-             in one arm.{pauses}",
+            "{} of {} groups of phases were excluded, because the thread did not run in a phase, or did fewer than 10 pieces of work \
+             in an arm.{pauses}",
             count(found.without_work as u64),
             count(record.groups.len() as u64)
         )
@@ -191,7 +193,7 @@ fn missing_work_sentence(record: &Injection, found: &ServiceFindings) -> Option<
 pub(super) fn add_groups(page: &mut Page, record: &Injection) {
     page.heading(
         "Groups",
-        "each of four phases: CPU time for a piece of work in either arm, at the clock of the time",
+        "four phases each, with the CPU time per piece of work in both arms",
     );
     let grid = Grid::new(1)
         .right([
@@ -199,9 +201,9 @@ pub(super) fn add_groups(page: &mut Page, record: &Injection) {
             "every",
             "other touches",
             "arms",
-            "each in the one",
-            "each in the other",
-            "turns",
+            "time in the first",
+            "time in the second",
+            "time slices",
             "involuntary",
         ])
         .with_rows(record.groups.iter().map(|group| row(record, group)));

@@ -12,7 +12,7 @@ use crate::quantity::{NO_NUMBER, count, share, time, with_interval};
 pub(super) fn add_costs(page: &mut Page, findings: &Findings) {
     page.heading(
         "Cost of a preemption",
-        &format!("at {}, with intervals of 90 %", rate(findings)),
+        &format!("at {}, with 90 % confidence intervals", rate(findings)),
     );
     page.grid(&costs(findings));
 }
@@ -23,8 +23,8 @@ pub(super) fn costs(findings: &Findings) -> Grid {
     }
     let mut grid = Grid::new(1).right([
         "other touches",
-        "a preemption (interval)",
-        "of it cold caches (interval)",
+        "cost (interval)",
+        "cold caches (interval)",
         "other runs for",
         "preemptions",
         "runs",
@@ -44,7 +44,7 @@ fn costs_of_service(findings: &Findings) -> Grid {
         "other touches",
         "cold caches (interval)",
         "other runs for",
-        "it ran in between",
+        "ran before the next",
         "preemptions",
         "groups",
     ]);
@@ -94,18 +94,18 @@ pub(super) fn cell(cost: &Option<Result<Estimate, String>>) -> String {
 pub(super) fn add_runs(page: &mut Page, record: &Injection) {
     page.heading(
         "Runs",
-        "CPU time of both copies, at the clock of the time; preempted is the first or the second",
+        "CPU time of both copies, at the clock rate of the run",
     );
     let grid = Grid::new(2)
         .right([
             "pass",
             "every",
             "other touches",
-            "preempted",
+            "preempted copy",
             "its CPU time",
-            "the other's",
-            "its chain",
-            "the other's chain",
+            "CPU time of the other",
+            "its clock probe",
+            "probe of the other",
             "preemptions",
         ])
         .with_rows(record.runs.iter().map(|run| run_row(record, run)));

@@ -38,15 +38,17 @@ fn the_answer_comes_first_in_its_parts_and_on_one_screen() {
     let first = reported.lines().next().expect("an answer");
     for part in [
         "A preemption costs gzip ",
-        " us when the other task touches 1 MiB (",
-        " us for the switch and its timer, ",
-        " us for cold caches. At a typical 250 preemptions a second that is ",
-        " % of its time for cold caches, ",
-        " % in all.",
+        ") if the other task touches 1 MiB. Of this, ",
+        " us is for the switch and its timer, and ",
+        " us for cold caches. At a typical 250 preemptions per second, this is ",
+        " % of its time (",
+        " % for cold caches).",
     ] {
         assert!(first.contains(part), "{part:?} in {first}");
     }
-    assert!(text(&record, Style::default()).lines().count() <= 45);
+    let screen = render(&record, &analyse(&record), Format::Table, Style::default());
+    assert!(screen.lines().count() <= 45, "{screen}");
+    insta::assert_snapshot!(screen);
     assert!(!reported.contains("Runs:"), "{reported}");
     let detailed = text(
         &record,
@@ -69,7 +71,7 @@ fn what_was_not_measured_is_reported_with_its_reason() {
     let found = reported(&record);
     assert!(
         found.starts_with(
-            "What a preemption costs gzip is not known: only 1 usable repetition of the 5 needed"
+            "The cost of a preemption for gzip is unknown: only 1 usable repetition of the 5 needed"
         ),
         "{found}"
     );
@@ -80,7 +82,7 @@ fn what_was_not_measured_is_reported_with_its_reason() {
 #[test]
 fn a_result_that_cannot_be_is_reported_with_what_is_probably_the_cause() {
     let mut record = small();
-    let doubted = "probably does not do the same work each time, as it has to";
+    let doubted = "probably does not do the same work each time (a program";
     let json = |record: &Injection| -> serde_json::Value {
         let text = render(record, &analyse(record), Format::Json, Style::default());
         serde_json::from_str(&text).expect("JSON")
@@ -93,7 +95,8 @@ fn a_result_that_cannot_be_is_reported_with_what_is_probably_the_cause() {
         .for_each(|run| run.footprint = 1 - run.footprint.min(1));
     let found = reported(&record);
     assert!(
-        found.contains("This result cannot be: cold caches would cost ") && found.contains(doubted),
+        found.contains("This result is impossible: the cost of cold caches would be negative ")
+            && found.contains(doubted),
         "{found}"
     );
     let doubt = json(&record)["doubt"].clone();
@@ -111,22 +114,21 @@ fn a_run_without_preemptions_says_that_no_process_was_preempted() {
     let mut record = small();
     record.header.plan.preempts_nobody = true;
     assert!(
-        reported(&record)
-            .starts_with("Neither copy of gzip was preempted, and yet found a cost of ")
+        reported(&record).starts_with("Neither copy of gzip was preempted, but a cost was found: ")
     );
 }
 
 #[test]
 fn a_run_that_did_not_come_to_its_end_says_so() {
     let mut record = small();
-    assert!(!reported(&record).contains("was stopped"));
+    assert!(!reported(&record).contains("was interrupted"));
     record.end = Some(End {
         is_interrupted: true,
         elapsed_ns: Nanos(1),
         has_service_ended: false,
         others: Vec::new(),
     });
-    assert!(reported(&record).contains("It was stopped before its time was used up."));
+    assert!(reported(&record).contains("The measurement was interrupted."));
     record.end = None;
     assert!(reported(&record).contains("The record has no end"));
 }
@@ -252,17 +254,17 @@ fn of_a_service_it_is_reported_what_cold_caches_cost_and_what_its_own_preemption
     let reported = reported(&record);
     assert!(
         reported.starts_with("Each preemption costs server 4.0")
-            && reported.contains("us of cold caches when the other task touches 1 MiB ("),
+            && reported.contains(") for cold caches if the other task touches 1 MiB."),
         "{reported}"
     );
     for part in [
-        "). By itself it is preempted 900 times a second: 0.7",
+        " Without injection it is preempted 900 times per second, which costs 0.7",
         "A pause of 10.0 us that touches no memory lowers its CPU time by 20.",
-        "other touches     cold caches (interval)  other runs for  it ran in between  preemptions  groups",
-        "Thread 8 of process 7 (server), the busiest, on CPU ",
-        "did 50,000 pieces of work a second, counted by syscall:: 10.0 us of CPU time each. \
-         While it was measured, each took 20.0 us: measuring changed the service",
-        "Other threads of the service had 38 % of its CPU time",
+        "other touches     cold caches (interval)  other runs for  ran before the next  preemptions  groups",
+        "Thread 8 of process 7 (server), the busiest one, was alone on CPU ",
+        "did 50,000 pieces of work per second, counted by syscall:: 10.0 us of CPU time each. \
+         During the measurement, each took 20.0 us: the measurement changed the service",
+        "Other threads of the service used 38 % of its CPU time",
     ] {
         let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
@@ -311,14 +313,14 @@ fn what_a_service_may_not_pay_is_not_called_a_cost() {
             .for_each(|phase| *phase = self::phase(phase.arm, f64::from(group.block % 5) - 2.0));
     }
     assert!(reported(&record).starts_with(
-        "No cost of cold caches was detected for server when the other task touches 1 MiB: a"
+        "No cost of cold caches was detected for server if the other task touches 1 MiB: it is "
     ));
     record.header.plan.preempts_nobody = true;
     assert!(reported(&record).starts_with(
-        "Nothing was touched at any preemption of server, and found what cold caches cost"
+        "No preemption of server touched memory, and no cost of cold caches was found"
     ));
     record.groups.truncate(3);
-    assert!(reported(&record).starts_with("What a preemption costs server is not known: "));
+    assert!(reported(&record).starts_with("The cost of a preemption for server is unknown: "));
 }
 
 #[test]
@@ -342,7 +344,7 @@ fn others_on_the_cpu_and_an_end_of_the_service_are_reported() {
         "{reported}"
     );
     assert!(
-        reported.contains("The service ended before the time was used up."),
+        reported.contains("The service exited before the end of the measurement."),
         "{reported}"
     );
     let json: serde_json::Value = serde_json::from_str(&render(
@@ -397,7 +399,9 @@ fn over_the_period_it_is_reported_what_a_longer_turn_has_to_lose() {
         line.starts_with("Preempted every 1.00 ms instead of every 250 us, it pays 3.")
     });
     assert!(
-        line.is_some_and(|line| line.ends_with("): a longer turn has loaded more to lose.")),
+        line.is_some_and(
+            |line| line.ends_with("), since a longer time slice loads more data to lose.")
+        ),
         "{reported}"
     );
     let rows = reported
@@ -405,10 +409,10 @@ fn over_the_period_it_is_reported_what_a_longer_turn_has_to_lose() {
         .filter(|line| line.trim_start().starts_with("1.00 ms "))
         .count();
     assert!(
-        reported.contains("Over the period: the other task touches 1 MiB") && rows == 1,
+        reported.contains("Cost by period: the other task touches 1 MiB") && rows == 1,
         "{reported}"
     );
-    assert!(!self::reported(&small()).contains("Over the period"));
+    assert!(!self::reported(&small()).contains("Cost by period"));
     let findings = analyse(&record);
     let figures = super::blocks(&record, &findings);
     assert_eq!(
@@ -454,8 +458,8 @@ fn a_period_that_makes_no_difference_is_reported_as_none_shown() {
     record.runs = same.collect();
     let found = reported(&record);
     assert!(
-        found.contains("a preemption is not distinguishable from 0")
-            && found.contains("in proportion to their number"),
+        found.contains("per preemption is not distinguishable from 0")
+            && found.contains("in proportion to the number of preemptions"),
         "{found}"
     );
     // A common change of all runs of a block is no difference between footprints.
@@ -468,7 +472,7 @@ fn a_period_that_makes_no_difference_is_reported_as_none_shown() {
     }
     let found = reported(&record);
     assert!(
-        found.contains("is not known yet: it is not distinguishable from 0"),
+        found.contains("; a narrower interval takes more time (--budget)"),
         "{found}"
     );
 }
@@ -495,11 +499,11 @@ fn a_move_to_another_cpu_is_reported_beside_staying() {
     let reported = reported(&record);
     let line = reported
         .lines()
-        .find(|line| line.starts_with("To be moved from CPU "))
+        .find(|line| line.starts_with("A move from CPU "))
         .expect("an answer");
     assert!(
         line.contains(" to CPU 0, or back, costs gzip ")
-            && line.contains(" more than to be preempted and stay ("),
+            && line.contains(" more than a preemption without a move ("),
         "{line}"
     );
     assert!(
