@@ -139,8 +139,7 @@ fn add_answer(page: &mut Page, reproduction: &Reproduction<'_>) {
 }
 
 /// Sentence for reproductions without verdicts.
-const ONLY_SHOWN: &str =
-    "not judged; --quick shows that it works, with too few sizes and too little time for verdicts.";
+const ONLY_SHOWN: &str = "not judged, because --quick measures too few sizes for too short a time.";
 
 /// Returns a sentence on the number of reproduced claims, if any claim is judged.
 pub(crate) fn answer(is_judged: bool, verdicts: &Verdicts) -> String {
@@ -165,12 +164,12 @@ fn add_chance(page: &mut Page, reproduction: &Reproduction<'_>) {
     };
     let wrong = reproduction.verdicts.wrong_by_chance;
     let results = if claims().any(|claim| !claim.others.is_empty()) {
-        "Verdicts stand where all results agree"
+        "Each verdict agrees with the other results"
     } else {
-        "By one result alone: a verdict stands when another day's agrees (--with)"
+        "These verdicts rest on one result; repeat on another day and add that with --with"
     };
     page.prose(&format!(
-        "{results}. By chance, at most 5 % would be wrong: {wrong:.1} of them."
+        "{results}. At most 5 % of the verdicts ({wrong:.1}) are expected to be wrong by chance."
     ));
 }
 
@@ -193,7 +192,7 @@ fn counted(verdicts: &Verdicts) -> String {
     );
     if calibrated.total() > 0 {
         answer += &format!(
-            " After calibration, {} consistent, {} not, and {} inconclusive.",
+            " After calibration to the paper, {} consistent, {} not, and {} inconclusive.",
             are(calibrated.holds),
             are(calibrated.differs),
             are(calibrated.undecided)
@@ -201,7 +200,7 @@ fn counted(verdicts: &Verdicts) -> String {
     }
     if own.total() > 0 {
         answer += &format!(
-            " Of our own questions, {} true here, {} not, and {} open.",
+            " Of our own additional claims, {} true here, {} not, and {} open.",
             are(own.holds),
             are(own.differs),
             are(own.undecided)
@@ -214,15 +213,12 @@ fn add(page: &mut Page, reproduction: &Reproduction<'_>) {
     add_answer(page, reproduction);
     add_chance(page, reproduction);
     page.prose(&format!("{}.", reproduction.paper.citation()));
-    page.prose(&format!("Here: {}.", reproduction.machine));
+    page.prose(&format!("Machine: {}.", reproduction.machine));
     for exhibit in reproduction.exhibits {
         add_exhibit(page, reproduction, exhibit);
     }
     if reproduction.is_judged {
-        page.heading(
-            "Verdicts",
-            "what the paper claims, and whether it is reproduced here",
-        );
+        page.heading("Verdicts", "for each claim of the paper");
         page.grid(&verdicts(reproduction.exhibits));
     }
     page.method(&["reproduction"]);
@@ -408,12 +404,12 @@ fn entry(cell: &Cell) -> Entry {
 fn add_commands(page: &mut Page, commands: &[Command]) {
     page.heading(
         "Commands",
-        "each leaves a record, from which everything above was computed",
+        "their records are the source of all numbers above",
     );
     for command in commands {
         page.line(&command.line, Tone::Usual);
         if let Some(why) = &command.missing {
-            page.item(&format!("left nothing: {why}"));
+            page.item(&format!("no result: {why}"));
         }
     }
 }

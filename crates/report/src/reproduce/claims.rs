@@ -37,8 +37,11 @@ pub fn render_claims(papers: &[Paper], format: Format, style: Style) -> String {
 
 impl InEveryFormat for &[Paper] {
     fn add_to(&self, page: &mut Page, _: Style) {
-        page.paragraph(LEGEND);
         self.iter().for_each(|paper| add(page, *paper));
+        if self.iter().any(|paper| !table(*paper).is_empty()) {
+            page.gap();
+            page.paragraph(LEGEND);
+        }
     }
 
     fn document(&self) -> impl Serialize + JsonSchema {
@@ -62,8 +65,8 @@ impl InEveryFormat for &[Paper] {
 }
 
 /// Explanation of the kinds of claims.
-const LEGEND: &str = "tested: reproduced if its rule holds over the whole interval of each number; calibrated: the same, after something was \
-                      fitted to the paper; shown: printed without a rule; own: a question of ours, not the paper's.";
+const LEGEND: &str = "tested: reproduced if the rule holds over the whole confidence interval of each number; calibrated: the same, after a \
+                      parameter was fitted to the paper; shown: printed without a verdict; own: our claim, not the paper's.";
 
 const NAMES: [&str; 10] = [
     "paper",
@@ -109,8 +112,14 @@ pub(super) fn kind(kind: Kind) -> &'static str {
 }
 
 fn add(page: &mut Page, paper: Paper) {
-    page.paragraph(&format!("{}.", paper.title()));
-    for entry in table(paper) {
+    let claims = table(paper);
+    let none = if claims.is_empty() {
+        " It makes no claims to test; its table is printed for comparison."
+    } else {
+        ""
+    };
+    page.paragraph(&format!("{}.{none}", paper.title()));
+    for entry in claims {
         page.heading(
             &format!("{}, {}", entry.exhibit, entry.id),
             kind(entry.kind),
@@ -120,18 +129,18 @@ fn add(page: &mut Page, paper: Paper) {
             .quotation
             .map_or_else(String::new, |words| format!("\"{words}\", "));
         page.item(&format!("Paper: {words}{}", entry.place));
-        page.item(&format!("Judged: {}", entry.quantity));
+        page.item(&format!("Quantity: {}", entry.quantity));
         page.item(&format!("Rule: {} ({})", entry.rule.words(), entry.bounds));
         if !entry.free.is_empty() {
-            page.item(&format!("Free: {}", entry.free.join("; ")));
+            page.item(&format!("Fitted: {}", entry.free.join("; ")));
         }
         for reason in entry.reasons {
             page.item(&format!(
-                "Possible reason: {}. Judged: {}: {}, by {}",
+                "Possible reason: {}. Tested by {}: {}, {}",
                 reason.statement,
+                reason.run,
                 reason.quantity,
-                reason.rule.words(),
-                reason.run
+                reason.rule.words()
             ));
         }
     }

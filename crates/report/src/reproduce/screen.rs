@@ -22,14 +22,14 @@ pub(super) fn add(page: &mut Page, reproductions: &[Reproduction<'_>]) {
         super::add_answer(page, reproduction);
     }
     if let Some(reproduction) = reproductions.first() {
-        page.prose(&format!("Here: {}.", reproduction.machine));
+        page.prose(&format!("Machine: {}.", reproduction.machine));
     }
     let commands = reproductions
         .iter()
         .flat_map(|reproduction| reproduction.commands);
     let failed = commands.filter_map(|command| Some((command, command.missing.as_ref()?)));
     for (command, why) in failed.take(MOST_FAILED) {
-        page.item(&format!("{}: left nothing: {why}", command.line));
+        page.item(&format!("no result of `{}`: {why}", command.line));
     }
     let is_alone = reproductions.len() == 1;
     if let [alone] = reproductions {
@@ -48,7 +48,7 @@ pub(super) fn add(page: &mut Page, reproductions: &[Reproduction<'_>]) {
     }
     page.gap();
     page.line(
-        "all of it, with reasons and commands: --details, and the site",
+        "full report, with reasons and commands: --details",
         Tone::Usual,
     );
 }

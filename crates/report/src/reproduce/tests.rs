@@ -125,7 +125,7 @@ fn each_verdict_is_said_with_its_reason() {
         .replace('\n', " ");
     for part in [
         "of 3 claims, 1 is reproduced, 1 is not reproduced, and 1 is inconclusive",
-        "After calibration, 1 is consistent, 0 are not, and 0 are inconclusive.",
+        "After calibration to the paper, 1 is consistent, 0 are not, and 0 are inconclusive.",
         "it rises (reproduced). Found: 1.00 us. Rule: cost: every number above 0.500 (ours).",
         "it rises (not reproduced). Found: 1.00 us.",
         "Shown by a-run: the wind (gusts: 3).",
@@ -134,8 +134,8 @@ fn each_verdict_is_said_with_its_reason() {
         "it rises (consistent after calibration).",
         "it rises (shown).",
         "it rises (true here).",
-        "Of our own questions, 1 is true here, 0 are not, and 0 are open.",
-        "By one result alone: a verdict stands when another day's agrees (--with). By chance, at most 5 % would be wrong: 0.2 of them.",
+        "Of our own additional claims, 1 is true here, 0 are not, and 0 are open.",
+        "These verdicts rest on one result; repeat on another day and add that with --with. At most 5 % of the verdicts (0.2) are expected to be wrong by chance.",
         "A note.",
         "switchcost measure",
     ] {
@@ -209,7 +209,7 @@ fn a_quick_run_prints_no_verdict() {
         )
         .replace('\n', " ");
         assert!(
-            text.contains("not judged; --quick shows that it works"),
+            text.contains("not judged, because --quick measures too few sizes"),
             "{text}"
         );
         for word in ["reproduced", "inconclusive", "consistent", "it rises"] {
@@ -334,7 +334,7 @@ fn the_table_of_claims_is_printed_in_each_format() {
         "the curve does not reach an asymptote",
         "ours: by more than a twentieth",
         "calibrated",
-        "Free: ",
+        "Fitted: ",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }

@@ -133,7 +133,7 @@ fn check_quickly(papers: &[&str], first: &str) {
     assert!(
         printed
             .replace('\n', " ")
-            .contains("not judged; --quick shows that it works"),
+            .contains("not judged, because --quick measures"),
         "{printed}"
     );
     for word in ["reproduced", "inconclusive", "By chance"] {
@@ -201,7 +201,7 @@ fn a_step_that_fails_is_missing_and_the_rest_is_reported() {
     assert_eq!(code, 3);
     let one_line = printed.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        one_line.contains("0 are not reproduced, and 0") && one_line.contains("left nothing: "),
+        one_line.contains("0 are not reproduced, and 0") && one_line.contains("no result of `"),
         "{printed}"
     );
 }
