@@ -8,6 +8,7 @@ use crate::for_programs::{self, Document, OutputFormat, Table};
 use crate::format::{InEveryFormat, written};
 use crate::page::Page;
 use crate::plain::plain;
+use crate::quantity::count;
 use crate::{Format, Style};
 
 /// Result of the check of a trace.
@@ -72,7 +73,7 @@ impl InEveryFormat for Checked<'_> {
     }
 }
 
-const REMEDY: &str = "this trace violates its format; trace again, or report it to the author of the program that wrote it";
+const REMEDY: &str = "the trace violates its format; trace again, or report this to the author of the program that wrote it";
 
 fn add_checked(page: &mut Page, report: &Checked<'_>) {
     for problem in &report.problems {
@@ -86,11 +87,16 @@ fn add_checked(page: &mut Page, report: &Checked<'_>) {
         page.line(REMEDY, Tone::Suspect);
     }
     if let Some(loss) = &report.loss {
-        page.line(&format!("not whole: {}", plain(loss)), Tone::Suspect);
+        page.line(&format!("incomplete: {}", plain(loss)), Tone::Suspect);
     }
     let held = format!(
-        "{} chunks with {} blocks, {} instructions, {} references and {} marks",
-        report.chunks, report.blocks, report.instructions, report.references, report.marks
+        "{} chunk{} with {} blocks, {} instructions, {} references and {} marks",
+        count(report.chunks),
+        if report.chunks == 1 { "" } else { "s" },
+        count(report.blocks),
+        count(report.instructions),
+        count(report.references),
+        count(report.marks)
     );
     if report.is_sound {
         page.line(&format!("sound: {held}"), Tone::Good);

@@ -67,8 +67,8 @@ fn mark_text(mark: &Mark) -> String {
             task,
             process,
             name: called,
-        } => format!("task {task} runs {} in process {process}", name(called)),
-        Mark::Exit { task } => format!("task {task} ends"),
+        } => format!("exec by task {task} in process {process}: {}", name(called)),
+        Mark::Exit { task } => format!("task {task} exits"),
         Mark::Switch {
             from,
             to,
@@ -82,8 +82,8 @@ fn mark_text(mark: &Mark) -> String {
             };
             format!("switch from {from} to {to}, {will}, {}", cause_text(*cause))
         }
-        Mark::SyscallEnter { number } => format!("{} begins", syscall(*number)),
-        Mark::SyscallExit { number } => format!("{} ends", syscall(*number)),
+        Mark::SyscallEnter { number } => format!("enter {}", syscall(*number)),
+        Mark::SyscallExit { number } => format!("leave {}", syscall(*number)),
         Mark::KernelTouch {
             address,
             bytes,
@@ -109,7 +109,7 @@ fn mark_text(mark: &Mark) -> String {
             physical_address,
             bytes,
         } => {
-            format!("page {virtual_address:#x} is {physical_address:#x}, {bytes} B")
+            format!("page {virtual_address:#x} at physical {physical_address:#x}, {bytes} B")
         }
     }
 }
@@ -145,7 +145,7 @@ mod tests {
         let expected = [
             "block 0x400 4 B, 1 instructions",
             "  store 0x10 8 B @3",
-            "task 1 ends",
+            "task 1 exits",
         ];
         assert_eq!(text.lines().skip(1).collect::<Vec<_>>(), expected);
         assert!(!text.contains('\x1b'), "{text:?}");

@@ -154,33 +154,27 @@ fn add_info(page: &mut Page, info: &Info<'_>) {
         .and_then(|order| order.as_str())
         .unwrap_or_default();
     let size = info.bytes_per_instruction.map_or(String::new(), |size| {
-        format!(", {size:.3} B an instruction")
+        format!(", {size:.3} B per instruction")
     });
     page.line(
         &format!(
-            "{} instructions, {} loads, {} stores; {} chunk{}, {} B{size}",
+            "{} instructions, {} loads, {} stores",
             count(info.instructions),
             count(info.loads),
-            count(info.stores),
-            count(info.chunks),
-            if info.chunks == 1 { "" } else { "s" },
-            count(info.bytes)
+            count(info.stores)
         ),
         Tone::Usual,
     );
     if info.kernel_instructions > 0 {
         let share = 100.0 * info.kernel_instructions as f64 / info.instructions as f64;
         page.line(
-            &format!("{share:.1} % of the instructions are the kernel's"),
+            &format!("{share:.1} % of the instructions are in the kernel"),
             Tone::Usual,
         );
     }
     if info.pages > 0 {
         page.line(
-            &format!(
-                "{} marks say where in physical memory pages lie",
-                info.pages
-            ),
+            &format!("{} pages with physical addresses", count(info.pages)),
             Tone::Usual,
         );
     }
@@ -192,20 +186,29 @@ fn add_info(page: &mut Page, info: &Info<'_>) {
         ),
         Tone::Usual,
     );
+    page.line(
+        &format!(
+            "{} B in {} chunk{}{size}",
+            count(info.bytes),
+            count(info.chunks),
+            if info.chunks == 1 { "" } else { "s" }
+        ),
+        Tone::Usual,
+    );
     if let Some(guest) = &info.header.guest {
         let slice = guest.slice_ns.map_or(String::new(), |ns| {
-            format!(", slice {} ms", ns as f64 / 1e6)
+            format!(", time slice {} ms", ns as f64 / 1e6)
         });
         page.line(
             &format!(
-                "guest: {}, {} instructions a second{slice}",
+                "guest: {}, {} instructions per second{slice}",
                 plain(&guest.kernel),
-                guest.instructions_per_second
+                count(guest.instructions_per_second)
             ),
             Tone::Usual,
         );
         page.line(
-            &format!("  started with {}", plain(&guest.command_line)),
+            &format!("  command line: {}", plain(&guest.command_line)),
             Tone::Usual,
         );
     }
@@ -227,19 +230,19 @@ fn add_info(page: &mut Page, info: &Info<'_>) {
     add_notes(page, &info.header.notes);
     if let Some(loss) = &info.loss {
         page.gap();
-        page.line(&format!("not whole: {}", plain(loss)), Tone::Suspect);
+        page.line(&format!("incomplete: {}", plain(loss)), Tone::Suspect);
     }
 }
 
 fn switches(info: &Info<'_>) -> Grid {
     let mut grid = Grid::new(2).left(["cause", ""]).right(["switches"]);
-    for count in &info.switches {
-        let will = if count.is_voluntary {
+    for of in &info.switches {
+        let will = if of.is_voluntary {
             "voluntary"
         } else {
             "involuntary"
         };
-        grid.row(entries![&count.cause, will, count.switches.to_string()]);
+        grid.row(entries![&of.cause, will, count(of.switches)]);
     }
     grid
 }
@@ -252,7 +255,7 @@ fn processes(info: &Info<'_>) -> Grid {
     ]);
     for row in &info.processes {
         let numbers =
-            [row.tasks, row.instructions, row.references].map(|number| number.to_string().into());
+            [row.tasks, row.instructions, row.references].map(|number| count(number).into());
         let mut entries = entries![row.process.to_string(), &row.name];
         entries.extend(numbers);
         grid.row(entries);

@@ -49,7 +49,7 @@ fn the_same_program_gives_the_same_bytes_and_a_sound_trace() {
     assert!(head.stdout.contains("birth of task 1"), "{}", head.stdout);
     let all = place.run(&["trace", "head", text(&one), "-n", "10000000"]);
     assert!(
-        all.stdout.contains("syscall write (1) begins"),
+        all.stdout.contains("enter syscall write (1)"),
         "no name of a call among {} events",
         all.stdout.lines().count()
     );
@@ -419,7 +419,7 @@ fn a_cut_trace_is_used_up_to_its_last_whole_chunk_and_said_to_be_cut() {
     let check = place.run(&["trace", "check", text(&cut)]);
     assert_eq!(check.code, 5, "{}", check.stdout);
     assert!(
-        check.stdout.contains("not whole: the file ends at byte"),
+        check.stdout.contains("incomplete: the file ends at byte"),
         "{}",
         check.stdout
     );
@@ -436,7 +436,7 @@ fn a_cut_trace_is_used_up_to_its_last_whole_chunk_and_said_to_be_cut() {
     assert!(ran.stderr.contains("not all of"), "{}", ran.stderr);
     for stdout in [ran.stdout, place.run(&["report", text(&record)]).stdout] {
         assert!(
-            stdout.starts_with("Not all of the trace was simulated (the file ends at byte"),
+            stdout.starts_with("Only a part of the trace was simulated (the file ends at byte"),
             "{stdout}"
         );
     }
@@ -452,7 +452,7 @@ fn a_cut_trace_is_used_up_to_its_last_whole_chunk_and_said_to_be_cut() {
     assert!(
         several
             .stdout
-            .starts_with("Trial 1: Not all of the trace was simulated"),
+            .starts_with("Trial 1: Only a part of the trace was simulated"),
         "{}",
         several.stdout
     );
