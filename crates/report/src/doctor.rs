@@ -67,9 +67,9 @@ fn add_findings(page: &mut Page, checks: &[Check]) {
     if !fit.is_empty() {
         let names: Vec<&str> = fit.iter().map(|check| check.name.as_str()).collect();
         page.gap();
-        page.prose(&format!("as it should be: {}", names.join(", ")));
+        page.prose(&format!("no problem: {}", names.join(", ")));
     }
-    page.prose("--details shows what was wanted, and the permanent fixes");
+    page.prose("full report with permanent fixes: --details");
 }
 
 fn grid(checks: &[&Check]) -> Grid {
@@ -89,12 +89,12 @@ fn add_fixes(page: &mut Page, checks: &[Check]) {
     if fixable.is_empty() {
         return;
     }
-    page.heading("What helps", "");
+    page.heading("Fixes", "");
     for check in fixable {
         page.line(&format!("  {}", check.name), tone(check.severity));
-        for (when, fix) in [("now", &check.fix), ("lasting", &check.lasting_fix)] {
+        for (when, fix) in [("now", &check.fix), ("permanently", &check.lasting_fix)] {
             if !fix.is_empty() {
-                page.line(&format!("    {when:7}  {fix}"), Tone::Usual);
+                page.line(&format!("    {when:11}  {fix}"), Tone::Usual);
             }
         }
     }
@@ -110,9 +110,12 @@ fn verdict(fitness: &Fitness) -> String {
             .count()
     };
     match fitness.verdict {
-        Severity::Fit => format!("fit to measure: {} of {of} checks", count(Severity::Fit)),
+        Severity::Fit => format!(
+            "fit to measure: {} of {of} checks passed",
+            count(Severity::Fit)
+        ),
         Severity::Caveat => format!(
-            "usable with caveats: {} of {of} checks",
+            "usable, with caveats from {} of {of} checks",
             count(Severity::Caveat)
         ),
         Severity::Unfit => format!(

@@ -71,7 +71,7 @@ fn suspicion(finding: &CaseFinding) -> Option<String> {
     };
     (!names.is_empty()).then(|| {
         format!(
-            "The cost of the {what} itself is suspect ({}): see the notes",
+            "The cost of the {what} itself is suspect ({})",
             names.join(", ")
         )
     })
@@ -113,7 +113,7 @@ fn nothing(findings: &Findings) -> String {
         .results
         .iter()
         .find_map(|finding| match &finding.verdict {
-            Verdict::NotMeasured { why } => Some(format!(" {}: {why}", label(&finding.case))),
+            Verdict::NotMeasured { why } => Some(format!(" {}: {why}.", label(&finding.case))),
             _ => None,
         });
     format!("Nothing was measured.{}", why.unwrap_or_default())
@@ -167,7 +167,7 @@ fn price(finding: &CaseFinding, estimate: &Estimate, wanted: f64) -> String {
         interval(estimate),
         percent(estimate.confidence.min(wanted)),
     );
-    format!("costs {cost} here ({interval} at {confidence} confidence{cycles})")
+    format!("costs {cost} ({interval} at {confidence} confidence{cycles})")
 }
 
 /// Formats cycles without insignificant digits: 7585 as 7600.
@@ -229,7 +229,7 @@ fn ordinary(findings: &Findings, headline: &CaseFinding) -> Option<String> {
         .zip(found.handoff_ns.as_ref());
     let handoff = several.map(|(switches, handoff)| {
         format!(
-            ", and a hand-off takes {} of them: {}",
+            ", and a hand-off of {} switches costs {}",
             number(switches),
             with_interval(handoff)
         )
@@ -286,7 +286,7 @@ fn data_costs(finding: &CaseFinding, indirect: &Estimate) -> String {
     match finding.total_ns.as_ref().filter(|total| is_cost(total)) {
         Some(total) if is_cost(indirect) => {
             let suspect = if finding.verdict == Verdict::Suspect {
-                "; this is suspect: see the notes"
+                " (suspect)"
             } else {
                 ""
             };
@@ -298,7 +298,7 @@ fn data_costs(finding: &CaseFinding, indirect: &Estimate) -> String {
                     shared(finding)
                 ),
                 false => format!(
-                    "{data} it costs {}: {} more{reason}{suspect}",
+                    "{data} it costs {}, which is {} more{reason}{suspect}",
                     centre(total),
                     with_interval(indirect)
                 ),
@@ -314,7 +314,7 @@ fn reason(finding: &CaseFinding) -> &'static str {
         Some(Part::ColdSwitch) => {
             ", mostly because the kernel's switch path itself misses the cache"
         }
-        Some(Part::Reload) => ", mostly to load the data again",
+        Some(Part::Reload) => ", mostly to reload the data",
         None => "",
     }
 }
@@ -331,7 +331,7 @@ fn largest(
     let (finding, indirect) = costs.max_by(|(_, a), (_, b)| a.estimate.total_cmp(&b.estimate))?;
     let is_new = typical.is_none_or(|typical| typical.case != finding.case);
     let suspect = if finding.verdict == Verdict::Suspect {
-        ", and suspect"
+        " (suspect)"
     } else {
         ""
     };
@@ -341,7 +341,7 @@ fn largest(
     };
     is_new.then(|| {
         format!(
-            "{} it costs {amount}, the most of all sizes tried{suspect}",
+            "{} it costs {amount}, the most of all measured sizes{suspect}",
             data(&finding.case),
         )
     })
@@ -389,11 +389,11 @@ fn share(
         .zip(typical)
         .map(|(most, finding)| {
             let size = finding.case.working_set.size_bytes;
-            format!(", with {size} of data each {} %", number(most))
+            format!(", or {} % with {size} of data each", number(most))
         })
         .unwrap_or_default();
     Some(format!(
-        "10,000 switches a second take {} % of one CPU{with_data}",
+        "At 10,000 switches per second, this is {} % of one CPU{with_data}",
         number(least)
     ))
 }

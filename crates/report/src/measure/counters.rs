@@ -20,7 +20,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
             .iter()
             .any(|sample| sample.counters.is_some())
         {
-            reasons.push("not available: others ran in each batch that counted".to_owned());
+            reasons.push("not available: other tasks ran in each counted batch".to_owned());
         }
         if page.has_figures() {
             page.heading("Counters", "");
@@ -29,7 +29,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
         page.prose(&format!("counters: {}", absence(record, &reasons)));
         return;
     }
-    page.heading("Counters", "events a hand-off");
+    page.heading("Counters", "events per hand-off");
     page.grid(&grid);
     if !reasons.is_empty() {
         page.prose(&format!("other instruments: {}", reasons.join("; ")));
@@ -39,7 +39,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord, findings: &Findings) 
 
 fn absence(record: &MeasureRecord, reasons: &[String]) -> String {
     match (record.header.plan.wants_counters, reasons) {
-        (false, _) => "not asked for".to_owned(),
+        (false, _) => "not requested".to_owned(),
         (true, []) => "none in this record".to_owned(),
         (true, reasons) => reasons.join("; "),
     }
@@ -56,7 +56,7 @@ fn absence_with_preemptions(record: &MeasureRecord, findings: &Findings) -> Opti
     let names: BTreeSet<String> = preemptive.map(|mechanism| mechanism.to_string()).collect();
     (is_counted && !names.is_empty()).then(|| {
         format!(
-            "no hardware counters of {}: the victim's own work between two preemptions would be counted",
+            "no hardware counters for {}, since they would count the preempted task's own work",
             Vec::from_iter(names).join(", ")
         )
     })

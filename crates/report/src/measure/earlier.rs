@@ -29,7 +29,7 @@ pub(super) fn describe_earlier(header: &Header, findings: &Findings) -> Option<S
             .max()
             .unwrap_or(0);
         return Some(format!(
-            "intervals as without earlier runs: {most} of this machine count, and 7 are needed ({records})"
+            "intervals do not use earlier runs of this machine, since only {most} of the 7 needed are usable ({records})"
         ));
     }
     let runs = range(
@@ -133,7 +133,7 @@ fn out_of_reach(own: &[(&CaseFinding, &BetweenRuns)], wanted: f64) -> String {
     };
     let least = range(beyond.iter().map(|least| least * 100.0), number);
     format!(
-        "; +-{} % is out of reach{of}: +-{least} % at best",
+        "; at best +-{least} % can be reached{of}, not +-{} %",
         number(wanted * 100.0)
     )
 }

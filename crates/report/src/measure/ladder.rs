@@ -61,7 +61,7 @@ pub(super) fn add_tables(page: &mut Page, findings: &Findings) {
         (
             Class::HandOff,
             "Hand-off",
-            "one is woken, and a scheduler chooses",
+            "the scheduler chooses the next task",
         ),
         (Class::Swap, "Swap", "a direct switch to a named task"),
     ] {
@@ -84,7 +84,7 @@ pub(super) fn add_tables(page: &mut Page, findings: &Findings) {
     }
     add_data(page, findings);
     for (why, names) in missing(findings) {
-        page.item(&format!("{} not measured: {why}", names.join(", ")));
+        page.item(&format!("not measured: {} ({why})", names.join(", ")));
     }
 }
 
@@ -171,7 +171,7 @@ fn name(found: &CaseFinding) -> String {
 fn grid(rows: &[&CaseFinding], findings: &Findings) -> Grid {
     let mut grid = Grid::new(1)
         .left([""])
-        .right(["a hand-off", "+-", "core cycles", "kernel switches"])
+        .right(["per hand-off", "+-", "core cycles", "kernel switches"])
         .left([scale()]);
     let hertz = findings.core.and_then(|core| core.hertz);
     for found in rows {
@@ -240,11 +240,11 @@ fn add_data(page: &mut Page, findings: &Findings) {
     }
     let mut grid = Grid::new(2).left([""]).right([
         "data each",
-        "a hand-off",
+        "per hand-off",
         "+-",
-        "more than without",
-        "of it the data",
-        "the rest",
+        "indirect cost",
+        "reload",
+        "switch",
     ]);
     for found in rows {
         let scaled = found
@@ -268,7 +268,7 @@ fn add_data(page: &mut Page, findings: &Findings) {
     }
     page.heading(
         "With data",
-        "each task walks an array of its own; parts are estimated apart and need not add up",
+        "each task traverses its own array; columns are estimated separately and need not add up",
     );
     page.grid(&grid);
 }

@@ -126,8 +126,8 @@ fn below_zero(results: &[CaseFinding]) -> Option<String> {
         .iter()
         .any(|f| is_shown(f) && estimates(f).iter().any(is_below_zero));
     is_hit.then(|| {
-        "below 0: the baseline took longer than the switching arm, which no cost explains; the interval is \
-                    shown, and no number is claimed"
+        "below 0: the baseline took longer than the switching arm, so no cost is claimed; the interval is \
+                    shown"
             .to_owned()
     })
 }

@@ -32,8 +32,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     page.figure(|| figures::reload(&rows));
     page.grid(&grid(&rows, &varying, &Numbering::new(&findings.results)));
     page.prose(
-        "1st, 2nd, ...: what this walk behind the switch takes above a settled one (the mean of the last three); reload: their \
-         sum; total: with the hand-off, the whole cost of having been away once",
+        "1st, 2nd, ...: extra time of this traversal after the switch, above a settled one (the mean of the last three); reload: \
+         their sum; total: reload plus hand-off",
     );
     add_star_legend(page, rows.into_iter());
     page.method(&["reload"]);
@@ -45,7 +45,7 @@ pub(super) fn add_short(page: &mut Page, findings: &Findings) {
         return;
     };
     page.grid(&short(&rows[..rows.len().min(MOST_ROWS)], &varying));
-    page.prose("1st, 2nd, 3rd: by how much this walk after the switch is slower than a settled one; reload: their sum");
+    page.prose("1st, 2nd, 3rd: extra time of this traversal after the switch, above a settled one; reload: their sum");
     if rows.len() > MOST_ROWS {
         page.prose(&format!("and {} more: --details", rows.len() - MOST_ROWS));
     }
@@ -119,7 +119,7 @@ fn grid(findings: &[&CaseFinding], varying: &[Condition], notes: &Numbering) -> 
         .left(varying.iter().map(|condition| condition.name))
         .right(["size", AWAY.name, "total", "hand-off", "reload"])
         .right((0..reported).map(ordinal))
-        .right(["settled walk", "excluded"])
+        .right(["settled", "excluded"])
         .left(["notes"])
         .with_rows(
             findings
@@ -190,7 +190,7 @@ pub(super) fn describe_reload(findings: &Findings) -> Option<String> {
     let reload = largest.indirect_reload_ns.as_ref().map(with_bound)?;
     let first = largest.reload.as_ref()?.walks_ns.first().map(with_bound)?;
     Some(format!(
-        "Having been away while another task touched {away} costs a task with {size} of data {total}; the reload of its data is \
-         {reload} of that, the first walk {first}"
+        "A switch away and back costs a task with {size} of data {total}, if the other task touches {away}. Reloading its data \
+         takes {reload} of this ({first} in the first traversal)"
     ))
 }

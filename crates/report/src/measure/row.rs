@@ -49,7 +49,7 @@ pub(super) fn add_star_legend<'a>(
     mut findings: impl Iterator<Item = &'a CaseFinding>,
 ) {
     if findings.any(|finding| finding.verdict == Verdict::Suspect) {
-        page.prose("* suspect: see the notes");
+        page.prose("* suspect: see the notes below");
     }
 }
 
@@ -57,8 +57,8 @@ pub(super) fn add_star_legend<'a>(
 pub(super) fn loses_more(one: &SharedCache) -> &'static str {
     match (&one.why, one.loses_more) {
         (Some(_), _) => "not compared",
-        (None, LosesMore::InTurn) => "in turn",
-        (None, LosesMore::AtOnce) => "at once",
+        (None, LosesMore::InTurn) => "time-shared",
+        (None, LosesMore::AtOnce) => "concurrent",
         (None, LosesMore::Undecided) => "undecided",
     }
 }

@@ -6,7 +6,7 @@ mod remarks;
 mod sizes;
 
 use switchcost_analysis::{CaseFinding, Findings, Verdict};
-use switchcost_record::{Fact, Header, MeasureRecord, Policy};
+use switchcost_record::{ControlOutcome, Fact, Header, MeasureRecord, Policy};
 use switchcost_units::format_cpu_list;
 
 use super::conditions::scheduler;
@@ -91,5 +91,10 @@ fn place(header: &Header) -> String {
         _ => format!("CPUs {}", format_cpu_list(&cpus)),
     };
     let policy = cases.first().map_or(Policy::Other, |case| case.policy);
-    format!("{on}, {}", scheduler(policy))
+    let is_refused = header.controls.iter().any(|control| {
+        control.name == "real-time-priority"
+            && matches!(control.outcome, ControlOutcome::Refused { .. })
+    });
+    let refused = if is_refused { " refused" } else { "" };
+    format!("{on}, {}{refused}", scheduler(policy))
 }

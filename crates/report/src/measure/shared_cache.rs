@@ -22,10 +22,10 @@ pub(super) fn describe_sharing(findings: &Findings) -> Option<String> {
         |wanted: LosesMore| sizes_of(all, |one| one.why.is_none() && one.loses_more == wanted);
     let mut parts = Vec::new();
     parts.extend(sizes(LosesMore::InTurn).map(|sizes| {
-        format!("Taking turns on one CPU loses more than running at once on two with {sizes}")
+        format!("Time-sharing one CPU loses more than running concurrently on two with {sizes}")
     }));
     parts.extend(sizes(LosesMore::AtOnce).map(|sizes| {
-        format!("Running at once on two CPUs loses more than taking turns on one with {sizes}")
+        format!("Running concurrently on two CPUs loses more than time-sharing one with {sizes}")
     }));
     parts.extend(
         sizes(LosesMore::Undecided)
@@ -35,7 +35,7 @@ pub(super) fn describe_sharing(findings: &Findings) -> Option<String> {
         .iter()
         .find_map(|one| Some((one.working_set.size_bytes, one.why.as_ref()?)));
     parts.extend(withheld.map(|(size, why)| match parts.is_empty() {
-        true => format!("No comparison of taking turns with running at once: {why}"),
+        true => format!("Time-sharing and concurrent use were not compared: {why}"),
         false => format!("Not compared with {size}: {why}"),
     }));
     parts.extend(largest(all));
@@ -82,7 +82,7 @@ fn largest(all: &[SharedCache]) -> Option<String> {
     let difference = one.in_turn_less_at_once_ns?;
     let alone = time(one.alone_ns.as_ref()?.estimate);
     Some(format!(
-        "With {} ({}) a walk takes {alone} alone; behind a switch {} more, beside the other task {} more: a difference of {}",
+        "With {} ({}) a traversal takes {alone} alone, {} more after a switch, and {} more next to the other task: a difference of {}",
         one.working_set.size_bytes,
         walk(&one.working_set),
         with_bound(in_turn),
@@ -109,8 +109,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         return;
     }
     page.heading(
-        "A cache shared in turn and at once",
-        "by how much a walk takes longer than alone",
+        "A time-shared and a concurrently used cache",
+        "extra time per traversal of the data",
     );
     page.figure(|| figures::shared_cache(findings));
     page.grid(&grid(&findings.shared_cache));
@@ -132,8 +132,8 @@ pub(super) fn add_short(page: &mut Page, findings: &Findings) {
         return;
     }
     page.heading(
-        "A cache shared in turn and at once",
-        "by how much a walk takes longer than alone",
+        "A time-shared and a concurrently used cache",
+        "extra time per traversal of the data",
     );
     page.grid(&short(&findings.shared_cache));
     add_legend(page);
@@ -142,8 +142,8 @@ pub(super) fn add_short(page: &mut Page, findings: &Findings) {
 fn short(all: &[SharedCache]) -> Grid {
     let mut grid = Grid::new(2)
         .right(["size"])
-        .left(["walk"])
-        .right(["alone", "in turn", "at once", "even at"])
+        .left(["access"])
+        .right(["alone", "time-shared", "concurrent", "even at"])
         .left(["loses more"]);
     for one in all {
         let bound = |found: &Option<Estimate>| {
@@ -169,20 +169,20 @@ fn head(one: &SharedCache) -> Vec<Entry> {
 
 fn add_legend(page: &mut Page) {
     page.prose(
-        "in turn: two tasks on one CPU, a walk each; at once: each on a CPU of its own. even at: with so many walks a turn, turns lose \
-         as much of each walk as running at once",
+        "time-shared: two tasks on one CPU, one traversal per time slice; concurrent: each on its own CPU; even at: traversals per \
+         time slice at which both lose the same",
     );
 }
 
 fn grid(all: &[SharedCache]) -> Grid {
     let mut grid = Grid::new(2)
         .right(["size"])
-        .left(["walk"])
+        .left(["access"])
         .right([
             "alone",
-            "in turn",
-            "at once",
-            "in turn less at once",
+            "time-shared",
+            "concurrent",
+            "difference",
             "even at",
         ])
         .left(["loses more"]);
@@ -215,5 +215,5 @@ fn even_at(one: &SharedCache) -> Option<String> {
     let is_reported = one.why.is_none() && in_turn.low > 0.0 && at_once.low > 0.0;
     let walks = in_turn.estimate / at_once.estimate;
     // A time slice has at least one walk.
-    (is_reported && walks > 1.0).then(|| format!("{} walks", number(walks)))
+    (is_reported && walks > 1.0).then(|| number(walks))
 }

@@ -251,12 +251,12 @@ fn a_runtime_that_fails_is_reported_by_name_and_the_others_go_on() {
     assert_eq!(ran.code, 3, "{}", ran.stderr);
     let printed = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        printed.contains("go/channel, go/cond, go/gosched not measured: /nonexistent/go is not there, and Go 1.22 or newer is \
+        printed.contains("not measured: go/channel, go/cond, go/gosched (/nonexistent/go is not there, and Go 1.22 or newer is \
                           needed; sudo apt install"),
         "{printed}"
     );
     assert!(
-        printed.contains("sh/hand-off not measured: sh ended early (exit status: 3)")
+        printed.contains("not measured: sh/hand-off (sh ended early (exit status: 3)")
             && printed.contains("it printed: the reason"),
         "{printed}"
     );

@@ -6,8 +6,8 @@ use super::{class, measured};
 use crate::plain::plain;
 use crate::quantity::{centre, interval, is_cost, number, with_interval};
 
-/// Returns the answer, such as: `A goroutine hand-off over a channel costs 101 ns (95 to 107), one
-/// between OS threads over a futex 1.68 us (1.61 to 1.75): 15 to 17 times as much. With 256 KiB of
+/// Returns the answer, such as: `A goroutine hand-off over a channel costs 101 ns (95 to 107), and
+/// one between OS threads over a futex costs 1.68 us (1.61 to 1.75), 15 to 17 times as much. With 256 KiB of
 /// data each ...`
 pub(super) fn describe_answer(record: &MeasureRecord, findings: &Findings) -> String {
     let of_runtime =
@@ -23,7 +23,7 @@ pub(super) fn describe_answer(record: &MeasureRecord, findings: &Findings) -> St
     };
     let what = row_subject(record, found);
     if !is_cost(cost) {
-        return format!("What {what} costs is {}.", with_interval(cost));
+        return format!("The cost of {what} is {}.", with_interval(cost));
     }
     let mut text = format!(
         "{} costs {} ({})",
@@ -35,11 +35,11 @@ pub(super) fn describe_answer(record: &MeasureRecord, findings: &Findings) -> St
         return text + ".";
     };
     text += &format!(
-        ", one between OS threads {} {}",
+        ", and one between OS threads {} costs {}",
         over(kernel),
         with_interval(&threads)
     );
-    text += &format!(": {}.", times(&threads, cost));
+    text += &format!(", {}.", times(&threads, cost));
     text + &data_sentence(findings, found) + &across_cpus(findings, found)
 }
 
@@ -107,7 +107,7 @@ fn times(one: &Estimate, other: &Estimate) -> String {
     match (low, high) {
         (low, high) if low > 1.0 => format!("{} times as much", range(low, high)),
         (low, high) if high < 1.0 => format!("{} times less", range(1.0 / high, 1.0 / low)),
-        _ => "neither is shown to cost more".to_owned(),
+        _ => "with no significant difference".to_owned(),
     }
 }
 
@@ -143,7 +143,7 @@ fn data_sentence(findings: &Findings, found: &CaseFinding) -> String {
         return String::new();
     };
     format!(
-        " With {size} of data each they cost {} and {}: {}.",
+        " With {size} of data each they cost {} and {}, {}.",
         with_interval(&own),
         with_interval(&threads),
         times(&threads, &own)
@@ -169,7 +169,7 @@ fn across_cpus(findings: &Findings, found: &CaseFinding) -> String {
     };
     let times = times(&threads, &own);
     format!(
-        " Across two CPUs they cost {} and {}: {times}.",
+        " Across two CPUs they cost {} and {}, {times}.",
         with_interval(&own),
         with_interval(&threads)
     )
@@ -182,7 +182,7 @@ fn nothing(findings: &Findings) -> String {
         .filter(|found| found.case.runtime.is_some())
         .find_map(|found| match &found.verdict {
             switchcost_analysis::Verdict::NotMeasured { why } => {
-                Some(format!(" {}: {why}", found.case.name()))
+                Some(format!(" For {}: {why}.", found.case.name()))
             }
             _ => None,
         });

@@ -14,7 +14,7 @@ const SETTLED_WITHIN: f64 = 0.25;
 pub(super) fn add(page: &mut Page, record: &MeasureRecord) {
     let mut grid = Grid::new(1).left(["", "version"]).right([
         "starts in",
-        "first window, a hand-off",
+        "first window, per hand-off",
         "when warm",
         "settled after",
         "collections",
@@ -56,7 +56,7 @@ pub(super) fn add(page: &mut Page, record: &MeasureRecord) {
     if !grid.is_empty() {
         page.heading(
             "Runtimes",
-            "medians of all runs; a hand-off before it is warm is in no cost",
+            "medians of all runs; hand-offs before warm-up are in no cost",
         );
         page.figure(|| figures::warm_up(&drawn));
         page.grid(&grid);

@@ -38,7 +38,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         .partition(|f| f.case.between == Between::User);
     if !kernel.is_empty() {
         let rows = rows(&kernel);
-        page.heading("Cost of a switch", "nothing touched in between");
+        page.heading("Cost of a switch", "without data");
         page.grid(&grid(&rows[..rows.len().min(MOST_ROWS)]));
         if rows.len() > MOST_ROWS {
             page.prose(&format!("and {} more: --details", rows.len() - MOST_ROWS));
@@ -52,7 +52,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
             format!("{} {cost}", starred(finding, &finding.case.name()))
         };
         page.prose(&format!(
-            "in one thread: {}",
+            "user-level, in one thread: {}",
             user.iter().map(one).collect::<Vec<_>>().join(", ")
         ));
     }
@@ -112,9 +112,10 @@ fn name(finding: &CaseFinding, usual: &Usual) -> String {
 }
 
 fn grid(rows: &[Row<'_>]) -> Grid {
-    let mut grid = Grid::new(1)
-        .left([""])
-        .right(["processes", "+-", "threads", "+-", "plausible"]);
+    let mut grid =
+        Grid::new(1)
+            .left([""])
+            .right(["processes", "+-", "threads", "+-", "plausible range"]);
     for row in rows {
         let cells = [row.process, row.thread]
             .into_iter()

@@ -11,40 +11,40 @@ use crate::measure::row::starred;
 const FLAGS: [(FlagName, &str); 10] = [
     (
         FlagName::Negative,
-        "below 0, which a cost cannot be: find what slowed the baseline, or run it again",
+        "less than the baseline, so no cost is claimed; run it again",
     ),
     (FlagName::OutsideSanityBand, "outside the plausible range"),
     (
         FlagName::AboveReloadBound,
-        "more than reloading everything could cost: it includes something else",
+        "more than reloading everything could cost, so it includes something else",
     ),
     (
         FlagName::PartlyDisturbed,
-        "some samples were disturbed and left out: --details says why",
+        "disturbed samples were excluded (--details)",
     ),
     (
         FlagName::BesideOthers,
-        "other tasks shared the CPU; --details says for how much of the time",
+        "other tasks shared the CPU (--details)",
     ),
     (
         FlagName::RefusedRepetitions,
-        "some repetitions could not be run: --details says why",
+        "some repetitions could not be run (--details)",
     ),
     (
         FlagName::SharedCore,
-        "the other hardware thread of the core was busy: choose another --cpu or a quieter time",
+        "the other hardware thread of the core was busy; choose another --cpu or a quieter time",
     ),
     (
         FlagName::HeavyTail,
-        "heavy tail: --details has the untrimmed mean",
+        "heavy tail (--details has the untrimmed mean)",
     ),
     (
         FlagName::NotSettled,
-        "some data were not yet reloaded after five walks, and are not in the sum",
+        "some data were not reloaded after five traversals, and are not included",
     ),
     (
         FlagName::HandoffAcrossCpus,
-        "across CPUs, which depends on the host's load: the +- covers other runs",
+        "across CPUs, which depends on the host's load (the +- covers other runs)",
     ),
 ];
 
@@ -75,9 +75,9 @@ pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
     });
     let beside = beside.count();
     let reservations = [
-        (flagged, "flagged"),
+        (flagged, "suspect *"),
         (missing, "not measured"),
-        (beside, "measured beside other tasks"),
+        (beside, "with other tasks on the CPU"),
         (shared, "on a shared core"),
     ];
     let reservations: Vec<String> = reservations
@@ -91,12 +91,12 @@ pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
     match (is_all, reservations.is_empty()) {
         (true, true) => {
             format!(
-                "No interference was detected during this run: {}.",
+                "No interference was detected, and {}.",
                 count_valid(numbers)
             )
         }
         (false, true) => format!(
-            "No interference was detected: {}. Notes:",
+            "No interference was detected, and {}. Notes:",
             count_valid(numbers)
         ),
         _ => format!(
@@ -132,10 +132,12 @@ pub(super) fn list_remarks(header: &Header, findings: &Findings) -> Vec<String> 
     notes
 }
 
-/// Returns a note on results without a number: the first reason, and the number of results.
+/// Returns a note on results without a number: the first reason, and the number of results. Results
+/// of runtimes are listed below their tables.
 fn missing_results(results: &[CaseFinding]) -> Option<String> {
     let missing: Vec<(&CaseFinding, &str)> = results
         .iter()
+        .filter(|finding| finding.case.runtime.is_none())
         .filter_map(|finding| match &finding.verdict {
             Verdict::NotMeasured { why } => Some((finding, why.as_str())),
             _ => None,
@@ -146,7 +148,8 @@ fn missing_results(results: &[CaseFinding]) -> Option<String> {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    Some(format!("not measured: {}{more}: {why}", label(&first.case)))
+    (missing.len() < results.len())
+        .then(|| format!("not measured: {}{more} ({why})", label(&first.case)))
 }
 
 /// Returns a note on controls that were refused.
@@ -162,9 +165,9 @@ fn refused(header: &Header) -> Option<String> {
     let (first, found, fix) = refused.first()?;
     let more = match refused.len() - 1 {
         0 => String::new(),
-        more => format!(", and {more} more controls that --details lists"),
+        more => format!(", and {more} more controls (--details)"),
     };
-    Some(format!("without {first} ({found}){more}: {fix}"))
+    Some(format!("not in force: {first} ({found}){more}; fix: {fix}"))
 }
 
 /// Returns a note on the results that have a flag.

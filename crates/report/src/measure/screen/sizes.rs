@@ -53,7 +53,10 @@ pub(super) fn add(page: &mut Page, findings: &Findings, last_line: usize) {
     let conditions: Vec<Condition> = MECHANISM.iter().chain(&RUN).chain(&WALK).copied().collect();
     let (varying, common) = split(&conditions, &cases);
     let all = members.len();
-    let room = last_line.saturating_sub(page.lines() + LINES_ABOVE);
+    let has_parts = members
+        .iter()
+        .any(|member| member.indirect_kernel_ns.is_some());
+    let room = last_line.saturating_sub(page.lines() + LINES_ABOVE + usize::from(has_parts));
     let rows = all.min(room.clamp(*ROWS.start(), *ROWS.end()));
     let shown = if all > rows {
         format!("{rows} of {all} sizes")
@@ -63,16 +66,16 @@ pub(super) fn add(page: &mut Page, findings: &Findings, last_line: usize) {
     let conditions = [unusual(&members, common), shown]
         .into_iter()
         .filter(|words| !words.is_empty());
-    let has_parts = members
-        .iter()
-        .any(|member| member.indirect_kernel_ns.is_some());
-    let conditions =
-        conditions.chain(has_parts.then(|| "total = direct + switch + reload".to_owned()));
     page.heading(
-        "Cost of a switch with data of its own",
+        "Cost of a switch with data",
         &conditions.collect::<Vec<_>>().join(", "),
     );
     page.grid(&grid(&chosen(&members, rows), &varying));
+    if has_parts {
+        page.prose(
+            "total = direct cost + switch (cold switch path) + reload; each is estimated separately",
+        );
+    }
 }
 
 /// Returns the conditions that all results share, without the default ones.

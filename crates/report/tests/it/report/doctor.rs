@@ -83,7 +83,7 @@ fn the_verdict_comes_first() {
             .unwrap_or_default()
     };
     let mut fitness = usual();
-    assert_eq!(first(&fitness), "usable with caveats: 2 of 4 checks");
+    assert_eq!(first(&fitness), "usable, with caveats from 2 of 4 checks");
     fitness.verdict = Severity::Unfit;
     fitness.checks[2].severity = Severity::Unfit;
     assert_eq!(
@@ -92,7 +92,7 @@ fn the_verdict_comes_first() {
     );
     fitness.checks.drain(1..3);
     fitness.verdict = Severity::Fit;
-    assert_eq!(first(&fitness), "fit to measure: 2 of 2 checks");
+    assert_eq!(first(&fitness), "fit to measure: 2 of 2 checks passed");
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn hostile_text_is_stripped_and_colour_is_opt_in() {
         text.chars().all(|c| !c.is_control() || c == '\n'),
         "{text:?}"
     );
-    assert!(text.contains("lasting  f  g\n"), "{text}");
+    assert!(text.contains("permanently  f  g\n"), "{text}");
     let coloured = doctor::render(
         &usual(),
         Format::Table,
@@ -152,7 +152,7 @@ fn hostile_text_is_stripped_and_colour_is_opt_in() {
         },
     );
     assert!(
-        coloured.contains("\u{1b}[33musable with caveats"),
+        coloured.contains("\u{1b}[33musable, with caveats"),
         "{coloured:?}"
     );
 }

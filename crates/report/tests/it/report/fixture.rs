@@ -198,10 +198,14 @@ pub(crate) fn working_sets() -> Vec<CaseFinding> {
                 1_740.0,
                 estimate(20_400.0, 21_000.0, 21_700.0),
             ),
-            FlagName::Disturbed,
+            FlagName::PartlyDisturbed,
             "12 of 220 samples",
         ),
-        walked(sized(2, 4096), 1_740.0, estimate(-900.0, -800.0, -700.0)),
+        suspect(
+            walked(sized(2, 4096), 1_740.0, estimate(-900.0, -800.0, -700.0)),
+            FlagName::Negative,
+            "indirect cost: below 0",
+        ),
         not_measured(
             sized(2, 1 << 20),
             "2 arrays of 1 GiB do not fit in 1 GiB of memory; choose a smaller --size",

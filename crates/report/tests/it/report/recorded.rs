@@ -80,7 +80,7 @@ fn header() -> Header {
         },
         controls: vec![
             applied("affinity"),
-            refused("priority", "sudo prlimit --rtprio=98 --pid $$"),
+            refused("real-time-priority", "sudo prlimit --rtprio=98 --pid $$"),
             Control {
                 outcome: ControlOutcome::TurnedOff,
                 ..applied("locked memory")

@@ -110,11 +110,11 @@ fn first_questions_are_answered_in_sentences() {
     }
     let text = screen(&findings).replace('\n', " ");
     for sentence in [
-        "and a hand-off takes 1.13 of them: ",
-        "A switch between processes over a pipe costs 1.74 us here (1.73 to 1.75 at 90 % confidence",
+        "and a hand-off of 1.13 switches costs ",
+        "A switch between processes over a pipe costs 1.74 us (1.73 to 1.75 at 90 % confidence",
         "Under SCHED_OTHER, the default for ordinary programs, it costs 2.13 us",
         "switch path itself misses the cache",
-        "10,000 switches a second take 1.74",
+        "At 10,000 switches per second, this is 1.74",
         "of 14 results (",
     ] {
         assert!(text.contains(sentence), "{sentence}: {text}");

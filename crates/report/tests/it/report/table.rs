@@ -137,9 +137,9 @@ fn the_answer_names_the_classic_switch_and_its_largest_indirect_cost() {
     let results = whole().results;
     assert_eq!(
         answer(results),
-        "A switch between processes over a pipe costs 1.74 us here (1.73 to 1.75 at 90 % confidence), and 4.27 ns between \
-         fibers of one thread. With 1 MiB of data each (stride 8 B, rmw) it costs 22.7 us: 21.0 us (20.4 to 21.7) more; this \
-         is suspect: see the notes. 10,000 switches a second take 1.74 % of one CPU, with 1 MiB of data each 22.7 %."
+        "A switch between processes over a pipe costs 1.74 us (1.73 to 1.75 at 90 % confidence), and 4.27 ns between \
+         fibers of one thread. With 1 MiB of data each (stride 8 B, rmw) it costs 22.7 us, which is 21.0 us (20.4 to 21.7) more \
+         (suspect). At 10,000 switches per second, this is 1.74 % of one CPU, or 22.7 % with 1 MiB of data each."
     );
 }
 
@@ -156,18 +156,18 @@ fn the_answer_falls_back_to_what_was_measured() {
     );
     assert_eq!(
         answer(vec![pipe.clone(), futex]),
-        "A switch between threads through a futex costs 1.10 us here (1.09 to 1.11 at 90 % confidence). \
-         10,000 switches a second take 1.10 % of one CPU. The cost of the switch itself is suspect (outside-sanity-band): see \
-         the notes."
+        "A switch between threads through a futex costs 1.10 us (1.09 to 1.11 at 90 % confidence). \
+         At 10,000 switches per second, this is 1.10 % of one CPU. The cost of the switch itself is suspect \
+         (outside-sanity-band)."
     );
     assert_eq!(
         answer(vec![pipe]),
-        "Nothing was measured. pipe process: pipe2 is not permitted; allow it"
+        "Nothing was measured. pipe process: pipe2 is not permitted; allow it."
     );
     assert_eq!(answer(vec![]), "Nothing was measured.");
     assert_eq!(
         answer(pairs().split_off(1)),
-        "A hand-off between processes over a pipe (CPUs 0-1 (smt)) costs 2.40 us here (2.39 to 2.41 at 90 % \
+        "A hand-off between processes over a pipe (CPUs 0-1 (smt)) costs 2.40 us (2.39 to 2.41 at 90 % \
          confidence)."
     );
 }
@@ -182,12 +182,12 @@ fn what_is_suspect_of_the_data_alone_is_not_said_of_the_switch() {
     let large = walked(sized(2, 64), 1_740.0, about(400.0));
     let text = answer(vec![small.clone(), large]);
     assert!(
-        text.contains("costs 1.74 us here") && !text.contains("suspect"),
+        text.contains("costs 1.74 us (") && !text.contains("suspect"),
         "{text}"
     );
     let text = answer(vec![small]);
     assert!(
-        text.contains("more; this is suspect: see the notes.") && !text.contains("itself"),
+        text.contains("more (suspect).") && !text.contains("itself"),
         "{text}"
     );
 }
@@ -206,9 +206,9 @@ fn the_answer_says_where_there_is_no_cost_to_see() {
     let indirect = walked(sized(2, 64), 1_740.0, estimate(-312.0, 40.0, 402.0));
     assert_eq!(
         answer(vec![indirect]),
-        "A switch between processes over a pipe costs 1.74 us here (1.73 to 1.75 at 90 % confidence). With 64 KiB of \
-         data each (stride 8 B, rmw) the indirect cost is not distinguishable from 0 (-312 to 402 ns). 10,000 switches a \
-         second take 1.74 % of one CPU."
+        "A switch between processes over a pipe costs 1.74 us (1.73 to 1.75 at 90 % confidence). With 64 KiB of \
+         data each (stride 8 B, rmw) the indirect cost is not distinguishable from 0 (-312 to 402 ns). At 10,000 switches per \
+         second, this is 1.74 % of one CPU."
     );
 }
 
@@ -281,7 +281,7 @@ fn preemptions_have_no_hardware_counters_on_a_machine_that_has_them() {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let mut record = record();
-    let sentence = "no hardware counters of preempt: the victim's own work between two preemptions";
+    let sentence = "no hardware counters for preempt, since they would count";
     assert!(!text(&record).contains(sentence));
     for test in &mut record.self_tests {
         test.outcome = SelfTestOutcome::Admitted;
@@ -369,7 +369,7 @@ fn reloads_have_a_table_of_their_own() {
     insta::assert_snapshot!(section(&text, "Reload after a switch").expect("a section"));
     assert_eq!(section(&text, "Switches with a working set"), None);
     assert!(
-        text.starts_with("Having been away while another task touched 4 MiB costs a task with 1 MiB of data 22.7 us"),
+        text.starts_with("A switch away and back costs a task with 1 MiB of data 22.7 us"),
         "{text}"
     );
 }
@@ -377,13 +377,14 @@ fn reloads_have_a_table_of_their_own() {
 #[test]
 fn which_way_of_sharing_loses_more_comes_first() {
     let text = table(&shared_cache());
-    let first = "Taking turns on one CPU loses more than running at once on two with 4 KiB and 512 KiB of data each. Running at once on \
-                 two CPUs loses more than taking turns on one with 16 MiB of data each. With 512 KiB (stride 8 B, rmw) a walk takes \
-                 80.0 us alone; behind a switch 45.0 us more, beside the other task 300 ns more: a difference of 44.7 us (";
+    let first = "Time-sharing one CPU loses more than running concurrently on two with 4 KiB and 512 KiB of data each. Running \
+                 concurrently on two CPUs loses more than time-sharing one with 16 MiB of data each. With 512 KiB (stride 8 B, rmw) a \
+                 traversal takes 80.0 us alone, 45.0 us more after a switch, and 300 ns more next to the other task: a difference of \
+                 44.7 us (";
     let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(one_line.starts_with(first), "{text}");
     insta::assert_snapshot!(
-        section(&text, "A cache shared in turn and at once").expect("a section")
+        section(&text, "A time-shared and a concurrently used cache").expect("a section")
     );
     // Walks at once are no switches, and stand in no table of those.
     let switches = section(&text, "Switches with a working set").expect("those in turn");
@@ -401,7 +402,7 @@ fn what_is_not_compared_says_why_first() {
     let text = table(&found);
     assert!(
         text.starts_with(
-            "No comparison of taking turns with running at once: the CPUs share their core."
+            "Time-sharing and concurrent use were not compared: the CPUs share their core."
         ),
         "{text}"
     );

@@ -58,7 +58,7 @@ fn under_a_hog_without_real_time_rights_a_number_is_marked_as_from_beside_it() {
             "{result}"
         );
         let table = place.run(&["report", &place.record()]).stdout;
-        assert!(table.contains("measured beside other tasks"), "{table}");
+        assert!(table.contains("with other tasks on the CPU"), "{table}");
     }
 }
 
