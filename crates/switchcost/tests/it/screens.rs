@@ -8,9 +8,18 @@ use crate::common::Place;
 const LINES: usize = 45;
 const COLUMNS: usize = 100;
 
+/// Kept records, each with its name in the test's folder.
+const SAMPLES: &str = "\
+crates/record/tests/samples/measure-2.jsonl measure-2.jsonl
+crates/record/tests/samples/measure-run.jsonl measure-run.jsonl
+crates/record/tests/samples/observation-2.json observation-2.json
+fuzz/corpus/injection_record/small injection.jsonl";
+
 const SCREENS: &str = "\
 report measure-2.jsonl
+report measure-run.jsonl
 report observation-2.json
+report injection.jsonl
 trace walks --size 4KiB -o made.sct
 trace walks --size 8KiB -o more.sct
 trace info made.sct
@@ -40,9 +49,10 @@ fn screen(place: &Place, line: &str) -> String {
 #[test]
 fn each_default_screen_fits_and_reads_as_kept() {
     let place = Place::new();
-    for sample in ["measure-2.jsonl", "observation-2.json"] {
-        let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../record/tests/samples");
-        fs::copy(format!("{samples}/{sample}"), place.path(sample)).expect("a sample");
+    for line in SAMPLES.lines() {
+        let (sample, name) = line.split_once(' ').expect("a file and its name");
+        let sample = format!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../{}"), sample);
+        fs::copy(sample, place.path(name)).expect("a sample");
     }
     let screens: String = SCREENS.lines().map(|line| screen(&place, line)).collect();
     insta::assert_snapshot!(screens);
