@@ -118,8 +118,8 @@ fn text(loaded: &Loaded, path: &Path, format: Format, style: Style) -> String {
         format!(" {}", switchcost_report::as_argument(path))
     };
     format!(
-        "{text}\nall of it: switchcost report --details{record}\nfigures:   switchcost report -o page.html{record}\n\
-         raw data:  {}\n",
+        "{text}\nfull report: switchcost report --details{record}\nfigures:     switchcost report -o page.html{record}\n\
+         raw data:    {}\n",
         switchcost_report::plain(&runs::short(path))
     )
 }

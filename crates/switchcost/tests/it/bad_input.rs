@@ -335,7 +335,7 @@ fn a_folder_for_records_that_cannot_be_written_is_done_without() {
     assert!(ran.stderr.starts_with(&said), "{}", ran.stderr);
     assert!(
         ran.stdout
-            .contains(&format!("raw data:  {}", record.display())),
+            .contains(&format!("raw data:    {}", record.display())),
         "{}",
         ran.stdout
     );

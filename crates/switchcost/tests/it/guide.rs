@@ -18,7 +18,7 @@ const LONGEST_BUDGET: &str = "1s";
 const LONGEST_DEFAULT: &str = "18s";
 
 /// Columns that are printed only if they have content.
-const OPTIONAL: [&str; 3] = ["notes", "+-", "directly"];
+const OPTIONAL: [&str; 4] = ["notes", "+-", "direct", "cost"];
 
 /// A command line of a page, with the output that the page shows.
 #[derive(Debug, PartialEq)]

@@ -42,7 +42,7 @@ fn a_record_without_a_name_goes_to_the_state_folder_and_report_finds_it() {
         "6",
         "--no-counters",
     ]);
-    assert!(first.stdout.contains("raw data:  "), "{}", first.stdout);
+    assert!(first.stdout.contains("raw data:    "), "{}", first.stdout);
     assert!(place.folder().join("switchcost/runs").is_dir());
     assert_eq!(place.run(&["report"]).stdout, first.stdout);
 }

@@ -157,7 +157,10 @@ fn commands_that_it_prints_work_whatever_the_record_is_called() {
     let record = place.path("my run's $HOME & more.parquet");
     fs::copy(sample("simulation-1.parquet"), &record).expect("copied");
     let shown = place.run(&["report", text(&record)]).stdout;
-    for (title, made) in [("all of it: ", None), ("figures:   ", Some("page.html"))] {
+    for (title, made) in [
+        ("full report: ", None),
+        ("figures:     ", Some("page.html")),
+    ] {
         let command = shown
             .lines()
             .find_map(|line| line.strip_prefix(title))
