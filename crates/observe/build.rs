@@ -47,7 +47,7 @@ fn compile(source: &str, object: &PathBuf) -> Result<(), String> {
             "-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Werror", "-c", source,
         ])
         .arg(format!("-D__TARGET_ARCH_{name}"))
-        // Those of this machine; or those for another, where a cross-compiler has them.
+        // Headers of this machine, or of the target machine in a directory of a cross-compiler.
         .arg(format!("-I/usr/include/{headers}"))
         .arg(format!("-I/usr/{headers}/include"))
         .arg("-o")

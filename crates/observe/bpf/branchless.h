@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Comparisons that are no branches, after each of which the verifier would look at all that follows once more.
+// Comparisons without branches. After each branch the verifier would check all of the following
+// code again.
 
 #pragma once
 
 #include <linux/bpf.h>
 
-// All ones if `a` is less than `b`, else 0.
+// Returns all ones if `a` is less than `b`, otherwise 0.
 static __always_inline __u64 is_less(__u64 a, __u64 b)
 {
     __s64 sign = (__s64)(a - b) >> 63;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Records the system calls of some processes and the user code between them: what a call's switch costs what follows it is found by
-// comparing (docs/method/matched-intervals.md). A program of its own, attached only for slices of the window, since it costs each call of
-// the machine some time. What the observer reads has a fixed layout: see src/calls/layout.rs.
+// Records the system calls of some processes and the user code between the calls. A comparison
+// shows what a switch in a call costs the code after it (docs/method/matched-intervals.md). This is
+// a separate program, attached only for slices of the window, because it takes time in each call on
+// the machine. Data for the observer has a fixed layout, as in src/calls/layout.rs.
 
 #include "kernel.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-// --- What the observer reads and sets ---
+// --- Data for the observer, and settings from it ---
 
 #define PROCESSES 8
 #define HAS_WOKEN 1
@@ -32,7 +33,7 @@ struct control {
 
 _Static_assert(sizeof(struct call) == 48 && sizeof(struct control) == 16, "as in src/calls/layout.rs");
 
-// Set before the program is loaded.
+// IDs of the processes, which are set before the program is loaded.
 const volatile __u32 processes[PROCESSES] = {};
 
 struct {
@@ -47,7 +48,7 @@ struct {
     __uint(max_entries, 8 << 20);
 } calls SEC(".maps");
 
-// --- What it remembers ---
+// --- State of threads and CPUs ---
 
 struct cpu {
     __u64 slice;
@@ -63,7 +64,7 @@ struct {
     __type(value, struct cpu);
 } cpus SEC(".maps");
 
-// A call and the user code after it are two phases; sums are of the present one.
+// A call and the user code after it are two phases; the sums are those of the present phase.
 struct thread {
     __u64 slice;
     __u64 entered, left; // the kernel
@@ -137,14 +138,14 @@ static __always_inline void complete(struct thread *t, struct cpu *cpu, __u64 no
     __u64 interrupts_ns = t->interrupts_ns + cpu->interrupts_ns - t->interrupts_then;
     __s64 user_ns = now - t->left - t->off_ns - interrupts_ns;
     call->next = next;
-    // An interrupt may have come between the reading of the clock and that of its sum.
+    // An interrupt may have occurred between the reading of the clock and that of the sum.
     call->in_user_ns = user_ns > 0 ? at_most(user_ns, ~0u) : 0;
     call->user_others_ns = at_most(t->others_ns, ~0u);
     call->user_switches = at_most(t->waits + t->preemptions, 0xff);
     struct call *out = bpf_ringbuf_reserve(&calls, sizeof(*out), 0);
     if (out) {
         *out = *call;
-        // The observer looks several times a second by itself.
+        // The observer reads the buffer several times per second without being woken.
         bpf_ringbuf_submit(out, BPF_RB_NO_WAKEUP);
         return;
     }
@@ -159,7 +160,7 @@ int BPF_PROG(on_entry, struct pt_regs *regs, long number)
     __u64 id = bpf_get_current_pid_tgid();
     if (!is_traced(id >> 32))
         return 0;
-    // First: the rest is no time of the user's code.
+    // The clock is read first, so that the program's own time is not counted as user time.
     __u64 now = bpf_ktime_get_ns(), slice = present_slice();
     struct thread *t = thread_of(bpf_get_current_task_btf(), slice, true);
     struct cpu *cpu = this_cpu(slice);
@@ -202,7 +203,7 @@ int BPF_PROG(on_exit, struct pt_regs *regs, long result)
     t->entered = 0;
     t->is_in_call = 0;
     begin_phase(t, cpu);
-    // Last, for the same reason.
+    // The clock is read last, so that the program's own time is not counted as user time.
     t->left = bpf_ktime_get_ns();
     return 0;
 }
@@ -224,7 +225,8 @@ static __always_inline void come_to_cpu(struct thread *t, struct cpu *cpu, __u64
     __u64 off_ns = now - t->off_since;
     bool is_same = t->cpu == bpf_get_smp_processor_id();
     t->off_ns += off_ns;
-    // What it had in the caches of another core is lost whoever ran there.
+    // After a move to another core, the task's data in the old core's caches is lost, whatever ran
+    // there.
     t->others_ns += is_same ? cpu->busy_ns - t->busy_then : off_ns;
     t->interrupts_then = cpu->interrupts_ns;
     t->off_since = 0;
@@ -260,7 +262,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
     return 0;
 }
 
-// --- Interrupts: they may interrupt one another ---
+// --- Interrupts, which may nest ---
 
 static __always_inline int begin_interrupt(void)
 {
@@ -273,7 +275,7 @@ static __always_inline int begin_interrupt(void)
 static __always_inline int end_interrupt(void)
 {
     struct cpu *cpu = this_cpu(present_slice());
-    // Its begin may have been before the slice.
+    // The interrupt may have begun before the slice.
     if (!cpu || cpu->depth <= 0)
         return 0;
     if (--cpu->depth == 0)

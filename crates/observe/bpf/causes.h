@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The causes of a task, by what they are.
+// The table of a task's causes of switches.
 
 #pragma once
 
@@ -11,10 +11,12 @@ static __always_inline __u64 key_of(__u32 entry, enum reason reason)
     return (__u64)reason << 32 | entry;
 }
 
-// The index of a cause in the table of its task; mostly it is the last one again, or found at once. Where the table is full, the least
-// frequent makes room, and what it has counted goes to the rest of the same reason, at the end: what a program did once as it started does
-// not keep out what it does all the time. Not static: so the verifier looks at it once, by itself, and not with all that comes behind
-// each of its ends, which took a third of a second.
+// Returns the index of a cause in its task's table. Usually this is the last index again, or is
+// found immediately. In a full table, the cause with the fewest switches is removed, and its counts
+// are added to those of other causes with the same reason, at the end of the table. So causes that
+// occurred once when a program started do not exclude frequent ones. The function is not static, so
+// that the verifier checks it once, and not together with all code after each of its exits, which
+// took a third of a second.
 __noinline __u32 cause_of(struct task *t, __u64 key, struct control *c)
 {
     if (!t || !c)
@@ -30,7 +32,8 @@ __noinline __u32 cause_of(struct task *t, __u64 key, struct control *c)
             return at;
         }
     }
-    // Without branches, each of which would have the verifier look at all that follows once more.
+    // The loop has no branches, because after each branch the verifier would check all of the
+    // following code again.
     __u64 fewest = t->causes[0].switches;
     __u32 least = 0;
 #pragma unroll

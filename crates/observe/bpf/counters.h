@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// What the CPU's own counters count from a switch to the next one: a turn of a task.
+// Counts of the CPU's hardware counters over time slices: from a switch to the next one.
 
 #pragma once
 
 #include "histogram.h"
 #include "maps.h"
 
-// Which of the counters there are, a bit for each. Set before the program is loaded, so that where there are none nothing of this is in it.
+// Available counters, one bit for each. The value is set before the program is loaded, so that
+// without counters no code for them is loaded.
 const volatile __u8 counters = 0;
 
 // The observer's counters of each CPU, one after the other.
@@ -18,7 +19,7 @@ struct {
     __type(value, __u32);
 } counter_events SEC(".maps");
 
-// One entry where there are no counters, as of the next one.
+// The array has one entry if there are no counters, like the next one.
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
@@ -35,7 +36,8 @@ struct {
     __type(value, struct counting);
 } counting SEC(".maps");
 
-// Reads a counter. One that has counted only part of the time is refused, never scaled; a CPU that came online later has none.
+// Reads a counter. A counter that counted for only a part of the time is rejected, never scaled. A
+// CPU that came online later has no counter.
 static __always_inline bool read_counter(struct counting *on, __u32 cpu, __u32 which, __u64 *count)
 {
     struct bpf_perf_event_value value = {};
@@ -46,7 +48,8 @@ static __always_inline bool read_counter(struct counting *on, __u32 cpu, __u32 w
     return value.running == value.enabled;
 }
 
-// A turn begins as the program ends: what it does itself is in no turn but for its own ends.
+// Begins a time slice at the end of the BPF program, so that the program's own work is in no time
+// slice, except for its first and last instructions.
 static __always_inline void begin_turn(__u32 cpu)
 {
     struct counting *on = bpf_map_lookup_elem(&counting, &cpu);
@@ -59,7 +62,7 @@ static __always_inline void begin_turn(__u32 cpu)
             on->is_known = 0;
 }
 
-// A turn ends as the program begins; whose it was is not known yet.
+// Ends a time slice at the start of the BPF program, before the task of the time slice is known.
 static __always_inline void end_turn(__u32 cpu)
 {
     struct counting *on = bpf_map_lookup_elem(&counting, &cpu);
@@ -71,7 +74,7 @@ static __always_inline void end_turn(__u32 cpu)
             on->is_known = 0;
 }
 
-// Adds a turn to those of its task.
+// Adds a time slice to the counts of its task.
 static __always_inline void count_turn(__u32 cpu, __u32 slot, __u64 ran)
 {
     struct counting *on = bpf_map_lookup_elem(&counting, &cpu);

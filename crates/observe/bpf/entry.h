@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// By which way a task had entered the kernel: the system call, for what it waits there, or what else.
+// How a task entered the kernel: by which system call and with what purpose, or by another entry.
 
 #pragma once
 
 #include "kernel.h"
 #include "layout.h"
 
-// A system call that was interrupted and is resumed under another number is the one that it was.
+// Returns the entry for a system call. A call that was interrupted and is resumed under another
+// number keeps its original number.
 static __always_inline __u32 of_call(struct task *t, __u32 entry)
 {
     bool is_restart = entry == NR_RESTART || entry == (ENTRY_X32 | NR_RESTART)
@@ -60,12 +61,15 @@ static __always_inline bool is_yield(__u32 entry)
 #define FUTEX_FLAGS (128 | 256)
 #define FUTEX_WAITERS 0x80000000
 
-// A word so near to the caller's stack pointer is in its own frames: hardly a lock. So musl's condition variables wait, for 2.
+// Largest distance of a futex word from the caller's stack pointer at which the word belongs to the
+// caller's frames, and is hardly a lock. musl's condition variables wait on such a word, for the
+// value 2.
 #define NEAR_STACK 4096
 
-// What a wait in futex is for, by its arguments. The word of a lock that is taken and waited for holds 2 (glibc, Rust, Go, GLib) or
-// has the highest bit set (musl, and what the kernel itself defines for such words) beside the owner; that bit alone is in a semaphore of
-// musl's that is waited for, and all bits are set in a word by which a thread parks.
+// Returns the purpose of a wait in futex, judged by the call's arguments. The word of a lock that
+// is taken and waited for either holds 2 (glibc, Rust, Go, GLib), or has the highest bit set next
+// to the owner (musl, and the kernel's own definition of such words). Only that bit is set in a
+// semaphore of musl with a waiter, and all bits are set in a word on which a thread parks.
 static __always_inline __u32 futex_waits_for(struct task_struct *task)
 {
     struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);

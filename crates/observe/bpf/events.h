@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Switches and wake-ups, one by one.
+// Single switches and wake-ups.
 
 #pragma once
 
 #include "maps.h"
 
-// One side of an event. The letters that tools show for a state are those of the kernel's own event: 0x80 is an idle thread of the
-// kernel, 0x10 has ended, 0x100 could have run on.
+// Fills in one side of an event. The letters with which tools show a state are those of the
+// kernel's own event: 0x80 is an idle kernel thread, 0x10 a task that has ended, 0x100 a task that
+// could have continued.
 static __always_inline void fill(struct thread *thread, struct task_struct *task, bool was_preempted)
 {
     __u32 state = state_of(task);
     thread->pid = task->pid;
     thread->tgid = task->tgid;
     thread->priority = task->prio;
-    // Which has no letter for these, and calls them uninterruptible.
+    // The kernel's event has no letter for these states, and shows them as uninterruptible.
     if (state & (TASK_RTLOCK_WAIT | TASK_FROZEN))
         state = TASK_UNINTERRUPTIBLE;
     thread->state = was_preempted ? 0x100 : state & TASK_DEAD ? 0x10 : state == TASK_IDLE ? 0x80 : state & 0x7f;
@@ -34,6 +35,6 @@ static __always_inline void stream(struct task_struct *from, struct task_struct 
     event->is_wakeup = is_wakeup;
     fill(&event->from, from, was_preempted);
     fill(&event->to, to, false);
-    // The observer looks several times a second by itself.
+    // The observer reads the buffer several times per second without being woken.
     bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }

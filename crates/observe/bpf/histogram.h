@@ -6,7 +6,8 @@
 
 #include "layout.h"
 
-// Two buckets for each power of two from 2^8 ns on; the first is for less, the last for more.
+// Returns the bucket of a time: two buckets per power of two from 2^8 ns on; the first bucket is
+// for shorter times, the last for longer ones.
 static __always_inline __u32 bucket(__u64 ns)
 {
     __u32 log = 0;

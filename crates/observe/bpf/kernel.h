@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Structures of the running kernel, with no more than the fields that are read: where those lie is found out when a program is loaded
-// (CO-RE). And what is asked of them in a way that differs by version.
+// Structures of the running kernel, with only those fields that are read, and queries that differ
+// between kernel versions. The positions of fields are determined when a program is loaded (CO-RE).
 
 #pragma once
 
@@ -15,7 +15,7 @@
 #define PF_IO_WORKER 0x00000010
 #define PF_USER_WORKER 0x00004000
 #define PF_KTHREAD 0x00200000
-// Of tasks of programs before Linux 6.1, which has a state for it.
+// Flag of a frozen task before Linux 6.1, which introduced a state for frozen tasks.
 #define PF_FROZEN 0x00010000
 #define TASK_INTERRUPTIBLE 0x00000001
 #define TASK_UNINTERRUPTIBLE 0x00000002
@@ -25,7 +25,7 @@
 #define TASK_IDLE 0x00000402
 #define TASK_RTLOCK_WAIT 0x00001000
 #define TASK_FROZEN 0x00008000
-// A control group of version 2 is to be frozen, and this task with it.
+// Flag of a task whose control group of version 2 is to be frozen.
 #define JOBCTL_TRAP_FREEZE 0x00800000
 #define MAX_RT_PRIO 100
 #define SCHED_RR 2
@@ -40,7 +40,7 @@ struct pt_regs {
 #endif
 } OF_THE_KERNEL;
 
-// Calls of the two ABIs of 32 bits, of which that of x32 has a bit in its numbers.
+// Numbers of system calls of the two 32-bit ABIs; those of x32 have an additional bit.
 #if defined(__TARGET_ARCH_x86)
 #define TS_COMPAT 0x2
 #define X32_BIT 0x40000000
@@ -57,7 +57,7 @@ struct thread_info {
     unsigned long flags;
 } OF_THE_KERNEL;
 #endif
-// The same number on i386 and arm.
+// The number is the same on i386 and arm.
 #define NR_COMPAT_SCHED_YIELD 158
 #define NR_COMPAT_RESTART 0
 
@@ -138,7 +138,7 @@ struct bpf_iter__task {
     struct task_struct *task;
 } OF_THE_KERNEL;
 
-// Before Linux 5.14.
+// The structure before Linux 5.14.
 struct task_struct___before_5_14 {
     long state;
 } OF_THE_KERNEL;
@@ -150,7 +150,7 @@ static __always_inline __u32 state_of(struct task_struct *task)
     return BPF_CORE_READ((struct task_struct___before_5_14 *)task, state);
 }
 
-// Whether it runs or waits for a CPU.
+// Whether the task runs or waits for a CPU.
 static __always_inline bool is_ready(struct task_struct *task)
 {
     return !state_of(task);
@@ -161,7 +161,8 @@ static __always_inline bool is_on_cpu(struct task_struct *task)
     return !bpf_core_field_exists(task->on_cpu) || task->on_cpu;
 }
 
-// How long after its last arrival on a CPU it was queued for one; 0 where it is not.
+// Returns the time from a task's last arrival on a CPU until it was queued for one; 0 if it is not
+// queued.
 static __always_inline __u64 queued_after_arrival(struct task_struct *task)
 {
     if (!bpf_core_field_exists(task->sched_info.last_queued))
@@ -170,7 +171,8 @@ static __always_inline __u64 queued_after_arrival(struct task_struct *task)
     return queued > arrived ? queued - arrived : 0;
 }
 
-// How long it has waited for CPUs so far, as the kernel counts it when a task has got one.
+// Returns the total time that the task has waited for CPUs. The kernel adds a wait when the task
+// gets a CPU.
 static __always_inline __u64 run_delay(struct task_struct *task)
 {
     return bpf_core_field_exists(task->sched_info.run_delay) ? task->sched_info.run_delay : 0;

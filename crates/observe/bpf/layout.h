@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// What the observer reads. src/layout.rs has the same once more; its test compares every offset, length and enumerator with the type
-// information of the object that is made of these files.
+// Layout of the data that the observer reads. src/layout.rs has the same definitions; its test
+// compares every offset, length and enumerator with the type information of the object that is
+// compiled from these files.
 
 #pragma once
 
@@ -9,28 +10,29 @@
 
 #define TASKS 16384
 #define CPUS 1024
-// Each reason has one more, for the rest.
+// Each reason has one additional entry, for causes without an entry of their own.
 #define CAUSES (19 + REASONS)
 #define REASONS REASON_ENDED
 #define NEIGHBOURS 5
 #define BUCKETS 56
-// Hardware counters of a CPU, instructions first.
+// Number of hardware counters per CPU, of which the first counts instructions.
 #define COUNTERS 4
 #define COUNTER_INSTRUCTIONS 0
-// All powers of two. The process of each remembered run has a share: the one that is given away is of none of them.
+// Sizes of tables, all powers of two. The process of each remembered run has a share, so the share
+// that is reused is never one of theirs.
 #define RUNS 16
 #define SHARES 16
 #define LONGEST 4
 
-// Why a task left its CPU. The kernel's own counters decide between voluntary and not. The names and numbers are those of Why in
-// crates/record/src/observation/cause.rs.
+// Reason why a task left its CPU. The kernel's counters decide whether a switch is voluntary. Names
+// and numbers are those of Why in crates/record/src/observation/cause.rs.
 enum reason {
-    // It sleeps until it is woken.
+    // The task sleeps until it is woken.
     REASON_BLOCKED = 1, // it waits for something
     REASON_STOPPED,     // by a signal
     REASON_TRACED,      // for its debugger
     REASON_FROZEN,      // with its control group, or for a suspend of the machine
-    // It could have run on.
+    // The task could have continued.
     REASON_YIELDED,            // it called sched_yield
     REASON_PREEMPTED_BY_WOKEN, // by a task that was woken while it ran
     REASON_PREEMPTED_BY_QUEUED, // by one that had been waiting since before, whose turn came though the slice was not over
@@ -39,7 +41,8 @@ enum reason {
     REASON_ENDED,               // its last switch
 };
 
-// Where in the kernel it was: the number of the system call, with a bit for the ABI, or one of these.
+// Entry of a task into the kernel: the number of the system call, with a bit for the ABI, or one of
+// these values.
 enum entry {
     ENTRY_COMPAT = 0x0800,
     ENTRY_FAULT = 0x1000,
@@ -57,17 +60,17 @@ enum task_state {
     TASK_ENDED,
 };
 
-// Numbers of processes that are none.
+// Process numbers that stand for no process.
 enum process {
     PROCESS_NONE = 0,
     PROCESS_KERNEL = -1, // all threads of the kernel
-    // What a task waited for that was behind no process.
+    // Reasons for a wait other than a process.
     PROCESS_NOBODY = -2, // no task ran
     PROCESS_MOVED = -3,  // in the queue of another CPU, before it was moved
     PROCESS_OTHERS = -4, // behind others that are not known
 };
 
-// What a number among the targets stands for; both bits may be set.
+// Meaning of a number among the targets; both bits may be set.
 enum target {
     TARGET_PROCESS = 1, // with all its threads
     TARGET_THREAD = 2,
@@ -84,7 +87,7 @@ struct cause {
     __u64 switches, off_ns, wait_ns;
 };
 
-// What another process did to a task.
+// Effects of another process on a task.
 struct neighbour {
     enum process process;
     __u32 unused;
@@ -92,7 +95,8 @@ struct neighbour {
     char name[16];
 };
 
-// How long a process has run on a CPU. Sums only grow: what ran between two moments is the difference.
+// Total time that a process has run on a CPU. Sums only grow, so the difference between two moments
+// shows what ran in between.
 struct share {
     enum process process; // one of the last that ran
     __u32 unused;
@@ -101,7 +105,7 @@ struct share {
     char name[16];
 };
 
-// All shares of a CPU at a moment.
+// All shares of a CPU at one moment.
 struct sums {
     __u64 ns[SHARES];
 };
@@ -111,7 +115,8 @@ struct mark {
     struct sums sums;
 };
 
-// Moments of a CPU. Of each level it is the last ones; each has a fourth of those of the one before it.
+// Number of levels of a CPU's recorded moments. Each level has the latest ones: every fourth of the
+// level before.
 #define LEVELS 4
 #define MARKS 32
 struct marks {
@@ -126,7 +131,7 @@ struct run {
     __u32 share, unused;
 };
 
-// A wait for a CPU that is among the longest.
+// A wait for a CPU that is among the longest waits.
 struct wait {
     __u64 since, ns;
     __u64 behind_ns; // most of it behind one
@@ -177,20 +182,21 @@ struct cpu {
     __u64 unused[2];                 // CPUs share no line
 };
 
-// A CPU inside the scheduler, and how long it was there each time that an observed task left it or came to it.
+// State of a CPU inside the scheduler, and the times spent there when an observed task left or
+// arrived.
 struct in_scheduler {
     __u64 entered, own; // own: what this program took meanwhile; 0 where no observed task had to do with it
     __u64 ns, unused;
     __u32 times[BUCKETS];
 };
 
-// What hardware counters counted in the turns of a task.
+// Counts of hardware counters over the time slices of a task.
 struct counted {
     __u64 ran_ns, most_per_us, sums[COUNTERS]; // the most instructions in a thousandth of a millisecond, on average over a turn
     __u32 turns[BUCKETS];                      // by their instructions
 };
 
-// The counters of a CPU as the turn that goes on began, and as the last one ended.
+// Counters of a CPU at the start of the present time slice, and at the end of the last one.
 struct counting {
     __u64 began[COUNTERS], ended[COUNTERS];
     __u64 is_known, refused; // refused: readings of part of the time
@@ -215,12 +221,13 @@ struct thread {
     char name[16];
 };
 
-// A switch or a wake-up, where they are streamed.
+// A switch or wake-up, if events are streamed.
 struct event {
     __u64 at;
     __u32 cpu, is_wakeup;
     struct thread from, to;
 };
 
-// No map has it as its value, and the type information of the object only what something has.
+// No map has this structure as its value, and the object's type information contains only types of
+// existing data.
 const struct event layout_of_event = {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// What is shared with the observer, and what is set before the program is loaded.
+// Data shared with the observer, and settings that are made before the program is loaded.
 
 #pragma once
 
@@ -23,7 +23,7 @@ struct {
     __type(value, struct cpu);
 } cpus SEC(".maps");
 
-// As many entries as there may be CPUs; one where times are not wanted.
+// As many entries as there may be CPUs; one entry if times are not requested.
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
@@ -32,7 +32,7 @@ struct {
     __type(value, struct marks);
 } marks SEC(".maps");
 
-// One entry where it is not wanted.
+// One entry if the data is not requested.
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
@@ -56,27 +56,29 @@ struct {
     __type(value, __u32);
 } free_slots SEC(".maps");
 
-// Slots of `tasks` whose task is gone.
+// Slots of `tasks` whose tasks have ended.
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, 1 << 18);
 } ended SEC(".maps");
 
-// Switches and wake-ups, one by one; as small as can be where they are not wanted.
+// Single switches and wake-ups; the buffer has the least size if they are not requested.
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, 1 << 24);
 } events SEC(".maps");
 
-// Set before the program is loaded, so that what is not wanted is not in it.
+// Whether events are requested. The value is set before the program is loaded, so that no code for
+// unrequested data is loaded.
 const volatile __u8 wants_events = 0;
 
 const volatile __u8 wants_scheduler_time = 0;
 
-// The same of all times that take a clock, and of neighbours: a third of what all else does is to read it.
+// Whether all times that need a clock, and neighbours, are left out: reading the clock takes a
+// third as long as everything else.
 const volatile __u8 counts_only = 0;
 
-// Processes and threads to be observed, by their numbers, besides what those start that are.
+// IDs of processes and threads to be observed; processes that these start are observed, too.
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, 16384);
@@ -84,7 +86,7 @@ struct {
     __type(value, enum target);
 } targets SEC(".maps");
 
-// What other processes did to an observed one, beyond what its tasks remember themselves.
+// Effects of other processes on an observed one, as far as the tables of its tasks have no room.
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, 8192);
@@ -92,7 +94,7 @@ struct {
     __type(value, struct neighbour);
 } pairs SEC(".maps");
 
-// Kept with each task by the kernel, and freed with it.
+// Storage that the kernel attaches to each task, and frees with it.
 struct ref {
     __u32 slot, generation;
 };
@@ -106,8 +108,8 @@ struct {
 
 static const __u32 FIRST = 0;
 
-// Two words are loaded. The name is copied at each event: a shell becomes a program after its first runs, and a number may be another
-// process's later.
+// Copies a name in two loads. The name is copied at each event, because a shell becomes a program
+// after its first runs, and a number may later belong to another process.
 static __always_inline void copy_name(char *name, const char *from)
 {
     ((__u64 *)name)[0] = ((const __u64 *)from)[0];

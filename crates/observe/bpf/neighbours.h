@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// What other processes did to a task.
+// Effects of other processes on a task.
 
 #pragma once
 
 #include "maps.h"
 
-// Another process, and where its name is: with a task of it, or with its share of a CPU.
+// Another process, with the place of its name: in a task of the process, or in its share of a CPU.
 struct other {
     __u32 process;
     struct task_struct *task;
@@ -31,8 +31,9 @@ static __always_inline void name_it(struct neighbour *n, struct other other)
         copy_name(n->name, other.task->group_leader->comm);
 }
 
-// Where nothing has room any more, the lightest of the task's own neighbours makes it: so the most frequent are known, and what is lost
-// is little. A wake-up that another CPU counts meanwhile may be the new one's.
+// If no table has room, replaces the task's neighbour with the smallest counts, so that the most
+// frequent neighbours are known and little is lost. A wake-up that another CPU counts at the same
+// time may be counted for the new neighbour.
 static __always_inline struct neighbour *instead_of_the_lightest(struct task *t, struct other other, struct control *c)
 {
     struct neighbour *lightest = &t->neighbours[0];
@@ -54,8 +55,9 @@ static __always_inline struct neighbour *instead_of_the_lightest(struct task *t,
     return lightest;
 }
 
-// The other process's slot in the task's own table, which mostly holds it: looking it up among all pairs takes several times as
-// long. Tasks may be woken on one CPU while their neighbours run on another, so a free slot is taken at once or not at all.
+// Finds the other process's slot in the task's own table, which usually has one; a search among all
+// pairs takes several times as long. A task may be woken on one CPU while its neighbours run on
+// another, so a free slot is claimed in one atomic step or not at all.
 static __always_inline struct neighbour *find_neighbour(struct task *t, struct other other, struct control *c)
 {
 #pragma unroll

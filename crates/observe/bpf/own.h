@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The process that observes. Where all tasks are observed, its own are not meant.
+// The observer's own process, whose tasks are left out when all tasks are observed.
 
 #pragma once
 
 #include "kernel.h"
 
-// Set before the program is loaded.
+// ID of the observer's process, which is set before the program is loaded.
 const volatile __u32 own_process = 0;
 
 static __always_inline bool is_own(struct task_struct *task)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// How long the kernel is inside its scheduler.
+// Times that the kernel spends inside its scheduler.
 
 #pragma once
 
 #include "histogram.h"
 #include "maps.h"
 
-// Attached only where it is asked for: two more readings of the clock for each switch.
+// Attached only if requested, because each switch then takes two more readings of the clock.
 SEC("tp_btf/sched_entry_tp")
 int BPF_PROG(on_scheduler_entry, bool preempt)
 {
@@ -20,7 +20,7 @@ int BPF_PROG(on_scheduler_entry, bool preempt)
     return 0;
 }
 
-// A new task does not come by here the first time that it runs.
+// A new task does not pass this tracepoint when it first runs.
 SEC("tp_btf/sched_exit_tp")
 int BPF_PROG(on_scheduler_exit, bool is_switch)
 {

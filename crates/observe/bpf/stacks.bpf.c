@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Samples the user's stack of observed tasks at their switches: of every so many switches one, by chance, so that each has the same
-// weight. A program of its own, loaded only where stacks are asked for. What the observer reads has a fixed layout: see
-// src/stacks/layout.rs.
+// Samples the user stacks of observed tasks at their switches: a random switch out of a given
+// number, so that all switches have the same weight. This is a separate program, loaded only if
+// stacks are requested. Data for the observer has a fixed layout, as in src/stacks/layout.rs.
 
 #include "kernel.h"
 #include "own.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-// --- What the observer reads and sets ---
+// --- Data for the observer, and settings from it ---
 
 #define DEPTH 127
 
@@ -72,10 +72,10 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
     sample->waits = !preempt && state_of(prev);
     sample->switches = every ? every : 1;
     bpf_probe_read_kernel_str(sample->name, sizeof(sample->name), prev->comm);
-    // One that has ended has no memory any more, and no stack.
+    // A task that has ended has no memory any more, and no stack.
     long bytes = bpf_get_stack(ctx, sample->frames, sizeof(sample->frames), BPF_F_USER_STACK);
     sample->depth = bytes > 0 ? bytes / sizeof(__u64) : 0;
-    // The observer looks several times a second by itself.
+    // The observer reads the buffer several times per second without being woken.
     bpf_ringbuf_submit(sample, BPF_RB_NO_WAKEUP);
     return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// What one switch is for the task that leaves, for the one that comes, and for who is off meanwhile.
+// Effects of a switch on the task that leaves, on the task that arrives, and on tasks that are off
+// the CPU.
 
 #pragma once
 
@@ -10,15 +11,16 @@
 #include "reasons.h"
 #include "waits.h"
 
-// Counts how long a task had waited to get here, for which it had left last time.
+// Counts the task's wait for this CPU, under the cause for which the task left its last CPU.
 static __always_inline void waited(struct task *t, struct cpu *on, __u32 cpu, struct task_struct *task)
 {
     __u64 delay = run_delay(task), wait = delay - t->delay_seen;
-    // The kernel's clock for it is read a little earlier than ours.
+    // The kernel reads its clock for the wait a little earlier than this program.
     if (!counts_only && wait > t->last_off)
         wait = t->last_off;
     t->delay_seen = delay;
-    // It has left no CPU yet: what it waited for since before it was observed is known by a clock alone.
+    // The task has left no CPU yet: its wait since before it was observed is known only with a
+    // clock.
     bool has_cause = t->cause < CAUSES;
     if (!has_cause && (counts_only || !wait))
         return;
@@ -39,7 +41,7 @@ static __always_inline enum reason switched_out(struct task *t, struct task_stru
                                                 struct control *c)
 {
     waited(t, on, cpu, prev);
-    // As the kernel counts it: it has just added one to either of the two counters of `prev`.
+    // The kernel's own decision: it has just increased one of the two counters of `prev`.
     __u64 voluntary = prev->nvcsw;
     bool is_voluntary = voluntary != t->voluntary_seen;
     t->voluntary_seen = voluntary;
@@ -71,7 +73,7 @@ static __always_inline enum reason switched_out(struct task *t, struct task_stru
     return reason;
 }
 
-// Not static: so the verifier looks at it once, by itself.
+// The function is not static, so that the verifier checks it only once.
 __noinline int switched_in(struct task *t, struct cpu *on, __u32 cpu, __u64 now)
 {
     if (!t || !on)
@@ -99,7 +101,8 @@ __noinline int switched_in(struct task *t, struct cpu *on, __u32 cpu, __u64 now)
     return 0;
 }
 
-// Counts a run for the observed task that had this CPU last, as long as that is off since, and has had no other CPU.
+// Counts a run for the observed task that had this CPU last, if that task has been off since then,
+// and has had no other CPU.
 static __always_inline void ran_beside(struct cpu *on, __u32 cpu, struct task_struct *prev, __u64 now, __u64 ran,
                                        struct control *c)
 {
@@ -110,7 +113,7 @@ static __always_inline void ran_beside(struct cpu *on, __u32 cpu, struct task_st
     if (!last || last->pid != on->last_pid || last->cpu != cpu)
         return;
     if (!last->off_since) {
-        // It came back elsewhere, and this run may have begun before.
+        // The task returned on another CPU, and this run may have begun before.
         __u64 since = now - ran, came = last->on_since;
         if (came <= since || came > now)
             return;
@@ -123,7 +126,8 @@ static __always_inline void ran_beside(struct cpu *on, __u32 cpu, struct task_st
     }
 }
 
-// After its last switch a task needs its slot no more. The observer takes what was counted, and frees it.
+// Releases the slot of a task after its last switch. The observer reads the counts, and frees the
+// slot.
 static __always_inline void release_slot(__u32 slot, struct task *t, struct task_struct *task)
 {
     __u32 number = task->pid;

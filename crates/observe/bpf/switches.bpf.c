@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Counts the context switches of some tasks, or of all, inside the kernel: what each was for, how long the task was off its CPU
-// and waited for one, who ran meanwhile, who preempted it and who woke it. Nothing is streamed unless that is asked for: the observer
-// maps `tasks` and `cpus` into its memory and reads sums.
+// Counts the context switches of some tasks, or of all, inside the kernel. For each switch this
+// shows the cause, the task's time off the CPU and its wait for one, the tasks that ran in between,
+// and the tasks that preempted or woke it. Events are streamed only on request; the observer maps
+// `tasks` and `cpus` into its memory and reads sums.
 //
-// Only BTF tracepoints are used: they cost least, and are there where probes on functions are not allowed.
+// Only BTF tracepoints are used, because they cost least, and exist where probes on functions are
+// not permitted.
 
 #include "counters.h"
 #include "events.h"
@@ -31,8 +33,9 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 
     struct ref *next_ref = next->pid ? ref_of(next, c) : NULL;
     struct task *next_task = task_of(next_ref);
-    // Who leaves came through here, unless it was there before the first switch of this CPU or has been added meanwhile: looking
-    // up its reference once more would be a tenth of all that is done here.
+    // The leaving task arrived through this program, unless it was there before the first switch of
+    // this CPU or was added since. A second lookup of its reference would take a tenth of the
+    // program's time.
     __u32 slot = on->running_pid == prev->pid ? on->running_slot : 0;
     on->running_pid = next->pid;
     on->running_slot = next_ref ? next_ref->slot : 0;
@@ -46,14 +49,16 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
         }
         struct task *t = slot ? bpf_map_lookup_elem(&tasks, &slot) : NULL;
         enum reason reason = 0;
-        // The kernel has not found its reference as it came: it looks none up while a program that it has interrupted does.
+        // The kernel did not find the task's reference when the task arrived: it finds none while a
+        // program that it has interrupted does a lookup.
         if (t && t->off_since)
             switched_in(t, on, cpu, greater(now - ran, t->off_since));
         on->busy_ns += ran;
         if (t) {
-            // The kernel's own account, which begins some microseconds earlier than this one where an interrupt wakes a task.
+            // The kernel's own account, which begins some microseconds earlier than this program's
+            // if an interrupt wakes a task.
             t->run_ns = prev->se.sum_exec_runtime - t->run_began;
-            // It may have been running since before it was observed, or before this CPU was.
+            // The task may have been running since before it, or this CPU, was observed.
             if (t->on_since && !counts_only)
                 count_in(t->turns, ran);
             else if (!counts_only && on->switches > 1)
@@ -65,7 +70,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
             reason = switched_out(t, prev, next, next_task, on, cpu, now, c);
             if (reason == REASON_ENDED) {
                 release_slot(slot, t, prev);
-                // What runs after it is no neighbour, and its slot may be another's soon.
+                // A task that runs after this one is no neighbour, and the slot may soon belong to
+                // another task.
                 on->last_slot = 0;
             }
         }
@@ -82,7 +88,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
     }
     if (next_task && !counts_only) {
         switched_in(next_task, on, cpu, now);
-        // The kernel adds a wait when it is over: what it has added already was over when the task was moved here.
+        // The kernel adds a wait when it is over; a wait that was already added was over when the
+        // task was moved here.
         next_task->moved_ns = run_delay(next) - next_task->delay_seen;
     }
     if (wants_events && (next_task || slot))
@@ -97,12 +104,13 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
     return 0;
 }
 
-// --- What happens to a task besides ---
+// --- Other events of a task ---
 
-// Read through when there are new targets: a task that runs or waits for a CPU then is observed from here on, not from its next switch on,
-// which may never come. And when what was counted is read: since when one waits that was woken is known by the kernel's clock of such
-// things, of which one moment is known by ours, when the task came to its last CPU. And the name of a process is that of its first thread,
-// which may have got another since.
+// Reads all tasks, in three situations. With new targets, a task that runs or waits for a CPU is
+// observed immediately, and not only from its next switch on, which may never come. When counts are
+// read, the start of a woken task's wait is known by the kernel's scheduler clock, of which this
+// program knows one moment: when the task came to its last CPU. And a process's name is that of its
+// first thread, which may have changed since.
 SEC("iter/task")
 int on_look(struct bpf_iter__task *of)
 {
@@ -124,7 +132,8 @@ int on_look(struct bpf_iter__task *of)
     return 0;
 }
 
-// Attached only where wakers or events are asked for: it costs a third of what all else does.
+// Attached only if wakers or events are requested, because it costs a third as much as everything
+// else.
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
@@ -133,7 +142,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
     struct task_struct *waker = bpf_get_current_task_btf();
     if (t && wants_events)
         stream(waker, task, bpf_ktime_get_ns(), bpf_get_smp_processor_id(), true, false, c);
-    // One that has not left its CPU yet is spared the switch.
+    // A task that has not left its CPU yet needs no switch.
     if (!t || !t->off_since || !waker->pid)
         return 0;
     struct neighbour *by = neighbour(t, of_task(waker), c);
@@ -159,8 +168,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
     return 0;
 }
 
-// A task comes to a control group. If it is a process with several threads, which come with it and are not named, each of them is observed
-// from its next switch on.
+// A task enters a control group. For a process with several threads, the kernel names only one of
+// them; each of the others is observed from its next switch on.
 SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(on_attach, struct cgroup *group, const char *path, struct task_struct *task, bool is_process)
 {
@@ -177,7 +186,8 @@ int BPF_PROG(on_attach, struct cgroup *group, const char *path, struct task_stru
     return 0;
 }
 
-// An exec and prctl(PR_SET_NAME). A thread that calls exec takes the number of its process.
+// The task calls exec or prctl(PR_SET_NAME). A thread that calls exec gets the number of its
+// process.
 SEC("tp_btf/task_rename")
 int BPF_PROG(on_rename, struct task_struct *task, const char *name)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Who kept a task waiting for a CPU, and the longest waits.
+// Processes that kept a task waiting for a CPU, and the longest waits.
 
 #pragma once
 
@@ -8,8 +8,8 @@
 #include "neighbours.h"
 #include "reasons.h"
 
-// Counts a part of a wait for the process that ran meanwhile, `waits` of that process. None of these functions is static: so the verifier
-// looks at each once, by itself.
+// Counts a part of a wait for the process that ran during it, `waits` of that process. None of
+// these functions is static, so that the verifier checks each only once.
 __noinline int kept_waiting(struct task *t, struct share *share, __u64 ns, __u64 waits)
 {
     struct control *c = controls();
@@ -23,13 +23,14 @@ __noinline int kept_waiting(struct task *t, struct share *share, __u64 ns, __u64
     return 0;
 }
 
-// Who was in the way for the most of a wait, and which share is that one's.
+// The process that had the CPU for most of a wait, and its share.
 struct most {
     __u64 ns, process, share;
 };
 
-// Keeps a wait in place of the shortest of the longest of this CPU, where it is written: this stack is the third of three, which together
-// may be no deeper than 512 bytes before Linux 6.13.
+// Stores a wait in place of the shortest of this CPU's longest waits. The wait is written there
+// directly, because this stack is the third of three, which together may have at most 512 bytes
+// before Linux 6.13.
 __noinline int keep_wait(struct cpu *on, struct task *t, struct most *most, __u64 ns)
 {
     if (!on || !t || !most)
@@ -64,8 +65,9 @@ static __always_inline void behind(struct most *most, __u64 process, __u64 ns, _
     most->share += (share - most->share) & is_more;
 }
 
-// Shares a wait out among those that ran meanwhile on the CPU that the task got after it, whose last runs end where the task's own,
-// which is not over yet, began. Between two runs the CPU was idle.
+// Divides a wait between the processes that ran during it on the CPU that the task then got. Their
+// last runs end when the task's own run, which is not over yet, began. Between two runs the CPU was
+// idle.
 static __always_inline int share_out_by_runs(struct task *t, struct cpu *on, __u64 ns)
 {
     __u64 moved = lesser(t->moved_ns, ns), at = t->on_since, until = at - ns + moved, idle = 0, seen = 0;
@@ -92,7 +94,8 @@ static __always_inline int share_out_by_runs(struct task *t, struct cpu *on, __u
     return ns <= on->long_ns ? 0 : keep_wait(on, t, &most, ns);
 }
 
-// The same by what each process has run on this CPU since a moment, so many nanoseconds ago as the task came.
+// Divides a wait by the time that each process has run on this CPU since a moment, which is this
+// many nanoseconds before the task came.
 static __always_inline int share_out_by_sums(struct task *t, struct cpu *on, __u64 ns, struct sums *then, __u64 since_ns)
 {
     __u64 moved = lesser(t->moved_ns, ns), left = lesser(since_ns, ns - moved), others = ns - moved - left;
@@ -117,7 +120,8 @@ static __always_inline int share_out_by_sums(struct task *t, struct cpu *on, __u
     return ns <= on->long_ns ? 0 : keep_wait(on, t, &most, ns);
 }
 
-// Mostly the run before is all that a task waited behind, and of a process that it remembers.
+// Whether the task waited only for the previous run, of a process in the task's own table, as is
+// usual.
 static __always_inline bool was_behind_the_last(struct task *t, struct cpu *on, __u64 ns)
 {
     struct run *run = &on->runs[on->newest & (RUNS - 1)];
@@ -137,14 +141,16 @@ static __always_inline bool was_behind_the_last(struct task *t, struct cpu *on, 
     return false;
 }
 
-// Whether a task that could have run on left a CPU and came back to it, and waited there all the while, as far as two clocks agree.
+// Whether a task that could have continued left a CPU, returned to it and waited there all the
+// time, as far as two clocks agree.
 static __always_inline bool has_sums(struct task *t, __u32 cpu, __u64 ns)
 {
     return t->cpu == cpu && !t->moved_ns && t->cause < CAUSES && is_queued(t->causes[t->cause].reason)
            && t->last_off - ns <= ns >> 4;
 }
 
-// The first mark at or after a moment, of those that reach back to it; if none does, the oldest. LEVELS * MARKS if there is none.
+// Returns the first mark at or after a moment, among those that reach back to it; if there is none,
+// the oldest; LEVELS * MARKS if there are no marks.
 __noinline __u32 find_mark(struct marks *m, __u64 moment)
 {
     __u32 found = LEVELS * MARKS;
@@ -182,7 +188,8 @@ __noinline int share_out(struct task *t, struct cpu *on, __u32 cpu, __u64 ns)
     return share_out_by_sums(t, on, ns, then, since_ns);
 }
 
-// The share of a process that has none of the last two: if it has none at all, the one that was of use the longest ago.
+// Returns the share of a process that is none of the last two; if it has no share, the one that was
+// used least recently.
 __noinline __u32 find_share(struct cpu *on, __u32 process)
 {
     if (!on)
@@ -204,7 +211,7 @@ __noinline __u32 find_share(struct cpu *on, __u32 process)
     return place;
 }
 
-// Remembers a run that is over: the share of its process.
+// Remembers a run that is over in the share of its process.
 __noinline __u32 remember(struct cpu *on, __u32 process, __u64 now, __u64 ran)
 {
     if (!on)
@@ -233,7 +240,8 @@ static __always_inline void note_shares(struct sums *sums, struct cpu *on)
         sums->ns[at] = on->shares[at].ns;
 }
 
-// So far from one mark to the next: a wait that is longer than the last runs together is known but for what lies between two marks.
+// Time from one mark to the next. A wait that is longer than the stored runs is known except for
+// the part between two marks.
 #define MARK_NS 1000000
 
 __noinline int take_mark(struct cpu *on, __u32 cpu, __u64 now)

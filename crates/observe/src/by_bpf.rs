@@ -258,7 +258,7 @@ impl ByBpf {
 
     /// Ends the observation, and returns its record.
     pub(crate) fn finish(mut self, empty: &Observation) -> Result<Observation, NoBpf> {
-        // Before the program is detached.
+        // The program is detached only afterwards.
         let _ = self.kernel.look();
         let in_flight = self.read_in_flight();
         let switches = self.switches();

@@ -148,7 +148,7 @@ impl ByProc {
         };
         let of_process = || name(&format!("/proc/{process}"));
         if let Some(task) = self.tasks.get_mut(&key) {
-            // The task may have executed another program meanwhile.
+            // The task may have executed another program since the last reading.
             if task.last != now {
                 (task.name, task.process_name) = (name(&folder), of_process());
             }

@@ -264,7 +264,8 @@ impl Tracer {
         self.control
             .set(0, control, 0)
             .map_err(|error| refused("to begin a slice", &error.into()))?;
-        // The exits first: otherwise an interrupt between the two attachments would never end.
+        // The exits are attached first; otherwise an interrupt between the two attachments would
+        // never end.
         let mut names: Vec<String> = ["exit", "entry"]
             .iter()
             .flat_map(|end| INTERRUPTS.map(|name| format!("on_{name}_{end}")))
@@ -289,7 +290,7 @@ impl Tracer {
 
     fn end(&mut self) {
         self.until = None;
-        // The calls first, then the tracepoints that they depend on.
+        // The calls are detached first, then the tracepoints on which they depend.
         while self.links.pop().is_some() {}
     }
 

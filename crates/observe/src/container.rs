@@ -79,7 +79,7 @@ fn control_group(text: &str, own: &str) -> Option<String> {
         };
         groups.push((rank, path));
     }
-    // Among several groups that name it, the first.
+    // The first of several groups that name the container.
     groups
         .into_iter()
         .rev()

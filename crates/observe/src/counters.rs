@@ -50,7 +50,7 @@ impl Counters {
             .filter(is_admitted)
             .map(|(_, event)| *event)
             .collect();
-        // Events that do not fit on the counters beside instructions are not counted.
+        // Events that do not fit on the counters together with instructions are not counted.
         let together = shares(&System, &admitted, cpu)
             .into_iter()
             .next()

@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn of_many_threads_all_have_their_turn() {
         let mut counts = KernelCounts::default();
-        // Numbers that no thread has.
+        // These numbers belong to no thread.
         for _ in 0..4 {
             counts.look((1..=100).map(|number| u32::MAX - number));
         }

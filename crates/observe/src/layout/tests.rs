@@ -42,7 +42,7 @@ fn structures_have_the_same_fields_at_the_same_places_on_both_sides() {
     ];
     for (name, size, fields) in all {
         let (theirs, mut of_program) = program.structure(name);
-        // Both halves of it once more.
+        // The other struct contains both halves again.
         of_program.retain(|(field, ..)| (name, field.as_str()) != ("cause", "key"));
         let ours: Vec<_> = fields
             .iter()

@@ -237,7 +237,7 @@ fn children_that_were_there_before_are_counted_and_not_observed() {
     let (observation, _) = observed(&mut script, target, Some(Nanos::seconds(1)));
     assert_eq!(script.observed, [[7, 8]]);
     let older = observation.older_children.expect("there are some");
-    // An observed child is none of them.
+    // An observed child is not among them.
     assert_eq!(
         (older.processes, older.parents, older.switches),
         (2, vec![7, 9], 1100)
@@ -371,7 +371,7 @@ fn nor_has_one_of_a_process_that_had_not_switched_yet() {
         let mut script = script.at(100, |script| {
             script.alive.insert(7);
         });
-        // Seen after 200 ms only where no task is meant by number.
+        // The process is seen after 200 ms only if no task is given by its number.
         let target = Target::processes(&script.root(), vec![7]).expect("it is there");
         let target = if is_meant { target } else { Target::All };
         let (observation, _) = observed(&mut script, target, Some(Nanos::seconds(1)));
@@ -484,7 +484,7 @@ fn what_ends_before_its_time_is_told_and_what_comes_under_its_name_is_observed()
     let [one] = &said[..] else { panic!("{said:?}") };
     assert!(one.starts_with("process 7 (a) ended after 30"), "{one}");
 
-    // Another process with the same number.
+    // Another process has the same number.
     let mut script = end_of_7().at(301, |script| {
         script.process(7, "b");
         let fields = "0 ".repeat(18);
@@ -513,7 +513,7 @@ fn a_control_group_that_is_removed_is_observed_again_when_it_is_there_again() {
     let remove = |script: &mut Script| {
         fs::remove_dir_all(script.folder.path().join("sys/fs/cgroup/pod")).expect("it was there");
     };
-    // Once for long, once from one look to the next.
+    // The first count is for the long pause, the second from one look to the next.
     let mut script = script
         .at(300, remove)
         .at(600, |script| script.group("pod", "21\n", 0))
