@@ -1,6 +1,7 @@
-/* What the pages of the kernel's memory hold: by /proc/kpageflags
-   (https://docs.kernel.org/admin-guide/mm/pagemap.html) and /proc/vmallocinfo, and for slabs by the name of their cache, which is read from
-   the kernel's memory (/proc/kcore). What cannot be read stays without a name. GPL-2.0-or-later, see ../valgrind/COPYING. */
+/* Contents of the pages of the kernel's memory, by /proc/kpageflags
+   (https://docs.kernel.org/admin-guide/mm/pagemap.html) and /proc/vmallocinfo, and for slabs by the name of their
+   cache, which is read from the kernel's memory (/proc/kcore). Pages whose contents cannot be read have no name.
+   GPL-2.0-or-later, see ../valgrind/COPYING. */
 #define _GNU_SOURCE
 #include <elf.h>
 #include <fcntl.h>
@@ -27,7 +28,7 @@ struct cache {
 static struct cache caches[MOST_CACHES];
 static int cache_count;
 
-/* Of the kernel's memory; whether all of it is there. */
+/* Reads the kernel's memory; returns whether all bytes could be read. */
 static int read_kernel(uint64_t address, void *to, size_t bytes)
 {
     static int fd = -1;
@@ -56,7 +57,7 @@ uint64_t kernel_word(uint64_t address)
     return address && read_kernel(address, &word, sizeof word) ? word : 0;
 }
 
-/* The slab's cache, by the page that it begins with. */
+/* Returns the name of the slab's cache, given the page with which the slab begins. */
 static const char *cache_name(const struct layout *layout, uint64_t page)
 {
     uint64_t address = kernel_word(layout->pages + page * layout->page_bytes + layout->slab_cache);
@@ -75,7 +76,7 @@ static const char *cache_name(const struct layout *layout, uint64_t page)
     return caches[index].name;
 }
 
-/* "-" where nothing is known. */
+/* Returns the contents of a page, or "-" if they are unknown. */
 static const char *contents_of(const struct layout *layout, uint64_t page, uint64_t flags, const char *before)
 {
     if (flags >> NO_PAGE & 1)
@@ -119,8 +120,8 @@ static void list_pages(const struct layout *layout, struct listing *listing)
     }
 }
 
-/* Areas of vmalloc, by who asked for them; stacks of tasks have one function of fork or another. Some are free, but not yet given back
-   ("unpurged"). */
+/* Lists the areas of vmalloc by the function that requested them; stacks of tasks have one function of fork or
+   another. Some areas are free, but not yet returned ("unpurged"). */
 void contents_list_areas(struct listing *listing)
 {
     static const char *const forks[] = { "kernel_clone", "copy_process", "dup_task_struct" };

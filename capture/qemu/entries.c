@@ -1,13 +1,14 @@
-/* How the kernel was entered, and when it is left. The processor's own accesses at an entry are not among those that QEMU tells; what
-   it has written there is read from the guest's memory. GPL-2.0-or-later, see ../valgrind/COPYING. */
+/* How the kernel was entered, and when it is left. QEMU does not report the processor's own accesses at an entry, so
+   the values that the processor has written are read from the guest's memory. GPL-2.0-or-later, see
+   ../valgrind/COPYING. */
 #include <string.h>
 
 #include "plugin.h"
 
-/* Within so many bytes of the start of entry_SYSCALL_64 the number of the call is pushed. */
+/* Number of bytes at the start of entry_SYSCALL_64 within which the number of the call is pushed. */
 #define LONGEST_ENTRY 256
 #define PUSH_RAX 0x50
-/* Within so many of the start of an exception's entry something is pushed: behind endbr64, clac, cld. */
+/* Number of bytes at the start of an exception's entry within which something is pushed, after endbr64, clac, cld. */
 #define FIRST_PUSH 12
 
 static struct sc_guest_entry known[SC_MOST_ENTRIES];
@@ -56,8 +57,8 @@ static void on_entry(unsigned cpu, void *kind)
     enter((uintptr_t)kind, 0);
 }
 
-/* The first access of the entry of an exception is a push right below what the processor has pushed: where the instruction is that
-   could not be done, behind the error code, if there is one. */
+/* Handles the first access of an exception's entry, which is a push right below the words that the processor has
+   pushed: the address of the faulting instruction, after the error code, if there is one. */
 static void on_first_push(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *kind)
 {
     uint64_t physical, instruction;
@@ -84,7 +85,8 @@ static void on_number(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address
     }
 }
 
-/* mmap, mprotect, munmap, mremap, shmat, shmdt, remap_file_pages; after an execve the address space is another one. */
+/* Whether a system call changes mappings: mmap, mprotect, munmap, mremap, shmat, shmdt, remap_file_pages. After an
+   execve the address space is another one. */
 static bool changes_mappings(uint16_t number)
 {
     static const uint16_t changing[] = { 9, 10, 11, 25, 30, 67, 216 };
@@ -113,7 +115,7 @@ static void on_return(unsigned cpu, void *data)
     entries->of[0].kind = 0;
 }
 
-/* Of the entry that an address is in the first bytes of. */
+/* Returns the kind of the entry whose first bytes contain an address. */
 static uint64_t kind_near(uint64_t address)
 {
     for (uint64_t start = address; address - start < FIRST_PUSH; start--)

@@ -1,7 +1,9 @@
-/* What the first process of the guest passes to the plugin. SPDX-License-Identifier: GPL-2.0-or-later OR MIT OR Apache-2.0
+/* Data that the first process of the guest passes to the plugin. SPDX-License-Identifier: GPL-2.0-or-later OR MIT OR
+   Apache-2.0
 
-   The guest executes the instruction `movabs $SC_SIGNAL + kind, %rax` and then one that stores to a struct sc_guest, or sc_said. The
-   plugin sees both when it translates them, and finds the struct in the guest's memory. It lies in one page. */
+   The guest executes the instruction `movabs $SC_SIGNAL + kind, %rax`, and then an instruction that stores to a
+   struct sc_guest or sc_said. The plugin sees both instructions when it translates them, and finds the struct, which
+   lies in one page, in the guest's memory. */
 #ifndef SWITCHCOST_GUEST_H
 #define SWITCHCOST_GUEST_H
 
@@ -14,7 +16,7 @@
 #define SC_GUEST_SAYS \
     4 /* at any time but while recording: a part of its report, which the plugin writes to QEMU's standard output */
 
-/* Where the kernel is entered, and for what. */
+/* Addresses at which the kernel is entered, and the purpose of each. */
 #define SC_ENTRY_EXCEPTION 1      /* without an error code */
 #define SC_ENTRY_EXCEPTION_CODE 2 /* with one */
 #define SC_ENTRY_PAGE_FAULT 3

@@ -1,13 +1,15 @@
-/* The first process of the guest: runs the programs, has them recorded, and says how they ended. GPL-2.0-or-later, see
-   ../valgrind/COPYING.
+/* The first process of the guest: runs the programs, starts and ends the recording, and reports how the programs ended.
+   GPL-2.0-or-later, see ../valgrind/COPYING.
 
-   /switchcost/commands has what to run, each text ended by a 0: seconds, the length of a slice, whether the programs stop themselves where
-   recording begins and where it ends, the number of commands; for each command its directory, how many variables and arguments it has, the
-   variables, the arguments. What they write is kept in memory until recording has ended. Then all of it is passed to the plugin,
-   a page at a time, as lines `status N STATUS`, `switches N` (if it is known), `nanoseconds N` and, each followed by its bytes, `output N BYTES`; what is
-   wrong as `error TEXT`. A serial line would take longer for that than many programs run: QEMU does each byte by itself. Before recording,
-   `preempt MODES` says which the kernel offers, the one that it has in brackets, and `symbols BYTES CHECKSUM FRAMES...` where in memory the
-   names of the kernel's functions and variables are; afterwards `contents`, in the same way, where what its pages hold is listed. */
+   /switchcost/commands contains texts that each end with a 0: seconds, the length of a time slice, whether the
+   programs stop themselves at the start and end of the recording, the number of commands; for each command its
+   directory, the numbers of variables and arguments, the variables, the arguments. The programs' output is held in
+   memory until the recording has ended. Then all output is passed to the plugin, a page at a time, as lines `status
+   N STATUS`, `switches N` (if known), `nanoseconds N` and, each followed by its bytes, `output N BYTES`; errors are
+   `error TEXT`. A serial line would take longer than many programs run, because QEMU handles each byte separately.
+   Before the recording, `preempt MODES` gives the kernel's preemption modes, with the present one in brackets, and
+   `symbols BYTES CHECKSUM FRAMES...` the place in memory of the names of the kernel's functions and variables;
+   afterwards `contents` gives, in the same way, the place of the list of what the kernel's pages hold. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
@@ -48,7 +50,8 @@ struct command {
 static struct command commands[MOST_COMMANDS];
 static int count;
 static int64_t seconds;
-/* Recorded is what comes from their first SIGSTOP to the next, and not how they start and end. */
+/* Whether the recording covers only the time from each program's first SIGSTOP to the next, without its start and
+   end. */
 static int are_stopping;
 
 #define SIGNAL(which, where) \
@@ -56,7 +59,7 @@ static int are_stopping;
 
 static void signal_plugin(uint64_t kind)
 {
-    /* Memory that is shared with forked children is copied when it is written to, and the instruction done again, alone. */
+    /* Memory shared with forked children is copied when it is written, and the instruction is executed again, alone. */
     *(volatile uint64_t *)&guest.signal = 0;
     switch (kind) {
     case SC_GUEST_ARM:
@@ -70,14 +73,14 @@ static void signal_plugin(uint64_t kind)
     }
 }
 
-/* What `said.text` begins with. */
+/* Passes `bytes` bytes at the beginning of `said.text` to the plugin. */
 static void say(size_t bytes)
 {
     said.bytes = bytes;
     SIGNAL(SC_GUEST_SAYS, &said.signal);
 }
 
-/* A line that fits into a page. */
+/* Reports a line, which must fit in a page. */
 static void __attribute__((format(printf, 1, 2))) report(const char *format, ...)
 {
     va_list arguments;
@@ -195,7 +198,7 @@ static void run(struct command *command, int go)
     _exit(127);
 }
 
-/* They wait for the end of the pipe. */
+/* Starts all programs, which wait for the end of a pipe. */
 static int start_all(void)
 {
     int ends[2];
@@ -219,7 +222,7 @@ static int start_all(void)
     return ends[1];
 }
 
-/* None where it cannot be chosen. */
+/* Reports the preemption modes; nothing if the mode cannot be chosen. */
 static void report_preemption(void)
 {
     char modes[128] = "";
@@ -231,7 +234,7 @@ static void report_preemption(void)
     close(fd);
 }
 
-/* Where something is listed: the bytes, their checksum (FNV-1a), and the frames of their pages. */
+/* Reports the place of a list: the number of bytes, their checksum (FNV-1a), and the frames of their pages. */
 static void report_listing(const char *what, const struct listing *listing)
 {
     uint64_t sum = 0xcbf29ce484222325, page = 0;
@@ -274,7 +277,7 @@ static void limit_time(void)
     alarm(seconds);
 }
 
-/* Orphans are ours, too. */
+/* Waits until all programs have ended, including orphans, which are adopted by this process. */
 static void await_ends(void)
 {
     int status;
@@ -284,7 +287,7 @@ static void await_ends(void)
         note_end(pid, status);
 }
 
-/* Until each command has stopped itself; whether none has ended instead. */
+/* Waits until each command has stopped itself; returns whether none has ended instead. */
 static int await_stops(void)
 {
     int status, all = 1;
@@ -321,7 +324,7 @@ static long preemptions(void)
     return getrusage(RUSAGE_SELF, &used) == 0 ? used.ru_nivcsw : -1;
 }
 
-/* The count of switches; -1 where somebody else ran meanwhile: nobody knows which of these are in it. */
+/* Returns the number of switches; -1 if another task ran during the count, whose switches cannot be distinguished. */
 static int64_t switches_undisturbed(int fd)
 {
     long before = preemptions();
@@ -387,7 +390,7 @@ int main(void)
     contents_list_areas(&contents);
     report("ready\n");
     signal_plugin(SC_GUEST_ARM);
-    /* All that is left of booting; and a switch away from here and back. */
+    /* The remaining work of booting is done first, with a switch away from this process and back. */
     for (int times = 0; times < 10; times++)
         nanosleep(&moment, NULL);
     do
@@ -401,7 +404,7 @@ int main(void)
     } else {
         close(go);
         limit_time();
-        /* All ends before recording does. */
+        /* All programs end before the recording does. */
         await_ends();
         alarm(0);
     }

@@ -1,5 +1,6 @@
-/* Where in the kernel the plugin has to look, and what lies where: by /proc/kallsyms, and fields of structures by the kernel's BTF
-   (https://docs.kernel.org/bpf/btf.html). GPL-2.0-or-later, see ../valgrind/COPYING. */
+/* Addresses in the kernel that the plugin needs, and what lies at other addresses: from /proc/kallsyms, and for
+   fields of structures from the kernel's BTF (https://docs.kernel.org/bpf/btf.html). GPL-2.0-or-later, see
+   ../valgrind/COPYING. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -126,7 +127,7 @@ static const struct btf_type *structure(const char *name)
     return found;
 }
 
-/* In bytes; -1 where it has no such member, itself or in a nameless part of it. */
+/* Returns the offset of a member in bytes; -1 if neither the type nor an anonymous part of it has the member. */
 static long offset_in(const struct btf_type *type, const char *name)
 {
     const struct btf_member *member = (const void *)(type + 1);
@@ -163,7 +164,7 @@ static void find_fields(struct sc_guest *guest)
     read_btf();
     task = structure("task_struct");
     guest->sp = field("task_struct", "thread") + field("thread_struct", "sp");
-    /* Until Linux 5.13 it is a long, whose lower half has all of it. */
+    /* Until Linux 5.13 the state is a long, whose lower half contains all of it. */
     guest->state = field("task_struct", offset_in(task, "__state") < 0 ? "state" : "__state");
     guest->pid = field("task_struct", "pid");
     guest->tgid = field("task_struct", "tgid");
@@ -176,7 +177,7 @@ static void find_fields(struct sc_guest *guest)
     guest->pgd = field("mm_struct", "pgd");
 }
 
-/* Notes where there is none. */
+/* Returns the offset of an optional field, and records if there is none. */
 static uint32_t optional(const char *owner, const char *name, int *are_all)
 {
     const struct btf_type *type = find_structure(owner);
@@ -186,7 +187,7 @@ static uint32_t optional(const char *owner, const char *name, int *are_all)
     return offset;
 }
 
-/* Without them mappings are not reported. */
+/* Finds the fields for mappings; without these fields mappings are not reported. */
 static void find_mappings(struct sc_mapping_layout *mappings)
 {
     int are_all = 1;
@@ -216,7 +217,7 @@ static int has_error_code(const char *exception)
     return 0;
 }
 
-/* 0 for what is no entry. */
+/* Returns the kind of an entry; 0 if the name is not that of an entry. */
 static uint64_t entry_kind(const char *name)
 {
     if (strcmp(name, "entry_SYSCALL_64") == 0)
@@ -244,12 +245,14 @@ static void find_symbol(struct sc_guest *guest, uint64_t address, const char *na
     }
 }
 
-/* What every CPU has its own of: where the kernel keeps the first values, and what to add for those of the first CPU. */
+/* Variables of which every CPU has its own: the place of the initial values, and the distance to those of the first
+   CPU. */
 struct per_cpu {
     uint64_t start, end, offsets, unit_bytes;
 };
 
-/* Where the kernel maps things unless it randomizes addresses (https://docs.kernel.org/arch/x86/x86_64/mm.html). */
+/* Address at which the kernel maps memory, unless it randomizes addresses
+   (https://docs.kernel.org/arch/x86/x86_64/mm.html). */
 #define DIRECT_MAP 0xffff888000000000UL
 #define PAGES 0xffffea0000000000UL
 #define CPU_ENTRY_AREA 0xfffffe0000000000UL
@@ -265,14 +268,14 @@ static void find_range(struct per_cpu *per_cpu, struct layout *layout, uint64_t 
         per_cpu->offsets = address;
     else if (strcmp(name, "pcpu_unit_size") == 0)
         per_cpu->unit_bytes = address;
-    /* Variables, until they are read. */
+    /* These symbols are variables, whose values are read later. */
     else if (strcmp(name, "page_offset_base") == 0)
         layout->direct_map = address;
     else if (strcmp(name, "vmemmap_base") == 0)
         layout->pages = address;
 }
 
-/* The next line that is no module's. */
+/* Reads the next line that belongs to no module. */
 static int next_symbol(FILE *symbols, uint64_t *address, char *type, char *name)
 {
     char line[512];
@@ -283,7 +286,7 @@ static int next_symbol(FILE *symbols, uint64_t *address, char *type, char *name)
     return 0;
 }
 
-/* Behind the variables that have names there is room for some that have none. Gives the end of that. */
+/* Lists the variables of each CPU. After the named variables there is room for unnamed ones, whose end is returned. */
 static uint64_t list_per_cpu(FILE *symbols, const struct per_cpu *per_cpu, struct listing *listing)
 {
     uint64_t address, end, first_cpu = kernel_word(per_cpu->offsets);
@@ -326,7 +329,7 @@ static void find_symbols(struct sc_guest *guest, struct layout *layout, struct l
         fail("a kernel whose /proc/kallsyms has no __switch_to_asm");
 }
 
-/* What is not found leaves slabs without names. */
+/* Finds the fields for slabs; if any is missing, slabs have no names. */
 static void find_slabs(struct layout *layout)
 {
     const struct btf_type *page = find_structure("page"), *slab = find_structure("slab"),
@@ -358,13 +361,13 @@ static int put_number(const char *path, long number)
     return is_put;
 }
 
-/* Else /proc/vmallocinfo has made-up ones, which are none of the kernel's half. */
+/* Makes /proc/vmallocinfo show real addresses; otherwise it shows invented ones, which are not in the kernel's half. */
 void layout_show_addresses(void)
 {
     put_number("/proc/sys/kernel/kptr_restrict", 1);
 }
 
-/* base_slice_ns from Linux 6.6 on. A task that wakes up may preempt as soon as it would by itself. */
+/* Sets base_slice_ns, from Linux 6.6 on. A task that wakes up may still preempt as early as by default. */
 int layout_set_slice(long nanoseconds)
 {
     if (put_number("/sys/kernel/debug/sched/base_slice_ns", nanoseconds))

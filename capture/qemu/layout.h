@@ -1,4 +1,5 @@
-/* Where in the kernel the plugin has to look, and what lies where. GPL-2.0-or-later, see ../valgrind/COPYING. */
+/* Addresses in the kernel that the plugin needs, and what lies at other addresses. GPL-2.0-or-later, see
+   ../valgrind/COPYING. */
 #ifndef SWITCHCOST_LAYOUT_H
 #define SWITCHCOST_LAYOUT_H
 
@@ -6,30 +7,31 @@
 
 #include "guest.h"
 
-/* Lines `ADDRESS NAME`; they stay where they are in the guest's memory. A name of "-": here nothing known begins. */
+/* Lines `ADDRESS NAME`, which do not move in the guest's memory. The name "-" marks an address at which nothing
+   known begins. */
 struct listing {
     char *text;
     size_t bytes, most;
 };
 
-/* Room for so many bytes. Without room, what is added is not listed. */
+/* Makes room for this number of bytes. Lines that find no room are not listed. */
 void listing_open(struct listing *listing, size_t most);
 void listing_add(struct listing *listing, uint64_t address, const char *name);
 
-/* Of the kernel's memory. */
+/* Layout of the kernel's memory. */
 struct layout {
-    /* Where all physical memory is mapped, and its struct pages are. */
+    /* Addresses at which all physical memory, and its struct pages, are mapped. */
     uint64_t direct_map, pages;
     size_t page_bytes;
-    /* Of the first CPU's memory; 0 where that is not known. */
+    /* End of the first CPU's memory; 0 if it is unknown. */
     uint64_t per_cpu_end;
-    /* Offsets in struct slab and struct kmem_cache, where there are these. */
+    /* Offsets in struct slab and struct kmem_cache, if the kernel has these structures. */
     int has_slabs;
     size_t slab_cache, cache_name;
 };
 
-/* By the kernel's own tables; ends the guest where they do not say. Lists the functions and variables of its image, and the variables
-   that each CPU has, those of the first one. */
+/* Finds the layout with the kernel's own tables, and ends the guest if they are incomplete. Lists the functions and
+   variables of the kernel's image, and the first CPU's copies of the variables of each CPU. */
 void layout_find(struct sc_guest *guest, struct layout *layout, struct listing *symbols);
 
 static inline int is_of_kernel(uint64_t address)
@@ -37,23 +39,23 @@ static inline int is_of_kernel(uint64_t address)
     return address >> 47 != 0;
 }
 
-/* A word of the kernel's memory; 0 where it cannot be read. */
+/* Returns a word of the kernel's memory; 0 if it cannot be read. */
 uint64_t kernel_word(uint64_t address);
 
-/* What areas of vmalloc there are, and what all pages hold. */
+/* Lists the areas of vmalloc, and the contents of all pages. */
 void contents_list_areas(struct listing *listing);
 void contents_list(const struct layout *layout, struct listing *listing);
 
-/* For root, addresses are no secret, as they are of kallsyms. */
+/* Makes the kernel show addresses to root, as in kallsyms. */
 void layout_show_addresses(void);
 
-/* All that the kernel wants, the same each time. */
+/* Gives the kernel all the randomness that it needs, the same in every run. */
 void entropy_give(void);
 
-/* In nanoseconds; -1 where the scheduler has no such setting. */
+/* Sets the length of a time slice in nanoseconds; returns -1 if the scheduler has no such setting. */
 int layout_set_slice(long nanoseconds);
 
-/* Says what was found, and ends the guest. */
+/* Reports a fault, and ends the guest. */
 void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 #endif

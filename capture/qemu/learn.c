@@ -1,14 +1,14 @@
-/* Which references a piece of code makes. QEMU does not say that when it translates; so they are learnt as they occur, each extending
-   those before it: with an address that follows from theirs or is always the same, as long as that holds, or else an explicit one.
-   GPL-2.0-or-later, see ../valgrind/COPYING. */
+/* The references of a piece of code. QEMU does not report these at translation, so they are learnt as they occur,
+   each as an extension of those before it. The address of a reference is derived if it follows from theirs or is
+   always the same; otherwise it is explicit. GPL-2.0-or-later, see ../valgrind/COPYING. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "path.h"
 
-/* Within this distance of an explicit address, a reference is tried relative to it. */
+/* Largest distance from an explicit address at which a derived address is tried. */
 #define NEAR 2048
-/* Parts of one access of an instruction, joined again: QEMU accesses no more than 8 bytes at once. */
+/* Largest access of an instruction whose parts are joined again, because QEMU accesses at most 8 bytes at a time. */
 #define LONGEST_JOINED 32
 
 static struct path *new_path(void)
@@ -52,7 +52,7 @@ static uint64_t last_address(const struct path *path, const ULong *head)
     return path->how == SC_EXPLICIT ? head[path->explicit] : derived(path, head);
 }
 
-/* A part of an access that QEMU has divided. */
+/* Tries to join a part of an access that QEMU has divided. */
 static bool try_joined(struct path *path, uint64_t address, const ULong *head)
 {
     struct path *up = path->up;
@@ -90,7 +90,7 @@ static bool try_relative(struct path *path, uint64_t address, const ULong *head)
     return false;
 }
 
-/* Of so many references that another segment should begin. */
+/* Whether a path has so many references that another segment should begin. */
 static bool is_long(const struct path *path)
 {
     return path->references >= MOST_REFERENCES / 2;
@@ -110,7 +110,7 @@ static void make_explicit(struct path *path)
     path->explicit++;
 }
 
-/* Not seen before at this point. */
+/* Learns a reference that has not occurred at this point before. */
 struct path *learn(struct path *up, struct instruction *instruction, qemu_plugin_meminfo_t info, uint64_t address,
                    const ULong *head, bool is_other)
 {

@@ -1,4 +1,5 @@
-/* Names of what lies where in the kernel, as lines `ADDRESS NAME`. GPL-2.0-or-later, see ../valgrind/COPYING. */
+/* Names of the objects at addresses of the kernel, as lines `ADDRESS NAME`. GPL-2.0-or-later, see
+   ../valgrind/COPYING. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,7 +8,7 @@
 
 #include "layout.h"
 
-/* Room that neither copying on write nor the kernel's compaction moves. */
+/* Makes room that neither copying on write nor the kernel's compaction moves. */
 void listing_open(struct listing *listing, size_t most)
 {
     int fd = open("/proc/sys/vm/compact_unevictable_allowed", O_WRONLY | O_CLOEXEC);

@@ -1,8 +1,8 @@
-/* switchcost: a plugin for QEMU that writes what a whole guest executes into shared memory, the kernel included.
+/* switchcost: a plugin for QEMU that writes what a whole guest executes, including its kernel, into shared memory.
    SPDX-License-Identifier: GPL-2.0-or-later
 
-   QEMU is started by `switchcost trace --system`, which makes the shared memory (protocol.h) and reads the stream. README.md says how
-   it works and what it counts. */
+   QEMU is started by `switchcost trace --system`, which makes the shared memory (protocol.h) and reads the stream.
+   README.md explains how the plugin works and what it counts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,8 @@
 
 #include "plugin.h"
 
-/* The version of the interface that it is built for. QEMU refuses one that is older than it still serves, or newer than its own. */
+/* Version of the interface for which the plugin is built. QEMU refuses a version that is older than it supports, or
+   newer than its own. */
 EXPORTED int qemu_plugin_version = PLUGIN_VERSION;
 
 static uint64_t stage;
@@ -18,7 +19,7 @@ static bool has_pages;
 
 static void on_translation_booting(struct qemu_plugin_tb *tb);
 
-/* 0 where the instruction is no signal's first. */
+/* Returns the signal that begins with this instruction; 0 if there is none. */
 static uint64_t signal_in(const struct qemu_plugin_insn *insn)
 {
     uint8_t bytes[16];
@@ -63,7 +64,7 @@ static void on_translation_recording(struct qemu_plugin_tb *tb)
                                              QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, &code->instructions[index]);
 }
 
-/* Again as before. */
+/* Translates all code again, with the same callbacks. */
 static void on_flush(void)
 {
     callbacks_at_exit(on_exit_of_qemu);
@@ -76,7 +77,7 @@ void flush_translations(void)
         callbacks_anew(on_flush);
 }
 
-/* QEMU has thrown away all code by now: what is translated from here on is watched as the stage wants it. */
+/* QEMU has discarded all code by now; code that is translated from here on is observed as the stage requires. */
 static void on_reset(void)
 {
     callbacks_at_exit(on_exit_of_qemu);
@@ -130,7 +131,7 @@ static void on_signal(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address
         mappings_know(&guest);
     }
     stage = (uintptr_t)kind;
-    /* No reset at the end: QEMU 7.2 may use callbacks that it has thrown away. */
+    /* No reset at the end, because QEMU 7.2 may use callbacks that it has discarded. */
     if (stage == SC_GUEST_END)
         paths_stop();
     else
@@ -149,7 +150,7 @@ static void on_translation_booting(struct qemu_plugin_tb *tb)
     }
 }
 
-/* The value of an argument NAME=VALUE; NULL where it is another. */
+/* Returns the value of an argument NAME=VALUE; NULL for another argument. */
 static const char *value_of(const char *argument, const char *name)
 {
     size_t length = strlen(name);

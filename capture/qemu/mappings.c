@@ -1,5 +1,5 @@
-/* Which files a process has mapped: reported when it first enters its own code, and after system calls that
-   change it, from the guest's own list of its areas (struct vm_area_struct), which is a maple tree
+/* Files that a process has mapped. They are reported when the process first enters its own code, and after system
+   calls that change mappings. The source is the guest's list of areas (struct vm_area_struct), which is a maple tree
    (https://docs.kernel.org/core-api/maple_tree.html; since Linux 6.1). GPL-2.0-or-later, see ../valgrind/COPYING. */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #define LONGEST_PATH 1024
 #define DEEPEST 32
 
-/* Of the tree (include/linux/maple_tree.h, 64 bits): a node is 256 bytes large, and its address encodes its kind. */
+/* Size of a node of the tree (include/linux/maple_tree.h, 64 bits), whose address encodes its kind. */
 #define NODE_BYTES 256
 #define KIND(node) ((node) >> 3 & 15)
 #define IS_ROOT_NODE(entry) (((entry) & 3) == 2 && (entry) > 4096)
@@ -25,13 +25,13 @@ struct mapping {
     bool is_executable;
 };
 
-/* In the order of their addresses. */
+/* Mappings in the order of their addresses. */
 struct list {
     size_t count, room;
     struct mapping *all;
 };
 
-/* The mappings reported last, by address space. */
+/* The mappings that were reported last, by address space. */
 struct reported {
     uint32_t space;
     bool is_checked; /* against the guest's own list */
@@ -41,7 +41,7 @@ struct reported {
 static struct sc_mapping_layout layout;
 static struct reported *all_reported;
 static size_t reported_count, reported_room;
-/* The one checked last: asked each time that the kernel is left. */
+/* The address space that was checked last, which is asked for each time the kernel is left. */
 static uint32_t checked;
 
 void mappings_know(const struct sc_guest *guest)
@@ -57,7 +57,7 @@ static uint64_t word_at(uint64_t address)
     return word;
 }
 
-/* Whether one continues where the other ends, in the same file. */
+/* Whether one mapping continues where the other ends, in the same file. */
 static bool goes_on(const struct mapping *before, const struct mapping *mapping)
 {
     return mapping->start == before->start + before->bytes && mapping->offset == before->offset + before->bytes
@@ -92,7 +92,8 @@ static void add_area(struct list *list, uint64_t area)
     list->all[list->count++] = mapping;
 }
 
-/* Pivots say where the ranges of the slots end, up to one that has the end of the whole node, or 0 for that. */
+/* Walks through a node. Pivots give the ends of the slots' ranges; the last pivot is the end of the whole node, or
+   0. */
 static void walk(struct list *list, uint64_t node, uint64_t last, int depth)
 {
     uint64_t words[NODE_BYTES / 8], address = node & ~(NODE_BYTES - 1ULL);
@@ -113,14 +114,14 @@ static void walk(struct list *list, uint64_t node, uint64_t last, int depth)
     }
 }
 
-/* Whether both have the same bytes of a file at the same addresses, where they overlap. */
+/* Whether two mappings have the same bytes of a file at the same addresses, where they overlap. */
 static bool agree(const struct mapping *one, const struct mapping *other)
 {
     return one->entry == other->entry && one->offset - one->start == other->offset - other->start
            && one->is_executable == other->is_executable;
 }
 
-/* The parts of a mapping that the others do not have: splitting an area changes nothing. */
+/* Reports the parts of a mapping that the others do not cover, because splitting an area changes nothing. */
 static void report_rest(const struct mapping *mapping, const struct list *others,
                         void (*report)(const struct mapping *))
 {
@@ -143,7 +144,7 @@ static void report_rest(const struct mapping *mapping, const struct list *others
     }
 }
 
-/* From the file up to the root of its file system, written to the end of the room; returns its start. */
+/* Writes the path from the file up to the root of its file system to the end of the room; returns its start. */
 static char *path_of(uint64_t entry, char *room)
 {
     char *path = room + LONGEST_PATH, name[256];
@@ -170,7 +171,7 @@ static void report_gone(const struct mapping *mapping)
     switches_note(SC_UNMAP, 0, words, 2);
 }
 
-/* Shared memory without a name is a file to the kernel, too. */
+/* The kernel treats shared memory without a name as a file, too. */
 static void report_new(const struct mapping *mapping)
 {
     char room[LONGEST_PATH], *path = path_of(mapping->entry, room);
@@ -191,7 +192,7 @@ static struct reported *reported_of(uint32_t space)
     return NULL;
 }
 
-/* Entries of address spaces that no longer exist make room. */
+/* Adds an entry; entries of address spaces that no longer exist are removed. */
 static struct reported *add_reported(uint32_t space)
 {
     size_t kept = 0;
@@ -225,7 +226,7 @@ static void copy_list(struct list *to, const struct list *from)
 
 void mappings_fork(uint32_t parent, uint32_t child)
 {
-    /* This may remove other entries. */
+    /* This call may remove other entries. */
     struct reported *of_child = add_reported(child);
     const struct reported *of_parent = reported_of(parent);
 
@@ -242,7 +243,7 @@ void mappings_changed(void)
         reported->is_checked = false;
 }
 
-/* Unmappings are reported before mappings, which may take their place. */
+/* Reports unmappings before mappings, which may use the same addresses. */
 void mappings_look(void)
 {
     static struct list now;

@@ -1,9 +1,9 @@
-/* Where in physical memory touched pages lie: reported before their first use in an address space, and again after a
+/* Physical addresses of touched pages, which are reported before the first use in an address space, and again after a
    change. GPL-2.0-or-later, see ../valgrind/COPYING.
 
-   A processor may keep using cached translations until they are invalidated (Intel's manual, volume 3A, section 4.10.4), so
-   whoever changes page tables does that. The cache here is invalidated by the same instructions, and so is never staler than a
-   processor's. */
+   A processor may use cached translations until they are invalidated (Intel's manual, volume 3A, section 4.10.4), so
+   code that changes page tables invalidates them. The cache in this file is invalidated by the same instructions, so
+   it is never more stale than a processor's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,15 +11,15 @@
 
 #define PAGE_BITS 12
 #define PAGE (1ULL << PAGE_BITS)
-/* Of one access; longer ones come in several parts. */
+/* Largest part of an access in bytes; longer accesses come in several parts. */
 #define LONGEST_ACCESS 16
 #define KERNEL_SPACE 0
-/* Of an entry of a page table. */
+/* Bits of an entry of a page table. */
 #define IS_PRESENT 1ULL
 #define IS_LARGE 0x80ULL
 #define WHERE 0x000ffffffffff000ULL
 
-/* Pages of 4 KiB whose report is up to date, by the lower bits of their numbers. */
+/* Number of pages of 4 KiB whose report is up to date, by the lower bits of their numbers. */
 #define NEAR 512
 static uint64_t near[NEAR];
 
@@ -28,7 +28,7 @@ struct page {
     uint8_t bits;      /* of its size */
 };
 
-/* A page as last reported. */
+/* A page as it was last reported. */
 struct reported {
     uint64_t number; /* of the page, in pages of its size */
     uint64_t physical;
@@ -54,7 +54,7 @@ static bool is_near(uint64_t address)
     return near[address / PAGE % NEAR] == address / PAGE;
 }
 
-/* By the page tables of the running task, which map the kernel's half, too. */
+/* Walks the page tables of the running task, which also map the kernel's half. */
 static bool walk(uint64_t address, struct page *page)
 {
     uint64_t table = switches_page_tables(), entry;
@@ -101,7 +101,8 @@ static bool is_kept(const struct reported *reported)
     return reported->bits && (reported->space == KERNEL_SPACE || switches_has_space(reported->space));
 }
 
-/* Half full: a new table, at most a quarter full, for the address spaces that still exist. */
+/* Makes a new table when this one is half full. With only the address spaces that still exist, the new table is at
+   most a quarter full. */
 static void make_room(void)
 {
     size_t kept = 0, slots = room ? room : FIRST_ROOM;
@@ -158,8 +159,8 @@ static void note(uint64_t address, const struct page *page)
     near[address / PAGE % NEAR] = address / PAGE;
 }
 
-/* QEMU knows where the access went, which overrides the tables (the kernel borrows others to write to its own code), but not the
-   size of the page. */
+/* Reports the page of an access. QEMU knows the physical address, which overrides the tables (the kernel borrows
+   others to write to its own code), but not the size of the page. */
 static void look_for_data(qemu_plugin_meminfo_t info, uint64_t address)
 {
     struct page page = { 0 };
@@ -198,7 +199,7 @@ void pages_touch(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, voi
     paths_touch(cpu, info, address, instruction);
 }
 
-/* The marks of a piece of code precede it, after those of what happened before. */
+/* Reports pages before a piece of code runs; marks of the code come after those of earlier events. */
 void pages_run(unsigned cpu, void *data)
 {
     const struct code *code = data;
@@ -218,7 +219,7 @@ static void on_forgetting(unsigned cpu, void *data)
     pages_forget();
 }
 
-/* A move to a control register, invlpg, invpcid. */
+/* Whether an instruction invalidates translations: a move to a control register, invlpg, invpcid. */
 static bool is_forgetting(const uint8_t *bytes, size_t length)
 {
     while (length > 0 && (*bytes == 0x66 || (*bytes & 0xf0) == 0x40))

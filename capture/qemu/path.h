@@ -1,20 +1,20 @@
-/* A path: references that a piece of code has made one after the other. GPL-2.0-or-later, see ../valgrind/COPYING. */
+/* A path: consecutive references of a piece of code. GPL-2.0-or-later, see ../valgrind/COPYING. */
 #ifndef SWITCHCOST_PATH_H
 #define SWITCHCOST_PATH_H
 
 #include "plugin.h"
 
-/* More would not fit into the record of a definition. */
+/* Largest number of references, because more would not fit in the record of a definition. */
 #define MOST_REFERENCES 80
 
-/* How code was left before its end. */
+/* Way in which code was left before its end. */
 struct cut {
     struct cut *next;
     UInt end;
     ULong word;
 };
 
-/* A reference, and what comes before it. What following a path needs lies in one cache line. */
+/* A reference with the path before it. The data that following a path needs lies in one cache line. */
 struct path {
     struct instruction *instruction; /* NULL at the start of a piece of code */
     qemu_plugin_meminfo_t info;
@@ -42,14 +42,14 @@ static inline UInt bytes_of(const struct path *path)
     return 1 << qemu_plugin_mem_size_shift(path->info);
 }
 
-/* The address that a derived reference has, by the explicit ones of its segment, which stand behind the head. */
+/* Returns the address of a derived reference, given the explicit addresses of its segment, which follow the head. */
 static inline uint64_t derived(const struct path *path, const ULong *head)
 {
     return path->how == SC_FIXED ? path->value : head[path->base] + path->value;
 }
 
-/* learn.c: extends `up` by a reference not seen there before; `is_other` if one was tried as derived, and is not.
-   `head` is that of the segment. */
+/* learn.c: extends `up` by a reference that is new at this point; `is_other` if a reference was tried as derived,
+   and is not. `head` is the head of the segment. */
 struct path *learn(struct path *up, struct instruction *instruction, qemu_plugin_meminfo_t info, uint64_t address,
                    const ULong *head, bool is_other);
 

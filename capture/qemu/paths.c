@@ -1,8 +1,8 @@
-/* What runs, and what of it is written. Each piece of code that runs is followed along its known paths (learn.c), most often the one of
-   the last time: then only the explicit addresses are written.
+/* Writes what runs. Each piece of code is followed along its known paths (learn.c), most often along the path of the
+   last time; then only the explicit addresses are written.
 
-   A path is divided into segments of no more explicit addresses than the reader takes at once. A segment becomes a shape of the stream once
-   its end is known. GPL-2.0-or-later, see ../valgrind/COPYING. */
+   A path is divided into segments, which have no more explicit addresses than the reader takes at a time. A segment
+   becomes a shape of the stream when its end is known. GPL-2.0-or-later, see ../valgrind/COPYING. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 #define MOST_WORDS 255
 
-/* A run: the code, the path so far, and where the head of its segment will be written. */
+/* A run: the code, the path so far, and the place at which the head of its segment will be written. */
 struct run {
     struct code *code;
     struct path *path;
@@ -18,10 +18,10 @@ struct run {
 };
 
 static struct run now;
-/* Left before its end; where is not yet known. */
+/* A run that was left before its end, at an address that is not known yet. */
 static struct run interrupted;
 bool paths_is_interrupted;
-/* Pieces of code that the exception's entry has run so far; within so many it has pushed the address. */
+/* Number of pieces of code that the exception's entry has run so far, within which it pushes the address. */
 static UInt interrupted_since;
 #define LONGEST_INTERRUPTION 3
 bool paths_has_pending;
@@ -33,7 +33,7 @@ static bool is_first(const struct path *path)
     return !path->instruction || path->starts_segment;
 }
 
-/* Makes room for words in front of a segment. */
+/* Makes room for words before a segment. */
 static void insert(ULong *before, const ULong *words, UInt count)
 {
     memmove(before + count, before, (stream_cursor - before) * sizeof *before);
@@ -71,7 +71,7 @@ static uint8_t number_of_explicit(const struct shape_reference *references, UInt
             return index;
 }
 
-/* The references of the segment that ends at `path`. */
+/* Collects the references of the segment that ends at `path`. */
 static UInt collect(const struct path *path, struct shape_reference *references)
 {
     const struct path *way[MOST_REFERENCES + 1];
@@ -102,7 +102,8 @@ static UInt collect(const struct path *path, struct shape_reference *references)
     return count;
 }
 
-/* Defines what ran from the start of a segment up to `path` and the instruction before `end`; returns its head. */
+/* Defines the shape that ran from the start of a segment up to `path` and the instruction before `end`; returns its
+   head. */
 static ULong define(struct run *run, const struct path *path, UInt end)
 {
     struct shape_reference references[MOST_REFERENCES + 1];
@@ -144,7 +145,8 @@ static ULong cut_word(struct run *run, struct path *path, UInt end)
     return cut->word;
 }
 
-/* Instruction number `end` faulted and will be executed again: what it touched is left out. */
+/* Ends the run before instruction number `end`, which faulted and will be executed again: its references are left
+   out. */
 static void end_before(struct run *run, UInt end)
 {
     struct path *path = run->path;
@@ -162,7 +164,7 @@ static void end_before(struct run *run, UInt end)
     *run->head = word;
 }
 
-/* Index of the instruction at an address; the count if there is none. */
+/* Returns the index of the instruction at an address; the number of instructions if there is none. */
 static UInt index_at(const struct code *code, uint64_t address)
 {
     UInt index = 0;
@@ -184,8 +186,9 @@ void paths_cut_before(uint64_t address)
     interrupted.head = NULL;
 }
 
-/* The next instruction is one of the code that has just run, alone: one that writes to code is executed again alone; one that crosses the
-   end of a page is announced as the last of the code before it, but not translated with it. */
+/* Whether the next instruction is one of the code that has just run, alone. An instruction that writes to code is
+   executed again alone; one that crosses the end of a page is announced as the last of the code before it, but is
+   not translated with it. */
 static bool is_repeated(const struct code *code)
 {
     UInt index;
@@ -203,7 +206,7 @@ static void begin(struct code *code)
     now.code = code;
 }
 
-/* An exception interrupts the code. Its entry will show where. */
+/* An exception interrupts the code; its entry will show the address. */
 static void interrupt(void)
 {
     interrupted = now;
@@ -227,7 +230,7 @@ __attribute__((noinline, cold)) static void between(struct code *code)
             end_whole(&now);
         now.head = NULL;
     }
-    /* What was written after the point where code was left may still move. */
+    /* Words that were written after the point at which code was left may still move. */
     if (paths_is_interrupted)
         return;
     if (paths_has_pending)
@@ -241,7 +244,7 @@ __attribute__((noinline, cold)) static void between(struct code *code)
         stream_turn();
 }
 
-/* Before code runs. */
+/* Handles a piece of code before it runs. */
 void paths_run(unsigned cpu, void *data)
 {
     struct code *code = data;
@@ -255,7 +258,7 @@ void paths_run(unsigned cpu, void *data)
     begin(code);
 }
 
-/* Such accesses are of instructions that save or load all registers at once. */
+/* Whether an access is too long; such accesses belong to instructions that save or load all registers. */
 static bool is_too_long(const struct instruction *instruction)
 {
     return now.path->references >= MOST_REFERENCES && now.path->instruction == instruction;
@@ -274,7 +277,7 @@ static void take(struct path *path, uint64_t address)
     now.path = path;
 }
 
-/* An instruction that accesses a device is executed again, alone, without being announced. */
+/* Follows an instruction that accesses a device and is executed again, alone, without being announced. */
 static bool follow_alone(struct code *code)
 {
     UInt index = now.head && code->count == 1 ? index_at(now.code, code->address) : 0;
@@ -287,7 +290,7 @@ static bool follow_alone(struct code *code)
     return true;
 }
 
-/* Out of line, so that the fast path saves no registers. */
+/* Kept out of line, so that the fast path saves no registers. */
 __attribute__((noinline, cold)) static void touch_slowly(struct instruction *instruction, qemu_plugin_meminfo_t info,
                                                          uint64_t address)
 {
@@ -310,7 +313,7 @@ __attribute__((noinline, cold)) static void touch_slowly(struct instruction *ins
     take(path ? path : learn(now.path, instruction, info, address, now.head, is_other), address);
 }
 
-/* Behind each access. */
+/* Handles an access after it has been made. */
 void paths_touch(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data)
 {
     struct instruction *instruction = data;

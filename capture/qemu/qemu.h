@@ -1,7 +1,7 @@
-/* What QEMU offers to plugins, as far as it is used here: QEMU 7.2 of Debian comes without its header. The names and types are those of
-   docs/devel/tcg-plugins.rst and include/qemu/qemu-plugin.h of QEMU 7.2, which has version 1 of the interface, and of QEMU 11.1, which has
-   version 7.
-   SPDX-License-Identifier: GPL-2.0-or-later */
+/* Functions that QEMU offers to plugins, as far as this plugin uses them, because QEMU 7.2 of Debian comes without
+   its header. The names and types are those of docs/devel/tcg-plugins.rst and include/qemu/qemu-plugin.h of QEMU
+   7.2, which has version 1 of the interface, and of QEMU 11.1, which has version 7. SPDX-License-Identifier:
+   GPL-2.0-or-later */
 #ifndef SWITCHCOST_QEMU_H
 #define SWITCHCOST_QEMU_H
 

@@ -1,8 +1,8 @@
-/* What is the same each time that a segment of a path runs, as the record of its definition. GPL-2.0-or-later, see
+/* The part of a path's segment that is the same each time, as the record of its definition. GPL-2.0-or-later, see
    ../valgrind/COPYING. */
 #include "plugin.h"
 
-/* Of the reader's blocks. */
+/* Largest number of bytes in a block of the reader. */
 #define LONGEST_BLOCK 1024
 #define KERNEL 0x8000000000000000ULL
 
@@ -55,7 +55,7 @@ static UInt put_blocks(ULong *words, const struct code *code, UInt first, UInt e
     return blocks;
 }
 
-/* Offset in its block of the last byte of its instruction. */
+/* Returns the offset in the block of the last byte of the instruction. */
 static ULong through(const struct code *code, UInt first, UInt end, const struct shape_reference *reference)
 {
     for (;;) {

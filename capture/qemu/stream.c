@@ -11,7 +11,7 @@ void stream_begin(void)
     start = stream_cursor = ring_next_buffer(0, &stream_limit);
 }
 
-/* What is written from here on is in another buffer. */
+/* Continues in another buffer. */
 void stream_turn(void)
 {
     if (is_abandoned)
@@ -33,7 +33,7 @@ void stream_abandon(void)
     stream_limit = nowhere + SLACK_WORDS;
 }
 
-/* Where there is room: there is, between two pieces of code. */
+/* Writes a record where there is room for one, as between two pieces of code. */
 void stream_record(ULong tag, ULong immediate, const ULong *words, UInt count)
 {
     *stream_cursor++ = tag << 56 | (ULong)count << 48 | (immediate & 0xffffffffffffULL);

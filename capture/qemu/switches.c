@@ -1,6 +1,6 @@
-/* Switches between tasks by the guest's kernel: from, to, why; task creation, exec, exit. __switch_to_asm stores the stack
-   pointer of the one and loads that of the other: the two addresses give their task_structs.
-   GPL-2.0-or-later, see ../valgrind/COPYING. */
+/* Switches between tasks by the guest's kernel, with both tasks and the cause; task creation, exec, exit.
+   __switch_to_asm stores the stack pointer of the task that leaves and loads that of the task that arrives: the two
+   addresses give their task_structs. GPL-2.0-or-later, see ../valgrind/COPYING. */
 #include <string.h>
 
 #include "plugin.h"
@@ -9,14 +9,15 @@
 #define NO_SLOT ((UInt) - 1)
 #define NAME_BYTES 16
 #define NAME_WORDS (NAME_BYTES / 8)
-/* Room for the mappings of some two thousand files, when a process with so many is first seen; they fit into SLACK_WORDS. */
+/* Room for the mappings of some two thousand files, for a process that has so many when it is first seen; they fit
+   in SLACK_WORDS. */
 #define MOST_PENDING 24576
-/* Of __switch_to_asm. */
+/* Largest length of __switch_to_asm. */
 #define LONGEST_FUNCTION 256
 #define NO_MEMORY ((uint64_t)-1)
 #define STATE_DEAD 0x80
 
-/* Why a task left: as protocol.h numbers them. */
+/* Causes for which a task left the CPU, with the numbers of protocol.h. */
 enum { CAUSE_SYSCALL, CAUSE_PAGE_FAULT, CAUSE_QUANTUM, CAUSE_WAKE_UP, CAUSE_INTERRUPT, CAUSE_EXIT, CAUSE_UNKNOWN };
 
 struct task {
@@ -109,7 +110,7 @@ static UInt free_slot(void)
     return tasks_used++;
 }
 
-/* A living task in the same address space; all threads of the kernel are in one. */
+/* Returns a living task in the same address space; all kernel threads share one. */
 static UInt neighbour_of(UInt slot)
 {
     for (UInt other = 0; other < tasks_used; other++)
@@ -140,15 +141,16 @@ static UInt task_create(uint64_t pointer)
     return slot;
 }
 
-/* Its slot is kept until the switch away from it has been recorded: that may be to a task that has none yet. Its memory is no
-   longer shared. */
+/* Records the exit of a task. Its slot is kept until the switch away from it has been recorded, because that switch
+   may be to a task that has no slot yet. Its memory is no longer shared. */
 static void task_exit(UInt slot)
 {
     switches_note(SC_EXIT, slot, NULL, 0);
     tasks[slot].memory = NO_MEMORY;
 }
 
-/* None for the idle task. The memory of a task that was last seen after its exit may belong to another by now. */
+/* Returns the slot of a task; none for the idle task. The memory of a task that was last seen after its exit may
+   already belong to another task. */
 static UInt slot_of(uint64_t pointer)
 {
     UInt slot = slot_at(pointer);
@@ -158,7 +160,7 @@ static UInt slot_of(uint64_t pointer)
     return slot == NO_SLOT ? task_create(pointer) : slot;
 }
 
-/* exec gives the task a new address space, and its name when the call returns. */
+/* Checks for an exec, which gives the task a new address space, and a new name when the call returns. */
 static void look_for_exec(UInt slot)
 {
     struct task *task = &tasks[slot];
@@ -173,8 +175,9 @@ static void look_for_exec(UInt slot)
     switches_note(SC_EXEC, slot, words, read_name(task->pointer, words));
 }
 
-/* From QEMU 8 on a page of code is translated once, at whichever addresses tasks have it, and the plugin gets only the first. So
-   translations are kept for one address space only. */
+/* Discards translations for other address spaces. From QEMU 8 on, a page of code is translated once, whatever its
+   addresses in different tasks, and the plugin gets only the first address; therefore translations are kept for one
+   address space only. */
 static void translate_for(const struct task *task)
 {
     static uint64_t translated;
@@ -246,7 +249,7 @@ static ULong cause_of(const struct entries *entries, bool is_dead, bool is_volun
     }
 }
 
-/* As the kernel counts them. Returns the second word of the mark. */
+/* Returns the second word of the mark, with the cause as the kernel counts it. */
 static ULong reason_of(struct task *task, bool is_dead)
 {
     uint64_t voluntary = read_u64(task->pointer, guest.nvcsw);
@@ -310,7 +313,7 @@ static void on_current(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t addres
         running = address - guest.sp;
 }
 
-/* mov %rsp, sp(%rdi) and mov sp(%rsi), %rsp, with sp as the kernel's BTF has it. */
+/* Whether an instruction is mov %rsp, sp(%rdi) or mov sp(%rsi), %rsp, where sp is the offset in the kernel's BTF. */
 static bool is_at_sp(const struct qemu_plugin_insn *insn, uint8_t opcode, uint8_t operands)
 {
     uint8_t bytes[16];
@@ -347,7 +350,7 @@ void switches_watch_current(struct qemu_plugin_tb *tb)
     watch(tb, NULL, on_current);
 }
 
-/* The running task was there before recording. */
+/* Begins the recording with the running task. */
 void switches_begin(void)
 {
     UInt slot;
