@@ -1,21 +1,21 @@
-/* The current buffer: taking an empty one, the cursor in it, handing it over. GPL-2.0-or-later, see COPYING.
+/* The current buffer: taking an empty one, moving its cursor, handing it over. GPL-2.0-or-later, see COPYING.
 
-   Generated code moves the cursor by itself; here it is between two runs of it. Only the task that holds the virtual CPU may call
-   this, with Valgrind's big lock. */
+   Generated code moves the cursor itself; the cursor in this file is that between two runs of generated code. Only
+   the task that holds the virtual CPU may call these functions, with Valgrind's big lock. */
 #include "switchcost.h"
 
 #include "pub_tool_libcassert.h"
 
 struct live live;
 
-/* As run: so often a task looks for an empty buffer before it sleeps; about a millisecond. */
+/* As run: number of times that a task looks for an empty buffer before it sleeps; about a millisecond. */
 #define PATIENCE 10000
 
 static ULong current = NO_BUFFER;
 static ULong *limit; /* SLACK_WORDS before the end of the current buffer */
 static UInt writer;  /* slot of the task that writes */
 static ULong stamp;  /* as run: of its run */
-/* Where generated code began to write; NULL where more than that has been written since. */
+/* Place at which generated code began to write; NULL if more than its words has been written since. */
 static const ULong *run_start;
 
 static Bool claim_buffer(ULong index)
@@ -26,7 +26,7 @@ static Bool claim_buffer(ULong index)
                                        __ATOMIC_SEQ_CST);
 }
 
-/* NO_BUFFER where all are in use. */
+/* Returns an empty buffer; NO_BUFFER if all are in use. */
 static ULong empty_buffer(ULong after)
 {
     UInt tries;
@@ -50,7 +50,8 @@ static ULong next_buffer(ULong after)
     }
 }
 
-/* As run: a sleep would let others have the CPU, which the program did not want. */
+/* As run: returns an empty buffer without sleeping, because in a sleep other tasks would get the CPU, which the
+   program did not want. */
 static ULong buffer_without_sleep(ULong after)
 {
     UInt tries;
@@ -82,7 +83,8 @@ void buffers_hand_over(void)
 {
     struct sc_info *info = &ring_infos[current];
 
-    /* Who is killed from here on must leave no current buffer that is also submitted: the controller would write into it. */
+    /* A task that is killed from here on must not leave a current buffer that is also submitted, because the
+       controller would write into it. */
     if (!is_as_run())
         __atomic_store_n(&ring->current_buffer, NO_BUFFER, __ATOMIC_SEQ_CST);
     info->words = live.cursor - ring_buffer(current);
@@ -96,14 +98,14 @@ void buffers_hand_over(void)
         ring_notify_submission();
 }
 
-/* Hands it over and goes on in an empty one. */
+/* Hands the current buffer over and continues in an empty one. */
 void buffers_next(void)
 {
     buffers_hand_over();
     use_buffer(next_buffer(current), 0);
 }
 
-/* The same where that takes no sleep; False where it would. */
+/* Hands the current buffer over if that needs no sleep; returns False otherwise. */
 Bool buffers_next_at_once(void)
 {
     ULong next = buffer_without_sleep(current);
@@ -115,13 +117,13 @@ Bool buffers_next_at_once(void)
     return True;
 }
 
-/* Before the last SLACK_WORDS of the buffer. */
+/* Returns the free words before the last SLACK_WORDS of the buffer. */
 Long buffers_free_words(void)
 {
     return limit - live.cursor;
 }
 
-/* A record for which there is room. */
+/* Writes a record for which there is room. */
 void buffers_put(ULong tag, ULong immediate, const ULong *words, UInt count)
 {
     UInt word;
@@ -133,19 +135,20 @@ void buffers_put(ULong tag, ULong immediate, const ULong *words, UInt count)
         *live.cursor++ = words[word];
 }
 
-/* Generated code is about to write. */
+/* Called before generated code writes. */
 void buffers_begin_run(void)
 {
     run_start = live.cursor;
 }
 
-/* Where it began to; NULL where more than what it wrote stands from there up to the cursor. */
+/* Returns the place at which generated code began to write; NULL if there are other words between that place and the
+   cursor. */
 const ULong *buffers_run_start(void)
 {
     return run_start;
 }
 
-/* Takes over where the last task stopped. */
+/* Continues where the last task stopped. */
 void buffers_resume(UInt slot)
 {
     writer = slot;
@@ -162,7 +165,7 @@ void buffers_leave(void)
     ring->current_buffer = current;
 }
 
-/* As run: takes a buffer for a run that is about to begin. True where that took a sleep. */
+/* As run: takes a buffer for a run that is about to begin. Returns True if this needed a sleep. */
 Bool buffers_claim(UInt slot)
 {
     ULong after = current == NO_BUFFER ? slot : current;
@@ -174,7 +177,7 @@ Bool buffers_claim(UInt slot)
     return has_slept;
 }
 
-/* As run: a run begins in that buffer. */
+/* As run: begins a run in the claimed buffer. */
 void buffers_stamp(ULong run_stamp)
 {
     stamp = run_stamp;

@@ -1,16 +1,16 @@
-/* What a superblock writes: its shapes, their heads, and the explicit addresses. GPL-2.0-or-later, see COPYING.
+/* Words that a superblock writes: its shapes, their heads, and the explicit addresses. GPL-2.0-or-later, see COPYING.
 
-   A block is a run of instructions that follow one another in memory. A superblock begins one at its first instruction
-   and wherever its code jumps, might have jumped, or a block would be too long. Its blocks have one shape together. At each
-   exit it writes the id of the shape that it has up to there, and moves the cursor: before the exit, or, in longer
-   superblocks, on the way out. Where the exit is not taken, the shape goes on in the same place, so that the next id overwrites
-   the last. What a fault cuts off is therefore not
+   A block is a sequence of instructions that are adjacent in memory. A superblock begins a block at its first
+   instruction, after each jump that was or might have been taken, and when a block would be too long. All its blocks
+   together are one shape. At each exit the superblock writes the ID of the shape up to that exit, and moves the
+   cursor: before the exit, or in longer superblocks on the way out. If the exit is not taken, the shape continues in
+   the same place, so that the next ID overwrites the last. Therefore instructions that a fault prevents are not
    counted: the cursor has not moved yet. */
 #include "builder.h"
 
 #include "pub_tool_libcassert.h"
 
-/* A reference of a larger piece of memory is written as several. */
+/* Largest reference in bytes; a larger piece of memory is written as several references. */
 #define LARGEST_PIECE 1024
 
 static IRExpr *constant(ULong value)
@@ -31,7 +31,7 @@ IRTemp builder_load(struct builder *builder, Int offset)
     return builder_assign(builder, Ity_I64, IRExpr_Get(offset, Ity_I64))->Iex.RdTmp.tmp;
 }
 
-/* Its first instruction comes next. */
+/* Called before the first instruction of a superblock. */
 void builder_begin(struct builder *builder, Bool is_counting)
 {
     builder->cursor = builder_load(builder, CURSOR_OFFSET);
@@ -40,7 +40,8 @@ void builder_begin(struct builder *builder, Bool is_counting)
 
 static IRExpr *place(struct builder *builder, UInt word)
 {
-    /* From one base: the machine's stores have room for the distance, so that this addition is no instruction of its own. */
+    /* All addresses are relative to one base: the machine's stores have room for the distance, so that this addition
+       needs no instruction. */
     if (word == 0)
         return IRExpr_RdTmp(builder->cursor);
     return builder_assign(builder, Ity_I64, IRExpr_Binop(Iop_Add64, IRExpr_RdTmp(builder->cursor), constant(word * 8)));
@@ -51,7 +52,7 @@ static void write_word(struct builder *builder, UInt word, IRExpr *value)
     addStmtToIRSB(builder->out, IRStmt_Store(Iend_LE, place(builder, word), value));
 }
 
-/* Of the blocks as they are now. */
+/* Returns the head of the shape that the present blocks form. */
 static ULong head_of(const struct shape *shape)
 {
     return SC_BLOCK << 56 | (ULong)(shape->references - shape->derived) << 32 | shapes_define(shape);
@@ -73,7 +74,7 @@ static void count(struct builder *builder)
     addStmtToIRSB(builder->out, IRStmt_Put(BUDGET_OFFSET, left));
 }
 
-/* All that has happened so far counts. */
+/* Counts everything that has happened so far. */
 void builder_commit(struct builder *builder)
 {
     builder->last_load = NULL;
@@ -88,8 +89,8 @@ void builder_commit(struct builder *builder)
     builder->committed_instructions = builder->instructions;
 }
 
-/* All that has happened so far counts if the exit to the target that comes now is taken. Returns the address that it must
-   have for that; 0 where it cannot be done so. */
+/* Counts everything that has happened so far, if the next exit, to `target`, is taken. Returns the address that the
+   exit must have for this; 0 if it is impossible. */
 Addr builder_commit_at(struct builder *builder, Addr target)
 {
     struct departure departure = {
@@ -117,14 +118,15 @@ static void begin_shape(struct builder *builder)
     builder->explicit_count = 0;
 }
 
-/* Half of the room is left for the references of one instruction. */
+/* Whether the shape has room for another instruction; half of the room is reserved for the references of one
+   instruction. */
 static Bool has_room(const struct shape *shape)
 {
     return shape->references + shape->derived <= MOST_REFERENCES / 2;
 }
 
-/* The reader takes SC_LANES at once; a shape of more takes it several times as long. Where one instruction has more, so has its
-   shape. */
+/* Whether the shape has at most SC_LANES explicit addresses, which the reader takes at a time; a shape with more
+   takes several times as long. A single instruction with more is a shape of its own. */
 static Bool has_lanes(const struct builder *builder, UInt more)
 {
     return builder->explicit_count == 0 || builder->explicit_count + more <= SC_LANES;
@@ -170,7 +172,8 @@ void builder_add_instruction(struct builder *builder, Addr address, UInt bytes, 
     builder->is_committed = False;
 }
 
-/* bit 33 of a reference: a store to where the same instruction has just loaded. Cachegrind counts the two as one. */
+/* Bit 33 of a reference: a store to the address from which the same instruction has just loaded. Cachegrind counts
+   both as one. */
 static Bool is_update(const struct builder *builder, IRExpr *address, UInt bytes, Bool is_store)
 {
     return is_store && builder->last_load && builder->last_load_bytes == bytes && eqIRAtom(builder->last_load, address);
@@ -196,7 +199,7 @@ static void write_piece(struct builder *builder, IRExpr *address, UInt bytes, Bo
     builder->words += 1;
 }
 
-/* The explicit reference of the shape from which one of that origin is always as far; NULL for none. */
+/* Returns the explicit reference of the shape whose distance from one of this origin is constant; NULL for none. */
 static const struct explicit_reference *relative_of(const struct builder *builder, struct origin origin)
 {
     Int index = builder->explicit_count - 1;
@@ -206,7 +209,8 @@ static const struct explicit_reference *relative_of(const struct builder *builde
     return index < 0 ? NULL : &builder->explicit[index];
 }
 
-/* The address is derived, and not written, where it is always the same, or always as far from an explicit one. */
+/* Whether an address is derived, and not written, because it is constant or at a constant distance from an explicit
+   one. */
 static Bool is_derived(struct builder *builder, struct origin origin, UInt bytes, Bool is_store, Bool is_updated)
 {
     struct shape *shape = &builder->shape;
@@ -257,7 +261,7 @@ void builder_add_reference(struct builder *builder, IRExpr *address, UInt bytes,
     builder->last_load_bytes = bytes;
 }
 
-/* A guarded one always takes its word, so that a shape has a fixed length. */
+/* Adds a guarded reference, which always takes its word, so that a shape has a fixed length. */
 void builder_add_guarded(struct builder *builder, IRExpr *guard, IRExpr *address, UInt bytes, Bool is_store)
 {
     UInt done;

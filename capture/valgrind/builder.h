@@ -1,10 +1,10 @@
-/* What a superblock writes: shapes, their heads, and addresses. SPDX-License-Identifier: GPL-2.0-or-later */
+/* Words that a superblock writes: shapes, their heads, and addresses. SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef BUILDER_H
 #define BUILDER_H
 
 #include "switchcost.h"
 
-/* A reference whose address is explicit, that is, written: where it comes from. */
+/* The origin of a reference whose address is explicit, which means written. */
 struct explicit_reference {
     struct origin origin;
     UInt reference;

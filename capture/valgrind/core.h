@@ -34,10 +34,10 @@
 extern SysRes VG_(mk_SysRes_Success)(UWord value);
 extern SysRes VG_(mk_SysRes_Error)(UWord error);
 
-/* coregrind/pub_core_clientstate.h: the first number of a file that is Valgrind's own. */
+/* coregrind/pub_core_clientstate.h: the first descriptor that belongs to Valgrind. */
 extern Int VG_(fd_hard_limit);
 
-/* coregrind/pub_core_libcfile.h: moves a file to a number that is Valgrind's own. */
+/* coregrind/pub_core_libcfile.h: moves a file to a descriptor that belongs to Valgrind. */
 extern Int VG_(safe_fd)(Int descriptor);
 
 #endif

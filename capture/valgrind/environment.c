@@ -1,14 +1,15 @@
-/* The environment that a program sees: its own. GPL-2.0-or-later, see COPYING.
+/* The environment of a program, as the program sees it. GPL-2.0-or-later, see COPYING.
 
-   Valgrind tells itself by VALGRIND_LIB where its files are, and has the loader load one of them into the program by LD_PRELOAD: both would
-   be seen by the program and by what it starts. That file does nothing here. An exec sets VALGRIND_LIB for the next program again. */
+   Valgrind passes the place of its files to itself in VALGRIND_LIB, and makes the loader load one of them into the
+   program with LD_PRELOAD. The program, and programs that it starts, would see both. That file has no effect here.
+   An exec sets VALGRIND_LIB again for the next program. */
 #include "switchcost.h"
 
 #include "pub_tool_clientstate.h"
 #include "pub_tool_libcbase.h"
 #include "pub_tool_libcproc.h"
 
-/* In libcoregrind, not in the tool headers: the environment and what follows it on the client's first stack. */
+/* In libcoregrind, not in the tool headers: the environment and the words after it on the client's first stack. */
 extern UWord *VG_(client_auxv);
 
 #define FOLDER "VALGRIND_LIB="
@@ -19,7 +20,8 @@ static Bool begins_with(const HChar *text, const HChar *start)
     return VG_(strncmp)(text, start, VG_(strlen)(start)) == 0;
 }
 
-/* The words behind it move up, to the last of the auxiliary vector, which the loader looks for right behind the environment. */
+/* Removes a variable. The words after it move up, to the last word of the auxiliary vector, which the loader expects
+   right after the environment. */
 static void remove_variable(HChar **place)
 {
     UWord *end = VG_(client_auxv);
@@ -30,7 +32,7 @@ static void remove_variable(HChar **place)
     VG_(client_auxv)--;
 }
 
-/* Valgrind's own files come first; what the program was given follows a colon. */
+/* Restores the program's own list: Valgrind's files come first, and the program's follow a colon. */
 static void restore_preloaded(HChar **place)
 {
     HChar *given = VG_(strchr)(*place, ':');
@@ -43,7 +45,7 @@ static void restore_preloaded(HChar **place)
     VG_(memcpy)(*place, PRELOADED, sizeof PRELOADED - 1);
 }
 
-/* Before the program begins. */
+/* Called before the program begins. */
 void environment_start(void)
 {
     HChar **place;

@@ -1,8 +1,8 @@
-/* Programs that are executed: which file that is, and the name that they are called by. GPL-2.0-or-later, see COPYING.
+/* Programs that are executed: the file, and the name with which it is called. GPL-2.0-or-later, see COPYING.
 
-   Valgrind starts its launcher with the path that an exec was given, in the place of the program's own name (argv[0]). To the kernel, the
-   program of a traced process is the tool: a path that leads there (/proc/self/exe) is to lead to the traced program instead. A name is put in
-   the place that the path has on the new program's stack, which is as long. */
+   Valgrind starts its launcher with the path from an exec, in place of the program's own name (argv[0]). For the
+   kernel, the program of a traced process is the tool; a path to that program (/proc/self/exe) must lead to the
+   traced program instead. The name replaces the path on the new program's stack, and is as long. */
 #include "switchcost.h"
 #include "core.h"
 #include "kernel.h"
@@ -18,10 +18,10 @@
 #include "pub_tool_vkiscnums.h"
 #include "pub_tool_xarray.h"
 
-/* coregrind/pub_core_clientstate.h: the program that the client is, and its command line, as files. */
+/* coregrind/pub_core_clientstate.h: the client's program and its command line, as files. */
 extern Int VG_(cl_exec_fd);
 extern Int VG_(cl_cmdline_fd);
-/* The same as a path; not in Valgrind 3.19. */
+/* The client's program as a path; not in Valgrind 3.19. */
 extern const HChar *VG_(resolved_exename) __attribute__((weak));
 
 /* coregrind/pub_core_libcfile.h */
@@ -34,7 +34,7 @@ Bool __wrap_vgPlain_resolve_filename(Int descriptor, const HChar **path);
 #define OPEN_CLOEXEC 02000000
 #define NAME "--argv0="
 #define SHUT "--shut="
-/* The longest name that the kernel keeps of a task, with its end. */
+/* Length of the longest task name that the kernel stores, including its end. */
 #define TASK_NAME 16
 
 static Bool is_same(const struct vg_stat *one, const struct vg_stat *other)
@@ -42,7 +42,7 @@ static Bool is_same(const struct vg_stat *one, const struct vg_stat *other)
     return one->dev == other->dev && one->ino == other->ino;
 }
 
-/* Whether it is the program of this process, as the kernel sees it: the tool. */
+/* Whether the path leads to the program of this process as the kernel sees it, which is the tool. */
 static Bool is_tool(const HChar *path)
 {
     struct vg_stat named, tool;
@@ -51,7 +51,7 @@ static Bool is_tool(const HChar *path)
            && is_same(&named, &tool);
 }
 
-/* Whether a path is this process's own program, by one of the names that it has in /proc. */
+/* Whether a path is that of this process's own program, by one of its names in /proc. */
 static Bool is_own_program(UWord path)
 {
     static const HChar *const names[] = { "/proc/self/exe", "/proc/thread-self/exe" };
@@ -64,13 +64,13 @@ static Bool is_own_program(UWord path)
            || VG_(strcmp)((const HChar *)path, by_number) == 0;
 }
 
-/* Which of the arguments is the path of a link to read; -1 for none. */
+/* Returns the index of the argument with the path of a link to be read; -1 for none. */
 static Int link_at(UWord number)
 {
     return number == __NR_readlink ? 0 : number == __NR_readlinkat ? 1 : -1;
 }
 
-/* Where the program's open file is, for as long as the kernel looks. */
+/* Returns the path of the program's open file, valid while the kernel looks. */
 static const HChar *own_file(void)
 {
     static HChar by_number[sizeof OWN_FILE + 12];
@@ -79,7 +79,8 @@ static const HChar *own_file(void)
     return by_number;
 }
 
-/* Valgrind 3.27 opens the program by its path, which may lead nowhere any more. */
+/* Handles an open of the program's path, with which Valgrind 3.27 opens the program, and which may lead nowhere any
+   more. */
 static void before_open(UInt number, const UWord *arguments)
 {
     static const HChar *by_path;
@@ -93,7 +94,8 @@ static void before_open(UInt number, const UWord *arguments)
     VG_(resolved_exename) = is_own ? own_file() : by_path;
 }
 
-/* Other threads make system calls, too, until an exec has ended them. Where it has ended the first thread, nothing is left in /proc/self. */
+/* Prepares an exec. Other threads also make system calls until the exec has ended them. If it has ended the first
+   thread, /proc/self is empty. */
 void execs_before(ThreadId tid, UInt number, const UWord *arguments)
 {
     struct task *task = &tasks[tid];
@@ -115,8 +117,9 @@ static Bool is_executing(void)
     return tid != VG_INVALID_THREADID && tasks[tid].is_in_syscall && tasks[tid].executed;
 }
 
-/* Valgrind 3.24 lets the kernel write where the tool lies, and the program's path over it: what is longer would stay behind that. So the
-   kernel is asked for the link of the program's open file. */
+/* Reads the link to the program. Valgrind 3.24 lets the kernel write the tool's path, and then writes the program's
+   path over it, so that the end of a longer path would remain. Therefore the kernel is asked for the link of the
+   program's open file. */
 UWord execs_link(ThreadId tid, UWord number, Int place, UWord path)
 {
     if (place != link_at(number) || tid == VG_INVALID_THREADID || !tasks[tid].is_in_syscall || !tasks[tid].reads_own_link)
@@ -124,7 +127,7 @@ UWord execs_link(ThreadId tid, UWord number, Int place, UWord path)
     return (UWord)own_file();
 }
 
-/* Whether a path leads to the file that is open. */
+/* Whether a path leads to an open file. */
 static Bool leads_to(const HChar *path, Int descriptor)
 {
     struct vg_stat named, open;
@@ -132,7 +135,7 @@ static Bool leads_to(const HChar *path, Int descriptor)
     return !sr_isError(VG_(stat)(path, &named)) && VG_(fstat)(descriptor, &open) >= 0 && is_same(&named, &open);
 }
 
-/* The path of an open file; empty where there is none. */
+/* Returns the path of an open file; empty if there is none. */
 static void path_of(Int descriptor, HChar *path)
 {
     HChar link[sizeof THREADS_FILE + 12];
@@ -143,7 +146,8 @@ static void path_of(Int descriptor, HChar *path)
     path[length > 0 ? length : 0] = '\0';
 }
 
-/* A file that no path leads to any more, or never did (memfd_create), is executed by its number. */
+/* Resolves the name of a file. A file to which no path leads any more, or never did (memfd_create), is executed by
+   its descriptor. */
 Bool __wrap_vgPlain_resolve_filename(Int descriptor, const HChar **path)
 {
     static HChar by_number[sizeof OWN_FILE + 12];
@@ -156,8 +160,8 @@ Bool __wrap_vgPlain_resolve_filename(Int descriptor, const HChar **path)
     return True;
 }
 
-/* What the path of an exec is to be, with room for `least` bytes of a name; and the number of a file that the next program is not to
-   have, or -1. */
+/* Finds the path for an exec, with room for `least` bytes of a name, and the descriptor of a file that the next
+   program must not have, or -1. */
 static Int find_program(const HChar *path, Bool is_own, SizeT least, HChar *found)
 {
     HChar program[LONGEST_PATH];
@@ -179,7 +183,7 @@ static Int find_program(const HChar *path, Bool is_own, SizeT least, HChar *foun
             shut = number;
         }
     }
-    /* One without a slash would be looked for in PATH. */
+    /* A name without a slash would be searched in PATH. */
     length = VG_(strlen)(program);
     pad = program[0] == '/' ? 0 : 2;
     for (; length + pad < least; pad += 2)
@@ -193,7 +197,7 @@ static Int find_program(const HChar *path, Bool is_own, SizeT least, HChar *foun
     return shut;
 }
 
-/* A script's own name is never that which it is called by. */
+/* Whether the program is a script, whose own name is never the name with which it is called. */
 static Bool is_script(const HChar *path)
 {
     SysRes opened = VG_(open)(path, VKI_O_RDONLY, 0);
@@ -219,7 +223,8 @@ static HChar *option(const HChar *start, const HChar *value)
     return text;
 }
 
-/* The arguments of the launcher for those that Valgrind has made up: its own options, the path, and what follows that. */
+/* Returns the arguments of the launcher in place of those that Valgrind has made: its own options, the path, and the
+   words after it. */
 UWord execs_arguments(ThreadId tid, UWord made)
 {
     const HChar *const *wanted = tid == VG_INVALID_THREADID ? NULL : tasks[tid].executed;
@@ -251,8 +256,8 @@ UWord execs_arguments(ThreadId tid, UWord made)
     return (UWord)all;
 }
 
-/* The client's words, on its stack; NULL where they are not found. Those of a script begin with its interpreter, and perhaps an argument
-   of that. */
+/* Returns the client's words on its stack; NULL if they are not found. The words of a script begin with its
+   interpreter, and perhaps an argument of the interpreter. */
 static HChar **find_words(void)
 {
     HChar **end = VG_(client_envp) - 1;
@@ -269,7 +274,8 @@ static Bool is_of_script(HChar **words)
     return (Word)words[-1] != 1 + VG_(sizeXA)(VG_(args_for_client));
 }
 
-/* Right before what follows it, as the kernel has it: programs that show what they do write over both. */
+/* Writes the name right before the words that follow it, as the kernel does, because programs that show their state
+   overwrite both. */
 static void put_name(HChar **place, const HChar *name)
 {
     SizeT length = VG_(strlen)(name), room = VG_(strlen)(*place);
@@ -280,7 +286,7 @@ static void put_name(HChar **place, const HChar *name)
     VG_(strcpy)(*place, name);
 }
 
-/* What the program reads of itself in /proc. */
+/* Writes the command line that the program reads in /proc. */
 static void put_command_line(HChar **words)
 {
     Int file = VG_(cl_cmdline_fd);
@@ -293,7 +299,7 @@ static void put_command_line(HChar **words)
     VG_(lseek)(file, 0, VKI_SEEK_SET);
 }
 
-/* The program of a script's process is its interpreter. */
+/* Finds the interpreter of a script, which is the program of the script's process. */
 static void find_interpreter(const HChar *path)
 {
     SysRes opened = VG_(open)(path, VKI_O_RDONLY, 0);
@@ -304,7 +310,7 @@ static void find_interpreter(const HChar *path)
     VG_(cl_exec_fd) = VG_(safe_fd)(sr_Res(opened));
 }
 
-/* The file's name, whichever path led there. */
+/* Returns the name of the file, whichever path led to it. */
 const HChar *execs_name(void)
 {
     static HChar path[LONGEST_PATH];
@@ -326,7 +332,8 @@ const HChar *execs_name(void)
     return named;
 }
 
-/* Where a program opens what is in /proc of itself, Valgrind copies a file of its own, and forgets that no other program is to have it. */
+/* Called after a program has opened its own file in /proc, of which Valgrind copies a file of its own, forgetting
+   that no other program may have it. */
 void execs_after_open(UInt number, const UWord *arguments, Int descriptor)
 {
     UInt first = number == __NR_openat ? 1 : 0;
@@ -336,7 +343,7 @@ void execs_after_open(UInt number, const UWord *arguments, Int descriptor)
         kernel_call(KERNEL_FCNTL, descriptor, KERNEL_F_SETFD, KERNEL_CLOEXEC, 0);
 }
 
-/* Valgrind 3.27 shows a program the path that it was executed by, with the room for a name that was put into it. */
+/* Undoes that Valgrind 3.27 shows a program the path with which it was executed, including the room for a name. */
 static void resolve_program(void)
 {
     static HChar path[LONGEST_PATH];
@@ -346,7 +353,7 @@ static void resolve_program(void)
         VG_(resolved_exename) = path;
 }
 
-/* The program has been loaded: what it sees of itself becomes what the kernel would show. */
+/* Called when the program has been loaded: makes the program see what the kernel would show. */
 void execs_start(const HChar *name, const HChar *shut)
 {
     HChar task[TASK_NAME];

@@ -1,9 +1,9 @@
-/* What is done only where a superblock is left before its end. GPL-2.0-or-later, see COPYING.
+/* Work that is done only if a superblock is left before its end. GPL-2.0-or-later, see COPYING.
 
-   In Valgrind's language all that an exit must leave behind is to be done before it, whether it is taken or not, and
-   mostly it is not. So the last step of a translation, from registers to bytes, is wrapped: what the stream needs for an exit
-   is put between its jump and its way out. Which exit it is, stands in the upper bits of its address, where a program
-   has none. */
+   In Valgrind's intermediate language, everything that an exit must leave behind is done before the exit, whether or
+   not it is taken, and usually it is not. Therefore the last step of a translation, from registers to bytes, is
+   wrapped: code for the exit is put between its jump and its way out. The upper bits of the exit's address, which a
+   program's addresses do not use, identify the exit. */
 #include "switchcost.h"
 
 #include "libvex.h"
@@ -11,9 +11,9 @@
 #include "pub_tool_libcbase.h"
 
 #define MOST_EXITS 64
-/* Bits of an address. */
+/* Number of bits of an address. */
 #define ADDRESS_BITS 48
-/* Valgrind's own is mostly 32, and the jump over both reaches 127. */
+/* Largest number of bytes of an exit. Valgrind's own exit usually has 32 bytes, and the jump over both reaches 127. */
 #define MOST_BYTES 64
 #define SHORT_JUMP 0x70
 #define IS_SHORT_JUMP(byte) (((byte) & 0xf0) == SHORT_JUMP)
@@ -39,7 +39,7 @@ struct exit {
 
 static struct exit exits[MOST_EXITS];
 static UInt count;
-/* In the superblock that is translated. */
+/* Whether exits are possible in the superblock that is being translated. */
 static Bool is_possible;
 
 void exits_forget(void)
@@ -47,7 +47,8 @@ void exits_forget(void)
     count = 0;
 }
 
-/* Returns the address that an exit must have for this to be done before it goes on at the target; 0 where that cannot be. */
+/* Returns the address that an exit must have for the departure to be executed before the target; 0 if this is
+   impossible. */
 Addr exits_add(Addr target, const struct departure *departure)
 {
     if (!is_possible || count == MOST_EXITS || target >> ADDRESS_BITS != 0)
@@ -59,7 +60,7 @@ Addr exits_add(Addr target, const struct departure *departure)
     return target | (Addr)count << ADDRESS_BITS;
 }
 
-/* A direct jump is selected. */
+/* Called when a direct jump is selected. */
 Instruction *__wrap_AMD64Instr_XDirect(Addr64 target, void *counter, Int condition, Bool is_fast)
 {
     ULong number = target >> ADDRESS_BITS;
@@ -83,9 +84,10 @@ static UChar *put_number(UChar *at, Int number)
     return put_bytes(at, (const UChar *)&number, sizeof number);
 }
 
-/* Generated code has the guest's registers at %rbp, and no value in %r11, which Valgrind keeps for such ends. The machine's flags
-   may be changed: the jump has used them, and those of the guest are in memory. A head is stored in halves, since no instruction
-   stores eight bytes that it has in itself. */
+/* Writes the code of a departure. Generated code has the guest's registers at %rbp, and no value in %r11, which
+   Valgrind reserves for such ends. The machine's flags may be changed, because the jump has used them, and the
+   guest's flags are in memory. A head is stored in halves, because no instruction stores an immediate value of eight
+   bytes. */
 static UChar *put_departure(UChar *at, const struct departure *departure)
 {
     static const UChar load[] = { 0x4c, 0x8b, 0x9d };  /* movq offset(%rbp), %r11 */
@@ -112,7 +114,7 @@ static struct exit *exit_of(const Instruction *instruction)
     return NULL;
 }
 
-/* Turns an instruction into bytes; returns how many. */
+/* Turns an instruction into bytes; returns their number. */
 Int __wrap_emit_AMD64Instr(Bool *is_counter, UChar *code, Int room, const Instruction *instruction, Bool is_64,
                            VexEndness endness, const void *slow, const void *fast, const void *indirect,
                            const void *assisted)
@@ -144,7 +146,7 @@ VexTranslateResult __wrap_LibVEX_Translate(VexTranslateArgs *arguments)
     VexTranslateResult result;
     UInt index;
 
-    /* Where jumps are not linked, they are not what is wrapped here. */
+    /* Jumps that are not linked are different from those that are wrapped here. */
     is_possible = arguments->disp_cp_chain_me_to_slowEP != NULL;
     exits_forget();
     result = __real_LibVEX_Translate(arguments);

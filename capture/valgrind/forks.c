@@ -1,8 +1,8 @@
 /* Forks that fail. GPL-2.0-or-later, see COPYING.
 
-   Valgrind blocks all signals around a fork, and lets them go again in the child and in the parent, but not where there is no child: the
-   next fault, such as that by which it lengthens a stack, would end the program. Valgrind runs a program with all signals blocked but those of
-   faults (block_signals in coregrind/m_scheduler/scheduler.c). */
+   Valgrind blocks all signals around a fork, and unblocks them in the child and in the parent, but not if there is
+   no child: the next fault, such as one with which Valgrind extends a stack, would end the program. Valgrind runs a
+   program with all signals blocked except those of faults (block_signals in coregrind/m_scheduler/scheduler.c). */
 #include "switchcost.h"
 
 #include "pub_tool_vki.h"

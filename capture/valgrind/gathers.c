@@ -1,11 +1,12 @@
-/* Gathers of AVX2: loads of which each happens where its lane is on. GPL-2.0-or-later, see COPYING.
+/* Gathers of AVX2, whose loads occur only in lanes that are on. GPL-2.0-or-later, see COPYING.
 
-   For a lane that is off, Valgrind loads from the top of the stack, and throws away what it gets. The program makes no such reference. */
+   For a lane that is off, Valgrind loads from the top of the stack, and discards the value. The program makes no
+   such reference. */
 #include "switchcost.h"
 
 #include "pub_tool_libcassert.h"
 
-/* Choices in a gather of eight lanes: where each lies, what it becomes, and copies of both. */
+/* Largest number of choices in a gather of eight lanes: the address of each lane, its value, and copies of both. */
 #define MOST_CHOICES 64
 
 static struct lane lanes[MOST_CHOICES];
@@ -29,7 +30,8 @@ static Bool is_prefix(UChar byte)
     }
 }
 
-/* VEX.66.0F38 90 to 93 (Intel's manual, volume 2: VGATHER, VPGATHER); of a segment, or with short addresses. */
+/* Whether the instruction is VEX.66.0F38 90 to 93 (Intel's manual, volume 2: VGATHER, VPGATHER), also with a segment
+   or short addresses. */
 static Bool is_gather_at(const UChar *code, UInt bytes)
 {
     for (; bytes > 0 && is_prefix(*code); bytes--)
@@ -37,14 +39,14 @@ static Bool is_gather_at(const UChar *code, UInt bytes)
     return bytes > 3 && code[0] == 0xc4 && (code[1] & 0x1f) == 2 && (code[3] & 0xfc) == 0x90;
 }
 
-/* An instruction begins, of so many bytes. */
+/* Begins an instruction of this number of bytes. */
 void gathers_begin(Addr address, UInt bytes)
 {
     count = 0;
     is_gather = is_gather_at((const UChar *)address, bytes);
 }
 
-/* The lane that is loaded from that address; NULL where it is no lane's. */
+/* Returns the lane that is loaded from an address; NULL if the address is that of no lane. */
 const struct lane *gathers_lane(const IRExpr *address)
 {
     UInt index;
@@ -62,7 +64,7 @@ static void add(IRTemp temp, struct lane lane)
     lanes[count++] = lane;
 }
 
-/* It gives a temporary its value; where a loop was unrolled, it may be a copy. */
+/* Records the value of a temporary, which may be a copy if a loop was unrolled. */
 void gathers_learn(IRTemp temp, const IRExpr *value)
 {
     if (!is_gather)

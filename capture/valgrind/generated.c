@@ -1,13 +1,14 @@
 /* Code that a program generates. GPL-2.0-or-later, see COPYING.
 
-   Valgrind looks whether code has changed each time that it runs, but not where the code is in a file. A program that must not have memory
-   which is both written and executed maps a file of its own twice, which has no name: what it writes into one is executed in the other. */
+   Valgrind checks before each run whether code has changed, except for code in a file. A program that must not have
+   memory which is both writable and executable maps an unnamed file of its own twice: what it writes to one mapping
+   is executed in the other. */
 #include "switchcost.h"
 
 #include "pub_tool_aspacemgr.h"
 #include "pub_tool_libcbase.h"
 
-/* Of the core: which extents are to be looked at; and how exact registers are there. */
+/* The core's function that decides which extents are checked, and how exact registers are in them. */
 static check_function *of_core;
 
 static Bool ends_with(const HChar *text, const HChar *end)
@@ -17,7 +18,7 @@ static Bool ends_with(const HChar *text, const HChar *end)
     return length >= rest && VG_(strcmp)(text + length - rest, end) == 0;
 }
 
-/* In a file that can be written to. */
+/* Whether the address is in a file that can be written to. */
 static Bool is_generated(Addr address)
 {
     const NSegment *segment = VG_(am_find_nsegment)(address);

@@ -1,24 +1,24 @@
-/* Which superblocks run so often that it pays to translate them again, as longer ones. GPL-2.0-or-later, see COPYING.
+/* Superblocks that run so often that it pays to translate them again, as longer ones. GPL-2.0-or-later, see COPYING.
 
-   How often is estimated from what was written, some of it whenever twice as much has run as the last time. So it is the
-   same each time that a program runs. */
+   The number of runs is estimated from the written words, whenever twice as much has run as at the last estimate.
+   Therefore the result is the same each time that a program runs. */
 #include "switchcost.h"
 
 #include "pub_tool_hashtable.h"
 #include "pub_tool_mallocfree.h"
 
-/* The first time, after so many superblocks. */
+/* Number of superblocks before the first estimate. */
 #define FIRST_LOOK 4000000
-/* Shapes that are looked at then. */
+/* Number of shapes in an estimate. */
 #define SAMPLE 20000
-/* To translate a superblock takes as long as it saves in so many runs, roughly: 0.1 ms, and 1 ns. */
+/* Number of runs that save as much time as the translation of a superblock takes, roughly: 0.1 ms, and 1 ns per run. */
 #define WORTH 100000
 
 /* coregrind/pub_core_transtab.h */
 extern void VG_(discard_translations)(Addr start, ULong bytes, const HChar *who);
 extern Bool VG_(search_transtab)(Addr *code, UInt *section, UInt *entry, Addr address, Bool is_remembered);
 
-/* Where superblocks begin. The first two fields are a VgHashNode. */
+/* A place at which superblocks begin. The first two fields are those of a VgHashNode. */
 struct place {
     struct place *next;
     UWord address;
@@ -57,7 +57,7 @@ static Bool is_translated(Addr address)
     return VG_(search_transtab)(&code, &section, &entry, address, False);
 }
 
-/* Shapes that a superblock has besides its first begin where no superblock does. */
+/* Decides which superblocks are hot. Shapes that a superblock has besides its first begin at no superblock. */
 static void decide(void)
 {
     struct place *place;
@@ -75,7 +75,7 @@ static void decide(void)
     }
 }
 
-/* Boyer and Moore's majority vote: what has more than half of the votes has it in the end. */
+/* Boyer and Moore's majority vote: a value with more than half of the votes wins. */
 static void vote(struct place *place, Addr next)
 {
     if (place->lead == 0)
@@ -86,7 +86,8 @@ static void vote(struct place *place, Addr next)
         place->lead -= 1;
 }
 
-/* So many superblocks have run, large ones counted as several, and written these words: shapes and nothing else. */
+/* Records that this number of superblocks have run, large ones counted as several, and have written these words,
+   which are only shapes. */
 void hot_ran(UInt count, const ULong *word, const ULong *end)
 {
     struct place *before = NULL;
@@ -100,7 +101,7 @@ void hot_ran(UInt count, const ULong *word, const ULong *end)
         struct place *place = place_at(shapes_address((UInt)*word));
         place->hits += 1;
         place->repeats += place == before;
-        /* Once it is hot, its superblock ends elsewhere. */
+        /* The superblock of a place that is hot ends elsewhere. */
         if (before && !before->is_hot)
             vote(before, place->address);
         before = place;
@@ -113,7 +114,7 @@ void hot_ran(UInt count, const ULong *word, const ULong *end)
     next_look = 2 * ran;
 }
 
-/* Throws away what is to be translated again: where Valgrind holds no address of a translation. */
+/* Discards superblocks that are to be translated again, at a moment when Valgrind holds no address of a translation. */
 void hot_translate_again(void)
 {
     struct place *place;
@@ -138,7 +139,8 @@ enum heat hot_at(Addr address)
     return place->is_loop ? HOT_LOOP : HOT;
 }
 
-/* Where the program mostly went on behind the shape that begins there; 0 where that is not known. */
+/* Returns the address at which the program usually continued after the shape that begins at an address; 0 if
+   unknown. */
 Addr hot_next(Addr address)
 {
     const struct place *place = places ? VG_(HT_lookup)(places, address) : NULL;

@@ -1,4 +1,5 @@
-/* Instrumentation: each superblock writes what it ran, and its addresses, by itself. GPL-2.0-or-later, see COPYING. */
+/* Instrumentation: each superblock itself writes the shapes that it ran, and its addresses. GPL-2.0-or-later, see
+   COPYING. */
 #include "builder.h"
 
 #include "libvex_guest_amd64.h"
@@ -11,11 +12,12 @@
 #include "pub_tool_tooliface.h"
 #include "pub_tool_vki.h"
 
-/* coregrind/pub_core_transtab.h: allowed where Valgrind holds no address of a translation, as in a system call and at the start of
-   a turn. */
+/* coregrind/pub_core_transtab.h: allowed when Valgrind holds no address of a translation, as in a system call and at
+   the start of a turn. */
 extern void VG_(discard_translations)(Addr start, ULong bytes, const HChar *who);
 
-/* Superblocks count their instructions. A single task need not: nothing waits for the end of its turn. */
+/* Whether superblocks count their instructions. For a single task this is not necessary, because no task waits for
+   the end of its turn. */
 static Bool is_counting;
 static Bool is_any_translated;
 
@@ -24,7 +26,7 @@ static UInt bytes_of(const struct builder *builder, IRExpr *value)
     return sizeofIRType(typeOfIRExpr(builder->out->tyenv, value));
 }
 
-/* A load, or the lane of a gather. */
+/* Adds a load, or the lane of a gather. */
 static void add_load(struct builder *builder, IRExpr *address, UInt bytes)
 {
     const struct lane *lane = gathers_lane(address);
@@ -88,7 +90,8 @@ static Bool is_mark(const IRStmt *statement)
     return statement && statement->tag == Ist_IMark;
 }
 
-/* How many explicit addresses the instruction that begins there has, roughly: twice the same counts twice. */
+/* Returns the approximate number of explicit addresses of the instruction at an address; a repeated address counts
+   twice. */
 static UInt count_explicit(const struct builder *builder, const IRSB *in, Int index)
 {
     UInt explicit = 0;
@@ -124,7 +127,8 @@ static UInt count_explicit(const struct builder *builder, const IRSB *in, Int in
     return explicit;
 }
 
-/* The program came to an instruction that Valgrind does not know, and gets a signal; some raise that on purpose (UD2 and its like). */
+/* Reports an instruction that Valgrind does not know. The program gets a signal, which some raise on purpose (UD2
+   and similar instructions). */
 static void tell_undecoded(Addr address)
 {
     const UChar *code = (const UChar *)address;
@@ -136,7 +140,7 @@ static void tell_undecoded(Addr address)
         ring_note_undecoded(VG_(getpid)(), bytes);
 }
 
-/* What has happened so far is to be in the stream where this is taken. */
+/* Returns an exit before which everything that has happened so far is written to the stream. */
 static IRStmt *leave(struct builder *builder, IRStmt *exit)
 {
     const Addr target = exit->Ist.Exit.dst->Ico.U64;
@@ -146,7 +150,7 @@ static IRStmt *leave(struct builder *builder, IRStmt *exit)
         marked = builder_commit_at(builder, target);
     if (marked == 0)
         builder_commit(builder);
-    /* Not one that does the same instruction again. */
+    /* Exits that repeat the same instruction are excluded. */
     if (exit->Ist.Exit.jk == Ijk_Boring && target != builder->instruction)
         builder->is_branch = True;
     return marked == 0
@@ -154,14 +158,15 @@ static IRStmt *leave(struct builder *builder, IRStmt *exit)
                : IRStmt_Exit(exit->Ist.Exit.guard, exit->Ist.Exit.jk, IRConst_U64(marked), exit->Ist.Exit.offsIP);
 }
 
-/* What the statement does, for the stream: written before the statement itself. Returns what it is to be. */
+/* Writes to the stream what a statement does, before the statement itself. Returns the statement, or its
+   replacement. */
 static IRStmt *observe(struct builder *builder, const IRSB *in, Int index)
 {
     IRStmt *statement = in->stmts[index];
 
     switch (statement->tag) {
     case Ist_IMark:
-        /* Of no length where it cannot be decoded. */
+        /* An instruction that cannot be decoded has length 0. */
         if (statement->Ist.IMark.len == 0)
             tell_undecoded(statement->Ist.IMark.addr);
         gathers_begin(statement->Ist.IMark.addr, statement->Ist.IMark.len);
@@ -208,7 +213,7 @@ struct live *live_of(VexGuestAMD64State *guest)
     return (struct live *)((UChar *)guest + LIVE_OFFSET);
 }
 
-/* Called by generated code at the start of a superblock where the kernel has taken the CPU away since the last one. */
+/* Called by generated code at the start of a superblock if the kernel has taken the CPU away since the last one. */
 static void at_preemption(VexGuestAMD64State *guest)
 {
     live = *live_of(guest);
@@ -225,7 +230,8 @@ static void add_watch(struct builder *builder)
         unsafeIRDirty_0_N(0, "at_preemption", VG_(fnptr_to_fnentry)(at_preemption), mkIRExprVec_1(IRExpr_GSPTR()));
 
     call->guard = builder_assign(builder, Ity_I1, IRExpr_Binop(Iop_CmpEQ64, section, IRExpr_Const(IRConst_U64(0))));
-    /* Who is given the guest state must say what it changes of it. That is behind it; something must be named. */
+    /* A call that gets the guest state must declare which part it changes. The changed part lies after the guest
+       state, but something must be named. */
     call->nFxState = 1;
     call->fxState[0].fx = Ifx_Modify;
     call->fxState[0].offset = offsetof(VexGuestAMD64State, host_EvC_COUNTER);
@@ -235,8 +241,8 @@ static void add_watch(struct builder *builder)
     addStmtToIRSB(builder->out, IRStmt_Dirty(call));
 }
 
-/* A superblock that takes the room of several counts as several: so many fewer run before the next look. Never less than 0,
-   which would say that it was stopped. */
+/* Counts a superblock that takes the room of several as several, so that fewer superblocks run before the next
+   check. The counter never falls below 0, which would mean that it was stopped. */
 static void add_weight(struct builder *builder, UInt others)
 {
     const Int offset = offsetof(VexGuestAMD64State, host_EvC_COUNTER);
@@ -248,7 +254,7 @@ static void add_weight(struct builder *builder, UInt others)
     addStmtToIRSB(builder->out, IRStmt_Put(offset, builder_assign(builder, Ity_I32, IRExpr_ITE(is_less, zero, less))));
 }
 
-/* Copies a superblock, with what it writes. */
+/* Copies a superblock, and adds what it writes. */
 static void copy(struct builder *builder, const IRSB *in, UInt others)
 {
     Int index = 0;
@@ -296,7 +302,7 @@ static void translate_again(const HChar *why)
         VG_(discard_translations)(0, ~0ULL, why);
 }
 
-/* From now on. */
+/* Makes superblocks count their instructions from now on. */
 void instrument_counting(void)
 {
     if (is_counting)
@@ -305,8 +311,8 @@ void instrument_counting(void)
     translate_again("switchcost: turns may end");
 }
 
-/* All registers are exact at each access to memory from now on: the program looks at them where one faults, and goes on from
-   there. Where it does not, they need be so between superblocks only, which is a fifth faster (as Cachegrind has it). */
+/* Makes all registers exact at each access to memory from now on, for a program that examines registers at a fault
+   and continues. Otherwise registers are exact only between superblocks, which is a fifth faster (as in Cachegrind). */
 void instrument_exactly(void)
 {
     if (VG_(clo_px_file_backed) == VexRegUpdAllregsAtMemAccess)
@@ -322,7 +328,7 @@ static void finish(Int exit_code)
 
 void instrument_register(void (*start)(void))
 {
-    /* Code that is in no file was made by the program itself, and such programs handle faults more often than not. */
+    /* Code that is in no file was generated by the program itself, and such programs usually handle faults. */
     VG_(clo_vex_control).iropt_register_updates_default = VexRegUpdAllregsAtMemAccess;
     VG_(clo_px_file_backed) = VexRegUpdSpAtMemAccess;
     VG_(basic_tool_funcs)(start, instrument, finish);

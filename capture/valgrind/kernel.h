@@ -1,10 +1,10 @@
-/* Raw system calls: the tool's own, never the client's. SPDX-License-Identifier: GPL-2.0-or-later */
+/* System calls that the tool makes itself, and not for the client. SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef SWITCHCOST_KERNEL_H
 #define SWITCHCOST_KERNEL_H
 
 #include "pub_tool_basics.h"
 
-/* Returns what the kernel does: a negative error number on failure. */
+/* Returns the kernel's result, which is a negative error number on failure. */
 static inline Long kernel_call(ULong number, ULong a, ULong b, ULong c, ULong d)
 {
     Long result;
@@ -48,13 +48,13 @@ static inline Long kernel_call(ULong number, ULong a, ULong b, ULong c, ULong d)
 #define KERNEL_MFD_CLOEXEC 1
 #define KERNEL_SET_NAME 15
 
-/* struct rusage: two times of two words, then fourteen counts. */
+/* Number of words in struct rusage: two times of two words, then fourteen counts. */
 #define RUSAGE_WORDS 18
 #define RUSAGE_VOLUNTARY 16
 #define RUSAGE_INVOLUNTARY 17
 #define RUSAGE_THREAD 1
 
-/* Switches of the calling thread. */
+/* Number of switches of the calling thread. */
 struct counts {
     ULong voluntary;
     ULong involuntary;

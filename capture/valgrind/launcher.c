@@ -1,9 +1,10 @@
-/* Starts the tool, in the place of Valgrind's own launcher. GPL-2.0-or-later, see COPYING.
+/* Starts the tool in place of Valgrind's own launcher. GPL-2.0-or-later, see COPYING.
 
-   The tool has Valgrind's core in it; all that the core wants of a launcher is to know what to start for each program that is
-   executed later. So what was built together runs together, whichever Valgrind is installed by then, or none. The core also gets a limit of open
-   files under which it finds room for its own beside the program's, and is given the program's own limit (limits.c). Of a first thread's stack it
-   would allow no more than 16 MiB, whatever the program's limit is. */
+   The tool contains Valgrind's core, which needs a launcher only to know what to start for each program that is
+   executed later. Therefore files that were built together run together, whichever Valgrind is installed, or none.
+   The launcher also gives the core a limit on open files under which the core has room for its own files next to the
+   program's, and passes the program's own limit (limits.c). For a first thread's stack the core would permit at most
+   16 MiB, whatever the program's limit is. */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <stdio.h>
@@ -13,16 +14,17 @@
 #include <unistd.h>
 
 #define TOOL "switchcost-amd64-linux"
-/* Of one length, so that nothing in the process depends on the limit. */
+/* Option of constant length, so that nothing in the process depends on the limit. */
 #define FILES "--files="
 #define STACK "--main-stacksize="
 #define DIGITS 20
-/* Address space that is kept free where the limit is larger, or there is none. */
+/* Address space that is reserved if the limit is larger, or there is none. */
 #define LARGEST_STACK (1ULL << 30)
-/* More than a traced program has open. Valgrind walks over all numbers where a program closes them. */
+/* Limit that exceeds the open files of any traced program. Valgrind checks all descriptors when a program closes
+   them. */
 #define MANY_FILES 65536
 
-/* Raises the limit, and puts down what it was. */
+/* Raises the limit on open files, and records the previous limit. */
 static void note_files(char *option, size_t room)
 {
     struct rlimit limit = { 0, 0 };
@@ -47,7 +49,7 @@ static void note_stack(char *option, size_t room)
     snprintf(option, room, STACK "%0*llu", DIGITS, bytes);
 }
 
-/* The options come first, in the place of those of the program before. */
+/* Returns the arguments with the options first, in place of those for the previous program. */
 static char **with_options(int count, char **arguments, char *files, char *stack)
 {
     int old = count > 2 && strncmp(arguments[1], FILES, strlen(FILES)) == 0 ? 2 : 0;

@@ -1,11 +1,11 @@
-/* How many files a program may have open, and how far its heap may grow. GPL-2.0-or-later, see COPYING.
+/* Limits on a program's open files and heap. GPL-2.0-or-later, see COPYING.
 
-   Valgrind has files of its own, with the highest numbers that it is allowed, and lets no program have others, or any other hard limit. So
-   the launcher starts it with a limit of many more files than a program has open, and the program is shown its own: in the system calls that
-   ask for them, and only there, Valgrind's limits are the program's.
+   Valgrind has open files of its own, with the highest descriptors that it may use, and lets no program have these, or
+   any other hard limit. Therefore the launcher starts the tool with a limit of many more files than a program has open,
+   and the program sees its own limit: only in the system calls that query limits, Valgrind's limits are the program's.
 
-   Valgrind keeps 8 MiB free for the heap that brk() moves, and refuses more: malloc() goes on with mappings, but a program that has no
-   other heap ends. */
+   Valgrind reserves 8 MiB for the heap that brk() moves, and refuses more. Then malloc() uses mappings, but a
+   program that has no other heap ends. */
 #include "switchcost.h"
 
 #include "pub_tool_aspacemgr.h"
@@ -24,17 +24,18 @@ extern Int VG_(fd_soft_limit);
 extern struct vki_rlimit VG_(client_rlimit_stack);
 
 #define MOST 0x7fffffff
-/* What is free between a heap and the tool's own code is little more than twice as much; libraries follow behind it. */
+/* Largest heap. The free space between a heap and the tool's own code is little more than twice as large, and
+   libraries come after the heap. */
 #define LARGEST_HEAP (512UL << 20)
 
-/* Of the program. */
+/* Limits of the program on open files. */
 static Int soft, hard;
-/* Valgrind's own files begin here. */
+/* First of Valgrind's own descriptors. */
 static Int own;
-/* Before the call that sets another. */
+/* Hard limit before the call that sets another. */
 static Int hard_before;
 
-/* The one reservation that gives way from below is that for the heap: as much as is free there. */
+/* Extends the only reservation that shrinks from below, which is that for the heap, to all the free space. */
 Bool __wrap_vgPlain_am_create_reservation(Addr start, SizeT bytes, ShrinkMode mode, SSizeT extra)
 {
     SizeT more;
@@ -56,7 +57,7 @@ static void hide(void)
     VG_(fd_hard_limit) = own;
 }
 
-/* The program's soft limit is what the launcher found. */
+/* Starts with the program's soft limit, which the launcher found. */
 void limits_start(ULong files)
 {
     struct vki_rlimit real = { 0, 0 };
@@ -81,7 +82,7 @@ static Bool is_about_files(UInt number, const UWord *arguments)
     }
 }
 
-/* NULL where none is to be set, or it cannot be read. */
+/* Returns the limit to be set; NULL if there is none, or it cannot be read. */
 static const struct vki_rlimit *wanted(UInt number, const UWord *arguments)
 {
     UWord at = number == __NR_setrlimit ? arguments[1] : number == __NR_prlimit64 ? arguments[2] : 0;
@@ -90,7 +91,7 @@ static const struct vki_rlimit *wanted(UInt number, const UWord *arguments)
                                                                                      : NULL;
 }
 
-/* Valgrind takes a new hard limit only where it is the old one. */
+/* Called before a system call, because Valgrind accepts a new hard limit only if it equals the old one. */
 void limits_before(UInt number, const UWord *arguments)
 {
     const struct vki_rlimit *limit;
@@ -121,7 +122,8 @@ void limits_after(UInt number, const UWord *arguments, Bool is_done)
     hide();
 }
 
-/* The next program of the process has them from the kernel. What is returned is for limits_keep, where there is none after all. */
+/* Hands the limits on to the next program of the process through the kernel. The result is for limits_keep, if there
+   is no next program after all. */
 ULong limits_hand_on(void)
 {
     struct vki_rlimit real = { 0, 0 }, own_limits;
@@ -131,7 +133,7 @@ ULong limits_hand_on(void)
     own_limits.rlim_cur = soft;
     own_limits.rlim_max = least(real.rlim_max, hard);
     VG_(setrlimit)(VKI_RLIMIT_NOFILE, &own_limits);
-    /* What the program has set, Valgrind has noted alone. */
+    /* Only Valgrind has recorded the limit that the program has set. */
     VG_(setrlimit)(VKI_RLIMIT_STACK, &VG_(client_rlimit_stack));
     return real.rlim_cur;
 }

@@ -1,9 +1,9 @@
-/* Which writes to registers are never read. GPL-2.0-or-later, see COPYING.
+/* Writes to registers that are never read. GPL-2.0-or-later, see COPYING.
 
-   At each place where a superblock may be left Valgrind brings all registers up to date, flags and program counter
-   too. Where the code that comes next writes them before it reads them, that is not needed: most flags are such.
+   At each exit of a superblock, Valgrind brings all registers up to date, including flags and program counter. If the
+   next code writes a register before it reads it, this is not necessary, as for most flags.
 
-   What is said here holds for code where registers need not be exact at each access to memory. */
+   This module applies to code in which registers need not be exact at each access to memory. */
 #include "switchcost.h"
 
 #include "libvex_guest_amd64.h"
@@ -12,10 +12,10 @@
 #define MOST_TARGETS 32
 #define WORD_BITS 64
 #define BYTES 1024
-/* No code is there. */
+/* Address at which there is no code. */
 #define NOWHERE (~0UL)
 
-/* A bit for each byte of the guest's registers: it may be read before it is written again. */
+/* A bit for each byte of the guest's registers: whether the byte may be read before it is written again. */
 struct registers {
     ULong word[BYTES / WORD_BITS];
 };
@@ -80,7 +80,8 @@ static const struct target *target_at(Addr address)
     return NULL;
 }
 
-/* What is read where a superblock is left for that address. Whoever leaves one writes the program counter. */
+/* Returns the registers that are read if a superblock is left for an address. The exit itself writes the program
+   counter. */
 static struct registers read_at(Addr address)
 {
     struct registers needed;
@@ -101,7 +102,7 @@ static struct registers read_behind(const IRSB *block)
     return read_at(is_known ? block->next->Iex.Const.con->Ico.U64 : NOWHERE);
 }
 
-/* The stack pointer is exact at each access: Valgrind grows stacks by it. */
+/* Marks the stack pointer as needed at an access, because Valgrind extends stacks by it. */
 static void access_memory(struct registers *needed)
 {
     read_bytes(needed, offsetof(VexGuestAMD64State, guest_RSP), sizeof(Addr));
@@ -164,7 +165,7 @@ static Int bytes_of_put(const IRTypeEnv *types, const IRStmt *put)
     return sizeofIRType(typeOfIRExpr(types, put->Ist.Put.data));
 }
 
-/* From what is needed behind a statement to what is before it. */
+/* Computes the registers needed before a statement from those needed after it. */
 static void step_back(struct registers *needed, const IRTypeEnv *types, const IRStmt *statement)
 {
     struct registers left;
@@ -208,13 +209,13 @@ void liveness_forget(void)
     target_count = 0;
 }
 
-/* Whether there is still room for what is behind that exit. */
+/* Whether there is room for the code after an exit. */
 Bool liveness_wants(Addr address)
 {
     return target_count < MOST_TARGETS && !target_at(address);
 }
 
-/* That code is what comes where a superblock is left for the address. Of what follows it nothing is known. */
+/* Learns the code that comes when a superblock is left for an address. What follows this code is unknown. */
 void liveness_learn(Addr address, const IRSB *code)
 {
     struct registers needed;

@@ -1,8 +1,8 @@
 /* switchcost: a Valgrind tool that writes what a program executes into shared memory, one task at a time.
    SPDX-License-Identifier: GPL-2.0-or-later
 
-   It is started by `switchcost trace`, which makes the shared memory (protocol.h), grants the turns and reads the
-   stream. README.md says how it works and what it counts. */
+   The tool is started by `switchcost trace`, which makes the shared memory (protocol.h), grants the turns and reads
+   the stream. README.md explains how the tool works and what it counts. */
 #include "switchcost.h"
 
 #include "pub_tool_libcassert.h"
@@ -14,10 +14,10 @@
 #include "pub_tool_tooliface.h"
 #include "pub_tool_vki.h"
 
-/* In libcoregrind, not in the tool headers: the folder that the core loads its files from. */
+/* In libcoregrind, not in the tool headers: the folder from which the core loads its files. */
 extern const HChar *VG_(libdir);
 
-/* In that folder, by the Makefile. */
+/* File in that folder, written by the Makefile. */
 #define NOTE "built-with"
 
 static const HChar *ring_path;
@@ -52,7 +52,7 @@ static void print_debug_usage(void)
     VG_(printf)("    (none)\n");
 }
 
-/* What the files beside the tool were built with; empty where that cannot be read. */
+/* Returns the version with which the files next to the tool were built; empty if it cannot be read. */
 static const HChar *built_with(void)
 {
     static HChar text[512];
@@ -73,7 +73,8 @@ static const HChar *built_with(void)
     return text;
 }
 
-/* The core is in the tool; what it loads into each process lies beside it, and may be what is left of another build. */
+/* Checks that the tool, which contains the core, fits the files that the core loads into each process; these lie
+   next to the tool, and may belong to another build. */
 static void check_version(void)
 {
     if (VG_(strcmp)(built_with(), BUILT_WITH) == 0)

@@ -1,14 +1,14 @@
-/* Mapped files, so that an address becomes function and line later. GPL-2.0-or-later, see COPYING.
+/* Mapped files, with which addresses are later resolved to functions and lines. GPL-2.0-or-later, see COPYING.
 
-   The build ID is left to the reader of the file: the segment that holds it is not the one that holds the code. So are
-   symbols: Valgrind would read those of each mapped file, which takes as long again as to run a short program. */
+   The reader of the trace finds the build ID, because its segment is not the one with the code. The reader also
+   finds symbols: Valgrind would read those of each mapped file, which takes as long as running a short program. */
 #include "switchcost.h"
 
 #include "pub_tool_aspacemgr.h"
 #include "pub_tool_libcbase.h"
 #include "pub_tool_tooliface.h"
 
-/* A record holds no longer path; one is left out rather than cut. */
+/* Longest path that a record has room for; a longer path is left out, and not cut off. */
 #define LONGEST_PATH 1600
 
 static Bool is_running(void)
@@ -50,7 +50,7 @@ static void is_unmapped(Addr start, SizeT bytes)
         stream_record(SC_UNMAP, 0, words, 2);
 }
 
-/* coregrind/pub_core_debuginfo.h. Wrapped at link time: nothing is read, and no handle is given. */
+/* coregrind/pub_core_debuginfo.h. Wrapped at link time: nothing is read, and no handle is returned. */
 ULong __wrap_vgPlain_di_notify_mmap(Addr address, Bool allow_any, Int descriptor);
 ULong __wrap_vgPlain_di_notify_mmap(Addr address, Bool allow_any, Int descriptor)
 {

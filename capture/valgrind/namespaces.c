@@ -1,7 +1,8 @@
 /* Namespaces of processes. GPL-2.0-or-later, see COPYING.
 
-   In one of its own a process has other numbers than those by which the capture knows it, and it does not find who gives it the CPU. So
-   these are refused, as the kernel does where they are forbidden, which the trace records. All other namespaces are the kernel's to give. */
+   In its own PID namespace, a process has numbers other than those that the capture knows, and cannot find the task
+   that gives it the CPU. Therefore such namespaces are refused in the kernel's way, as if they were forbidden, and
+   the trace records this. All other namespaces are left to the kernel. */
 #include "switchcost.h"
 
 #include "pub_tool_libcproc.h"
@@ -29,7 +30,7 @@ static Bool is_wanted(UWord number, UWord a, UWord b)
     }
 }
 
-/* Whether a system call is not the kernel's to make; and what it returns. */
+/* Whether the tool answers a system call in place of the kernel; if so, with which result. */
 Bool namespaces_answer(UWord number, UWord a, UWord b, SysRes *result)
 {
     if (!is_wanted(number, a, b))

@@ -1,10 +1,10 @@
-/* Where the addresses of a superblock come from: which are the same each time, and which always as far from another.
-   GPL-2.0-or-later, see COPYING. */
+/* Origins of the addresses of a superblock: which are always the same, and which are always at the same distance
+   from another. GPL-2.0-or-later, see COPYING. */
 #include "switchcost.h"
 
 #include "pub_tool_mallocfree.h"
 
-/* Of the temporaries of the superblock, as far as they are known yet. */
+/* Origins of the superblock's temporaries, as far as they are known. */
 static struct origin *origins;
 static UInt origins_size;
 
@@ -21,7 +21,7 @@ struct origin origins_of(const IRExpr *atom)
     return origin;
 }
 
-/* Where a sum with a constant, a copy or a constant comes from; anything else is an origin of its own. */
+/* Returns the origin of a sum with a constant, a copy or a constant; anything else is its own origin. */
 static struct origin origin_of_value(IRTemp temp, const IRExpr *value)
 {
     struct origin own = { temp, 0 };
@@ -45,7 +45,7 @@ static struct origin origin_of_value(IRTemp temp, const IRExpr *value)
     return own;
 }
 
-/* A superblock begins, which has so many temporaries. */
+/* Begins a superblock with this number of temporaries. */
 void origins_forget(UInt temps)
 {
     UInt temp;
@@ -58,7 +58,7 @@ void origins_forget(UInt temps)
         origins[temp] = (struct origin){ temp, 0 };
 }
 
-/* A temporary gets its value. */
+/* Records the value of a temporary. */
 void origins_learn(IRTemp temp, const IRExpr *value)
 {
     origins[temp] = origin_of_value(temp, value);

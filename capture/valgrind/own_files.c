@@ -1,7 +1,8 @@
-/* Valgrind's own files. GPL-2.0-or-later, see COPYING.
+/* Files of Valgrind itself. GPL-2.0-or-later, see COPYING.
 
-   What a program finds in /proc/self/cmdline and /proc/self/auxv Valgrind writes into files of a temporary folder, and ends where there is
-   none, or it is full or read-only, as in many containers. They are in memory here, where they need no folder. */
+   Valgrind writes the contents of /proc/self/cmdline and /proc/self/auxv for the program into files of a temporary
+   folder, and ends if the folder is missing, full or read-only, as in many containers. Here these files are in
+   memory and need no folder. */
 #include "switchcost.h"
 
 #include "pub_tool_libcbase.h"
@@ -15,7 +16,7 @@ Int __wrap_vgPlain_mkstemp(const HChar *part_of_name, HChar *path);
 Int __real_vgPlain_unlink(const HChar *path);
 Int __wrap_vgPlain_unlink(const HChar *path);
 
-/* What Valgrind unlinks as soon as it is open. */
+/* Name of a file that Valgrind unlinks as soon as it is open. */
 #define IN_MEMORY "(in memory)"
 
 Int __wrap_vgPlain_mkstemp(const HChar *part_of_name, HChar *path)

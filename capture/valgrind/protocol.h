@@ -1,7 +1,7 @@
-/* What a traced process and the controller share. SPDX-License-Identifier: GPL-2.0-or-later OR MIT OR Apache-2.0
+/* Data that a traced process and the controller share. SPDX-License-Identifier: GPL-2.0-or-later OR MIT OR Apache-2.0
 
-   One memory file, mapped by the controller (Rust, crates/capture) and by every traced process (the tool). All numbers
-   are little-endian; every u32 called a futex is waited on with FUTEX_WAIT (not private).
+   The data is one memory file, mapped by the controller (Rust, crates/capture) and by every traced process (the tool).
+   All numbers are little-endian; every u32 called a futex is waited on with FUTEX_WAIT (not private).
 
    header | task slots | buffer infos | buffers (each buffer_words * 8 bytes, page aligned) */
 #ifndef SWITCHCOST_PROTOCOL_H
@@ -10,7 +10,7 @@
 #define SC_MAGIC 0x6563617274637331ULL /* "1sctrace" */
 #define SC_VERSION 12
 
-/* How tasks take turns. */
+/* Ways in which tasks share the CPU. */
 #define SC_SCHEDULED 0 /* one at a time, when the controller grants it */
 #define SC_AS_RUN 1    /* as the kernel runs them on one CPU; runs are ordered by time stamps */
 #define SC_SYSTEM 2    /* as the kernel of a guest runs them; one writer, that of capture/qemu, and no slot is used */
@@ -57,7 +57,7 @@ struct sc_header { /* at offset 0 */
 #define SC_FAULT_RSEQ 2  /* as run: the kernel registers no restartable sequence; detail: its error number */
 #define SC_FAULT_CPU 3   /* as run: a task runs on another CPU; detail: that one */
 
-/* States of a task, written by the task (SC_FREE and SC_GRANTED: by the controller). */
+/* States of a task, written by the task (SC_FREE and SC_GRANTED are written by the controller). */
 #define SC_FREE 0
 #define SC_CLAIMED 1    /* its facts are being filled in */
 #define SC_QUEUED 2     /* wants the CPU, waits for `grant` */
@@ -65,7 +65,7 @@ struct sc_header { /* at offset 0 */
 #define SC_IN_SYSCALL 4 /* in the kernel, perhaps blocked */
 #define SC_ENDED 5      /* will not come back; the controller frees the slot */
 
-/* Why a task stands in SC_QUEUED. */
+/* Reasons for which a task is in SC_QUEUED. */
 #define SC_WHY_BORN 0
 #define SC_WHY_EXECED 1
 #define SC_WHY_QUANTUM 2
@@ -93,7 +93,7 @@ struct sc_slot { /* 128 bytes */
     ULong reserved[5];
 };
 
-/* Switches that the kernel has counted of a task. */
+/* Switches of a task that the kernel has counted. */
 #define SC_COUNTS(voluntary, involuntary) (((voluntary) & 0xffffff) << 8 | (involuntary) << 32)
 
 /* States of a buffer. */
@@ -134,8 +134,8 @@ struct sc_info { /* 32 bytes */
 #define SC_GUARDED 3ULL /* explicit, and perhaps SC_NOT_DONE */
 #define SC_DEFINE 0x02ULL
 #define SC_KERNEL_BIT 47
-/* Explicit addresses of a shape that the consumer takes at once, in one vector register: shapes have no more of them where that can
-   be. Not a rule of the format. */
+/* Number of explicit addresses of a shape that the consumer takes at a time, in one vector register; shapes have no
+   more of them if possible. This is not a rule of the format. */
 #define SC_LANES 4
 /* imm: number */
 #define SC_SYSCALL_ENTER 0x03ULL

@@ -1,8 +1,9 @@
-/* Programs that run with other rights than their caller's: set-user-ID, set-group-ID, and those with capabilities of their own. GPL-2.0-or-later,
-   see COPYING.
+/* Programs that run with other rights than their caller's: set-user-ID, set-group-ID, and those with file capabilities.
+   GPL-2.0-or-later, see COPYING.
 
-   The kernel executes Valgrind, so they would not get these rights. Valgrind refuses them all; here who has the rights already executes them (root
-   its mount and su), and only a refusal that changes something is one, which the trace records. */
+   Because the kernel executes Valgrind, these programs would not get their rights, and Valgrind refuses them all.
+   Here, a caller that already has the rights may execute them (root its mount and su). A refusal counts only if the
+   rights would change something; the trace records it. */
 #include "switchcost.h"
 
 #include "pub_tool_libcfile.h"
@@ -13,7 +14,8 @@
 
 #define CAPABILITIES "security.capability"
 
-/* coregrind/pub_core_libcfile.h: 0, or an error number; and whether it is since the program has rights, of which Valgrind then warns. */
+/* coregrind/pub_core_libcfile.h: returns 0 or an error number, and whether the reason is that the program has
+   rights, about which Valgrind then warns. */
 Int __real_vgPlain_check_executable(Bool *has_rights, const HChar *path, Bool may_have_rights);
 Int __wrap_vgPlain_check_executable(Bool *has_rights, const HChar *path, Bool may_have_rights);
 

@@ -1,6 +1,6 @@
-/* The shared memory: mapping it, claiming a slot, ringing and sleeping. SPDX-License-Identifier: GPL-2.0-or-later
+/* The shared memory: mapping it, claiming a slot, waking and sleeping. SPDX-License-Identifier: GPL-2.0-or-later
 
-   Everything here may be called without Valgrind's big lock, except ring_open. */
+   All functions except ring_open may be called without Valgrind's big lock. */
 #include "switchcost.h"
 
 #include "pub_tool_clientstate.h"
@@ -16,8 +16,8 @@
 #include "core.h"
 #include "kernel.h"
 
-/* In libcoregrind, not in the tool headers: maps in the part of the address space that is Valgrind's own, so that the
-   client's addresses do not depend on it. */
+/* In libcoregrind, not in the tool headers: maps in Valgrind's own part of the address space, so that the client's
+   addresses do not change. */
 extern SysRes VG_(am_shared_mmap_file_float_valgrind)(SizeT length, UInt prot, Int fd, Off64T offset);
 
 #define OPTION "--ring="
@@ -27,16 +27,16 @@ struct sc_slot *ring_slots;
 struct sc_info *ring_infos;
 static HChar *buffers;
 
-/* The controller may have a thread for grants and one for buffers. */
+/* Wakes all sleepers: the controller may have a thread for grants and one for buffers. */
 #define ALL_SLEEPERS 0x7fffffff
-/* Of very many tasks some would always be awake to look around, and the controller waits until none is: so long for each of so
-   many tasks at most. */
+/* Longest sleep per task. Of very many tasks, some would always be awake to look around, and the controller waits
+   until none is; therefore the sleep is longer with more tasks. */
 #define SLEEP_NANOSECONDS (50 * 1000 * 1000)
 #define MANY_TASKS 64
 #define SECOND 1000000000ULL
 #define SYSCALL_EXECVE 59
 #define SYSCALL_EXECVEAT 322
-/* Below this a buffer is all slack. */
+/* Size below which a buffer would consist only of slack. */
 #define LEAST_BUFFER_WORDS 16384
 
 static void refuse(const HChar *found, const HChar *path)
@@ -73,7 +73,7 @@ static void check_header(const HChar *path, ULong file_bytes)
         refuse("buffers of fewer than 16384 words", path);
 }
 
-/* By its path, or the number that it has since the program before. */
+/* Opens the file by its path, or by the descriptor that it has from the previous program. */
 static Int open_file(const HChar *path)
 {
     SysRes opened;
@@ -90,8 +90,9 @@ static Int open_file(const HChar *path)
     return sr_Res(opened);
 }
 
-/* A program that is executed later may have neither the right to open the path nor the folder that it begins in: it has the open file, in
-   which nothing but Valgrind reads, and its number in the place of the path, which is as long. */
+/* Hands the open file on. A program that is executed later may have neither the right to open the path nor the
+   folder in which it begins. It gets the open file, in which only Valgrind reads, and its number in place of the
+   path, with the same length. */
 static void hand_on(Int fd, SizeT length)
 {
     HChar *option = VG_(malloc)("switchcost.ring", sizeof OPTION + length);
@@ -139,7 +140,7 @@ void ring_doorbell(void)
         kernel_call(KERNEL_FUTEX, (Addr)&ring->doorbell, KERNEL_FUTEX_WAKE, ALL_SLEEPERS, 0);
 }
 
-/* The consumer's own bell: the controller need not know of buffers. */
+/* Wakes the consumer through its own futex; the controller need not know of buffers. */
 void ring_notify_submission(void)
 {
     __atomic_add_fetch(&ring->submissions, 1, __ATOMIC_SEQ_CST);
@@ -147,7 +148,7 @@ void ring_notify_submission(void)
         kernel_call(KERNEL_FUTEX, (Addr)&ring->submissions, KERNEL_FUTEX_WAKE, ALL_SLEEPERS, 0);
 }
 
-/* A process that has ended, and that its parent has not asked for, still has its number. */
+/* Whether a process has ended but still has its number, because its parent has not waited for it. */
 static Bool is_zombie(UInt pid)
 {
     HChar text[512];
@@ -159,7 +160,7 @@ static Bool is_zombie(UInt pid)
         return False;
     bytes = kernel_call(KERNEL_READ, fd, (Addr)text, sizeof text, 0);
     kernel_call(KERNEL_CLOSE, fd, 0, 0, 0);
-    /* "PID (NAME) STATE ...": a name may hold anything. */
+    /* The line is "PID (NAME) STATE ...", and the name may contain anything. */
     for (bytes -= 3; bytes >= 0; bytes--)
         if (text[bytes] == ')')
             return text[bytes + 2] == 'Z' || text[bytes + 2] == 'X';
@@ -173,14 +174,15 @@ static Bool is_orphan(void)
     return controller != 0 && (kernel_call(KERNEL_KILL, controller, 0, 0, 0) == -KERNEL_ESRCH || is_zombie(controller));
 }
 
-/* Nobody would ever grant this process anything: it ends here, without a word to its own handlers. */
+/* Ends this process if the controller has ended, which would never grant it anything; the process's own handlers do
+   not run. */
 void ring_check_alive(void)
 {
     if (is_orphan() || __atomic_load_n(&ring->is_closing, __ATOMIC_SEQ_CST))
         kernel_call(KERNEL_EXIT_GROUP, 1, 0, 0, 0);
 }
 
-/* Sleeps while *futex is value, but no longer than 50 ms where there are few tasks, so that the caller can look around. */
+/* Sleeps while *futex is value, but no longer than 50 ms if there are few tasks, so that the caller can look around. */
 void ring_sleep(UInt *futex, UInt value)
 {
     ULong limit_nanoseconds = (1 + (ULong)ring->slots_used / MANY_TASKS) * SLEEP_NANOSECONDS;
@@ -192,7 +194,7 @@ void ring_sleep(UInt *futex, UInt value)
     ring_check_alive();
 }
 
-/* The controller says what was found, and ends everything. */
+/* Reports a fault to the controller, which ends everything. */
 void ring_fault(UInt fault, ULong detail)
 {
     ring->fault_detail = detail;
@@ -200,7 +202,7 @@ void ring_fault(UInt fault, ULong detail)
     ring_doorbell();
 }
 
-/* Scheduled: there is one task, whose turn cannot end. */
+/* Scheduled: whether there is only one task, whose turn cannot end. */
 Bool ring_is_alone(void)
 {
     return __atomic_load_n(&ring->is_alone, __ATOMIC_SEQ_CST);
@@ -220,7 +222,7 @@ static Bool claim(struct sc_slot *slot)
                                           __ATOMIC_SEQ_CST);
 }
 
-/* The calling thread is the one that the slot was claimed for. */
+/* Makes the calling thread the owner of a slot that was claimed for it. */
 void ring_adopt_slot(UInt index)
 {
     struct sc_slot *slot = &ring_slots[index];
@@ -259,7 +261,7 @@ static void fill_in(UInt index, UInt parent, UInt process_slot)
     slot->is_making = 0;
 }
 
-/* A slot for the calling thread; process_slot is NO_SLOT for the first of a process. */
+/* Claims a slot for the calling thread; process_slot is NO_SLOT for the first thread of a process. */
 UInt ring_claim_slot(UInt parent, UInt process_slot)
 {
     UInt index;
@@ -276,7 +278,7 @@ UInt ring_claim_slot(UInt parent, UInt process_slot)
     return NO_SLOT;
 }
 
-/* A thread that executes another program gets the number of its process, and who had that is no more. */
+/* Records that a thread executes another program and gets the number of its process, whose previous owner has ended. */
 static void take_number(UInt taker, UInt pid)
 {
     UInt number = kernel_call(KERNEL_GETTID, 0, 0, 0, 0);
@@ -289,7 +291,7 @@ static void take_number(UInt taker, UInt pid)
     ring_slots[taker].process_slot = taker;
 }
 
-/* The slot that this process had before its exec; NO_SLOT if it has not come from one. */
+/* Returns the slot that this process had before its exec; NO_SLOT if there was no exec. */
 UInt ring_find_execed(void)
 {
     UInt pid = VG_(getpid)();
@@ -318,7 +320,7 @@ void ring_queue(UInt slot, UInt why)
     ring_set_state(slot, SC_QUEUED);
 }
 
-/* What the reader of the trace should know. */
+/* Records a restriction, for the reader of the trace. */
 void ring_note_restricted(UInt pid)
 {
     __atomic_store_n(&ring->restricted_pid, pid, __ATOMIC_SEQ_CST);
@@ -345,7 +347,8 @@ void ring_note_undecoded(UInt pid, ULong code)
     __atomic_store_n(&ring->undecoded_pid, pid, __ATOMIC_SEQ_CST);
 }
 
-/* The controller waits for a task being created, by its creator's slot, so that it does not wait for a task whose creator is dead. */
+/* Records that a slot's task is creating another, for which the controller waits. By the slot the controller knows
+   when the creator is dead. */
 void ring_set_making(UInt slot, Bool is_making)
 {
     if (slot == NO_SLOT)

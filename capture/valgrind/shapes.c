@@ -1,8 +1,10 @@
-/* Shapes: what is the same each time that some blocks of code run one after the other. GPL-2.0-or-later, see COPYING.
+/* Shapes: the part that is the same each time some blocks of code run one after the other. GPL-2.0-or-later, see
+   COPYING.
 
-   Mostly a task that holds the virtual CPU translates. A thread that comes out of an interrupted system call does not hold it yet;
-   nor, as run, does one that has got Valgrind's lock back from another thread and goes on where nothing is translated, as in a handler
-   of a signal. Their shapes wait here until they have the CPU. */
+   Usually a task translates code while it holds the virtual CPU. A thread that returns from an interrupted system
+   call does not hold it yet; nor, as run, does a thread that has got Valgrind's lock back from another thread and
+   continues where nothing is translated, as in a handler of a signal. The shapes of these threads are stored here
+   until they have the CPU. */
 #include "switchcost.h"
 
 #include "pub_tool_hashtable.h"
@@ -10,7 +12,7 @@
 #include "pub_tool_libcbase.h"
 #include "pub_tool_mallocfree.h"
 
-/* A shape and its definition, without the head of the record. The first two fields are a VgHashNode. */
+/* A shape with its definition, without the head of the record. The first two fields are those of a VgHashNode. */
 struct known {
     struct known *next;
     UWord hash;
@@ -38,7 +40,7 @@ static Bool can_write(void)
 
 #define MOST_WORDS (2 * MOST_BLOCKS + MOST_REFERENCES)
 
-/* Words of blocks in a row, of references, and of derived addresses. */
+/* Writes the words of consecutive blocks, of references, and of derived addresses. */
 static UInt definition(const struct shape *shape, ULong *words)
 {
     ULong *word = words;
@@ -62,7 +64,7 @@ static UWord hash_of(const ULong *words, UInt count)
     UWord hash = count;
     UInt word;
 
-    /* 2 to the 64 over the golden ratio, odd: Knuth's multiplicative hash. */
+    /* The factor is 2 to the 64 over the golden ratio, odd: Knuth's multiplicative hash. */
     for (word = 0; word < count; word++) {
         hash = (hash ^ words[word]) * 0x9e3779b97f4a7c15UL;
         hash = hash << 29 | hash >> 35;
@@ -70,7 +72,7 @@ static UWord hash_of(const ULong *words, UInt count)
     return hash;
 }
 
-/* 0 where the two, whose hashes are equal, are the same. */
+/* Compares two shapes with equal hashes; returns 0 if they are the same. */
 static Word differ(const void *left, const void *right)
 {
     const struct known *one = left, *other = right;
@@ -122,8 +124,9 @@ static UInt define(struct known *known)
     return known->id;
 }
 
-/* Defines a shape, if none like it was defined; returns its id. One that runs on many ways (a loop that was unrolled, a
-   superblock that begins elsewhere) has one id: the reader remembers what follows what by these. */
+/* Defines a shape, unless an equal one was defined; returns its ID. Shapes reached in several ways (through an
+   unrolled loop, or a superblock that begins elsewhere) have one ID, with which the reader remembers their
+   successors. */
 UInt shapes_define(const struct shape *shape)
 {
     ULong words[MOST_WORDS];
@@ -141,13 +144,13 @@ UInt shapes_define(const struct shape *shape)
     return known->id;
 }
 
-/* Of the first block of a shape that was defined. */
+/* Returns the address of the first block of a defined shape. */
 Addr shapes_address(UInt id)
 {
     return by_id[id]->words[0];
 }
 
-/* Writes what has waited: when a task has got the CPU. */
+/* Writes the stored shapes, when a task has got the CPU. */
 void shapes_publish(void)
 {
     while (first_waiting) {

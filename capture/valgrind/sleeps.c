@@ -1,7 +1,7 @@
 /* Whether a task has slept in a system call. GPL-2.0-or-later, see COPYING.
 
-   Who sleeps for a short time, as for some microseconds of a timer, is awake again before the controller has looked, and would seem
-   not to have slept at all. The kernel has counted it. */
+   A task that sleeps for a short time, as for some microseconds of a timer, is awake again before the controller
+   looks, and would seem not to have slept. The kernel has counted the sleep. */
 #include "switchcost.h"
 #include "kernel.h"
 
@@ -10,7 +10,7 @@
 #define SYSCALL_IO_URING_ENTER 426
 #define SYSCALL_EPOLL_PWAIT2 441
 
-/* struct stat: what kind of file it is. */
+/* Size of struct stat, which gives the kind of file. */
 #define STAT_BYTES 144
 #define STAT_MODE 24
 #define KIND 0170000
@@ -18,7 +18,7 @@
 #define BLOCKS 0060000
 #define REGULAR 0100000
 
-/* A file on a disk: how long that takes differs each time. */
+/* Whether a descriptor is a file on a disk, whose duration varies. */
 static Bool is_on_disk(UWord descriptor)
 {
     UChar facts[STAT_BYTES];
@@ -30,8 +30,8 @@ static Bool is_on_disk(UWord descriptor)
     return kind == REGULAR || kind == BLOCKS || kind == DIRECTORY;
 }
 
-/* Whether a task that sleeps in a call does so until a timer, another task or a device wakes it. Where it may do so for a disk, too,
-   that is no switch: whether it does is not repeatable. */
+/* Whether a task that sleeps in a call waits for a timer, another task or a device. If it may also wait for a disk,
+   a sleep is no switch, because it is not reproducible. */
 static Bool waits_for_events(UInt number, const UWord *arguments)
 {
     switch (number) {
@@ -82,7 +82,7 @@ static ULong sleeps_so_far(void)
     return counts.voluntary;
 }
 
-/* The task is about to enter the kernel. */
+/* Called before the task enters the kernel. */
 void sleeps_before(ThreadId tid)
 {
     struct task *task = &tasks[tid];
@@ -96,7 +96,7 @@ void sleeps_begin(ThreadId tid, UInt number, const UWord *arguments)
     tasks[tid].is_for_events = !is_as_run() && waits_for_events(number, arguments);
 }
 
-/* It is back, and has waited for nothing else. */
+/* Whether the task has slept, called when it is back and has waited for nothing else. */
 Bool sleeps_has_slept(ThreadId tid)
 {
     struct task *task = &tasks[tid];

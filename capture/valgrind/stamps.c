@@ -1,11 +1,11 @@
-/* The as-run mode: no turns are granted; time stamps show which task ran when. GPL-2.0-or-later, see COPYING.
+/* The as-run mode: no turns are granted, and time stamps show which task ran when. GPL-2.0-or-later, see COPYING.
 
    A run is what a thread executes until it blocks, is preempted, or loses Valgrind's big lock to another thread. Each
-   run begins a buffer of its own with an SC_STAMP, so that buffers can be put in order by their stamps.
+   run begins a new buffer with an SC_STAMP, so that buffers can be sorted by their stamps.
 
-   Preemption is seen without privilege: the kernel clears rseq_cs of a registered thread whenever it takes the CPU away
-   (or delivers a signal). Ours names a critical section that contains no instruction, so nothing is ever aborted. The
-   client never registers one itself: Valgrind 3.19 refuses the call as unknown. */
+   Preemption is detected without privileges: the kernel clears rseq_cs of a registered thread whenever it takes the
+   CPU away (or delivers a signal). This file's rseq_cs names a critical section without instructions, so nothing is
+   ever aborted. The client never registers one itself, because Valgrind 3.19 refuses the call as unknown. */
 #include "switchcost.h"
 
 #include "pub_tool_libcassert.h"
@@ -28,7 +28,7 @@ struct rseq_section {
     ULong start, length, abort;
 } __attribute__((aligned(AREA_BYTES)));
 
-/* Where an abort would go; the kernel wants the signature right before it. */
+/* Target of an abort; the kernel requires the signature right before it. */
 static const UInt landing[2] = { RSEQ_SIGNATURE, 0 };
 static struct rseq_section section;
 static struct rseq_area *areas;
@@ -37,8 +37,8 @@ static ThreadId writer = VG_INVALID_THREADID;
 
 #define IS_BACK 1
 
-/* Not ordered with the instructions around it, nor need it be: stamps order the runs of one CPU, and from one to the next the kernel
-   has switched, or another thread has got Valgrind's lock. */
+/* Returns a time stamp, which need not be ordered with the instructions around it: stamps order the runs of one CPU,
+   and between two runs either the kernel has switched, or another thread has got Valgrind's lock. */
 static ULong time_stamp(void)
 {
     UInt low, high;
@@ -47,7 +47,8 @@ static ULong time_stamp(void)
     return (ULong)high << 32 | low;
 }
 
-/* What the kernel has counted since the last call, for the calling thread: it keeps its counts through an exec. */
+/* Returns the switches of the calling thread that the kernel has counted since the last call. The counts continue
+   through an exec. */
 static ULong new_switches(struct sc_slot *slot)
 {
     struct counts now = kernel_counts();
@@ -76,7 +77,7 @@ static void make_areas(void)
     is_registered = VG_(calloc)("switchcost.stamps", VG_N_THREADS, sizeof *is_registered);
 }
 
-/* The order of this task's blocks would be wrong: the controller says why, and ends everything. */
+/* Reports a fault after which the order of this task's blocks would be wrong; the controller then ends everything. */
 static void give_up(UInt fault, ULong detail)
 {
     ring_fault(fault, detail);
@@ -84,7 +85,7 @@ static void give_up(UInt fault, ULong detail)
         ring_sleep(&ring->freed, __atomic_load_n(&ring->freed, __ATOMIC_SEQ_CST));
 }
 
-/* In the thread itself. */
+/* Starts to watch for preemption; called by the thread itself. */
 static void watch(ThreadId tid)
 {
     if (!is_registered[tid]) {
@@ -99,15 +100,15 @@ static void watch(ThreadId tid)
         give_up(SC_FAULT_CPU, areas[tid].cpu);
 }
 
-/* The controller wants no more: it ends this process soon. */
+/* Sleeps until the controller, which needs no more data, ends this process. */
 static void sleep_to_the_end(void)
 {
     while (ring_is_stopping())
         ring_sleep(&ring->freed, __atomic_load_n(&ring->freed, __ATOMIC_SEQ_CST));
 }
 
-/* A run counts as open before it has its stamp: no later stamp of another is then taken for an earlier one. From the watch
-   on, each loss of the CPU is seen, and is the end of the run. */
+/* Opens a run. A run counts as open before it has its stamp, so that no later stamp of another run is taken for an
+   earlier one. From the watch on, each loss of the CPU is detected, and ends the run. */
 static void open_run(ThreadId tid, ULong counts)
 {
     struct sc_slot *slot = slot_of(tid);
@@ -135,7 +136,8 @@ static void close_run(ThreadId tid, ULong why, ULong counts)
     ring_doorbell();
 }
 
-/* The thread runs on, or for the first time, or after another thread of its process: with the big lock. */
+/* Called, with the big lock, when the thread continues, runs for the first time, or runs after another thread of its
+   process. */
 void stamps_enter(ThreadId tid)
 {
     ULong back;
@@ -159,7 +161,7 @@ void stamps_leave(ThreadId tid, ULong why)
     writer = VG_INVALID_THREADID;
 }
 
-/* The thread has returned from the kernel, and has not asked for any lock yet. */
+/* Called when the thread has returned from the kernel, before it requests any lock. */
 void stamps_back(ThreadId tid)
 {
     struct sc_slot *slot = slot_of(tid);
@@ -167,13 +169,13 @@ void stamps_back(ThreadId tid)
     __atomic_store_n(&slot->back, new_switches(slot) | IS_BACK, __ATOMIC_SEQ_CST);
 }
 
-/* A forked child has its parent's memory but none of its runs. */
+/* Resets the state in a forked child, which has its parent's memory but none of its runs. */
 void stamps_forked(void)
 {
     writer = VG_INVALID_THREADID;
 }
 
-/* A new thread may get the number of one that has ended. */
+/* Resets the state of a new thread, which may have the number of one that has ended. */
 void stamps_new_thread(ThreadId tid)
 {
     if (is_registered)
@@ -187,21 +189,21 @@ void stamps_preempted(void)
     open_run(writer, 0);
 }
 
-/* The same, outside of generated code. */
+/* Checks outside of generated code whether the kernel has cleared rseq_cs. */
 void stamps_look(ThreadId tid)
 {
     if (is_as_run() && writer == tid && __atomic_load_n(&areas[tid].section, __ATOMIC_SEQ_CST) == 0)
         stamps_preempted();
 }
 
-/* There is no empty buffer: others may run meanwhile. */
+/* Waits for an empty buffer, while other tasks may run. */
 void stamps_wait(void)
 {
     close_run(writer, SC_LEFT_WAITING, new_switches(slot_of(writer)));
     open_run(writer, 0);
 }
 
-/* The last run of a task that has to stop. */
+/* Ends the last run of a task that has to stop. */
 void stamps_stop(ThreadId tid)
 {
     stamps_leave(tid, SC_LEFT_WAITING);

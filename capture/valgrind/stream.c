@@ -1,23 +1,23 @@
 /* Writing the event stream: records, and how far generated code may run. GPL-2.0-or-later, see COPYING.
 
-   So many superblocks run at a time as surely fit the buffer and begin within the turn: nothing need be checked in between. Only the
-   task that holds the virtual CPU may call this, with Valgrind's big lock. */
+   At a time, as many superblocks run as surely fit in the buffer and begin within the turn, so nothing is checked in
+   between. Only the task that holds the virtual CPU may call these functions, with Valgrind's big lock. */
 #include "switchcost.h"
 
 #include "pub_tool_libcassert.h"
 #include "pub_tool_libcbase.h"
 
-/* Fewer superblocks than this are not worth the rest of a buffer, where that is less than a quarter. */
+/* Smallest number of superblocks for which the rest of a buffer is used, if that is less than a quarter. */
 #define LEAST_RUN 1024
-/* What a superblock may have of each, and count as one of those that run. Valgrind puts no more than 60 instructions into one, and
-   most write few words: nearly all count as one. */
+/* Limits on words and instructions up to which a superblock counts as one. Valgrind puts at most 60 instructions
+   into a superblock, and most write few words, so nearly all count as one. */
 #define SHARE_WORDS 16
 #define SHARE_INSTRUCTIONS 64
 
 static Long budget; /* instructions left in the turn */
 static Bool is_run_counted;
 
-/* Hands the current buffer to the consumer and goes on in an empty one. */
+/* Hands the current buffer to the consumer and continues in an empty one. */
 static void submit(void)
 {
     if (!is_as_run())
@@ -33,13 +33,14 @@ static Bool is_buffer_worn(void)
     return left < LEAST_RUN * (Long)SHARE_WORDS && left < ring->buffer_words / 4;
 }
 
-/* So many surely begin within the turn, which ends with the superblock that uses its last instruction. */
+/* Returns the number of superblocks that surely begin within the turn, which ends with the superblock that uses its
+   last instruction. */
 static Long superblocks_of_turn(void)
 {
     return budget <= 0 ? 0 : (budget + SHARE_INSTRUCTIONS - 1) / SHARE_INSTRUCTIONS;
 }
 
-/* Generated code is about to run. Returns how many superblocks may, of `most`; none where the turn is over. */
+/* Called before generated code runs. Returns how many superblocks, out of `most`, may run; 0 if the turn is over. */
 Int stream_begin_run(Int most)
 {
     Long fit;
@@ -57,7 +58,8 @@ Int stream_begin_run(Int most)
     return fit < most ? (Int)fit : most;
 }
 
-/* It has run. Returns where it began to write; NULL where more than what it wrote stands from there up to the cursor. */
+/* Called after generated code has run. Returns the place at which it began to write; NULL if there are other words
+   between that place and the cursor. */
 const ULong *stream_end_run(void)
 {
     if (is_run_counted)
@@ -70,7 +72,8 @@ static UInt shares_of(UInt amount, UInt share)
     return (amount + share - 1) / share;
 }
 
-/* A superblock that was translated writes no more words, and has no more instructions. Returns as how many it counts. */
+/* Returns as how many superblocks a translated superblock counts that writes at most these words and has at most
+   these instructions. */
 UInt stream_shares(UInt words, UInt instructions)
 {
     UInt of_words = shares_of(words, SHARE_WORDS);
@@ -80,14 +83,14 @@ UInt stream_shares(UInt words, UInt instructions)
     return of_words > of_instructions ? of_words : of_instructions;
 }
 
-/* Takes over where the last task stopped. */
+/* Continues where the last task stopped. */
 void stream_load(UInt slot, Long instructions)
 {
     buffers_resume(slot);
     budget = instructions;
 }
 
-/* Leaves the cursor for the next task; returns the budget left. */
+/* Leaves the cursor for the next task; returns the remaining budget. */
 Long stream_save(void)
 {
     buffers_leave();

@@ -1,8 +1,8 @@
-/* Longer superblocks where they are hot. GPL-2.0-or-later, see COPYING.
+/* Longer superblocks for hot code. GPL-2.0-or-later, see COPYING.
 
-   Valgrind ends a superblock at a conditional branch. Most cost of tracing is one for each superblock, so that those that
-   run often go on behind their branches, the way that mostly was gone; where a branch goes the other way they are left. What
-   comes there is looked at, too, so that nothing need be done for it that it does not need. */
+   Valgrind ends a superblock at a conditional branch. Most of the cost of tracing is per superblock, so frequent
+   superblocks continue after their branches, in the direction that was usually taken; if a branch goes the other
+   way, the superblock is left. The code there is examined, too, so that work which it does not need is avoided. */
 #include "switchcost.h"
 
 #include "libvex.h"
@@ -11,16 +11,16 @@
 #include "pub_tool_libcassert.h"
 #include "pub_tool_vki.h"
 
-/* Valgrind's own limit is 60; with fewer than this left, it does not go on. */
+/* Number of remaining instructions, out of Valgrind's limit of 60, below which a superblock does not continue. */
 #define LEAST_INSTRUCTIONS 10
-/* Nor where it has more statements than usual: Valgrind allots memory by the number of instructions, and takes fewer of
-   large ones. */
+/* Number of statements above which a superblock does not continue, because Valgrind allocates memory by the number
+   of instructions, and takes fewer of large ones. */
 #define MOST_STATEMENTS 500
-/* Instructions that are looked at where a superblock is left. */
+/* Number of instructions that are examined after an exit of a superblock. */
 #define LOOK_AHEAD 12
-/* Of a part. */
+/* Largest number of shapes of a part. */
 #define MOST_SHAPES 4
-/* In bytes. */
+/* Longest instruction in bytes. */
 #define LONGEST_INSTRUCTION 15
 
 /* VEX/priv/main_globals.h, ir_opt.h and guest_generic_bb_to_IR.h */
@@ -44,7 +44,7 @@ static Addr end_of_code(const IRSB *block)
     return index < 0 ? 0 : block->stmts[index]->Ist.IMark.addr + block->stmts[index]->Ist.IMark.len;
 }
 
-/* The branch at the end goes the other way, and is left where it would have gone on. */
+/* Inverts the branch at the end, so that the superblock is left where it would have continued. */
 static void turn_round(IRSB *block)
 {
     const IRStmt *exit = block->stmts[block->stmts_used - 1];
@@ -56,7 +56,8 @@ static void turn_round(IRSB *block)
     addStmtToIRSB(block, IRStmt_Exit(IRExpr_RdTmp(guard), Ijk_Boring, IRConst_U64(next), exit->Ist.Exit.offsIP));
 }
 
-/* Which of two the program mostly went on with behind that part; 0 where that is not known. A part may have several shapes. */
+/* Returns the one of two addresses at which the program usually continued after a part; 0 if unknown. A part may
+   have several shapes. */
 static Addr usual(Addr part, Addr one, Addr other)
 {
     UInt steps;
@@ -69,8 +70,8 @@ static Addr usual(Addr part, Addr one, Addr other)
     return 0;
 }
 
-/* Whether it goes on, behind its last part, with what mostly came next, or else with the code that follows in memory. A
-   loop that mostly leads back to its start does not: Valgrind unrolls it. */
+/* Whether the superblock continues after its last part, either with the usual successor or with the next code in
+   memory. A loop that usually leads back to its start does not continue, because Valgrind unrolls it. */
 static Bool goes_on(IRSB *block, Addr start, Addr part, Bool is_loop)
 {
     Addr end = end_of_code(block);
@@ -106,7 +107,7 @@ static Bool is_covered(const VexGuestExtents *extents, Addr base, UInt bytes)
     return False;
 }
 
-/* False where there are too many. */
+/* Adds extents; returns False if there are too many. */
 static Bool add_extents(VexGuestExtents *to, const VexGuestExtents *more)
 {
     VexGuestExtents sum = *to;
@@ -130,7 +131,7 @@ static Bool add_extents(VexGuestExtents *to, const VexGuestExtents *more)
     return True;
 }
 
-/* What a translation is asked for, but for where it begins. */
+/* The parameters of a translation, except for its start. */
 struct request {
     VexRegisterUpdates registers;
     void *closure;
@@ -160,8 +161,8 @@ struct part {
     UShort conditions;
 };
 
-/* More code, of no more instructions. False where it may not be looked at beforehand, or might end in the middle: the
-   program need never go there. */
+/* Translates more code, of at most this number of instructions. Returns False if the code may not be examined in
+   advance, or might end in the middle, because the program need never get there. */
 static Bool translate_part(struct request *request, Addr address, Int most, struct part *part)
 {
     const Int most_of_all = vex_control.guest_max_insns;
@@ -180,7 +181,7 @@ static Bool translate_part(struct request *request, Addr address, Int most, stru
     return part->block && part->checked_extents == 0;
 }
 
-/* Looks at what comes where the superblock is left. */
+/* Examines the code after an exit of the superblock. */
 static void look_behind(struct request *request, Addr address)
 {
     struct part part;
@@ -200,8 +201,8 @@ static void look_behind_all(struct request *request, const IRSB *block)
         look_behind(request, block->next->Iex.Const.con->Ico.U64);
 }
 
-/* Whether registers need not be exact at each access to memory in the superblock that was translated last, and it is
-   known what comes behind it. */
+/* Whether the superblock that was translated last needs no exact registers at each access to memory, and the code
+   after it is known. */
 static Bool is_lean;
 
 Bool superblocks_is_lean(void)
@@ -209,7 +210,7 @@ Bool superblocks_is_lean(void)
     return is_lean;
 }
 
-/* Turns a superblock of the program into Valgrind's own language. */
+/* Turns a superblock of the program into Valgrind's intermediate language. */
 TRANSLATE(__wrap_bb_to_IR)
 {
     check_function *const check = generated_check(needs_check);
@@ -226,7 +227,7 @@ TRANSLATE(__wrap_bb_to_IR)
     struct part more;
     Addr part = address;
 
-    /* That these are where they belong says that the others are. */
+    /* If these offsets are right, the others are, too. */
     tl_assert(ip_offset == offsetof(VexGuestAMD64State, guest_RIP) && ip_bytes == sizeof(Addr));
     is_lean = False;
     if (!block || preamble || *checked_extents != 0 || heat == COLD)
@@ -234,7 +235,7 @@ TRANSLATE(__wrap_bb_to_IR)
     while ((Int)*instructions <= most - LEAST_INSTRUCTIONS && block->stmts_used <= MOST_STATEMENTS
            && goes_on(block, address, part, heat == HOT_LOOP)) {
         part = block->next->Iex.Const.con->Ico.U64;
-        /* Code that is there twice runs no faster, and what its copies write is harder to foresee. */
+        /* Duplicated code runs no faster, and the output of its copies is harder to predict. */
         if (is_covered(extents, part, 1))
             break;
         if (!translate_part(&request, part, most - *instructions, &more) || !add_extents(extents, &more.extents))

@@ -24,7 +24,7 @@
 #define NO_SLOT ((UInt) - 1)
 #define NO_BUFFER ((ULong) - 1)
 
-/* A client thread of this process, by Valgrind's thread id. */
+/* A client thread of this process, by Valgrind's thread ID. */
 struct task {
     UInt slot;          /* NO_SLOT: not (or no longer) a task of the controller */
     UInt parent;        /* slot of the thread or process that made it */
@@ -47,14 +47,14 @@ struct task {
     const HChar *const *executed; /* the words of the program that it executes; NULL where it executes none */
 };
 
-/* What generated code keeps in the thread's first shadow register area, which no tool but us uses here. */
+/* State of generated code in the thread's first shadow register area, which only this tool uses. */
 struct live {
     ULong *cursor; /* where the next head goes */
     Long budget;   /* instructions left in the turn, where they are counted */
     ULong *watch;  /* as run: 0 here means that the kernel has taken the CPU away */
 };
 
-/* Where that lies behind the start of the guest's registers, which it follows. */
+/* Offset of the state from the start of the guest's registers, which it follows. */
 #define LIVE_OFFSET ((Int)sizeof(VexGuestAMD64State))
 #define CURSOR_OFFSET (LIVE_OFFSET + (Int)offsetof(struct live, cursor))
 #define BUDGET_OFFSET (LIVE_OFFSET + (Int)offsetof(struct live, budget))
@@ -87,7 +87,7 @@ void ring_note_rights(UInt pid);
 void ring_note_undecoded(UInt pid, ULong code);
 
 /* buffers.c */
-/* Words that stay free in the current buffer whenever a run ends, for records and for the controller's marks. */
+/* Number of words that stay free in the current buffer when a run ends, for records and for the controller's marks. */
 #define SLACK_WORDS 2048
 extern struct live live;
 void buffers_hand_over(void);
@@ -131,7 +131,8 @@ UInt stream_pack(ULong *words, const HChar *bytes, UInt length);
 
 /* shapes.c */
 #define LONGEST_BLOCK 1024
-/* Of a shape; and references, and derived addresses: its definition is one record. */
+/* Largest number of blocks of a shape, and of references and derived addresses: the definition of a shape is one
+   record. */
 #define MOST_BLOCKS 12
 #define MOST_REFERENCES 230
 struct block {
@@ -154,7 +155,7 @@ void shapes_publish(void);
 Addr shapes_address(UInt id);
 
 /* origins.c */
-/* A temporary is always so far behind another; a constant has no other. */
+/* Origin of a temporary: its constant distance from another; a constant has no other. */
 struct origin {
     IRTemp base;
     ULong offset;
@@ -172,7 +173,7 @@ void gathers_begin(Addr address, UInt bytes);
 void gathers_learn(IRTemp temp, const IRExpr *value);
 const struct lane *gathers_lane(const IRExpr *address);
 
-/* The head of a shape is written, and the cursor moved. */
+/* What is done at an exit: the head of a shape is written, and the cursor moved. */
 struct departure {
     ULong head;
     Int head_offset;  /* from the cursor, in bytes */
@@ -190,7 +191,7 @@ Bool liveness_wants(Addr address);
 void liveness_learn(Addr address, const IRSB *code);
 void liveness_clean(IRSB *block);
 #else
-/* All that an exit must leave behind is done before it, taken or not. */
+/* Without exits.c, everything that an exit must leave behind is done before it, whether or not it is taken. */
 static inline void exits_forget(void)
 {
 }

@@ -1,4 +1,5 @@
-/* System calls: their marks, the user memory that they touch, and where another task may go on. GPL-2.0-or-later. */
+/* System calls: their marks, the user memory that they touch, and the points at which another task may continue.
+   GPL-2.0-or-later. */
 #include "switchcost.h"
 
 #include "pub_tool_aspacemgr.h"
@@ -7,13 +8,13 @@
 #include "pub_tool_vki.h"
 #include "pub_tool_vkiscnums.h"
 
-/* In libcoregrind, not in the tool headers: delivers a signal that has come and is not blocked, if there is one. */
+/* In libcoregrind, not in the tool headers: delivers a pending signal that is not blocked, if there is one. */
 extern void VG_(poll_signals)(ThreadId tid);
 
 #define PAGE_BYTES 4096
 #define SYSCALL_PIDFD_SEND_SIGNAL 424
 
-/* These neither block nor wake a task: the caller keeps the CPU throughout. */
+/* Whether a call neither blocks nor wakes a task, so that the caller keeps the CPU throughout. */
 static Bool is_quick(UInt number)
 {
     switch (number) {
@@ -83,13 +84,13 @@ static Bool makes_task(UInt number)
     return number == __NR_clone || number == __NR_fork || number == __NR_vfork;
 }
 
-/* Signals that stop who gets them, if it has no handler. */
+/* Whether a signal stops a task that has no handler for it. */
 static Bool is_stop(UWord signal)
 {
     return signal == VKI_SIGSTOP || signal == VKI_SIGTSTP || signal == VKI_SIGTTIN || signal == VKI_SIGTTOU;
 }
 
-/* Who stops itself must have given the CPU up before. */
+/* Whether a task may stop itself, before which it must have released the CPU. */
 static Bool may_stop(UInt number, const UWord *arguments)
 {
     switch (number) {
@@ -106,11 +107,11 @@ static Bool may_stop(UInt number, const UWord *arguments)
     }
 }
 
-/* A program that handles faults may go on behind one as if nothing had been. The kernel may write the action before to where
-   this one is. */
+/* Whether the program will handle faults, after which it may continue as if nothing had happened. The kernel may
+   write the previous action to the place of this one. */
 static Bool will_handle_faults(const UWord *arguments)
 {
-    /* struct sigaction as the kernel has it: the handler is its first word. */
+    /* The structure is the kernel's struct sigaction, whose first word is the handler. */
     const UWord *action = (const UWord *)arguments[1];
 
     switch (arguments[0]) {
@@ -185,8 +186,9 @@ static void after(ThreadId tid, UInt number, UWord *arguments, UInt count, SysRe
     if (!task->has_cpu || (task->may_wake && !task->has_left))
         turns_pass(tid, SC_WHY_SYSCALL);
     turns_end_syscall(tid);
-    /* A child that ends first closes its pipes, and then its parent gets a signal: either while it is still in the read that
-       the pipe's end has ended, or when Valgrind asks next. By its turn it has come: here it is always delivered. */
+    /* A child that ends first closes its pipes, and then its parent gets a signal: either while the parent is still
+       in the read that the pipe's end has ended, or when Valgrind next checks for signals. By the parent's turn the
+       signal has come, and is always delivered here. */
     if (!is_as_run() && task->may_wake)
         VG_(poll_signals)(tid);
 }
@@ -205,7 +207,7 @@ static void kernel_reads(CorePart part, ThreadId tid, const HChar *what, Addr ad
     touch(part, tid, address, bytes, False);
 }
 
-/* The length of a string with its end; 0 where it cannot be read to the end. */
+/* Returns the length of a string including its end; 0 if the string cannot be read to its end. */
 static SizeT string_bytes(Addr start)
 {
     Addr at = start;

@@ -9,7 +9,7 @@ extern Bool VG_(is_exiting)(ThreadId tid);
 struct task *tasks;
 static Bool is_process_ending;
 
-/* No thread is a task yet. */
+/* Makes the table, in which no thread is a task yet. */
 void tasks_make(void)
 {
     ThreadId tid;
@@ -31,7 +31,7 @@ Bool tasks_is_ending(ThreadId tid)
     return is_process_ending || VG_(is_exiting)(tid);
 }
 
-/* By any thread of this process. */
+/* Whether any thread of this process holds the CPU. */
 Bool tasks_is_cpu_held(void)
 {
     ThreadId tid;

@@ -1,4 +1,4 @@
-/* What Valgrind says about threads and forks of this process, and its first thread. GPL-2.0-or-later, see COPYING. */
+/* Valgrind's reports on threads and forks of this process, and the first thread. GPL-2.0-or-later, see COPYING. */
 #include "switchcost.h"
 
 #include "pub_tool_libcbase.h"
@@ -30,7 +30,7 @@ static void thread_ends(ThreadId tid)
     struct task *task = &tasks[tid];
 
     if (task->slot == NO_SLOT) {
-        /* It was to end before it ran. */
+        /* The thread was to end before it ran. */
         task->slot = task->promised_slot;
         task->promised_slot = NO_SLOT;
     }
@@ -58,7 +58,8 @@ static void forget_others(ThreadId tid)
             tasks[other].slot = NO_SLOT;
 }
 
-/* In the child of a fork: it must not write before it has a turn, which it waits for when the fork has returned. */
+/* Called in the child of a fork, which must not write before it has a turn; it waits for the turn when the fork has
+   returned. */
 static void process_is_forked(ThreadId tid)
 {
     struct task *task = &tasks[tid];
@@ -73,8 +74,9 @@ static void process_is_forked(ThreadId tid)
     task->is_forked = True;
 }
 
-/* The kernel leaves 16 random bytes on the stack of each new image. They are the stack protector's, but table-driven
-   string functions that read a few bytes too many turn them into addresses: no two traces would be the same. */
+/* Sets the 16 random bytes that the kernel leaves on the stack of each new image. They are meant for the stack
+   protector, but table-driven string functions that read a few bytes too many turn them into addresses, so that no
+   two traces would be the same. */
 static void settle_random_bytes(void)
 {
     UWord *entry;
@@ -84,7 +86,7 @@ static void settle_random_bytes(void)
             VG_(memset)((void *)entry[1], 0x5c, RANDOM_BYTES);
 }
 
-/* The first thread of this image takes its first turn. */
+/* Takes the first turn of this image's first thread. */
 void threads_start(void)
 {
     const ThreadId first = 1;

@@ -1,7 +1,8 @@
 /* Programs that look into others: debuggers, tracers of system calls. GPL-2.0-or-later, see COPYING.
 
-   They would find Valgrind's registers and system calls in the place of a program's, and stop a task in its turn, with nobody to have the
-   next one. So they are refused, as the kernel does where that is forbidden, which the trace records. */
+   They would find Valgrind's registers and system calls in place of the program's, and would stop a task in its
+   turn, so that no task would have the next turn. Therefore they are refused in the kernel's way, as if they were
+   forbidden, which the trace records. */
 #include "switchcost.h"
 
 #include "pub_tool_libcproc.h"
@@ -14,7 +15,7 @@
 #define ATTACH 16
 #define SEIZE 0x4206
 
-/* Whether a system call is not the kernel's to make; and what it returns. */
+/* Whether the tool answers a system call in place of the kernel; if so, with which result. */
 Bool tracers_answers(UWord number, UWord request, SysRes *result)
 {
     if (number != __NR_ptrace || (request != TRACE_ME && request != ATTACH && request != SEIZE))

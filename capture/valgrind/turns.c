@@ -1,14 +1,15 @@
-/* Taking turns on the virtual CPU. GPL-2.0-or-later, see COPYING.
+/* Turns of tasks on the virtual CPU. GPL-2.0-or-later, see COPYING.
 
    A task leaves the CPU at an event check (end of its turn) or around a system call. It never waits inside generated
-   code, and it waits only where Valgrind holds no address of a translation and the big lock is free: other threads of
-   the process may then run and throw translations away.
+   code, and waits only if Valgrind holds no address of a translation and the big lock is free: other threads of the
+   process may then run and discard translations.
 
-   Functions of Valgrind's core are wrapped at link time. disp_run_translations runs generated code: for no more superblocks at
-   a time than surely fit. Each must be counted for that, so that no jump may be linked past the event check that Valgrind
-   leaves out of jumps forward (the Makefile sees to it). release_BigLock is the last thing that happens before the
-   kernel is entered for a system call that may block, acquire_BigLock the first thing after it: there the task leaves
-   the virtual CPU and asks for it again, before it takes any lock. do_syscall makes execs and forks, and what does not block. */
+   Functions of Valgrind's core are wrapped at link time. disp_run_translations runs generated code, for at most as
+   many superblocks at a time as surely fit. Each superblock must be counted for this, so no jump may be linked past
+   the event check that Valgrind omits for forward jumps (the Makefile ensures this). release_BigLock is the last
+   function before the kernel is entered for a system call that may block, and acquire_BigLock the first after it:
+   there the task leaves the virtual CPU and requests it again, before it takes any lock. do_syscall makes execs and
+   forks, and calls that do not block. */
 #include "switchcost.h"
 
 #include "libvex_guest_amd64.h"
@@ -37,7 +38,7 @@ SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord 
 #define GUEST_AREA 0
 #define LIVE_AREA 1
 
-/* Valgrind has its table of threads. */
+/* Whether Valgrind has its table of threads. */
 static Bool is_started;
 
 static Int event_counter(ThreadId tid)
@@ -49,7 +50,7 @@ static Int event_counter(ThreadId tid)
     return counter;
 }
 
-/* The next event check fails, before another superblock runs. */
+/* Makes the next event check fail, before another superblock runs. */
 static void stop_soon(ThreadId tid)
 {
     const Int zero = 0;
@@ -58,7 +59,7 @@ static void stop_soon(ThreadId tid)
                               (const UChar *)&zero);
 }
 
-/* Without the big lock. False: the thread must end and was not granted the CPU. */
+/* Waits for the CPU without the big lock. Returns False if the thread must end and was not granted the CPU. */
 static Bool await_grant(ThreadId tid)
 {
     struct sc_slot *slot = &ring_slots[tasks[tid].slot];
@@ -77,8 +78,8 @@ static Bool await_grant(ThreadId tid)
     return True;
 }
 
-/* With the big lock. While the thread waited for that, another may have executed a program or ended the process: it has the CPU, speaks for
-   this one, and may have done so. */
+/* Begins a turn with the big lock. While the thread waited for the lock, another thread may have executed a program
+   or ended the process; that thread has the CPU and acts for this one. */
 static void begin_turn(ThreadId tid)
 {
     struct task *task = &tasks[tid];
@@ -101,7 +102,7 @@ static void begin_turn(ThreadId tid)
     shapes_publish();
 }
 
-/* Gives the CPU up; state is SC_QUEUED (why is set) or SC_IN_SYSCALL. */
+/* Releases the CPU; the state is SC_QUEUED (why is set) or SC_IN_SYSCALL. */
 void turns_leave(ThreadId tid, UInt state)
 {
     struct task *task = &tasks[tid];
@@ -115,7 +116,7 @@ void turns_leave(ThreadId tid, UInt state)
     ring_set_state(task->slot, state);
 }
 
-/* The controller waits for a birth that it expects until the new task stands in the queue. */
+/* Queues the task. The controller waits for an expected birth until the new task is in the queue. */
 static void queue(ThreadId tid, UInt why)
 {
     struct task *task = &tasks[tid];
@@ -125,7 +126,7 @@ static void queue(ThreadId tid, UInt why)
         ring_set_making(task->parent, False);
 }
 
-/* The first turn of a process, before Valgrind has started its first thread: there is no lock to care about. */
+/* Takes the first turn of a process, before Valgrind has started its first thread, so there is no lock. */
 void turns_first(ThreadId tid, UInt why)
 {
     ring_queue(tasks[tid].slot, why);
@@ -134,7 +135,7 @@ void turns_first(ThreadId tid, UInt why)
     is_started = True;
 }
 
-/* Queues up for the CPU and waits for it, with the big lock free meanwhile. */
+/* Queues for the CPU and waits for it, with the big lock free in the meantime. */
 void turns_pass(ThreadId tid, UInt why)
 {
     struct task *task = &tasks[tid];
@@ -189,8 +190,8 @@ static Bool is_exec(UWord number)
     return number == __NR_execve || number == __NR_execveat;
 }
 
-/* A clone made with CLONE_VFORK returns when the child has ended or executed a program. As run, what a fork's child
-   inherits must be in the stream before the child is. */
+/* Whether a call is a clone with CLONE_VFORK, which returns when the child has ended or executed a program. As run,
+   what a child inherits must be in the stream before the child is. */
 static Bool is_waiting_fork(UWord number, UWord flags)
 {
     return is_as_run() ? number == __NR_clone || number == __NR_fork
@@ -207,8 +208,8 @@ static void leave_for_core(ThreadId tid, Bool is_last)
     turns_leave(tid, SC_IN_SYSCALL);
 }
 
-/* Execs and forks are made by Valgrind's core on behalf of the client, with the big lock. An exec is the last thing that
-   an image does; a task returns from here without the CPU, and waits for it when the call is over. */
+/* Wraps system calls that Valgrind's core makes for the client with the big lock: execs and forks. An exec is the
+   last action of an image; a task returns from here without the CPU, and waits for it when the call is over. */
 SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord d, UWord e, UWord f, UWord g, UWord h)
 {
     ThreadId tid = tasks ? VG_(get_running_tid)() : VG_INVALID_THREADID;
@@ -236,7 +237,7 @@ SysRes __wrap_vgPlain_do_syscall(UWord number, UWord a, UWord b, UWord c, UWord 
     return result;
 }
 
-/* A system call of the task is over, or was cut off by a signal and will be made again. */
+/* Called when a system call of the task is over, or was interrupted by a signal and will be made again. */
 void turns_end_syscall(ThreadId tid)
 {
     if (tasks[tid].has_cpu)
@@ -257,10 +258,11 @@ static void start_client_code(ThreadId tid, ULong blocks)
         stop_soon(tid);
 }
 
-/* Generated code runs that may write. */
+/* Whether generated code runs that may write. */
 static Bool is_writing;
 
-/* Runs generated code for no more than `most` superblocks, and no more than fit. Returns how many of `most` did not run. */
+/* Runs generated code for at most `most` superblocks, and at most as many as fit. Returns how many of `most` did not
+   run. */
 static Int run_some(ThreadId tid, HWord *two_words, VexGuestAMD64State *guest, Addr code, Int most)
 {
     Int fit = stream_begin_run(most);
@@ -270,15 +272,16 @@ static Int run_some(ThreadId tid, HWord *two_words, VexGuestAMD64State *guest, A
     if (fit == 0)
         tasks[tid].is_turn_over = True;
     *live_of(guest) = live;
-    /* Valgrind's event check, which each superblock begins with, takes one from this and stops where that is below 0. */
+    /* Valgrind's event check at the beginning of each superblock decrements this counter, and stops if the result is
+       below 0. */
     guest->host_EvC_COUNTER = fit;
-    /* Where a fault cuts this off, Valgrind wants to find nothing here, and there may be what the last run came to. */
+    /* If a fault interrupts the run, Valgrind expects zeros here, where the values of the last run may remain. */
     two_words[0] = two_words[1] = 0;
     is_writing = True;
     __real_vgPlain_disp_run_translations(two_words, guest, code);
     is_writing = False;
     live = *live_of(guest);
-    /* -1 where all ran, and the one behind them was stopped. */
+    /* The value is -1 if all superblocks ran, and the next one was stopped. */
     left = (Int)guest->host_EvC_COUNTER < 0 ? 0 : (Int)guest->host_EvC_COUNTER;
     words = stream_end_run();
     if (words)
@@ -286,7 +289,8 @@ static Int run_some(ThreadId tid, HWord *two_words, VexGuestAMD64State *guest, A
     return most - fit + left;
 }
 
-/* The event counter says how many superblocks Valgrind's own time slice has left. It is as if this ran for so long at once. */
+/* Wraps the function that runs generated code. The event counter holds the number of superblocks left in Valgrind's
+   own time slice, all of which seem to run in this one call. */
 void __wrap_vgPlain_disp_run_translations(HWord *two_words, VexGuestAMD64State *guest, Addr code)
 {
     ThreadId tid = VG_(get_running_tid)();
@@ -316,15 +320,15 @@ static void end_turn(ThreadId tid)
         turns_pass(tid, SC_WHY_QUANTUM);
 }
 
-/* Only where an event check has failed may the task wait: on the other ways out of generated code Valgrind may hold the
-   address of a translation that it is about to link. */
+/* Lets the task wait, which is safe only after a failed event check: on the other ways out of generated code,
+   Valgrind may hold the address of a translation that it is about to link. */
 static void stop_client_code(ThreadId tid, ULong blocks)
 {
     struct task *task = &tasks[tid];
 
     (void)blocks;
     if (is_writing) {
-        /* A fault has cut it off. */
+        /* A fault has interrupted the run. */
         is_writing = False;
         VG_(get_shadow_regs_area)(tid, (UChar *)&live, LIVE_AREA, 0, sizeof live);
         stream_end_run();
