@@ -69,7 +69,8 @@ fn only_data(
     }
     let references = &references[..all.min(references.len())];
     let mut ahead = blocks.iter();
-    // The block under way, how many blocks have begun, and the references up to its end.
+    // The current block, the number of blocks that have begun, and the references up to the current
+    // block's end.
     let (mut current, mut begun, mut end) = (None, 0, 0);
     let mut next = 0;
     loop {
@@ -90,7 +91,8 @@ fn only_data(
         lookups.data(block, reference);
         next += 1;
         if lookups.code_losses() != losses {
-            // The code behind this reference is looked up again, which is the same where it is not lost.
+            // The code after this reference is looked up again, which has no effect if its line is
+            // not lost.
             let (start, end) = (
                 end - usize::from(block.references),
                 end.min(references.len()),

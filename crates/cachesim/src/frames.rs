@@ -267,7 +267,7 @@ impl Frames {
         let bits = bits_of(bytes);
         let Some(bits) = bits else { return };
         self.marks += 1;
-        // Which other address spaces have it would have to be remembered for ever.
+        // The address spaces that have the page would otherwise have to be remembered forever.
         self.shared.add_all();
         let recorded = Recorded {
             physical: physical >> bits << bits,

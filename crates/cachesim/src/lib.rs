@@ -25,7 +25,7 @@ pub use attribution::{Names, Object};
 pub use explain::explain;
 pub use side_by_side::{NoLastLevel, SideBySide};
 pub use simulator::{Options, Outcome, SimulationError, Simulator};
-// Whose types this crate takes and gives.
+// The crates whose types this crate takes and returns.
 pub use {
     switchcost_design as design, switchcost_design::result as simulation_result,
     switchcost_trace as trace,

@@ -247,7 +247,7 @@ impl<L: Listener> Machine<L> {
     /// Drops a process that has no task left.
     pub(crate) fn drop_process(&mut self, process: u32) {
         let gone = if self.state.privates.running() == process {
-            // What it still does, it does with a hierarchy of its own again.
+            // From now on the machine counts with its own hierarchy again.
             self.count_running();
             let mut private = Box::new(Private::new(&self.plan));
             self.state.levels.iter_mut().for_each(Level::split_all);

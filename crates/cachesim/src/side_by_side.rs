@@ -240,7 +240,7 @@ impl TakePieces for SideBySide {
             let count: usize = now.iter().map(|block| usize::from(block.references)).sum();
             let (own, rest) = references.split_at(count);
             let Running { process, space, .. } = self.processes.running();
-            // Nothing is attributed to code.
+            // No misses are attributed to code.
             let context = RunContext {
                 space,
                 code: Context {

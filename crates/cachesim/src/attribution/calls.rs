@@ -57,7 +57,7 @@ impl Calls {
             .collect();
         let [instructions, cycles] = [counted[0], counted[1]];
         if instructions == 0 {
-            // The kernel is not in this trace.
+            // The trace does not contain the kernel.
             return;
         }
         let none = || Sums {

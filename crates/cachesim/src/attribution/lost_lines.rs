@@ -51,7 +51,7 @@ impl Listener for LostLines {
                 (_, true) => Access::Store,
                 _ => Access::Load,
             };
-            // One address in two spaces is two lines, but for the kernel's.
+            // One address in two spaces is two lines, except for the kernel's lines.
             let space = if lookup.requester.is_kernel() {
                 0
             } else {

@@ -72,7 +72,8 @@ impl CommonLines {
         let is_first = plan.is_first.contains(&true);
         let (sets, ways) = match (is_list, is_first) {
             (true, _) => (plan.sets, plan.ways),
-            // All virtual lines of a set, whatever its physical address is, share a prediction.
+            // All virtual lines of a set share a prediction, whatever the physical address of the
+            // set is.
             (false, true) if plan.has_physical_index => (1 << plan.known_set_bits(), 1),
             (false, true) => (plan.sets, 1),
             (false, false) => (0, 1),
@@ -189,7 +190,7 @@ impl CommonLines {
         if length == 1 {
             return (self.keys[start] == key).then_some(start);
         }
-        // All ways: how many are listed is not foreseen either.
+        // All ways are searched, because the number of listed ways cannot be predicted either.
         way_of_first(&self.keys[start..start + self.ways], length, key).map(|way| start + way)
     }
 

@@ -99,7 +99,7 @@ impl<L: Listener> Hierarchies<'_, L> {
         let level = &self.plan.levels[at];
         let common_lines = &mut self.levels[at].common_lines;
         let bits = level.line_bits;
-        // With frames its page may get another one, and its line be another one then.
+        // With frames, the page may get another frame, and the line then becomes another line.
         if first >> bits != last >> bits
             || self.frames.is_some()
             || !level.has_common_top()
@@ -154,7 +154,8 @@ impl<L: Listener> Hierarchies<'_, L> {
                     .predict(slot, address.virtual_address, is_stored);
             }
         } else if level.may_skip_repeat(missed == ViewSet::NONE) {
-            // A level behind may have taken it away again, and a store may have brought nothing in.
+            // A later level may have evicted the line again, and a store may have brought nothing
+            // in.
             if own.views.iter().all(|lines| lines.find(set, key).is_some()) {
                 own.common_lines
                     .predict_latest(set, address.virtual_address, is_stored);
@@ -437,7 +438,8 @@ impl<L: Listener> Hierarchies<'_, L> {
     /// Handles a store to a line that not all views hold, in a level that does not allocate on
     /// stores, or that makes two requests to the next level.
     fn store_around(&mut self, request: RequestOfAll<'_>, holds: ViewSet) -> Outcome {
-        // Asked twice, each view does both before the next view does either: where the second miss comes from depends on it.
+        // Two requests, each of which a view makes before the next view makes any: the source of
+        // the second miss depends on this order.
         if holds != ViewSet::NONE || self.plan.levels[request.at].allocates {
             return self.serve_each_alone(request);
         }

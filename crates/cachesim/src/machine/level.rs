@@ -156,7 +156,8 @@ impl Level {
     /// Whether the write buffers of all views are alike, so that one view's buffers represent them.
     #[inline]
     fn has_alike_writes(&self, clocks: &Clocks) -> bool {
-        // One by one: they were just written, and the processor waits where such are read as a whole.
+        // The values are read one by one, because they were just written, and the processor waits
+        // when such values are read as a whole.
         let later = clocks.later();
         self.writes_alike_at
             .is_some_and(|at| at[PRIVATE] == later[PRIVATE] && at[FLUSHED] == later[FLUSHED])
@@ -192,7 +193,7 @@ impl Level {
             return;
         }
         self.split_writes();
-        // Stores that are all written look the same however long ago that was.
+        // Stores that have all been written are equal, however long ago they were written.
         let are_idle = self
             .views
             .iter()
@@ -207,7 +208,7 @@ impl Level {
     /// Returns the slot of a line in a view, if the line is not in the list of common lines.
     #[inline]
     pub(super) fn find_below(&self, view: usize, set: usize, key: u64) -> Option<usize> {
-        // Below a full list there is nothing, whatever is left of lines that were there once.
+        // A full list has no lines below it, whatever remains of earlier lines.
         if self.common_lines.is_full(set) {
             None
         } else {

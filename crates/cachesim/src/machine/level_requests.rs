@@ -23,7 +23,7 @@ impl Listener for LevelRequests {
 
     #[inline]
     fn requested(&mut self, request: LevelRequest) {
-        // Equal requests of views one after the other become one request of all of them.
+        // Equal requests of consecutive views become one request of all of these views.
         if let Some(last) = self.0.last_mut() {
             let is_same = request
                 == LevelRequest {

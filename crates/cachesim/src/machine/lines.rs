@@ -283,7 +283,7 @@ impl Lines {
         if let Some(held) = self.requesters.get_mut(slot) {
             *held = requester;
         }
-        // A note says why the shared view lost its copy, and it has one.
+        // A note says why the shared view lost its copy, but it has one now.
         self.set_note(slot, 0);
         self.order.found(slot);
     }

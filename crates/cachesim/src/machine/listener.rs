@@ -66,7 +66,7 @@ impl Requester {
     /// Returns the owner of the line: the kernel, or the running process.
     #[inline]
     pub(crate) fn owner(self) -> u32 {
-        // All ones where the highest bit is set.
+        // The mask is all ones if the highest bit is set.
         self.by | (self.by.cast_signed() >> 31).cast_unsigned()
     }
 

@@ -115,7 +115,8 @@ impl<L: Listener> Hierarchies<'_, L> {
     /// Handles a line that came into the sets of the shared level.
     pub(super) fn came(&mut self, at: usize, set: usize, key: u64, line: Requester) {
         self.listener.came(at, line);
-        // A line that moves to an exclusive level in this very turn: others come in turns of their own.
+        // Only lines that move to an exclusive level in this time slice; others come in time slices
+        // of their own.
         if L::COMPARES && self.is_of_another(line) {
             self.history.has_come_anew(at, key);
         }
@@ -146,7 +147,7 @@ impl<L: Listener> Hierarchies<'_, L> {
     ) {
         self.listener
             .exchanged(&self.lookup, at, lines[0], lines[1]);
-        // The running process has a copy of neither: only others can.
+        // The running process has no copy of either line, so only other processes can have one.
         if L::COMPARES && self.plan.levels[at].is_of_several && self.others.are_any() {
             let how = [Some(Departure::Replaced), None];
             for ((key, line), how) in keys.into_iter().zip(lines).zip(how) {
@@ -170,7 +171,7 @@ impl<L: Listener> Hierarchies<'_, L> {
             return self.note_one(process, at, set, key, left);
         }
         if !self.may_be_shared(level.address_of(key)) {
-            // No process has a copy but the process that brought it in.
+            // Only the process that brought the line in has a copy.
             return self.note_one(line.owner(), at, set, key, left);
         }
         for index in 0..self.others.living.len() {

@@ -79,7 +79,8 @@ impl Policy {
     pub(super) fn forgets_when_flushed(self) -> bool {
         match self {
             Policy::Direct | Policy::Lru | Policy::Fifo | Policy::Tree | Policy::Srrip => true,
-            // The next random number; which prediction has done better.
+            // A repeated lookup draws the next random number, or decides which prediction has done
+            // better.
             Policy::Random | Policy::Drrip | Policy::Ship => false,
         }
     }
@@ -253,8 +254,9 @@ pub(super) fn least(ranks: &[u64]) -> usize {
             .min_by_key(|&(_, rank)| rank)
             .map_or(0, |(place, _)| place);
     }
-    // With its place below it, each is one number, and nothing but the least is to be known. Choosing the place beside the rank is compiled
-    // to a branch for each, which cannot be predicted.
+    // Each rank and its place form one number, of which only the least is needed. Choosing the
+    // place together with the rank would be compiled to a branch for each place, which cannot be
+    // predicted.
     let with_place = |(place, rank): (usize, &u64)| rank << WAY_BITS | place as u64;
     let (fours, rest) = ranks.as_chunks::<4>();
     let mut least = [u64::MAX; 4];
@@ -286,7 +288,7 @@ mod tests {
                 assert_eq!(Some(least(&ranks)), first, "{ways} ways, {seed}");
             }
         }
-        // Lines of the list are not to leave.
+        // Lines of the list must not leave.
         assert_eq!(least(&[u64::MAX, 9, u64::MAX, 8, 8]), 3);
     }
 }

@@ -142,7 +142,7 @@ impl<L: Listener> Lookups for Run<'_, L> {
             ..
         } = self.entry;
         let mut predictors = way_predictors(self.hierarchies.levels, data_tlb, data_cache);
-        // No prediction says that a store to a write-through cache changes nothing.
+        // No prediction shows that a store to a write-through cache changes nothing.
         let found = match (&mut predictors, self.entry.data_levels()) {
             ([Some(tlb), Some(cache)], _) => cache.finds_data_behind(tlb, references),
             ([Some(one), None] | [None, Some(one)], 1) => one.finds_data(references),

@@ -119,7 +119,7 @@ impl Predictions {
             return;
         };
         let prediction = &mut self.all[place as usize];
-        // Another line may have taken its place.
+        // Another line may have taken the predicted place.
         if *prediction & IS_ANY != 0 && usize::from(*prediction as u16) == slot {
             *prediction = 0;
         }
@@ -184,7 +184,7 @@ impl<'a> WayPredictor<'a> {
             .predictions
             .get(line as usize & self.predictions.len().wrapping_sub(1))?;
         let ignored = if is_store { 0 } else { IS_UNSTORED };
-        // Where it is right, only the slot is left.
+        // If the prediction is right, only the slot remains.
         u16::try_from(prediction & !ignored ^ right(line)).ok()
     }
 
@@ -222,7 +222,7 @@ impl<'a> WayPredictor<'a> {
         if tlb.line_bits < self.line_bits {
             return 0;
         }
-        // One clock for both, which need not agree: fewer counters in the loop.
+        // One clock serves both, which need not agree, so that the loop has fewer counters.
         self.now = self.now.max(tlb.now);
         self.has_order = true;
         let mut now = self.now;
@@ -247,7 +247,7 @@ impl<'a> WayPredictor<'a> {
         let mut found = 0;
         for &reference in references {
             let first = reference.address();
-            // Behind the last address it is another line, too.
+            // The line after the last address is another line, too.
             let last = first.wrapping_add(u64::from(reference.bytes()) - 1);
             let is_in_one = (first ^ last) >> self.line_bits == 0;
             if !is_in_one || !finds_page(first) || !self.finds(first, reference.is_store()) {
@@ -335,7 +335,7 @@ mod tests {
             ),
             2
         );
-        // In two lines.
+        // The load covers two lines.
         assert_eq!(found(&predictions, &[load(high + 60)]), 0);
         assert!(!predictions.put(3, 5 * LINE, false));
         assert_eq!(found(&predictions, &[load(high)]), 0);

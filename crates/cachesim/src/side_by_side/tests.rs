@@ -115,7 +115,8 @@ fn the_last_level_misses_what_brute_force_says() {
 
 #[test]
 fn two_that_fit_alone_and_not_together_lose_at_each_turn_or_at_each_line() {
-    // Each loops over 264 lines of data: they fit 512, and those of both do not. The line of code is asked for once.
+    // Each process loops over 264 lines of data. They fit in 512 lines, but those of both processes
+    // do not. The line of code is requested once.
     let loops = |turn, switches| PingPong {
         processes: 2,
         code_bytes: 64,
@@ -130,7 +131,8 @@ fn two_that_fit_alone_and_not_together_lose_at_each_turn_or_at_each_line() {
             &loops(turn, switches).chunks().collect::<Vec<_>>(),
         )
     };
-    // Blocks of four instructions: 40 times through the data for each, in 2 turns of 20 or in turns of ten lines.
+    // Blocks of four instructions: each process walks its data 40 times, in 2 time slices of 20
+    // walks or in time slices of ten lines.
     let (in_turn, at_once) = (of(20 * 1056, 4), of(40, 2 * 1056));
     assert_eq!(
         (in_turn.lookups, in_turn.alone),
@@ -138,7 +140,8 @@ fn two_that_fit_alone_and_not_together_lose_at_each_turn_or_at_each_line() {
         "what is asked is the same"
     );
     assert_eq!(in_turn.alone, 2 * 265);
-    // In turn, what is lost comes back once a turn; at once, the oldest line is always the one that is needed next.
+    // In long time slices, the lost lines come back once per time slice; in short ones, the oldest
+    // line is always the next one needed.
     assert!(in_turn.shared < 5 * 265, "{in_turn:?}");
     assert!(at_once.shared > 2 * 39 * 264, "{at_once:?}");
 }

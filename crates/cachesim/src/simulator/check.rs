@@ -52,7 +52,7 @@ pub(crate) struct Check {
 impl Check {
     /// Makes the state before the first chunk, for designs that distinguish this many processes.
     pub(crate) fn new(most_processes: u64) -> Check {
-        // That of the running process where the trace does not say.
+        // The page is that of the running process if the trace does not name another.
         Check {
             processes: HashSet::from([ProcessId(0)]),
             most_processes,

@@ -111,7 +111,7 @@ impl Pass {
     /// Takes the intervals of segments that have ended since the last call.
     pub(super) fn take_intervals(&mut self, intervals: &mut Vec<Interval>) {
         if self.part.is_none() && self.before_all.is_none() {
-            // None is of any part.
+            // No interval belongs to a part.
             self.intervals.clear();
         }
         intervals.append(&mut self.intervals);

@@ -74,7 +74,7 @@ impl Workers {
             self.spare.pop().unwrap_or_default(),
         ));
         for worker in &self.workers {
-            // A thread that has panicked is found where its intervals are missing.
+            // A thread that has panicked is noticed by its missing intervals.
             let _ = worker.chunks.send((Arc::clone(&chunk), fed));
         }
         self.under_way.push_back(chunk);
@@ -91,7 +91,7 @@ impl Workers {
         while !self.under_way.is_empty() {
             self.wait_for_the_oldest(intervals);
         }
-        // All of them before any is waited for, so that they end at the same time.
+        // All threads end before any is waited for, so that they end at the same time.
         let threads: Vec<_> = self.workers.into_iter().map(Worker::end).collect();
         threads.into_iter().flat_map(join).collect()
     }
@@ -126,13 +126,13 @@ impl Worker {
                         pass.take_intervals(&mut ended);
                     }
                 }
-                // Whoever gets the intervals of all takes the chunk's memory.
+                // The thread that gets the intervals of all passes takes the chunk's memory.
                 drop(chunk);
                 if give.send(ended).is_err() {
                     break;
                 }
             }
-            // No more at a time than before, and behind those that have chunks left.
+            // At most as many at a time as before, and after those that have chunks left.
             let _turn = turns.wait(END, number);
             passes.into_iter().map(Pass::finish).collect()
         };
@@ -217,7 +217,7 @@ impl Turns {
             })
             .unwrap_or_else(PoisonError::into_inner);
         state.waiting.remove(&own);
-        // Another turn may be free for the next.
+        // Another place may be free for the next thread.
         self.has_changed.notify_all();
         if chunk != END {
             if chunk > state.last {
@@ -270,7 +270,7 @@ mod tests {
             .into_iter()
             .map(|runner| Pass::new(runner, Options::default()));
         let mut workers = Workers::start(passes.collect(), 2).expect("two threads");
-        // No check has looked at it: it has none of its two references.
+        // The chunk was not checked: the block has neither of its two references.
         let block = Block {
             bytes: 4,
             instructions: 1,

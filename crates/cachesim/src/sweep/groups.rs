@@ -178,7 +178,7 @@ fn swept_levels(design: &Design) -> Option<(Vec<usize>, Position)> {
     }
     let is_last =
         |at: usize| !(at + 1..levels.len()).any(|other| share_a_path(&levels[at], &levels[other]));
-    // A level that the processor asks too would learn nothing of references that touch several lines.
+    // A level that the processor also requests would not see references that touch several lines.
     let is_swept = |at: &usize| is_asked(levels, *at) && is_last(*at) && is_sweepable(&levels[*at]);
     let swept: Vec<usize> = (0..levels.len()).filter(is_swept).collect();
     (!swept.is_empty()).then_some((swept, Position::Last))
@@ -218,7 +218,8 @@ fn is_sweepable(level: &Level) -> bool {
         && level.streams.is_none()
         && !level.prefetches()
         && level.inclusion == Inclusion::Neither;
-    // A store that finds its line in the larger level only makes it the newest there: there is no one order then.
+    // A store that finds its line only in the larger level makes it the newest there, so that the
+    // levels have no common order.
     let takes_all = level.allocates_on_write() || !level.holds.data();
     is_plain
         && takes_all

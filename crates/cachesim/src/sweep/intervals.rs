@@ -39,7 +39,8 @@ impl Intervals {
 
     /// Adds an interval of the current segment.
     pub(super) fn push(&mut self, interval: &Interval, row: impl Iterator<Item = u64>) {
-        // The part of an interval behind an exec belongs to another process, but it is no segment more.
+        // The part of an interval after an exec belongs to another process, but is no additional
+        // segment.
         let is_rest = self
             .segment
             .heads

@@ -183,7 +183,7 @@ mod tests {
         stacks.promote(0, None, 3, 2);
         let mut sums = [0; 5];
         stacks.count_modified(&mut sums);
-        // 3 is first and modified beyond 2 ways; 2 is not modified; 1 is third.
+        // Line 3 is first, and modified beyond 2 ways; 2 is not modified; 1 is third.
         assert_eq!(sums, [0, 0, 0, 2, 0]);
     }
 }

@@ -112,7 +112,7 @@ impl Through {
                         continue;
                     };
                     *lookups += u64::from(request.is_demand);
-                    // What changes nothing with some sets changes nothing with more.
+                    // A request that changes nothing with some sets changes nothing with more.
                     let _ = grids
                         .iter_mut()
                         .any(|grid| grid.look_up(view, kind, request, *format, cold));
@@ -129,7 +129,7 @@ impl Through {
             format,
             ..
         } = self;
-        // What one of those that are alike gives, all of them do.
+        // All equal levels pass the same requests on, so one of them represents the others.
         let giving = grids
             .iter()
             .position(|grid| grid.backs.iter().any(|back| back.is_cold_in(FLUSHED)));
@@ -256,7 +256,7 @@ impl ThroughGrid {
             if is_store {
                 stacks.set_mark(set, 0, Members::MAX);
             }
-            // A load leaves all as it is; a store may find the line in other hands with more sets.
+            // A load changes nothing; a store may find the line modified in levels with more sets.
             return !is_store;
         }
         self.depths.count(view, kind, depth, is_demand);

@@ -69,7 +69,8 @@ fn first_levels_agree(counts: &HierarchyCounts, wanted: &Counts, modifies: u64) 
         (d1.load_accesses, d1.load_misses),
         (wanted.get("Dr"), wanted.get("D1mr"))
     );
-    // Cachegrind counts what an instruction reads and then writes as read only; the write always hits.
+    // Cachegrind counts an instruction that reads and then writes as a read only; the write always
+    // hits.
     assert_eq!(
         (d1.store_accesses - modifies, d1.store_misses),
         (wanted.get("Dw"), wanted.get("D1mw"))
@@ -138,7 +139,7 @@ fn counters_are_cachegrinds_where_nothing_crosses_a_line() {
             (ll.instruction_accesses, ll.instruction_misses),
             (i1.fills, wanted.get("ILmr"))
         );
-        // A store that misses the first level is a load of its line at the last.
+        // A store that misses the first level is a load of the line in the last level.
         assert_eq!((ll.load_accesses, ll.store_accesses), (d1.fills, 0));
         assert_eq!(ll.load_misses, wanted.get("DLmr") + wanted.get("DLmw"));
     }
@@ -157,7 +158,8 @@ fn first_level_counters_are_cachegrinds_for_any_program() {
             workshop.cachegrind(&program, &caches),
         );
         first_levels_agree(&counts, &wanted, valgrind::modifies(&lackey));
-        // What the last level's counters cannot agree on: some lines are asked for by references that cross lines.
+        // The last level's counters cannot agree exactly, because some lines are requested by
+        // references that cross lines.
         let [i1, d1, ll] = three(&counts);
         assert!(
             i1.fills >= i1.misses() && d1.fills > d1.misses(),

@@ -233,7 +233,7 @@ fn full_of_oracle(oracle: &Oracle, one: &OneDesign, places: usize) -> FullFindin
         all.truncate(places);
         all
     });
-    // Of equal numbers of lines the order is that of the keys.
+    // Equal numbers of lines are in the order of the keys.
     let mut evictors: Vec<_> = one.evictors.iter().collect();
     evictors.sort_by_key(|((level, ..), lines)| (*level, std::cmp::Reverse(**lines)));
     let of_one_level = evictors.chunk_by(|((one, ..), _), ((other, ..), _)| one == other);
@@ -288,7 +288,8 @@ fn full_of_oracle(oracle: &Oracle, one: &OneDesign, places: usize) -> FullFindin
 
 fn places_of_oracle(oracle: &Oracle, sums: &Code) -> Vec<(PlaceCost, SwitchCause)> {
     let mut sums: Vec<_> = sums.iter().filter(|&(_, &excess)| excess != 0).collect();
-    // The rest of the order is that of the keys, but for causes: those are in the order in which they appear.
+    // Everything else is in the order of the keys, except causes, which are in the order of their
+    // appearance.
     let cause_place = |cause: &SwitchCause| oracle.causes.iter().position(|other| other == cause);
     sums.sort_by_key(|((program, cause, place), excess)| {
         (
@@ -399,7 +400,7 @@ fn as_json(findings: &Findings) -> Value {
             })
         });
         let intervals: Vec<Value> = design.intervals.iter().map(interval).collect();
-        // Counters first: where they differ, all else does.
+        // Counters come first, because if they differ, everything else does.
         json!({ "a": design.hierarchies, "by_process": design.by_process, "full": full, "intervals": intervals })
     };
     let designs: Vec<Value> = findings.designs.iter().map(design).collect();

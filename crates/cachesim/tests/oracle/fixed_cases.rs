@@ -172,7 +172,8 @@ fn the_second_request_of_a_store_comes_before_the_other_views() {
         named("C3", last),
     ];
     let design = behind_free_fetches(levels);
-    // The first level keeps the lines of `asked` and `beside` apart, the second those of `asked` and `between`.
+    // The first level holds the lines of `asked` and `beside` in different sets, the second those
+    // of `asked` and `between`.
     let [asked, beside, between] = [0, 5, 2].map(|line| 0x1_0000 + line * LINE);
     let mut program = Program::new(2);
     program.load(asked);
@@ -180,7 +181,7 @@ fn the_second_request_of_a_store_comes_before_the_other_views() {
     program.switch_to(2);
     program.load(asked);
     program.switch_to(1);
-    // The shared view asks its second level again, the private one does not.
+    // The shared view requests the line from its second level again, the private view does not.
     program.load(asked);
     program.load(between);
     program.store(asked);
@@ -226,7 +227,7 @@ fn a_store_that_takes_longer_in_one_view_parts_the_write_buffers() {
     program.load(near);
     (0..3).for_each(|_| program.store(near));
     (0..40).for_each(|_| program.load(near));
-    // Only the flushed view has to ask memory.
+    // Only the flushed view requests the line from memory.
     program.store(far);
     program.store(far);
     simulated(&design, &program);

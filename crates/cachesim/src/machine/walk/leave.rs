@@ -154,7 +154,8 @@ impl<L: Listener> Hierarchies<'_, L> {
         how: Departure,
     ) -> Option<Line> {
         let level = self.plan_of(at);
-        // A list stays as it is: the line is not in it. Of other levels, it may be the latest.
+        // A list does not change, because it does not contain the line. In other levels the line
+        // may be the latest.
         if !level.has_common_top() {
             self.levels[at].split(set);
         }

@@ -61,7 +61,7 @@ fn slow_stores_never_wait() {
         (0..3).for_each(|_| program.load(0x2_0000));
     }
     let result = simulated(&behind_free_fetches(vec![cache]), &program);
-    // A store every 4 cycles, each written 4 cycles after it came.
+    // There is a store every 4 cycles, and each is written 4 cycles after it came.
     assert_eq!(result.hierarchies.shared.write_stall_cycles, 0);
     assert_eq!(result.hierarchies.shared.cycles, 81 + MISS);
 }
@@ -116,7 +116,8 @@ fn a_victim_cache_removes_the_conflict_of_two_lines() {
         hit_cycles: 1,
     });
     let result = simulated(&behind_free_fetches(vec![cache.clone()]), &alternating());
-    // Both come in once; from then on each is in the victim cache when it is needed, and none is written back.
+    // Both lines come in once; from then on each is in the victim cache when it is needed, and none
+    // is written back.
     let data = level(&result, "D");
     assert_eq!(
         (
@@ -148,7 +149,7 @@ fn second(lines: u64) -> Level {
 
 #[test]
 fn an_inclusive_level_takes_lines_from_the_first() {
-    // The first level could hold both lines, the second one cannot.
+    // The first level could hold both lines, but the second cannot.
     let mut cache = second(8);
     cache.inclusion = Inclusion::Inclusive;
     let result = simulated(
@@ -156,14 +157,15 @@ fn an_inclusive_level_takes_lines_from_the_first() {
         &alternating(),
     );
     let (first, second) = (level(&result, "D"), level(&result, "L2"));
-    // Each store misses twice; each but the first drives out a line of the second level that is modified in the first.
+    // Each store misses twice; each except the first evicts a line of the second level that is
+    // modified in the first.
     assert_eq!(
         (first.store_misses, first.fills, first.write_backs),
         (TIMES, TIMES, 0)
     );
-    // The stores are loads there. The code's line is in another set.
+    // The stores are loads in the second level. The code's line is in another set.
     assert_eq!((second.load_misses, second.write_backs), (TIMES, TIMES - 1));
-    // The first look-up of code misses the second level once, too.
+    // The first lookup of code misses the second level once, too.
     assert_eq!(
         result.hierarchies.shared.cycles,
         TIMES + TIMES * (MISS + 20) + 20
@@ -184,7 +186,7 @@ fn without_inclusion_the_first_level_keeps_them() {
 
 #[test]
 fn an_exclusive_level_adds_its_room() {
-    // 8 lines in the first and 8 in the second level hold 16 lines between them, and no line twice.
+    // Together, 8 lines in the first level and 8 in the second hold 16 lines, and no line twice.
     let mut cache = second(8);
     (cache.ways, cache.hit_cycles, cache.holds) = (Ways::Full, 3, Holds::Data);
     cache.inclusion = Inclusion::Exclusive;
@@ -193,7 +195,8 @@ fn an_exclusive_level_adds_its_room() {
     (0..5).for_each(|_| program.walk(0x1_0000, 16));
     let result = simulated(&design, &program);
     let (first, second) = (level(&result, "D"), level(&result, "L2"));
-    // LRU in the first level: every load misses. 16 come from memory, all others from the second level.
+    // With LRU in the first level every load misses. 16 lines come from memory, all others from the
+    // second level.
     assert_eq!((first.load_misses, first.fills), (80, 80));
     assert_eq!(
         (second.load_accesses, second.load_misses, second.fills),
@@ -203,7 +206,7 @@ fn an_exclusive_level_adds_its_room() {
         result.hierarchies.shared.cycles,
         80 + 80 * MISS + 16 * 20 + 64 * 3
     );
-    // One line more than both hold: a line is always found to have left.
+    // The program has one line more than both levels hold, so the next line has always left.
     let mut program = Program::new(1);
     (0..5).for_each(|_| program.walk(0x1_0000, 17));
     assert_eq!(

@@ -79,7 +79,7 @@ fn a_program_has_no_more_ways_alone() {
 fn ways_in_common_are_lost_to_others() {
     let result = one_scans(&design(Replacement::Lru, Some("process:1:3+process:2:e")));
     let origins = &result.found.origins[1];
-    // One of two lines in each set.
+    // Each set has one of two lines.
     assert_eq!(
         (origins.evicted_by_others, origins.aged_by_others),
         (8 * (TURNS / 2 - 1), 0)

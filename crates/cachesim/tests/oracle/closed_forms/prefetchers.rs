@@ -38,7 +38,8 @@ fn a_stride_that_comes_twice_is_followed() {
     );
     let downwards = (0..20).map(|load| START + 4092 - load * 2 * LINE);
     assert_eq!(of_loads(with_stride(stride), downwards), (3, 18, 17));
-    // Two ahead, two at once: of the third load, that is the fifth and sixth; the fourth is missed.
+    // With distance two and degree two, the third load prefetches the fifth and sixth line; the
+    // fourth is missed.
     let far = StridePrefetcher {
         degree: 2,
         distance: 2,
@@ -55,12 +56,12 @@ fn a_stride_ends_at_its_page_and_is_a_line_at_least() {
         distance: 1,
         by: StrideKey::Instruction,
     };
-    // The next words of one line: four lines behind it.
+    // The loads are consecutive words of one line, and four lines after it are prefetched.
     assert_eq!(
         of_loads(with_stride(stride), (0..3).map(|load| START + load * 4)),
         (1, 4, 0)
     );
-    // Two lines to the end of the page.
+    // Two lines remain to the end of the page.
     assert_eq!(
         of_loads(
             with_stride(stride),
@@ -104,14 +105,15 @@ fn a_page_that_is_gone_through_is_fetched_ahead() {
         streamer: Some(streamer),
         ..data_cache(256, Ways::Full)
     };
-    // Two steps, then two lines at each request until the farthest is four lines ahead, then one.
+    // After two steps, two lines are prefetched at each request until the farthest is four lines
+    // ahead, then one.
     let downwards = |lines: u64| (0..lines).map(|line| START + 4096 - (line + 1) * LINE);
     assert_eq!(of_loads(cache(), downwards(3)), (3, 2, 0));
     assert_eq!(of_loads(cache(), downwards(5)), (3, 6, 2));
     assert_eq!(of_loads(cache(), downwards(20)), (3, 21, 17));
     let upwards = |lines: u64| (0..lines).map(|line| START + line * LINE);
     assert_eq!(of_loads(cache(), upwards(256)), (3, 253, 253));
-    // Back and forth.
+    // The loads alternate between two directions.
     assert_eq!(
         of_loads(
             cache(),

@@ -30,13 +30,13 @@ fn misses(replacement: Replacement, ways: u64, letters: &str) -> String {
 
 #[test]
 fn lru_keeps_what_was_used_last() {
-    // C drives out B (A was used since), B drives out A.
+    // C evicts B (A was used since), B evicts A.
     assert_eq!(misses(Replacement::Lru, 2, "ABACBA"), "ABCBA");
 }
 
 #[test]
 fn fifo_does_not_see_hits() {
-    // C drives out A, though it was used last; A drives out B.
+    // C evicts A, though A was used last; A evicts B.
     assert_eq!(misses(Replacement::Fifo, 2, "ABACA"), "ABCA");
     assert_eq!(misses(Replacement::Lru, 2, "ABACA"), "ABC");
 }
@@ -103,7 +103,7 @@ fn ship_lets_go_what_an_instruction_brings_in_in_vain() {
     };
     // R 0, a 2. b: R 1, a 3: a leaves. c: R 2, b 3: b leaves. d: R 3, c 3: R leaves.
     assert_eq!(misses(Replacement::Srrip), 8);
-    // a leaves unfound: b and those behind it come in with 3 and leave at once.
+    // a leaves without a hit: b and the lines after it come in with 3 and leave immediately.
     assert_eq!(misses(Replacement::Ship), 7);
 }
 

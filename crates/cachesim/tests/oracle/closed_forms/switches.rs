@@ -42,7 +42,8 @@ fn design(ways: Ways) -> Design {
 #[test]
 fn direct_mapped_pays_for_the_sets_that_both_use() {
     for shift in 0..=32 {
-        // Sets of the first: 0..24. Of the second: shift..shift + 24, modulo 32.
+        // Sets of the first process are 0..24; those of the second are shift..shift + 24, modulo
+        // 32.
         let both = (0..LINES)
             .filter(|line| (line + shift) % 32 < LINES)
             .count() as u64;
@@ -50,7 +51,7 @@ fn direct_mapped_pays_for_the_sets_that_both_use() {
         let instructions = TURNS * ROUNDS * LINES;
         let alone = instructions + 2 * LINES * MISS;
         assert_eq!(result.hierarchies.private.cycles, alone);
-        // Each comes back TURNS / 2 - 1 times and finds the shared sets taken.
+        // Each process returns TURNS / 2 - 1 times and finds the shared sets occupied.
         let returns = TURNS - 2;
         assert_eq!(
             result.hierarchies.shared.cycles - alone,
@@ -75,7 +76,7 @@ fn direct_mapped_pays_for_the_sets_that_both_use() {
             (losses.lost, losses.restored),
             (returns * both, returns * both)
         );
-        // Every turn but the first drives out the other's lines.
+        // In every time slice except the first, a process evicts the other's lines.
         let evicted: u64 = result
             .found
             .evictions
@@ -101,10 +102,10 @@ fn threads(starts: [u64; 2]) -> Program {
 
 #[test]
 fn threads_drive_out_lines_of_each_other_where_each_task_counts_as_one() {
-    // Both in sets 0 to 23: each loses all of its lines in the other's turn.
+    // Both processes use sets 0 to 23, so each loses all of its lines in the other's time slice.
     let program = threads([0x1_0000, 0x2_0000]);
     let mut design = design(Ways::Count(1));
-    // It is one address space: nothing is flushed.
+    // Threads share one address space, so nothing is flushed.
     design.levels[1].on_switch = OnSwitch::Flush;
     let together = simulated_by(PrivateBy::Process, &design, &program);
     assert_eq!(together.hierarchies.shared, together.hierarchies.private);
@@ -139,14 +140,16 @@ fn threads_find_lines_of_each_other_for_the_first_time_once() {
 fn what_the_kernel_drives_out_is_distinguished() {
     const KERNEL: u64 = 0xffff_8000_0000_0000;
     let mut program = Program::new(2);
-    // Sets 0 to 23, then the other process in sets 0 to 7, and the kernel meanwhile in sets 8 to 11.
+    // The process uses sets 0 to 23, then the other process sets 0 to 7, and the kernel sets 8 to
+    // 11 in between.
     program.walk(0x1_0000, LINES);
     program.switch_to(2);
     program.walk(0x2_0000, 8);
     program.walk(KERNEL + 8 * LINE, 4);
     program.switch_to(1);
     program.walk(0x1_0000, LINES);
-    // The kernel drives out lines of the process that runs: no loss to others, it would do so alone, too.
+    // The kernel evicts lines of the running process, which is no loss to others, because it also
+    // happens alone.
     program.walk(KERNEL + 16 * LINE, 2);
     program.walk(0x1_0000, LINES);
     let result = simulated(&design(Ways::Count(1)), &program);
@@ -169,7 +172,7 @@ fn what_the_kernel_drives_out_is_distinguished() {
         ),
         (8, 4, 0)
     );
-    // Only lines of the process are lost, and its own count among those that it has.
+    // Only lines of the process are lost, and only its own lines are counted as present.
     let losses = &result.found.losses[1];
     assert_eq!(
         (losses.returns, losses.resident_at_departure, losses.lost),
@@ -198,8 +201,9 @@ fn lru_loses_all_or_nothing() {
     };
     for lines in 1..=32 {
         let result = simulated(&design(Ways::Full), &program(lines));
-        // Two arrays of up to 16 lines fit beside each other. Of longer ones the first line has left; it drives out the
-        // oldest one left, which is the one needed soonest, and so on through the whole array.
+        // Two arrays of up to 16 lines fit together. The first line of longer arrays has left; it
+        // evicts the oldest remaining line, which is the next one needed, and so on through the
+        // whole array.
         let lost_a_switch = if 2 * lines <= 32 { 0 } else { lines };
         let excess = result.hierarchies.shared.cycles - result.hierarchies.private.cycles;
         assert_eq!(excess, (TURNS - 2) * lost_a_switch * MISS, "{lines} lines");
@@ -210,7 +214,7 @@ fn lru_loses_all_or_nothing() {
 fn a_flushed_cache_starts_each_turn_cold() {
     let mut design = design(Ways::Count(1));
     design.levels[1].on_switch = OnSwitch::Flush;
-    // The arrays lie beside each other where they can: only the flush costs something.
+    // The arrays fit next to each other, so only the flush costs something.
     let result = simulated(&design, &ping_pong(4));
     assert_eq!(
         result.hierarchies.shared.cycles,
@@ -394,14 +398,14 @@ fn walked_again(order: impl Fn(u64) -> u64) -> Program {
 
 #[test]
 fn lost_lines_are_distinguished_by_how_they_are_asked_for() {
-    // Two lines train, of which one is under way when the other is asked for.
+    // Two lines train the stream, of which one is under way when the other is requested.
     let in_order = [
         (Kind::Sequential, 510),
         (Kind::Gathered, 1),
         (Kind::Dependent, 1),
     ];
     assert_eq!(lost(&walked_again(|i| i)), in_order);
-    // Every fifth line, five times: 512 is no multiple of 5.
+    // The loads are of every fifth line, five times, because 512 is no multiple of 5.
     let strided = lost(&walked_again(|i| i * 5 % 512));
     assert!(
         strided
@@ -409,8 +413,9 @@ fn lost_lines_are_distinguished_by_how_they_are_asked_for() {
             .any(|(kind, lines)| *kind == Kind::Strided && *lines > 480),
         "{strided:?}"
     );
-    // From anywhere, one load an instruction: but for the first of each 64, others are under way.
-    // A linear congruential generator of full period: each line once, without a pattern (Knuth).
+    // Loads from arbitrary places, one per instruction: except for the first of each 64, others are
+    // under way. A linear congruential generator of full period gives each line once, without a
+    // pattern (Knuth).
     let jumps: Vec<u64> = std::iter::successors(Some(7), |line| Some((line * 269 + 83) % 512))
         .take(512)
         .collect();

@@ -57,10 +57,10 @@ fn alternating(is_store: bool) -> Program {
 
 #[test]
 fn misses_come_at_the_pace_of_the_bus() {
-    // An instruction and a miss are as long as the bus is taken: nothing ever waits.
+    // An instruction and a miss take as long as the bus is occupied, so nothing ever waits.
     let free = run(with_bus(MISS + 1), &walk(LINES));
     assert_eq!(shared(&free).cycles, LINES * (MISS + 1));
-    // Each but the first waits until the one before is through.
+    // Each fetch except the first waits until the one before is complete.
     let busy = run(with_bus(BUS), &walk(LINES));
     assert_eq!(shared(&busy).cycles, 1 + MISS + (LINES - 1) * BUS);
     assert_eq!(level(&busy, "D").cycles, MISS + (LINES - 1) * (BUS - 1));
@@ -71,7 +71,8 @@ fn misses_come_at_the_pace_of_the_bus() {
 fn a_line_written_back_takes_the_bus_as_long_as_one_that_is_fetched() {
     let loads = run(with_bus(BUS), &alternating(false));
     assert_eq!(shared(&loads).cycles, 1 + MISS + (LINES - 1) * BUS);
-    // The second store drives out the first modified line. From the third on each waits for a fetch and a write-back.
+    // The second store evicts the first modified line. From the third store on, each waits for a
+    // fetch and a write-back.
     let stores = run(with_bus(BUS), &alternating(true));
     assert_eq!(
         shared(&stores).cycles,
@@ -87,18 +88,19 @@ fn the_bus_is_taken_by_the_lines_of_a_flush() {
     program.switch_to(2);
     program.load(0x2_0000);
     let result = run(with_bus(BUS), &program);
-    // In the flushed view 8 lines are queued behind the last fetch, and the load behind them.
+    // In the flushed view, 8 lines are queued after the last fetch, and the load after these lines.
     let flushed = &result.hierarchies.flushed;
     let begun = 1 + MISS + 7 * BUS;
     let is_free = 1 + 8 * BUS;
     assert_eq!(flushed.cycles, is_free + 8 * BUS + MISS);
-    // In the private view of the second process nothing was ever stored.
+    // In the private view of the second process, nothing was ever stored.
     assert_eq!(result.hierarchies.private.cycles, begun + 1 + MISS);
 }
 
 #[test]
 fn a_line_on_its_way_is_waited_for() {
-    // With one line ahead each is asked for when the one before is found: the instruction is all that is hidden.
+    // With one line ahead, each line is requested when the one before is found, so only the
+    // instruction's time is hidden.
     let one = StreamBuffers {
         hit_cycles: 2,
         timed: true,
@@ -107,7 +109,8 @@ fn a_line_on_its_way_is_waited_for() {
     let result = run(with_streams(one), &walk(LINES));
     assert_eq!(shared(&result).cycles, 1 + MISS + (LINES - 1) * MISS);
     assert_eq!(level(&result, "D").stream_hits, LINES - 1);
-    // The first one of four ahead is waited for; the others come while it is, and are there from then on.
+    // Only the first of four lines ahead is waited for; the others arrive in that time, and all
+    // later lines are present.
     let four = run(
         with_streams(StreamBuffers { depth: 4, ..one }),
         &walk(LINES),
@@ -116,7 +119,7 @@ fn a_line_on_its_way_is_waited_for() {
         shared(&four).cycles,
         1 + MISS + MISS + (LINES - 2) * (1 + 2)
     );
-    // A stream without time costs its hits only.
+    // A stream without time costs only its hits.
     let untimed = run(
         with_streams(StreamBuffers {
             timed: false,
@@ -147,7 +150,8 @@ fn work_between_two_lines_hides_the_way_of_the_second() {
             (0..idle).for_each(|_| program.load(0x1_0000));
         }
         let result = run(with_streams(streams), &program);
-        // A line is found 1 + idle cycles after it was asked for: it takes what is left of a miss, but 2 at least.
+        // A line is found 1 + idle cycles after its request: it takes the rest of a miss, but at
+        // least 2.
         assert_eq!(
             shared(&result).cycles,
             1 + MISS + (LINES - 1) * more + idle,
@@ -182,7 +186,8 @@ fn a_stream_begins_with_the_last_fill_of_a_run() {
             ..StreamBuffers::default()
         };
         let result = run(with_streams(streams), &walk(3 * PAGE_LINES));
-        // A stream ends with its page, and a run too: each page has so many fills.
+        // A stream ends with its page, and so does a run of fills: each page has the same number of
+        // fills.
         let data = level(&result, "D");
         assert_eq!(
             (data.fills, data.stream_hits),
@@ -206,7 +211,7 @@ fn lines_that_do_not_follow_each_other_begin_no_stream() {
         (level(&apart, "D").fills, level(&apart, "D").prefetches),
         (LINES, 0)
     );
-    // Two runs are remembered beside each other, a third one drives the first out.
+    // Two runs are remembered at a time, and a third evicts the first.
     let mut program = Program::new(1);
     (0..2).for_each(|line| {
         (0..2).for_each(|walk| program.load(0x1_0000 + walk * 0x1_0000 + line * LINE))
@@ -241,6 +246,6 @@ fn frames_in_a_row_fill_a_cache_evenly() {
         level(&simulated(&design, &program), "D").load_misses
     };
     assert_eq!(misses(PageOrder::Consecutive), 4 * PAGE_LINES);
-    // At random two of the four pages share their sets.
+    // With random frames, two of the four pages share their sets.
     assert!(misses(PageOrder::Random) > 4 * PAGE_LINES);
 }

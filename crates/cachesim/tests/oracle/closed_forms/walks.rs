@@ -20,7 +20,7 @@ fn what_fits_misses_once() {
             &rounds(32),
         );
         let data = level(&result, "D");
-        // 32 lines come in once each; 32 x 5 loads, one cycle for each instruction.
+        // 32 lines come in once each; 32 x 5 loads take one cycle per instruction.
         assert_eq!(
             (data.load_accesses, data.load_misses, data.fills),
             (160, 32, 32)
@@ -36,7 +36,7 @@ fn one_line_more_than_lru_and_fifo_hold_always_misses() {
         let mut cache = data_cache(8, Ways::Full);
         cache.replacement = replacement;
         let result = simulated(&behind_free_fetches(vec![cache]), &rounds(9));
-        // The line that is needed next is the one that left last: 9 x 5 of 9 x 5 miss.
+        // The next line needed is the one that left last: 9 x 5 of 9 x 5 loads miss.
         assert_eq!(level(&result, "D").load_misses, 45);
         assert_eq!(result.hierarchies.shared.cycles, 45 + 45 * MISS);
     }
@@ -110,7 +110,7 @@ fn the_next_line_is_not_fetched_from_another_page() {
     let mut program = Program::new(1);
     program.walk(0x1_0000 + LINE, PAGE_LINES - 1);
     let result = simulated(&behind_free_fetches(vec![cache]), &program);
-    // Lines 1, 3, 5 ... miss; behind the last one the page ends.
+    // Lines 1, 3, 5 ... miss; the page ends after the last one.
     let data = level(&result, "D");
     assert_eq!(
         (data.load_misses, data.prefetches),
@@ -130,7 +130,8 @@ fn a_stream_buffer_delivers_a_sequential_walk() {
     let mut program = Program::new(1);
     program.walk(0x1_0000, 2 * PAGE_LINES);
     let result = simulated(&behind_free_fetches(vec![cache]), &program);
-    // The first line of each page is filled; the others come from the buffer, which asks for each of them once.
+    // The first line of each page is filled; the others come from the buffer, which requests each
+    // of them once.
     let data = level(&result, "D");
     let streamed = 2 * (PAGE_LINES - 1);
     assert_eq!((data.load_misses, data.fills), (2 * PAGE_LINES, 2));

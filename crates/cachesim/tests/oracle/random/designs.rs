@@ -153,7 +153,8 @@ pub(crate) fn design() -> impl Strategy<Value = Design> {
             let mut bits = line;
             let mut built = Vec::new();
             for (place, &holds) in CACHES[caches].iter().enumerate() {
-                // Levels of the same number are siblings: only a level that follows on a path has longer lines.
+                // Levels of the same number are siblings: only a level that follows on a path has
+                // longer lines.
                 bits = (bits + levels[place].line_step).min(7);
                 add_level(&mut built, holds, &levels[place], bits);
             }
@@ -361,7 +362,7 @@ pub(crate) struct Family {
 pub(crate) fn swept_family() -> impl Strategy<Value = Family> {
     let size = (0..6_u32, 1..=9_u32, 0..3_u32, 0..20_u32);
     let members = prop::collection::vec(prop::collection::vec(size, 4), 6..14);
-    // Levels that the processor asks are not swept, be it for fetches alone.
+    // Levels that the processor requests are not swept, even if only by fetches.
     let is_behind = |level: &Level, other: &Level| meets(level.holds, other.holds);
     let bases = design().prop_filter("a last level is first too", move |design| {
         let levels = &design.levels;
@@ -441,7 +442,7 @@ pub(crate) fn family_between() -> impl Strategy<Value = Family> {
                     .iter_mut()
                     .for_each(|member| member.1.clone_from(&behind));
             }
-            // Else there is nothing to sweep.
+            // Otherwise there is nothing to sweep.
             (members[0].0.1, members[1].0.1) = (1, 2);
             let member = |(size, behind): &(_, Vec<RawLevel>)| {
                 between(&base, &raw, *size, behind, is_exclusive)

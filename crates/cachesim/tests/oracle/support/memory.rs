@@ -139,7 +139,8 @@ impl Memory {
     }
 
     fn first_frame(&mut self, process: u32, start: u64, page: u64) -> u32 {
-        // Whatever a process maps there, it is the kernel's: `at` knows no mapping of that address space.
+        // Mappings of a process in the kernel's half belong to the kernel: `at` has no mapping of
+        // that address space.
         let Some(mapping) = self.mappings.at(process, start) else {
             return self.next_number();
         };
