@@ -196,7 +196,7 @@ fn a_record_is_never_overwritten() {
         place.run(&["observe", "--record", &record, "--", "true"]),
         place.run(&["ab", "--new", "true", "--record", &record, "--", "--quick"]),
     ] {
-        // As where a trace would take the place of a file.
+        // The arguments are those of a trace that would replace a file.
         assert_eq!(ran.code, 2);
         assert!(
             ran.stderr
@@ -331,7 +331,7 @@ fn a_folder_for_records_that_cannot_be_written_is_done_without() {
         state.display(),
         folder.display(),
     );
-    // Another test may be measuring, which is said after that.
+    // If another test is measuring, the message about that comes afterwards.
     assert!(ran.stderr.starts_with(&said), "{}", ran.stderr);
     assert!(
         ran.stdout
@@ -413,7 +413,7 @@ fn a_run_without_a_home_is_kept_in_a_temporary_folder_and_no_home_is_made() {
 #[test]
 fn a_loopback_device_that_is_down_is_named() {
     let place = Place::new();
-    // A network of its own, whose loopback device is down.
+    // The program runs in its own network namespace, whose loopback device is down.
     let mut command = std::process::Command::new("unshare");
     command.args([
         "--net",

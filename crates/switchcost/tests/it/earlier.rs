@@ -151,7 +151,8 @@ fn seven_earlier_runs_replace_what_is_assumed_of_the_spread_between_runs() {
     history.keep_hours(6..7);
     let seven = history.report();
     assert_eq!(counts(&seven), (7, 7, "earlier-records"));
-    // The records are alike: how long the interval was made for what runs differ by goes, whatever the run itself is unsure of.
+    // The records are equal, so the interval is extended by the assumed difference between runs,
+    // whatever the uncertainty within the run is.
     let interval = |json: &Value| {
         let cost = &json["results"][0]["direct_ns"];
         let number = |value: &Value| value.as_f64().expect("a number");
@@ -222,7 +223,7 @@ fn what_counts_in_a_folder_of_much_else_is_used_and_said() {
     );
     fs::create_dir(history.folder.join("folder.jsonl")).expect("a folder");
     let all = history.report();
-    // The one that lost its last line inside it is a record that was cut off, and counts.
+    // The record that ends inside its last line was cut off, and counts.
     assert_eq!(
         counts(&all),
         (16, 8, "earlier-records"),

@@ -94,14 +94,14 @@ fn both_arms_walk_with_the_same_bytes() {
         .into_iter()
         .filter(|target| *target == walks[0].address)
         .count();
-    // The compiler may make a copy for each of the two clocks, with single hand-offs noted and without: both arms of a
-    // difference have the same clock and note none.
+    // The compiler may make a copy for each of the two clocks, with and without recorded single
+    // hand-offs; both arms of a difference have the same clock and record none.
     assert!(
         (1..=4).contains(&to_walk),
         "{} calls the one walk at {to_walk} places",
         loops[0].name
     );
-    // Tasks that walk at once, and alone: a loop of their own, of the same walk.
+    // Tasks that walk concurrently or alone have their own loop with the same walk.
     let loops = named(&functions, "switchcost_measure::peers::worker::walk_timed");
     assert_eq!(loops.len(), 1, "one loop for walks at once and alone");
     let to_walk = calls(loops[0], &entries)

@@ -208,7 +208,7 @@ fn mutants_of_a_system_trace_are_what_they_are_called() {
             "{kind}: {}",
             ran.stderr
         );
-        // What has no names is simulated without them.
+        // A record without names is simulated without them.
         let record = place.path(&format!("{kind}.parquet"));
         let ran = place.run(&[
             "simulate",

@@ -84,7 +84,7 @@ fn tables(output: &str) -> Vec<(String, BTreeSet<String>)> {
             .collect();
         let (title, headings) = match beginnings[..] {
             [title, .., headings] => (title, headings),
-            // The first heading may stand behind spaces, too, where its column is one of numbers.
+            // The first heading may follow spaces if its column has numbers.
             [title] if title == first && rule - first > 1 => (first, first + 1),
             _ => (rule, first),
         };
@@ -115,7 +115,8 @@ fn missing(documented: &str, real: &str) -> Vec<String> {
     let real = tables(real);
     let mut missing = Vec::new();
     for (title, words) in tables(documented) {
-        // A wide table is cut in two under one title, and headings are wrapped where a column is narrow.
+        // A wide table is divided in two under one title, and headings are wrapped if a column is
+        // narrow.
         let found: BTreeSet<&String> = real
             .iter()
             .filter(|(other, _)| *other == title)
@@ -201,7 +202,7 @@ fn run_page(page: &Path, text: &str, place: &Place) -> Vec<String> {
         let command = shortened(&example.command);
         let ran = run(place, &command);
         if is_without_guest(&ran) {
-            // What follows is of the trace that there is none of.
+            // The following commands need the trace, which does not exist.
             break;
         }
         let line = format!("{}: switchcost {}", page.display(), command.join(" "));
@@ -209,13 +210,13 @@ fn run_page(page: &Path, text: &str, place: &Place) -> Vec<String> {
             wrong.push(format!("{line}: ended with {}: {}", ran.code, ran.stderr));
             continue;
         }
-        // The report on a command that is observed is on standard error.
+        // The report on an observed command is on standard error.
         let missing = missing(&example.output, &(ran.stdout.clone() + &ran.stderr));
         if matches!(command[0].as_str(), "measure" | "compare")
             && ran.code == 3
             && !missing.is_empty()
         {
-            // A neighbour of this machine left no number, and so no column for it.
+            // Another task on this machine prevented a number, and so there is no column for it.
             eprintln!(
                 "skipped: {line}: not measured, and so without {}",
                 missing.join(", ")
@@ -254,7 +255,8 @@ fn every_page_has_a_command_and_every_output_a_table() {
             page.display()
         );
         for example in examples {
-            // What only makes a file for the next command shows nothing, and the check-up a list.
+            // A command that only makes a file for the next command shows nothing, and the check-up
+            // shows a list.
             let is_silent = example.output.trim().is_empty() || example.command[0] == "doctor";
             assert!(
                 is_silent || !tables(&example.output).is_empty(),

@@ -78,7 +78,7 @@ fn what_a_preemption_costs_is_reported_recorded_and_reported_again() {
         "-c",
         BUSY,
     ];
-    // Beside other real-time tasks one run of a few tens of milliseconds may take much longer.
+    // If other real-time tasks run, one run of a few tens of milliseconds may take much longer.
     let tries = || (0..3).map(|_| injected(&place, &arguments));
     let is_fit = |ran: &Option<Ran>| {
         !ran.as_ref()
@@ -203,7 +203,7 @@ fn who_leaves_its_process_group_and_writes_where_it_is_runs_frozen_and_apart_at_
         )
         .into_owned()
     };
-    // A busy machine takes longer for a run: the budget is refused, or does not last.
+    // On a busy machine a run takes longer: the budget is refused, or is exceeded.
     let is_fit = |said: &String| {
         !["fewer than 6 runs", "is not enough"]
             .iter()
@@ -276,7 +276,7 @@ fn is_gone_soon(words: &[&str]) -> bool {
 fn a_kill_at_any_moment_leaves_no_one() {
     let _alone = alone();
     let place = Place::new();
-    // In the arguments of the copies and of their children, and of no others.
+    // Only the arguments of the copies and of their children contain the word.
     let word = format!("twin-of-test-{}", std::process::id());
     let busy = format!("sh -c '{BUSY}' {word} & wait; {BUSY}");
     let Some(_) = injected(&place, &["--budget", "2s", "--", "sh", "-c", &busy, &word]) else {

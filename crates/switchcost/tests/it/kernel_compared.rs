@@ -183,12 +183,13 @@ fn what_two_kernels_do_is_compared_as_it_was_made() {
     assert_eq!(what, ["pti of the guest"]);
     let [base, new] = [base, new]
         .map(|made| [made.array, made.kernel, made.instructions].map(|count| count as f64));
-    // Of a turn of both, which is two switches. Each array loses all to the other, and the kernel its lines to the first task.
+    // The costs are those of a round with a time slice of both tasks, which is two switches. Each
+    // array loses all its lines to the other, and the kernel its lines to the first task.
     let to_processes = |[array, kernel, _]: [f64; 3]| (2.0 * array + kernel) * MISS / 2.0;
-    // The first task loses what lies in the places of the kernel's lines.
+    // The first task loses the lines in the places of the kernel's lines.
     let to_kernel = |[_, kernel, _]: [f64; 3]| kernel * MISS / 2.0;
     let instructions = |[_, _, instructions]: [f64; 3]| instructions / 2.0;
-    // A call has all of it, and each of its lines is missed.
+    // A call has all instructions, and each of its lines is missed.
     let of_call = |[_, _, instructions]: [f64; 3]| instructions;
     let cycles_of_call = |[_, kernel, instructions]: [f64; 3]| instructions + kernel * MISS;
     let missed = |[_, kernel, _]: [f64; 3]| kernel / 2.0;

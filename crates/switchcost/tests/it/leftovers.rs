@@ -102,7 +102,8 @@ fn nothing_is_left(place: &Place, room: &Path) {
 fn a_page_that_is_not_finished_leaves_nothing_beside_it() {
     for signal in ENDINGS {
         let place = Place::new();
-        // A record without a writer: the program waits for it, with the place for its page claimed.
+        // The record is a FIFO without a writer: the program waits for it, after it has claimed the
+        // place of its page.
         let (record, page) = (place.path("record.jsonl"), place.path("page.html"));
         mkfifoat(CWD, &record, Mode::RWXU).expect("a fifo");
         fs::write(&page, "before").expect("written");
@@ -113,7 +114,7 @@ fn a_page_that_is_not_finished_leaves_nothing_beside_it() {
             has_open(child.id(), place.folder())
         });
         end(&mut child, signal);
-        // Whoever goes on after the signal finds an empty record.
+        // A program that continues after the signal finds an empty record.
         let _ = fs::OpenOptions::new()
             .write(true)
             .custom_flags(OFlags::NONBLOCK.bits() as i32)
@@ -245,7 +246,8 @@ fn what_a_run_leaves_that_was_killed_with_its_watcher_the_next_one_removes() {
     child.wait().expect("it ends");
     await_that("every process has ended", || running(&place).is_empty());
     assert!(!files(&own).is_empty(), "there is something to remove");
-    // A process that has ended may keep its lock for a moment longer: it has no command line any more, but still its files.
+    // A process that has ended may hold its lock for a moment longer: it has no command line any
+    // more, but still its files.
     await_that("the next run has removed it", || {
         let mut again = place.command(&["workload", "client-server", "--switches", "20"]);
         let ran = crate::common::ran(again.env("TMPDIR", &room).output().expect("it starts"));

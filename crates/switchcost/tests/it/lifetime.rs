@@ -195,7 +195,7 @@ fn on_a_full_disk(place: &Place, [left, size]: [usize; 2], words: &str) -> Optio
         disk = disk.display(),
         program = env!("CARGO_BIN_EXE_switchcost"),
     );
-    // The mount is visible in this one shell's namespace, and gone with it.
+    // The mount is visible only in the namespace of this shell, and disappears with it.
     let output = Command::new("unshare")
         .args(["--mount", "sh", "-c", &script])
         .env("XDG_STATE_HOME", place.folder())
@@ -261,7 +261,8 @@ fn what_was_simulated_is_shown_though_there_is_no_room_for_its_record() {
         "json",
     ]);
     assert_eq!(kept.code, 0, "{}", kept.stderr);
-    // No room for what waits for the end, room for a part of it, and room for that but not for the record.
+    // The disk has no room for the data that are written at the end, room for a part of them, and
+    // room for all of them but not for the record.
     for left in [0, 4 << 10, 16 << 10] {
         let Some(ran) = on_a_full_disk(
             &place,
@@ -285,7 +286,8 @@ fn what_was_simulated_is_shown_though_there_is_no_room_for_its_record() {
 
 #[test]
 fn the_program_leaves_its_own_affinity_and_policy_as_they_were() {
-    // A shell that runs the program and then looks at itself: controls of the run are its processes' own.
+    // A shell runs the program and then examines its own state: controls of the run apply only to
+    // the run's processes.
     let place = Place::new();
     let script = format!(
         "before=$(grep Cpus_allowed_list /proc/$$/status; chrt -p $$); '{program}' measure --mechanism fiber \
@@ -304,7 +306,8 @@ fn the_program_leaves_its_own_affinity_and_policy_as_they_were() {
 #[test]
 fn a_repetition_that_lasts_long_after_the_budget_is_ended() {
     let place = Place::new();
-    // Two hand-offs a round and two rounds to warm up: the first cycle alone would take ten seconds.
+    // With two hand-offs per round and two rounds to warm up, the first cycle alone would take ten
+    // seconds.
     let slow = [
         "--mechanism",
         "synthetic",

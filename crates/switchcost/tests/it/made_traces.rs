@@ -26,7 +26,7 @@ fn walks_are_traced_without_a_program_and_lose_to_each_other() {
     let info = place
         .run(&["trace", "info", text(&path), "--format", "json"])
         .json();
-    // 20 turns of 8192 elements, each loaded, with an instruction that jumps.
+    // The trace has 20 time slices of 8192 elements, each loaded, with an instruction that jumps.
     assert_eq!(
         (count(&info["loads"]), count(&info["instructions"])),
         (20 * 8192, 20 * 8192 * 2)
@@ -70,8 +70,9 @@ fn walks_are_traced_without_a_program_and_lose_to_each_other() {
         ])
         .json();
     let of = |view: &str| count(&found["designs"][0][view]["cycles"]);
-    // Two arrays of 64 KiB lie on the same 64 KiB of a direct-mapped cache: each turn loses all 4096 lines to the other,
-    // and the one line of code; but for the first turn of each, in which a cache of its own misses as well.
+    // Two arrays of 64 KiB share 64 KiB of a direct-mapped cache: in each time slice a task loses
+    // all 4096 lines to the other, and the one line of code; except in the first time slice of
+    // each, in which a private cache misses as well.
     assert_eq!(of("shared") - of("private"), 18 * (4096 + 1) * 15);
 }
 
@@ -92,7 +93,8 @@ fn the_same_turns_in_another_order_lose_as_often_as_they_switch() {
         text(&path),
     ];
     assert_eq!(place.run(&walks).code, 0);
-    // A turn of the trace is a walk of 16,384 instructions. One of four walks costs as much and comes a quarter as often.
+    // A time slice of the trace is a walk of 16,384 instructions. One of four walks has the same
+    // cost and occurs a quarter as often.
     let orders = [
         "--quantum",
         "16384,65536",
@@ -113,11 +115,13 @@ fn the_same_turns_in_another_order_lose_as_often_as_they_switch() {
             .map(|order| count(&order[field]))
             .collect::<Vec<_>>()
     };
-    // Twenty walks, less the first; 40 walks in 5 turns, less the first; and all of one task, then all of the other.
+    // Twenty walks, minus the first; 40 walks in 5 time slices, minus the first; and all of one
+    // task, then all of the other.
     assert_eq!(of("switches"), [19, 5, 1]);
     let lost = 15 * (4096 + 1);
     let cycles = of("cycles");
-    // What is lost at a switch is all of the array, and the line of code; but for the first turn of each.
+    // The loss at a switch is the whole array and the line of code, except in the first time slice
+    // of each task.
     assert_eq!(cycles[0] - cycles[2], 18 * lost, "{cycles:?}");
     assert_eq!(cycles[1] - cycles[2], 4 * lost, "{cycles:?}");
     let names: Vec<&str> = orders
@@ -125,7 +129,8 @@ fn the_same_turns_in_another_order_lose_as_often_as_they_switch() {
         .filter_map(|order| order["order"].as_str())
         .collect();
     assert_eq!(names, ["round-robin", "round-robin", "longest-quantum"]);
-    // 40 ns a cycle: 655 us are 16,384 instructions, as many as a walk has, at one a cycle.
+    // With 40 ns per cycle, 655 us are 16,384 instructions, as many as a walk has, at one per
+    // cycle.
     let by_time = [
         "simulate",
         text(&path),
@@ -184,7 +189,8 @@ fn the_same_turns_in_another_order_lose_as_often_as_they_switch() {
 fn a_last_level_that_is_shared_at_once_loses_more_than_in_turn() {
     let place = Place::new();
     let path = place.path("walks.sct");
-    // Two arrays of 384 KiB do not fit the 512 KiB of mogul-2a together; each walk is repeated ten times in a turn.
+    // Two arrays of 384 KiB do not fit together in the 512 KiB of mogul-2a; each walk is repeated
+    // ten times in a time slice.
     let walks = [
         "trace",
         "walks",
@@ -222,8 +228,9 @@ fn a_last_level_that_is_shared_at_once_loses_more_than_in_turn() {
             "{field} does not depend on the order"
         );
     }
-    // Alone, each line of 128 bytes comes in once; in turn, most of them once a turn, of which there are four; at once, in each
-    // walk, those that both arrays have in one place.
+    // Alone, each line of 128 bytes comes in once. Interleaved, most lines come in once in each of
+    // four time slices. Concurrently, those lines come in at each walk that both arrays have in one
+    // place.
     let lines = 384 * 1024 / 128;
     let (alone, in_turn, at_once) = (
         of("in_turn", "alone"),
@@ -280,7 +287,7 @@ fn the_xeon_of_2007_reads_a_stream_as_fast_as_was_measured() {
     let design = &found["designs"][0];
     let lines = count(&design["data_refs"]) / (128 / 8);
     let cycles_a_line = count(&design["private"]["cycles"]) as f64 / lines as f64;
-    // 128 bytes in 83 ns, the rate to which the design's source leads at 2.0 GHz.
+    // The design's source gives a rate of 128 bytes in 83 ns at 2.0 GHz.
     assert!(
         (cycles_a_line - 166.0).abs() < 2.0,
         "{cycles_a_line} cycles a line"
@@ -480,7 +487,7 @@ fn what_a_source_lacks_is_said_at_import_and_with_every_result() {
         (&["report"], &record),
     ] {
         let ran = place.run(&[verb, &[text(file)]].concat());
-        // Lines are folded.
+        // The text is wrapped into lines.
         let said = format!("{}{}", ran.stdout, ran.stderr)
             .split_whitespace()
             .collect::<Vec<_>>()
@@ -691,7 +698,8 @@ fn parts_of_a_trace_add_up() {
         ]
     };
     let whole = simulate(&[]);
-    // First levels with LRU are right from the first instruction of a part on, however short its warm-up.
+    // First levels with LRU are exact from the first instruction of a part on, however short the
+    // warm-up is.
     let part = |more: &[&str]| simulate(&[more, &["--warm-up", "1000"]].concat());
     let parts = [
         part(&["--range", "..300001"]),

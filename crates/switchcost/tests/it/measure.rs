@@ -241,11 +241,12 @@ fn every_mechanism_is_measured_or_says_why_not() {
             Some("measured" | "suspect") => {
                 let [low, estimate, high] =
                     ["low", "estimate", "high"].map(|part| number(&result["direct_ns"][part]));
-                // Neighbours may hide a cheap switch. Then the result has to say so itself.
+                // Other tasks may hide a cheap switch, which the result must then report.
                 let is_hidden =
                     has_flag(result, "not-distinguishable-from-0") && low <= 0.0 && 0.0 <= high;
-                // A switch in the kernel takes hundreds of nanoseconds and more, one in user space less than a system call
-                // or two; ten times that is room for any machine and its neighbours.
+                // A switch in the kernel takes hundreds of nanoseconds or more, and one in user
+                // space less than a system call or two; ten times that allows for any machine and
+                // other tasks.
                 let most = if is_in_user_space {
                     20_000.0
                 } else {
@@ -346,7 +347,7 @@ fn a_cache_is_shared_in_turn_and_at_once() {
             eprintln!("skipped: {}", result["why"]);
             continue;
         }
-        // Three loads a cycle at 6 GHz, each of a line; and 100 MB/s.
+        // The limits are three loads per cycle at 6 GHz, each of a line, and 100 MB/s.
         let (walk, size) = (
             number(&result["walk_ns"]["estimate"]),
             number(&result["size_bytes"]),

@@ -379,7 +379,8 @@ fn names_command_no_terminal_and_forge_no_line() {
     let place = Place::new();
     let word = OsStr::new;
     let at = |name: &OsStr| place.folder().join(name).into_os_string();
-    // An empty trace, an empty record, a design that is none: all with such names.
+    // The files, all with hostile names, are an empty trace, an empty record, and an invalid
+    // design.
     let (empty, absent, design) = (hostile(".sct"), hostile(".jsonl"), hostile(".toml"));
     fs::write(at(&empty), "").expect("a file");
     fs::write(at(&design), "name = \"\x1b[2J\"").expect("a file");

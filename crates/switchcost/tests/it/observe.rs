@@ -45,7 +45,7 @@ fn one_screen_answers_and_the_record_says_the_same_again() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let report = ran.report();
     assert!(report.lines().count() <= 50, "{report}");
-    // On a busy machine its wait for a CPU comes first.
+    // On a busy machine the wait for a CPU may come first.
     assert!(
         report
             .replace('\n', " ")
@@ -144,7 +144,7 @@ fn a_process_of_a_container_is_reported_with_both_its_numbers() {
 fn in_a_container_no_process_is_taken_for_another_one() {
     let place = Place::new();
     let record = text(&place.path("o.json")).to_owned();
-    // There the shell has a small number, and so has some thread of the machine.
+    // In the namespace the shell has a small number, which some thread of the machine also has.
     let mut inside = std::process::Command::new("unshare");
     inside.args([
         "--pid",
@@ -219,7 +219,7 @@ fn a_command_needs_no_dashes_and_keeps_its_standard_output() {
         assert_eq!((ran.code, &*ran.stdout), (0, "x"), "{}", ran.stderr);
         assert!(ran.stderr.contains("echo"), "{}", ran.stderr);
     }
-    // What is for programs has standard output for itself, unless it is written elsewhere.
+    // Output for programs is alone on standard output, unless it is written elsewhere.
     let json = ["--format", "json", "--no-bpf"];
     let ran = observe(&place, &[&json[..], &["echo", "x"]].concat());
     assert_eq!(ran.json()["subject"]["command"][1], "x");
@@ -235,7 +235,7 @@ fn a_command_needs_no_dashes_and_keeps_its_standard_output() {
 #[test]
 fn a_target_is_observed_while_a_command_runs() {
     let place = Place::new();
-    // Not this process: other tests start children of it meanwhile.
+    // The target is not this process, of which other tests start children at the same time.
     let mut target = std::process::Command::new("sh")
         .args(["-c", "while kill -0 $PPID; do :; done"])
         .stdout(Stdio::null())
@@ -282,9 +282,9 @@ fn a_line_each_interval_ends_with_the_signal_and_with_its_reader() {
         .expect("it starts");
     let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
     let mut line = || Some(conformity::read(lines.next()?.expect("text")));
-    // Each is there when its interval has ended.
+    // Each line is printed when its reporting period has ended.
     let [first, second] = [line(), line()].map(|line| line.expect("a line"));
-    // An interval that ends late is the longer, and the next one the shorter: both end by the clock.
+    // A period that ends late is longer, and the next one shorter, because both end by the clock.
     let windows = [&first, &second].map(|line| number(&line["window_ns"]));
     assert!(windows.iter().sum::<f64>() >= 0.19e9, "{first}\n{second}");
     let at = |line: &Value| line["at"].as_str().expect("a time").to_owned();
@@ -356,7 +356,8 @@ fn a_short_command_is_held_until_observation_has_begun() {
 #[test]
 fn a_task_that_gains_rights_is_counted_and_that_it_could_not_be_followed_is_reported() {
     let place = Place::new();
-    // Which any user can reach, as a program that any user may execute with root's rights.
+    // Every user can reach the folder, as for a program that any user may execute with root's
+    // rights.
     let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
     let mode = |path: &std::path::Path, mode| {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("it is ours");
@@ -461,7 +462,7 @@ fn the_number_of_a_thread_is_refused_with_that_of_its_process() {
 #[test]
 fn what_a_command_leaves_running_is_reported() {
     let place = Place::new();
-    // A daemon: its own session, and nothing waits for it.
+    // The process is a daemon: it has its own session, and no process waits for it.
     let script = "setsid sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 0.1; done' > /dev/null 2>&1 &";
     let ran = observe(&place, &["--", "sh", "-c", script]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -498,7 +499,7 @@ fn who_forked_before_is_reported_with_how_to_observe_its_children() {
     let number = parent.id().to_string();
     let usual = ["observe", "--no-calibration", "-d", "500ms", "-p", &number];
     let alone = place.run(&usual);
-    // With a window and a machine of its own, as it is printed.
+    // The command has its own window and machine, as printed.
     let command = alone
         .stdout
         .lines()
@@ -622,7 +623,7 @@ fn who_cannot_be_observed_is_reported() {
         assert_eq!(ran.code, code, "{arguments:?}: {}", ran.stderr);
         assert!(ran.stderr.contains(words), "{arguments:?}: {}", ran.stderr);
     }
-    // Nothing is left of a run that observed nothing.
+    // Nothing remains of a run that observed nothing.
     let records = std::fs::read_dir(place.path("switchcost/runs"))
         .map(|entries| entries.count())
         .unwrap_or(0);
@@ -644,7 +645,7 @@ fn a_record_is_not_overwritten_and_a_damaged_one_is_refused() {
         again.code,
         again.stderr
     );
-    // Nor is one that another run has written meanwhile.
+    // A record that another run has written in the meantime is not used either.
     let other = text(&place.path("other.json")).to_owned();
     let command = format!("sleep 0.1; echo other > {other}");
     let ran = observe(&place, &["--record", &other, "--", "sh", "-c", &command]);
@@ -751,7 +752,7 @@ fn a_command_that_fails_ends_every_verb_that_runs_one_with_its_own_code() {
             ran.stderr
         );
     }
-    // It was us who ended it.
+    // The test itself ended the process.
     let ran = place.run(
         &[
             &[
@@ -845,7 +846,7 @@ fn arguments_and_host_name_are_left_out_of_every_record_where_that_is_asked_for(
     reported.push(place.run(&["trace", "info", &trace]).stdout);
     for record in ["m.jsonl", "o.json", "s.parquet", "a.parquet"] {
         reported.push(place.run(&["report", "--details", &at(record)]).stdout);
-        // The parts of a Parquet file that are packed hold numbers.
+        // Packed parts of a Parquet file contain numbers.
         reported.push(
             String::from_utf8_lossy(&std::fs::read(place.path(record)).expect("a record"))
                 .into_owned(),
@@ -953,14 +954,14 @@ fn metrics_are_served_while_a_command_runs() {
     assert!(metrics.trim_end().ends_with("# EOF"), "{metrics}");
     assert!(asked(&address, "GET /").starts_with("HTTP/1.1 404"));
     assert!(asked(&address, "POST /metrics").starts_with("HTTP/1.1 405"));
-    // The port is taken.
+    // The port is in use.
     let second = observe(&place, &["--listen", &address, "--", "true"]);
     assert!(
         second.code == 2 && second.stderr.contains("choose a free port on this machine"),
         "{}",
         second.stderr
     );
-    // Told to end, it keeps what it has.
+    // Asked to end, the process keeps its data.
     let process = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("it runs");
     assert_eq!(child.wait().expect("our child").code(), Some(143));
@@ -1021,7 +1022,7 @@ fn a_count_of_requests_that_fails_loses_no_observation() {
     let place = Place::new();
     let counter = text(&place.path("served")).to_owned();
     let command = format!("cat {counter}");
-    // A count that fails at the end.
+    // The count fails at the end.
     let fails = format!("rm {counter} && echo 3");
     std::fs::write(&counter, "0\n").expect("a new file");
     let ran = observe(
@@ -1048,7 +1049,8 @@ fn a_count_of_requests_that_fails_loses_no_observation() {
         "{}",
         ran.stderr
     );
-    // Nor does one that fails beside a number, or becomes less; one that stands still is said.
+    // A count that fails for another reason, or decreases, is no error either; a constant count is
+    // reported.
     let fails =
         format!("cat {counter}; ! test -s {counter}.once; e=$?; echo > {counter}.once; exit $e");
     std::fs::write(&counter, "7\n").expect("a new file");
@@ -1117,7 +1119,7 @@ fn drawn_live(place: &Place, duration: &str, record: &str) -> (String, usize) {
         .args(["-qec", &command, "/dev/null"])
         .env("XDG_STATE_HOME", place.folder())
         .env("TERM", "xterm");
-    // A keyboard without input, and without an end.
+    // The keyboard has no input, and no end.
     let mut keyboard = std::process::Command::new("sleep")
         .arg("60")
         .stdout(Stdio::piped())
@@ -1152,13 +1154,13 @@ fn the_last_second_is_drawn_on_a_terminal_that_is_as_before_afterwards() {
     let (drawn, to) = drawn_live(&place, "2500ms", &record);
     assert!(drawn[..to].contains("involuntary"), "{drawn}");
     assert!(!drawn.contains("killed"), "{drawn}");
-    // On the screen as before stands the whole of it.
+    // The complete report is on the normal screen.
     assert!(
         drawn[to..].contains("The switches of this machine's processes"),
         "{drawn}"
     );
     assert_eq!(place.run(&["report", &record]).code, 0);
-    // Without a terminal there is nothing to draw on, and nothing to calibrate for.
+    // Without a terminal there is nothing to draw on, and no calibration.
     let ran = place.run(&["observe", "-a", "--live"]);
     assert!(
         ran.code == 2
@@ -1227,7 +1229,7 @@ fn a_kill_while_it_is_shown_live_leaves_the_terminal_as_it_was_and_no_command() 
         env!("CARGO_BIN_EXE_switchcost"),
         ready.display()
     );
-    // What is left is looked at while the terminal is still there.
+    // The remaining modes are read while the terminal still exists.
     let command = format!("stty cols 100 rows 40; {observe}; sleep 1; stty -a");
     let mut script = std::process::Command::new("script");
     script
@@ -1261,7 +1263,7 @@ fn a_kill_while_it_is_shown_live_leaves_the_terminal_as_it_was_and_no_command() 
         .expect("a parent")
         .parse()
         .expect("a number");
-    // Until the screen is drawn on.
+    // The program has drawn the screen by then.
     std::thread::sleep(std::time::Duration::from_millis(300));
     let observer = rustix::process::Pid::from_raw(observer).expect("a number");
     rustix::process::kill_process(observer, rustix::process::Signal::KILL)
@@ -1312,10 +1314,10 @@ fn a_trace_of_each_switch_is_written_whole_or_not_at_all() {
     }
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let bytes = std::fs::read(&trace).expect("a trace");
-    // A packet, with names of threads that it has seen.
+    // The packet has the names of threads that were seen.
     let has = |name: &[u8]| bytes.windows(name.len()).any(|window| window == name);
     assert!(bytes[0] == 0x0a && has(b"sleep"), "{} bytes", bytes.len());
-    // A disk that is full costs the trace, and not the observation.
+    // On a full disk the trace is lost, but not the observation.
     std::fs::remove_file(&record).expect("our own");
     let full = traced("/dev/full");
     assert!(
@@ -1359,7 +1361,7 @@ fn stacks_are_written_for_other_tools() {
         (100_000_000..begun.elapsed().as_nanos() as u64).contains(&slept),
         "{slept} ns of ten sleeps of 10 ms"
     );
-    // The same again from the record.
+    // The record gives the same output again.
     let again = place.run(&["report", &record, "--folded", "/dev/stdout"]);
     assert_eq!(
         (again.code, again.stdout.as_str()),
@@ -1525,7 +1527,7 @@ fn of_all_tasks_those_of_the_observer_are_none() {
 fn calls_are_traced_each_with_what_it_switched_and_compared() {
     let place = Place::new();
     let record = place.path("o.json");
-    // It waits each time, and then calls three times what never waits.
+    // The program waits each time, and then makes three calls that never wait.
     let script = "for (1 .. 1200) { select(undef, undef, undef, 0.002); getppid for 1 .. 3 }";
     let ran = observe(
         &place,
@@ -1559,13 +1561,14 @@ fn calls_are_traced_each_with_what_it_switched_and_compared() {
     };
     let (parents, waits) = (of_call("getppid"), count(&json["matched"][0]["waits"]));
     assert!(waits > 20, "{}", json["matched"]);
-    // A slice begins and ends between any two of them, and a wait may be over before the task has left its CPU.
+    // A slice begins and ends between any two waits, and a wait may be over before the task has
+    // left its CPU.
     assert!(parents <= 3 * (waits + 1) + waits / 4, "{parents} {waits}");
     assert!(parents + 3 + waits / 4 >= 3 * waits, "{parents} {waits}");
     let voluntary = count(&json["all"]["switches"]) - count(&json["all"]["involuntary"]);
     assert!(waits <= voluntary, "{waits} of {voluntary}");
     assert_eq!(count(&calls["lost"]), 0);
-    // Each wait blocks: there is nothing to compare it with.
+    // Every wait blocks, so there is nothing to compare it with.
     assert!(
         json["matched"][0]["all_waits"].is_null(),
         "{}",

@@ -284,7 +284,7 @@ fn what_another_user_put_into_a_sticky_folder_is_not_written_to() {
     symlink(&target, &link).expect("a link");
     chown(&trap, Some(65_534), None).expect("root may");
     std::os::unix::fs::lchown(&link, Some(65_534), None).expect("root may");
-    // A reader of all that comes; opened for both, so that nothing waits for it.
+    // The reader reads everything; both ends are opened, so that no process waits for the FIFO.
     let ends = [&trap, &own].map(|fifo| {
         File::options()
             .read(true)
@@ -336,7 +336,7 @@ fn what_a_shell_has_open_is_written_where_it_is() {
         );
         assert!(lines.contains("mogul-1a"), "{script}: {lines}");
     }
-    // Who reads the first line alone ends it quietly.
+    // A reader that reads only the first line ends the program silently.
     let script = format!(
         "'{PROGRAM}' completions bash > /dev/null; {list} /dev/fd/3 3>&1 | head -n 1 > '{}'",
         into.display()

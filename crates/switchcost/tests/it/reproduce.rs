@@ -31,7 +31,7 @@ fn every_step_is_a_command_that_the_program_takes() {
         let (_, own) = command.split_once("switchcost ").expect("our own program");
         let mut arguments: Vec<&str> = own.split(' ').collect();
         assert!(verbs.contains(&arguments[0]), "{line}");
-        // Help is given only where all that stands before it is understood.
+        // Help is printed only if everything before it is valid.
         arguments.push("--help");
         let (code, _, why) = words(&place, &arguments);
         assert_eq!(code, 0, "{line}: {why}");
@@ -94,7 +94,8 @@ fn check_quickly(papers: &[&str], first: &str) {
         &place,
         &[&["reproduce"], papers, &["--quick", "-o", text(&site)]].concat(),
     );
-    // 3: programs of the workloads, Valgrind or perf are not there, and each paper says which.
+    // Exit code 3: programs of the workloads, Valgrind or perf are missing, and each paper names
+    // the missing ones.
     assert!(code == 0 || code == 3, "{code}: {why}");
     assert!(printed.starts_with(first), "{printed}");
     let mut found = 0;
@@ -150,7 +151,7 @@ fn check_michigan(place: &Place, site: &Path, papers: &[&str]) {
     let measured = &json["papers"][0]["exhibits"][0];
     let rows = measured["table"]["rows"].as_array().expect("rows");
     assert!(rows.len() >= 3, "{rows:?}");
-    // However loud the machine is: the kernel's switch has system calls beside what one at user level has.
+    // The claim holds on a busy machine, too: the kernel's switch has additional system calls.
     let mut claims = measured["claims"].as_array().expect("claims").iter();
     let slower = claims.find(|claim| claim["id"] == "user-slower");
     let ratio = slower.and_then(|claim| claim["terms"][0]["value"].as_f64());
@@ -185,7 +186,8 @@ fn a_step_that_fails_is_missing_and_the_rest_is_reported() {
     let site = place.path("site");
     let records = site.join("records");
     fs::create_dir_all(&records).expect("a folder");
-    // All but one are there and damaged: nothing is run again, and each says what is wrong with it.
+    // All files except one exist and are damaged: nothing is run again, and each paper reports the
+    // damage.
     let (_, lines, _) = words(&place, &["reproduce", "lmbench", "--dry-run"]);
     assert_eq!(lines.lines().count(), 3);
     fs::write(records.join("lmbench-matrix.jsonl"), "no record").expect("written");
@@ -278,7 +280,7 @@ fn a_stopped_run_keeps_what_it_has_and_goes_on_later() {
         );
         std::thread::sleep(Duration::from_millis(20));
     }
-    // As a service manager would: to the program alone, which passes it to its step.
+    // A service manager sends the signal to the program alone, which passes it to its step.
     kill_process(Pid::from_child(&child), Signal::TERM).expect("it is ours");
     assert_eq!(child.wait().expect("it ends").code(), Some(143));
     let kept = fs::read_to_string(&record).expect("the samples are there");

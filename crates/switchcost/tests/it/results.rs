@@ -227,7 +227,7 @@ fn stored_results_say_what_they_were_made_from() {
                 "{record}"
             );
         }
-        // The README's table says the same.
+        // The README's table has the same values.
         let [tested, calibrated] = ["tested", "calibrated"].map(|kind| {
             let of = &found["verdicts"][kind];
             format!("{} | {} | {}", of["holds"], of["differs"], of["not_told"])

@@ -22,7 +22,7 @@ fn measured(place: &Place, budget: &str, words: &[&str]) -> Value {
     ];
     let record = place.record();
     let mut command = place.command(&[&usual[..], &["--record", &record], words].concat());
-    // What is compiled is kept from test run to test run.
+    // Compiled programs are reused between test runs.
     let cache = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/runtimes");
     command.env("XDG_CACHE_HOME", cache);
     crate::common::ran(command.output().expect("the program starts")).json()
@@ -201,7 +201,7 @@ fn the_runtime_that_the_page_adds_is_measured_as_it_is_printed_there() {
     );
     std::fs::write(&row, printed(&page, "toml")).expect("room");
     std::fs::write(program, printed(&page, "python")).expect("room");
-    // Five repetitions are needed, which take a second each where other tests have the CPUs, too.
+    // Five repetitions are needed, which take a second each if other tests use the CPUs.
     let json = measured(&place, "8s", &["--runtime", text(&row)]);
     let result = of(&json, "ring");
     let cost = result["handoff_ns"]["estimate"]

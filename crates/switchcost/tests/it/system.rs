@@ -442,11 +442,11 @@ fn a_program_in_a_guest_does_what_it_does_under_valgrind() {
         in_guest > 9_000_000,
         "{in_guest}: 40 passes of 12,000 instructions, and more than 200,000 for loads and stores"
     );
-    // Of a trace that does not say where pages lie, they are assigned.
+    // If a trace does not contain the pages' places, the places are assigned.
     let pages = simulated(&place, "guest.sct", "zen4-epyc-9004", &[])["physical_pages"].clone();
     assert_eq!(count(&pages["recorded"]), 0);
     assert!(count(&pages["assigned"]) > 100, "{pages}");
-    // The kernel is in one of the traces only, and so are the costs of system calls.
+    // Only one of the traces contains the kernel, and so the costs of system calls.
     let calls = |trace: &str| {
         let found = simulated(&place, trace, "plain-lru", &[]);
         let calls = found["calls"].as_array().cloned().expect("a list");
@@ -542,7 +542,8 @@ fn the_tasks_of_a_measurement_take_exactly_their_turns_in_a_guest() {
                 .map(|call| count(&call["calls"]) + count(&call["with_switch"]))
                 .sum()
         };
-        // 40 turns of each of two, and what it takes to notify the other one and to begin and end the ring.
+        // Each of two tasks has 40 time slices, and further calls notify the other task and begin
+        // and end the ring.
         for call in ["read", "write"] {
             assert!(
                 (80..=86).contains(&calls(call)),
@@ -567,7 +568,7 @@ fn the_tasks_of_a_measurement_take_exactly_their_turns_in_a_guest() {
             .map(|row| count(&row["switches"]))
             .sum();
         assert!(switches.contains(&counted), "{name}: {counted} switches");
-        // 1024 elements, each a load and a store at least.
+        // The walk has 1024 elements, each with at least a load and a store.
         assert!(
             count(&info["loads"]) > 80 * 1024 && count(&info["stores"]) > 80 * 1024,
             "{info}"

@@ -122,7 +122,7 @@ fn programs_see_all_processes_where_that_is_wanted() {
     );
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(!ran.stderr.contains(NO_PID_NAMESPACE), "{}", ran.stderr);
-    // Process 1 of this machine, or of the container that this is.
+    // Process 1 is that of this machine, or of the container.
     let first = String::from_utf8_lossy(&fs::read("/proc/1/cmdline").expect("a first process"))
         .into_owned();
     assert!(
@@ -138,7 +138,7 @@ const NO_PID_NAMESPACE: &str = "the traced programs have no process numbers of t
 fn without_a_pid_namespace_programs_are_traced_all_the_same_and_that_is_said() {
     let place = Place::new();
     let path = place.path("among.sct");
-    // Root in a namespace of users in which no PID namespace may be.
+    // The caller is root in a user namespace in which no PID namespace may be created.
     let deny = "echo 0 >/proc/sys/user/max_pid_namespaces && exec \"$@\"";
     let denied = |words: &[&str]| {
         let mut command = Command::new("unshare");
@@ -456,7 +456,7 @@ fn a_cut_trace_is_used_up_to_its_last_whole_chunk_and_said_to_be_cut() {
         "{}",
         several.stdout
     );
-    // A part of it replaces nothing, and is written.
+    // A partial output replaces nothing, and is written elsewhere.
     let good = place.path("good.txt");
     fs::write(&good, "whole").expect("room");
     let export = ["trace", "export", "--to", "din", text(&cut)];
@@ -838,7 +838,7 @@ fn a_full_disk_ends_a_trace_and_costs_no_whole_chunk() {
         copy = text(&copy),
         program = env!("CARGO_BIN_EXE_switchcost"),
     );
-    // The mount is visible in this one shell's namespace, and gone with it.
+    // The mount is visible only in the namespace of this shell, and disappears with it.
     let output = Command::new("unshare")
         .args(["--mount", "sh", "-c", &script])
         .output()

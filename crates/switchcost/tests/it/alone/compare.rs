@@ -21,7 +21,8 @@ fn a_switch_made_twice_as_long_is_slower_and_fails_the_gate() {
         ])
     };
     let mut ran = compared();
-    // A neighbour may leave no number, or so few that nothing is known: not every time.
+    // Another task may prevent a number, or leave so few that nothing can be shown, but not every
+    // time.
     for _ in 0..4 {
         if ran.code == 6 {
             break;
@@ -35,7 +36,7 @@ fn a_switch_made_twice_as_long_is_slower_and_fails_the_gate() {
     assert_eq!(value["schema"], "switchcost.compare/1");
     let pair = &value["pairs"][0];
     if pair["outcome"] != "compared" {
-        // A loud neighbour leaves no number to compare, and then the gate has not passed.
+        // On a busy machine there may be no number to compare; then the check has not passed.
         assert_eq!(ran.code, 3, "{value}");
         eprintln!("skipped: {}", pair["why"]);
         return;

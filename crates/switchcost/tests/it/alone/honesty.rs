@@ -65,7 +65,7 @@ fn under_a_hog_without_real_time_rights_a_number_is_marked_as_from_beside_it() {
 #[test]
 fn a_yield_on_an_empty_run_queue_is_caught() {
     let place = Place::alone();
-    // Two tasks on two CPUs: each yields to no task, and that time looks like a fast switch.
+    // With two tasks on two CPUs, each yields to no task, and that time looks like a fast switch.
     if allowed_cpus().len() < 2 {
         eprintln!("skipped: there is one CPU");
         return;
@@ -74,7 +74,7 @@ fn a_yield_on_an_empty_run_queue_is_caught() {
         &place.measure_json(&["--mechanism", "yield", "--placement", "pair"])["results"][0];
     assert_eq!(result["status"], "not-measured", "{result}");
     assert!(has_flag(result, "switch-count"), "{result}");
-    // What else runs on a CPU switches, too.
+    // Other tasks on a CPU cause switches, too.
     let counted = result["why"].as_str().and_then(|why| {
         why.split_once("counted ")?
             .1
@@ -97,7 +97,7 @@ fn is_recovered(flags: &[&str], made_up: &[(&str, f64, f64)]) -> Result<(), Stri
     let (mut recovered, mut missed) = (0, Vec::new());
     for _ in 0..8 {
         let result = &Place::alone().measure_json(flags)["results"][0];
-        // One arm alone may have been disturbed in every repetition.
+        // A single arm may have been disturbed in every repetition.
         if is_disturbed(result) || made_up.iter().any(|(name, ..)| result[*name].is_null()) {
             continue;
         }
@@ -138,8 +138,8 @@ fn a_made_up_switch_is_recovered_within_two_percent() {
 
 #[test]
 fn a_made_up_reload_is_recovered_within_five_percent() {
-    // So short a walk loses next to nothing by being interrupted. One of 16 KiB loses up to 0.4 us of its own, where two
-    // such arrays just fill a first level: a true cost, and none that was made up.
+    // A walk this short loses hardly anything by an interruption. A walk of 16 KiB loses up to 0.4
+    // us if two such arrays just fill a first level, which is a true cost, not a synthetic one.
     let flags = [
         "--mechanism",
         "synthetic",
@@ -174,8 +174,8 @@ fn the_condvars_second_switch_is_counted_and_not_assumed() {
     };
     let [locked, unlocked] =
         [0, 1].map(|case| number(&json["results"][case]["switches_per_handoff"]));
-    // Who is notified under the lock runs into it, and switches once more; who is notified after unlocking does not. A number
-    // that is assumed would be the same for both.
+    // A task that is notified under the lock blocks on it, and switches once more; a task that is
+    // notified after unlocking does not. An assumed number would be equal for both.
     assert!(
         (0.95..1.5).contains(&unlocked),
         "{unlocked} a hand-off, notified after unlocking"
@@ -205,7 +205,7 @@ fn without_rights_it_runs_and_names_what_it_could_not_have() {
     let folder = place.folder();
     std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o777))
         .expect("own folder");
-    // The build folder may lie where others may not look: run a copy.
+    // The build folder may be in a place that other users cannot read, so a copy is run.
     let binary = place.path("switchcost");
     std::fs::copy(env!("CARGO_BIN_EXE_switchcost"), &binary).expect("a copy");
     let record = place.path("nobody.jsonl");

@@ -125,7 +125,8 @@ fn a_task_of_an_executor_walks_as_long_as_any_other() {
         return;
     };
     for result in json["results"].as_array().expect("results") {
-        // In nanoseconds, at the 13 GB/s that half a walk surely does not exceed; noise is far below it.
+        // The value is in nanoseconds, at 13 GB/s, which half a walk cannot exceed; noise is far
+        // smaller.
         let half_a_walk = number(&result["size_bytes"]) / 200.0;
         assert!(
             number(&result["indirect_reload_ns"]["high"]) > -half_a_walk,

@@ -9,7 +9,8 @@ const SLEEPER: &str = "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.01; done";
 #[test]
 fn switches_are_priced_by_what_was_measured_here() {
     let place = Place::alone();
-    // Long enough that a neighbour leaves something of it; no calibration is left out: this is the first run.
+    // The command runs long enough for a number on a busy machine; the calibration is not left out,
+    // because this is the first run.
     let words = ["observe", "--format", "json", "--", "sh", "-c", SLEEPER];
     let json = place.run(&words).json();
     let calibration = &json["calibration"];
@@ -25,14 +26,15 @@ fn switches_are_priced_by_what_was_measured_here() {
     );
     let direct = &json["all"]["direct_ns"];
     let switches = cost(&json["all"]["switches"]);
-    // No switch costs more than one that waits; the interrupts that some came out of have a price of their own.
+    // No switch costs more than one that waits; the interrupts that caused some switches have a
+    // separate price.
     let interrupts = &json["all"]["interrupts_ns"];
     let most = switches * cost(&blocked["high_ns"]) * 1.01 + cost(&interrupts["high"]);
     assert!(
         cost(&direct["high"]) <= most && cost(&direct["low"]) > 0.0,
         "{direct}, {interrupts}"
     );
-    // The second run remembers.
+    // The second run uses the stored calibration.
     let again = place.run(&["observe", "--format", "json", "--", "true"]);
     assert_eq!(&again.json()["calibration"], calibration);
     assert!(!again.stderr.contains("measuring"), "{}", again.stderr);

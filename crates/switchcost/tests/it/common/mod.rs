@@ -81,7 +81,8 @@ impl Place {
     /// Creates a place for measurements whose numbers are checked, during which no other test runs.
     /// Such tests are in [`crate::alone`], whose name makes them run before other programs.
     pub(crate) fn alone() -> Place {
-        // The harness calls its threads by the tests that they run; there is none where it runs one test at a time.
+        // The harness names its threads after the tests that they run; with one test at a time
+        // there is no such thread.
         let thread = std::thread::current();
         let test = thread.name().filter(|name| *name != "main");
         assert!(

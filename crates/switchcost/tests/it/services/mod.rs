@@ -127,7 +127,8 @@ fn check_counts(reported: &str, json: &Value) {
         ("voluntary", voluntary, switches - observed),
         ("involuntary", involuntary, observed),
     ] {
-        // Seldom the kernel does not call the program for a switch (docs/method/observing.md, "Known limit").
+        // Rarely the kernel does not call the BPF program for a switch (docs/method/observing.md,
+        // "Known limit").
         let range = reported - reported / 1000..=reported + reported / 1000 + tasks + 20;
         assert!(
             range.contains(&observed),
@@ -294,7 +295,7 @@ fn postgres_under_pgbench_is_preempted_wherever_it_runs() {
         server: format!(
             "{programs}/postgres -D {folder}/data -k {folder} -c listen_addresses= -c fsync=off"
         ),
-        // It answers before it accepts connections.
+        // The service answers before it accepts connections.
         load: format!(
             "sh -c 'for i in 1 2 3 4 5 6 7 8 9; do {programs}/pgbench -h {folder} -U postgres -i -q postgres && break; sleep 0.2; done; \
              {programs}/pgbench -h {folder} -U postgres -n -c 16 -T 3 postgres'"
@@ -303,7 +304,8 @@ fn postgres_under_pgbench_is_preempted_wherever_it_runs() {
     let Some(json) = found(&place, &packages, &service, Path::new(folder)) else {
         return;
     };
-    // By the clients that it answers, and wherever it is: in its own code, in system calls, and in page faults.
+    // The service is preempted by its clients, wherever it is: in its own code, in system calls,
+    // and in page faults.
     let preempted = |entry| switches(&json, "preempted-by-woken", entry);
     assert!(
         preempted("interrupt") > 100 && preempted("kill") + preempted("futex") > 100,
