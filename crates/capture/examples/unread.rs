@@ -17,7 +17,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    // As `switchcost trace` does it.
+    // The CPUs are chosen as by `switchcost trace`.
     let mut allowed = allowed_cpus(&Root::system());
     let cpu = allowed.pop();
     let _guard = if allowed.is_empty() {

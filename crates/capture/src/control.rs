@@ -278,7 +278,8 @@ impl<'a> Control<'a> {
         if running.is_some_and(|slot| self.ring.slot(slot).state() == state::GRANTED) {
             return Ok(Decision::Wait { is_idle: true });
         }
-        // The creators are looked at first: a new task claims its slot before its creator has finished.
+        // Creators are examined first, because a new task claims its slot before its creator has
+        // finished.
         let is_any_making = self.tasks.is_any_making(self.ring);
         self.tasks.discover(self.ring);
         if is_any_making || self.tasks.is_any_claiming(self.ring) {

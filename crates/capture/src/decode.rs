@@ -148,7 +148,7 @@ impl<'a, T: Take> Decoder<'a, T> {
         words: &[AtomicU64],
         from: usize,
     ) -> Result<(), Stopped<T::Error>> {
-        // Nearly all words are simple blocks: those are taken as many as there are, and the others one by one.
+        // Nearly all words are simple blocks, which are taken in groups, and all others one by one.
         let mut at = from;
         let damaged = |word, problem| {
             Stopped::Damaged(DecodeError {

@@ -29,7 +29,7 @@ pub(crate) fn sweep(within: &Path) {
             .as_encoded_bytes()
             .starts_with(PREFIX.as_bytes())
     }) {
-        // Of the entry itself: a symbolic link is not followed.
+        // The facts are those of the entry itself: a symbolic link is not followed.
         let Ok(facts) = entry.metadata() else {
             continue;
         };

@@ -97,7 +97,7 @@ impl Probe {
     fn read(&mut self, kernel: &TaskFiles) -> std::io::Result<Kernel> {
         let (syscall, stat) = self.files(kernel)?;
         let mut text = [0; 256];
-        // The call first: a task that is woken in between is then seen running.
+        // The call is read first, so that a task that is woken in between is then seen running.
         let number = syscall_number(&text_of(syscall, &mut text)?);
         let state = task_state(&text_of(stat, &mut text)?);
         Ok(judge(number, state))

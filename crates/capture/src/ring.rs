@@ -200,7 +200,8 @@ impl Ring {
 
     /// Returns a buffer that was read to the tasks.
     pub(crate) fn free(&self, index: usize) -> io::Result<()> {
-        // Its next owner claims it after that: until then it must not seem to be another's.
+        // The next owner claims the buffer only afterwards; until then it must not seem to belong
+        // to another task.
         self.u32_at(self.info(index) + info::SLOT)
             .store(protocol::NO_SLOT, SeqCst);
         self.order(index).store(protocol::NO_ORDER, SeqCst);

@@ -27,10 +27,10 @@ pub(crate) fn program(command: &Command, tool: &Tool, ring: &Path) -> io::Result
         "--trace-children=yes".to_owned(),
         "--fair-sched=yes".to_owned(),
         "--quiet".to_owned(),
-        // What the user has for other runs of Valgrind: VALGRIND_OPTS and .valgrindrc.
+        // Ignores the user's settings for other runs of Valgrind: VALGRIND_OPTS and .valgrindrc.
         "--command-line-only=yes".to_owned(),
         format!("--max-threads={MOST_THREADS}"),
-        // Pipes for a debugger, which a killed program would leave behind.
+        // Prevents pipes for a debugger, which a killed program would leave behind.
         "--vgdb=no".to_owned(),
         format!("--ring={ring}"),
         format!("--pad={}", "x".repeat(RING_TEXT.saturating_sub(ring.len()))),

@@ -205,7 +205,7 @@ fn capture<T: Take<Error: std::error::Error + 'static>>(
     })?;
     let mut decoder = reader.decoder;
     decoder.flush().map_err(Failure::Sink)?;
-    // The first mark says who runs when recording begins.
+    // The first mark names the task that runs when recording begins.
     let (switches, instructions) = (
         decoder.count_all_switches().saturating_sub(1),
         decoder.instructions(),

@@ -121,7 +121,7 @@ impl Task {
             },
             _ => Seen::OnItsWay,
         };
-        // In an exec it is Valgrind that starts anew, and sleeps where it likes.
+        // In an exec Valgrind starts again, and may sleep anywhere.
         let is_asleep = matches!(
             seen,
             Seen::Queued { .. } | Seen::Stopped | Seen::Blocked { .. }
@@ -238,7 +238,7 @@ impl Tasks {
             });
             is_any_gone |= seen == Seen::Gone && !task.has_exited;
             if matches!(seen, Seen::OnItsWay | Seen::Running) {
-                // Not settled: the others need not be asked.
+                // The state is not settled, so the other tasks need not be examined.
                 return Ok(&self.sightings);
             }
         }

@@ -110,7 +110,7 @@ fn find_in(environment: &Environment) -> Result<Tool, ToolError> {
         |folder: &&PathBuf| folder.join(FILE).is_file() && folder.join(LAUNCHER).is_file();
     match searched.iter().find(is_built) {
         Some(folder) => {
-            // What programs execute starts elsewhere than we do.
+            // Programs start in another folder than this process.
             let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
             if environment.named_folder.is_none() {
                 check_programs(&folder).map_err(|why| ToolError::untrusted(&folder, &why))?;
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn says_what_is_missing_and_what_to_do() {
-        // A tool without its launcher is half of an older build.
+        // A tool without its launcher is an incomplete part of an older build.
         let root = with_files(&[&format!("valgrind/{FILE}")]);
         let error = find_in(&environment(root.path())).expect_err("no tool");
         assert_eq!(

@@ -67,7 +67,7 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         let place = self.ring.slot(run.slot);
         let (before, number) = (place.state(), place.get(slot::SYSCALL));
         let kernel = self.monitor.kernel(run.slot)?;
-        // The task may have come back meanwhile, and gone again.
+        // The task may have returned and left again.
         if let Some(counts) = self.counts_since(run) {
             return Ok(Some(Fate::Back(counts)));
         }

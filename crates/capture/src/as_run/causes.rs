@@ -72,7 +72,7 @@ fn outside(counts: Counts, was_next_asleep: bool) -> (bool, Cause) {
 /// counts as a switch.
 pub(crate) fn is_sleep((is_voluntary, cause): (bool, Cause)) -> bool {
     match cause {
-        // Between the two programs is the start of the capture's own.
+        // The start of the capture's own program lies between the two programs.
         Cause::Syscall(EXECVE | EXECVEAT) => false,
         Cause::Syscall(_) | Cause::PageFault => is_voluntary,
         _ => false,

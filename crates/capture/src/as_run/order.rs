@@ -68,7 +68,7 @@ mod tests {
             Some((20, 3)),
             "it was closed between the looks"
         );
-        // What came between the looks may have an older neighbour that opened, and is not submitted, since.
+        // Between the looks, an older neighbour may have opened and not been submitted since.
         assert_eq!(found(&later, &[], &[full(50, 4)]), None);
         assert_eq!(found(&[], &[], &later), None);
     }

@@ -48,7 +48,7 @@ impl<T: Take<Error: std::error::Error + 'static>> AsRun<'_, '_, T> {
         place.clear_open_stamp();
         place.set_ended();
         self.decoder.task_exit(dead)?;
-        // The slot may soon belong to another task, whose end is not the one that was asked for.
+        // The slot may soon belong to another task, with an end of its own.
         if let Some(run) = self
             .run
             .as_mut()

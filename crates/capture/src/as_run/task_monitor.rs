@@ -109,7 +109,7 @@ impl<'a> TaskMonitor<'a> {
         } else {
             probe.ask(&self.files)?
         };
-        // The task may have got another number meanwhile.
+        // The task may have got another number in the meantime.
         Ok(if seen == Kernel::Gone && place.get(slot::TID) != tid {
             Kernel::Busy
         } else {

@@ -76,7 +76,8 @@ impl<T: Take> Decoder<'_, T> {
                 physical_address,
                 bytes,
             },
-            // Reported at the moment of the fork by the controller (BORN); no use for time stamps where it grants turns.
+            // The controller reports the birth at the moment of the fork (BORN); time stamps are
+            // not used if turns are granted.
             (tag::BIRTH | tag::STAMP, _) => return Ok(None),
             (
                 tag::SYSCALL_ENTER

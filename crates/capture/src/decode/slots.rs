@@ -68,7 +68,7 @@ impl Slots {
     pub(super) fn new(names: Vec<Vec<u8>>) -> Slots {
         Slots {
             tasks: vec![None; SLOTS],
-            // The first is for what runs before the first switch.
+            // The first entry is for code that runs before the first switch.
             spaces: vec![Space {
                 users: 1,
                 ..Space::default()

@@ -205,7 +205,7 @@ impl Take for Chunks<'_> {
             self.chunk
                 .blocks
                 .extend(&self.blocks[shape.first_block as usize..][..shape.blocks as usize]);
-            // A fixed one needs no address, and there may be none.
+            // A fixed address needs no word, and there may be none.
             let address = |number| addresses.get(number).map_or(0, R::one);
             self.chunk.references.extend(
                 unfolds

@@ -193,7 +193,7 @@ fn no_word_is_taken_for_a_block_of_another_process() {
 
 #[test]
 fn no_word_is_taken_for_more_addresses_than_a_buffer_has() {
-    // Five loads by the first instruction: more than are encoded at once.
+    // The first instruction has five loads, which is more than are encoded at a time.
     let form = 7 | 2 << 16 | 3 << 32 | 5 << 48;
     let define = [&[define(7, 5, 1), 0x1000, form][..], &[2 | 8 << 16; 5]].concat();
     let run: Vec<u64> = std::iter::repeat_n([5 << 32 | 5, 1, 2, 3, 4, 5], 4)
@@ -213,7 +213,8 @@ fn no_word_is_taken_for_more_addresses_than_a_buffer_has() {
 
 #[test]
 fn derived_addresses_are_worked_out() {
-    // A load whose address is explicit, a store 16 behind it, and one that is always at 0x4000.
+    // The references are a load with an explicit address, a store 16 bytes after it, and one that
+    // is always at 0x4000.
     let form = 7 | 2 << 16 | 3 << 32 | 3 << 48;
     let store = 6 | 4 << 16 | 1 << 32;
     let define = [

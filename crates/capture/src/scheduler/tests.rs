@@ -100,7 +100,7 @@ fn a_task_that_yields_goes_behind_those_who_wait_and_goes_on_where_none_does() {
 #[test]
 fn no_one_runs_on_before_all_others_are_asleep_or_queued() {
     let mut scheduler = started(&[QUEUED, READ]);
-    // The system call of task 0 woke task 1, which is not back from the kernel yet.
+    // The system call of task 0 woke task 1, which has not returned from the kernel yet.
     assert_eq!(
         scheduler.decide(&tasks(&[QUEUED, OnItsWay]), false),
         UNSETTLED

@@ -109,7 +109,7 @@ pub fn fetch(package: &Package, folder: &Path) -> Result<Kernel, GuestError> {
     };
     run("dpkg", dpkg).map_err(&refuse)?;
     let (image, called) = image_in(root).ok_or_else(|| refuse("it has no image".to_owned()))?;
-    // All else is not needed, and most of it.
+    // The rest, which is most of the package, is not needed.
     keep(&kept)?;
     let image_kept = kept.join(called);
     fs::rename(image, &image_kept)

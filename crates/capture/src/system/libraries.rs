@@ -25,7 +25,8 @@ const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
 /// Adds the loader and the libraries with which a program or library is linked.
 pub(super) fn libraries(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
-    // What it finds beside itself lies beside the file, not beside a link to it.
+    // Files that the library finds in its folder are next to the file itself, not next to a link to
+    // it.
     let real = path.canonicalize().map_err(|error| unusable(path, error))?;
     let bytes = fs::read(&real).map_err(|error| unusable(path, error))?;
     let has_usual =

@@ -73,7 +73,7 @@ fn argument(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
         return folder(archive, path).map(drop);
     }
     file(archive, path)?;
-    // It may be what is started: by a shell, say, or by `nice`.
+    // The file may be a program that a shell or `nice` starts.
     if facts.permissions().mode() & 0o111 != 0 {
         add_optional(archive, path)
     } else {
@@ -108,7 +108,7 @@ fn named_once(
     let is_program = facts.permissions().mode() & 0o111 != 0 || is_library(&path)?;
     match (is_program, seen.is_empty()) {
         (true, true) => program(archive, &path).map(drop),
-        // One of many in a folder.
+        // The file is one of many in a folder.
         (true, false) => add_optional(archive, &path),
         (false, _) => file(archive, &path),
     }

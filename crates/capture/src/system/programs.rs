@@ -38,7 +38,7 @@ fn program_for(
     if let Some(known) = archive.program(&path) {
         return Ok(known);
     }
-    // Scripts may start each other.
+    // Scripts may start one another.
     archive.add_program(&path, &path);
     if python::is_python(&path)
         && let Some(python) = Python::ask(&path)
@@ -163,7 +163,8 @@ fn add_python(archive: &mut Archive, path: &Path, python: &Python) -> Result<Pat
     for library in &files {
         file_as_old(archive, library)?;
         if library.extension() == Some(OsStr::new("so")) {
-            // What it is linked with may be left out where it is never imported; Python says who does.
+            // A library for a module that is never imported may be missing; Python names the
+            // module.
             let _ = libraries(archive, library);
         }
     }

@@ -115,7 +115,7 @@ fn is_wanted(path: &Path) -> bool {
     if path.is_dir() {
         return !LEFT_OUT.contains(&name) && !name.starts_with("config-");
     }
-    // Code that was translated without -O; links may lead nowhere.
+    // Code that was compiled without -O is kept; links may lead nowhere.
     !name.contains(".opt-") && !name.ends_with(".a") && path.is_file()
 }
 

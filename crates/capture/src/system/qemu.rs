@@ -204,7 +204,8 @@ fn find() -> Result<(PathBuf, Version), GuestError> {
     let found = find_program(QEMU).map_err(missing)?;
     let output = tool(&found).arg("--version").output().map_err(missing)?;
     match version(&String::from_utf8_lossy(&output.stdout)) {
-        // Its interface cannot be distinguished from that of 7.2, and needs what the plugin for 9 does.
+        // The interface of version 8 cannot be distinguished from that of 7.2, and needs what the
+        // plugin for version 9 does.
         Some((8, _)) => Err(missing(io::Error::other(
             "QEMU 8 gives plugins other processes' addresses of libraries",
         ))),
@@ -252,7 +253,7 @@ fn arguments(
     ring: &Ring,
 ) -> Vec<String> {
     let path = |file: &SharedFile| file.path().display().to_string();
-    // QEMU does not run in our working directory.
+    // QEMU does not run in this process's working directory.
     let absolute = |path: &Path| {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         path.display().to_string()

@@ -83,7 +83,7 @@ impl Report {
     /// guest is ready, and the contents of pages, listed at the end. `word` reads a word of the
     /// guest's memory by its physical address. Missing lists are left out.
     pub(super) fn symbols(bytes: &[u8], word: impl Fn(u64) -> Option<u64>) -> KernelSymbols {
-        // Behind that is what the programs wrote.
+        // The output of the programs follows.
         let lines = bytes
             .split(|&byte| byte == b'\n')
             .take_while(|line| !line.starts_with(b"output "));
@@ -249,7 +249,7 @@ mod tests {
             );
         }
         assert!(read("ready\n").is_empty());
-        // A program's own words are none of the guest's first process.
+        // A program's own output is not taken for words of the guest's first process.
         assert!(read(&("output 0 99\n".to_owned() + &listed("contents", pages, "4"))).is_empty());
     }
 

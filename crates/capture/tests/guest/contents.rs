@@ -44,7 +44,7 @@ pub(crate) fn check(symbols: &KernelSymbols, trace: &[u8], switch: u64) {
         count("task_struct (slab)") > 0 && count("kernel stack") > 0,
         "{of_switch:?}"
     );
-    // Beside these a canary is moved from the one to the CPU's own memory.
+    // In addition, the switch moves a canary from the task to the CPU's own memory.
     let all: u64 = of_switch.values().sum();
     assert!((tasks + stacks) as f64 > 0.8 * all as f64, "{of_switch:?}");
     assert!(

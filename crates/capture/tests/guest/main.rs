@@ -42,7 +42,8 @@ fn system() -> Option<System> {
             append: None,
             memory: None,
             slice: None,
-            // A guest that boots waits for fractions of seconds of its own time, in which it executes fewer instructions then.
+            // A booting guest waits for fractions of a second of its own time, in which it then
+            // executes fewer instructions.
             icount_shift: 2,
             seconds: 60,
             stop_after_switches: None,
@@ -140,7 +141,7 @@ fn a_guest_is_the_same_each_time_and_counts_as_qemu_and_its_kernel_do() {
         summary.instructions < MOST_FOR_THREE,
         "the kernel did not gather randomness first: {summary:?}"
     );
-    // The switches are compared with the kernel's own count there.
+    // Another test compares the switches with the kernel's own count.
     assert_eq!(summary.warnings, [""; 0]);
     assert!(
         summary
@@ -448,7 +449,7 @@ impl Known {
 #[test]
 fn a_guest_makes_exactly_the_system_calls_and_switches_that_its_program_does() {
     let Some(mut system) = system() else { return };
-    // Fewer ticks of the timer, which may take the CPU away in a call.
+    // The timer, which may take the CPU away in a call, has fewer ticks.
     system.icount_shift = 0;
     let folder = tempfile::tempdir().expect("a folder");
     let program = compile(folder.path());
@@ -507,8 +508,9 @@ fn a_guest_makes_exactly_the_system_calls_and_switches_that_its_program_does() {
         first.switches_in(&[NANOSLEEP]),
         vec![(true, Cause::Syscall(NANOSLEEP)); SLEEPS]
     );
-    // Where the byte is given away the other one may take the CPU at once; where it is awaited the CPU is given up, unless it is
-    // there already. Either way there and back takes two switches, but for the last one back.
+    // When a byte is sent, the other task may take the CPU immediately; when a byte is awaited, the
+    // task releases the CPU, unless the byte is already there. In both cases a round trip takes two
+    // switches, except for the last one back.
     let trips = [&first, &second].map(|task| task.switches_in(&[READ, WRITE]));
     assert!(
         trips

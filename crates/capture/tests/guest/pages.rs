@@ -187,7 +187,8 @@ fn marks_say_where_pages_lie_as_the_guests_kernel_does() {
     let Some(mut system) = system() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let commands = [Command::new([compile(folder.path()).as_os_str()])];
-    // With less than 512 MiB Linux has no large pages for programs; with 3.5 GiB or more it has memory behind a gap, and uses that first.
+    // With less than 512 MiB, Linux has no large pages for programs; with 3.5 GiB or more, it has
+    // memory after a gap, and uses that first.
     system.memory = Some(switchcost_units::Bytes(4 << 30));
     system.icount_shift = 4;
     let (_, plain) = record(&commands, &system);
@@ -235,7 +236,7 @@ fn marks_say_where_pages_lie_as_the_guests_kernel_does() {
             .collect::<Vec<_>>()
     };
     let frame = |name: &str| frames(name)[0];
-    // The kernel's own account holds what it is meant to show.
+    // The kernel's own account contains the expected contents.
     assert!(
         frame("alone") >= 4 << 30,
         "{:#x} is behind the gap",
@@ -285,7 +286,7 @@ fn check_processes(reported: &Shown, lines: &[(&str, u64, u64)]) {
     }
     assert_eq!(wanted.len(), 8 + 2 * 16, "{wanted:x?}");
     for (page, frames) in &wanted {
-        // Before it said so, a page of the program's file may have been copied.
+        // A page of the program's file may have been copied before the report.
         let of_page = &reported.frames[page];
         assert!(
             of_page.ends_with(frames),

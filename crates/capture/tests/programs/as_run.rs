@@ -66,7 +66,8 @@ fn what_is_read_from_a_pipe_was_written_before() {
         summary.statuses[0].and_then(|status| status.code()),
         Some(0)
     );
-    // By task: tokens written (their calls entered) and read (their calls left). Libraries are read before the fork.
+    // For each task, tokens written (calls entered) and read (calls left). Libraries are read
+    // before the fork.
     let (mut written, mut read) = ([0; 3], [0; 3]);
     let mut is_forked = false;
     for (task, mark) in with_runners(&chunks) {
@@ -246,7 +247,7 @@ fn a_killed_task_ends_and_the_others_go_on() {
             .and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status)),
         Some(9)
     );
-    // Killed in the middle of a run, with a buffer that it never submits.
+    // The task is killed in the middle of a run, with a buffer that it never submits.
     let script = "while :; do :; done & sleep 0.3; kill -KILL $!; wait $!; exit 3";
     let (summary, chunks) = capture(&["sh", "-c", script]);
     assert_eq!(summary.ending, Ending::Finished);
@@ -259,7 +260,8 @@ fn a_killed_task_ends_and_the_others_go_on() {
 
 #[test]
 fn a_stopped_task_holds_no_one_up() {
-    // Stopped in the middle of a run, most likely; who continues it needs buffers until then.
+    // The task is stopped, most likely in the middle of a run; the task that continues it needs
+    // buffers until then.
     let script = "while :; do :; done & i=0; while [ $i -lt 200 ]; do i=$((i+1)); done; kill -STOP $!; \
                   while [ $i -lt 25000 ]; do i=$((i+1)); done; kill -CONT $!; \
                   while [ $i -lt 25200 ]; do i=$((i+1)); done; kill -KILL $!; wait $!; exit 4";

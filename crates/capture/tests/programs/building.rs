@@ -137,7 +137,7 @@ fn another_build_of_the_same_valgrind_links_the_tool_again() {
     };
     let first = build();
     assert_eq!(build(), first, "nothing has changed");
-    // A package brings the time at which it was made, be it long ago.
+    // A package keeps the time at which it was made, which may be long ago.
     let core = File::options()
         .append(true)
         .open(root.path().join(LIBRARIES).join(CORE))

@@ -83,7 +83,8 @@ fn a_program_of_many_more_threads_than_valgrind_allows_by_itself_is_captured() {
 
 #[test]
 fn more_threads_than_there_are_slots_are_an_error_that_says_so_and_keeps_what_there_is() {
-    // In turns it is the same, and takes a minute: the kernel is asked about each task again and again.
+    // With granted turns the result is the same, but takes a minute, because the kernel is asked
+    // about each task again and again.
     let options = Options {
         order: Order::AsRun,
         ..options()
@@ -114,7 +115,8 @@ fn valgrind_of_few_threads() -> Tool {
          set -- \"$@\" \"$word\"; shift; done\nexec '{}' \"$@\"\n",
         tool().launcher.display()
     );
-    // Written by a process of its own: what another test starts just then would hold a file that is open here, which cannot be executed.
+    // A separate process writes the file: a program that another test starts at this moment would
+    // hold a file that is open here, which then cannot be executed.
     let written = Process::new("sh")
         .args(["-c", "printf %s \"$1\" > \"$0\" && chmod +x \"$0\""])
         .arg(&path)
@@ -212,7 +214,8 @@ fn a_program_that_is_killed_while_it_runs_ends_the_capture() {
         let signal = summary.statuses[0]
             .and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status));
         assert_eq!(signal, Some(9), "{order:?}: {summary:?}");
-        // As run, it may be killed in the call that made the file, or while it waits for the reader: then nothing is lost.
+        // As run, the task may be killed in the call that made the file, or while it waits for the
+        // reader; then nothing is lost.
         let fewest = if order == Order::AsRun { 0 } else { 1 };
         assert!(
             (fewest..=1).contains(&summary.warnings.len()),
@@ -237,7 +240,8 @@ fn a_program_that_is_killed_while_it_waits_for_the_reader_costs_no_one_else_anyt
     for order in ORDERS {
         let mark = mark_of("waits", order);
         let commands = [marked(victim.clone(), &mark), heir.clone()];
-        // For reading, too: opening it does not wait, however late the heir comes to where it reads.
+        // The file is opened for reading, too, so that opening does not wait, however late the
+        // successor reads.
         let mut line = std::fs::File::options()
             .read(true)
             .write(true)
@@ -248,7 +252,7 @@ fn a_program_that_is_killed_while_it_waits_for_the_reader_costs_no_one_else_anyt
             run(&commands, Options { order, ..options() }, stop, |_| {
                 if !is_killed {
                     is_killed = true;
-                    // No one reads now, and the loop fills all buffers in far less than that.
+                    // No process reads now, and the loop fills all buffers in far less time.
                     std::thread::sleep(Duration::from_secs(2));
                     kill_all_with(&mark);
                     line.write_all(b"go on\n")

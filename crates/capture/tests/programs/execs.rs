@@ -49,7 +49,7 @@ int main(int count, char **words)
     readlinkat(AT_FDCWD, "/proc/thread-self/exe", by_thread, sizeof by_thread - 1);
     fprintf(to, "%d: %s %s %s %s ", stage, count > 0 ? words[0] : "(none)", link, by_thread, program_invocation_name);
     show("/proc/self/cmdline", to);
-    // By /proc/self/exe it would be "exe".
+    // By the path /proc/self/exe the name would be "exe".
     if (strchr("034679", '0' + stage))
         fputc(' ', to), show("/proc/self/comm", to);
     else

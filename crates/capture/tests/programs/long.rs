@@ -83,7 +83,8 @@ pub(super) fn ran(commands: &[Command], options: Options) -> Ran {
             for block in chunk.blocks.iter() {
                 let own;
                 (own, left) = left.split_at(usize::from(block.references));
-                // Of one block only: in the next one another instruction may end at the same distance from its start.
+                // Only one block is compared, because in the next one another instruction may end
+                // at the same distance from its start.
                 let mut before = None;
                 for &reference in own {
                     ran.loads += u64::from(!reference.is_store());

@@ -146,7 +146,7 @@ impl Writer {
                 self.line(operation);
             }
             15 => self.vector(),
-            // The auxiliary carry is not defined behind most of these.
+            // Most of these instructions leave the auxiliary carry undefined.
             _ => ["lahf", "and $0xc5, %ah", "mov %ah, %dl"]
                 .into_iter()
                 .for_each(|text| self.line(text)),
@@ -287,7 +287,7 @@ fn source(seed: u64) -> String {
 
 #[test]
 fn code_of_any_kind_calculates_what_it_does_without_us() {
-    // Every other program with each of two releases of Valgrind (scripts/another-valgrind.sh).
+    // Every other program runs with each of two releases of Valgrind (scripts/another-valgrind.sh).
     let first = u64::from(std::env::var_os("SWITCHCOST_TOOL_DIR").is_some());
     for seed in (first..PROGRAMS).step_by(2) {
         let program = program_of(&format!("random-{seed}"), &source(seed));

@@ -237,7 +237,8 @@ fn pipelines_of_a_shell_are_the_same_bit_by_bit() {
 #[test]
 #[ignore = "takes long: make test ARGS=--all"]
 fn a_signal_that_comes_behind_the_end_of_a_pipe_is_handled_at_the_same_place_every_time() {
-    // The shell reads until its children have closed the pipe; it learns of their ends a little later, while others run.
+    // The shell reads until its children have closed the pipe; it learns of their ends a little
+    // later, while other tasks run.
     let reader = Command::new([
         "sh",
         "-c",
@@ -282,7 +283,8 @@ fn pipelines_of_a_shell_run_the_same_way_among_all_processes() {
     let (summary, first) = run();
     assert_eq!(summary.no_pid_namespace, None, "no more was asked for");
     let (_, second) = run();
-    // References are left out: the shell writes the number of its parent process as digits, each looked up in a table.
+    // References are left out, because the shell writes the number of its parent process as digits,
+    // each looked up in a table.
     let blocks_and_marks = |chunks: &[Chunk]| -> Vec<Chunk> {
         chunks
             .iter()
@@ -323,8 +325,8 @@ fn a_ping_pong_switches_exactly_as_often_as_it_must() {
     );
     const READ: Cause = Cause::Syscall(0);
     const WAIT: Cause = Cause::Syscall(61);
-    // The first read of the parent blocks before the child has run. The child answers at once what is there, blocks in
-    // its next read, and so on; after its last answer it ends.
+    // The first read of the parent blocks before the child has run. The child answers all available
+    // requests, blocks in its next read, and so on; after its last answer it ends.
     let mut expected = Vec::new();
     for _ in 0..99 {
         expected.extend([(1, 2, true, READ), (2, 1, true, READ)]);
@@ -379,7 +381,7 @@ fn who_waits_by_yielding_hands_the_cpu_over_at_each_yield() {
         .iter()
         .filter(|&&(.., is_voluntary, cause)| !is_voluntary && cause == Cause::Syscall(24))
         .count();
-    // The first turn is taken, and the last handed over, without a yield.
+    // The first time slice is taken, and the last handed over, without a yield.
     assert_eq!(yields, 198, "{found:?}");
     assert!(
         found.iter().all(|switch| switch.3 != Cause::Quantum),
@@ -446,7 +448,7 @@ fn the_end_of_one_command_ends_the_others_where_they_are_to_go_on_together() {
         ..options()
     };
     let start = Instant::now();
-    // No task is left that would let the controller know of anything.
+    // No task is left that would notify the controller.
     let (summary, _) = capture_with(&[forever.clone(), over.clone()], together);
     assert_eq!(summary.ending, Ending::CommandEnded);
     assert_eq!(summary.statuses[0], None);
@@ -509,7 +511,7 @@ const VICTIM_IN_PID_NAMESPACE: &str = "SWITCHCOST_TEST_VICTIM_IN_PID_NAMESPACE";
 fn victim() {
     let in_pid_namespace =
         std::env::var(VICTIM_IN_PID_NAMESPACE).expect("run by the test") == "true";
-    // One waits in the background, one loops, one waits for a reader of its pipe.
+    // One process waits in the background, one loops, one waits for a reader of its pipe.
     let script = "sleep 1000 & (while :; do :; done) & sleep 2000 | cat";
     capture_with(
         &[Command::new(["sh", "-c", script])],
@@ -532,10 +534,10 @@ fn nothing_is_left_after_a_killed_controller() {
             .stdout(std::process::Stdio::null())
             .spawn()
             .expect("the victim starts");
-        // The controller, the supervisor, the shell, and its four children.
+        // The processes are the controller, the supervisor, the shell, and its four children.
         await_that("seven processes ran", || living_with(VICTIM, &own) == 7);
         victim.kill().expect("killed");
-        // Not reaped yet: a controller that is a zombie grants nothing either.
+        // The controller has not been reaped yet, but a zombie grants nothing either.
         await_that("all processes ended", || living_with(VICTIM, &own) == 0);
         victim.wait().expect("reaped");
     }
@@ -545,7 +547,8 @@ const CREAT: u16 = 85;
 
 #[test]
 fn an_interrupt_keeps_what_the_running_task_has_written() {
-    // Alone and in a loop it would never give the CPU up, and its first buffer holds all that it did until then.
+    // Alone and in a loop, the task would never release the CPU, and its first buffer would hold
+    // all its work until then.
     let source =
         "#include <fcntl.h>\nint main(int n, char **words) { creat(words[1], 0600); for (;;) { } }";
     let program = compiled("loop", source);

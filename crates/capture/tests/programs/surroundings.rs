@@ -34,7 +34,8 @@ fn ends_well(summary: &Summary) -> bool {
 
 #[test]
 fn limits_of_open_files_are_those_of_the_caller_and_can_be_set() {
-    // As a server sets both, and as a runtime raises the soft one; what a program leaves to the next one, too.
+    // The limits are set as by a server (both) and as by a runtime (the soft one); limits that a
+    // program leaves to the next one are tested, too.
     let script = "ulimit -Hn; ulimit -Sn; ulimit -Sn $(ulimit -Hn); ulimit -Sn; ulimit -Sn 70; ulimit -Hn 90; \
                   sh -c 'ulimit -Sn; ulimit -Hn; ulimit -Sn 90; ulimit -Sn'";
     let path = scratch().join("limits");

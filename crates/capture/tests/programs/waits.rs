@@ -61,7 +61,8 @@ fn a_sleep_too_short_to_be_seen_is_a_switch_all_the_same() {
     let order = Order::Scheduled {
         quantum_instructions: 50_000,
     };
-    // Where an interrupt holds the kernel up, a timer can expire before its task sleeps: that call is no switch in the kernel, either.
+    // If an interrupt delays the kernel, a timer can expire before its task sleeps; then the kernel
+    // does not count a switch for the call either.
     let has_all_in_one = (0..3).any(|_| {
         let (_, chunks) = captured("short_sleeps", SHORT_SLEEPS, order);
         let slept = voluntary_at(&chunks, CLOCK_NANOSLEEP);
@@ -182,7 +183,7 @@ fn who_is_stopped_from_outside_in_its_turn_leaves_the_cpu() {
             loop {
                 kill_process(child, Signal::STOP).expect("ours");
                 await_that("a stop", || fact("stat").contains(") T "));
-                // Who waits for a turn is in a system call.
+                // A task that waits for a turn is in a system call.
                 if fact("syscall").starts_with("-1 ") {
                     break;
                 }
