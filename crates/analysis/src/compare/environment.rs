@@ -9,7 +9,7 @@ use super::{Analysed, Difference};
 
 /// Returns the facts that differ, in the order of [`facts`]; mitigations by name.
 pub(super) fn differences(base: &[Analysed<'_>], new: &[Analysed<'_>]) -> Vec<Difference> {
-    // Records of earlier versions say nothing of it: no difference is to be seen.
+    // Records of earlier versions lack these facts, so no difference can be shown.
     let has_path = base
         .iter()
         .chain(new)

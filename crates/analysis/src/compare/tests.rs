@@ -453,7 +453,7 @@ fn costs_are_compared_at_one_clock_of_the_core() {
     for (_, findings) in &mut new {
         with_hertz(findings, base_hertz / 2.0);
         for result in &mut findings.results {
-            // What waits for memory stays as it is.
+            // The wait for memory does not change.
             let reload = result
                 .indirect_reload_ns
                 .as_ref()

@@ -58,7 +58,8 @@ fn this(seconds: i64) -> MeasureRecord {
 fn records_minutes_apart_are_one_occasion() {
     let this = this(100 * HOUR);
     let in_a_row = earlier(&this.header, &pipes((0..12).map(|n| 90 * HOUR + 600 * n)));
-    // An hour and fifty minutes: the newest, and the one that began an hour before it.
+    // The runs are the newest one, and one that began an hour before it; the one after fifty
+    // minutes does not count.
     assert_eq!(
         (in_a_row.found, in_a_row.cases[0].runs),
         (12, 2),
@@ -204,7 +205,7 @@ fn what_says_nothing_does_not_count() {
         found.left_out,
         BTreeMap::from([("without a number on an unshared core".to_owned(), 1)])
     );
-    // Two cases: of the second all have a number, of the first all but one.
+    // The second of two cases has a number in all records, and the first in all but one.
     let cases = [FakeCase::pipe(), FakeCase::fiber()];
     let this = record(100 * HOUR, &cases, 1, 0.0);
     let mut two: Vec<MeasureRecord> = (0..8)

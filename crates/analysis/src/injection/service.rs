@@ -396,7 +396,7 @@ mod tests {
             ),
             (900.0, 0.5, 0)
         );
-        // 900 in a second, of which it has the half.
+        // There are 900 per second, half of which belong to the service.
         let share = service.share_of_own.expect("it runs");
         assert!(
             (share / (cost.estimate * 900.0 * 2.0 / 1e9) - 1.0).abs() < 1e-9,

@@ -157,7 +157,7 @@ fn known_costs_come_out_in_their_parts() {
         (headline, found.cpu_ns, found.preemptions_per_second),
         (Some(Bytes::kib(256)), Some(100e6), 4_000.0)
     );
-    // 1800 cycles in 540 ns.
+    // The chain of 1800 cycles took 540 ns.
     assert!((found.core_hertz.expect("known") / 1e9 - 10.0 / 3.0).abs() < 1e-6);
 }
 
@@ -180,7 +180,7 @@ fn a_slower_core_is_no_cost() {
         .as_ref()
         .expect("ten runs")
         .estimate;
-    // At the mean clock, which is that much lower.
+    // The cost is taken at the mean clock, which is lower by 5 %.
     assert!((cost / (9_000.0 * 1.05) - 1.0).abs() < 0.01, "{cost}");
 }
 
@@ -213,7 +213,7 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
             .expect("passes");
         held_by_reload += u64::from(holds(&reload, 1_500.0));
     }
-    // 90 % of 400 are 360, with a standard deviation of 6.
+    // 90 % of 400 is 360, with a standard deviation of 6.
     assert!(
         held >= 342 && (342..=384).contains(&held_by_reload),
         "{held} and {held_by_reload} of {trials}"

@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn the_bound_is_lines_times_latency() {
         let mut case = FakeCase::fiber().with_set(Bytes::kib(256)).case();
-        // 4,096 lines and 64 pages come back from where 512 KiB live, and are written back.
+        // 4,096 lines and 64 pages return from a place with 512 KiB, and are written back.
         assert_eq!(
             reload_bound_ns(&case, &host(), &LATENCIES),
             Some((4096.0 + 64.0) * 4.0 * 2.0)

@@ -34,7 +34,7 @@ impl Cycle {
         let level = |arms| level(batches, speed, case, arms);
         let total = level([Arm::BaselineTotal, Arm::SwitchTotal]);
         if !case.mechanism.hands_over() {
-            // Here no token is handed on.
+            // In this case no token is handed on.
             return Some(Cycle::Arms {
                 direct: Level::default(),
                 total: Some(total?),
@@ -489,7 +489,7 @@ mod tests {
         let by_probes = only(&record);
         assert!(is_near(centre(by_probes.direct_ns), 1_700.0 * 1.3, 0.01));
         for batches in record.cycles.iter_mut().map(|window| &mut window.batches) {
-            // 1800 cycles take 1200 ticks at the fastest.
+            // 1800 cycles take 1200 ticks at the highest clock.
             (0..batches.len()).for_each(|_| batches.push_count(18_000, Ticks(15_600)));
         }
         let counted = only(&record);

@@ -184,7 +184,7 @@ mod tests {
                 .iter()
                 .any(|flag| flag.name == crate::FlagName::NotSettled)
         };
-        // A thirty-first of it all comes with the fifth walk, and none of it later.
+        // A thirty-first of the reload comes with the fifth walk, and nothing later.
         assert!(!is_reported(found(|_| ())));
         let mut late = fake_record(
             vec![

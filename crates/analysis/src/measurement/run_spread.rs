@@ -470,7 +470,8 @@ mod tests {
     #[test]
     fn intervals_by_own_runs_hold_as_often_as_the_integral_says() {
         const HOSTS: u32 = 20_000;
-        // Earlier runs; what hosts' runs differ by; what varies within an earlier run, and within this one; how often.
+        // For each set: earlier runs, the spread between hosts' runs, the spreads within an earlier
+        // run and within this one, and the number.
         let known = [
             (3, 0.02, 0.005, 0.005, 0.953_1),
             (3, 0.005, 0.005, 0.005, 1.0),

@@ -228,7 +228,8 @@ impl Counted<'_> {
         if self.share(|why, _| why.is_preemption()) < MOSTLY {
             return None;
         }
-        // A task that a system call of the observed wakes works together with the observed, so it is no competitor for the CPU.
+        // A task that is woken by a system call of an observed task works with that task, so it is
+        // no competitor for the CPU.
         let are_apart =
             self.share(is_by_its_own_call) < MOSTLY * self.share(|why, _| why.is_preemption());
         let separate = self.separate().filter(|_| are_apart);

@@ -216,7 +216,7 @@ mod tests {
             low_ns: ns * 0.9,
             high_ns: ns * 1.1,
         };
-        // Of ten switches six are waits of 2,500 ns and four are preemptions of 1,000.
+        // Six of ten switches are waits of 2,500 ns, and four are preemptions of 1,000 ns.
         let waits = |share, yielded: Option<f64>| {
             remove_preemptions(cost(1_900.0), share, yielded.map(cost))
         };

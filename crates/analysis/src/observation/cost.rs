@@ -67,7 +67,7 @@ impl Range {
 }
 
 fn times(cost: &Cost, count: f64) -> Range {
-    // A negative end comes from the measurement: a switch costs no less than nothing.
+    // A negative end is an error of measurement, because no switch costs less than nothing.
     Range {
         low: cost.low_ns.max(0.0) * count,
         likely: Some(cost.ns.max(0.0) * count),

@@ -72,7 +72,7 @@ pub(super) fn find(observation: &Observation) -> Vec<NeighbourFinding> {
         sum.woke = sum.woke.saturating_add(pair.woke);
     }
     let mut found: Vec<NeighbourFinding> = sums.into_values().collect();
-    // All causes, of known tasks or not.
+    // All causes count, whether or not the task is known.
     let causes = observation.tasks.iter().flat_map(|tasks| &tasks.causes);
     let preemptions = causes.filter(|cause| cause.why.is_preemption());
     let counted = preemptions.fold(0u64, |all, cause| all.saturating_add(cause.switches));

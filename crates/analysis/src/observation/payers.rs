@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_program_pays_for_its_causes_and_for_cold_caches_a_second() {
-        // 100 switches of 900 to 1,100 ns in two seconds.
+        // The observation has 100 switches of 900 to 1,100 ns in two seconds.
         let mut observed = observation(blocked());
         let direct = Bounds {
             low: 45_000.0,
@@ -116,8 +116,9 @@ mod tests {
         let parts: Vec<_> = one.parts.iter().map(|part| (part.of, part.cost)).collect();
         assert_eq!(parts, [(Of::Cause(Why::Blocked), direct)]);
         assert_eq!(one.cost, direct);
-        // Of 130 us that it ran 90 at least are the switches themselves, and all of the rest may be for cold caches. At least they are behind
-        // 512 ns of others, and for turns of 300 ns.
+        // Of 130 us run time, at least 90 us are the switches themselves, and all of the rest may
+        // be due to cold caches. At least these are the costs after 512 ns of other tasks, and for
+        // time slices of 300 ns.
         observed.known = vec![known(KnownBy::Inject, 7, 900.0)];
         observed.tasks[0].run_ns = Nanos(130_000);
         let findings = analyse(&observed);

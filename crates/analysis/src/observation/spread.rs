@@ -104,7 +104,8 @@ mod tests {
 
     #[test]
     fn two_buckets_are_one_power_of_two() {
-        // Below 256, 256 to 384, 384 to 512, 512 to 768, 768 to 1024; the last without an end.
+        // The buckets are below 256, 256 to 384, 384 to 512, 512 to 768, 768 to 1024; the last has
+        // no end.
         let found = spread_of(
             Histogram::new([0, 1, 2, 0, 3, 0]),
             Histogram::new([4, 0, 0]),

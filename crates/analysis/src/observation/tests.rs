@@ -154,7 +154,8 @@ fn the_direct_cost_is_that_of_each_cause() {
         ),
         (111, 11, 55.5)
     );
-    // A preemption: from a yield's lower end to the upper end of a switch that blocks, and its centre is the yield's.
+    // A preemption costs from the lower end of a yield to the upper end of a blocking switch, and
+    // its centre is that of the yield.
     let expected = Range {
         low: 90_000.0 + 3_500.0 + 350.0,
         likely: Some(100_000.0 + 4_000.0 + 400.0),
@@ -176,7 +177,8 @@ fn a_preemption_out_of_an_interrupt_costs_the_interrupt_too_and_one_by_a_wake_up
             high: 11_000.0
         })
     );
-    // Both switches and the interrupt take twice 5,000, up to 11,000, of which the other one that waits has 900 at least.
+    // Both switches and the interrupt take twice 5,000 ns, up to 11,000 ns, of which the other
+    // switch, which waits, takes at least 900 ns.
     let interrupted = of(Why::PreemptedByWoken, Entry::Interrupt);
     assert_eq!(
         interrupted,
@@ -299,7 +301,7 @@ fn after_inject_its_interval_is_the_range() {
     }];
     let found = analyse(&observed);
     let range = found.all.indirect_ns.expect("it is priced");
-    // Others ran for 512 to 768 ns, in the middle of which 96 KiB are touched.
+    // Others ran for 512 to 768 ns; 96 KiB are touched in the middle of this range.
     assert_eq!(
         [range.low, range.likely.expect("known"), range.high].map(f64::round),
         [63_000.0, 80_000.0, 99_000.0]
@@ -351,7 +353,8 @@ fn another_core_has_nothing_of_it_cached() {
         ..busy(tasks(vec![cause(Why::Blocked, read(), 9)]))
     });
     observed.known = vec![known(KnownBy::Inject, 7, 900.0)];
-    // One switch of 512 to 768 ns, and three moves to other cores; the five within a core lose nothing.
+    // One switch after 512 to 768 ns, and three moves to other cores, cost time; the five moves
+    // within a core lose nothing.
     let found = analyse(&observed).all.indirect_ns.expect("it is known");
     assert_eq!(found.likely, Some(900.0 + 3.0 * 1_800.0));
 }
@@ -415,7 +418,8 @@ fn a_request_has_its_share_of_the_cost() {
     };
     let found = analyse(&served);
     assert_eq!(found.switches_a_request, Some(2.0));
-    // Two switches of 900 to 1,100, and what 512 to 768 ns of others cost.
+    // The cost is that of two switches of 900 to 1,100 ns, and the reload after 512 to 768 ns of
+    // other tasks.
     let cost = found.cost_a_request_ns.expect("all is known");
     assert_eq!((cost.low, cost.likely), (1_800.0 + 1_440.0, Some(3_800.0)));
     let none = Observation {
@@ -507,7 +511,7 @@ fn threads_of_a_pool_are_one_row_and_who_has_most_of_a_cause() {
         .collect();
     assert_eq!(rows, [("pool-1-thread-*", 9, 90), ("main", 1, 50)]);
     assert_eq!(found.causes[0].mostly, "pool-1-thread-*");
-    // A single name is no pool.
+    // A single name does not make a pool.
     pool.tasks.truncate(2);
     assert!(
         analyse(&pool)

@@ -62,7 +62,7 @@ mod tests {
             });
         }
         let found = run.design().cpi;
-        // Of segments of one length it is the mean of theirs; two are a batch.
+        // For segments of equal length the result is their mean; two segments form a batch.
         let batches: Vec<f64> = (0..40)
             .map(|batch| 2.0 + (excess(2 * batch) + excess(2 * batch + 1)) / 2.0)
             .collect();

@@ -100,7 +100,7 @@ impl DesignSums {
         };
         // An exec divides an interval between two processes; it stays one interval of its segment.
         let is_divided = last.number == interval.number && last.process != interval.process;
-        // What lies behind the curve is one, however many intervals were distinguished.
+        // The rest after the curve counts as one, however many intervals were distinguished.
         let is_rest =
             slot == self.intervals && last.number as usize >= slot && last.number < interval.number;
         if is_divided || is_rest {

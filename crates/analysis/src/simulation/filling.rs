@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn lines_that_come_as_a_power_of_the_instructions_fill_it_where_that_says() {
-        // 3,000 are three quarters of it.
+        // 3,000 lines are three quarters of the level.
         assert!(
             is_at(of(250, 1000), 12e6),
             "in proportion: {:?}",

@@ -77,7 +77,8 @@ fn finding(
     if is_mixed {
         batches.clear();
     }
-    // How long segments are does not depend on the design: any one that distinguishes them says it for all.
+    // The lengths of segments do not depend on the design, so any design that distinguishes
+    // segments gives them.
     let lengths = context
         .lengths
         .select(|segment| causes.contains(&(segment.cause as usize)));

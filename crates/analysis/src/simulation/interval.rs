@@ -66,7 +66,8 @@ mod tests {
         let jackknife = jackknife(mean, &without, 0.9).expect("twenty");
         let direct = mean_interval(&batches, 0.9).expect("twenty");
         assert!((jackknife.0 - direct.0).abs() < 1e-12 && (jackknife.1 - direct.1).abs() < 1e-12);
-        // scipy.stats.t.interval(0.9, 19, numpy.mean(x), scipy.stats.sem(x)), SciPy 1.17.1.
+        // Expected values: scipy.stats.t.interval(0.9, 19, numpy.mean(x), scipy.stats.sem(x)),
+        // SciPy 1.17.1.
         assert!(
             (direct.0 - 3.925550071588433).abs() < 1e-9
                 && (direct.1 - 6.3744499284115665).abs() < 1e-9,

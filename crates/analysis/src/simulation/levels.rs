@@ -152,11 +152,11 @@ mod tests {
             (levels[1].level.as_str(), levels[1].was_full),
             ("L1D", false)
         );
-        // Behind both an exclusive one: at most their lines come into it.
+        // The level after both is exclusive, so at most their lines come into it.
         run.head.designs[0].design.levels[1].inclusion = switchcost_design::Inclusion::Exclusive;
         run.head.designs[0].design.levels[1].holds = switchcost_design::Holds::Both;
         assert_eq!(run.design().levels[1].most_held, lines);
-        // What came in may have come in again and again: what was there was counted.
+        // The lines that came in may have come in repeatedly, so the lines present were counted.
         run.head.designs[0]
             .detail
             .as_mut()
@@ -164,7 +164,8 @@ mod tests {
             .most_held = vec![lines, lines / 27];
         let found = run.design().levels.swap_remove(1);
         assert_eq!((found.most_held, found.was_full), (lines / 27, false));
-        // 400 and 200 misses in 40,000 instructions, 300 and 100 lookups in four switches, 25 of the latter at first touches.
+        // There are 400 and 200 misses in 40,000 instructions, 300 and 100 lookups in four
+        // switches, 25 of the latter at first touches.
         let mpki = levels[1].mpki.as_ref().expect("instructions");
         assert_eq!((mpki.shared, mpki.private), (10.0, 5.0));
         assert_eq!(

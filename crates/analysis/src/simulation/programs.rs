@@ -179,10 +179,10 @@ mod tests {
             process,
             misses: misses(shared),
         };
-        // The last is of no process of the record.
+        // The last entry belongs to no process of the record.
         run.head.designs[0].by_process = vec![of(0, 300), of(1, 100), of(7, 1)];
         let levels = run.design().processes.swap_remove(0).levels;
-        // 400, 80 and 160 misses in 40,000 instructions.
+        // There are 400, 80 and 160 misses in 40,000 instructions.
         let misses = ByView {
             shared: 400,
             private: 80,

@@ -203,7 +203,7 @@ pub(super) fn taken(result: &DesignResult) -> Vec<Taken> {
     let cycles = |view| result.hierarchies.get(view).cycles as f64;
     let views = [View::Shared, View::Private, View::Flushed];
     all.extend(views.map(|view| ("cycles", Some(view), None, cycles(view))));
-    // As of a whole trace: first touches are in no cost.
+    // As for a whole trace, no cost contains first touches.
     let first_touches = result
         .detail
         .as_ref()
@@ -430,7 +430,7 @@ mod tests {
 
     #[test]
     fn what_last_uses_tell_needs_no_part_that_has_seen_it() {
-        // A burst that no part is in.
+        // The burst lies in no part.
         let (seen, all, truth) = seen(|tile| {
             if (201..209).contains(&tile) {
                 (5000.0, 5000.0)
@@ -440,7 +440,7 @@ mod tests {
         });
         let cost = seen.total(&all, 100_000.0, 0.95);
         assert_eq!(cost.estimate, Some(truth));
-        // 0.5 %, and 3 of 100 parts with one more, or with none of what is known.
+        // The difference is 0.5 %, and 3 of 100 parts with one more miss, or with no known use.
         let more = 0.005 * truth + 0.03 * (1000.0 + truth);
         let (low, high) = (
             cost.low.expect("an interval"),
@@ -470,7 +470,8 @@ mod tests {
             low < truth && truth < high && high - low < 0.012 * truth,
             "{low} {truth} {high}"
         );
-        // The error of the mean of residuals with 98 degrees, by hand: what 0.5 % leaves of the width is about this much.
+        // The expected error of the mean of residuals with 98 degrees of freedom was calculated by
+        // hand: 0.5 % of the width leaves about this.
         let own = (high - low) / 2.0 - 0.005 * cost.estimate.expect("a number");
         let sd = 29.2;
         let expected = 1.984 * 1000.0 * (0.9_f64 / 100.0).sqrt() * sd;

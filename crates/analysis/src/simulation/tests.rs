@@ -54,7 +54,7 @@ fn the_cost_is_the_integral_up_to_the_cut_off() {
         ),
         (400_000, true, false)
     );
-    // 100 switches of 100,000 cycles; 100 x (400,000 x 1.5 + 100,000) cycles in all.
+    // There are 100 switches of 100,000 cycles, and 100 x (400,000 x 1.5 + 100,000) cycles in all.
     close(design.overhead.expect("a share"), 1.0 / 7.0);
     assert_eq!(design.overhead, design.excess_share, "no segment is cut");
     assert_eq!(design.excess_cycles_per_switch, Some(100_000.0));
@@ -97,7 +97,7 @@ fn lost_less_gained_is_the_cost() {
         (&group.lost_cycles, &group.gained_cycles),
         (&design.lost_cycles, &design.gained_cycles)
     );
-    // One interval without it, and nothing is known.
+    // If one interval lacks the number, nothing is known.
     run.intervals[7].of_others = None;
     let design = run.design();
     assert_eq!(
@@ -191,7 +191,8 @@ fn a_curve_ends_where_segments_end() {
     let curve = &group(&design.groups, &Group::All).curve;
     assert_eq!(curve.len(), 1);
     close(curve[0].cumulative_excess_cycles, 4640.0);
-    // Of those that reach an interval, each has paid what it ran of it: one that goes on makes none of the others longer.
+    // Each segment that reaches an interval has paid for the part that it ran; a segment that
+    // continues makes no other segment longer.
     run.segment(0, QUANTUM, LENGTH + 100, 1.0, |interval| {
         if interval == 0 { 0.0 } else { 2.0 }
     });
@@ -233,7 +234,7 @@ fn spread_is_that_between_segments() {
         (point.excess_cpi.mean, point.excess_cpi.max),
         (3.0, Some(6.0))
     );
-    // numpy.std([1, 2, 3, 6], ddof=1)
+    // Expected value: numpy.std([1, 2, 3, 6], ddof=1)
     close(point.excess_cpi.sd.expect("four"), 2.160_246_899_469_287);
     close(point.shared_cpi.sd.expect("four"), 2.160_246_899_469_287);
     assert_eq!(point.private_cpi.sd, Some(0.0));
@@ -243,7 +244,7 @@ fn spread_is_that_between_segments() {
 fn the_cut_off_is_where_a_tenth_remains() {
     let mut run = Run::new();
     for i in 0..100 {
-        // Ten of a hundred run on; they have excess to their end, which is not counted.
+        // Ten of a hundred segments continue; they have excess to their end, which is not counted.
         let instructions = if i % 10 == 0 { 900_000 } else { 25_000 };
         run.segment(0, QUANTUM, instructions, 1.0, |_| 1.0);
     }
@@ -263,7 +264,8 @@ fn the_cut_off_is_where_a_tenth_remains() {
 fn turns_that_end_a_little_late_are_cut_at_their_quantum() {
     let mut run = Run::new();
     run.head.trace.quantum_instructions = Some(400_000);
-    // Only the first twenty of a hundred are longer, and follow each other: nothing could be said of them alone.
+    // Only the first twenty of a hundred segments are longer, and they are consecutive, so they
+    // allow no conclusion alone.
     for i in 0..100 {
         run.segment(
             i % 2,
@@ -284,7 +286,7 @@ fn turns_that_end_a_little_late_are_cut_at_their_quantum() {
         "{:?}",
         design.average_cost_cycles.why
     );
-    // What is much longer is no turn that ended late.
+    // A much longer segment is not a time slice that ended late.
     let mut run = Run::new();
     run.head.trace.quantum_instructions = Some(400_000);
     (0..100).for_each(|i| run.segment(i % 2, QUANTUM, 404_100, 1.0, |_| 1.0));
@@ -378,7 +380,7 @@ fn first_touches_are_in_no_sum_but_their_own() {
         design.parts[0].cycles, 100_000.0,
         "with the 60,000 that the instruction cache was spared once"
     );
-    // Counters alone do not distinguish them, and say so.
+    // Counters alone do not distinguish segments, and the result says so.
     run.head.designs[0].detail = None;
     run.intervals
         .iter_mut()
@@ -491,7 +493,7 @@ fn orders_are_laid_beside_the_best_of_their_design() {
             ("batch:2", Some(100_000), 50)
         ]
     );
-    // Private cycles are one an instruction: 2, 1.5 and 1.25 of them in all.
+    // Private cycles are one per instruction: 2, 1.5 and 1.25 of them in all.
     for (one, all) in found.iter().zip([2.0, 1.5, 1.25]) {
         close(one.over_fewest.expect("cycles"), all / 1.25 - 1.0);
         close(one.excess_share.expect("cycles"), (all - 1.0) / all);
@@ -573,7 +575,7 @@ fn the_interval_is_that_of_batch_means_where_all_segments_are_as_long() {
         run.segment(0, QUANTUM, LENGTH, 1.0, |_| excess);
     }
     let cost = run.design().average_cost_cycles;
-    // Means of 5 consecutive excesses x 10,000 cycles, then
+    // Expected values: means of 5 consecutive excesses x 10,000 cycles, then
     // scipy.stats.t.interval(0.9, 39, numpy.mean(means), scipy.stats.sem(means)), SciPy 1.17.1.
     close(cost.estimate.expect("a cost"), 55500.0);
     close(cost.low.expect("an interval"), 46821.330864066585);
@@ -625,7 +627,8 @@ fn survivor_bias_is_seen_where_restless_segments_end_early() {
     );
     let bias: &SurvivorBias = &design.survivor_bias[0];
     assert_eq!((bias.segments, bias.survivors, bias.bites), (100, 50, true));
-    // The first four of 40 intervals: three of both kinds, one of long segments alone.
+    // The first four of 40 intervals: three with both kinds of segments, one with long segments
+    // alone.
     close(bias.early_private_cpi, (3.0 * (3.0 + 1.2) + 1.2) / 7.0);
     close(bias.early_private_cpi_of_survivors, 1.2);
     close(bias.cost_of_survivors_cycles, 40_000.0);
@@ -800,7 +803,7 @@ fn agarwals_model_takes_its_numbers_from_the_record() {
     );
     let level = &model.levels[1];
     assert_eq!((level.lines_touched, level.lines), (64.0, 4096));
-    // 64^2 x (2 - 1) / 4096 = 1 miss of 15 cycles.
+    // The model gives 64^2 x (2 - 1) / 4096 = 1 miss of 15 cycles.
     assert_eq!(
         (
             level.misses_per_switch,
@@ -817,7 +820,8 @@ fn trials_are_reported_by_their_spread() {
     let found = over_trials(&trials, 0.9).remove(0);
     assert_eq!(found.costs_cycles, [10_000.0, 10_300.0, 10_600.0]);
     let cost: Cost = found.average_cost_cycles;
-    // scipy.stats.t.interval(0.9, 2, 10300, scipy.stats.sem([10000, 10300, 10600])), SciPy 1.17.1.
+    // Expected value: scipy.stats.t.interval(0.9, 2, 10300, scipy.stats.sem([10000, 10300,
+    // 10600])), SciPy 1.17.1.
     close(cost.low.expect("three"), 9794.243661745884);
     close(cost.high.expect("three"), 10805.756338254114);
     let alone = over_trials(&trials[..1], 0.9).remove(0).average_cost_cycles;
@@ -945,7 +949,7 @@ fn without_a_batch_is_the_record_without_its_segments() {
         all.overhead_share.high.expect("an interval"),
     );
     assert!(low < overhead && overhead < high, "{low} {overhead} {high}");
-    // Two segments a batch.
+    // Two segments form a batch.
     for batch in [0, 17, 39] {
         let rest = run(2 * batch as u32..2 * batch as u32 + 2);
         assert_eq!(
@@ -1104,7 +1108,8 @@ fn switches_to_kernel_threads_stand_apart_in_a_guest() {
         "no guest, no kernel threads"
     );
     run.head.trace.guest = Some(guest());
-    // A fifth of a cycle for each of 50,000 instructions; three for each of a thousand.
+    // The excess is a fifth of a cycle for each of 50,000 instructions, and three cycles for each
+    // of a thousand.
     assert_eq!(
         TASKS.map(|name| of(&run, name)),
         [Some((200, 10_000)), Some((200, 3_000))]

@@ -259,14 +259,15 @@ mod tests {
                 "{found} for {wanted}"
             )
         };
-        // From the second level to the third: ten lines a switch, of which half of the loads that come alone wait.
+        // Ten lines per switch move from the second level to the third; half of the loads that come
+        // alone wait.
         let chase = found(vec![lost("L2", "L2", Kind::Dependent, 1000)]).expect("priced");
         near(chase.low_ns, 9.0);
         near(chase.likely_ns, 45.0);
         near(chase.high_ns, 88.0);
         near(chase.cycles_ns.expect("a clock"), 200.0);
         assert_eq!(chase.unpriced_share, Some(0.0));
-        // From the first: those of 16 KiB.
+        // Lines that were lost from the first level cost the price at 16 KiB.
         near(
             found(vec![lost("L1", "L2", Kind::Sequential, 1000)])
                 .expect("priced")

@@ -81,7 +81,7 @@ mod tests {
         ) = (20, 40, 10);
         (counts.back_invalidations, counts.bus_lines) = (8, 190);
         let found = run.design().traffic.swap_remove(0);
-        // Lines of 16 B in 40,000 instructions.
+        // The traffic is lines of 16 B in 40,000 instructions.
         assert_eq!(
             (
                 found.filled_bytes,

@@ -13,7 +13,7 @@ pub(crate) fn median_of_sorted(values: &[f64]) -> Option<f64> {
     if values.len() % 2 == 1 {
         return Some(upper);
     }
-    // Halves first: the sum of two large values need not be finite.
+    // The values are halved first, because the sum of two large values need not be finite.
     Some(values[values.len() / 2 - 1] / 2.0 + upper / 2.0)
 }
 

@@ -220,7 +220,8 @@ fn every_number_of_a_design_is_compared_where_there_are_several_traces() {
     let overhead = ratio(find(&comparison, &Part::All, Quantity::Overhead))
         .0
         .ratio;
-    // (120 x 50,000 e) / (120 x 50,000 (1.5 + e)), twice the e over once the e, e about exp(0.3^2 / 2).
+    // The expected share is (120 x 50,000 e) / (120 x 50,000 (1.5 + e)): the mean of e is about
+    // exp(0.3^2 / 2).
     let share = |e: f64| e / (1.5 + e);
     let expected = share(2.0 * 1.046) / share(1.046);
     assert!(

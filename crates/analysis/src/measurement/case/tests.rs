@@ -211,7 +211,7 @@ fn a_case_of_mostly_disturbed_windows_is_not_measured() {
 #[test]
 fn a_core_of_two_speeds_is_measured_at_its_usual_one() {
     let mut windows = 0;
-    // Three of eight windows: more than may be left out for anything else.
+    // Three of eight windows are disturbed, more than may be left out for any other reason.
     let core = || {
         windows += 1;
         Core {
@@ -230,7 +230,8 @@ fn a_core_of_two_speeds_is_measured_at_its_usual_one() {
 
 #[test]
 fn much_foreign_time_in_few_windows_leaves_no_number() {
-    // One window of ten is five times as long for another task's turn: more than a quarter of all time.
+    // One window in ten is five times as long because of another task: more than a quarter of the
+    // whole time.
     let found = found_after_first(1, |window| {
         window.evidence.wall_ns = Nanos(window.evidence.wall_ns.0 * 5)
     });
@@ -491,7 +492,7 @@ fn beside_a_loop(policy: Policy) -> MeasureRecord {
     );
     for window in &mut record.cycles {
         window.evidence.wall_ns = Nanos(2 * window.evidence.task_cpu_ns.0);
-        // Of five cycles one: more than are trimmed.
+        // One of five cycles is disturbed: more than are trimmed.
         window.batches.handoff_ticks[7].0 += 10_000_000;
     }
     record
@@ -529,7 +530,7 @@ fn with_real_time_priority_a_loop_is_a_fault_and_no_sample_is_said_to_be_disturb
         (found.direct_ns.is_none(), names(&found)),
         (true, vec!["disturbed"])
     );
-    // 11 % of each window: less than leaves one out.
+    // In each window 11 % is disturbed, too little to leave the window out.
     let slightly = |window: &mut Cycles| {
         window.evidence.wall_ns = Nanos(window.evidence.task_cpu_ns.0 * 100 / 89)
     };

@@ -167,7 +167,7 @@ fn stolen_time_is_not_another_tasks() {
 
 #[test]
 fn faults_beyond_a_few_pages_count() {
-    // 16, and 4 for each of two tasks; a fault in 20 batches is trimmed.
+    // The limit is 16, plus 4 for each of two tasks; a fault in 20 batches is trimmed.
     assert_eq!(reasons(|window| window.evidence.minor_faults = 24), CLEAN);
     assert_eq!(
         reasons(|window| window.evidence.minor_faults = 25),
@@ -215,7 +215,8 @@ fn switches(count: u64) -> impl Fn(&mut Cycles) {
 
 #[test]
 fn the_tasks_count_is_held_against_the_plan() {
-    // 1,000 planned; 5 stray ones, 4 at the edges of two tasks, and 4.
+    // The limit is 1,000 planned switches, 5 stray ones, 4 at the edges of each of two tasks, and
+    // 4.
     assert_eq!(reasons(switches(1_013)), CLEAN);
     assert_eq!(reasons(switches(1_014)), ["switch-count"]);
     assert_eq!(reasons(switches(987)), CLEAN);
@@ -240,7 +241,8 @@ fn where_tasks_did_not_count_commands_are_taken_off() {
             window.kernel_switches.voluntary = window.control_switches + switches;
         }
     };
-    // 1,000 planned, and 100 for commands; 5.5 stray ones, 4 at the edges of two tasks, and 4.
+    // The limit is 1,000 planned switches, 100 for commands, 5.5 stray ones, 4 at the edges of each
+    // of two tasks, and 4.
     assert_eq!(reasons(in_window(1_013)), CLEAN);
     assert_eq!(reasons(in_window(1_014)), ["switch-count"]);
     assert_eq!(reasons(in_window(986)), ["switch-count"]);
@@ -258,7 +260,7 @@ fn switches_of_somebody_else_are_not_held_against_the_tasks() {
 #[test]
 fn a_user_level_switch_is_made_and_not_seen_by_the_kernel() {
     let by_kernel = |count| move |window: &mut Cycles| window.kernel_switches.voluntary = count;
-    // 8, and 5 stray ones.
+    // The limit is 8, and 5 stray switches.
     assert_eq!(reasons_of(&FakeCase::fiber(), by_kernel(13)), CLEAN);
     assert_eq!(
         reasons_of(&FakeCase::fiber(), by_kernel(14)),

@@ -177,7 +177,7 @@ fn a_lock_is_wanted_by_fewer_where_most_wait_for_one_and_not_for_a_time() {
     let waits = |entry| changes(&observation(tasks(vec![cause(Why::Blocked, entry, 1000)])));
     assert_eq!(waits(Entry::Futex(FutexWait::Lock)), [Change::FewerLocks]);
     assert_eq!(waits(Entry::Futex(FutexWait::Timed)), []);
-    // A thread of a pool that waits for work, on a condition.
+    // The thread belongs to a pool and waits for work on a condition.
     assert_eq!(waits(Entry::SystemCall("futex".to_owned())), []);
 }
 
@@ -238,7 +238,8 @@ fn threads_of_a_runtime_that_sleep_by_themselves_are_not_to_sleep_longer() {
         };
         assert_eq!(changes(&observation(of_go(1000))), []);
         assert_eq!(changes(&observation(collector)), []);
-        // Beside a program of which most do sleep by its own will, what is won is of these.
+        // With a program that mostly sleeps by its own choice, the gain is that of the remaining
+        // switches.
         let both = |own, go| {
             let mut both = observation(Tasks {
                 run_ns: Nanos(WINDOW),
@@ -394,7 +395,8 @@ fn an_advice_wins_at_most_what_the_switches_concerned_cost_at_their_upper_end() 
     });
     observed.known = vec![known(KnownBy::Inject, 7, 90_000.0)];
     let locks = &advice(&observed)[0];
-    // 300 waits of up to 1,100 ns; 400 reloads that may all be theirs, behind others of up to 768 ns.
+    // There are 300 waits of up to 1,100 ns, and 400 reloads that may all belong to them, after
+    // other tasks of up to 768 ns.
     let reload = 90_000.0 * (1.0 + 128.0 / 9_600.0);
     let most = (300.0 * 1_100.0 + 400.0 * reload) / 1e9;
     assert!(
@@ -410,7 +412,7 @@ fn an_advice_wins_at_most_what_the_switches_concerned_cost_at_their_upper_end() 
 
 #[test]
 fn what_can_win_too_little_is_not_advised() {
-    // Switches cost 1.2 %, but the waits of which there are most are half of it.
+    // Switches cost 1.2 %, of which the most frequent waits are half.
     let half = |call: &str| cause(Why::Blocked, Entry::SystemCall(call.to_owned()), 50_000);
     let mut half_and_half = tasks(vec![half("read"), half("wait4")]);
     half_and_half.others = switchcost_record::observation::Histogram::default();

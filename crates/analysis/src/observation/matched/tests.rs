@@ -132,7 +132,8 @@ fn failed(found: &MatchedIntervals) -> Vec<CheckName> {
 
 #[test]
 fn what_a_wait_costs_is_found_and_passes_all_checks() {
-    // 10 us, 5 us and so on after half of the waits. At a speed that hardly changes: of one that does, one in ten checks by time fails.
+    // The times are 10 us, 5 us and so on after half of the waits, at a nearly constant speed: with
+    // a varying speed, one in ten checks by time fails.
     let server = Server {
         cold_ns: 10_000.0,
         drift: 0.0004,
@@ -160,7 +161,7 @@ fn where_nothing_is_lost_nine_of_ten_intervals_hold_zero() {
         effect.expect("there are enough").ns.holds(0.0)
     };
     let held = (0..TRIALS).filter(holds).count();
-    // 99 % of draws from a binomial distribution of 0.9.
+    // The range contains 99 % of draws from a binomial distribution of 0.9.
     assert!((82..=97).contains(&held), "{held} of {TRIALS}");
 }
 
@@ -177,7 +178,7 @@ fn more_work_for_the_first_request_gives_a_range_that_holds_what_switches_cost()
             assert!(all_waits(&found).estimate > 20_000.0);
             assert_eq!(failed(&found), [CheckName::Intercept], "{:?}", found.checks);
             let wait = found.wait_ns.expect("a range");
-            // Half of the waits are long, after which it is twice as much in the end.
+            // Half of the waits are long, and cost twice as much in the end.
             let is_in = (wait.low..=wait.high).contains(&cold_ns);
             assert!(is_in && wait.likely.is_none(), "{wait:?}");
         }
@@ -205,7 +206,7 @@ fn where_every_call_blocks_there_is_only_the_dose() {
     };
     let found = server.found(1);
     assert_eq!((&found.all_waits, found.unknown_because), (&None, None));
-    // Half of the waits are long, and each costs more than a short one; the cost of a short one is not known.
+    // Half of the waits are long, and each costs more than a short one, whose cost is not known.
     let wait = found.wait_ns.expect("at least");
     let is_half = (7_000.0..10_000.0).contains(&wait.low);
     assert!(is_half && wait.high == f64::INFINITY, "{wait:?}");
@@ -218,7 +219,7 @@ fn a_call_with_another_result_is_no_match() {
         ..SERVER
     }
     .calls(1);
-    // As if each wait that blocks had a result of its own.
+    // Makes the records look as if each wait that blocks had its own result.
     let mut other = traced.sites[0].clone();
     other.result = 2;
     traced.sites.push(other);

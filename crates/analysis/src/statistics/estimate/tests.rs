@@ -193,7 +193,7 @@ fn the_interval_is_what_brute_force_over_all_signs_does_not_reject() {
         let values: Vec<f64> = (0..n).map(|_| 100.0 + 9.0 * normal(&mut random)).collect();
         let found = estimate(&values, 0.9).expect("enough");
         let step = 1e-7;
-        // V falls as the centre rises: high centres are rejected by few positive ranks.
+        // V falls as the centre rises, so high centres are rejected by few positive ranks.
         assert!(
             brute_force_p(&values, found.high - step) > 0.05,
             "n = {n}: the high end is inside"
@@ -260,7 +260,7 @@ fn heavy_tailed(random: &mut ChaCha8Rng) -> f64 {
 fn intervals_cover_the_truth_as_often_as_they_say() {
     for n in [5, 8, 12, 30, 60, 90] {
         let trials = 2_000_u64;
-        // Three standard deviations of the binomial number above the nominal tenth.
+        // The limit is three standard deviations of the binomial number above the nominal tenth.
         let limit = (trials as f64 * 0.1 + 3.0 * (trials as f64 * 0.09).sqrt()) as u64;
         let (of_normal, of_heavy) = (misses(trials, n, normal), misses(trials, n, heavy_tailed));
         assert!(
