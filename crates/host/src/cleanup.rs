@@ -13,7 +13,7 @@ use std::time::Duration;
 /// First argument that turns the program into a cleanup helper; the step follows.
 pub const CLEANUP_ARGUMENT: &str = "clean-up-when-abandoned";
 
-// With dashes, because a test program would take words for names of its tests.
+// The argument begins with dashes, because a test program would take a word for the name of a test.
 pub(crate) const REMOVE: &str = "--remove";
 pub(crate) const TERMINAL: &str = "--terminal";
 pub(crate) const COMMAND: &str = "--command";
@@ -100,7 +100,7 @@ impl CleanupHelper {
 impl Drop for CleanupHelper {
     fn drop(&mut self) {
         if self.line.is_some() {
-            // Not by closing the connection, which would trigger the step.
+            // The helper is killed, because closing the connection would trigger the step.
             let _ = self.process.kill();
             let _ = self.process.wait();
         }

@@ -30,7 +30,7 @@ pub(crate) const AS_BEFORE: &[u8] = b"\x1b[?1049l\x1b[?25h\x1b[0m";
 /// Runs as the main function of a cleanup helper: records the present state, waits until the run
 /// has ended, and does the step given in `words`.
 pub fn clean_up(words: &[OsString]) {
-    // From the background it may change the terminal only so.
+    // A background process may change the terminal only if this signal is ignored.
     // SAFETY: ignored, no handler is called.
     let _ = unsafe { SignalAction::ignored().set(libc::SIGTTOU) };
     let Some(step) = words
@@ -61,7 +61,8 @@ fn prepared(kind: &OsStr, words: &[OsString]) -> Option<Prepared> {
         }
         (COMMAND, [_]) => {
             let process = texts[0].parse().ok()?;
-            // While its parent lives, the number belongs to it; from here on the handle identifies it.
+            // While the parent lives, the number belongs to the process; from here on the handle
+            // identifies it.
             let (_, held) = open(process)?;
             Some(Box::new(move || {
                 if !has_ended_within(&held, Duration::ZERO) {

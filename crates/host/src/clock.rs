@@ -282,7 +282,8 @@ fn chain(clock: Clock) -> Ticks {
     let before = clock.now();
     let mut value = std::hint::black_box(1_u64);
     for _ in 0..4_000 {
-        // Black box: a chain of multiplications by a constant would be folded into one.
+        // The black box prevents the compiler from folding a chain of multiplications by a constant
+        // into one.
         value = std::hint::black_box(value.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     }
     clock.now() - before
@@ -306,7 +307,8 @@ mod tests {
     fn calibrated_ticks_agree_with_the_standard_librarys_clock() {
         let clock = Clock::choose(true);
         let rate = rate_of(clock);
-        // Nanoseconds of the standard library in 100 ms of ours, whose readings stand inside.
+        // Returns the nanoseconds of the standard library's clock in 100 ms of this clock, whose
+        // readings are inside.
         let window = || {
             let (start, ticks) = (Instant::now(), clock.now());
             std::thread::sleep(Duration::from_millis(100));

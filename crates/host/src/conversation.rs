@@ -286,7 +286,8 @@ impl Conversation {
 
 impl Drop for Conversation {
     fn drop(&mut self) {
-        // The program has not been waited for, or its number is still that of its group: in either case the number is ours.
+        // The program either has not been waited for, or its number is still that of its group, so
+        // the number cannot belong to another process.
         self.input = None;
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let _ = self.child.kill();

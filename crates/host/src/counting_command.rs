@@ -23,7 +23,7 @@ pub fn counted(command: &str, should_stop: &dyn Fn() -> bool) -> Result<u64, Str
     let program = Program::shell(OsStr::new(command), &[]).map_err(|error| error.to_string())?;
     let printed = read(program, Streams::Output, &bounds).map_err(|why| why.to_string())?;
     if !printed.status.success() {
-        // A failing command may have printed something all the same.
+        // A failing command may still have printed something.
         return Err(format!("it ended with {}", printed.status));
     }
     let text = printed.text.trim();

@@ -43,13 +43,13 @@ pub fn announce_in_time() -> io::Result<()> {
 /// # Errors
 /// If the kernel refuses.
 pub fn is_watched() -> io::Result<()> {
-    // SAFETY: what it does by default.
+    // SAFETY: the action is the default.
     unsafe { SignalAction::default().set(libc::SIGXCPU) }?;
     Ok(())
 }
 
 extern "C" fn end(number: c_int) {
-    // SAFETY: the text is there, and standard error may be closed.
+    // SAFETY: the text exists, and standard error may be closed.
     unsafe { libc::write(libc::STDERR_FILENO, LINE.as_ptr().cast(), LINE.len()) };
     // SAFETY: ends the process at once.
     unsafe { libc::_exit(128 + number) }
@@ -67,7 +67,7 @@ fn alarm_at(limit: Rlimit) -> Option<Duration> {
 /// Starts a timer that raises the signal. The timer belongs to this process alone: programs that
 /// the process starts keep their own limits.
 fn raise_after(time: Duration) -> io::Result<()> {
-    // SAFETY: of numbers and a union of numbers.
+    // SAFETY: the structure consists of numbers and a union of numbers.
     let mut event: libc::sigevent = unsafe { MaybeUninit::zeroed().assume_init() };
     event.sigev_notify = libc::SIGEV_SIGNAL;
     event.sigev_signo = libc::SIGXCPU;
@@ -84,7 +84,7 @@ fn raise_after(time: Duration) -> io::Result<()> {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // A time of 0 would disarm it.
+    // A time of 0 would stop the timer.
     let value = libc::timespec {
         tv_sec: time.as_secs() as libc::time_t,
         tv_nsec: i64::from(time.subsec_nanos().max(1)),
@@ -93,7 +93,8 @@ fn raise_after(time: Duration) -> io::Result<()> {
         it_interval: never,
         it_value: value,
     };
-    // SAFETY: the timer is ours, and the new value is valid for the call, which gives none back.
+    // SAFETY: the timer belongs to this process, and the new value is valid for the call, which
+    // returns no old value.
     check(unsafe { libc::timer_settime(timer, 0, &raw const once, ptr::null_mut()) })
 }
 

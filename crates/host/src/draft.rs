@@ -95,7 +95,7 @@ impl Draft {
             .tempfile_in(folder_of(target.as_ref()))?
             .into_parts();
         own(&file);
-        // By the draft's own name: the helper does not have the descriptor.
+        // The helper gets the draft's own name, because it does not have the descriptor.
         let helper = CleanupHelper::start(&Step::Remove(&fs::canonicalize(&path)?)).ok();
         Ok(Draft {
             file,
@@ -141,7 +141,8 @@ impl Draft {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             done => return done,
         }
-        // A link replaces nothing, and a file without a name cannot be renamed, so the draft has a name of its own for a moment.
+        // A link replaces nothing, and a file without a name cannot be renamed, so the draft gets a
+        // temporary name.
         let _deferred = defer_signals()?;
         let prefix = prefix_of(target);
         let draft = Builder::new()

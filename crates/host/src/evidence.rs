@@ -280,7 +280,7 @@ mod tests {
         let outside = Instant::now();
         let window = witness.open().expect("readable");
         let inside = Instant::now();
-        // Another task may have the CPU meanwhile, so this may take long.
+        // Another task may have the CPU, so this may take long.
         (0..16).for_each(|_| burn_cpu_time());
         let inside = inside.elapsed();
         let (busy, _) = witness.close(window).expect("readable");
@@ -299,7 +299,8 @@ mod tests {
     fn a_thread_of_another_process_may_end_before_it_is_watched() {
         let mut sleeper = Command::new("sleep").arg("60").spawn().expect("sleep");
         let process = sleeper.id() as i32;
-        // A number that no thread of that process has: what is left of one that ended between listing and opening.
+        // No thread of that process has this number, as for one that ended between listing and
+        // opening.
         let tasks = [
             TaskId::own_thread(),
             TaskId::process(process),

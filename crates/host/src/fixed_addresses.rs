@@ -10,7 +10,7 @@ pub(crate) fn fix_addresses() -> io::Result<()> {
     const ASK: libc::c_ulong = 0xffff_ffff;
     // SAFETY: takes a number and returns one.
     let present = unsafe { libc::personality(ASK) };
-    // SAFETY: as above.
+    // SAFETY: as for the call above.
     let before = unsafe { libc::personality((present | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong) };
     if present < 0 || before < 0 {
         Err(errno::last())

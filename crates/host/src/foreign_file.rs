@@ -16,7 +16,7 @@ use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2, sta
 pub fn open_seen_by(process: u32, path: &Path) -> io::Result<File> {
     let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = open(format!("/proc/{process}/root"), folder, Mode::empty())?;
-    // Links lead to where they lead for the process, and never out of its root.
+    // Links are resolved as the process resolves them, and never lead out of its root.
     let found = openat2(
         &root,
         path,
@@ -31,7 +31,7 @@ pub fn open_seen_by(process: u32, path: &Path) -> io::Result<File> {
     {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
-    // The file was examined through a descriptor of its path; only now it is opened for reading.
+    // The file was examined through a descriptor of its path; only now is it opened for reading.
     let reading = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let path = format!("/proc/self/fd/{}", found.as_raw_fd());
     Ok(open(path, reading, Mode::empty())?.into())

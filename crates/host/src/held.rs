@@ -47,11 +47,11 @@ impl Held {
         let (start, started) = channel();
         let (alive, gone) = channel();
         thread::Builder::new().spawn(move || {
-            // The command holds the closure, and that its end of the pipes.
+            // The command owns the closure, which owns its end of the pipes.
             let child = command.spawn();
             drop((command, reported));
             let _ = start.send(child);
-            // Nothing is sent.
+            // No data is sent.
             let _ = gone.recv();
         })?;
         let mut bytes = [0; 4];
@@ -82,7 +82,7 @@ impl Held {
     ///
     /// If the program cannot be executed.
     pub fn release(mut self) -> io::Result<(Child, Parent)> {
-        // The process may have been killed meanwhile, which its parent notices.
+        // The process may have been killed, which its parent notices.
         let _ = self.gate.write_all(&[1]);
         // If nothing could be written, the end of the pipe ends the process.
         drop(self.gate);
@@ -96,7 +96,7 @@ impl Held {
         let stat = format!("/proc/{}/stat", self.process);
         let waits = || {
             let text = std::fs::read_to_string(&stat).unwrap_or_default();
-            // Behind the name, which may hold anything.
+            // The fields come after the name, which may contain anything.
             text.rsplit_once(") ")
                 .is_none_or(|(_, rest)| !rest.starts_with('R'))
         };
@@ -112,9 +112,9 @@ impl Held {
 /// Runs in the child: sends the child's number and waits for a byte. The pipe ends if the parent
 /// ends.
 fn wait_at(mut gate: &PipeReader, gate_of_parent: RawFd, reported: RawFd) -> io::Result<()> {
-    // SAFETY: the file is open in this copy of the parent, which uses it no more.
+    // SAFETY: the file is open in this copy of the parent, which no longer uses it.
     unsafe { libc::close(gate_of_parent) };
-    // SAFETY: the starter keeps it open until the program is there.
+    // SAFETY: the starter keeps the file open until the program runs.
     let reported = unsafe { BorrowedFd::borrow_raw(reported) };
     rustix::io::write(reported, &getpid().as_raw_nonzero().get().to_ne_bytes())?;
     gate.read_exact(&mut [0])

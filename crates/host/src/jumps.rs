@@ -57,8 +57,8 @@ impl Jumps {
     #[inline(never)]
     pub fn run(&self) {
         let start = self.start.as_ptr();
-        // SAFETY: what is laid there begins at its first byte, changes no register but the instruction pointer and one that
-        // every call may change, and returns.
+        // SAFETY: the code in the mapping begins at its first byte, changes no register except the
+        // instruction pointer and one that every call may change, and returns.
         let function = unsafe { std::mem::transmute::<*mut u8, extern "C" fn()>(start) };
         function();
     }
@@ -66,7 +66,7 @@ impl Jumps {
 
 impl Drop for Jumps {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and goes with its only owner.
+        // SAFETY: the mapping has this value as its only owner, with which it ends.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }

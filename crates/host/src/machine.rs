@@ -72,7 +72,7 @@ fn slice_extension(root: &Root) -> Fact<bool> {
         Err(error) => error,
     };
     match error.raw_os_error() {
-        // This thread has no rseq area; others may.
+        // This thread has no rseq area, but others may have one.
         Some(libc::ENXIO) => Fact::Known(true),
         // The kernel does not know this request, or was booted without the feature.
         Some(libc::EINVAL | ENOTSUPP) => Fact::Known(false),
@@ -90,7 +90,7 @@ fn ask_for_no_extension() -> std::io::Result<()> {
     const RSEQ_SLICE_EXTENSION: i32 = 79;
     const SET: libc::c_ulong = 2;
     const NONE: libc::c_ulong = 0;
-    // SAFETY: takes and gives numbers alone.
+    // SAFETY: takes and returns only numbers.
     let answer = unsafe { libc::prctl(RSEQ_SLICE_EXTENSION, SET, NONE, NONE, NONE) };
     if answer < 0 {
         Err(std::io::Error::last_os_error())

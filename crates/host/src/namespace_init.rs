@@ -22,9 +22,9 @@ use crate::supervisor::PidNamespace;
 /// If the kernel refuses, as in many containers.
 pub fn run_in_pid_namespace(body: impl FnOnce() -> io::Result<()>) -> io::Result<ExitStatus> {
     let namespace = PidNamespace::find();
-    // Its other end is ours alone: a hang-up says that we are gone.
+    // Only this process has the other end, so a hang-up shows that this process has ended.
     let (lives, alive) = io::pipe()?;
-    // SAFETY: changes what this process belongs to, and no memory.
+    // SAFETY: changes the namespaces of this process, and no memory.
     if unsafe { libc::unshare(namespace.flags()) } != 0 {
         return Err(namespace.refused(errno::last()));
     }
@@ -45,7 +45,7 @@ pub fn run_in_pid_namespace(body: impl FnOnce() -> io::Result<()>) -> io::Result
             let code = match outcome {
                 Ok(Ok(())) => 0,
                 Ok(Err(error)) => {
-                    // The only words of a process that has no other way to say them.
+                    // The process has no other way to report this.
                     let _ = rustix::io::write(
                         rustix::stdio::stderr(),
                         format!("switchcost: {error}\n").as_bytes(),

@@ -38,7 +38,8 @@ impl NetworkNoise {
         let (near, far) = (socket()?, socket()?);
         near.connect(far.local_addr()?)?;
         far.connect(near.local_addr()?)?;
-        // Tried here, so that a CPU that is not to be had is an error and not a thread without noise.
+        // Pinned here first, so that an unavailable CPU causes an error, and not a thread without
+        // noise.
         drop(pin(&[cpu])?);
         let is_over = Arc::new(AtomicBool::new(false));
         let mut noise = NetworkNoise {
@@ -122,7 +123,8 @@ mod tests {
         });
         let shared = Arc::clone(&noise.is_over);
         drop(noise);
-        // Not by the list of threads: the kernel strikes out who has been waited for a little later.
+        // The list of threads is not used, because the kernel removes a thread from it a little
+        // after it has been waited for.
         assert_eq!(Arc::strong_count(&shared), 1, "a thread still runs");
     }
 

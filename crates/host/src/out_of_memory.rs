@@ -13,25 +13,25 @@ use crate::cleanup_steps::AS_BEFORE;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReportingAllocator;
 
-// SAFETY: hands everything on to the system's, and does not return where that has failed.
+// SAFETY: passes everything on to the system's allocator, and does not return if that has failed.
 unsafe impl GlobalAlloc for ReportingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as the caller has it.
+        // SAFETY: the caller guarantees the same conditions.
         given(unsafe { System.alloc(layout) }, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as the caller has it.
+        // SAFETY: the caller guarantees the same conditions.
         given(unsafe { System.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: as the caller has it.
+        // SAFETY: the caller guarantees the same conditions.
         given(unsafe { System.realloc(memory, layout, size) }, size)
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: as the caller has it.
+        // SAFETY: the caller guarantees the same conditions.
         unsafe { System.dealloc(memory, layout) }
     }
 }
@@ -45,14 +45,14 @@ fn end(bytes: usize) -> ! {
     let mut line = Line::default();
     let limits = [Resource::As, Resource::Data].map(|limit| getrlimit(limit).current);
     let _ = describe(&mut line, bytes, limits, is_commitment_strict());
-    // In the alternate screen no one would read it.
+    // In the alternate screen, nobody would read the message.
     let modes = rustix::termios::tcgetattr(rustix::stdio::stderr());
     if modes.is_ok_and(|modes| !modes.local_modes.contains(LocalModes::ICANON)) {
         let _ = rustix::io::write(rustix::stdio::stderr(), AS_BEFORE);
     }
-    // SAFETY: the bytes are there, and standard error may be closed.
+    // SAFETY: the bytes exist, and standard error may be closed.
     unsafe { libc::write(libc::STDERR_FILENO, line.bytes.as_ptr().cast(), line.length) };
-    // SAFETY: ends the process at once: what would be done at its end may want memory.
+    // SAFETY: ends the process immediately, because exit handlers may need memory.
     unsafe { libc::_exit(1) }
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn enter_own_directory(layer: &Path) -> io::Result<()> {
         );
         return Err(io::Error::other(what));
     }
-    // SAFETY: changes what this process belongs to, and no memory.
+    // SAFETY: changes the namespaces of this process, and no memory.
     if unsafe { libc::unshare(libc::CLONE_NEWNS) } != 0 {
         return Err(add_context("a mount namespace", io::Error::last_os_error()));
     }

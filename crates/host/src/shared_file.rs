@@ -127,8 +127,8 @@ pub fn wait(word: &AtomicU32, value: u32, limit: Duration) -> io::Result<()> {
 /// result is meaningless.
 #[inline(always)]
 pub fn read<const COUNT: usize>(words: &[AtomicU64; COUNT]) -> [u64; COUNT] {
-    // SAFETY: the reference says that so many words are there, aligned and initialized; they are a copy from here on, which
-    // nothing but their values depends on.
+    // SAFETY: the reference guarantees that this number of words exists, aligned and initialized.
+    // They are a copy from here on, and only their values are used.
     unsafe { std::ptr::from_ref(words).cast::<[u64; COUNT]>().read() }
 }
 

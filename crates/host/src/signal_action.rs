@@ -38,7 +38,8 @@ impl SignalAction {
 
     fn new(handler: libc::sighandler_t, flags: c_int) -> SignalAction {
         let action = MaybeUninit::<libc::sigaction>::zeroed();
-        // SAFETY: of numbers, and of a function that may be missing: zeroed, it blocks no other signal and calls nothing.
+        // SAFETY: the structure consists of numbers and of a function that may be missing: zeroed,
+        // it blocks no other signal and calls nothing.
         let mut action = unsafe { action.assume_init() };
         action.sa_sigaction = handler;
         action.sa_flags = flags;

@@ -91,7 +91,7 @@ impl Drop for BlockedSignals {
 impl Drop for DeferredSignals {
     fn drop(&mut self) {
         for (signal, before) in &self.before {
-            // SAFETY: puts back what was there.
+            // SAFETY: restores the previous action.
             let _ = unsafe { before.set(*signal) };
         }
         let come = COME.swap(0, SeqCst);
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(EFFECTS.load(SeqCst), 2, "all is as before");
         drop(defer(&[SIGNAL]).expect("the kernel lets us"));
         assert_eq!(EFFECTS.load(SeqCst), 2, "nothing came");
-        // SAFETY: puts back what was there.
+        // SAFETY: restores the previous action.
         unsafe { before.set(SIGNAL) }.expect("as before");
     }
 

@@ -23,12 +23,13 @@ fn ptrace(request: libc::c_uint, task: pid_t, data: usize) -> io::Result<()> {
 /// ended.
 fn stop_of(task: pid_t) -> io::Result<Option<Option<c_int>>> {
     let mut status = 0;
-    // SAFETY: `status` is ours.
+    // SAFETY: `status` is a local variable.
     match unsafe { libc::waitpid(task, &raw mut status, libc::__WALL | libc::WNOHANG) } {
         -1 => Err(io::Error::last_os_error()),
         0 => Ok(None),
         _ if !libc::WIFSTOPPED(status) => Ok(Some(None)),
-        // A stop for this process or for its group, not for a signal: there is no signal to hand on.
+        // The stop is for this process or its group, and not for a signal, so there is no signal to
+        // pass on.
         _ if status >> 16 == libc::PTRACE_EVENT_STOP => Ok(Some(Some(0))),
         _ => Ok(Some(Some(libc::WSTOPSIG(status)))),
     }
@@ -133,7 +134,7 @@ mod tests {
     }
 
     fn signal(child: &Ended, number: c_int) {
-        // SAFETY: a process of ours that has not been reaped.
+        // SAFETY: the process is a child that has not been reaped.
         assert_eq!(unsafe { libc::kill(child.0.id() as pid_t, number) }, 0);
     }
 

@@ -96,7 +96,8 @@ impl Drop for Forked {
         if self.is_reaped {
             return;
         }
-        // The process may have ended already; it is ours until we have waited for it, so the number is still its own.
+        // The process may have ended already; it is a child until it has been waited for, so the
+        // number is still its own.
         let _ = kill_process(self.pid, Signal::KILL);
         let _ = waitpid(Some(self.pid), WaitOptions::empty());
     }

@@ -97,7 +97,7 @@ impl Drop for TemporaryFolder {
             .unwrap_or_else(PoisonError::into_inner)
             .retain(|&lock| lock != self.lock.as_raw_fd());
         let is_removed = abandoned_folder::remove(&self.whole, &self.lock).is_ok();
-        // It may take a while.
+        // Removing a folder may take a while.
         if let Some(helper) = self.helper.take().filter(|_| !is_removed) {
             helper.release();
         }
@@ -130,7 +130,7 @@ fn claim(path: PathBuf) -> io::Result<Option<TemporaryFolder>> {
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .push(lock.as_raw_fd());
-    // Without a helper, the next run removes what a dead one has left.
+    // Without a helper, the next run removes the folder of a dead one.
     let helper = CleanupHelper::start(&Step::Remove(&path)).ok();
     let folder = TemporaryFolder {
         files: path.join(FILES),

@@ -75,7 +75,7 @@ impl Alarm {
             tv_sec: 0,
             tv_nsec: 0,
         };
-        // 0 would disarm it.
+        // A time of 0 would stop the timer.
         let time = time.0.max(1);
         let once = Timespec {
             tv_sec: (time / 1_000_000_000) as i64,

@@ -84,7 +84,7 @@ impl Twin {
             let prepared = layer.map_or(Ok(()), own_directory).and_then(|()| prepare());
             prepared.inspect_err(|why| drop(writer.write_all(why.to_string().as_bytes())))?;
             task::stop_self()?;
-            // Why it cannot be run is reported by an earlier attempt.
+            // An earlier attempt reports why the program cannot be run.
             drop(command.exec());
             // SAFETY: ends the child without running the parent's exit handlers a second time.
             unsafe { libc::_exit(NOT_RUN) }
@@ -174,7 +174,7 @@ impl Twin {
 
     fn signal(&self, signal: Signal) -> io::Result<()> {
         match kill_process_group(self.group, signal) {
-            // All of it has ended.
+            // The whole group has ended.
             Ok(()) | Err(Errno::SRCH) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -198,7 +198,7 @@ impl Twin {
 
     /// Adds the resources of orphaned processes of the group, for which nobody waits any more.
     fn add_orphans(&mut self) {
-        // An error says that there are none.
+        // An error means that there are no children.
         while let Ok(Some((_, _, usage))) = wait4(-self.pid(), libc::WNOHANG) {
             self.used.add(&usage);
         }
@@ -231,7 +231,7 @@ fn prepare() -> io::Result<()> {
             maximum: limit,
         },
     )?;
-    // To the end of the process.
+    // The policy lasts to the end of the process.
     std::mem::forget(set_policy(Policy::Rr, LOWEST).map_err(explain_refusal)?);
     Ok(())
 }
@@ -277,7 +277,8 @@ pub fn is_group_left(groups: &[i32]) -> io::Result<bool> {
         let group = stat
             .as_deref()
             .and_then(|stat| stat.split(' ').nth(2)?.parse::<i32>().ok());
-        // A process between its birth and its group has that of its parent, which is ours.
+        // A new process is in its parent's group until it gets its own; the parent is a copy of the
+        // program.
         group.is_some_and(|group| !groups.contains(&group)) && is_living(process)
     };
     Ok(processes

@@ -95,7 +95,7 @@ impl TwinGroup {
             .filter_map(|line| Pid::from_raw(line.parse().ok()?))
         {
             match sched_setaffinity(Some(thread), &cpus) {
-                // It has ended meanwhile.
+                // The process has ended in the meantime.
                 Ok(()) | Err(rustix::io::Errno::SRCH) => (),
                 Err(error) => return Err(error.into()),
             }
@@ -183,7 +183,7 @@ mod tests {
         group.thaw().expect("it may");
         until(&|| !is_frozen());
         child.kill().and_then(|()| child.wait()).expect("ours");
-        // Whoever comes next pays for itself alone.
+        // The next process pays only for its own time.
         let next = TwinGroup::open(&groups[0]).expect("it is there");
         assert_eq!(next.cpu_time().expect("no process ran"), Duration::ZERO);
         drop(folder);

@@ -79,7 +79,7 @@ fn usage_of(who: libc::c_int) -> libc::rusage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is valid for writing one rusage; for these three the call cannot fail.
     unsafe { libc::getrusage(who, usage.as_mut_ptr()) };
-    // SAFETY: of numbers only, for which zeroes are valid.
+    // SAFETY: the structure consists of numbers, for which zeroes are valid.
     unsafe { usage.assume_init() }
 }
 
@@ -89,7 +89,7 @@ fn usage_of(who: libc::c_int) -> libc::rusage {
 ///
 /// If the child was waited for before.
 pub fn wait(mut child: Child) -> io::Result<(ExitStatus, Usage)> {
-    // It may read until the end of its input.
+    // The child may read until the end of its input.
     drop(child.stdin.take());
     match wait4(child.id() as i32, 0)? {
         Some((_, status, usage)) => Ok((status, usage)),
@@ -108,7 +108,8 @@ pub(crate) fn wait4(pid: i32, options: c_int) -> io::Result<Option<(i32, ExitSta
         // SAFETY: the pointers are valid for writing one number and one rusage.
         let ended = unsafe { libc::wait4(pid, &raw mut status, options, usage.as_mut_ptr()) };
         if ended >= 0 {
-            // SAFETY: of numbers only, for which zeroes are valid, and written by the call if a child has ended.
+            // SAFETY: the structure consists of numbers, for which zeroes are valid, and which the
+            // call writes if a child has ended.
             let usage = Usage::new(&unsafe { usage.assume_init() });
             return Ok((ended > 0).then(|| (ended, ExitStatus::from_raw(status), usage)));
         }

@@ -85,7 +85,8 @@ mod tests {
     fn the_kernels_clock_is_the_same_everywhere() {
         let cpus = allowed_cpus(&Root::system());
         let pair = [cpus[0], cpus[cpus.len() - 1]];
-        // Another task may take a CPU for longer than the time limit: then the clocks were not compared.
+        // Another task may take a CPU for longer than the time limit, in which case the clocks were
+        // not compared.
         match disagree(Clock::MonotonicRaw, pair) {
             Ok(found) => assert!(!found),
             Err(error) => assert_eq!(error.kind(), io::ErrorKind::TimedOut),

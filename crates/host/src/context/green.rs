@@ -185,7 +185,7 @@ impl Scheduler {
         self.is_busy.store(true, SeqCst);
         // SAFETY: `is_busy` keeps the handler out, and no other OS thread knows this scheduler.
         let ready = unsafe { &mut *self.ready.get() };
-        // SAFETY: as above; the two are different fields.
+        // SAFETY: as above; the two queues are different fields.
         let parked = unsafe { &mut *self.parked.get() };
         std::mem::swap(ready, parked);
         self.is_busy.store(false, SeqCst);
@@ -208,7 +208,7 @@ extern "C" fn handle_tick(_: libc::c_int, information: *mut libc::siginfo_t, _: 
     if !is_of_a_timer(unsafe { &*information }) {
         return;
     }
-    // SAFETY: null, or a scheduler that lives until it has taken itself out.
+    // SAFETY: the pointer is null, or leads to a scheduler that lives until it has removed itself.
     let Some(scheduler) = (unsafe { RUNNING.load(SeqCst).as_ref() }) else {
         return;
     };

@@ -30,7 +30,8 @@ fn current() -> io::Result<Box<UnsafeCell<libc::ucontext_t>>> {
     if status != 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: zeroed is a valid ucontext_t, and getcontext has filled it in; neither wrapper changes the layout.
+    // SAFETY: zeroed is a valid ucontext_t, and getcontext has filled it in; neither wrapper
+    // changes the layout.
     Ok(unsafe { Box::from_raw(Box::into_raw(saved).cast()) })
 }
 
@@ -48,7 +49,7 @@ impl Machine {
         let stack = DefaultStack::new(STACK)?;
         let saved = current()?;
         let context = saved.get();
-        // SAFETY: the box is ours alone until it is returned.
+        // SAFETY: only this function has the box until it is returned.
         let inside = unsafe { &mut *context };
         inside.uc_stack.ss_sp = (stack.base().get() - STACK) as *mut libc::c_void;
         inside.uc_stack.ss_size = STACK;
@@ -90,7 +91,7 @@ mod tests {
     #[test]
     fn below_the_stack_lies_a_page_that_faults() {
         let machine = Machine::new(never_entered, std::ptr::null::<u8>(), 1).expect("a stack");
-        // SAFETY: the context is ours and suspended.
+        // SAFETY: the context belongs to this machine and is suspended.
         let lowest = unsafe { &*machine.saved.get() }.uc_stack.ss_sp as usize;
         let maps = std::fs::read_to_string("/proc/self/maps").expect("own mappings");
         let guard = maps
@@ -107,7 +108,7 @@ mod tests {
     fn a_context_points_to_its_own_floating_point_modes() {
         let machine = Machine::new(never_entered, std::ptr::null::<u8>(), 1).expect("a stack");
         let start = machine.saved.get() as usize;
-        // SAFETY: the context is ours and suspended.
+        // SAFETY: the context belongs to this machine and is suspended.
         let modes = unsafe { &*machine.saved.get() }.uc_mcontext.fpregs as usize;
         assert!(
             (start..start + size_of::<libc::ucontext_t>()).contains(&modes),

@@ -45,8 +45,8 @@ impl SignalTimer {
             return Err(io::Error::other("a period of 0 ns never passes"));
         }
         require_deliverable()?;
-        // Without SA_NODEFER the signal stays blocked while its handler runs; SA_RESTART, because calls of the
-        // experiment may be under way when it comes.
+        // Without SA_NODEFER the signal stays blocked while its handler runs; SA_RESTART is set
+        // because calls of the experiment may be in progress when the signal comes.
         let action = SignalAction::informed_handler(handler, libc::SA_RESTART);
         // SAFETY: the handler touches nothing but atomics and what the scheduler's own flag guards (see `green`).
         let before = unsafe { action.set(TICK) }?;
@@ -94,14 +94,15 @@ fn set(timer: libc::timer_t, period: Nanos) -> io::Result<()> {
 }
 
 fn put_back(before: &SignalAction) {
-    // SAFETY: the disposition was in force before. It fails for no signal that it was read from.
+    // SAFETY: the action was in force before; restoring it cannot fail.
     let _ = unsafe { before.set(TICK) };
 }
 
 impl Drop for SignalTimer {
     fn drop(&mut self) {
-        // SAFETY: the timer is ours and deleted once. A signal already on its way is delivered by the next return from
-        // the kernel, which this very call is: the handler is still there for it.
+        // SAFETY: the timer belongs to this value and is deleted once. A signal already on its way
+        // is delivered at the next return from the kernel, which is that of this call, while the
+        // handler still exists.
         unsafe { libc::timer_delete(self.timer) };
         put_back(&self.before);
     }
@@ -129,13 +130,14 @@ mod tests {
     fn ticks_while_it_lives_and_leaves_the_disposition_as_it_was() {
         let _turn = super::super::green::tests::one_at_a_time();
         let timer = SignalTimer::start(Nanos::millis(1), count).expect("a timer");
-        // Ticks that come while another task has the CPU are one: some of 50 ms may hold few of our own.
+        // Ticks that come while another task has the CPU are merged; 50 ms may contain few of this
+        // process's own.
         let many = (0..20)
             .map(|_| ticks_in(Duration::from_millis(50)))
             .find(|ticks| *ticks >= 5);
         drop(timer);
         assert!(many.is_some(), "fewer than 5 ticks in 50 ms, 20 times");
-        // SAFETY: ignoring a signal runs nothing; the old disposition is put back below.
+        // SAFETY: ignoring a signal runs nothing; the old action is restored below.
         let found = unsafe { SignalAction::ignored().set(TICK) }.expect("a disposition");
         put_back(&found);
         assert!(found.is_default(), "{found:?}");

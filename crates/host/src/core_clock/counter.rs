@@ -189,7 +189,7 @@ pub(crate) fn judge_chain<E>(
         None => nearest(window()?.min(window()?).min(window()?)),
     };
     let cycles = u64::from(each) * u64::from(PROOF);
-    // Fewer cycles are wrong; more, up to a fiftieth, may be the kernel's.
+    // Fewer cycles are wrong; up to a fiftieth more may be the kernel's.
     let outcome = judge(cycles - cycles / 200..=cycles + cycles / 50, window)?;
     Ok((outcome, each))
 }

@@ -21,7 +21,8 @@ pub(super) struct SharedPage<T> {
     holds: PhantomData<UnsafeCell<T>>,
 }
 
-// SAFETY: only primitives made for use by several tasks at once are kept here (see the users below).
+// SAFETY: the page contains only primitives for use by several tasks at a time (see the users
+// below).
 unsafe impl<T> Send for SharedPage<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for SharedPage<T> {}
@@ -81,7 +82,8 @@ impl Channel for Futex {
 
     fn recv(&self) -> io::Result<()> {
         loop {
-            // Always asks the kernel first, so that the baseline makes the same call: it finds the token and returns.
+            // The kernel is always asked first, so that the baseline makes the same call: it finds
+            // the token and returns.
             match futex::wait(self.word(), futex::Flags::empty(), 0, None) {
                 Ok(()) | Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(error) => return Err(error.into()),

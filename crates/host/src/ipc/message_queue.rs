@@ -26,7 +26,7 @@ impl MessageQueue {
         let name = CString::new(name)?;
         let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC;
         let attributes = MaybeUninit::<libc::mq_attr>::zeroed();
-        // SAFETY: of numbers only.
+        // SAFETY: the structure consists of numbers only.
         let mut attributes = unsafe { attributes.assume_init() };
         attributes.mq_maxmsg = 1;
         attributes.mq_msgsize = 1;

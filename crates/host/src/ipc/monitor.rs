@@ -69,7 +69,7 @@ impl Monitor {
 
     /// Sets the value; the caller must hold the mutex.
     pub(super) fn set(&self, value: usize) {
-        // SAFETY: the caller holds the mutex, so no one else looks.
+        // SAFETY: the caller holds the mutex, so no other task reads the value.
         unsafe { self.cell().write(value) }
     }
 

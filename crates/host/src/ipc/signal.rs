@@ -38,7 +38,8 @@ impl SignalLink {
 impl Channel for SignalLink {
     fn send(&self) -> io::Result<()> {
         let (process, thread) = (self.receiver)();
-        // SAFETY: takes three numbers; a task that is gone is an error. The task is of our own making.
+        // SAFETY: takes three numbers; if the task is gone, the call returns an error. This program
+        // created the task.
         let status = unsafe { libc::syscall(libc::SYS_tgkill, process, thread, TOKEN) };
         if status == 0 {
             Ok(())

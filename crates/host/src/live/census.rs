@@ -181,7 +181,7 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(used(&after), [50, 20]);
-        // The number went to another.
+        // The number now belongs to another process.
         after.0[0].id.began = 8;
         assert_eq!(used(&after), [150, 20]);
     }
@@ -221,7 +221,7 @@ mod tests {
             .find(|seen| seen.id.thread == own)
             .expect("it runs");
         assert_eq!(seen.id.process, std::process::id());
-        // Other tests start processes meanwhile.
+        // Other tests start processes at the same time.
         assert!(census.family(seen.parent).contains(&seen.id.process));
     }
 }

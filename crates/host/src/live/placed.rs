@@ -52,7 +52,7 @@ impl Placed {
             cpu,
             allowed: allowed.clone(),
         };
-        // Before anything is changed.
+        // The helper starts before anything is changed.
         let helper = CleanupHelper::start(&Step::Affinity(&order.words()))?;
         set(id.thread, &[cpu])?;
         Ok(Placed {

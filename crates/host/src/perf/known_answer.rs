@@ -92,7 +92,7 @@ fn ask(
             "there is one CPU to run on, and two are needed to be moved between".to_owned(),
         );
     }
-    // Once to warm up, and then once per counted window.
+    // The first run warms up, and each further run is counted in a window.
     (answer.run)(bench);
     let expected = match &answer.expected {
         Expected::Within(expected) => expected.clone(),
@@ -145,7 +145,8 @@ fn known_answer(event: Event) -> KnownAnswer {
             2_100_000,
             |_| run::counted_loop(1_000_000),
         ),
-        // A counter of instructions, as emulators have for cycles, comes to 1.2 for each multiplication, or a multiple of that.
+        // Emulators count instructions instead of cycles, which gives 1.2 for each multiplication,
+        // or a multiple of that.
         Event::Cycles => KnownAnswer {
             text: "600,000 dependent multiplications of a whole number of cycles",
             expected: Expected::Chain,
@@ -156,10 +157,11 @@ fn known_answer(event: Event) -> KnownAnswer {
             run::touch_pages(64)
         }),
         Event::ContextSwitches => answer("16 sleeps", 16, 24, |_| run::sleep(16)),
-        // Room for a move to the first of the two CPUs, and for one after the pins are taken away.
+        // The range allows for a move to the first of the two CPUs, and for one after the pins are
+        // removed.
         Event::CpuMigrations => answer("8 moves between two CPUs", 8, 10, |_| run::migrate(8)),
-        // The counter's time goes on while a hypervisor runs another guest, the scheduler's does not: the window is short, so that most
-        // have none of that.
+        // The counter's time continues while a hypervisor runs another guest, but the scheduler's
+        // does not; the window is short, so most windows have no such time.
         Event::TaskClock => answer("1 ms of this thread's CPU time", 980_000, 1_080_000, |_| {
             run::burn_cpu_time()
         }),
@@ -204,7 +206,7 @@ fn known_misses(event: Event) -> KnownAnswer {
             |bench| bench.chase_lines(64 << 20),
             |bench| bench.chase_one_page(1_048_576),
         ),
-        // At least ten cycles of waiting for each miss.
+        // Each miss takes at least ten cycles of waiting.
         Event::StalledCyclesFrontend => answer(
             "8,192 jumps, each to another line of 512 KiB of code, and few stalls in a loop of as many rounds",
             20_000,

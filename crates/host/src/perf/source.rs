@@ -85,7 +85,8 @@ impl CounterSource for System {
         let is_hardware = events.iter().any(|event| event.is_hardware());
         let (first, level) = match target {
             CounterTarget::Cpu(_) => (open(events, target, true), WHOLE_CPU),
-            // Of a task the kernel's half would be wrong: it holds what the kernel does for counters at each switch.
+            // The kernel's half of a task's count would be wrong, because it contains the kernel's
+            // work for counters at each switch.
             CounterTarget::Thread(_) => (open(events, target, !is_hardware), OWN_TASKS),
         };
         let group = match first {

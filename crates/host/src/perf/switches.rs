@@ -15,7 +15,7 @@ use crate::unavailable::{Unavailable, unavailable};
 /// (kernel.perf_event_mlock_kb), minus one page.
 const RING: usize = 256 << 10;
 
-// Of linux/perf_event.h.
+// Number from linux/perf_event.h.
 const LOST: u32 = 2;
 const COMM: u32 = 3;
 const EXIT: u32 = 4;
@@ -91,7 +91,7 @@ impl SwitchRecords {
     pub fn open_for_own_children(cpus: &[CpuId]) -> Result<SwitchRecords, Unavailable> {
         let ring = |&cpu: &CpuId| {
             let mut counting = event(0, cpu);
-            // Before Linux 6.0 what is lost at last is not known.
+            // Before Linux 6.0 the number of records lost at the end is not known.
             let counter = counting
                 .read_format(ReadFormat::LOST)
                 .build()
@@ -120,7 +120,7 @@ impl SwitchRecords {
             let counter = counter
                 .or_else(|_| event(thread, *cpu).build())
                 .map_err(|error| explain_unavailable(&error))?;
-            // SAFETY: takes two descriptors of ours, and no pointer.
+            // SAFETY: takes two descriptors of this process, and no pointer.
             if unsafe { libc::ioctl(counter.as_raw_fd(), IOC_SET_OUTPUT, ring.as_raw_fd()) } < 0 {
                 return Err(explain_unavailable(&io::Error::last_os_error()));
             }
@@ -160,7 +160,7 @@ fn event(thread: i32, cpu: CpuId) -> Builder<'static> {
         .one_cpu(cpu.0 as usize)
         .inherit(true)
         .enabled(true);
-    // Records are written all the same; events of the kernel itself are not everybody's.
+    // Records are written all the same; not every user may count events of the kernel itself.
     builder.exclude_kernel(true).exclude_hv(true);
     builder
         .context_switch(true)
@@ -170,7 +170,7 @@ fn event(thread: i32, cpu: CpuId) -> Builder<'static> {
     builder
         .sample(SampleFlag::TID | SampleFlag::TIME | SampleFlag::CPU)
         .sample_id_all(true);
-    // The reader polls.
+    // The reader polls and needs no wake-up.
     builder.clockid(Clock::MONOTONIC).wakeup_watermark(RING);
     builder
 }

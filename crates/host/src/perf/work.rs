@@ -50,7 +50,7 @@ impl CallCounter {
                 build(Builder::new(Tracepoint::with_id(tracepoint(name)?)), thread)
             }
             Called::Function { file, offset } => {
-                // The kernel reads the path as it opens the event.
+                // The kernel reads the path when it opens the event.
                 let path = CString::new(file.as_os_str().as_bytes())
                     .map_err(|error| Unavailable(error.to_string()))?;
                 let mut builder = Builder::new(Software::DUMMY);

@@ -69,7 +69,8 @@ pub(super) fn regular_branches(count: u64) {
 fn branches(count: u64, mut bits: impl FnMut() -> u64) {
     let mut taken = 0_u64;
     for _ in 0..count {
-        // The black boxes keep this a branch: without them a conditional move would do, or two rounds in one.
+        // The black boxes keep the branch: without them the compiler could use a conditional move,
+        // or two rounds in one.
         if black_box(bits()) & 1 == 1 {
             taken = black_box(taken + 1);
         }
@@ -104,7 +105,7 @@ fn voluntary_switches() -> Option<i64> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is valid for writing one rusage.
     let status = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
-    // SAFETY: of numbers only, and zeroed at first.
+    // SAFETY: the structure consists of numbers only, and is zeroed first.
     let usage = unsafe { usage.assume_init() };
     (status == 0).then_some(usage.ru_nvcsw)
 }
@@ -117,7 +118,7 @@ pub(super) fn migrate(times: u32) {
     };
     let _home = pin(&[first]);
     for _ in 0..times / 2 {
-        // There, and back when the guard is dropped.
+        // The thread moves there, and back when the guard is dropped.
         drop(pin(&[second]));
     }
 }

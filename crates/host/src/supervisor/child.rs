@@ -82,7 +82,7 @@ fn prepare(state: &State<'_>, ready: &Ready<'_>, supervisor: Pid) -> io::Result<
         chdir(directory.as_c_str())?;
     }
     set_all(&KEYBOARD, SignalAction::default())?;
-    // Rust's start-up ignores it; programs expect that it ends them.
+    // Rust's start-up ignores SIGPIPE, but programs expect that the signal ends them.
     set_all(&[libc::SIGPIPE], SignalAction::default())?;
     state.mask.block_only()
 }

@@ -15,7 +15,7 @@ pub(super) fn inherited() -> io::Result<Vec<RawFd>> {
             .file_name()
             .to_str()
             .and_then(|name| name.parse::<RawFd>().ok());
-        // One that was closed meanwhile has no owner.
+        // A file that was closed in the meantime has no owner.
         if let (Some(fd @ 3..), Ok(facts)) = (number, fs::read_to_string(entry.path()))
             && !is_closed_by_exec(&facts)
         {

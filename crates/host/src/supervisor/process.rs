@@ -55,7 +55,7 @@ fn supervise(state: &mut State<'_>) -> rustix::io::Result<()> {
 }
 
 fn settle(state: &State<'_>) -> Result<OwnedFd, (Step, Errno)> {
-    // Whoever waits for the end of a pipe must not wait for us.
+    // A process that waits for the end of a pipe must not wait for this process.
     close_others(&state.kept);
     if let Some(pid_namespace) = &state.pid_namespace {
         pid_namespace.enter()?;
@@ -65,11 +65,11 @@ fn settle(state: &State<'_>) -> Result<OwnedFd, (Step, Errno)> {
 
 /// Leaves the terminal and the parent's signals.
 fn leave_parent() -> rustix::io::Result<OwnedFd> {
-    // Whatever number it is given, it takes for yes.
+    // The kernel treats any nonzero number as true.
     set_child_subreaper(Some(getpid()))?;
     setsid()?;
     child::ignore_keyboard()?;
-    // Blocked, the first process of a namespace gets it, too.
+    // If the signal is blocked, the first process of a namespace gets it, too.
     let ends = SignalSet::new(&[libc::SIGCHLD]);
     ends.block_only()?;
     ends.file()
@@ -89,7 +89,7 @@ fn close_others(kept: &[RawFd]) {
 }
 
 fn close_range(first: RawFd, last: RawFd) {
-    // SAFETY: closes files that nothing in this process uses from here on.
+    // SAFETY: closes files that this process no longer uses.
     unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
 }
 
@@ -106,7 +106,7 @@ fn serve(state: &mut State<'_>, signals: &OwnedFd) -> rustix::io::Result<()> {
             return Ok(());
         }
         if has_ended {
-            // Whose end it was does not matter: all that have ended are reaped.
+            // It does not matter which process has ended: all that have ended are reaped.
             while rustix::io::read(signals, &mut [0; size_of::<libc::signalfd_siginfo>()]).is_ok() {
             }
             while let Ok(Some((pid, status))) = reap() {

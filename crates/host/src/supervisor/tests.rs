@@ -144,7 +144,7 @@ fn await_living_with(variable: &str, count: usize) {
 
 #[test]
 fn nothing_is_left_when_the_supervisor_is_dismissed() {
-    // One stays, one leaves its parent, one leaves its session.
+    // One process stays, one leaves its parent, one leaves its session.
     let mut script =
         shell("sleep 1000 & echo; (sleep 1001 & echo); setsid sleep 1002 & echo; echo; wait");
     let variable = format!("SUPERVISOR_TEST={}", std::process::id());

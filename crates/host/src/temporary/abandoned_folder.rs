@@ -36,7 +36,8 @@ pub(crate) fn remove(path: &Path, lock: &File) -> io::Result<()> {
     if !has(&folder, lock)? {
         return Err(ErrorKind::NotFound.into());
     }
-    // Whatever is at the path meanwhile, these are the files that lie beside the lock. Without /proc only the path leads there.
+    // The files are those next to the lock, whatever is at the path now. Without /proc only the
+    // path leads to them.
     let held = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
     let folder_of_files = if held.exists() { held.as_path() } else { path };
     match fs::remove_dir_all(folder_of_files.join(FILES)) {

@@ -71,7 +71,8 @@ fn what_is_not_surely_ours_stays_and_no_link_is_followed() {
         tempfile::tempdir().expect("room"),
     );
     let path = |name: &str| within.path().join(name);
-    // No lock; a link to such a folder; a lock that is a link; a file; other names.
+    // The folders without a dead owner: no lock; a link to such a folder; a lock that is a link; a
+    // file; other names.
     fs::create_dir_all(path("switchcost-1").join(FILES)).expect("folders");
     dead(&elsewhere.path().join("folder"));
     symlink(elsewhere.path().join("folder"), path("switchcost-2")).expect("a link");
@@ -86,7 +87,7 @@ fn what_is_not_surely_ours_stays_and_no_link_is_followed() {
     dead(&path("switchcost-"));
     dead(&path("another-5"));
     let before = names(within.path());
-    // One of ours, with a link to what is not.
+    // The folder is one of this program's, with a link to a file outside.
     dead(&path("switchcost-6"));
     symlink(
         elsewhere.path(),
@@ -131,7 +132,7 @@ fn what_belongs_to_another_stays() {
 fn where_no_name_is_free_it_says_so() {
     let within = tempfile::tempdir().expect("room");
     for number in 1..MOST_FOLDERS {
-        // A file takes the name as well as a folder would, and is made and removed sooner.
+        // A file occupies the name as well as a folder would, and is created and removed faster.
         fs::File::create_new(within.path().join(format!("{PREFIX}{number}"))).expect("a file");
     }
     let error = TemporaryFolder::create_in(within.path()).expect_err("no name");

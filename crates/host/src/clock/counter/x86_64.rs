@@ -25,7 +25,7 @@ pub(in crate::clock) fn read() -> u64 {
     // SAFETY: every x86-64 CPU has the time stamp counter, and Linux leaves it readable unless a process asks for PR_TSC_SIGSEGV, which is
     // not done here.
     let ticks = unsafe { _rdtsc() };
-    // SAFETY: as above.
+    // SAFETY: as for the fence above.
     unsafe { _mm_lfence() };
     ticks
 }

@@ -71,13 +71,13 @@ fn show_to_fetches(written: &[u8]) {
         // SAFETY: writes a line of our own memory back to where fetches find it; Linux lets programs do that.
         unsafe { asm!("dc cvau, {}", in(reg) line, options(nostack, preserves_flags)) };
     }
-    // SAFETY: waits until that is done.
+    // SAFETY: waits until the line has been written back.
     unsafe { asm!("dsb ish", options(nostack, preserves_flags)) };
     for line in lines() {
-        // SAFETY: forgets what was fetched from a line of our own memory.
+        // SAFETY: discards the instructions fetched from a line of this program's memory.
         unsafe { asm!("ic ivau, {}", in(reg) line, options(nostack, preserves_flags)) };
     }
-    // SAFETY: waits until that is done, here too.
+    // SAFETY: waits until the fetched instructions have been discarded, on this CPU, too.
     unsafe { asm!("dsb ish", "isb", options(nostack, preserves_flags)) };
 }
 
