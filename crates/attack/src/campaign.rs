@@ -143,7 +143,7 @@ impl Campaign {
         count: &Mutex<Count>,
     ) -> Result<(), String> {
         let place = sample::place(&self.program)?;
-        // One at least, however late it is.
+        // At least one trial runs, however late it is.
         loop {
             let Some(name) = names.lock().unwrap_or_else(PoisonError::into_inner).pop() else {
                 return Ok(());

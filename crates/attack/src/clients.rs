@@ -72,7 +72,7 @@ impl Kind for Clients {
                 running.end(LONGEST).reported()
             )));
         };
-        // From the first answer on it has all that it needs by itself.
+        // After the first answer the client's state needs no more memory.
         if let Err(why) = is_served(address) {
             return Ok(Outcome::Failed(format!(
                 "{why}: {}",
@@ -129,7 +129,8 @@ fn play(client: &Client, bytes: &[u8], address: SocketAddr) -> Result<Option<Tcp
     let is_sent = send(client, bytes, &mut stream);
     if client.reads {
         let answer = answer(&mut stream);
-        // Who is refused before it has said all may lose the answer with the rest of what it says.
+        // A client that is refused before it has sent everything may lose the answer together with
+        // the rest of its request.
         let may_be_lost = !is_sent && answer.is_empty();
         if !may_be_lost
             && !client

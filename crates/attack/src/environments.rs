@@ -86,7 +86,7 @@ impl Kind for Environments {
         if environment.killed && is_ended_by_limit(&ran) {
             return Ok(judge::is_tidy(place, &bystander).into());
         }
-        // Texts may be others there, and results where no one else sees them.
+        // Texts may differ in the other environment, and results that nobody else sees may exist.
         let is_visible = !environment.wrap.iter().any(|word| word.contains("{made}"));
         let whole = if is_visible {
             whole.with_other_texts()
@@ -129,7 +129,7 @@ fn is_as_promised(
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         return Err(format!("it made {path}: {text:?}"));
     }
-    // What could not be measured beside a neighbour is another matter.
+    // A number that could not be measured next to another task is not a difference.
     let is_same =
         ran.code() == Some(whole.code) || matches!((ran.code(), whole.code), (Some(0 | 3), 0 | 3));
     if environment.works && !is_same {

@@ -135,7 +135,8 @@ fn send(
     let signal = kill.signal()?;
     let program = Pid::from_child(&running.child);
     if kill.victim == Victim::Program {
-        // Ours until we have waited for it, whether or not it has ended.
+        // The process has not been waited for, so the number is still its own, whether or not it
+        // has ended.
         kill_process(program, signal).map_err(|error| error.to_string())?;
         return Ok(true);
     }

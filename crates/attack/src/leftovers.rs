@@ -102,7 +102,8 @@ impl Condition {
                 .trim()
                 .to_owned()
         };
-        // Behind the name, in brackets: priority and nice value are fields 18 and 19, policy is 41.
+        // After the name in brackets, priority and nice value are fields 18 and 19, and policy is
+        // 41.
         let stat = read("stat")?;
         let fields: Vec<&str> = stat
             .rsplit(')')

@@ -39,7 +39,7 @@ impl Place {
             .prefix("attack-")
             .tempdir()
             .map_err(reported)?;
-        // It does not outlive the thread that made this.
+        // The bystander does not outlive the thread that started it.
         let bystander = Command::new("setpriv")
             .args(["--pdeathsig", "KILL", "perl", "-e", BYSTANDER])
             .stdin(Stdio::null())

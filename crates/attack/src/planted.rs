@@ -73,7 +73,7 @@ impl Kind for Planted {
                 "only root can plant another user's files".to_owned(),
             ));
         }
-        // What stands in a folder that all may write is refused for that.
+        // Anything in a folder that all users may write is refused for that reason.
         for folder in ["", "scratch", "state", "home"] {
             fs::set_permissions(place.path(folder), Permissions::from_mode(0o755))
                 .map_err(|error| error.to_string())?;
@@ -111,7 +111,8 @@ fn read(place: &Place, row: &Read, kind: &str) -> Result<Outcome, String> {
     planted.map_err(|error| format!("failed to plant {}: {error}", at.display()))?;
     let bystander = place.bystander()?;
     let ran = Run::new(place, &row.words).whole();
-    // What was planted in TMPDIR is not ours to remove; records that the state does not take stay there.
+    // The program must not remove planted files in TMPDIR; records that the state does not accept
+    // stay there.
     for folder in place
         .temporary()
         .iter()
@@ -141,7 +142,8 @@ fn execute(place: &Place, row: &Executed, kind: &str) -> Result<Outcome, String>
                 .iter()
                 .try_for_each(|file| fs::write(place.expanded(file), ""))
         })
-        // By another process: a child of another trial could hold a copy of ours open for writing (ETXTBSY).
+        // Another process writes the file, because a child of another trial could hold a copy open
+        // for writing (ETXTBSY).
         .and_then(|()| match row.copied {
             true => Command::new("cp")
                 .arg(&place.program)
@@ -242,7 +244,7 @@ fn plant(at: &Path, text: &[u8], kind: &str, secret: &Path) -> std::io::Result<(
     let node = |kind, device| mknodat(CWD, at, kind, Mode::from_raw_mode(0o666), device);
     match kind {
         "fifo" => node(FileType::Fifo, 0)?,
-        // /dev/zero: no end of it.
+        // /dev/zero has no end.
         "device" => node(FileType::CharacterDevice, makedev(1, 5))?,
         "folder" => fs::create_dir(at)?,
         "link" => {

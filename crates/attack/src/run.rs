@@ -112,7 +112,7 @@ impl<'a> Run<'a> {
             command.args(["setsid", "--ctty"]);
         }
         command.args(self.wrap.iter().map(|word| place.expanded(word)));
-        // Of what the trial sets only the program shall know: PATH, too.
+        // Only the program gets the variables of the trial, including PATH.
         command
             .arg("env")
             .args(self.unset.iter().flat_map(|name| ["-u", name]));

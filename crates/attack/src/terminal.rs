@@ -58,7 +58,7 @@ impl Terminal {
     /// Returns the text that was shown, and what is wrong with the terminal's state.
     pub(crate) fn end(self) -> (String, Option<String>) {
         let settled = std::time::Instant::now();
-        // Whoever restores it may do so a moment after.
+        // A program may restore the terminal a moment later.
         let mut modes = self.changed_modes();
         while modes.is_some() && settled.elapsed() < std::time::Duration::from_secs(5) {
             std::thread::sleep(std::time::Duration::from_millis(20));

@@ -140,7 +140,7 @@ fn check(
         Made::Result if whole.is_some_and(|whole| found != whole) => half(),
         Made::Result | Made::Reading if !ENDS.iter().any(|end| found.ends_with(end)) => half(),
         Made::Result | Made::Reading => Ok(()),
-        // Stopped before its first line: it holds nothing, and hides nothing.
+        // A program that was stopped before its first line leaves an empty file.
         Made::Record | Made::Trace if found.is_empty() => Ok(()),
         Made::Record => is_read(place, &["report"], path),
         Made::Trace => is_read(place, &["trace", "info"], path),
