@@ -80,7 +80,8 @@ const EFFECTS: [Effect; 5] = [
     },
     Effect {
         name: "BPF on sched_switch",
-        // Without a calibration, which would come first and take the CPU; it is there once it holds attached programs.
+        // The observation has no calibration, which would come first and take the CPU. It has begun
+        // when it holds attached programs.
         setup: "switchcost observe --all --no-calibration --duration 60s --output /dev/null --record $(mktemp -u) &\n\
                 for look in $(seq 100); do grep -qs link_type /proc/$!/fdinfo/* && break; sleep 0.1; done; sleep 1",
         ..NO_EFFECT
@@ -95,7 +96,7 @@ const EFFECTS: [Effect; 5] = [
         name: "control groups of 8 levels",
         setup: "root=/sys/fs/cgroup/cpu; [ -d $root ] || root=/sys/fs/cgroup; root=$root/switchcost-bench; \
                 for level in 1 2 3 4 5 6 7 8; do root=$root/$level; mkdir -p $root; done; echo $$ > $root/cgroup.procs",
-        // Out of the groups first: none with a task in it can be removed.
+        // The tasks leave the groups first, because a group with a task cannot be removed.
         undo: "top=/sys/fs/cgroup/cpu; [ -d $top ] || top=/sys/fs/cgroup; echo $$ > $top/cgroup.procs; \
                find $top/switchcost-bench -depth -type d -exec rmdir {} +",
         is_for_all: false,
@@ -193,7 +194,7 @@ fn play_ping_pong(
     let script = format!(
         "{setup}\n{wrapper} ./ping_pong 1 {policy} 150000\n{undo}\ntrap '' TERM; kill 0; wait; exit 0"
     );
-    // What the set-up has started is in its process group.
+    // Processes that the set-up has started are in its process group.
     let output = shell
         .command(&script)
         .process_group(0)

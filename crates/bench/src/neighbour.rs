@@ -24,7 +24,8 @@ pub(crate) fn play(words: &[String]) -> io::Result<()> {
     };
     let cpu = cpu.parse().ok().map(CpuId);
     std::thread::spawn(move || {
-        // Without a CPU of its own it runs wherever the measurement, which has real-time priority, leaves room.
+        // Without a CPU of its own, the task runs wherever the measurement, which has real-time
+        // priority, leaves time.
         let _pinned = cpu.map(|cpu| pin(&[cpu]));
         disturb()
     });
@@ -33,7 +34,7 @@ pub(crate) fn play(words: &[String]) -> io::Result<()> {
 }
 
 fn disturb() {
-    // The same in each run.
+    // The seed is the same in each run.
     let mut dice = ChaCha8Rng::seed_from_u64(7);
     let mut length = || Duration::from_millis(dice.random_range(SHORTEST..LONGEST));
     loop {

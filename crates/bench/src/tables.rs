@@ -310,7 +310,7 @@ pub(crate) fn simulate() -> Table {
             .unit(" s")
             .over(other)
     };
-    // One is in the middle: of 1 MiB and 4 ways, or of 2 MiB and 8 ways.
+    // One design is in the middle: 1 MiB with 4 ways, or 2 MiB with 8 ways.
     let many = |what: &str, folder: &str, one: &str, most: f64| {
         let all = format!("$(echo {folder}/* | tr ' ' ,)");
         let commands = [all, format!("{folder}/{one}.toml")];
@@ -526,7 +526,8 @@ fn handoffs(json: &Value) -> impl Iterator<Item = &Value> {
 /// Measures what observing adds to each switch of a pinned ping-pong over a pipe.
 pub(crate) fn watchers() -> Table {
     let command = |watcher: &str| {
-        // Half of a round trip, which perf calls an op, in nanoseconds; what is observed prints to standard error.
+        // The value is half a round trip, which perf calls an op, in nanoseconds; the observed
+        // command prints to standard error.
         format!(
             "{watcher} taskset -c 1 perf bench sched pipe -l 100000 2>&1 | awk '/usecs\\/op/ {{print $1 * 500}}'"
         )
@@ -671,7 +672,7 @@ pub(crate) fn ordinary() -> Table {
             }
         }
     }
-    // Known effects: the ping-pong's own ratio is the true one.
+    // For known effects, the ping-pong's own ratio is the true one.
     let [other, own_other] = [ours("other"), theirs(0)];
     let mut effect = |name: &str, commands: [String; 2]| {
         let [with, own_with] = &commands;
