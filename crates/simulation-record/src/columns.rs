@@ -249,7 +249,8 @@ pub(crate) const COLUMNS: [Column; 25] = [
         |t| Some(t.of_others?.first_touches),
         |t, value| set_of_others(t, value, |all| &mut all.first_touches),
     ),
-    // No number of its own: where the interval begins, so that a plot needs no head.
+    // The column is no number of the interval: it gives the interval's position, so that a plot
+    // needs no head.
     Column {
         name: "since_switch_instructions",
         content: Content::Looked(|head, t| {

@@ -198,13 +198,13 @@ impl Walker<'_> {
         of: Option<&'static Kind>,
         depth: u32,
     ) -> Result<(), Fault> {
-        // Each takes a byte at least.
+        // Each element takes at least one byte.
         if count > self.rest.len() as u64 {
             return Err("a list longer than what follows");
         }
         for _ in 0..count {
             for kind in kinds {
-                // Inside a list a boolean takes a byte.
+                // In a list, a boolean takes a byte.
                 let kind = if matches!(*kind, TRUE | FALSE) {
                     BYTE
                 } else {
@@ -313,11 +313,12 @@ mod tests {
             Kind::List(&Kind::Struct(&[Kind::Binary])),
         ];
         let other = Err("a field of a kind that it has in no record");
-        // A field more, of which nothing is known: a text of 16 bytes.
+        // An additional unknown field: a text of 16 bytes.
         let padded = |fields: &[u8]| [fields, &[0x08, 0x14, 16], &[b' '; 16], &[0]].concat();
         // An i32; a list of one structure with a text.
         assert!(walked_as(SHAPE, &padded(&[0x15, 2, 0x29, 0x1c, 0x18, 1, b'a', 0])).is_ok());
-        // An i64 or a text for the first field; the second; a text for the structure in the list, a number for its text.
+        // Each variant has a wrong kind: an i64 or a text for the first field; the second field; a
+        // text for the structure in the list, a number for its text.
         for fields in [
             [0x16, 2].as_slice(),
             &[0x18, 1, 0x15],

@@ -253,7 +253,8 @@ mod tests {
     }
     #[test]
     fn what_a_full_disk_does_not_take_waits_in_memory() {
-        // No room at all, and a file that takes the first bytes: each write is answered in full or not at all.
+        // One file has no room at all, and one takes the first bytes: each write either succeeds
+        // completely or fails.
         let full = File::options()
             .read(true)
             .write(true)

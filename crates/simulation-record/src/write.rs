@@ -325,7 +325,7 @@ fn properties() -> Result<WriterProperties, ParquetError> {
             column.content,
             Content::Number(..) | Content::Optional(..) | Content::Looked(_)
         ) {
-            // What a column falls back to where it has too many values for a dictionary.
+            // The encoding of a column that has too many values for a dictionary.
             builder = builder
                 .set_column_encoding(ColumnPath::from(column.name), Encoding::DELTA_BINARY_PACKED);
         }
@@ -423,7 +423,7 @@ fn write_column(
             let texts = texts.select(table);
             let text_of = |interval: &Interval| texts.get(index(interval)).and_then(Option::as_ref);
             let values: Vec<ByteArray> = intervals.iter().filter_map(text_of).cloned().collect();
-            // Only read for a column that may be empty.
+            // Levels are read only for a column that may be empty.
             let levels: Vec<i16> = intervals
                 .iter()
                 .map(|interval| i16::from(text_of(interval).is_some()))

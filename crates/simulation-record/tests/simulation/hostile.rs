@@ -243,8 +243,9 @@ fn groups_inside_each_other_are_refused_however_deep() {
 
 #[test]
 fn a_list_in_what_is_called_a_text_is_refused() {
-    // A text of 252 bytes. By its number, it is a list of one row group, which has 2^31 - 1 columns: the Parquet reader would
-    // set memory aside for them, and end the program where there is not that much.
+    // A text of 252 bytes. By its number the field is a list of one row group with 2^31 - 1
+    // columns: the Parquet reader would allocate memory for these, and the program would end
+    // without that much.
     let mut row_groups = vec![0x18, 0xfc, 0x01, 0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07];
     row_groups.resize(3 + 252, 0);
     let error = refusal(&with_footer(FLAT, &row_groups));
@@ -256,7 +257,7 @@ fn a_list_in_what_is_called_a_text_is_refused() {
 
 #[test]
 fn a_list_of_more_structures_than_the_footer_holds_is_refused() {
-    // Empty structures, of a byte each.
+    // The structures are empty, with one byte each.
     let row_groups = [[0x19, 0xfc, 0xe8, 0x07].as_slice(), &[0; 1000]].concat();
     let error = refusal(&with_footer(FLAT, &row_groups));
     assert_eq!(
@@ -308,7 +309,7 @@ proptest! {
             bytes[range.start + index.index(range.len())] = byte;
         }
         if seal(&mut bytes) {
-            // An answer, whichever: what matters is that there is one.
+            // Any answer is acceptable, as long as there is one.
             let _ = read_bytes(&bytes);
         }
     }

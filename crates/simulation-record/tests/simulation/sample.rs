@@ -18,7 +18,8 @@ const SAMPLE: &str = concat!(
 #[test]
 fn the_sample_of_version_1_is_read() {
     let (found_head, found) = read(Path::new(SAMPLE)).unwrap_or_else(|error| panic!("{error}"));
-    // Misses by process, lost lines and tasks as processes came later: a record may lack them.
+    // Misses by process, lost lines and tasks as processes were added later, so a record may lack
+    // them.
     let mut expected = head();
     expected
         .designs
