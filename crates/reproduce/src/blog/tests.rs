@@ -157,7 +157,7 @@ fn the_probes_are_no_part_of_the_hand_offs() {
         (term.value - 0.1).abs() < 1e-6,
         "{term:?}: 110 ms less 10 over 1000"
     );
-    // 110 ms are 27.5 ticks of 4 ms, give or take 1.645 times their root.
+    // 110 ms are 27.5 ticks of 4 ms, plus or minus 1.645 times the root of this number.
     let error = 1.645 * 27.5_f64.sqrt() * 0.004;
     assert!(
         (term.high - 0.1 - error).abs() < 1e-6 && (term.low - 0.1 + error).abs() < 1e-6,

@@ -10,7 +10,7 @@ fn the_interval_is_that_of_students_t() {
         (low - 10.960_981).abs() < 1e-5 && (high - 14.039_019).abs() < 1e-5,
         "{low} {high}"
     );
-    // Of a mean, the jackknife is the same.
+    // For a mean, the jackknife gives the same interval.
     let without: Vec<f64> = values.iter().map(|value| (75.0 - value) / 5.0).collect();
     let (_, jackknifed, _) = batch_interval(mean, &without).expect("six values");
     assert!((jackknifed - low).abs() < 1e-9, "{jackknifed} {low}");

@@ -254,7 +254,7 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
     exhibit.steps.push(GRID.to_owned());
     let mut table = Table::new(&["size", "stride B", "total us", "low", "high"]);
     let found = records.measured(GRID).map(|(_, findings)| {
-        // Only sizes measured at several strides.
+        // Only sizes that were measured at several strides count.
         let by_stride = STRIDES.map(|stride| points(findings, Access::Rmw, stride));
         let sizes: Vec<u64> = by_stride[1].iter().map(|(size, ..)| *size).collect();
         let mut lines = Vec::new();

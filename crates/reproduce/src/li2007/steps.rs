@@ -259,7 +259,8 @@ fn command(site: &Site<'_>, noisy: CpuId, setting: Setting) -> String {
         noisy
     };
     let sizes = sizes(site.host).map(|size| size.0.to_string()).join(",");
-    // All repetitions, whatever their intervals: together they span several bursts of the noise.
+    // All repetitions count, whatever their intervals: together they cover several bursts of the
+    // noise.
     let mut line = format!(
         "measure --size {sizes} --precision 0.1% --max-repetitions {REPETITIONS} --budget 30s --no-counters --cpu {cpu}"
     );

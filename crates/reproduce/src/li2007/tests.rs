@@ -264,7 +264,7 @@ pub(crate) fn reported() -> BTreeMap<String, Shown> {
 
 #[test]
 fn what_depends_on_what_is_free_is_not_reported() {
-    // Twice with the design's own bus, and other ratios with others.
+    // The ratio is twice with the design's own bus, and others with other buses.
     let by_bus: Simulated = |latency, bus, access, stride, kib| {
         let factor = if access == Access::Read {
             1.0
@@ -335,7 +335,7 @@ fn each_figure_leads_to_the_bus_with_which_it_comes_nearest() {
 #[test]
 fn a_tlbs_capacity_is_no_caches() {
     let mut story = published();
-    // Between the capacities of two levels: where a TLB of 64 entries ends.
+    // The knee is between the capacities of two levels, at the end of a TLB of 64 entries.
     story.knee = (129, 250);
     let found = records(&story, as_published, as_in_region_1);
     let claim = exhibit(&found, "Figure 1")

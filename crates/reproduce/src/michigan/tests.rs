@@ -28,12 +28,13 @@ fn add_guest(records: &mut Records, story: InGuest) {
         let mut findings = findings.clone();
         findings.designs = vec![findings.designs[0].clone(); 8];
         for (variant, design) in findings.designs.iter_mut().enumerate() {
-            // 500 turns of each of two tasks.
+            // Each of two tasks has 500 time slices.
             let [l1i, dtlb, cycles] =
                 story(layer, arm, kib, variant).map(|a_turn| (a_turn * 1000.0).round() as u64);
             design.hierarchies.shared.cycles = cycles;
             let l1i_cycles = l1i * 11;
-            // Of a walk; a quarter of them with four times the entries, every other variant.
+            // The cycles are those of a walk; with four times the entries, in every other variant,
+            // a quarter.
             let dtlb_cycles = if variant % 2 == 1 {
                 dtlb * 30 / 4
             } else {

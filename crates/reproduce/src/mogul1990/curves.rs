@@ -245,7 +245,7 @@ pub(super) fn draw(
                     length as f64 / 2.0
                 }
         };
-        // What adds up begins with nothing.
+        // A sum begins with zero.
         let start = at_end.then_some((0.0, 0.0));
         let told = found
             .curve

@@ -107,7 +107,7 @@ fn variant(records: &Records, setting: &str) -> Result<Records, String> {
         let is_of_all = !SETS
             .iter()
             .any(|set| set.other_turns.iter().any(|(name, _)| *name == setting));
-        // A set whose turns are its programs' own has no others.
+        // A set whose time slices are those of its programs has no other ones.
         let step = free_step(
             set,
             if has_turns || is_of_all {

@@ -85,7 +85,8 @@ fn restored(records: &Records, designs: [&str; 2], level_name: &str) -> Outcome 
 /// published one.
 fn grown_caches(records: &Records) -> Outcome {
     let (_, findings) = records.simulated(SIZES_STEP)?;
-    // Of the sizes from 16 KiB to 4 MiB: 1 MiB and 4 MiB, where 1a has 64 KiB and 1b 256 KiB.
+    // Two of the sizes from 16 KiB to 4 MiB are compared: 1 MiB and 4 MiB, where 1a has 64 KiB and
+    // 1b 256 KiB.
     let term = |(place, design): (usize, &str)| -> Result<Term, String> {
         let cost = &findings
             .designs

@@ -309,7 +309,7 @@ fn others() -> Vec<Story> {
     reversed.with_kernel = 0.9;
     reversed.saved = [[0.02, 0.02], [0.01, 0.034], [0.01, 0.01]];
     reversed.turns = 3.0;
-    // The design's order alone.
+    // Only the design's own order occurs.
     let mut backwards = base.clone();
     backwards
         .costs
@@ -321,7 +321,8 @@ fn others() -> Vec<Story> {
         .for_each(|designs| designs.reverse());
     backwards.private = [[1.5, 1.2], [1.2, 1.2]];
     backwards.with_kernel = 0.5;
-    // Overheads that only rise, or only fall, from each design to the next, and are as far apart as the costs.
+    // The overheads only rise, or only fall, from each design to the next, and differ as much as
+    // the costs.
     let rising = Story {
         overheads: [
             [0.01, 0.02, 0.02, 0.04],

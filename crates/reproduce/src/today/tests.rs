@@ -128,7 +128,7 @@ fn all_registers_are_compared_with_none_whatever_their_order() {
         "{}",
         found.found
     );
-    // A thousand instructions, and 100 misses of 5 or of 150 cycles.
+    // There are a thousand instructions, and 100 misses of 5 or 150 cycles.
     let follows = claim("kernel-follows-penalty");
     assert!(
         (follows.terms[0].value - 16_000.0 / 1500.0).abs() < 1e-9 && follows.terms.len() == 4,
@@ -168,7 +168,7 @@ fn add_reloads(records: &mut Records, too_long: f64) {
             finding.indirect_reload_ns = Some(estimate(10_000.0));
             findings.results.push(finding);
             simulation(records, &validated::simulated_step(kind, size), |like| {
-                // A cycle of a nanosecond.
+                // A cycle takes a nanosecond.
                 vec![DesignFinding {
                     excess_cycles_per_switch: Some(10_000.0 * too_long),
                     ..like.clone()

@@ -83,7 +83,7 @@ const CLAIMS: [(&str, Of); 6] = [
 
 /// Judges each claim by runs like the paper's, and by those of other settings.
 pub(crate) fn reported() -> BTreeMap<String, Shown> {
-    // Quiet ones taken for noisy ones, and isolated for shared ones.
+    // Quiet runs are taken for noisy ones, and isolated ones for shared ones.
     let others = [
         placed([3, 2, 1, 0]),
         placed([0, 3, 3, 1]),
