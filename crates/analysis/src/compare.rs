@@ -76,10 +76,10 @@ impl Default for Request<'_> {
     }
 }
 
-/// Spread between runs beyond their own intervals.
+/// Spread between runs that the intervals of single runs do not contain.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct RunSpread {
-    /// The standard deviation, relative to the cost.
+    /// Standard deviation of a cost between runs, as a share of the cost.
     pub share: f64,
     /// Source of the spread.
     pub origin: Origin,
@@ -399,9 +399,9 @@ pub struct ShownGrowths {
     pub least: f64,
     /// Growth that can be shown in the least precise of the compared numbers; infinite if none can.
     pub most: f64,
-    /// Number of compared numbers.
+    /// Number of costs that are compared.
     pub numbers: usize,
-    /// Number of compared numbers in which growth by the limit cannot be shown.
+    /// Number of compared costs in which growth by the limit cannot be shown.
     pub beyond_limit: usize,
 }
 

@@ -72,7 +72,7 @@ impl Kind for Clients {
                 running.end(LONGEST).reported()
             )));
         };
-        // After the first answer the client's state needs no more memory.
+        // From the first answer on, the program has all the resources that it needs by itself.
         if let Err(why) = is_served(address) {
             return Ok(Outcome::Failed(format!(
                 "{why}: {}",

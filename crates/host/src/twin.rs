@@ -277,8 +277,7 @@ pub fn is_group_left(groups: &[i32]) -> io::Result<bool> {
         let group = stat
             .as_deref()
             .and_then(|stat| stat.split(' ').nth(2)?.parse::<i32>().ok());
-        // A new process is in its parent's group until it gets its own; the parent is a copy of the
-        // program.
+        // A new process is in its parent's group, which is one of `groups`, until it gets its own.
         group.is_some_and(|group| !groups.contains(&group)) && is_living(process)
     };
     Ok(processes

@@ -86,11 +86,12 @@ pub struct Evidence {
     pub wall_ns: Nanos,
     /// CPU time of all tasks of the experiment in the window.
     pub task_cpu_ns: Nanos,
-    /// Part of that CPU time in user mode, as the kernel reports it (granularity: 10 ms). A kernel that counts by ticks divides a
-    /// task's time by the ticks of its whole life, including work around the batches.
+    /// Part of `task_cpu_ns` in user mode, as the kernel reports it (granularity: 10 ms). A kernel that
+    /// counts by ticks divides a task's time by the ticks of its whole life, including work around the
+    /// batches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_user_ns: Option<Nanos>,
-    /// Part of that CPU time in the kernel, with the same granularity.
+    /// Part of `task_cpu_ns` in the kernel, as the kernel reports it (granularity: 10 ms).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_system_ns: Option<Nanos>,
     /// Time that all tasks together were ready and waited for a CPU. Tasks of a ring on one CPU

@@ -59,7 +59,7 @@ pub(super) fn find_in_command(command: &Command) -> Vec<String> {
     if STARTERS.contains(&name_of(program)) {
         return arguments.flat_map(|word| find_in_text(&word)).collect();
     }
-    // The text of -c, and of options passed on, contains names of programs; a file's name is no
+    // The text of -c, and of arguments that a shell passes on, may name programs. A file's name is no
     // program on the PATH.
     if is_shell(program) {
         arguments.flat_map(|word| find_in_text(&word)).collect()

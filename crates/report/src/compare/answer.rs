@@ -130,7 +130,8 @@ fn largest_change(comparison: &Comparison) -> String {
     })
 }
 
-/// Whether the answer names all these differences with their values, so that a table adds nothing.
+/// Whether the answer names all differences in `facts` with their values, so that a table adds
+/// nothing.
 pub(super) fn names_all(facts: &[Difference]) -> bool {
     facts.len() <= FACTS_NAMED
         && facts

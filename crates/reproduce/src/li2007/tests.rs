@@ -264,7 +264,8 @@ pub(crate) fn reported() -> BTreeMap<String, Shown> {
 
 #[test]
 fn what_depends_on_what_is_free_is_not_reported() {
-    // The ratio is twice with the design's own bus, and others with other buses.
+    // With the design's own bus, the ratio of writing to reading is the published one; with other
+    // buses it differs.
     let by_bus: Simulated = |latency, bus, access, stride, kib| {
         let factor = if access == Access::Read {
             1.0

@@ -1049,8 +1049,8 @@ fn a_count_of_requests_that_fails_loses_no_observation() {
         "{}",
         ran.stderr
     );
-    // A count that fails for another reason, or decreases, is no error either; a constant count is
-    // reported.
+    // A count that fails after printing a number, or decreases, does not fail the observation either.
+    // A constant count is reported.
     let fails =
         format!("cat {counter}; ! test -s {counter}.once; e=$?; echo > {counter}.once; exit $e");
     std::fs::write(&counter, "7\n").expect("a new file");

@@ -28,7 +28,7 @@ pub struct Effect {
     pub positions_ns: Vec<f64>,
     /// Number of switches considered.
     pub anchors: usize,
-    /// Number of these switches that have a matching control.
+    /// Number of considered switches that have a matching control.
     pub treated: usize,
     /// Number of controls in the comparison.
     pub controls: usize,
