@@ -324,7 +324,8 @@ pub enum Basis {
     SameTraces,
     /// Each side has several traces, which are not the same on both sides.
     OtherTraces,
-    /// Batches of switches of the only trace on one side; the other side has different traces.
+    /// Intervals come from batches of one trace's switches: one side has a single trace, and the other
+    /// side has different traces.
     SingleTrace,
     /// Observations of live tasks.
     Observations,

@@ -23,7 +23,8 @@ impl ByProcess {
         }
     }
 
-    /// Adds the counts since the last call to this process.
+    /// Adds to the sums of `process` the counts since the last call, which are this row minus the last
+    /// one.
     pub(crate) fn count(&mut self, process: u32, row: &[u64]) {
         let sums = self
             .sums

@@ -25,7 +25,8 @@ const MOST_PAGES: u64 = 1024;
 const PAGE: u64 = 4096;
 const WORDS_A_PAGE: usize = 512;
 
-/// Resources held during a repetition.
+/// A random number of pages, pipes and idle tasks, which are held during a repetition so that its
+/// placement in memory differs from that of others.
 pub(crate) struct PlacementNoise {
     _memory: Option<Memory>,
     _pipes: Vec<Pipe>,

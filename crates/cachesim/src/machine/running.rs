@@ -4,7 +4,7 @@ use super::listener::{Listener, NO_PROCESS};
 use super::{Machine, VIEWS};
 
 impl<L: Listener> Machine<L> {
-    /// Adds the misses since the last call to the running process.
+    /// Adds to the running process's sums the misses since the last call.
     pub(super) fn count_running(&mut self) {
         let running = self.state.privates.running();
         if running != NO_PROCESS {
