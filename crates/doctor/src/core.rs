@@ -11,7 +11,7 @@ const STEADY: f64 = 0.03;
 
 /// Checks whether the core's clock is constant.
 pub(super) fn clock(subject: &Subject) -> Check {
-    let line = Line::new("core clock", "one clock while it is watched (2 s)");
+    let line = Line::new("core clock", "a constant clock for 2 s");
     let Some(ClockDrift {
         cpu,
         clock: (slow, fast),
@@ -20,7 +20,7 @@ pub(super) fn clock(subject: &Subject) -> Check {
     }) = subject.clock_drift
     else {
         return line.caveat(
-            "not watched: this CPU is not ours to run on",
+            "not checked, since this process may not run on the CPU",
             Remedy::none(),
         );
     };
@@ -33,8 +33,8 @@ pub(super) fn clock(subject: &Subject) -> Check {
         return line.fit(found);
     }
     let remedy = Remedy::new(
-        "compare costs in core cycles, which do not follow it",
-        "the governor performance without turbo, or a machine without neighbours",
+        "compare costs in core cycles, which do not depend on the clock",
+        "the governor performance without turbo, or a dedicated machine",
     );
     line.caveat(found, remedy)
 }
@@ -44,7 +44,7 @@ pub(super) fn sharing(subject: &Subject) -> Check {
     let line = Line::new("core sharing", "the core's other hardware thread is idle");
     let Some(ClockDrift { cpu, shared, .. }) = subject.clock_drift else {
         return line.caveat(
-            "not watched: this CPU is not ours to run on",
+            "not checked, since this process may not run on the CPU",
             Remedy::none(),
         );
     };

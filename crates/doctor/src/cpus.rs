@@ -98,7 +98,7 @@ fn threads_on(line: Line, subject: &Subject) -> Check {
 pub(super) fn isolation(subject: &Subject) -> Check {
     let line = Line::new(
         "isolation",
-        "the measuring CPU in isolcpus (nohz_full besides takes its tick away)",
+        "the measuring CPU in isolcpus (and in nohz_full, to stop its tick)",
     );
     let isolated = &subject.host.cpus_isolated;
     let tickless = cpu_list(&subject.root, "/sys/devices/system/cpu/nohz_full").unwrap_or_default();
@@ -202,7 +202,10 @@ pub(super) fn load(subject: &Subject) -> Check {
         Err(error) => return line.caveat(error.to_string(), Remedy::none()),
     };
     let Some(now) = Load::parse(&text) else {
-        return line.caveat(format!("/proc/loadavg is odd: {text}"), Remedy::none());
+        return line.caveat(
+            format!("/proc/loadavg is malformed: {text}"),
+            Remedy::none(),
+        );
     };
     let (whole, part) = (now.hundredths / 100, now.hundredths % 100);
     let found = format!(
@@ -248,7 +251,7 @@ impl Load {
 
 fn quieten() -> Remedy {
     Remedy::new(
-        "ps -eo pcpu,pid,comm --sort=-pcpu | head, and end or wait for what runs",
+        "ps -eo pcpu,pid,comm --sort=-pcpu | head, then end those tasks or wait for them",
         "a dedicated machine for measuring",
     )
 }

@@ -51,7 +51,7 @@ pub(super) fn tlbs(subject: &Subject) -> Check {
     let line = Line::new("TLBs", "entries of all levels are reported");
     if let Some(doubted) = subject.host.doubted_tlb() {
         let found = format!(
-            "{}, which no such core has: the hypervisor makes it up, and it is not used",
+            "{}, which no such core has; the hypervisor invents it, so it is not used",
             tlb(doubted)
         );
         return line.caveat(found, Remedy::none());
@@ -325,7 +325,7 @@ mod tests {
         assert_eq!(
             found,
             format!(
-                "L2 data 128 x {page_bytes}, which no such core has: the hypervisor makes it up, and it is not used"
+                "L2 data 128 x {page_bytes}, which no such core has; the hypervisor invents it, so it is not used"
             )
         );
         assert_eq!(subject.host.plausible_tlbs(), [&tlb(1, 64)]);

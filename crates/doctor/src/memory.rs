@@ -78,7 +78,7 @@ pub(super) fn free(subject: &Subject) -> Check {
     let line = Line::new("free memory", "at least 256 MiB available");
     let remedy = || {
         Remedy::new(
-            "ps -eo rss,comm --sort=-rss | head, and end what is not needed",
+            "ps -eo rss,comm --sort=-rss | head, then end tasks that are not needed",
             "a machine with more memory",
         )
     };

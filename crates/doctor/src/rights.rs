@@ -38,7 +38,7 @@ pub(super) fn privileges(subject: &Subject) -> Check {
 pub(super) fn limits(subject: &Subject) -> Check {
     let line = Line::new(
         "limits",
-        "none on this process that kills a run or hinders it (prlimit)",
+        "no limit of this process that stops or slows a run (prlimit)",
     );
     let is_root = effective_user(&subject.root) == Some(0);
     let tight = tight(&subject.root, !is_root);

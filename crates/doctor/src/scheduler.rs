@@ -108,7 +108,7 @@ fn runtime(line: Line, subject: &Subject) -> Check {
             line.fit(format!("{runtime} us of each {period} us"))
         }
         (Ok(runtime), Ok(period)) if runtime < period / 2 => line.caveat(
-            format!("tight: real-time tasks stop after {runtime} us of each {period} us"),
+            format!("too short: real-time tasks stop after {runtime} us of each {period} us"),
             remedy(),
         ),
         (Ok(runtime), Ok(period)) => line.caveat(
@@ -200,7 +200,7 @@ mod tests {
         let tight = judged(throttling, of("50000\n"));
         assert_eq!(
             tight.found,
-            "tight: real-time tasks stop after 50000 us of each 1000000 us"
+            "too short: real-time tasks stop after 50000 us of each 1000000 us"
         );
         assert_eq!(judged(throttling, of("odd\n")).severity, Severity::Caveat);
         assert_eq!(
