@@ -183,8 +183,13 @@ fn simulations_sentence(comparison: &Comparison) -> String {
     if comparison.compared == 0 && sentences.is_empty() {
         return nothing(comparison);
     }
-    let more = sentences.len().saturating_sub(DESIGNS_NAMED);
-    let mut text: String = sentences.into_iter().take(DESIGNS_NAMED).collect();
+    // More designs than fit are in the table, and the first one is the example.
+    let named = match sentences.len() {
+        all if all > DESIGNS_NAMED => 1,
+        all => all,
+    };
+    let more = sentences.len() - named;
+    let mut text: String = sentences.into_iter().take(named).collect();
     if more > 0 {
         text += &format!("The table has {more} more designs. ");
     }
@@ -210,7 +215,7 @@ fn design_sentence(cpi: &Pair, cost: Option<&Pair>) -> Option<String> {
     let instruction = cpi.base.zip(cpi.new).map(|(base, new)| {
         let [new, base] = [new, base].map(|cpi| number(cpi.value));
         if new == base {
-            format!("the CPI is unchanged ({new})")
+            format!("the CPI is the same to three digits ({new})")
         } else {
             format!("the CPI is {new}, was {base}")
         }

@@ -100,9 +100,9 @@ fn describe_incomparable(why: &str, pairs: &[&Pair]) -> String {
     };
     let is_judged = pairs.iter().all(|pair| pair.ratio().is_none());
     if is_judged {
-        format!("{costs} not comparable: {why}")
+        format!("{costs} not comparable ({why})")
     } else {
-        format!("{costs} without a verdict: {why}")
+        format!("{costs} without a verdict ({why})")
     }
 }
 

@@ -407,7 +407,7 @@ fn the_screen_has_what_changed_most_and_no_line_too_long() {
     );
     let few = styled(Format::Table, None, Style::default());
     assert!(
-        few.contains("none shown") && few.contains("1 number not comparable: the base record"),
+        few.contains("none shown") && few.contains("1 number not comparable (the base record"),
         "{few}"
     );
 }

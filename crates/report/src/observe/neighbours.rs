@@ -19,7 +19,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings, most: usize) {
         return;
     }
     let rows = &all[..all.len().min(most)];
-    let what = "tasks that ran while the observed ones waited";
+    let what = "other tasks on the CPUs of the observed ones";
     page.heading(
         "Competitors for the CPU",
         &title(what, rows.len(), all.len()),

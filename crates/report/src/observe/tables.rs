@@ -128,11 +128,7 @@ fn add_payers(
     let rows = &found[..found.len().min(most)];
     page.heading(
         heading,
-        &title(
-            "as shares of the CPU time in each row",
-            rows.len(),
-            found.len(),
-        ),
+        &title("as a share of its own CPU time", rows.len(), found.len()),
     );
     page.grid(&grid(rows, label, usize::MAX));
 }

@@ -140,26 +140,33 @@ fn too_short(findings: &Findings) -> Option<String> {
     let unfilled = unfilled_levels(findings);
     (!unfilled.is_empty()).then(|| {
         format!(
-            "The trace does not fill {}, so switches evict less there than from full caches. {}.",
+            "The trace does not fill {}{}, so switches evict less there than from full caches. {}.",
             listed(&unfilled),
+            if findings.designs.len() > 1 {
+                " on every design"
+            } else {
+                ""
+            },
             needed_length(findings)
         )
     })
 }
 
-/// Returns the names of levels that the trace never filled, each with the largest share filled on
-/// any design.
+/// Returns the names of levels that the trace did not fill on every design, with the filled share if
+/// there is one design.
 fn unfilled_levels(findings: &Findings) -> Vec<String> {
     let mut found: Vec<&LevelFinding> = Vec::new();
     let levels = findings.designs.iter().flat_map(|design| &design.levels);
     for level in levels.filter(|level| !level.was_full) {
-        match found.iter_mut().find(|other| other.level == level.level) {
-            Some(other) if other.filled() < level.filled() => *other = level,
-            Some(_) => {}
-            None => found.push(level),
+        if !found.iter().any(|other| other.level == level.level) {
+            found.push(level);
         }
     }
-    let name = |level: &&LevelFinding| format!("{} ({} full)", level.level, filled(level));
+    let is_alone = findings.designs.len() == 1;
+    let name = |level: &&LevelFinding| match is_alone {
+        true => format!("{} ({} full)", level.level, filled(level)),
+        false => level.level.clone(),
+    };
     found.iter().map(name).collect()
 }
 
