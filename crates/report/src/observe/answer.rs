@@ -177,7 +177,7 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
             )
         }
         _ => format!(
-            "The switches of {} were counted but not priced: this machine has no calibration (run `switchcost measure`).",
+            "The switches of {} were counted but not priced, since there is no calibration (run `switchcost measure`).",
             subject(&observation.subject)
         ),
     }
