@@ -51,21 +51,24 @@ fn check(options: Options) {
         sum(|t| t.voluntary),
         sum(|t| t.involuntary),
     );
-    // Four programs and their shell for each target, and make; perhaps a process of a shell's own.
+    // Each target has four programs and their shell, and make; a shell may add a process.
     assert!(
         (5 * TARGETS as u64 + 1..=6 * TARGETS as u64 + 1).contains(&tasks),
         "{tasks} tasks"
     );
-    // Its parent may wait for a process before this one's last switch, and before it is preempted on its way there.
+    // The parent may wait for a process before that process's last switch, and before the process
+    // is preempted on its way there.
     let (all, reported) = (
         (usage.voluntary, usage.involuntary),
         format!("{usage:?}, {tasks} tasks"),
     );
     let least = if options.without_bpf {
-        // Records end a little before their task does, which may wait for the other records' locks then.
+        // Records end a little before their task, which may then wait for the locks of other
+        // records.
         (all.0.saturating_sub(tasks), 0)
     } else {
-        // But for the switch with which make was held before it was observed, on the way to which it may have been preempted.
+        // One switch is excluded: make was held before it was observed, and may have been preempted
+        // on the way.
         (all.0.saturating_sub(1), all.1.saturating_sub(2))
     };
     assert!(

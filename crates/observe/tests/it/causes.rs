@@ -44,7 +44,8 @@ fn reads_that_wait_are_reported_as_such() {
 #[cfg(target_arch = "x86_64")]
 fn what_a_program_does_all_the_time_is_reported_whatever_it_did_before() {
     let _turn = turn();
-    // Waits a millisecond in each of many system calls, which are more than a task's table holds; then 300 times in one more.
+    // The program waits a millisecond in each of more system calls than a task's table holds, then
+    // 300 times in one more.
     let script = script(
         r#"use Socket; $| = 1;
            my $ts = pack("q2", 0, 1e6); my $tv = pack("q2", 0, 1000); my $room = "\0" x 4096; my $none = "\0" x 64;
@@ -96,7 +97,8 @@ fn what_a_program_does_all_the_time_is_reported_whatever_it_did_before() {
 #[cfg(target_arch = "x86_64")]
 fn preemptions_in_more_calls_than_are_distinguished_are_no_waits() {
     let _turn = turn();
-    // One makes calls that do not wait, of thirty kinds; the other wakes up all the time and takes the CPU from it.
+    // One process makes calls of thirty kinds that do not wait; the other wakes up continually and
+    // takes the CPU from it.
     let script = script(
         r#"my @calls = (0, 1, 3, 5, 8, 16, 21, 27, 28, 32, 37, 39, 72, 74, 95, 97, 99, 100, 102, 104, 107, 108, 110, 111, 121, 124,
                125, 140, 145, 186, 274, 309);
@@ -129,7 +131,7 @@ fn preemptions_in_more_calls_than_are_distinguished_are_no_waits() {
 #[test]
 fn yields_are_reported_as_such() {
     let _turn = turn();
-    // Two that yield to each other. One that is alone goes on.
+    // Two processes yield to each other; a process that is alone would continue.
     let number = if cfg!(target_arch = "x86_64") {
         24
     } else {
@@ -157,7 +159,7 @@ fn yields_are_reported_as_such() {
 #[cfg(target_arch = "x86_64")]
 fn yields_of_32_bit_programs_are_reported_as_such() {
     let _turn = turn();
-    // The call gate of 32-bit programs, which 64-bit ones may use as well.
+    // The call gate of 32-bit programs, which 64-bit programs may also use.
     let source = r#"
         #define _GNU_SOURCE
         #include <sched.h>
@@ -207,8 +209,8 @@ fn yields_of_32_bit_programs_are_reported_as_such() {
 #[test]
 fn time_slices_that_end_are_reported_as_such() {
     let _turn = turn();
-    // Two that compute on one CPU, for 0.4 s of CPU time each: slices of some milliseconds. The clock is a system call, and looked
-    // at seldom.
+    // Two processes compute on one CPU for 0.4 s of CPU time each, in time slices of some
+    // milliseconds. Reading the clock is a system call, and rare.
     let script = script(
         "my $p = fork; while ((times)[0] < 0.4) { for (1..200000) { $x++ } } waitpid($p, 0) if $p;",
     );
@@ -217,7 +219,7 @@ fn time_slices_that_end_are_reported_as_such() {
     };
     let ended = switches(&counted.tasks, Why::SliceEnded, &Entry::Interrupt);
     assert!(ended >= 20, "{ended} slices ended in 0.8 s");
-    // On a busy machine others take their turns, too.
+    // On a busy machine other tasks get time slices, too.
     let own = counted
         .pairs
         .iter()
@@ -230,8 +232,9 @@ fn time_slices_that_end_are_reported_as_such() {
 #[test]
 fn a_time_slice_does_not_end_each_time_that_another_gets_its_turn() {
     let _turn = turn();
-    // Four servers answer three clients each over the loopback: who answers wakes a client, but it is another's turn mostly, who has been
-    // waiting since before.
+    // Four servers answer three clients each over the loopback. A server that answers wakes a
+    // client, but usually the next time slice belongs to another task, which has been waiting since
+    // before.
     let script = r#"
         use IO::Socket::INET; use IO::Select; use Time::HiRes 'time'; my $end = time + 0.5;
         my @doors = map { IO::Socket::INET->new(LocalAddr => "127.0.0.1", Listen => 9) } 1..4;
@@ -264,7 +267,8 @@ fn a_time_slice_does_not_end_each_time_that_another_gets_its_turn() {
         preempted > 100,
         "they take CPUs from one another: {preempted}"
     );
-    // A slice is 0.7 ms at least, the shortest that the kernel gives unless a task asks for less.
+    // A time slice is at least 0.7 ms, the shortest that the kernel gives unless a task requests
+    // less.
     assert!(
         ended * 700_000 <= run_ns,
         "{ended} of {preempted} in {run_ns} ns: {:?}",
@@ -275,7 +279,8 @@ fn a_time_slice_does_not_end_each_time_that_another_gets_its_turn() {
 #[test]
 fn who_is_woken_takes_the_cpu_and_is_reported_as_such() {
     let _turn = turn();
-    // One computes; the other sleeps a millisecond each time, and is let in as it wakes.
+    // One process computes; the other sleeps a millisecond each time, and preempts it when it
+    // wakes.
     let script = script(
         "use Time::HiRes 'time'; my $p = fork; my $t = time + 0.6;
          if ($p) { while (time < $t) { $x++ } waitpid($p, 0) } else { while (time < $t) { select(undef, undef, undef, 0.001) } }",
@@ -298,7 +303,7 @@ fn who_is_woken_takes_the_cpu_and_is_reported_as_such() {
         .map(|pair| pair.preempted)
         .sum::<u64>();
     assert!(by_it > 45, "{by_it} times it let itself in");
-    // The interrupt of the timer comes while the other runs.
+    // The timer's interrupt comes while the other process runs.
     let woke: u64 = counted
         .pairs
         .iter()
@@ -339,15 +344,16 @@ fn waits_in_futex_are_distinguished_by_what_they_are_for() {
         Entry::Futex(FutexWait::Timed),
     );
     let cases = [
-        // A lock of glibc: 2 is taken and waited for. One of musl, and one with FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG.
+        // A lock of glibc, whose value 2 means that it is taken and waited for; one of musl; and
+        // one with FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG.
         (0, 2, "0", &lock),
         (0, 0x8000_0010, "0", &lock),
         (9 | 128, 2, "0", &lock),
-        // The same for 20 ms at most; a condition or semaphore; a thread that parks.
+        // The same waits for at most 20 ms; a condition or semaphore; a thread that parks.
         (0, 2, "$time", &timed),
         (128, 0, "0", &call("futex")),
         (128, u32::MAX, "0", &call("futex")),
-        // A semaphore of musl's for which somebody waits.
+        // A semaphore of musl with a waiter.
         (128, 0x8000_0000, "0", &call("futex")),
     ];
     for (operation, word, timeout, expected) in cases {
@@ -367,7 +373,8 @@ fn waits_in_futex_are_distinguished_by_what_they_are_for() {
 #[test]
 fn a_word_in_the_waiter_s_own_frame_is_no_lock() {
     let _turn = turn();
-    // As musl's condition variables wait: for a 2 in a variable of the function that waits.
+    // The program waits like musl's condition variables: for a 2 in a local variable of the waiting
+    // function.
     let source = r#"
         #define _GNU_SOURCE
         #include <pthread.h>

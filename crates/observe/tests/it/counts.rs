@@ -57,14 +57,15 @@ fn the_scheduler_is_entered_and_left_at_each_switch() {
         return;
     };
     let own = check_switches(&reported, &counted);
-    // Each time that one of them left a CPU, and each that one came to it, which mostly is the same switch.
+    // The number is that of times that an observed task left or got a CPU; usually both happen at
+    // the same switch.
     let switches = own.0 + own.1;
     let times = inside.times.count();
     assert!(
         (switches - switches / 1000 - 2..=2 * switches).contains(&times),
         "{times} times, {switches} switches"
     );
-    // It is a part of what a task is off its CPU, and no less than some loads and stores.
+    // The time is a part of a task's time off the CPU, and no less than some loads and stores.
     let mean = inside.ns.0 as f64 / times as f64;
     let off = counted
         .tasks
@@ -128,7 +129,8 @@ fn counts_without_a_clock_are_the_same_and_so_is_the_cpu_time() {
         .iter()
         .map(|tasks| tasks.run_ns.0 as f64 / 1e9)
         .sum::<f64>();
-    // The kernel gives a process its time in hundredths, and what is left of it is its end.
+    // The kernel reports a process's time in hundredths of a second, and the rest belongs to its
+    // end.
     assert!(
         (seconds - 0.02..seconds + 0.1).contains(&ran),
         "{ran} s, the kernel: {seconds}"
@@ -139,7 +141,8 @@ fn check_counts(reported: &str, counted: &Observation) {
     let own = check_switches(reported, counted);
     // Each time off the CPU has an end.
     let off: u64 = counted.tasks.iter().map(|tasks| tasks.off.count()).sum();
-    // Seldom the kernel does not call the program for a switch (docs/method/observing.md, "Known limit").
+    // Rarely the kernel does not call the BPF program for a switch (docs/method/observing.md,
+    // "Known limit").
     let ended = own.0 + own.1 - 2;
     assert!(
         off <= ended,
@@ -183,13 +186,15 @@ fn check_switches(reported: &str, counted: &Observation) -> (u64, u64) {
         counted_of(|tasks| tasks.voluntary),
         counted_of(|tasks| tasks.involuntary),
     );
-    // After they have reported, each ends: a switch that the kernel counts as voluntary, and what comes between. The first was held before
-    // it was observed: one that waits, and on its way there it may have been preempted.
+    // After their reports the processes end, each with a switch that the kernel counts as
+    // voluntary, and switches in between. The first process was held before it was observed, with
+    // one wait, and may have been preempted on the way.
     assert!(
         (voluntary + 1..voluntary + 20).contains(&own.0),
         "{own:?}, the kernel: {reported}"
     );
-    // Seldom the kernel does not call the program for a switch (docs/method/observing.md, "Known limit").
+    // Rarely the kernel does not call the BPF program for a switch (docs/method/observing.md,
+    // "Known limit").
     let missed = 2 + (voluntary + involuntary) / 1000;
     assert!(
         (involuntary.saturating_sub(missed)..involuntary + 20).contains(&own.1),
@@ -201,7 +206,8 @@ fn check_switches(reported: &str, counted: &Observation) -> (u64, u64) {
 #[test]
 fn many_short_processes_are_counted_though_their_places_are_used_again() {
     let _turn = turn();
-    // More than there are places for at a time would take long; enough that places are used again.
+    // More processes than there are slots at a time would take long; this number suffices for slots
+    // to be reused.
     let script = r#"for (1..2000) { my $p = fork; if (!$p) { exec "/bin/true" } waitpid($p, 0) }"#;
     let Some((_, counted)) = observed(script, Options::default()) else {
         return;
@@ -232,7 +238,8 @@ fn each_switch_is_an_event_where_they_are_wanted() {
             .iter()
             .filter(|event| matches!(event.kind, EventKind::Switch { .. }))
     };
-    // The switch to one of them is an event, too, whoever leaves: another perl may.
+    // The switch to one of the processes is an event, too, whichever task leaves; another perl may
+    // leave.
     let numbers = reported
         .lines()
         .filter_map(|line| line.strip_prefix("process ")?.parse().ok());
@@ -266,7 +273,7 @@ fn each_switch_is_an_event_where_they_are_wanted() {
             .insert(event.cpu, event.at)
             .is_none_or(|before| before <= event.at)
     }));
-    // They were not asked for, and there are none.
+    // Events were not requested, so there are none.
     let Some((_, _, none)) = traced(PING_PONG, Options::default()) else {
         return;
     };

@@ -233,7 +233,7 @@ fn threads_of_a_process_that_comes_to_a_group_are_observed_at_once() {
         return println!("skipped: there is no perl with threads");
     }
     for hierarchy in hierarchies("freezer") {
-        // They live for some milliseconds, ten times less than what is between two looks.
+        // The processes live for some milliseconds, a tenth of the time between two looks.
         let seen = observed_of("perl", &hierarchy, 8, |folder| {
             let script = format!(
                 "use threads; pipe(my $r, my $w);

@@ -118,7 +118,7 @@ fn observe(
     options: Options,
     time: Duration,
 ) -> Option<(Reported, Observation, u64)> {
-    // It takes a while.
+    // Loading the programs takes a while.
     let mut observer = observer(options)?;
     let timeout = begin();
     let process = of_perl(&timeout).expect("it runs");
@@ -223,7 +223,7 @@ fn who_waits_for_a_cpu_all_the_time_has_waited_so_long_behind_who_has_it() {
     let begin = || {
         let victim = computes(&[], 4.0);
         spinner = Some(computes(&["chrt", "-f", "1"], 3.0));
-        // It has the CPU by now, if anything.
+        // By now the process has the CPU, if it ever gets it.
         std::thread::sleep(Duration::from_millis(50));
         victim
     };
@@ -240,7 +240,7 @@ fn who_waits_for_a_cpu_all_the_time_has_waited_so_long_behind_who_has_it() {
         sum(&counted, |tasks| tasks.wait_ns.0),
         sum(&counted, |tasks| tasks.run_ns.0),
     );
-    // What is between one look and the next, of what it did not run.
+    // The limit is the time between two looks, minus the time that the process ran.
     assert!(
         wait + own > 550_000_000 && wait + own <= observed_ns,
         "{wait} ns, and ran {own} (the kernel: {ran}), of 600 ms and at most {observed_ns} ns"
@@ -274,7 +274,7 @@ fn who_was_woken_and_waits_when_it_ends_has_waited_since() {
     let Some(mut observer) = observer(Options::default()) else {
         return;
     };
-    // It waits for a line, and then again.
+    // The process waits for a line, and then again.
     let mut victim = Command::new("taskset");
     victim.args([
         "-c",
@@ -315,7 +315,7 @@ fn who_was_woken_and_waits_when_it_ends_has_waited_since() {
         .kill()
         .and_then(|()| victim.wait())
         .expect("our child");
-    // The kernel keeps some of each second for others than real-time tasks.
+    // The kernel reserves a part of each second for tasks that are not real-time.
     let wait = sum(&counted, |tasks| tasks.wait_ns.0) - before;
     assert!(
         (least..=most).contains(&wait),
@@ -358,7 +358,7 @@ fn where_records_are_lost_switches_and_cpu_time_are_those_of_the_kernel() {
         &mut observer,
     )
     .expect("perl is there");
-    // Nothing is read meanwhile.
+    // No line is read in the meantime.
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(
         child.stdout.take().expect("a pipe"),
     ));
@@ -421,7 +421,7 @@ fn is_the_kernels(script: &str, switches: u64, least: f64) {
 #[test]
 fn the_cpu_time_of_a_program_that_a_timer_wakes_often_is_the_kernels() {
     let _turn = turn();
-    // An interrupt begins its run, for the kernel: some microseconds before the switch.
+    // For the kernel, a run begins with an interrupt, some microseconds before the switch.
     let script = r#"for (1..6000) { select(undef, undef, undef, 0.0001) }
         open(my $f, "<", "/proc/self/schedstat"); my ($run) = split " ", <$f>; print $run"#;
     // A timer that expires before the task sleeps takes no switch.

@@ -49,7 +49,8 @@ fn observer(options: Options) -> Option<Observer> {
         .filter(|_| !options.without_bpf)
     {
         Some(reason) => {
-            // A kernel may take no programs; one that does and finds fault with ours is no reason to test nothing.
+            // A kernel may accept no BPF programs; but if it accepts some and rejects these, the
+            // test must not be skipped.
             assert!(!reason.to_string().contains("Verifier output"), "{reason}");
             println!("skipped: {reason}");
             None
@@ -81,9 +82,10 @@ fn program_traced(
     let child = child
         .inspect_err(|error| println!("skipped: {command:?} cannot be run ({error})"))
         .ok()?;
-    // What it prints fits into a pipe.
+    // The output of the program fits in a pipe.
     let output = std::thread::spawn(move || child.wait_with_output());
-    // Who has been waited for may have its last switch before it; where there are no programs in the kernel, nothing sees that.
+    // A process that has been waited for may still have its last switch; without BPF programs this
+    // is not visible.
     let is_over = |observer: &mut Observer| {
         let lives = |tasks: &Tasks| tasks.process.is_some();
         options.without_bpf
@@ -127,7 +129,7 @@ fn begin(command: &mut Command, observer: &mut Observer) -> std::io::Result<Chil
         .add(&[held.process()])
         .expect("there is room for one");
     let (child, parent) = held.release()?;
-    // It lives as long as the tests do.
+    // The parent lives as long as the tests.
     std::mem::forget(parent);
     Ok(child)
 }

@@ -78,7 +78,7 @@ fn what_finds_no_room_is_counted() {
         &mut observer,
     )
     .expect("perl is there");
-    // Nothing looks meanwhile.
+    // The observer does not look in the meantime.
     let output = child.wait_with_output().expect("it is our child");
     let reported: u64 = String::from_utf8_lossy(&output.stdout)
         .trim()
@@ -178,7 +178,8 @@ fn check_exec(counted: &Observation) {
     let (sleep, python) = (of("sleep"), of("python3"));
     let sum =
         |tasks: &[&Tasks], of: fn(&Tasks) -> u64| tasks.iter().map(|tasks| of(tasks)).sum::<u64>();
-    // The thread with all that it did before, and the first one, which ended as the other took its number.
+    // The thread is listed with its earlier activity, and so is the first thread, which ended when
+    // the other took its number.
     assert_eq!(
         (sum(&sleep, |t| t.count), sum(&python, |t| t.count)),
         (1, 1),

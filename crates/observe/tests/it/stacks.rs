@@ -15,7 +15,7 @@ fn stacks_are_sampled_as_often_as_was_asked_for_and_stand_for_all_switches() {
     } else {
         124
     };
-    // Two that yield to each other on one CPU, for a second.
+    // Two processes yield to each other on one CPU for a second.
     let script = format!(
         "open(my $n, '>', '/dev/null'); open(STDOUT, '>&', $n); system('taskset', '-pc', '0', $$) == 0 or die;
          my $end = time + 2; my $p = fork; while (time < $end) {{ syscall({number}) for 1..100 }} waitpid($p, 0) if $p;"

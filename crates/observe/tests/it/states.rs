@@ -39,11 +39,11 @@ fn a_quota_that_is_used_up_is_reported_as_such_though_another_task_is_next() {
         && group.write("cpu.cfs_quota_us", "5000"))
         || group.write("cpu.max", "5000 25000");
     assert!(has_quota, "a group with a quota");
-    // On a busy CPU, too, it has its turn often enough to use that up.
+    // Even on a busy CPU, the group runs often enough to use up the quota.
     let has_weight = group.write("cpu.shares", "262144") || group.write("cpu.weight", "10000");
     assert!(has_weight, "a group that comes before others");
     let mut outside = loop_on(0, 20.0);
-    // A tenth of a second of CPU time takes 20 periods of the quota, and more beside others.
+    // A tenth of a second of CPU time takes 20 periods of the quota, or more if other tasks run.
     let script = format!(
         r#"open(my $n, ">", "/dev/null"); open(STDOUT, ">&", $n);
            system("taskset", "-pc", "0", $$) == 0 or die; my $p = fork;
@@ -62,7 +62,8 @@ fn a_quota_that_is_used_up_is_reported_as_such_though_another_task_is_next() {
         all(&counted.tasks, Why::Throttled),
         group.number("cpu.stat", "nr_throttled "),
     );
-    // A period in which it never runs, for it has overdrawn the one before, is one more for the kernel.
+    // A period in which the group never runs, because it has overdrawn the one before, is an
+    // additional one for the kernel.
     assert!(
         throttled >= 5 && throttled <= periods + 2,
         "{throttled} switches, {periods} periods"
@@ -130,7 +131,7 @@ fn the_end_of_the_time_of_a_deadline_task_is_reported_as_such_though_another_tas
     } else {
         274
     };
-    // 2 ms of each 10 ms; while all CPUs have something else to do.
+    // The quota is 2 ms in each 10 ms, while all CPUs are busy.
     let script = format!(
         r#"use Time::HiRes 'time'; my $a = pack("LLQlLQQQ", 48, 6, 0, 0, 0, 2e6, 1e7, 1e7);
            if (syscall({number}, 0, $a, 0) != 0) {{ print "refused"; exit }}
@@ -164,7 +165,8 @@ fn the_end_of_the_time_of_a_deadline_task_is_reported_as_such_though_another_tas
 #[test]
 fn stopped_is_not_a_wait_of_the_programs_and_what_is_resumed_keeps_its_name() {
     let _turn = turn();
-    // One sleeps, another computes; both are stopped and go on five times, and are ended then.
+    // One process sleeps, another computes; both are stopped and continued five times, and are then
+    // ended.
     let script = r#"
         use Time::HiRes 'time'; sub pause { select(undef, undef, undef, $_[0]) }
         my $s = fork; exec "sleep", "30" if !$s; pause(0.05);

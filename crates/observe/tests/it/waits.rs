@@ -49,7 +49,7 @@ fn who_runs_on_another_cpu_is_no_neighbour() {
     }
     let mut beside = loop_on(0, 10.0);
     let process = beside.id();
-    // It begins on the loop's CPU, and sleeps on another.
+    // The process begins on the loop's CPU, and sleeps on another.
     let script = r#"sub put { system("taskset", "-pc", $_[0], $$) == 0 or die } open(my $n, ">", "/dev/null"); open(STDOUT, ">&", $n);
         put(0); select(undef, undef, undef, 0.02); put(1); for (1..10) { select(undef, undef, undef, 0.1) }"#;
     let counted = observed(script, Options::default());
@@ -72,7 +72,7 @@ fn who_runs_on_another_cpu_is_no_neighbour() {
 fn is_named_beside_a_loop() -> bool {
     let mut beside = loop_on(0, 10.0);
     let process = beside.id();
-    // One computes, and needs the CPU for half a second.
+    // One process computes, and needs the CPU for half a second.
     let script = r#"open(my $n, ">", "/dev/null"); open(STDOUT, ">&", $n); system("taskset", "-pc", "0", $$) == 0 or die;
         while ((times)[0] < 0.5) { for (1..100000) { $x++ } }"#;
     let counted = observed(script, Options::default());
@@ -86,7 +86,8 @@ fn is_named_beside_a_loop() -> bool {
     check(&counted);
     let wait = sum(&counted, |tasks| tasks.wait_ns.0);
     let kept = by(&counted, process, |pair| pair.kept_waiting_ns.0);
-    // Both want the CPU all the time, and so get as much of it, however many others there are.
+    // Both processes need the CPU all the time, and so get equal shares, however many others there
+    // are.
     let is_fair = (250_000_000..1_000_000_000).contains(&kept) && kept <= wait;
     assert!(
         is_fair,
@@ -109,7 +110,8 @@ fn is_named_beside_a_loop() -> bool {
 #[test]
 fn who_has_the_cpu_is_who_keeps_others_waiting_for_it() {
     let _turn = turn();
-    // On a busy machine the longest waits may be in the queue of another CPU, or behind too many processes.
+    // On a busy machine the longest waits may be in the queue of another CPU, or after too many
+    // processes.
     assert!(
         (0..5).any(|_| is_named_beside_a_loop()),
         "no process is named in five times three waits"
@@ -120,7 +122,8 @@ fn who_has_the_cpu_is_who_keeps_others_waiting_for_it() {
 fn a_neighbour_that_executes_another_program_has_the_name_of_that() {
     let _turn = turn();
     let begun = std::env::temp_dir().join(format!("switchcost-begun-{}", std::process::id()));
-    // A shell that needs the CPU for a moment and then becomes perl, once the observed program runs.
+    // A shell needs the CPU for a moment and then becomes perl, after the observed program has
+    // started.
     let line = format!(
         "until [ -e {0} ]; do sleep 0.01; done; i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; \
          exec perl -e 'open(my $f, q(>), q({0}.exec)); while ((times)[0] < 5) {{ }}'",
@@ -137,7 +140,7 @@ fn a_neighbour_that_executes_another_program_has_the_name_of_that() {
                for (1..100000) {{ $x++ }} $exec = $now if !defined $exec && -e "{0}.exec" }}"#,
         begun.display()
     );
-    // A child of it would have a pair of its own, from before the exec of the shell.
+    // A child of the shell would have its own pair, from before the shell's exec.
     let mut command = std::process::Command::new("taskset");
     command.args(["-c", "0", "perl", "-e", &script]);
     let counted = program_traced(&mut command, Options::default());
@@ -177,7 +180,7 @@ fn waits_of_tasks_that_go_wherever_there_is_room_add_up() {
 #[test]
 fn waits_behind_more_runs_than_are_remembered_add_up() {
     let _turn = turn();
-    // Of forty that yield to one another on one CPU each waits for all others.
+    // Each of forty processes that yield to one another on one CPU waits for all others.
     let number = if cfg!(target_arch = "x86_64") {
         24
     } else {
