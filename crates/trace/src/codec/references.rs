@@ -144,7 +144,8 @@ pub(super) fn put_together(
         let shape = &shapes[number as usize];
         let wanted = u32::from(shape.references);
         let mut done = 0;
-        // At least once: whether a shape has any references is hard to predict.
+        // The loop body runs at least once, because it is hard to predict whether a shape has any
+        // references.
         loop {
             let (into, form) = (
                 at as usize + done as usize,

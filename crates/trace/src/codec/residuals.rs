@@ -220,7 +220,8 @@ mod pack_at_once {
         {
             return None;
         }
-        // The comparison is signed, because there is no other; no residual is negative, because none is far.
+        // The comparison is signed, because the instruction set has no other; no residual is
+        // negative, because none is large.
         let above = |limit| {
             v3.avx2
                 ._mm256_cmpgt_epi64(all, v3.avx._mm256_set1_epi64x(limit))

@@ -269,7 +269,8 @@ fn take_any<R: ReadWords>(
         let addresses = some
             .first_chunk()
             .map_or_else(|| padded::<R>(some), R::four);
-        // Not in place, which would become a store of some lanes and take many times as long.
+        // The row is copied and written back: changing it in place would become a store of some
+        // lanes, and take many times as long.
         let mut known = *row;
         waiting.differences[waiting.length..][..LANES].copy_from_slice(&known.encode(addresses));
         *row = known;

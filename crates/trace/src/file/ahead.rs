@@ -53,7 +53,7 @@ fn decode<R: Read>(
     give: &SyncSender<Outcome>,
     take_back: &Receiver<Chunk>,
 ) {
-    // Only for this thread; if it fails, the chunks are the same.
+    // The priority changes only for this thread; if that fails, the chunks are the same.
     let _ = rustix::process::nice(NICENESS);
     loop {
         let mut chunk = take_back.try_recv().unwrap_or_default();

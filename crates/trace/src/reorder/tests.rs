@@ -199,7 +199,7 @@ fn assert_waits(before: &[Event], after: &[Event]) -> usize {
     let (back, called) = moments(after);
     let mut waited = 0;
     for (absence, meanwhile) in absences(before) {
-        // A task that came back without doing anything does not come back here.
+        // A task that returned without executing anything does not return here.
         let Some(moment) = back.get(&absence) else {
             continue;
         };
@@ -313,8 +313,8 @@ fn a_turn_ends_with_the_block_that_uses_its_last_instruction() {
     let chunks: Vec<Chunk> = mixed.chunks().collect();
     for quantum in [1, 10, 333, 5000] {
         let mut turns = turns(&events(&reordered(&chunks, Schedule::RoundRobin, quantum)));
-        // Each process has 20,000 instructions, and a block at most 8: the last turn of each may be short, and that of the last
-        // goes on alone.
+        // Each process has 20,000 instructions, and a block at most 8. The last time slice of each
+        // process may be short, and the last process continues alone.
         let alone = turns.pop().map(|(task, _)| task);
         assert!(
             alone.is_some_and(|task| turns.iter().any(|turn| turn.0 == task)),
@@ -355,7 +355,8 @@ fn affinity_prefers_whoever_ran_last_and_passes_no_one_over_for_ever() {
             .collect::<Vec<_>>()
     };
     assert_eq!(who(Schedule::Affinity(0)), who(Schedule::RoundRobin));
-    // 1 and 2 alternate until 3 and 4 have been passed over four times, and the other way round.
+    // Tasks 1 and 2 alternate until 3 and 4 have been passed over four times, and then the other
+    // way round.
     assert_eq!(
         who(Schedule::Affinity(4)),
         [1, 2, 1, 2, 1, 2, 3, 4, 3, 4, 3, 4, 1, 2, 1, 2]
@@ -406,7 +407,7 @@ fn born(tasks: u32) -> Chunk {
 
 #[test]
 fn whoever_waits_for_no_one_is_away_for_as_long_as_it_was() {
-    // Task 1 leaves for a disk, and 2 executes ten instructions until it is back.
+    // Task 1 waits for a disk, and task 2 executes ten instructions until it returns.
     let mut chunk = born(2);
     switch(&mut chunk, 0, 1, Some(0));
     step(&mut chunk, 0x1000);
@@ -426,7 +427,7 @@ fn whoever_waits_for_no_one_is_away_for_as_long_as_it_was() {
         )))
     };
     let task = |(task, length): (u32, u64)| (TaskId(task), length);
-    // The turn of 2 in which 1 comes back goes on to its end.
+    // The time slice of task 2 in which task 1 returns continues to its end.
     assert_eq!(lengths(4), [(1, 1), (2, 12), (1, 1), (2, 18)].map(task));
     assert_eq!(lengths(100), [(1, 1), (2, 30), (1, 1)].map(task));
 }
@@ -501,14 +502,15 @@ fn whoever_uses_a_page_first_waits_for_the_disk() {
     });
     assert_eq!(faults.count(), 2);
     let task = |(task, length): (u32, u64)| (TaskId(task), length);
-    // 1 waits for its first page while 2 goes on with it: that page is there for 2 by then.
+    // Task 1 waits for its first page while task 2 runs, for which the page is then present.
     assert_eq!(turns(&after), [(1, 0), (2, 40), (1, 8), (1, 8)].map(task));
     assert_eq!(
         by_task(&after),
         by_task(&events(std::slice::from_ref(&chunk))),
         "each does what it did"
     );
-    // With turns of four, 1 is away for as long as 2 executes ten, which ends with a turn.
+    // With time slices of four instructions, task 1 is away while task 2 executes ten, which ends
+    // with a time slice.
     assert_eq!(
         turns(&paged(&[chunk], 4, 10))[..4],
         [(1, 0), (2, 12), (1, 4), (2, 4)].map(task)

@@ -140,7 +140,7 @@ impl Touched {
             5..8 => Region::Heap,
             _ => Region::Stream,
         };
-        // 4 or 8 bytes; a third are stores.
+        // The reference has 4 or 8 bytes, and a third are stores.
         Some(Touched {
             place,
             is_store: kind.is_multiple_of(3),

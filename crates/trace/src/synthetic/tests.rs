@@ -45,7 +45,8 @@ fn ping_pong_is_what_can_be_calculated() {
     let [chunk] = chunks.as_slice() else {
         panic!("one chunk")
     };
-    // A loop of 10 instructions in turns of 9: the second turn of process 1 begins with the tenth.
+    // The loop has 10 instructions and the time slices 9: the second time slice of process 1 begins
+    // with the tenth instruction.
     let code: Vec<_> = chunk
         .blocks
         .iter()
@@ -200,7 +201,8 @@ fn loops_have_as_many_instructions_as_they_are_given() {
                 (*expected, 4 * *expected)
             );
         }
-        // One loop: each block begins where the one before it ends, the first one behind the last again.
+        // The code is one loop: each block begins where the previous one ends, and the first
+        // follows the last.
         let begins = |at: usize| 4 * u64::from(blocks[..at % blocks.len()].iter().sum::<u32>());
         assert!(
             all.iter()

@@ -55,7 +55,7 @@ fn counts_and_lengths_that_claim_gigabytes_are_refused() {
             hostile[record + 32 + place..][..4].copy_from_slice(&value.to_le_bytes());
             seal(&mut hostile, record);
             let (back, error) = crate::support::read(&hostile);
-            // The running task is not of the decoder's concern: check looks at it.
+            // The decoder ignores the running task, which the check examines.
             if place != 20 {
                 assert!(back.is_empty() && error.is_some(), "{value:#x} at {place}");
             }
@@ -86,8 +86,8 @@ fn unknown_records_are_skipped_only_where_they_may_be() {
     let file = written(&chunks);
     let record = records(&file)[1];
     for (flags, is_read) in [(1_u16, true), (0, false)] {
-        // An unknown kind in place of the first chunk would leave a gap, so one goes in between; the records behind
-        // it get new numbers.
+        // An unknown kind in place of the first chunk would leave a gap, so one is inserted; the
+        // following records get new numbers.
         let mut unknown = Vec::from(*b"SCtr");
         unknown.extend([77_u16.to_le_bytes(), flags.to_le_bytes()].concat());
         unknown.extend([1_u32.to_le_bytes(), 5_u32.to_le_bytes()].concat());
@@ -130,7 +130,8 @@ fn sealed_damage() -> impl Strategy<Value = Vec<u8>> {
         for (place, value) in edits {
             let at = place.index(file.len());
             let number = records.partition_point(|&record| record <= at);
-            // Heads stay as they are: what is behind them is what a checksum can no longer protect.
+            // Heads do not change; only data after them is changed, which a checksum can no longer
+            // protect.
             if number > 0 && at >= records[number - 1] + 32 {
                 file[at] = value;
                 seal(&mut file, records[number - 1]);

@@ -90,7 +90,7 @@ fn same_chunks_give_same_bytes() {
     let chunks = seeded(7, 20_000);
     assert!(chunks.len() > 20, "needs several chunks");
     assert_eq!(written(&chunks), written(&chunks));
-    // A writer that has written something else before must not remember it.
+    // A writer that has written other chunks before must not remember them.
     let twice = [chunks.clone(), chunks[..3].to_vec()].concat();
     assert_eq!(joined(&read(&written(&twice)).0), joined(&twice));
 }
@@ -117,7 +117,7 @@ fn a_long_chunk_is_divided_and_nothing_is_lost() {
     let mut chunk = Chunk::default();
     let references = 60_000;
     for number in 0..2 * Chunk::BLOCKS as u64 {
-        // A few blocks of very many references, so that those divide the chunk too.
+        // A few blocks have very many references, so that references also limit the size of chunks.
         let count = if number < 200_000 && number % 2000 == 0 {
             references
         } else {

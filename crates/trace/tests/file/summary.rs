@@ -41,7 +41,7 @@ fn counts_are_those_of_a_slow_walk() {
         }
         for placed in &chunk.marks {
             match placed.mark {
-                // No task leaves.
+                // No task leaves at this switch.
                 Mark::Switch {
                     from: TaskId::NONE, ..
                 } => {}

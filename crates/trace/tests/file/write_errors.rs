@@ -256,7 +256,8 @@ fn what_is_written_behind_is_whole_where_the_disk_is_full() {
         (addresses, error.is_none()),
         (Vec::from_iter(0..RECORDED), true)
     );
-    // In the middle of the second chunk, which is reported at the latest where the trace is finished.
+    // The room ends in the middle of the second chunk, which is reported at the latest when the
+    // trace is finished.
     let room = (end_of_chunk(&whole, 1) + end_of_chunk(&whole, 2)) / 2;
     let (taken, finished) = record(Disk {
         bytes: Vec::new(),

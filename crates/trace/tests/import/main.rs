@@ -34,8 +34,8 @@ fn counts_what_valgrind_counts() {
     let [chunk] = chunks.as_slice() else {
         panic!("one chunk")
     };
-    // Lackey says 45 guest instructions. Cachegrind says 45, and 20 reads and 12 writes, a read-modify-write being a read
-    // to it; there are 4 of those.
+    // Lackey reports 45 guest instructions. Cachegrind reports 45, and 20 reads and 12 writes; it
+    // counts a read-modify-write, of which there are 4, as a read.
     assert_eq!(chunk.instructions(), 45);
     let stores = chunk
         .references
@@ -44,8 +44,9 @@ fn counts_what_valgrind_counts() {
         .count();
     assert_eq!((chunk.references.len() - stores, stores), (20, 12 + 4));
     assert_eq!(ignored, 24, "lines of ==pid==");
-    // Up to the first jump, three turns of the loop, five of the repeated instruction (the last one does nothing); the
-    // code before and behind a jump that is not taken is one block.
+    // The shapes end at the first jump, after three iterations of the loop, and after five of the
+    // repeated instruction (the last does nothing). The code before and after a jump that is not
+    // taken is one block.
     let shapes: Vec<_> = chunk
         .blocks
         .iter()

@@ -250,7 +250,7 @@ fn threads_of_a_core_go_on_behind_footers_and_idle_times() {
     let expected = [
         (0, 1, false, Cause::Unknown),
         (1, 2, true, Cause::Exit),
-        // Nothing else ran, but the core was idle.
+        // No other task ran, but the core was idle.
         (2, 2, true, Cause::Syscall(202)),
         (2, 3, false, Cause::Syscall(39)),
     ];
