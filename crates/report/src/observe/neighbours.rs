@@ -99,7 +99,7 @@ impl Row<'_> {
         };
         let beside =
             |of: fn(&NeighbourFinding) -> String| self.neighbour.map_or(NO_NUMBER.to_owned(), of);
-        // A program that the observed waited behind on another CPU than their last one has no count here.
+        // A program on another CPU than the waiting task's last one has no count here.
         let ran = |of: fn(&NeighbourFinding) -> String| {
             self.neighbour
                 .filter(|found| found.runs > 0)

@@ -221,7 +221,7 @@ fn has_field(schema: &Value, name: &str, root: &Value) -> bool {
 fn is_of(value: &Value, types: &Value) -> bool {
     let is = |name: &Value| match name.as_str() {
         Some("integer") => value.is_u64() || value.is_i64(),
-        // One that is not finite is null.
+        // A number that is not finite is null.
         Some("number") => value.is_number() || value.is_null(),
         Some("string") => value.is_string(),
         Some("boolean") => value.is_boolean(),

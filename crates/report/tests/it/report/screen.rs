@@ -77,7 +77,7 @@ fn it_is_no_longer_and_no_wider_than_a_screen() {
         findings(pairs()),
     ] {
         let text = screen(&findings);
-        // Four more lines, one of them empty, say where the rest is.
+        // Four more lines, one of them empty, name the further output.
         assert!(
             text.lines().count() <= 41,
             "{}\n{text}",

@@ -100,7 +100,7 @@ fn only_a_coloured_report_escapes() {
     let coloured = measure::render(&record(), &whole(), Format::Table, COLOURED);
     assert!(coloured.contains("\u{1b}[1mNotes\u{1b}[0m"), "{coloured}");
     assert!(coloured.contains("\u{1b}[1mmechanism"), "{coloured}");
-    // The table's colours, but not its bold type, also heed NO_COLOR behind our back.
+    // The table library itself also heeds NO_COLOR, for its colours, but not for bold type.
     let yellow = "\u{1b}[38;5;11m";
     assert!(
         coloured.contains(yellow) || std::env::var_os("NO_COLOR").is_some(),
@@ -386,7 +386,7 @@ fn which_way_of_sharing_loses_more_comes_first() {
     insta::assert_snapshot!(
         section(&text, "A time-shared and a concurrently used cache").expect("a section")
     );
-    // Walks at once are no switches, and stand in no table of those.
+    // Concurrent walks are no switches, and are in no table of switches.
     let switches = section(&text, "Switches with a working set").expect("those in turn");
     assert!(!switches.contains("concurrent"), "{switches}");
 }

@@ -126,7 +126,7 @@ fn the_headline_is_the_net_cost_in_words_that_fit_its_sign() {
 #[test]
 fn what_all_turns_pay_on_average_is_said_where_it_is_much_less_than_what_long_ones_pay() {
     let (head, mut findings) = whole();
-    // Of 40 ns each.
+    // The cost has 40 ns per cycle.
     findings.designs[0].long_turns.estimate = Some(15_000.0);
     let mut first_line = |mean: f64| {
         findings.designs[0].excess_cycles_per_switch = Some(mean);
@@ -180,7 +180,7 @@ fn with_too_few_switches_the_answer_begins_with_what_to_type() {
         let text = simulate::render(&head, &findings, Format::Table, style).replace('\n', " ");
         assert!(text.starts_with(says), "{text}");
     }
-    // A command that is copied names the trace, whatever it is called, and is never wrapped.
+    // A command that users copy contains the trace's name, whatever it is, and is never wrapped.
     for (source, named) in [
         (
             "my trace of two  programs, with a name that is too long for a line of the screen.sct",
@@ -308,7 +308,7 @@ fn the_screen_is_no_longer_and_no_wider_than_a_screen() {
     for code in &mut findings.designs[0].code {
         code.place = "a_function_with_a_name::that<is, longer>::than::any_screen_is_wide".repeat(3);
     }
-    // As many levels, causes and programs as a machine of today and a busy trace have.
+    // The numbers of levels, causes and programs are those of a present machine and a busy trace.
     let design = &mut findings.designs[0];
     let levels =
         (0..4)
@@ -350,7 +350,7 @@ fn the_screen_is_no_longer_and_no_wider_than_a_screen() {
             "{text}"
         );
     }
-    // More above: levels that were never filled, and longer names.
+    // The notes above are longer: levels that were never filled, and longer names.
     findings.threads = 2;
     for design in &mut findings.designs {
         design.name = format!("a-longer-name-of-{}", design.name);
@@ -557,7 +557,7 @@ fn the_page_of_several_orders_has_their_curves() {
             .contains("round-robin, quantum 100,000 instructions (r)"),
         "each is called by its quantum"
     );
-    // The same order twice is no choice of orders.
+    // A report with the same order twice has no choice of orders.
     let alike = switchcost_report::html::render(&[parts[0], parts[0]]);
     assert!(
         !alike
@@ -596,7 +596,7 @@ fn a_last_level_shared_at_once_stands_beside_the_same_in_turn() {
         (&"switchcost.simulate-at-once/1".into(), &100.into())
     );
     assert_eq!(json["designs"][0]["at_once"]["shared"], 5100);
-    // A level that was never full has nothing to share.
+    // A level that was never full shares nothing.
     let short = switchcost_design::result::LastLevelCounts {
         held: 280,
         ..counts(1000)
