@@ -2,9 +2,9 @@
 //! at any moment, lets requests to the kernel fail, and gives the program damaged files with
 //! correct checksums, hostile clients and unusual environments.
 //!
-//! The program under test is the one beside this one. Each trial has a name, from which all of it
-//! follows, chance included: one that failed is repeated by that. Trials are bounded in time and
-//! memory, and end with this program; it touches no process of others.
+//! The program under test is the one in the folder of this program. Everything in a trial, including
+//! random choices, follows from the trial's name, by which a failed trial is repeated. Trials have
+//! limited time and memory, and end with this program, which touches no process of others.
 
 mod campaign;
 mod change;

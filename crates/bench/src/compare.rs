@@ -1,9 +1,9 @@
 //! Compares the same machine with itself: how often `compare` reports a difference when there is
 //! none.
 //!
-//! Forty quick runs, every other one beside a neighbour, compared two by two; and the first ten in
-//! every way of making two sets of five of them. Pairs share runs, so the outcomes are not
-//! independent. And whether sets of three find a change that there is.
+//! Of forty quick runs, every other one is next to another task. The runs are compared two by two,
+//! and the first ten in every division into two sets of five. Pairs share runs, so the outcomes are
+//! not independent. A further check shows whether sets of three runs find an existing change.
 
 use crate::figure::{Bound, count_trials};
 use crate::row::Row;

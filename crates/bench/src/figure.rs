@@ -1,8 +1,8 @@
 //! Figures of commands that run interleaved, and the runner of all commands.
 //!
-//! A figure is a row of `tables`: a command, a quantity of it, what that is compared with, and what
-//! it must reach. The runner runs each different command of a table once a round, the commands of a
-//! round in random order, and gives the median and the spread over rounds.
+//! A figure is a row of `tables`: a command, a quantity of its result, the value with which the
+//! quantity is compared, and a bound. The runner runs each different command of a table once per
+//! round, in random order, and returns the median and the spread over rounds.
 
 use std::collections::HashMap;
 

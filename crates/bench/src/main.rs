@@ -3,8 +3,8 @@
 //! measurement is repeated until it does.
 //!
 //! Most figures are rows of `tables`: a command, a quantity, and a bound. An experiment that needs
-//! more is a function of its own. The program under test is the binary beside this one, of the same
-//! profile: build both first, then measure.
+//! more is a separate function. The program under test is the binary in the folder of this one, with
+//! the same profile. Both must be built before measuring.
 
 mod ab;
 mod compare;

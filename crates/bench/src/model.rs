@@ -1,19 +1,21 @@
 //! The model of a switch compared with measurements of ten programs by other authors.
 //!
-//! The rule, written before the first run: of each program, what cold caches cost by the model is
-//! held against what `inject` finds, at each of three footprints. A footprint is right if the
-//! model's likely value is within 25 % of what was found, or within its interval; a program is if
-//! all three are. Prices come from arrays and a loop alone.
+//! The rule was written before the first run. For each program, the cost of cold caches by the model
+//! is compared with the result of `inject`, at each of three footprints. A footprint is right if the
+//! model's likely value is within 25 % of the result, or within its interval; a program is right if
+//! all three footprints are. Prices come only from arrays and a loop.
 //!
-//! Six programs that are not judged showed what was missing: bzip2, mawk, tclsh, bc, objdump and
-//! troff; 4 of them are right, and 13 of 18 footprints. That prices not distinguishable from 0 are
-//! 0 was decided with the ten known (-12 ns of an array of 3 MiB). An earlier model had 4 of 10
-//! against intervals of `inject` twice as wide; against today's, 2 of 10, and 17 footprints.
+//! Six programs that are not judged showed the faults of earlier models: bzip2, mawk, tclsh, bc,
+//! objdump and troff; 4 of them are right, and 13 of 18 footprints. The rule that prices not
+//! distinguishable from 0 are 0 was made when the results of the ten were known (-12 ns for an array
+//! of 3 MiB). An earlier model was right for 4 of 10 with intervals of `inject` twice as wide; with
+//! the present intervals for 2 of 10, and 17 footprints.
 //!
-//! What is left is which loads wait. After 4 MiB, with each load from anywhere overlapping, all but
-//! openssl come out too low; with each waiting, all too high: of the latter, beyond the switch
-//! path, bzip2 pays a tenth, mawk and tclsh a quarter, xz four tenths, troff and python half.
-//! Addresses do not say on which value an address or a branch depends; a trace of registers would.
+//! The remaining question is which loads wait. After 4 MiB, if all loads from arbitrary places
+//! overlap, all programs but openssl come out too low; if all wait, all come out too high. Of the
+//! latter cost, beyond the switch path, bzip2 pays a tenth, mawk and tclsh a quarter, xz four
+//! tenths, troff and python half. Addresses do not show on which value an address or a branch
+//! depends; a trace of registers would.
 
 use serde_json::Value;
 use switchcost_record::profile::{Prices, read_prices, read_profile};

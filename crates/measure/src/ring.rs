@@ -1,9 +1,9 @@
-//! A ring of kernel tasks that pass one token round: used for every mechanism with a switch by the
-//! kernel.
+//! A ring of kernel tasks that pass one token round, for every mechanism whose switches the kernel
+//! makes.
 //!
-//! Task 0 is the caller. The baseline is the same loop over a channel from a task to itself, run by
-//! every task in turn over its own memory: the difference of the two arms is then about the same
-//! pages on both sides.
+//! Task 0 is the caller. The baseline is the same loop over a channel from a task to itself, which
+//! the tasks run one after another over their own memory. Both sides of the difference between the
+//! arms then use the same pages.
 //!
 //! ```text
 //!  switching arm                       baseline arm
