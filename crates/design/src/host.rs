@@ -1,7 +1,7 @@
-//! A design of the machine that the program runs on, from the facts that it reports about itself.
+//! A design of the machine on which the program runs, from the facts that the machine reports.
 //!
-//! Sizes are the machine's own. It reports no latencies, policies and ways of its TLBs: those are assumed, and the design's `source` says
-//! so.
+//! Sizes are the machine's own. The machine reports no latencies, policies and ways of its TLBs: these
+//! are assumed, as the design's `source` states.
 
 use crate::{
     AddressKind, DESIGN_SCHEMA, Design, Holds, Level, OnSwitch, PageAllocation, PageOrder,

@@ -580,7 +580,8 @@ pub struct DesignPrices {
     pub are_of: Vec<bool>,
 }
 
-/// An interval of a segment: a process, some instructions after it was switched to, and the cycles that they took in each hierarchy.
+/// An interval of a segment: the process, some of its instructions after a switch, and the cycles of
+/// these instructions in each hierarchy.
 ///
 /// A *segment* is what runs between two switches. Its interval `i` starts with the first block that begins when `i *
 /// interval_instructions` instructions of the segment have been executed or more; the interval with `number == intervals` is everything

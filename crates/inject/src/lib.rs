@@ -5,8 +5,7 @@
 //! crate has no statistics and no printing: the caller decides on the number of runs.
 //!
 //! ```text
-//!  run ──(Order)──> a fresh process: serve ──> the first process of a PID namespace: stage ──>
-//! turns
+//!  run ──(Order)──> a fresh process: serve ──> the first process of a PID namespace: stage ──> turns
 //!   ^                                                       │            twin, twin
 //!   └──────────────────(Answer)────────────────────────────┘
 //! ```

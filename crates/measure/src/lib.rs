@@ -5,8 +5,7 @@
 //! function that the caller passes in decides when a case has enough repetitions.
 //!
 //! ```text
-//!  plan ──> run ──(Order)──> a fresh process: repetition ──> Experiment (ring | user | preempt |
-//! at_once)
+//!  plan ──> run ──(Order)──> a fresh process: repetition ──> Experiment (ring | user | preempt | at_once)
 //!            ^                                   │
 //!            └──────────(Message: cycles)────────┘
 //! ```

@@ -3,8 +3,7 @@
 //! warms it up and sends requests; its answers are not trusted.
 //!
 //! ```text
-//!  we say
-//! {"protocol":"switchcost.runtime/1","handoff":"channel","tasks":2,"cpus":1,"size_bytes":0,...}
+//!  we say     {"protocol":"switchcost.runtime/1","handoff":"channel","tasks":2,"cpus":1,"size_bytes":0,...}
 //!  it says    {"ready":"go1.24"}   or   {"refused":"why it cannot"}
 //!  we say     {"arm":"switch","walk":false,"warm_up":31,"rounds":500}
 //!  it says    {"ns":160123,"walk_ns":0,"handoffs":1000,"collections":0,"kernel_switches":2}

@@ -1,8 +1,8 @@
 //! Internal to switchcost: the programs of Mogul and Borg 1990 (Tables 1 and 2) in their counterparts of today.
 //!
-//! What comes in: the name of a set, a folder, a seed. What goes out: inputs in the folder, generated from the seed, and
-//! the commands to run there. Every command runs until it is ended: how much of it is wanted is for others to say. No
-//! tracing, no simulation.
+//! The input is the name of a set, a folder and a seed; the output is inputs in the folder, generated
+//! from the seed, and the commands to run there. Every command runs until it is ended: the caller
+//! decides how long. No tracing, no simulation.
 
 mod interactive;
 mod magic;

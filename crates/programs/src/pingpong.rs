@@ -1,9 +1,11 @@
-//! Two processes that exchange messages, as if one were a file server and the other its client: two small programs in C, of one build.
+//! Two processes that exchange messages like a file server and its client: two small programs in C,
+//! of one build.
 //!
-//! The client asks for blocks of a file and sums up what comes; the server finds the block, copies it and answers. Messages are as long as
-//! make a turn of either some 6600 instructions, as in the paper, and the data of both is some 0.3 MB (0.6 in the
-//! paper). They are translated where they run,
-//! with flags that are always the same, and linked statically: another version of this program has the same pair.
+//! The client requests blocks of a file and sums up the answers; the server finds the block, copies
+//! it and answers. The length of messages is chosen so that a time slice of either process has some
+//! 6600 instructions, as in the paper. Both together have some 0.3 MB of data (0.6 in the paper). The
+//! programs are compiled on the machine where they run, always with the same flags, and linked
+//! statically, so that another version of switchcost has the same pair.
 
 use std::io::{self, Read};
 use std::path::Path;

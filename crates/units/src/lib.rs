@@ -1,7 +1,8 @@
 //! Internal to switchcost: physical quantities as types, so that nanoseconds cannot be added to bytes.
 //!
-//! What comes in: integers from clocks, files and flags. What goes out: the same integers with their unit.
-//! No I/O, no floats: floats begin in `analysis`. [`Bytes`] and [`Nanos`] also parse and print the way flags write them.
+//! The input is integers from clocks, files and flags; the output is the same integers with their
+//! unit. No I/O, no floats, which begin in `analysis`. [`Bytes`] and [`Nanos`] also parse and print
+//! the notation of flags.
 
 mod bytes;
 mod cpu;

@@ -12,8 +12,7 @@ use crate::measurement::latency;
 /// 120,000 cycles to reload a whole cache. Here, for a working set of `size` bytes,
 ///
 /// ```text
-/// (lines + pages) x latency(footprint) x (2 if the lines are written, for each is written back as
-/// well)
+/// (lines + pages) x latency(footprint) x (2 if the lines are written: each is written back)
 /// ```
 ///
 /// `lines` are the lines touched, at most as many as the largest cache holds. `pages` adds one line
