@@ -24,7 +24,7 @@ pub(crate) trait Lookups {
     fn code(&mut self, done: u64, last: u64);
     /// Looks up a load or store of a block.
     fn data(&mut self, block: &Block, reference: Reference);
-    /// Attributes the lookups since the last call to this block.
+    /// Attributes to `block` the lookups since the last call.
     fn attribute(&mut self, block: &Block);
 }
 

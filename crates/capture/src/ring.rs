@@ -295,7 +295,7 @@ impl Ring {
         self.u32_at(header::SUBMISSIONS).load(SeqCst)
     }
 
-    /// Makes the consumer look again.
+    /// Wakes the consumer, so that it looks for submitted buffers again.
     pub(crate) fn notify_submission(&self) {
         self.u32_at(header::SUBMISSIONS).fetch_add(1, SeqCst);
         let _ = shared_file::wake(self.u32_at(header::SUBMISSIONS));

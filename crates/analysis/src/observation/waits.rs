@@ -117,7 +117,7 @@ pub(super) fn long_wait(
     })
 }
 
-/// Part of the waits of a process.
+/// One part of the time for which a process waited for a CPU.
 struct Part<'a> {
     observed: &'a str,
     behind: Behind,

@@ -16,7 +16,7 @@ pub struct Findings {
     /// Owner of a private hierarchy: a process or a task. Wherever a process is named, it is this
     /// owner.
     pub private_by: PrivateBy,
-    /// Curves are integrated until this share of the segments remains.
+    /// Share of the segments that remain where the integration of curves ends.
     pub cut_share: f64,
     /// Distributions of segment lengths.
     pub lengths: Vec<LengthDistribution>,
