@@ -48,6 +48,7 @@ impl Bytes {
     }
 }
 
+/// The format `{:#}` gives the size as on a command line, without a space: `64KiB`.
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match UNITS
@@ -57,7 +58,10 @@ impl fmt::Display for Bytes {
             Some((name, unit)) => format!("{} {name}", self.0 / unit),
             None => "0 B".to_owned(),
         };
-        f.pad(&text)
+        match f.alternate() {
+            true => f.pad(&text.replace(' ', "")),
+            false => f.pad(&text),
+        }
     }
 }
 

@@ -66,6 +66,7 @@ impl From<Duration> for Nanos {
     }
 }
 
+/// The format `{:#}` gives the span as on a command line, without a space and trailing zeros: `1.5ms`.
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self.0 {
@@ -74,7 +75,14 @@ impl fmt::Display for Nanos {
             n if n >= 1_000 => format!("{:.2} us", n as f64 / 1e3),
             n => format!("{n} ns"),
         };
-        f.pad(&text)
+        match text.split_once(' ') {
+            Some((number, unit)) if f.alternate() => {
+                let short = number.trim_end_matches('0').trim_end_matches('.');
+                let number = if number.contains('.') { short } else { number };
+                f.pad(&format!("{number}{unit}"))
+            }
+            _ => f.pad(&text),
+        }
     }
 }
 
@@ -193,6 +201,10 @@ mod tests {
         assert_eq!("2min".parse(), Ok(Nanos::seconds(120)));
         for text in ["", "5", "us", "-1s", "infs", "1h", "1e30s"] {
             assert!(text.parse::<Nanos>().is_err(), "{text}");
+        }
+        for (nanos, typed) in [(10, "10ns"), (1_740, "1.74us"), (100_000_000, "100ms")] {
+            assert_eq!(format!("{:#}", Nanos(nanos)), typed);
+            assert_eq!(typed.parse(), Ok(Nanos(nanos)));
         }
         assert_eq!(Nanos(1_740).to_string(), "1.74 us");
         assert_eq!(Nanos(12).to_string(), "12 ns");
