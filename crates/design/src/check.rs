@@ -45,7 +45,7 @@ impl Design {
     ///
     /// # Errors
     ///
-    /// The first impossible field: what was found, what is needed, and what to change.
+    /// The first impossible field, and what to change.
     pub fn check(&self) -> Result<(), UnrealisableDesign> {
         check_head(self)?;
         check_names(self)?;
@@ -61,28 +61,31 @@ fn check_head(design: &Design) -> Result<(), UnrealisableDesign> {
     let place = Part::design(design);
     place.require(
         design.schema == DESIGN_SCHEMA,
-        "schema",
-        quoted(&design.schema),
-        format_args!("{DESIGN_SCHEMA:?}"),
-        "this program knows no other version",
+        format_args!(
+            "schema is {}, not {DESIGN_SCHEMA:?}",
+            quoted(&design.schema)
+        ),
+        "this version reads no other schema",
     )?;
     let is_name = !design.name.is_empty()
         && design.name.len() <= LONGEST_DESIGN_NAME_BYTES
         && is_clean(&design.name);
     place.require(
         is_name,
-        "name",
-        quoted(&design.name),
-        "1 to 256 bytes without control characters",
+        format_args!(
+            "name is {}, not 1 to {LONGEST_DESIGN_NAME_BYTES} bytes without control characters",
+            quoted(&design.name)
+        ),
         "choose a short name",
     )?;
     for (field, text) in [("title", &design.title), ("source", &design.source)] {
         place.require(
             text.len() <= LONGEST_TEXT_BYTES && is_clean(&text.replace(['\n', '\t'], " ")),
-            field,
-            quoted(text),
-            "at most 4096 bytes without control characters other than line ends and tabs",
-            "shorten it",
+            format_args!(
+                "{field} is {}, which is longer than {LONGEST_TEXT_BYTES} bytes or has control characters",
+                quoted(text)
+            ),
+            "shorten it, and use only line ends and tabs as control characters",
         )?;
     }
     check_cycle_time(&place, design)
@@ -94,10 +97,10 @@ fn check_cycle_time(place: &Part, design: &Design) -> Result<(), UnrealisableDes
     };
     place.require(
         shortest > 0.0 && shortest <= longest && longest <= LONGEST_CYCLE_NS,
-        "cycle_ns",
-        format_args!("[{shortest}, {longest}]"),
-        "two times above 0, the shorter first, at most 1000000 ns",
-        "repeat the same time where there is one",
+        format_args!(
+            "cycle_ns is [{shortest}, {longest}], not two times above 0 and up to {LONGEST_CYCLE_NS}, the shorter first"
+        ),
+        "write a single time twice",
     )
 }
 
@@ -110,9 +113,7 @@ fn check_names(design: &Design) -> Result<(), UnrealisableDesign> {
     for (field, count) in [("level", design.levels.len()), ("tlb", design.tlbs.len())] {
         place.require(
             count <= MOST_LEVELS,
-            field,
-            format_args!("{count} of them"),
-            "at most 64",
+            format_args!("there are {count} {field}s, more than {MOST_LEVELS}"),
             "leave some out",
         )?;
     }
@@ -125,17 +126,16 @@ fn check_names(design: &Design) -> Result<(), UnrealisableDesign> {
     for (part, name) in levels.chain(tlbs) {
         part.require(
             is_level_name(name),
-            "name",
-            quoted(name),
-            "1 to 64 letters, digits, - and _ of ASCII",
+            format_args!(
+                "name is {}, not 1 to {LONGEST_LEVEL_NAME_BYTES} ASCII letters, digits, - and _",
+                quoted(name)
+            ),
             "choose a name such as L1D",
         )?;
         part.require(
             seen.insert(name),
-            "name",
-            "it twice",
-            "one of its own for each level and TLB",
-            "rename one of the two",
+            "this name is used twice",
+            "give each level and TLB its own name",
         )?;
     }
     Ok(())
@@ -165,9 +165,7 @@ fn check_level(level: &Level) -> Result<(), UnrealisableDesign> {
     partition::check(&place, level)?;
     place.require(
         !(level.index == AddressKind::Physical && level.tag == AddressKind::Virtual),
-        "tag",
-        "virtual behind a physical index",
-        "physical",
+        "tag is virtual, but the index is physical",
         "set tag = \"physical\", or index = \"virtual\"",
     )?;
     check_exclusive(&place, level)
@@ -177,16 +175,12 @@ fn check_size(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
     let (size, line) = (level.size, level.line);
     place.require(
         line.0.is_power_of_two() && LINES.contains(&line.0),
-        "line",
-        line,
-        "a power of two from 4 B to 4 KiB",
+        format_args!("line is {line}, not a power of two from 4 B to 4 KiB"),
         "64 B is common",
     )?;
     place.require(
         size.0 != 0 && size <= LARGEST_LEVEL,
-        "size",
-        size,
-        "more than 0 and at most 4 GiB",
+        format_args!("size is {size}, not above 0 and up to {LARGEST_LEVEL}"),
         "give the capacity of one cache",
     )?;
     check_ways(place, level.ways)?;
@@ -194,10 +188,8 @@ fn check_size(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
     let ways = level.ways.of(1);
     place.require(
         size.0.is_multiple_of(set),
-        "size",
-        size,
         format_args!(
-            "a multiple of line x ways ({line} x {ways} = {})",
+            "size is {size}, not a multiple of line x ways ({line} x {ways} = {})",
             Bytes(set)
         ),
         "change size, line or ways",
@@ -207,10 +199,8 @@ fn check_size(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
 fn check_ways(place: &Part, ways: Ways) -> Result<(), UnrealisableDesign> {
     place.require(
         ways != Ways::Count(0),
-        "ways",
-        0,
-        "1 or more, or \"full\"",
-        "1 is direct-mapped",
+        "ways is 0",
+        "set it to 1 (direct-mapped) or more, or to \"full\"",
     )
 }
 
@@ -224,23 +214,17 @@ fn check_replacement(
     let ways = ways.of(lines);
     place.require(
         replacement != Replacement::Drrip || lines > ways,
-        "replacement",
-        "drrip over one set",
-        "two sets or more, of which one follows each policy",
-        "take srrip, or fewer ways",
+        "replacement is drrip, which needs two sets or more, but there is one set",
+        "use srrip, or fewer ways",
     )?;
     place.require(
         replacement != Replacement::TreePlru || ways.is_power_of_two(),
-        "replacement",
-        format_args!("tree-plru over {ways} ways"),
-        "a power of two of ways",
-        "change ways, or take lru",
+        format_args!("replacement is tree-plru, but ways ({ways}) is not a power of two"),
+        "change ways, or use lru",
     )?;
     place.require(
         seed <= LARGEST_SEED,
-        "seed",
-        seed,
-        format_args!("at most {LARGEST_SEED}"),
+        format_args!("seed is {seed}, more than {LARGEST_SEED}"),
         "choose a smaller one",
     )
 }
@@ -248,10 +232,8 @@ fn check_replacement(
 fn check_cycles(place: &Part, field: &'static str, cycles: u32) -> Result<(), UnrealisableDesign> {
     place.require(
         cycles <= MOST_CYCLES,
-        field,
-        cycles,
-        "at most 1000000",
-        "longer waits are no memory system's, and their sums would not fit",
+        format_args!("{field} is {cycles}, more than {MOST_CYCLES}"),
+        "choose a smaller number",
     )
 }
 
@@ -264,17 +246,16 @@ fn check_writes(place: &Part, level: &Level) -> Result<(), UnrealisableDesign> {
     };
     place.require(
         level.write == WritePolicy::Through,
-        "write_buffers",
-        "buffers on a write-back level",
-        "a write-through level",
+        "write_buffers is set, but the level is write-back",
         "set write = \"through\", or leave write_buffers out",
     )?;
     place.require(
         buffers.count != 0 && u64::from(buffers.count) <= MOST_BUFFERED,
-        "write_buffers.count",
-        buffers.count,
-        "1 to 65536",
-        "leave write_buffers out where a store never waits",
+        format_args!(
+            "write_buffers.count is {}, not 1 to {MOST_BUFFERED}",
+            buffers.count
+        ),
+        "leave write_buffers out if stores never wait",
     )?;
     check_cycles(place, "write_buffers.drain_cycles", buffers.drain_cycles)
 }
@@ -288,10 +269,8 @@ fn check_no_writes(place: &Part, level: &Level) -> Result<(), UnrealisableDesign
     settings.into_iter().try_for_each(|(field, is_set)| {
         place.require(
             !is_set,
-            field,
-            "it on a level for instructions only",
-            "a level that holds data",
-            "leave it out: nothing is stored here",
+            format_args!("{field} is set, but the level holds only instructions"),
+            "leave it out",
         )
     })
 }
@@ -302,33 +281,25 @@ fn check_exclusive(place: &Part, level: &Level) -> Result<(), UnrealisableDesign
         return Ok(());
     }
     let settings = [
+        ("write = \"through\"", level.write == WritePolicy::Through),
         (
-            "write",
-            level.write == WritePolicy::Through,
-            "write-through",
-        ),
-        (
-            "write_allocate",
+            "write_allocate = false",
             level.write_allocate == Some(false),
-            "false",
         ),
-        ("prefetch", level.prefetch != Prefetch::None, "next-line"),
-        ("stride", level.stride.is_some(), "a prefetcher"),
-        ("streamer", level.streamer.is_some(), "a prefetcher"),
+        ("prefetch = \"next-line\"", level.prefetch != Prefetch::None),
+        ("stride", level.stride.is_some()),
+        ("streamer", level.streamer.is_some()),
         (
-            "replacement",
+            "replacement = \"ship\"",
             level.replacement == Replacement::Ship,
-            "ship, which learns from lines that are found and stay,",
         ),
-        ("victim", level.victim.is_some(), "a victim cache"),
-        ("streams", level.streams.is_some(), "stream buffers"),
+        ("victim", level.victim.is_some()),
+        ("streams", level.streams.is_some()),
     ];
-    settings.into_iter().try_for_each(|(field, is_set, found)| {
+    settings.into_iter().try_for_each(|(setting, is_set)| {
         place.require(
             !is_set,
-            field,
-            format_args!("{found} on an exclusive level"),
-            "none: it takes only what leaves the levels before it",
+            format_args!("an exclusive level cannot have {setting}"),
             "leave it out, or set inclusion = \"neither\"",
         )
     })
@@ -338,25 +309,22 @@ fn check_tlb(tlb: &TlbLevel) -> Result<(), UnrealisableDesign> {
     let place = Part::tlb(tlb);
     place.require(
         tlb.page.0.is_power_of_two() && PAGES.contains(&tlb.page.0),
-        "page",
-        tlb.page,
-        "a power of two from 4 KiB to 1 GiB",
+        format_args!(
+            "page is {}, not a power of two from 4 KiB to 1 GiB",
+            tlb.page
+        ),
         "4 KiB is common",
     )?;
     place.require(
         tlb.entries != 0,
-        "entries",
-        0,
-        "1 or more",
-        "leave the tlb out where there is none",
+        "entries is 0",
+        "leave the tlb out if there is none",
     )?;
     check_ways(&place, tlb.ways)?;
     let (entries, ways) = (u64::from(tlb.entries), tlb.ways.of(1));
     place.require(
         entries.is_multiple_of(ways),
-        "entries",
-        entries,
-        format_args!("a multiple of the ways ({ways})"),
+        format_args!("entries is {entries}, not a multiple of ways ({ways})"),
         "change entries or ways",
     )?;
     check_replacement(&place, tlb.replacement, entries, tlb.ways, tlb.seed)?;
@@ -371,10 +339,8 @@ fn check_total(design: &Design) -> Result<(), UnrealisableDesign> {
         .sum();
     Part::design(design).require(
         total <= MOST_LINES,
-        "level",
-        format_args!("{total} lines and entries in all"),
-        format_args!("at most {MOST_LINES}, for a simulation that fits into memory"),
-        "take smaller sizes or longer lines",
+        format_args!("all levels and TLBs have {total} lines and entries, more than {MOST_LINES}"),
+        "use smaller sizes or longer lines, so that the simulation fits into memory",
     )
 }
 
@@ -389,24 +355,21 @@ fn check_pages(design: &Design) -> Result<(), UnrealisableDesign> {
             .unwrap_or_default();
         return place.require(
             physical.is_none(),
-            "pages",
-            "none",
-            format_args!("one, for the physical addresses of level {name}"),
+            format_args!("pages is missing, but level {name} has physical addresses"),
             "add pages = { size = \"4KiB\" }",
         );
     };
     place.require(
         pages.size.0.is_power_of_two() && PAGES.contains(&pages.size.0),
-        "pages.size",
-        pages.size,
-        "a power of two from 4 KiB to 1 GiB",
+        format_args!(
+            "pages.size is {}, not a power of two from 4 KiB to 1 GiB",
+            pages.size
+        ),
         "4 KiB is common",
     )?;
     place.require(
         pages.seed <= LARGEST_SEED,
-        "pages.seed",
-        pages.seed,
-        format_args!("at most {LARGEST_SEED}"),
+        format_args!("pages.seed is {}, more than {LARGEST_SEED}", pages.seed),
         "choose a smaller one",
     )
 }

@@ -4,16 +4,12 @@ use crate::{Design, Level, TlbLevel};
 
 /// Why a design cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {field}: found {found}, need {needed}; {remedy}")]
+#[error("{place}: {problem}; {remedy}")]
 pub struct UnrealisableDesign {
     /// Part of the design that is impossible: `design "mogul-1a"`, `level "L1D"`, `tlb "DTLB"`.
     pub place: String,
-    /// Name of the impossible field, as in a file.
-    pub field: &'static str,
-    /// Value of the field.
-    pub found: String,
-    /// Possible values of the field.
-    pub needed: String,
+    /// The impossible field, with its value.
+    pub problem: String,
     /// Change that would make the design possible.
     pub remedy: String,
 }
@@ -35,22 +31,18 @@ impl Part {
         Part(format!("tlb {}", quoted(&tlb.name)))
     }
 
-    /// Refuses `field` if the claim does not hold.
+    /// Returns the problem with its remedy if the claim does not hold.
     pub(crate) fn require(
         &self,
         holds: bool,
-        field: &'static str,
-        found: impl fmt::Display,
-        needed: impl fmt::Display,
+        problem: impl fmt::Display,
         remedy: impl fmt::Display,
     ) -> Result<(), UnrealisableDesign> {
         match holds {
             true => Ok(()),
             false => Err(UnrealisableDesign {
                 place: self.0.clone(),
-                field,
-                found: found.to_string(),
-                needed: needed.to_string(),
+                problem: problem.to_string(),
                 remedy: remedy.to_string(),
             }),
         }

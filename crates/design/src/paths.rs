@@ -14,9 +14,7 @@ pub(crate) fn check(design: &Design) -> Result<(), UnrealisableDesign> {
             .collect();
         Part::design(design).require(
             !path.is_empty(),
-            "level",
-            format_args!("none that holds {kind}"),
-            "one or more",
+            format_args!("no level holds {kind}"),
             format_args!("add a [[level]] with holds = \"{kind}\" or \"both\""),
         )?;
         for (position, level) in path.iter().enumerate() {
@@ -51,10 +49,9 @@ fn check_level(level: &Level, before: &[&Level]) -> Result<(), UnrealisableDesig
 fn check_line(place: &Part, level: &Level, earlier: &Level) -> Result<(), UnrealisableDesign> {
     place.require(
         level.line >= earlier.line,
-        "line",
-        level.line,
         format_args!(
-            "at least the {} of level {} before it",
+            "line is {}, less than the {} of level {} before it",
+            level.line,
             earlier.line,
             quoted(&earlier.name)
         ),
@@ -71,12 +68,10 @@ fn check_addresses(place: &Part, level: &Level, earlier: &Level) -> Result<(), U
     for (field, kind) in [("index", level.index), ("tag", level.tag)] {
         place.require(
             kind == AddressKind::Physical,
-            field,
             format_args!(
-                "virtual behind the physical tags of level {}",
+                "{field} is virtual, but level {} before it has physical tags",
                 quoted(&earlier.name)
             ),
-            "physical",
             format_args!("set {field} = \"physical\""),
         )?;
     }
@@ -92,10 +87,9 @@ fn check_inclusive(
     before.iter().try_for_each(|earlier| {
         place.require(
             level.size >= earlier.size,
-            "size",
-            level.size,
             format_args!(
-                "at least the {} of level {}, which an inclusive level holds too",
+                "size is {}, less than the {} of level {}, which an inclusive level includes",
+                level.size,
                 earlier.size,
                 quoted(&earlier.name)
             ),
@@ -115,22 +109,19 @@ fn check_exclusive(
         // A stream buffer cannot store the modified state of the lines that it would take out.
         place.require(
             last.streams.is_none(),
-            "inclusion",
             format_args!(
-                "exclusive right behind the stream buffers of level {}",
+                "inclusion is exclusive, but level {} before it has stream buffers",
                 quoted(&last.name)
             ),
-            "none there",
             "leave streams out there, or set inclusion = \"neither\" here",
         )?;
     }
     before.iter().try_for_each(|earlier| {
         place.require(
             level.line == earlier.line,
-            "line",
-            level.line,
             format_args!(
-                "the {} of level {}, whose lines an exclusive level takes",
+                "line is {}, not the {} of level {}, whose lines an exclusive level takes",
+                level.line,
                 earlier.line,
                 quoted(&earlier.name)
             ),
@@ -138,12 +129,10 @@ fn check_exclusive(
         )?;
         place.require(
             !earlier.holds.data() || earlier.write == WritePolicy::Back,
-            "inclusion",
             format_args!(
-                "exclusive behind the write-through level {}",
+                "inclusion is exclusive, but level {} before it is write-through",
                 quoted(&earlier.name)
             ),
-            "write-back levels before it",
             "set write = \"back\" there, or inclusion = \"neither\" here",
         )?;
         check_same_tags(place, level, earlier)
@@ -153,9 +142,7 @@ fn check_exclusive(
 fn check_not_first(place: &Part, before: &[&Level], kind: &str) -> Result<(), UnrealisableDesign> {
     place.require(
         !before.is_empty(),
-        "inclusion",
-        format_args!("{kind} on a first level"),
-        "a level before it",
+        format_args!("inclusion is {kind}, but no level is before it"),
         "leave inclusion out",
     )
 }
@@ -165,15 +152,13 @@ fn check_not_first(place: &Part, before: &[&Level], kind: &str) -> Result<(), Un
 fn check_same_tags(place: &Part, level: &Level, earlier: &Level) -> Result<(), UnrealisableDesign> {
     place.require(
         level.tag == earlier.tag,
-        "inclusion",
         format_args!(
-            "{} with {} tags behind {} tags of level {}",
+            "inclusion is {} and tags are {}, but level {} before it has {} tags",
             level.inclusion,
             level.tag,
-            earlier.tag,
-            quoted(&earlier.name)
+            quoted(&earlier.name),
+            earlier.tag
         ),
-        "tags of one kind",
         "set the same tag on both, or inclusion = \"neither\"",
     )
 }
@@ -182,12 +167,10 @@ fn check_same_tags(place: &Part, level: &Level, earlier: &Level) -> Result<(), U
 fn check_stores(earlier: &Level, level: &Level) -> Result<(), UnrealisableDesign> {
     Part::level(level).require(
         level.inclusion != Inclusion::Exclusive || earlier.allocates_on_write(),
-        "inclusion",
         format_args!(
-            "exclusive behind level {}, which allocates no lines on writes",
+            "inclusion is exclusive, but level {} before it allocates no lines on writes",
             quoted(&earlier.name)
         ),
-        "a level before it that does",
         "leave write_allocate out there, or set inclusion = \"neither\" here",
     )
 }
@@ -195,10 +178,9 @@ fn check_stores(earlier: &Level, level: &Level) -> Result<(), UnrealisableDesign
 fn check_pages(earlier: &TlbLevel, tlb: &TlbLevel) -> Result<(), UnrealisableDesign> {
     Part::tlb(tlb).require(
         tlb.page >= earlier.page,
-        "page",
-        tlb.page,
         format_args!(
-            "at least the {} of tlb {} before it",
+            "page is {}, less than the {} of tlb {} before it",
+            tlb.page,
             earlier.page,
             quoted(&earlier.name)
         ),

@@ -109,28 +109,28 @@ fn accepts_what_could_be_built() {
 fn refuses_a_wrong_head() {
     refused(
         |d| d.schema = "switchcost.design/2".to_owned(),
-        "design \"sound\": schema: found \"switchcost.design/2\", need \"switchcost.design/1\"; this program knows no \
-         other version",
+        "design \"sound\": schema is \"switchcost.design/2\", not \"switchcost.design/1\"; this version reads no other \
+         schema",
     );
     refused(
         |d| d.name = "a\u{1b}[2J".to_owned(),
-        "design \"a\\u{1b}[2J\": name: found \"a\\u{1b}[2J\", need 1 to 256 bytes without control characters; choose a \
-         short name",
+        "design \"a\\u{1b}[2J\": name is \"a\\u{1b}[2J\", not 1 to 256 bytes without control characters; choose a short \
+         name",
     );
     refused(
         |d| d.name = String::new(),
-        "design \"\": name: found \"\", need 1 to 256 bytes without control characters; choose a short name",
+        "design \"\": name is \"\", not 1 to 256 bytes without control characters; choose a short name",
     );
     refused(
         |d| d.title = "a\u{7}".to_owned(),
-        "design \"sound\": title: found \"a\\u{7}\", need at most 4096 bytes without control characters other than line \
-         ends and tabs; shorten it",
+        "design \"sound\": title is \"a\\u{7}\", which is longer than 4096 bytes or has control characters; shorten it, \
+         and use only line ends and tabs as control characters",
     );
     refused(
         |d| d.source = "x".repeat(4097),
         &format!(
-            "design \"sound\": source: found \"{}\"..., need at most 4096 bytes without control characters other than \
-             line ends and tabs; shorten it",
+            "design \"sound\": source is \"{}\"..., which is longer than 4096 bytes or has control characters; shorten \
+             it, and use only line ends and tabs as control characters",
             "x".repeat(64)
         ),
     );
@@ -143,8 +143,8 @@ fn refuses_a_wrong_head() {
         refused(
             |d| d.cycle_ns = Some(times),
             &format!(
-                "design \"sound\": cycle_ns: found {text}, need two times above 0, the shorter first, at most 1000000 \
-                 ns; repeat the same time where there is one"
+                "design \"sound\": cycle_ns is {text}, not two times above 0 and up to 1000000, the shorter first; \
+                 write a single time twice"
             ),
         );
     }
@@ -154,13 +154,11 @@ fn refuses_a_wrong_head() {
 fn refuses_levels_that_are_missing_or_too_many() {
     refused(
         |d| d.levels.clear(),
-        "design \"sound\": level: found none that holds instructions, need one or more; add a [[level]] with holds = \
-         \"instructions\" or \"both\"",
+        "design \"sound\": no level holds instructions; add a [[level]] with holds = \"instructions\" or \"both\"",
     );
     refused(
         |d| d.levels.truncate(1),
-        "design \"sound\": level: found none that holds data, need one or more; add a [[level]] with holds = \"data\" or \
-         \"both\"",
+        "design \"sound\": no level holds data; add a [[level]] with holds = \"data\" or \"both\"",
     );
     refused(
         |d| {
@@ -168,11 +166,11 @@ fn refuses_levels_that_are_missing_or_too_many() {
                 .map(|i| level(&format!("L{i}"), Holds::Both))
                 .collect()
         },
-        "design \"sound\": level: found 65 of them, need at most 64; leave some out",
+        "design \"sound\": there are 65 levels, more than 64; leave some out",
     );
     refused(
         |d| d.tlbs = (0..65).map(|i| tlb(&format!("T{i}"))).collect(),
-        "design \"sound\": tlb: found 65 of them, need at most 64; leave some out",
+        "design \"sound\": there are 65 tlbs, more than 64; leave some out",
     );
 }
 
@@ -180,22 +178,21 @@ fn refuses_levels_that_are_missing_or_too_many() {
 fn refuses_names_that_are_not_names() {
     refused(
         |d| d.levels[1].name = "L1I".to_owned(),
-        "level \"L1I\": name: found it twice, need one of its own for each level and TLB; rename one of the two",
+        "level \"L1I\": this name is used twice; give each level and TLB its own name",
     );
     refused(
         |d| d.tlbs[0].name = "L2".to_owned(),
-        "tlb \"L2\": name: found it twice, need one of its own for each level and TLB; rename one of the two",
+        "tlb \"L2\": this name is used twice; give each level and TLB its own name",
     );
     refused(
         |d| d.levels[1].name = "a\nb".to_owned(),
-        "level \"a\\nb\": name: found \"a\\nb\", need 1 to 64 letters, digits, - and _ of ASCII; choose a name such as L1D",
+        "level \"a\\nb\": name is \"a\\nb\", not 1 to 64 ASCII letters, digits, - and _; choose a name such as L1D",
     );
     let long = "x".repeat(65);
     refused(
         |d| d.tlbs[1].name = long.clone(),
         &format!(
-            "tlb \"{0}\"...: name: found \"{0}\"..., need 1 to 64 letters, digits, - and _ of ASCII; choose a name such \
-             as L1D",
+            "tlb \"{0}\"...: name is \"{0}\"..., not 1 to 64 ASCII letters, digits, - and _; choose a name such as L1D",
             &long[..64]
         ),
     );
@@ -205,40 +202,39 @@ fn refuses_names_that_are_not_names() {
 fn refuses_sizes_that_do_not_divide() {
     refused(
         |d| d.levels[1].size = Bytes(100_500),
-        "level \"L1D\": size: found 100500 B, need a multiple of line x ways (64 B x 8 = 512 B); change size, line or \
-         ways",
+        "level \"L1D\": size is 100500 B, not a multiple of line x ways (64 B x 8 = 512 B); change size, line or ways",
     );
     refused(
         |d| (d.levels[1].size, d.levels[1].ways) = (Bytes(100), Ways::Full),
-        "level \"L1D\": size: found 100 B, need a multiple of line x ways (64 B x 1 = 64 B); change size, line or ways",
+        "level \"L1D\": size is 100 B, not a multiple of line x ways (64 B x 1 = 64 B); change size, line or ways",
     );
     refused(
         |d| (d.levels[1].size, d.levels[1].ways) = (Bytes::kib(4), Ways::Count(128)),
-        "level \"L1D\": size: found 4 KiB, need a multiple of line x ways (64 B x 128 = 8 KiB); change size, line or ways",
+        "level \"L1D\": size is 4 KiB, not a multiple of line x ways (64 B x 128 = 8 KiB); change size, line or ways",
     );
     refused(
         |d| d.levels[1].size = Bytes(0),
-        "level \"L1D\": size: found 0 B, need more than 0 and at most 4 GiB; give the capacity of one cache",
+        "level \"L1D\": size is 0 B, not above 0 and up to 4 GiB; give the capacity of one cache",
     );
     refused(
         |d| d.levels[2].size = Bytes((4 << 30) + 512),
-        "level \"L2\": size: found 4294967808 B, need more than 0 and at most 4 GiB; give the capacity of one cache",
+        "level \"L2\": size is 4294967808 B, not above 0 and up to 4 GiB; give the capacity of one cache",
     );
     for line in [0, 2, 48, 8192] {
         let text = format!(
-            "level \"L1D\": line: found {}, need a power of two from 4 B to 4 KiB; 64 B is common",
+            "level \"L1D\": line is {}, not a power of two from 4 B to 4 KiB; 64 B is common",
             Bytes(line)
         );
         refused(|d| d.levels[1].line = Bytes(line), &text);
     }
     refused(
         |d| d.levels[1].ways = Ways::Count(0),
-        "level \"L1D\": ways: found 0, need 1 or more, or \"full\"; 1 is direct-mapped",
+        "level \"L1D\": ways is 0; set it to 1 (direct-mapped) or more, or to \"full\"",
     );
     refused(
         |d| (d.levels[2].size, d.levels[2].line) = (Bytes(4 << 30), Bytes(64)),
-        "design \"sound\": level: found 67110464 lines and entries in all, need at most 67108864, for a simulation that \
-         fits into memory; take smaller sizes or longer lines",
+        "design \"sound\": all levels and TLBs have 67110464 lines and entries, more than 67108864; use smaller sizes \
+         or longer lines, so that the simulation fits into memory",
     );
 }
 
@@ -249,28 +245,25 @@ fn refuses_replacement_that_cannot_be() {
             d.levels[1].size = Bytes::kib(48);
             (d.levels[1].ways, d.levels[1].replacement) = (Ways::Count(12), Replacement::TreePlru);
         },
-        "level \"L1D\": replacement: found tree-plru over 12 ways, need a power of two of ways; change ways, or take lru",
+        "level \"L1D\": replacement is tree-plru, but ways (12) is not a power of two; change ways, or use lru",
     );
     refused(
         |d| {
             (d.tlbs[0].entries, d.tlbs[0].ways, d.tlbs[0].replacement) =
                 (72, Ways::Full, Replacement::TreePlru)
         },
-        "tlb \"DTLB\": replacement: found tree-plru over 72 ways, need a power of two of ways; change ways, or take lru",
+        "tlb \"DTLB\": replacement is tree-plru, but ways (72) is not a power of two; change ways, or use lru",
     );
     refused(
         |d| d.levels[1].seed = 1 << 63,
-        "level \"L1D\": seed: found 9223372036854775808, need at most 9223372036854775807; choose a smaller one",
+        "level \"L1D\": seed is 9223372036854775808, more than 9223372036854775807; choose a smaller one",
     );
 }
 
 #[test]
 fn refuses_cycles_beyond_reason() {
     let text = |place: &str, field: &str| {
-        format!(
-            "{place}: {field}: found 1000001, need at most 1000000; longer waits are no memory system's, and their sums \
-             would not fit"
-        )
+        format!("{place}: {field} is 1000001, more than 1000000; choose a smaller number")
     };
     let l1d = "level \"L1D\"";
     refused(
@@ -334,8 +327,8 @@ fn refuses_writes_that_cannot_be() {
                 drain_cycles: 5,
             })
         },
-        "level \"L1D\": write_buffers: found buffers on a write-back level, need a write-through level; set write = \
-         \"through\", or leave write_buffers out",
+        "level \"L1D\": write_buffers is set, but the level is write-back; set write = \"through\", or leave \
+         write_buffers out",
     );
     refused(
         |d| {
@@ -345,12 +338,11 @@ fn refuses_writes_that_cannot_be() {
                 drain_cycles: 5,
             });
         },
-        "level \"L1D\": write_buffers.count: found 0, need 1 to 65536; leave write_buffers out where a store never waits",
+        "level \"L1D\": write_buffers.count is 0, not 1 to 65536; leave write_buffers out if stores never wait",
     );
     let text = |field: &str| {
         format!(
-            "level \"L1I\": {field}: found it on a level for instructions only, need a level that holds data; leave it \
-             out: nothing is stored here"
+            "level \"L1I\": {field} is set, but the level holds only instructions; leave it out"
         )
     };
     refused(|d| d.levels[0].write = WritePolicy::Through, &text("write"));
@@ -378,12 +370,10 @@ fn refuses_empty_victim_caches_and_stream_buffers() {
                 hit_cycles: 1,
             })
         },
-        "level \"L1D\": victim.lines: found 0, need 1 to 65536; leave victim out where there is none",
+        "level \"L1D\": victim.lines is 0, not 1 to 65536; leave victim out if there is none",
     );
     for (count, depth, field) in [(0, 4, "streams.count"), (4, 0, "streams.depth")] {
-        let text = format!(
-            "level \"L1D\": {field}: found 0, need 1 or more; leave streams out where there are none"
-        );
+        let text = format!("level \"L1D\": {field} is 0; leave streams out if there are none");
         refused(
             |d| {
                 d.levels[1].streams = Some(StreamBuffers {
@@ -405,8 +395,8 @@ fn refuses_empty_victim_caches_and_stream_buffers() {
                 ..StreamBuffers::default()
             })
         },
-        "level \"L1D\": streams: found count x depth = 18446744065119617025, need at most 65536 lines; take fewer or \
-         shorter ones",
+        "level \"L1D\": streams has 18446744065119617025 lines (count x depth), more than 65536; use fewer or shorter \
+         streams",
     );
 }
 
@@ -431,7 +421,7 @@ fn refuses_prefetchers_that_cannot_be() {
                 ..stride
             })
         },
-        "level \"L1D\": stride.entries: found 0, need 1 to 65536; leave stride out where there is none",
+        "level \"L1D\": stride.entries is 0, not 1 to 65536; leave stride out if there is none",
     );
     refused(
         |d| {
@@ -440,7 +430,7 @@ fn refuses_prefetchers_that_cannot_be() {
                 ..stride
             })
         },
-        "level \"L1D\": stride.distance: found 1025, need 1 to 1024; leave stride out where there is none",
+        "level \"L1D\": stride.distance is 1025, not 1 to 1024; leave stride out if there is none",
     );
     refused(
         |d| {
@@ -449,12 +439,12 @@ fn refuses_prefetchers_that_cannot_be() {
                 ..streamer
             })
         },
-        "level \"L2\": streamer.degree: found 65, need 1 to 64; leave streamer out where there is none",
+        "level \"L2\": streamer.degree is 65, not 1 to 64; leave streamer out if there is none",
     );
     refused(
         |d| d.levels[0].stride = Some(stride),
-        "level \"L1I\": stride: found it on a level for instructions only, need a level that holds data; leave it out: \
-         strides are those of loads and stores",
+        "level \"L1I\": stride is set, but the level holds only instructions; leave it out: strides are those of loads \
+         and stores",
     );
 }
 
@@ -464,27 +454,27 @@ fn refuses_partitions_that_cannot_be() {
     accepted(|d| d.levels[2].partition = with("server:f0+process:3:80+default:f"));
     refused(
         |d| d.levels[2].partition = with("server:1f0"),
-        "level \"L2\": partition: found 1f0 for \"server\", need a capacity bitmask of one or more of 8 ways: 1 to ff; one \
-         bit is one way, as in resctrl's schemata",
+        "level \"L2\": partition has 1f0 for \"server\", not a capacity bitmask of 8 ways: 1 to ff; one bit is one way, \
+         as in resctrl's schemata",
     );
     refused(
         |d| d.levels[2].partition = with("default:0"),
-        "level \"L2\": partition: found 0 for \"default\", need a capacity bitmask of one or more of 8 ways: 1 to ff; one \
-         bit is one way, as in resctrl's schemata",
+        "level \"L2\": partition has 0 for \"default\", not a capacity bitmask of 8 ways: 1 to ff; one bit is one way, \
+         as in resctrl's schemata",
     );
     refused(
         |d| d.levels[2].partition = with("process:03:1"),
-        "level \"L2\": partition: found \"process:03\", need the name of a program as the trace has it, process:NUMBER, or \
-         default; see trace info for names and numbers",
+        "level \"L2\": partition has \"process:03\", which is no name of a program, process:NUMBER or default; trace \
+         info shows names and numbers",
     );
     refused(
         |d| d.levels[2].partition = Some(Partition::default()),
-        "level \"L2\": partition: found 0 capacity bitmasks, need 1 to 64; leave partition out where all programs fill all \
+        "level \"L2\": partition has 0 capacity bitmasks, not 1 to 64; leave partition out if all programs may fill all \
          ways",
     );
     refused(
         |d| (d.levels[2].ways, d.levels[2].partition) = (Ways::Full, with("server:1")),
-        "level \"L2\": partition: found one of 4096 ways, need at most 64 ways; take fewer ways, or leave partition out",
+        "level \"L2\": partition is set on 4096 ways, more than 64; use fewer ways, or leave partition out",
     );
     accepted(|d| {
         (d.levels[2].ways, d.levels[2].partition) =
@@ -498,8 +488,7 @@ fn refuses_policies_that_have_nothing_to_learn_from() {
     accepted(|d| d.levels[2].replacement = Replacement::Ship);
     refused(
         |d| (d.levels[2].ways, d.levels[2].replacement) = (Ways::Full, Replacement::Drrip),
-        "level \"L2\": replacement: found drrip over one set, need two sets or more, of which one follows each policy; take \
-         srrip, or fewer ways",
+        "level \"L2\": replacement is drrip, which needs two sets or more, but there is one set; use srrip, or fewer ways",
     );
 }
 
@@ -513,7 +502,7 @@ fn refuses_streams_that_never_begin() {
         refused(
             |d| d.levels[1].streams = Some(streams),
             &format!(
-                "level \"L1D\": streams.allocate_after: found {found}, need 1 to 1024; leave it out where each miss begins a \
+                "level \"L1D\": streams.allocate_after is {found}, not 1 to 1024; leave it out if every miss begins a \
                  stream"
             ),
         );
@@ -575,8 +564,8 @@ fn what_is_left_out_is_not_written() {
 fn refuses_lines_shorter_than_those_before() {
     refused(
         |d| d.levels[2].line = Bytes(32),
-        "level \"L2\": line: found 32 B, need at least the 64 B of level \"L1I\" before it; lengthen this line, or \
-         shorten that one",
+        "level \"L2\": line is 32 B, less than the 64 B of level \"L1I\" before it; lengthen this line, or shorten that \
+         one",
     );
     accepted(|d| d.levels[0].line = Bytes(32));
 }
@@ -585,26 +574,26 @@ fn refuses_lines_shorter_than_those_before() {
 fn refuses_inclusion_that_cannot_hold() {
     refused(
         |d| (d.levels[2].size, d.levels[2].inclusion) = (Bytes::kib(16), Inclusion::Inclusive),
-        "level \"L2\": size: found 16 KiB, need at least the 32 KiB of level \"L1I\", which an inclusive level holds too; \
+        "level \"L2\": size is 16 KiB, less than the 32 KiB of level \"L1I\", which an inclusive level includes; \
          enlarge it, or set inclusion = \"neither\"",
     );
     refused(
         |d| d.levels[1].inclusion = Inclusion::Inclusive,
-        "level \"L1D\": inclusion: found inclusive on a first level, need a level before it; leave inclusion out",
+        "level \"L1D\": inclusion is inclusive, but no level is before it; leave inclusion out",
     );
     refused(
         |d| d.levels[0].inclusion = Inclusion::Exclusive,
-        "level \"L1I\": inclusion: found exclusive on a first level, need a level before it; leave inclusion out",
+        "level \"L1I\": inclusion is exclusive, but no level is before it; leave inclusion out",
     );
     refused(
         |d| (d.levels[2].line, d.levels[2].inclusion) = (Bytes(128), Inclusion::Exclusive),
-        "level \"L2\": line: found 128 B, need the 64 B of level \"L1I\", whose lines an exclusive level takes; use one \
-         line size, or set inclusion = \"neither\"",
+        "level \"L2\": line is 128 B, not the 64 B of level \"L1I\", whose lines an exclusive level takes; use one line \
+         size, or set inclusion = \"neither\"",
     );
     for (position, name) in [(0, "L1I"), (1, "L1D")] {
         let text = format!(
-            "level \"L2\": inclusion: found exclusive right behind the stream buffers of level \"{name}\", need none there; \
-             leave streams out there, or set inclusion = \"neither\" here"
+            "level \"L2\": inclusion is exclusive, but level \"{name}\" before it has stream buffers; leave streams out \
+             there, or set inclusion = \"neither\" here"
         );
         refused(
             |d| {
@@ -624,16 +613,16 @@ fn refuses_inclusion_that_cannot_hold() {
             (d.levels[1].write, d.levels[2].inclusion) =
                 (WritePolicy::Through, Inclusion::Exclusive)
         },
-        "level \"L2\": inclusion: found exclusive behind the write-through level \"L1D\", need write-back levels before \
-         it; set write = \"back\" there, or inclusion = \"neither\" here",
+        "level \"L2\": inclusion is exclusive, but level \"L1D\" before it is write-through; set write = \"back\" \
+         there, or inclusion = \"neither\" here",
     );
     refused(
         |d| {
             (d.levels[1].write_allocate, d.levels[2].inclusion) =
                 (Some(false), Inclusion::Exclusive)
         },
-        "level \"L2\": inclusion: found exclusive behind level \"L1D\", which allocates no lines on writes, need a level \
-         before it that does; leave write_allocate out there, or set inclusion = \"neither\" here",
+        "level \"L2\": inclusion is exclusive, but level \"L1D\" before it allocates no lines on writes; leave \
+         write_allocate out there, or set inclusion = \"neither\" here",
     );
     refused(
         |d| {
@@ -645,8 +634,8 @@ fn refuses_inclusion_that_cannot_hold() {
                 seed: 1,
             });
         },
-        "level \"L2\": inclusion: found inclusive with physical tags behind virtual tags of level \"L1I\", need tags of \
-         one kind; set the same tag on both, or inclusion = \"neither\"",
+        "level \"L2\": inclusion is inclusive and tags are physical, but level \"L1I\" before it has virtual tags; set \
+         the same tag on both, or inclusion = \"neither\"",
     );
 }
 
@@ -658,23 +647,22 @@ fn refuses_what_an_exclusive_level_cannot_have() {
             change(&mut d.levels[2]);
         })
     };
-    let text = |field: &str, found: &str| {
+    let text = |setting: &str| {
         format!(
-            "level \"L2\": {field}: found {found} on an exclusive level, need none: it takes only what leaves the levels \
-             before it; leave it out, or set inclusion = \"neither\""
+            "level \"L2\": an exclusive level cannot have {setting}; leave it out, or set inclusion = \"neither\""
         )
     };
     assert_eq!(
         with(|l| l.write = WritePolicy::Through),
-        text("write", "write-through")
+        text("write = \"through\"")
     );
     assert_eq!(
         with(|l| l.write_allocate = Some(false)),
-        text("write_allocate", "false")
+        text("write_allocate = false")
     );
     assert_eq!(
         with(|l| l.prefetch = Prefetch::NextLine),
-        text("prefetch", "next-line")
+        text("prefetch = \"next-line\"")
     );
     let streamer = Streamer {
         entries: 32,
@@ -684,21 +672,18 @@ fn refuses_what_an_exclusive_level_cannot_have() {
     assert_eq!(
         refusal(|d| (d.levels[2].inclusion, d.levels[2].streamer) =
             (Inclusion::Exclusive, Some(streamer))),
-        text("streamer", "a prefetcher")
+        text("streamer")
     );
     assert_eq!(
         with(|l| l.replacement = Replacement::Ship),
-        text(
-            "replacement",
-            "ship, which learns from lines that are found and stay,"
-        )
+        text("replacement = \"ship\"")
     );
     assert_eq!(
         with(|l| l.victim = Some(VictimCache {
             lines: 4,
             hit_cycles: 1
         })),
-        text("victim", "a victim cache")
+        text("victim")
     );
     assert_eq!(
         with(|l| l.streams = Some(StreamBuffers {
@@ -707,7 +692,7 @@ fn refuses_what_an_exclusive_level_cannot_have() {
             hit_cycles: 1,
             ..StreamBuffers::default()
         })),
-        text("streams", "stream buffers")
+        text("streams")
     );
 }
 
@@ -715,13 +700,11 @@ fn refuses_what_an_exclusive_level_cannot_have() {
 fn refuses_addresses_that_no_one_knows() {
     refused(
         |d| d.levels[1].index = AddressKind::Physical,
-        "level \"L1D\": tag: found virtual behind a physical index, need physical; set tag = \"physical\", or index = \
-         \"virtual\"",
+        "level \"L1D\": tag is virtual, but the index is physical; set tag = \"physical\", or index = \"virtual\"",
     );
     refused(
         |d| (d.levels[2].index, d.levels[2].tag) = (AddressKind::Physical, AddressKind::Physical),
-        "design \"sound\": pages: found none, need one, for the physical addresses of level \"L2\"; add pages = { size = \
-         \"4KiB\" }",
+        "design \"sound\": pages is missing, but level \"L2\" has physical addresses; add pages = { size = \"4KiB\" }",
     );
     let pages = Some(PageAllocation {
         size: Bytes::kib(4),
@@ -730,16 +713,14 @@ fn refuses_addresses_that_no_one_knows() {
     });
     refused(
         |d| (d.levels[1].tag, d.pages) = (AddressKind::Physical, pages),
-        "level \"L2\": index: found virtual behind the physical tags of level \"L1D\", need physical; set index = \
-         \"physical\"",
+        "level \"L2\": index is virtual, but level \"L1D\" before it has physical tags; set index = \"physical\"",
     );
     refused(
         |d| {
             (d.levels[1].tag, d.levels[2].tag) = (AddressKind::Physical, AddressKind::Physical);
             d.pages = pages;
         },
-        "level \"L2\": index: found virtual behind the physical tags of level \"L1D\", need physical; set index = \
-         \"physical\"",
+        "level \"L2\": index is virtual, but level \"L1D\" before it has physical tags; set index = \"physical\"",
     );
     for (size, text) in [
         (Bytes(0), "0 B"),
@@ -756,7 +737,7 @@ fn refuses_addresses_that_no_one_knows() {
                 })
             },
             &format!(
-                "design \"sound\": pages.size: found {text}, need a power of two from 4 KiB to 1 GiB; 4 KiB is common"
+                "design \"sound\": pages.size is {text}, not a power of two from 4 KiB to 1 GiB; 4 KiB is common"
             ),
         );
     }
@@ -768,7 +749,7 @@ fn refuses_addresses_that_no_one_knows() {
                 seed: u64::MAX,
             })
         },
-        "design \"sound\": pages.seed: found 18446744073709551615, need at most 9223372036854775807; choose a smaller one",
+        "design \"sound\": pages.seed is 18446744073709551615, more than 9223372036854775807; choose a smaller one",
     );
 }
 
@@ -776,23 +757,23 @@ fn refuses_addresses_that_no_one_knows() {
 fn refuses_tlbs_that_cannot_be() {
     refused(
         |d| d.tlbs[0].entries = 0,
-        "tlb \"DTLB\": entries: found 0, need 1 or more; leave the tlb out where there is none",
+        "tlb \"DTLB\": entries is 0; leave the tlb out if there is none",
     );
     refused(
         |d| d.tlbs[0].entries = 66,
-        "tlb \"DTLB\": entries: found 66, need a multiple of the ways (4); change entries or ways",
+        "tlb \"DTLB\": entries is 66, not a multiple of ways (4); change entries or ways",
     );
     refused(
         |d| d.tlbs[0].ways = Ways::Count(0),
-        "tlb \"DTLB\": ways: found 0, need 1 or more, or \"full\"; 1 is direct-mapped",
+        "tlb \"DTLB\": ways is 0; set it to 1 (direct-mapped) or more, or to \"full\"",
     );
     refused(
         |d| d.tlbs[0].page = Bytes(5000),
-        "tlb \"DTLB\": page: found 5000 B, need a power of two from 4 KiB to 1 GiB; 4 KiB is common",
+        "tlb \"DTLB\": page is 5000 B, not a power of two from 4 KiB to 1 GiB; 4 KiB is common",
     );
     refused(
         |d| d.tlbs[0].page = Bytes::mib(2),
-        "tlb \"STLB\": page: found 4 KiB, need at least the 2 MiB of tlb \"DTLB\" before it; use one page size",
+        "tlb \"STLB\": page is 4 KiB, less than the 2 MiB of tlb \"DTLB\" before it; use one page size",
     );
 }
 

@@ -17,10 +17,8 @@ pub(super) fn check_buffers(place: &Part, level: &Level) -> Result<(), Unrealisa
     if let Some(victim) = level.victim {
         place.require(
             victim.lines != 0 && u64::from(victim.lines) <= MOST_BUFFERED,
-            "victim.lines",
-            victim.lines,
-            "1 to 65536",
-            "leave victim out where there is none",
+            format_args!("victim.lines is {}, not 1 to {MOST_BUFFERED}", victim.lines),
+            "leave victim out if there is none",
         )?;
         check_cycles(place, "victim.hit_cycles", victim.hit_cycles)?;
     }
@@ -33,26 +31,23 @@ pub(super) fn check_buffers(place: &Part, level: &Level) -> Result<(), Unrealisa
     ] {
         place.require(
             number != 0,
-            field,
-            0,
-            "1 or more",
-            "leave streams out where there are none",
+            format_args!("{field} is 0"),
+            "leave streams out if there are none",
         )?;
     }
     let lines = u64::from(streams.count) * u64::from(streams.depth);
     place.require(
         lines <= MOST_BUFFERED,
-        "streams",
-        format_args!("count x depth = {lines}"),
-        "at most 65536 lines",
-        "take fewer or shorter ones",
+        format_args!("streams has {lines} lines (count x depth), more than {MOST_BUFFERED}"),
+        "use fewer or shorter streams",
     )?;
     place.require(
         RUNS.contains(&streams.allocate_after),
-        "streams.allocate_after",
-        streams.allocate_after,
-        "1 to 1024",
-        "leave it out where each miss begins a stream",
+        format_args!(
+            "streams.allocate_after is {}, not 1 to 1024",
+            streams.allocate_after
+        ),
+        "leave it out if every miss begins a stream",
     )?;
     check_cycles(place, "streams.hit_cycles", streams.hit_cycles)
 }
@@ -73,16 +68,17 @@ pub(super) fn check_prefetchers(place: &Part, level: &Level) -> Result<(), Unrea
         ]
     });
     for (field, number, range) in [stride, streamer].into_iter().flatten().flatten() {
-        let needed = format!("{} to {}", range.start(), range.end());
+        let (least, most) = (range.start(), range.end());
         let name = field.split('.').next().unwrap_or(field);
-        let remedy = format!("leave {name} out where there is none");
-        place.require(range.contains(&number), field, number, needed, remedy)?;
+        place.require(
+            range.contains(&number),
+            format_args!("{field} is {number}, not {least} to {most}"),
+            format_args!("leave {name} out if there is none"),
+        )?;
     }
     place.require(
         level.stride.is_none() || level.holds.data(),
-        "stride",
-        "it on a level for instructions only",
-        "a level that holds data",
+        "stride is set, but the level holds only instructions",
         "leave it out: strides are those of loads and stores",
     )
 }

@@ -16,33 +16,32 @@ pub(super) fn check(place: &Part, level: &Level) -> Result<(), UnrealisableDesig
     let ways = level.ways.of(level.lines());
     place.require(
         ways <= MOST_PARTITIONED_WAYS,
-        "partition",
-        format_args!("one of {ways} ways"),
-        format_args!("at most {MOST_PARTITIONED_WAYS} ways"),
-        "take fewer ways, or leave partition out",
+        format_args!("partition is set on {ways} ways, more than {MOST_PARTITIONED_WAYS}"),
+        "use fewer ways, or leave partition out",
     )?;
     place.require(
         (1..=MOST_CLASSES).contains(&partition.masks().count()),
-        "partition",
-        format_args!("{} capacity bitmasks", partition.masks().count()),
-        format_args!("1 to {MOST_CLASSES}"),
-        "leave partition out where all programs fill all ways",
+        format_args!(
+            "partition has {} capacity bitmasks, not 1 to {MOST_CLASSES}",
+            partition.masks().count()
+        ),
+        "leave partition out if all programs may fill all ways",
     )?;
     for (key, mask) in partition.masks() {
         let is_name = !key.is_empty() && key.len() <= LONGEST_DESIGN_NAME_BYTES && is_clean(key);
         place.require(
             is_name && !Partition::is_numberless(key),
-            "partition",
-            quoted(key),
-            "the name of a program as the trace has it, process:NUMBER, or default",
-            "see trace info for names and numbers",
+            format_args!(
+                "partition has {}, which is no name of a program, process:NUMBER or default",
+                quoted(key)
+            ),
+            "trace info shows names and numbers",
         )?;
         place.require(
             mask.0 != 0 && u128::from(mask.0) >> ways == 0,
-            "partition",
-            format_args!("{mask} for {}", quoted(key)),
             format_args!(
-                "a capacity bitmask of one or more of {ways} ways: 1 to {:x}",
+                "partition has {mask} for {}, not a capacity bitmask of {ways} ways: 1 to {:x}",
+                quoted(key),
                 (1_u128 << ways) - 1
             ),
             "one bit is one way, as in resctrl's schemata",

@@ -55,7 +55,8 @@ fn reads_a_small_design_with_its_defaults() {
 #[test]
 fn takes_walk_cycles_for_the_miss_cycles_of_a_tlb() {
     let text = format!(
-        "{SMALL}[[tlb]]\nname = \"DTLB\"\nholds = \"data\"\nentries = 64\nways = \"full\"\npage = \"4KiB\"\nwalk_cycles = 30\n"
+        "{SMALL}[[tlb]]\nname = \"DTLB\"\nholds = \"data\"\nentries = 64\nways = \"full\"\npage = \"4KiB\"\nwalk_cycles \
+         = 30\n"
     );
     let design = read_design(&text, "a.toml").expect("sound");
     assert_eq!(
@@ -127,8 +128,7 @@ fn refuses_what_could_not_be_built() {
                 .replace("4KiB", "100KiB")
                 .replace("ways = 2", "ways = 3")
         ),
-        "a.toml: level \"L1\": size: found 100 KiB, need a multiple of line x ways (64 B x 3 = 192 B); change size, line \
-         or ways"
+        "a.toml: level \"L1\": size is 100 KiB, not a multiple of line x ways (64 B x 3 = 192 B); change size, line or ways"
     );
 }
 

@@ -214,7 +214,7 @@ fn missing_facts_are_named() {
         host_design(&split)
             .expect_err("no instructions")
             .to_string(),
-        "what this machine reports is not enough for a design: design \"host\": level: found none that holds instructions, need one or \
-         more; add a [[level]] with holds = \"instructions\" or \"both\""
+        "what this machine reports is not enough for a design: design \"host\": no level holds instructions; add a \
+         [[level]] with holds = \"instructions\" or \"both\""
     );
 }

@@ -268,8 +268,8 @@ fn index_tag_and_ways_of_programs() {
     assert_eq!(partition.bitmask("server", 1).map(|mask| mask.0), Some(12));
     assert_eq!(
         error(&["L2.partition=server:1f"]),
-        "mogul-2a[L2.partition=server:1f]: level \"L2\": partition: found 1f for \"server\", need a capacity bitmask of one or \
-         more of 1 ways: 1 to 1; one bit is one way, as in resctrl's schemata"
+        "mogul-2a[L2.partition=server:1f]: level \"L2\": partition has 1f for \"server\", not a capacity bitmask of 1 \
+         ways: 1 to 1; one bit is one way, as in resctrl's schemata"
     );
 }
 
@@ -411,8 +411,8 @@ fn refuses_more_designs_than_anyone_reads() {
 fn refuses_a_combination_that_could_not_be_built() {
     assert_eq!(
         error(&["L1D.size=4KiB,8KiB", "L1D.ways=1,3"]),
-        "mogul-2a[L1D.size=4KiB,L1D.ways=3]: level \"L1D\": size: found 4 KiB, need a multiple of line x ways (16 B x 3 = \
-         48 B); change size, line or ways"
+        "mogul-2a[L1D.size=4KiB,L1D.ways=3]: level \"L1D\": size is 4 KiB, not a multiple of line x ways (16 B x 3 = 48 \
+         B); change size, line or ways"
     );
 }
 
