@@ -284,7 +284,7 @@ impl Mechanism {
                 is_usual: false,
                 is_blocking: false,
                 bands: None,
-                help: " (no hand-off: --concurrent)",
+                help: " (without hand-off; see --concurrent)",
                 ..ring("of tasks that run at once")
             },
             Runtime => Traits {
@@ -292,7 +292,7 @@ impl Mechanism {
                 betweens: &[Between::User, Between::Thread],
                 is_usual: false,
                 bands: None,
-                help: " (tasks of a language: --runtime)",
+                help: " (of a language; see --runtime)",
                 ..ring("of a runtime")
             },
             Synthetic => Traits {

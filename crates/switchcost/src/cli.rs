@@ -36,18 +36,18 @@ use crate::terminal::Color;
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0    done; for doctor: fit
-  1    an error; the message says what, and what to do
-  2    the command line is wrong, asks for something that this machine lacks, or names an output
-       that already exists or is named twice; or a design cannot be built
-  3    done, with reservations: a result could not be measured; for doctor: usable with caveats
+  0    success; doctor: the machine is fit
+  1    an error
+  2    the command line cannot be carried out: it is wrong, this machine lacks what it needs, an
+       output already exists or is named twice, or a design cannot be built
+  3    a result is missing or uncertain; doctor: usable with caveats
   4    doctor: unfit
   5    a record or trace cannot be read, or is damaged
-  6    compare, ab: a cost is shown to have grown by more than --fail-above allows
-  N    observe, trace, simulate live: the exit code of a command that failed (128 plus the signal
-       that killed it)
-  130  stopped by Ctrl-C (129: by SIGHUP, 131: by SIGQUIT, 143: by SIGTERM, 152: by ulimit -t); what
-       was measured is in the record";
+  6    compare, ab: a cost grew significantly and by more than --fail-above
+  N    observe, trace, simulate live: exit code of the command, if it failed (128 plus the number of
+       the signal that killed it)
+  130  stopped by Ctrl-C (129: SIGHUP, 131: SIGQUIT, 143: SIGTERM, 152: CPU time limit); the record
+       has all that was measured";
 
 /// Commands `switchcost-NAME` of the package for Python.
 const PYTHON_COMMANDS: [&str; 2] = ["sweep", "fleet"];
@@ -70,7 +70,7 @@ pub(crate) struct Talk {
     #[arg(short, long, global = true, help_heading = "Output")]
     pub(crate) quiet: bool,
 
-    /// When to use colour and bold type
+    /// When to use color and bold type
     #[arg(long, global = true, value_name = "WHEN", default_value_t = Color::Auto, value_parser = Named::<Color>::new(), help_heading = "Output", hide_short_help = true)]
     pub(crate) color: Color,
 }
@@ -120,21 +120,21 @@ pub(crate) enum Verb {
     Runtimes(runtimes::RuntimesArguments),
     /// Observe running programs: what switches cost them, why they switch, and who preempts them
     Observe(Box<observe::ObserveArguments>),
-    /// Measure how much one preemption slows your program down, unchanged
+    /// Measure how much one preemption slows an unmodified program down
     Inject(Box<inject::InjectArguments>),
-    /// Print the report of measure, observe, inject or simulate again, from its record
+    /// Print the report of an earlier run again, from its record
     Report(report::ReportArguments),
     /// Compare records: faster, slower, or no difference shown
     Compare(Box<compare::CompareArguments>),
     /// A/B test: does a setting, wrapper or tracer make switches more expensive?
     Ab(Box<ab::AbArguments>),
-    /// Check whether this machine is fit to measure, and how to make it so
+    /// Check whether this machine is fit to measure, and how to fix it
     Doctor(DoctorArguments),
     /// Trace every address that programs touch, with every switch between them
     Trace(Box<trace::TraceArguments>),
     /// Simulate caches on a trace: what each switch costs in cycles, and why
     Simulate(Box<simulate::SimulateArguments>),
-    /// Trace and simulate ready-made workloads: modern versions of Mogul and Borg 1990
+    /// Trace and simulate ready-made workloads: modern versions of those of Mogul and Borg 1990
     Workload(Box<simulate::WorkloadArguments>),
     /// Re-run the experiments of five published studies, and compare
     Reproduce(reproduce::ReproduceArguments),
@@ -194,18 +194,18 @@ pub(crate) enum FormatFlag {
 /// How a result is written, the same for every verb.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct OutputArguments {
-    /// How to write the result; html is a page with figures [default: table, or as the ending of --output says]
+    /// Output format; html is a page with figures [default: by the extension of --output, else table]
     #[arg(long, value_name = "FORMAT", value_parser = Named::<FormatFlag>::new(), help_heading = "Output")]
     pub(crate) format: Option<FormatFlag>,
 
     /// Write the result to FILE instead of stdout
     ///
-    /// The file appears once it is complete; a device or FIFO is written to directly. Without --format, the ending .html, .json,
-    /// .jsonl or .csv sets the format.
+    /// Without --format, the extension .html, .json, .jsonl or .csv sets the format. FILE appears once it is complete; a device or
+    /// FIFO is written to directly.
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Make a page with figures, and open it in the browser
+    /// Write an HTML page with figures, and open it in the browser
     #[arg(hide_short_help = true, long, help_heading = "Output")]
     pub(crate) open: bool,
 }
@@ -228,7 +228,7 @@ impl OutputArguments {
         }
         if !self.is_page() {
             return Err(Failure::usage(
-                "--open shows a page, and another format is asked for; leave out --open, or write --format html",
+                "--open needs --format html, but another format is given; leave out one of the two",
             ));
         }
         if self.output.is_none() {
@@ -262,7 +262,7 @@ impl OutputArguments {
     pub(crate) fn format_of_text(&self) -> Result<Format, Failure> {
         if self.is_page() {
             return Err(Failure::usage(
-                "no page is made of this result, only of measure, runtimes, observe, inject, simulate and compare; choose another --format",
+                "this command makes no HTML page; choose another format: table, json, jsonl or csv",
             ));
         }
         Ok(self.format())
@@ -272,7 +272,7 @@ impl OutputArguments {
 /// What is listed of an observation.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Rows {
-    /// What the rows of the first table of an observation are
+    /// Rows of an observation's first table: a program or a control group each
     #[arg(hide_short_help = true, long, value_name = "WHAT", default_value_t = By::Program, value_parser = Named::<By>::new(), help_heading = "Output")]
     pub(crate) by: By,
 }
@@ -282,8 +282,8 @@ pub(crate) struct Rows {
 pub(crate) struct Stacks {
     /// Write folded stacks to FILE, for flame graphs
     ///
-    /// The task's name, why it left its CPU, where, and for how long, in nanoseconds; or with
-    /// observe --stacks the sampled stacks of the program, and how many switches they represent.
+    /// Each line has the task's name, why and where it left the CPU, and for how many nanoseconds.
+    /// With observe --stacks, it has a sampled user stack and the number of switches it stands for.
     #[arg(
         hide_short_help = true,
         long,
@@ -292,7 +292,7 @@ pub(crate) struct Stacks {
     )]
     pub(crate) folded: Option<PathBuf>,
 
-    /// Write a profile for pprof to FILE: switches, time off the CPU, wait for a CPU, direct cost
+    /// Write a pprof profile to FILE: switches, off-CPU time, run-queue latency, direct cost
     #[arg(
         hide_short_help = true,
         long,
@@ -305,7 +305,7 @@ pub(crate) struct Stacks {
 /// What is recorded of commands and of the machine.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Redaction {
-    /// Leave arguments of commands, the host name and the kernel's command line out of all output
+    /// Omit command arguments, the host name and the kernel command line from all output
     #[arg(hide_short_help = true, long, help_heading = "Output")]
     pub(crate) redact: bool,
 }
@@ -313,7 +313,7 @@ pub(crate) struct Redaction {
 /// How much is printed.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Verbosity {
-    /// Print everything instead of one screen
+    /// Print the full report instead of one screen
     #[arg(long, help_heading = "Output")]
     pub(crate) details: bool,
 }
@@ -325,7 +325,7 @@ Examples:
 
 Exit codes: 0 fit, 3 usable with caveats, 4 unfit.";
 
-/// Says in one screen whether this machine is fit to measure, and how to make it so. Changes nothing.
+/// Checks whether this machine is fit to measure, and how to fix it. Changes nothing.
 #[derive(Clone, Debug, Args)]
 #[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(DOCTOR_EXAMPLES), after_long_help = DOCTOR_EXAMPLES)]
 pub(crate) struct DoctorArguments {
@@ -342,7 +342,7 @@ pub(crate) struct DoctorArguments {
     after_help = "Examples:\n  switchcost completions bash > ~/.local/share/bash-completion/completions/switchcost"
 )]
 pub(crate) struct CompletionsArguments {
-    /// The shell
+    /// Shell to complete for
     pub(crate) shell: clap_complete::Shell,
 }
 
@@ -394,6 +394,42 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    /// Adds the help of a command and of its subcommands, by their names.
+    fn add_help(mut command: clap::Command, before: &str, pages: &mut Vec<(String, String)>) {
+        let name = format!("{before}{}", command.get_name());
+        let brief = command.render_help().to_string();
+        let text = format!(
+            "{brief}\n{}\n{}",
+            "=".repeat(100),
+            command.render_long_help()
+        );
+        let is_long = |line: &&str| line.chars().count() > 100;
+        assert_eq!(text.lines().find(is_long), None, "{name}");
+        assert!(brief.lines().count() <= 60, "{name} -h: {brief}");
+        for subcommand in command.get_subcommands() {
+            if subcommand.get_name() != "help" {
+                add_help(subcommand.clone(), &format!("{name}-"), pages);
+            }
+        }
+        pages.push((name, text));
+    }
+
+    #[test]
+    fn every_help_text_reads_as_kept() {
+        let mut command = Cli::command().term_width(100);
+        command.build();
+        let mut pages = Vec::new();
+        add_help(command, "", &mut pages);
+        assert!(pages.len() > 20, "{}", pages.len());
+        let mut settings = insta::Settings::clone_current();
+        settings.set_snapshot_path("../tests/it/snapshots/help");
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_omit_expression(true);
+        for (name, text) in pages {
+            settings.bind(|| insta::assert_snapshot!(name, text));
+        }
     }
 
     #[test]

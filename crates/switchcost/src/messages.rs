@@ -95,11 +95,24 @@ pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
     let usage = || match first(ContextKind::Usage) {
         _ if mistake.kind() == MistakeKind::ArgumentConflict => "leave one of them out".to_owned(),
         Some(usage) => {
-            let words: Vec<_> = usage.split_whitespace().skip(1).collect();
-            format!("usage: {}, and --help lists all flags", words.join(" "))
+            let line = usage.lines().next().unwrap_or_default();
+            let words: Vec<_> = line.split_whitespace().skip(1).collect();
+            format!("usage: {} (--help lists all options)", words.join(" "))
         }
         None => "--help describes its values".to_owned(),
     };
+    if mistake.kind() == MistakeKind::MissingRequiredArgument {
+        let missing: Vec<_> = texts(ContextKind::InvalidArg)
+            .iter()
+            .map(|argument| alternatives(argument))
+            .collect();
+        return (format!("missing: {}", missing.join(", and ")), usage());
+    }
+    let negative = first(ContextKind::InvalidArg).and_then(|argument| negative_value(&argument));
+    if let (MistakeKind::UnknownArgument, Some(value)) = (mistake.kind(), negative) {
+        let hint = "no option takes a negative value; --help describes the values".to_owned();
+        return (format!("the value '{value}' is negative"), hint);
+    }
     if let (MistakeKind::ValueValidation, Some(source)) = (mistake.kind(), mistake.source()) {
         let (source, flag) = (
             source.to_string(),
@@ -133,17 +146,34 @@ pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
     let hint = match (first(ContextKind::Suggested), similar) {
         (_, Some(similar)) => format!("did you mean {similar}?"),
         // clap's `-- VALUE` begins a command or a file here.
-        (Some(hint), _) if hint.contains("-- -") => match first(ContextKind::InvalidArg) {
-            Some(value) if value.trim_start_matches('-').parse::<f64>().is_ok() => {
-                format!("write the value of a flag as --FLAG={value}")
-            }
-            _ => usage(),
-        },
+        (Some(hint), _) if hint.contains("-- -") => usage(),
         (Some(hint), _) => hint,
         _ if !values.is_empty() => format!("use one of {}", values.join(", ")),
         _ => usage(),
     };
     (lines.join(" "), hint)
+}
+
+/// Returns what may be given for a required argument: of `<COMMAND|--all>`, "COMMAND or --all".
+fn alternatives(argument: &str) -> String {
+    let names: Vec<_> = argument.split('|').collect();
+    let text = match names.split_last() {
+        Some((last, others @ [_, ..])) => format!("{} or {last}", others.join(", ")),
+        _ => argument.to_owned(),
+    };
+    text.replace(['<', '>'], "")
+}
+
+/// Returns the word of the command line that begins with this argument, if it is a negative number.
+fn negative_value(argument: &str) -> Option<String> {
+    let digits = argument.strip_prefix('-')?;
+    if !digits.starts_with(|first: char| first.is_ascii_digit()) {
+        return None;
+    }
+    let word = std::env::args_os()
+        .map(|word| word.to_string_lossy().into_owned())
+        .find(|word| word.starts_with(argument));
+    Some(word.unwrap_or_else(|| argument.to_owned()))
 }
 
 /// Rewrites a message of Rust's number parsers in plain words; `None` if the message is about

@@ -8,29 +8,33 @@ use switchcost_units::Nanos;
 use super::compare::{VerdictFiles, parse_confidence, parse_share};
 use super::{HELP_TEMPLATE, OutputArguments, Verbosity, first_paragraph};
 
+const USAGE: &str = "\
+switchcost ab [OPTIONS] --new <SETUP> [-- <OPTIONS OF MEASURE>...]
+       switchcost ab [OPTIONS] --new-with <COMMAND> [-- <OPTIONS OF MEASURE>...]";
+
 const AB_EXAMPLES: &str = "\
 Examples:
   switchcost ab --new 'sysctl -qw kernel.sched_autogroup_enabled=0' -- --policy other
-                                                                      does a setting cost?
-  switchcost ab --new-with 'perf stat --' --fail-above 5%             does a tool? exits with 6 if a
+                                                                      does a setting cost time?
+  switchcost ab --new-with 'perf stat --' --fail-above 5%             does a tool? exit code 6 if a
                                                                       switch costs over 5 % more
   switchcost ab --new 'bpftrace -e \"tracepoint:sched:sched_switch { @ = count(); }\" & sleep 3'
   switchcost ab --new 'echo $$ > /sys/fs/cgroup/deep/er/cgroup.procs' -- --policy other
   switchcost ab --new 'echo always > F' --new-undo 'echo madvise > F' -- --size 1MiB --reload
 
-After each run, also after Ctrl-C or kill -9, ab ends the processes that the set-up started and restores the settings of the scheduler \
-(/proc/sys/kernel/sched_*, /sys/kernel/debug/sched). --base-undo and --new-undo must undo everything else: another setting of /proc/sys \
-that stays changed is reported.";
+After each run, even after Ctrl-C or kill -9, ab ends the processes that SETUP started and restores the scheduler settings \
+(/proc/sys/kernel/sched_*, /sys/kernel/debug/sched). Undo everything else with --base-undo and --new-undo: ab only reports other changes \
+left in /proc/sys.";
 
-/// Measures base and new in turns, each run in fresh processes, until a change of the size asked for would be shown or the budget is spent,
-/// and compares as compare does.
+/// Measures base and new alternately, each run in fresh processes, until a change of the requested size could be detected or the budget is
+/// spent, and compares them as `compare` does.
 #[derive(Clone, Debug, Args)]
-#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(AB_EXAMPLES), after_long_help = AB_EXAMPLES)]
+#[command(help_template = HELP_TEMPLATE, override_usage = USAGE, after_help = first_paragraph(AB_EXAMPLES), after_long_help = AB_EXAMPLES)]
 #[group(id = "sides", required = true, multiple = true, args = ["base", "new", "base_with", "new_with"])]
 pub(crate) struct AbArguments {
     /// Shell commands to run before each run of base
     ///
-    /// What they change of their own shell (limits, control group, nice value), the run inherits.
+    /// The run inherits what they change in their shell (limits, control group, nice value).
     #[arg(
         long,
         value_name = "SETUP",
@@ -50,7 +54,7 @@ pub(crate) struct AbArguments {
     )]
     pub(crate) new: String,
 
-    /// A command that starts each run of base, such as 'perf stat --'
+    /// Command that starts each run of base, such as 'perf stat --'
     #[arg(
         long,
         value_name = "COMMAND",
@@ -60,7 +64,7 @@ pub(crate) struct AbArguments {
     )]
     pub(crate) base_with: String,
 
-    /// A command that starts each run of new
+    /// Command that starts each run of new
     #[arg(
         long,
         value_name = "COMMAND",
@@ -70,7 +74,7 @@ pub(crate) struct AbArguments {
     )]
     pub(crate) new_with: String,
 
-    /// Shell commands to run after each run of base, however it ended
+    /// Shell commands to run after each run of base, even after a failure
     #[arg(
         hide_short_help = true,
         long,
@@ -81,7 +85,7 @@ pub(crate) struct AbArguments {
     )]
     pub(crate) base_undo: String,
 
-    /// Shell commands to run after each run of new
+    /// Shell commands to run after each run of new, even after a failure
     #[arg(
         long,
         value_name = "UNDO",
@@ -91,12 +95,12 @@ pub(crate) struct AbArguments {
     )]
     pub(crate) new_undo: String,
 
-    /// Minimum number of runs of each side, whatever the budget
+    /// Minimum number of runs per side, whatever the budget
     #[arg(short = 'n', long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=1_000),
           help_heading = "Precision and time")]
     pub(crate) runs: u32,
 
-    /// Time for everything, such as 60s or 5min
+    /// Time for the whole run, such as 30s or 5min
     #[arg(
         long,
         value_name = "TIME",
@@ -105,10 +109,9 @@ pub(crate) struct AbArguments {
     )]
     pub(crate) budget: Nanos,
 
-    /// Stop as soon as a change of this size could be shown [default: that of --fail-above; else
-    /// 2%]
+    /// Stop as soon as a change of this size could be detected [default: as --fail-above, else 2%]
     ///
-    /// In each cost with a probability of 80 %.
+    /// In each cost, with a probability of 80 %.
     #[arg(long, value_name = "PERCENT", value_parser = parse_change, help_heading = "Precision and time")]
     pub(crate) detect: Option<f64>,
 
@@ -116,11 +119,11 @@ pub(crate) struct AbArguments {
     #[arg(long, value_name = "PERCENT", value_parser = parse_share, help_heading = "Precision and time")]
     pub(crate) fail_above: Option<f64>,
 
-    /// Confidence of all verdicts together
+    /// Joint confidence level of all verdicts
     #[arg(hide_short_help = true, long, value_name = "PERCENT", default_value = "90%", value_parser = parse_confidence, help_heading = "Precision and time")]
     pub(crate) confidence: f64,
 
-    /// Seed of the order of runs [default: another each time; the result has it]
+    /// Seed of the run order [default: random, and recorded]
     #[arg(
         hide_short_help = true,
         long,
@@ -129,7 +132,7 @@ pub(crate) struct AbArguments {
     )]
     pub(crate) seed: Option<u64>,
 
-    /// Keep the records of base and new in the new folder DIR [default: a new folder in
+    /// Save the records as DIR, which must not exist [default: a new folder in
     /// ~/.local/state/switchcost/runs]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) record: Option<PathBuf>,
@@ -143,8 +146,8 @@ pub(crate) struct AbArguments {
     #[command(flatten)]
     pub(crate) form: OutputArguments,
 
-    /// Flags of measure: what to measure, and how [default: --mechanism pipe]
-    #[arg(last = true, value_name = "FLAGS OF MEASURE")]
+    /// Options of measure [default: --mechanism pipe]
+    #[arg(last = true, value_name = "OPTIONS OF MEASURE")]
     pub(crate) measure: Vec<String>,
 }
 

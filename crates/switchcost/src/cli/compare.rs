@@ -11,15 +11,15 @@ const COMPARE_EXAMPLES: &str = "\
 Examples:
   switchcost compare before.jsonl after.jsonl         two records of measure
   switchcost compare before/ after/                   two folders of repeated runs: more precise
-  switchcost compare before/ after/ --fail-above 5%   for CI: exit code 6 where a cost grew by more
-  switchcost compare small.parquet large.parquet      two designs on one trace, simulated
-  switchcost compare unpinned/ pinned/                folders of records of observe: did it help?
-  switchcost compare fifo/ other/ --across policy     the same cases under another policy
+  switchcost compare before/ after/ --fail-above 5%   for CI: exit code 6 if a cost grew by more
+  switchcost compare small.parquet large.parquet      two simulated designs, on one trace
+  switchcost compare unpinned/ pinned/                records of observe: did pinning help?
+  switchcost compare fifo/ other/ --across policy     the same cases, by scheduling policy
   switchcost compare --history commits/ -o trend.html
-                                                      a trend over commits/v1/, commits/v2/, ...
-  switchcost compare before/ after/ -o compare.html   one page with both curves, for any browser";
+                                                      the trend over commits/v1/, commits/v2/
+  switchcost compare before/ after/ -o compare.html   an HTML page with both curves";
 
-/// Compares records of measure, of simulate, or of observe: each number with its ratio, interval and verdict.
+/// Compares records of measure, simulate or observe: each number with its ratio, confidence interval and verdict.
 #[derive(Clone, Debug, Args)]
 #[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(COMPARE_EXAMPLES), after_long_help = COMPARE_EXAMPLES)]
 pub(crate) struct CompareArguments {
@@ -27,27 +27,27 @@ pub(crate) struct CompareArguments {
     #[arg(required_unless_present = "history")]
     pub(crate) base: Option<PathBuf>,
 
-    /// What to compare with it: a record, or a folder of records
+    /// The record, or folder of records, to compare with BASE
     #[arg(required_unless_present = "history")]
     pub(crate) new: Option<PathBuf>,
 
-    /// Compare many states (commits, versions), each a folder of records or a record in FOLDER
+    /// Show the trend over many commits or versions: each is a record, or a folder of records, in DIR
     ///
-    /// Records of measure, in the order in which they were measured; instead of two sides.
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["base", "new", "across", "run_spread", "junit", "markdown"])]
+    /// Needs records of measure, and orders them by their time. Replaces BASE and NEW.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["base", "new", "across", "run_spread", "junit", "markdown"])]
     pub(crate) history: Option<PathBuf>,
 
     /// Exit with code 6 if a cost is slower, and its ratio is more than this above 1
     #[arg(long, value_name = "PERCENT", value_parser = parse_share)]
     pub(crate) fail_above: Option<f64>,
 
-    /// Confidence of all verdicts together
+    /// Joint confidence level of all verdicts
     #[arg(long, value_name = "PERCENT", default_value = "90%", value_parser = parse_confidence)]
     pub(crate) confidence: f64,
 
-    /// Standard deviation between runs, beyond their own intervals
+    /// Standard deviation between runs, in addition to their own confidence intervals
     ///
-    /// [default: from repeated records of a side; else from earlier records of this machine; else
+    /// [default: from repeated records of a side, else from earlier records of this machine, else
     /// 2%, or 15% for hand-offs across CPUs]
     #[arg(long, value_name = "PERCENT", value_parser = parse_share)]
     pub(crate) run_spread: Option<f64>,
@@ -56,7 +56,7 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Named::<Condition>::new())]
     pub(crate) across: Vec<Condition>,
 
-    /// Write figures as SVG, and tables as CSV, into the folder DIR
+    /// Write figures as SVG, and tables as CSV, into DIR
     #[arg(
         long,
         value_name = "DIR",
@@ -75,14 +75,14 @@ pub(crate) struct CompareArguments {
     pub(crate) form: OutputArguments,
 }
 
-/// Further files with the verdicts, for who reads them on a server.
+/// Further files with the verdicts, for CI servers.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct VerdictFiles {
-    /// Also write the verdicts to FILE as JUnit XML: a test for each cost
+    /// Also write the verdicts to FILE as JUnit XML, one test per cost
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) junit: Option<PathBuf>,
 
-    /// Also write the verdicts to FILE as Markdown, for a comment on a pull request
+    /// Also write the verdicts to FILE as Markdown, for a pull-request comment
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) markdown: Option<PathBuf>,
 }

@@ -9,35 +9,38 @@ use switchcost_units::{Bytes, CpuId, Nanos};
 
 use super::{HELP_TEMPLATE, OutputArguments, Redaction, Verbosity, first_paragraph};
 
+const USAGE: &str = "\
+switchcost inject [OPTIONS] <COMMAND>...
+       switchcost inject [OPTIONS] -p <PID> --work <WHAT>";
+
 const EXAMPLES: &str = "\
 Examples:
-  switchcost inject -- gzip -c big.tar                     what a preemption costs gzip, by what the
-                                                           other task touches
-  switchcost inject --budget 3min -- xz -c big.tar         the same, for a longer program
+  switchcost inject -- gzip -c big.tar                     the cost of one preemption, for several
+                                                           footprints of the other task
+  switchcost inject --budget 3min -- xz -c big.tar         a program that runs longer
   switchcost inject --footprint 64KiB,L2,L3 -- ./solver    other footprints
-  switchcost inject -p 1234 --work syscall:write           what it costs a service under load
+  switchcost inject -p 1234 --work syscall:write           a service under load
 
-  switchcost inject --period 250us,1ms,4ms -- ./solver     rarer preemptions, too: is there more to
-                                                           lose at each?
-  switchcost inject --cpu 1 --move-to 0 -- ./solver        what a move to another CPU costs
-  switchcost inject --apart -- cc -O2 -c main.c            both copies write files: each has the
-                                                           working directory to itself
+  switchcost inject --period 250us,1ms,4ms -- ./solver     also rarer preemptions: does each cost
+                                                           more?
+  switchcost inject --cpu 1 --move-to 0 -- ./solver        also the cost of a migration
+  switchcost inject --apart -- cc -O2 -c main.c            a program that writes files: each copy has
+                                                           its own view of the directory
   switchcost inject -p 1234 --work uprobe:libssl.so.3:SSL_write
-                                                           of a service whose work is counted by
-                                                           calls of a function
-  switchcost inject --no-preemption -- gzip -c big.tar     a control: nothing is preempted, and
-                                                           nothing should be found
-  switchcost inject -o cost.json -- gzip -c big.tar
-  switchcost report FILE                                   the same again, from its record
+                                                           a service whose work is counted by calls
+                                                           of a function
+  switchcost inject --no-preemption -- gzip -c big.tar     a control without preemption: expect no
+                                                           difference
+  switchcost inject -o cost.json -- gzip -c big.tar        for programs
+  switchcost report FILE                                   the same report again, from its record
 
-With -p the busiest thread of a service is preempted where it is, in phases: in some of them the other task touches memory, in others \
-it spins for as long; what cold caches cost is the difference in CPU time per unit of work. The thread is pinned to one CPU meanwhile, \
-and never stopped; its affinity is restored at the end, even if switchcost is killed.
+Two copies of the command alternate on one CPU. A real-time task preempts one of them once per period, touches memory (--footprint) and \
+sleeps again. The cost is the CPU time that this copy uses in addition to the other's. The command runs many times: it must do the same \
+work each time, exit by itself, and use at least 20 ms of CPU time. It has no terminal. Needs real-time priority: root, or RLIMIT_RTPRIO.
 
-Two copies of the command take turns on one CPU. One of them is preempted once a period by a task of real-time priority that touches \
-memory (--footprint) and sleeps again; the CPU time that it uses beyond the other's is the cost. The command is run many times; it \
-must do the same each time, end by itself, and compute for 20 ms or more. It has no terminal. Needs real-time priority: root, or \
-RLIMIT_RTPRIO.";
+With -p, the busiest thread of a running service is preempted in phases. In some phases the other task touches memory, in others it only \
+spins for as long. The cost of cold caches is the difference in CPU time per unit of work. The thread is pinned to one CPU during the \
+run, and never stopped. Its affinity is restored at the end, even if switchcost is killed.";
 
 /// Footprint of the preemptor, as the user names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,10 +60,9 @@ impl FromStr for Footprint {
             .strip_prefix(['L', 'l'])
             .and_then(|level| level.parse().ok());
         let size = || text.parse::<Bytes>().ok().map(Footprint::Size);
-        level
-            .map(Footprint::Level)
-            .or_else(size)
-            .ok_or_else(|| format!("'{text}' is neither a size nor a level; write 256KiB, or L2"))
+        level.map(Footprint::Level).or_else(size).ok_or_else(|| {
+            format!("'{text}' is neither a size nor a cache level; write 256KiB, or L2")
+        })
     }
 }
 
@@ -74,16 +76,16 @@ fn parse_period(text: &str) -> Result<Nanos, String> {
         .filter(|period| (PERIODS[0]..=PERIODS[1]).contains(period));
     period.ok_or_else(|| {
         format!(
-            "'{text}' is not a time from {} to {}; write it as 250us",
+            "'{text}' is not a time from {:#} to {:#}; write it as 250us",
             PERIODS[0], PERIODS[1]
         )
     })
 }
 
-/// Measures what one preemption costs a program that is not changed: the switch and its timer, and what the other task has displaced
-/// from the caches, with intervals. Every run is kept in a record.
+/// Measures what one preemption costs an unmodified program: the switch and its timer, and the cache contents that the other task
+/// evicts, with confidence intervals. Every run is kept in a record.
 #[derive(Debug, Args)]
-#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(EXAMPLES), after_long_help = EXAMPLES)]
+#[command(help_template = HELP_TEMPLATE, override_usage = USAGE, after_help = first_paragraph(EXAMPLES), after_long_help = EXAMPLES)]
 #[group(id = "target", required = true, multiple = false, args = ["command", "pid"])]
 pub(crate) struct InjectArguments {
     /// Command to run repeatedly; its output is discarded
@@ -92,14 +94,14 @@ pub(crate) struct InjectArguments {
 
     /// Preempt a running service: its busiest thread, or the thread with this ID
     ///
-    /// The threads of this process and of those that it has started count.
+    /// Chosen from the threads of this process and of its children.
     #[arg(short, long, value_name = "PID", requires = "work", conflicts_with_all = ["check_output", "keep_output"],
           help_heading = "A service")]
     pub(crate) pid: Option<u32>,
 
-    /// What counts the service's work: syscall:NAME, uprobe:LIBRARY:FUNCTION, or a shell command
+    /// How to count the service's work: syscall:NAME, uprobe:LIBRARY:FUNCTION, or a shell command
     ///
-    /// The shell command prints how much was done so far.
+    /// The shell command prints the amount of work done so far.
     #[arg(
         long,
         value_name = "WHAT",
@@ -108,7 +110,7 @@ pub(crate) struct InjectArguments {
     )]
     pub(crate) work: Option<String>,
 
-    /// How much memory the other task touches: sizes or cache levels; 0 is always measured, too
+    /// Memory that the other task touches: sizes or cache levels; 0 is always included
     #[arg(
         long,
         value_name = "LIST",
@@ -118,13 +120,13 @@ pub(crate) struct InjectArguments {
     )]
     pub(crate) footprint: Vec<Footprint>,
 
-    /// CPU time between preemptions [default: 250us; of a service 500us]
+    /// CPU time between preemptions [default: 250us; 500us with -p]
     ///
-    /// Of several, the first is reported first, then how the others differ.
+    /// With several periods, the report shows the first, then how the others differ.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_period, help_heading = "How to preempt")]
     pub(crate) period: Vec<Nanos>,
 
-    /// Also measure what a migration to this CPU costs
+    /// Also measure the cost of a migration to this CPU
     #[arg(
         hide_short_help = true,
         long,
@@ -134,7 +136,7 @@ pub(crate) struct InjectArguments {
     )]
     pub(crate) move_to: Option<CpuId>,
 
-    /// Do everything except preempt: the result shows the instrument's own error
+    /// Do everything except preempt, to show the instrument's own error
     #[arg(long, help_heading = "How to preempt")]
     pub(crate) no_preemption: bool,
 
@@ -142,7 +144,7 @@ pub(crate) struct InjectArguments {
     #[arg(long, value_name = "CPU", help_heading = "Control of the environment")]
     pub(crate) cpu: Option<CpuId>,
 
-    /// Run although there is only one CPU, for which everything else then has to wait
+    /// Run even if there is only one CPU; everything else then waits for it
     #[arg(
         hide_short_help = true,
         long,
@@ -150,7 +152,7 @@ pub(crate) struct InjectArguments {
     )]
     pub(crate) only_cpu: bool,
 
-    /// Time for all runs together, such as 30s or 5min
+    /// Time for the whole run, such as 30s or 5min
     #[arg(
         long,
         value_name = "TIME",
@@ -159,7 +161,7 @@ pub(crate) struct InjectArguments {
     )]
     pub(crate) budget: Nanos,
 
-    /// Seed of the order of runs [default: random; it is recorded]
+    /// Seed of the run order [default: random, and recorded]
     #[arg(
         hide_short_help = true,
         long,
@@ -170,7 +172,7 @@ pub(crate) struct InjectArguments {
 
     /// Give each copy its own view of the working directory (overlayfs)
     ///
-    /// What a copy changes is kept in memory, and discarded at its end.
+    /// A copy's changes are kept in memory, and discarded when it exits.
     #[arg(
         hide_short_help = true,
         long,
@@ -179,20 +181,20 @@ pub(crate) struct InjectArguments {
     )]
     pub(crate) apart: bool,
 
-    /// Compare what both copies write to standard output, and fail if it differs
+    /// Fail if the standard output of the two copies differs
     #[arg(hide_short_help = true, long, help_heading = "Output")]
     pub(crate) check_output: bool,
 
-    /// Keep standard output and error of both copies of the last run in FOLDER
+    /// Save standard output and error of both copies of the last run in DIR
     #[arg(
         hide_short_help = true,
         long,
-        value_name = "FOLDER",
+        value_name = "DIR",
         help_heading = "Output"
     )]
     pub(crate) keep_output: Option<PathBuf>,
 
-    /// Keep the record in FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs]
+    /// Save the record as FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs]
     #[arg(
         hide_short_help = true,
         long,
@@ -232,7 +234,7 @@ mod tests {
             assert_eq!(
                 parse_period(text),
                 Err(format!(
-                    "'{text}' is not a time from 50.00 us to 100.00 ms; write it as 250us"
+                    "'{text}' is not a time from 50us to 100ms; write it as 250us"
                 )),
                 "{text}"
             );

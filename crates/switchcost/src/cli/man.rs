@@ -9,22 +9,23 @@ pub(crate) enum ManFormat {
     /// A manual page, for man
     #[default]
     Roff,
-    /// Every verb with its flags, for programs that call this one
+    /// Every command with its options, for programs that call this one
     Json,
 }
 
-/// Prints the manual page of the program, or of one verb.
+/// Prints the manual page of the program, or of one command.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
   switchcost man > switchcost.1
   switchcost man measure | man -l -
-  switchcost man --format json                           every verb with its flags, for programs")]
+  switchcost man --format json                           every command with its options")]
 pub(crate) struct ManArguments {
-    /// The verb
+    /// Command to describe [default: the whole program]
+    #[arg(value_name = "COMMAND")]
     pub(crate) verb: Option<String>,
 
-    /// How to write it
+    /// Output format
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = ManFormat::Roff)]
     pub(crate) format: ManFormat,
 }

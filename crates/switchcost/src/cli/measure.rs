@@ -15,14 +15,14 @@ use super::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, strum::Display)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum PlacementFlag {
-    /// All tasks on one CPU, the quietest unless --cpu names it
+    /// All tasks on one CPU: the quietest, unless --cpu is given
     #[default]
     One,
-    /// Tasks alternate between two CPUs: a hand-off across CPUs, which is not a switch
+    /// Tasks on two CPUs, alternately: a hand-off across CPUs, which is not a switch
     Pair,
-    /// The one, and the other
+    /// First one, then pair
     Both,
-    /// Every CPU alone and every pair of CPUs
+    /// Every CPU, and every pair of CPUs
     Matrix,
 }
 
@@ -48,40 +48,51 @@ pub(crate) const SELECTORS: [&str; 16] = [
 
 const MEASURE_EXAMPLES: &str = "\
 Examples:
-  switchcost measure                                     all mechanisms; of the pipe also sizes and
-                                                         strides (30 s)
+  switchcost measure                                     all mechanisms, and the pipe with arrays of
+                                                         several sizes and strides (30 s)
   switchcost measure --quick                             the same, coarser (8 s)
   switchcost measure --mechanism pipe,futex              two mechanisms, direct cost only
   switchcost measure --size 64KiB,1MiB                   the indirect cost, with arrays
-  switchcost measure -o page.html                        a page with figures
+  switchcost measure -o page.html                        an HTML page with figures
 
   switchcost measure --mechanism pipe --between process,thread --size 0,64KiB,1MiB --access read,rmw
   switchcost measure --size 8MiB --pattern chase --pages huge
   switchcost measure --reload --size 64KiB,1MiB          how fast a working set is reloaded after a
                                                          switch
   switchcost measure --size 256KiB,1MiB --away 0,64KiB,1MiB,16MiB
-                                                         the same by what the other task touches
-  switchcost measure --placement pair --concurrent       time-sharing a cache, and sharing at once
-  switchcost measure --prices prices.json                what a lost line costs: for the model of a
-                                                         switch
-  switchcost measure --lmbench                           lmbench's seven columns
-  switchcost measure --placement matrix                  every pair of CPUs
+                                                         the same, by the other task's working set
+  switchcost measure --placement pair --concurrent       time-sharing a cache, or using it
+                                                         concurrently
+  switchcost measure --prices prices.json                the cost of a lost cache line, for
+                                                         simulate --prices
+  switchcost measure --lmbench                           lmbench's seven configurations
+  switchcost measure --placement matrix                  every CPU, and every pair of CPUs
   switchcost measure -o result.json                      for programs
   switchcost measure --mechanism synthetic --synthetic-switch 2us
-                                                         a known answer, to check the instrument
+                                                         a known cost, to check the instrument
 
-As soon as a flag under \"What to measure\" is given, the defaults of the others are the pipe, 2 tasks, \
-size 0, stride 8B, rmw.";
+With any option of \"What to measure\", the others default to the pipe, 2 tasks, size 0, stride 8B and rmw.";
 
 fn mechanisms() -> String {
-    let names =
-        Mechanism::iter().map(|mechanism| format!("{mechanism}{}", mechanism.traits().help));
-    format!("Mechanisms: {}", names.collect::<Vec<_>>().join(", "))
+    let named = |mechanism: Mechanism| format!("{mechanism}{}", mechanism.traits().help);
+    let usual: Vec<_> = Mechanism::real().map(named).collect();
+    let others: Vec<_> = Mechanism::iter()
+        .filter(|mechanism| !mechanism.traits().is_usual)
+        .map(named)
+        .collect();
+    format!(
+        "Mechanisms of the hand-off [default: the {} from {} to {}]: {}. Others: {}",
+        usual.len(),
+        usual[0],
+        usual[usual.len() - 1],
+        usual.join(", "),
+        others.join(", ")
+    )
 }
 
-/// Measures what a context switch costs on this machine: its direct part (two tasks hand a token back and forth, less
-/// one task that hands it to itself) and its indirect part (what the working set adds), with intervals. Every sample is
-/// kept in a record.
+/// Measures what a context switch costs on this machine: the direct cost (two tasks hand a token back and forth, minus one
+/// task that hands it to itself) and the indirect cost (what the working set adds), with confidence intervals. Every sample
+/// is kept in a record.
 #[derive(Clone, Debug, Args)]
 #[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(MEASURE_EXAMPLES), after_long_help = MEASURE_EXAMPLES)]
 pub(crate) struct MeasureArguments {
@@ -89,35 +100,36 @@ pub(crate) struct MeasureArguments {
           help = mechanisms(), hide_possible_values = true, help_heading = "What to measure")]
     pub(crate) mechanism: Vec<Mechanism>,
 
-    /// Language runtimes to measure, with OS threads and processes beside them: go, java, ..., or all
+    /// Language runtimes to compare with OS threads and processes: go, java, ..., or all
     ///
-    /// go/channel selects one hand-off, go=/opt/go/bin/go another program; a file runtime.toml
-    /// describes a runtime of your own.
+    /// go/channel selects one kind of hand-off, go=/opt/go/bin/go another installation, and the
+    /// path of a runtime.toml your own runtime.
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["policy", "reload", "away", "concurrent"],
           help_heading = "What to measure")]
     pub(crate) runtime: Vec<String>,
 
-    /// A program of your own that speaks the protocol of runtimes, with its arguments
+    /// Your own program, with its arguments, that implements the runtime protocol
     #[arg(hide_short_help = true, long, value_name = "COMMAND", conflicts_with_all = ["policy", "reload", "away", "concurrent"],
           help_heading = "What to measure")]
     pub(crate) runtime_command: Option<String>,
 
-    /// Between processes, threads, or both
+    /// Hand over between processes, threads, or contexts in one thread (user)
     #[arg(hide_short_help = true, long, value_name = "LIST", value_delimiter = ',', value_parser = Named::<Between>::new(),
           help_heading = "What to measure")]
     pub(crate) between: Vec<Between>,
 
-    /// Tasks in the ring, 2 to 64
+    /// Number of tasks in the ring, 2 to 64
     #[arg(
         hide_short_help = true,
         long,
         value_name = "LIST",
         value_delimiter = ',',
+        value_parser = clap::value_parser!(u32).range(2..=64),
         help_heading = "What to measure"
     )]
     pub(crate) tasks: Vec<u32>,
 
-    /// Sizes of each task's array, such as 0,64KiB,1MiB; 0 measures the direct cost alone
+    /// Array sizes per task, such as 0,64KiB,1MiB; 0 measures only the direct cost
     #[arg(
         long,
         value_name = "LIST",
@@ -126,7 +138,7 @@ pub(crate) struct MeasureArguments {
     )]
     pub(crate) size: Vec<Bytes>,
 
-    /// Strides of the walk, such as 8B,128B,4KiB; every element is touched once at any stride
+    /// Strides through the array, such as 8B,128B,4KiB; any stride touches every element once
     #[arg(
         long,
         value_name = "LIST",
@@ -135,17 +147,17 @@ pub(crate) struct MeasureArguments {
     )]
     pub(crate) stride: Vec<Bytes>,
 
-    /// What the walk does with each element
+    /// How each element is accessed; rmw reads, modifies and writes it
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Named::<Access>::new(),
           help_heading = "What to measure")]
     pub(crate) access: Vec<Access>,
 
-    /// Order of the walk: strided, or a pointer chase, which defeats the prefetcher
+    /// Access order: strided, or a pointer chase, which defeats the prefetcher
     #[arg(long, value_name = "PATTERN", default_value_t = Pattern::Strided, value_parser = Named::<Pattern>::new(),
           help_heading = "What to measure")]
     pub(crate) pattern: Pattern,
 
-    /// One array for each task, or one for all
+    /// A private array for each task, or one array shared by all
     #[arg(hide_short_help = true, long, value_name = "SHARING", default_value_t = Sharing::Private, value_parser = Named::<Sharing>::new(),
           help_heading = "What to measure")]
     pub(crate) sharing: Sharing,
@@ -157,13 +169,12 @@ pub(crate) struct MeasureArguments {
 
     /// Measure how fast a working set is reloaded after a switch
     ///
-    /// Compares the 1st, 2nd and 3rd walk after a switch with settled ones; their sum is the cost
-    /// of having been away.
+    /// Compares the first three walks through the array after a switch with later ones. The sum of
+    /// the differences is the cost of the reload.
     #[arg(long, help_heading = "What to measure")]
     pub(crate) reload: bool,
 
-    /// What the other task touches meanwhile, such as 0,64KiB,1MiB [default: as much as --size];
-    /// implies --reload
+    /// Working set of the other task, such as 0,64KiB,1MiB; implies --reload [default: as --size]
     #[arg(
         hide_short_help = true,
         long,
@@ -175,39 +186,38 @@ pub(crate) struct MeasureArguments {
 
     /// Vector registers in use at each switch: init (none), sse, avx, avx512, amx, or all
     ///
-    /// The kernel saves and restores them. [default: what the program happens to use]
+    /// The kernel saves and restores them. [default: those that the program happens to use]
     #[arg(hide_short_help = true, long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["runtime", "runtime_command", "reload", "away"],
           help_heading = "What to measure")]
     pub(crate) vector_state: Vec<VectorStateFlag>,
 
-    /// Compare time-sharing one CPU with running at once on two CPUs that share a cache
+    /// Compare time-sharing one CPU with running concurrently on two CPUs that share a cache
     ///
-    /// Reports how much slower a walk is than alone, either way. Implies --placement pair.
+    /// Reports how much each slows down a walk through the array. Implies --placement pair.
     #[arg(hide_short_help = true, long, conflicts_with_all = ["reload", "away", "tasks", "no_pin"], help_heading = "What to measure")]
     pub(crate) concurrent: bool,
 
-    /// Where the tasks run
+    /// Which CPUs the tasks run on
     #[arg(hide_short_help = true, long, value_name = "PLACEMENT", value_enum, default_value_t = PlacementFlag::One,
           help_heading = "What to measure")]
     pub(crate) placement: PlacementFlag,
 
-    /// Finish within 8 s: shorter repetitions, less precision and, without a selection, fewer sizes
+    /// Finish within 8 s: shorter repetitions, less precision and, by default, fewer sizes
     #[arg(long, conflicts_with_all = ["full", "lmbench"], help_heading = "What to measure")]
     pub(crate) quick: bool,
 
-    /// Measure the whole grid of Li, Ding and Shen 2007 (3 minutes)
+    /// Measure all sizes and strides of Li, Ding and Shen 2007 (3 minutes)
     #[arg(long, conflicts_with_all = SELECTORS, help_heading = "What to measure")]
     pub(crate) full: bool,
 
-    /// Measure lmbench's matrix: 2p/0K 2p/16K 2p/64K 8p/16K 8p/64K 16p/16K 16p/64K
+    /// Measure lmbench's configurations: 2p/0K 2p/16K 2p/64K 8p/16K 8p/64K 16p/16K 16p/64K
     #[arg(hide_short_help = true, long, conflicts_with_all = SELECTORS, conflicts_with = "full", help_heading = "What to measure")]
     pub(crate) lmbench: bool,
 
-    /// Measure what a lost cache line costs instead, and write it to FILE, for the model of a
-    /// switch
+    /// Measure only the cost of a lost cache line, and write it to FILE for simulate --prices
     ///
-    /// By size, footprint and kind of access; and how much longer the kernel's switch path takes
-    /// with cold caches.
+    /// By size, footprint and kind of access. Also measures how much longer the kernel's switch path
+    /// takes with cold caches.
     #[arg(hide_short_help = true, long, value_name = "FILE", conflicts_with_all = SELECTORS, conflicts_with_all = ["full", "quick", "lmbench"],
           help_heading = "What to measure")]
     pub(crate) prices: Option<PathBuf>,
@@ -221,11 +231,11 @@ pub(crate) struct MeasureArguments {
           help_heading = "Control of the environment")]
     pub(crate) policy: Policy,
 
-    /// Let the scheduler choose the CPU
+    /// Do not pin the tasks to a CPU
     #[arg(hide_short_help = true, long, conflicts_with_all = ["cpu", "placement"], help_heading = "Control of the environment")]
     pub(crate) no_pin: bool,
 
-    /// Do not use real-time priority (--policy other, unless batch is given)
+    /// Do not use real-time priority: --policy other, unless it is batch
     #[arg(
         hide_short_help = true,
         long,
@@ -233,7 +243,7 @@ pub(crate) struct MeasureArguments {
     )]
     pub(crate) no_rt: bool,
 
-    /// Run no extra batches with performance counters
+    /// Skip the extra batches with performance counters
     #[arg(
         hide_short_help = true,
         long,
@@ -243,7 +253,7 @@ pub(crate) struct MeasureArguments {
 
     /// Run them even if the CPU has no counters, as in most virtual machines
     ///
-    /// Only the kernel's own events, such as page faults and migrations, are counted then.
+    /// They then count only kernel events, such as page faults and migrations.
     #[arg(
         hide_short_help = true,
         long,
@@ -252,10 +262,10 @@ pub(crate) struct MeasureArguments {
     )]
     pub(crate) counters: bool,
 
-    /// Make network noise on this CPU while measuring, as in Li, Ding and Shen 2007, section 3.3
+    /// Make network noise on this CPU during the run, as in Li, Ding and Shen 2007, section 3.3
     ///
-    /// Bursts of messages over the loopback device with random pauses: to see what a disturbance
-    /// does, not to measure well.
+    /// Sends bursts of messages over the loopback device with random pauses, to show the effect of
+    /// a disturbance.
     #[arg(
         hide_short_help = true,
         long,
@@ -264,66 +274,64 @@ pub(crate) struct MeasureArguments {
     )]
     pub(crate) noise: Option<CpuId>,
 
-    /// Measure each case until its interval is within this share of the estimate, such as 1%
-    /// [default: 1%]
+    /// Measure each case until its confidence interval is within this share of the cost [default: 1%]
     ///
-    /// Where --history has enough runs and they differ by less, this is the half-width of the
-    /// printed interval. Else it is that of the interval within this run; the printed one also
-    /// covers other runs, and is wider.
+    /// This is the half-width of the interval within this run. The printed interval also covers
+    /// run-to-run variation: it is wider, unless --history has enough runs that differ by less.
     #[arg(long, value_name = "PERCENT", value_parser = parse_precision, help_heading = "Precision and time")]
     pub(crate) precision: Option<u32>,
 
-    /// Learn run-to-run variation from earlier records of this machine in FOLDER
+    /// Learn run-to-run variation from earlier records of this machine in DIR
     ///
-    /// At least seven, an hour or more apart.
+    /// Needs at least seven, an hour or more apart.
     #[arg(
         hide_short_help = true,
         long,
-        value_name = "FOLDER",
+        value_name = "DIR",
         conflicts_with = "prices",
         help_heading = "Precision and time"
     )]
     pub(crate) history: Option<PathBuf>,
 
-    /// Round trips in a timed batch [default: as many as take 20 us]
+    /// Round trips per timed batch [default: as many as take 20 us]
     ///
-    /// Li, Ding and Shen 2007 have 10000.
+    /// Li, Ding and Shen 2007 used 10000.
     #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000),
           conflicts_with_all = ["runtime", "runtime_command", "reload", "away"], help_heading = "Precision and time")]
     pub(crate) round_trips: Option<u64>,
 
-    /// Flush the caches before each timed batch by writing this much, such as 4MiB
+    /// Flush the caches before each timed batch by writing this much memory, such as 4MiB
     ///
-    /// As the code of Li, Ding and Shen 2007 does. No warm-up follows, so the first round trips
-    /// find cold caches.
+    /// As in the code of Li, Ding and Shen 2007. No warm-up follows, so the first round trips find
+    /// cold caches.
     #[arg(hide_short_help = true, long, value_name = "SIZE", conflicts_with_all = ["runtime", "runtime_command", "reload", "away"],
           help_heading = "Precision and time")]
     pub(crate) flush: Option<Bytes>,
 
     /// Sleep before each timed batch, such as 1s
     ///
-    /// As the code of Li, Ding and Shen 2007 does.
+    /// As in the code of Li, Ding and Shen 2007.
     #[arg(hide_short_help = true, long, value_name = "TIME", conflicts_with_all = ["runtime", "runtime_command", "reload", "away"],
           help_heading = "Precision and time")]
     pub(crate) pause: Option<Nanos>,
 
-    /// Confidence of the intervals, such as 95%
+    /// Confidence level of the intervals, such as 95%
     #[arg(hide_short_help = true, long, value_name = "PERCENT", default_value = "90%", value_parser = parse_confidence,
           help_heading = "Precision and time")]
     pub(crate) confidence: u32,
 
-    /// Time for the whole run, such as 30s or 5min [default: as the preset says; 5s per case for a selection]
+    /// Time for the whole run, such as 30s or 5min [default: depends on the preset; 5s per selected case]
     #[arg(long, value_name = "TIME", help_heading = "Precision and time")]
     pub(crate) budget: Option<Nanos>,
 
-    /// Maximum number of repetitions of a case [default: 150]
+    /// Maximum number of repetitions per case [default: 150]
     ///
-    /// Each has fresh processes and fresh pages.
+    /// Each repetition has fresh processes and fresh pages.
     #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=10_000),
           help_heading = "Precision and time")]
     pub(crate) max_repetitions: Option<u32>,
 
-    /// Seed of the interleaving and of random patterns [default: random; it is recorded]
+    /// Seed of the run order and of random patterns [default: random, and recorded]
     #[arg(
         hide_short_help = true,
         long,
@@ -332,27 +340,27 @@ pub(crate) struct MeasureArguments {
     )]
     pub(crate) seed: Option<u64>,
 
-    /// Cost of a switch of the mechanism synthetic
+    /// Cost of a switch with --mechanism synthetic
     #[arg(
         hide_short_help = true,
         long,
         value_name = "TIME",
         default_value = "2us",
-        help_heading = "Known answers"
+        help_heading = "Known costs"
     )]
     pub(crate) synthetic_switch: Nanos,
 
-    /// What synthetic adds to each walk after a switch
+    /// Time that synthetic adds to each walk after a switch
     #[arg(
         hide_short_help = true,
         long,
         value_name = "TIME",
         default_value = "0ns",
-        help_heading = "Known answers"
+        help_heading = "Known costs"
     )]
     pub(crate) synthetic_reload: Nanos,
 
-    /// Keep the record in FILE, which must not exist [default: a new file in
+    /// Save the record as FILE, which must not exist [default: a new file in
     /// ~/.local/state/switchcost/runs]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) record: Option<PathBuf>,
@@ -414,7 +422,7 @@ impl std::str::FromStr for VectorStateFlag {
                 let names: Vec<String> =
                     VectorState::iter().map(|state| state.to_string()).collect();
                 format!(
-                    "'{text}' is not a state; use one of {}, all",
+                    "'{text}' is not a vector state; use one of {}, all",
                     names.join(", ")
                 )
             })

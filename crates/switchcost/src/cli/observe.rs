@@ -9,28 +9,32 @@ use switchcost_units::Nanos;
 
 use super::{HELP_TEMPLATE, OutputArguments, Redaction, Rows, Stacks, Verbosity, first_paragraph};
 
+const USAGE: &str = "\
+switchcost observe [OPTIONS] <COMMAND>...
+       switchcost observe [OPTIONS] <-p PID|--comm NAME|--cgroup PATH|-a> [COMMAND]...";
+
 const EXAMPLES: &str = "\
 Examples:
-  switchcost observe make -j4                   a command, until it ends
-  switchcost observe -p 1234 -d 30s             a process and what it starts, for half a minute
+  switchcost observe make -j4                   a command, until it exits
+  switchcost observe -p 1234 -d 30s             a process and the children it starts, for 30 s
   switchcost observe -p 1234 -- wrk http://localhost/
                                                 a process, while a command runs
-  switchcost observe -a --live                  every task, refreshed each second
+  switchcost observe -a --live                  all tasks, refreshed every second
 
-  switchcost observe --comm redis-server -d 30s the processes of a name
+  switchcost observe --comm redis-server -d 30s processes by name
   switchcost observe --cgroup system.slice/nginx.service
                                                 the processes of a control group
   switchcost observe -p 1234 -d 10s --rate-cmd 'cat /run/service/served'
-                                                what switching costs for each request
-  switchcost observe -a --wakers                every task, and which wakes which
-  switchcost observe -a --every 1s >> log.jsonl a line each second, with the time of day
+                                                the cost of switches per request
+  switchcost observe -a --wakers                all tasks, and which wakes which
+  switchcost observe -a --every 1s >> log.jsonl a JSON line per second, with the time
   switchcost observe -p 1234 -d 5s --events trace.pftrace
-                                                each switch, for ui.perfetto.dev
+                                                every switch, for ui.perfetto.dev
   switchcost observe -p 1234 -o result.json     for programs
-  switchcost report FILE                        the same again, from its record
+  switchcost report FILE                        the same report again, from its record
 
-Causes, and who ran instead, are counted by BPF programs, which need root (or cap_bpf and cap_perfmon) and a kernel with BTF. Without \
-them, switches are counted and not explained.";
+BPF programs count why tasks switch, and which tasks run instead. They need root (or cap_bpf and cap_perfmon) and a kernel with BTF. \
+Without them, switches are counted but not explained.";
 
 fn parse_address(text: &str) -> Result<SocketAddr, String> {
     let port = text
@@ -39,25 +43,25 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
         .ok()
         .map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
     port.or_else(|| text.parse().ok())
-        .ok_or_else(|| format!("'{text}' is not a port; write 9435, or an address and a port"))
+        .ok_or_else(|| format!("'{text}' is not a port; write 9435, or 192.0.2.1:9435"))
 }
 
-/// Shortest interval: a shorter one would end between two reads of the sums.
-const SHORTEST_INTERVAL: Nanos = Nanos::millis(100);
+/// Shortest reporting period: a shorter one would end between two reads of the sums.
+const SHORTEST_PERIOD: Nanos = Nanos::millis(100);
 
 fn parse_duration(text: &str) -> Result<Nanos, String> {
     let time = text.parse::<Nanos>().map_err(|error| error.to_string())?;
     match time {
-        Nanos(0) => Err("nothing can be observed in 0 s; write 10s or the like".to_owned()),
+        Nanos(0) => Err("the duration is 0; write 10s or the like".to_owned()),
         time => Ok(time),
     }
 }
 
-fn parse_interval(text: &str) -> Result<Nanos, String> {
+fn parse_period(text: &str) -> Result<Nanos, String> {
     let time = text.parse::<Nanos>().map_err(|error| error.to_string())?;
-    if time < SHORTEST_INTERVAL {
+    if time < SHORTEST_PERIOD {
         return Err(format!(
-            "'{text}' is too short; write {SHORTEST_INTERVAL} or more, such as 1s"
+            "'{text}' is too short; write {SHORTEST_PERIOD:#} or more, such as 1s"
         ));
     }
     Ok(time)
@@ -73,12 +77,15 @@ fn parse_processes(text: &str) -> Result<Processes, String> {
         .filter(|word| !word.is_empty());
     let number = |word: &str| {
         let number = word.parse::<u32>().ok().filter(|number| *number > 0);
-        number.ok_or_else(|| {
-            format!("'{word}' is not the number of a process; list processes with ps -e")
-        })
+        number.ok_or_else(|| format!("'{word}' is not a PID; list processes with ps -e"))
     };
     let numbers = words.map(number).collect::<Result<Vec<u32>, String>>()?;
-    let none = || Err("no number of a process is given; pgrep may have found none".to_owned());
+    let none = || {
+        Err(
+            "no PID is given (pgrep may have found no process); list processes with ps -e"
+                .to_owned(),
+        )
+    };
     if numbers.is_empty() {
         none()
     } else {
@@ -87,28 +94,28 @@ fn parse_processes(text: &str) -> Result<Processes, String> {
 }
 
 #[derive(Debug, Args)]
-#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(EXAMPLES), after_long_help = EXAMPLES)]
+#[command(help_template = HELP_TEMPLATE, override_usage = USAGE, after_help = first_paragraph(EXAMPLES), after_long_help = EXAMPLES)]
 #[group(id = "who", required = true, multiple = true, args = ["command", "pid", "comm", "cgroup", "all"])]
 pub(crate) struct ObserveArguments {
-    /// Command to run and observe, with all that it starts; another target is observed until the
-    /// command ends
+    /// Command to run and observe, with its children
     ///
-    /// The command keeps its standard output, and the report goes to standard error. With --format
-    /// json, csv or jsonl and without --output it is the other way round.
+    /// With another target (-p, --comm, --cgroup or -a), that target is observed until the command
+    /// exits. The command keeps its standard output, and the report goes to standard error. With
+    /// --format json, jsonl or csv and without --output, it is the other way round.
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 
-    /// Observe these processes and what they start meanwhile
+    /// Observe the processes with these PIDs, and the children they start
     ///
-    /// Numbers with commas, blanks or new lines between them, as pgrep prints them.
+    /// Separate PIDs by commas, spaces or newlines.
     #[arg(short, long, value_name = "LIST", value_parser = parse_processes, help_heading = "Target", conflicts_with_all = ["comm", "cgroup", "all"])]
     pub(crate) pid: Vec<Processes>,
 
-    /// Observe the processes of this name, running now or later, and what they start
+    /// Observe the processes with this name, running now or later, and the children they start
     #[arg(long, value_name = "NAME", help_heading = "Target", conflicts_with_all = ["cgroup", "all"])]
     pub(crate) comm: Vec<String>,
 
-    /// Observe a control group and those below it: a folder, or its path below /sys/fs/cgroup
+    /// Observe a control group and those below it: its path, which may omit /sys/fs/cgroup
     #[arg(
         long,
         value_name = "PATH",
@@ -117,18 +124,18 @@ pub(crate) struct ObserveArguments {
     )]
     pub(crate) cgroup: Option<String>,
 
-    /// Observe every task except the observer's own
+    /// Observe all tasks except the observer's own
     #[arg(short, long, help_heading = "Target")]
     pub(crate) all: bool,
 
-    /// How long to observe, such as 30s or 5min [default: until the target ends; with --all and
-    /// --cgroup 10s]
+    /// How long to observe, such as 30s or 5min [default: until the target exits; 10s with --all or
+    /// --cgroup]
     ///
-    /// A command that still runs then is asked to end (SIGTERM).
+    /// A command that is still running then gets SIGTERM.
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) duration: Option<Nanos>,
 
-    /// Number of requests served in that time, for the cost of one
+    /// Number of requests served during the observation, for the cost per request
     #[arg(
         hide_short_help = true,
         long,
@@ -137,26 +144,26 @@ pub(crate) struct ObserveArguments {
     )]
     pub(crate) requests: Option<u64>,
 
-    /// Shell command that prints how many requests were served so far
+    /// Shell command that prints the number of requests served so far, for the cost per request
     ///
-    /// It is run before and after the observation, for the cost of a request.
+    /// It runs before and after the observation.
     #[arg(hide_short_help = true, long, value_name = "COMMAND")]
     pub(crate) rate_cmd: Option<String>,
 
-    /// Count wake-ups by their waker, too
+    /// Also count wake-ups by the task that wakes
     ///
-    /// Observing a switch then takes a third longer.
+    /// This adds a third to the overhead per switch.
     #[arg(hide_short_help = true, long)]
     pub(crate) wakers: bool,
 
-    /// Measure how long the kernel's scheduler takes at each switch
+    /// Measure the time in the kernel's scheduler at each switch
     ///
-    /// If it has tracepoints at its entry and exit. Observing a switch then takes nearly twice as
-    /// long.
+    /// Needs tracepoints at the scheduler's entry and exit. This nearly doubles the overhead per
+    /// switch.
     #[arg(hide_short_help = true, long, conflicts_with = "no_bpf")]
     pub(crate) scheduler_time: bool,
 
-    /// Write each switch and wake-up to FILE, a trace for ui.perfetto.dev
+    /// Write every switch and wake-up to FILE, a trace for ui.perfetto.dev
     ///
     /// Observing a switch then takes about three times as long.
     #[arg(long, value_name = "FILE", conflicts_with = "no_bpf")]
@@ -164,60 +171,60 @@ pub(crate) struct ObserveArguments {
 
     /// Count only switches and causes, at half the overhead
     ///
-    /// Without times off the CPU, other tasks and the cost of reloading caches.
+    /// Reports no off-CPU time, no other tasks and no cost of reloading caches.
     #[arg(hide_short_help = true, long, conflicts_with_all = ["no_bpf", "wakers", "events", "scheduler_time", "folded", "pprof"])]
     pub(crate) counts_only: bool,
 
-    /// Use no BPF programs: needs no root, and reports no causes
+    /// Use no BPF programs: needs no root, but reports no causes
     ///
-    /// Uses the kernel's records of switches (perf), or else its counters in /proc.
+    /// Uses perf's context-switch records, or else the counters in /proc.
     #[arg(hide_short_help = true, long, conflicts_with_all = ["folded", "pprof"])]
     pub(crate) no_bpf: bool,
 
-    /// Sample the program's stack at N switches a second, 100 by default, for --folded and --pprof
+    /// Sample user stacks at N switches per second (100 by default), for --folded and --pprof
     ///
-    /// Stacks are found by frame pointers.
+    /// Stacks are unwound by frame pointers.
     #[arg(hide_short_help = true, long = "stacks", value_name = "N", num_args = 0..=1, default_missing_value = "100",
           value_parser = clap::value_parser!(u32).range(1..=100_000), conflicts_with = "no_bpf")]
     pub(crate) stacks_per_second: Option<u32>,
 
-    /// Trace system calls once, for this time, to find what cold caches cost [default: 1 s of each 10,
-    /// of at most 8 processes, for at most 2 % of their CPU time]
+    /// Trace system calls once, for this long, to find the cost of cold caches
     ///
-    /// What follows the calls that switched is compared with what follows the same calls when they
-    /// did not. A traced call takes some 0.4 us longer.
+    /// Compares the code after calls that switched with the code after the same calls without a
+    /// switch. A traced call takes some 0.4 us longer. [default: 1 s in every 10 s, of at most 8
+    /// processes, for at most 2 % of their CPU time]
     #[arg(hide_short_help = true, long, value_name = "TIME", conflicts_with_all = ["no_bpf", "counts_only", "all"])]
     pub(crate) calls: Option<Nanos>,
 
-    /// Trace no system calls
+    /// Do not trace system calls
     #[arg(hide_short_help = true, long, conflicts_with = "calls")]
     pub(crate) no_calls: bool,
 
-    /// Serve OpenMetrics for Prometheus at /metrics on this address, such as 9435
+    /// Serve OpenMetrics at /metrics for Prometheus on this port, such as 9435
     ///
-    /// The address is 127.0.0.1 unless it is given. It is served until the command ends, Ctrl-C or
+    /// The default address is 127.0.0.1. Ends when the command exits, with Ctrl-C, or after
     /// --duration.
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = parse_address)]
     pub(crate) listen: Option<SocketAddr>,
 
-    /// Show the last second, refreshed like top
+    /// Show a table like top's, refreshed every second
     ///
-    /// c, s, i and w sort by cost, switches, involuntary switches and wait; p pauses, q quits. The
-    /// output of a command is not shown.
+    /// Keys: c, s, i and w sort by cost, switches, involuntary switches and wait; p pauses; q quits.
+    /// A command's output is not shown.
     #[arg(long, conflicts_with_all = ["format", "output", "details", "by"])]
     pub(crate) live: bool,
 
-    /// Print a line of JSON for each interval of this length, such as 1s, for logs
+    /// Print a line of JSON per reporting period, such as 1s, and no report
     ///
-    /// With the time of day, and without a report; until the target ends, Ctrl-C or --duration.
-    #[arg(long, value_name = "TIME", value_parser = parse_interval, conflicts_with_all = ["live", "output", "details", "by"])]
+    /// Each line has the time of day. Ends when the target exits, with Ctrl-C, or after --duration.
+    #[arg(long, value_name = "TIME", value_parser = parse_period, conflicts_with_all = ["live", "output", "details", "by"])]
     pub(crate) every: Option<Nanos>,
 
-    /// Do not measure switch cost first (8 s) if no recent measurement fits
+    /// Skip the calibration (8 s) that runs first if no recent measurement fits this machine
     #[arg(hide_short_help = true, long)]
     pub(crate) no_calibration: bool,
 
-    /// Keep the record in FILE, which must not exist [default: a new file in
+    /// Save the record as FILE, which must not exist [default: a new file in
     /// ~/.local/state/switchcost/runs]
     #[arg(
         hide_short_help = true,

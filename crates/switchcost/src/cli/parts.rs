@@ -18,7 +18,7 @@ impl FromStr for Stretch {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let error = || {
             format!(
-                "'{text}' is not a range of instructions; write 0..50000000, or 50000000.. for all from there on"
+                "'{text}' is not a range of instructions; write FROM..TO, such as 0..50000000 or 50000000.."
             )
         };
         let (from, to) = text.split_once("..").ok_or_else(error)?;
@@ -66,37 +66,38 @@ impl FromStr for Share {
     }
 }
 
-/// What of a trace is simulated, where that is not all.
+/// Which part of a trace is simulated.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct PartArguments {
-    /// Simulate only the instructions FROM up to TO of a trace, such as 0..50000000
+    /// Simulate only the instructions from FROM up to TO of a trace, such as 0..50000000
     ///
-    /// They are counted from 0; either end may be omitted. What comes before is not simulated, except for a warm-up.
+    /// Instructions are counted from 0, and either end may be omitted. The instructions before FROM are not simulated, except for a
+    /// warm-up.
     #[arg(long, value_name = "FROM..TO", conflicts_with_all = ["schedule", "quantum", "page_faults", "at_once", "user_only"],
           help_heading = "What to simulate")]
     pub(crate) range: Option<Stretch>,
 
-    /// Simulate this share of a trace, such as 5%, and estimate the whole from it
+    /// Simulate a random sample of a trace, such as 5%, and estimate the results for the whole
     ///
-    /// Its parts are chosen at random, and every estimate has an interval.
+    /// Every estimate has a confidence interval.
     #[arg(long, value_name = "SHARE", conflicts_with_all = ["range", "schedule", "quantum", "page_faults", "at_once", "user_only"],
           help_heading = "What to simulate")]
     pub(crate) sample: Option<Share>,
 
-    /// With --sample: seed of the choice of parts
+    /// Seed of the random choice of --sample
     #[arg(
         long,
         hide_short_help = true,
-        value_name = "NUMBER",
+        value_name = "N",
         default_value_t = 0,
         requires = "sample",
         help_heading = "What to simulate"
     )]
     pub(crate) seed: u64,
 
-    /// Instructions to simulate before each part without counting them [default: 1000000; with --sample as many as a part has]
+    /// Instructions to simulate, but not count, before each part [default: 1000000; with --sample the length of a part]
     ///
-    /// Of what comes before them, only the last use of each line is simulated.
+    /// Of the instructions before these, only the last use of each cache line is simulated.
     #[arg(
         long,
         hide_short_help = true,
@@ -145,8 +146,8 @@ impl FromStr for IntervalFlag {
                 })
             }
             _ => Err(format!(
-                "'{text}' is not an interval; write LENGTH or LENGTHxCOUNT, in instructions: 10000 or 10000x50 (COUNT at most \
-                 {MOST_INTERVALS})"
+                "'{text}' is not an interval; write its length in instructions, and if you like their number (up to {MOST_INTERVALS}): 10000 or \
+                 10000x50"
             )),
         }
     }
@@ -206,7 +207,8 @@ mod tests {
         assert_eq!(stretch("5..").map(|all| all.within(100)), Ok(Some(5..100)));
         for wrong in ["", "5", "5-70", "a..b", "-1..5", "1e3..2e3"] {
             let said = stretch(wrong).expect_err("is no stretch");
-            let needed = "is not a range of instructions; write 0..50000000, or 50000000.. for all from there on";
+            let needed =
+                "is not a range of instructions; write FROM..TO, such as 0..50000000 or 50000000..";
             assert_eq!(said, format!("'{wrong}' {needed}"));
         }
         for wrong in ["70..5", "5..5"] {

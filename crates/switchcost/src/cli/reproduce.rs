@@ -31,40 +31,37 @@ pub(crate) enum What {
 
 const EXAMPLES: &str = "\
 Examples:
-  switchcost reproduce mogul1990 -o report/    Tables 1 to 4 and Figures 1 to 9, six trials of
-                                               everything
-  switchcost reproduce all -o report/          everything, as a site: report/index.html
-  switchcost reproduce all --quick             to see it work
+  switchcost reproduce mogul1990 -o report/    Tables 1 to 4 and Figures 1 to 9, from six trials
+  switchcost reproduce all -o report/          all papers, as a site: report/index.html
+  switchcost reproduce all --quick             a short run, to see it work
   switchcost reproduce li2007 --figures -o report/
-                                               pictures, too
+                                               figures as SVG, too
   switchcost reproduce mogul1990 --system      Table 4 with the kernel, too: what did the paper
                                                miss?
   switchcost reproduce michigan li2007 --system
-                                               whose instruction cache, and what a hand-off takes in
-                                               the kernel
+                                               the instruction cache, and the hand-off in the kernel
   switchcost reproduce li2007 --with monday/li2007.json
-                                               which results agree with another day's
-  switchcost reproduce mogul1990 --dry-run     only the commands that would be run
-  switchcost reproduce all --claims            what will be judged, and by which rules
+                                               which results agree with those of another day?
+  switchcost reproduce mogul1990 --dry-run     only print the commands
+  switchcost reproduce all --claims            only print the claims, and the rules that decide them
 
-What a step leaves is kept in records/ in the folder. A record that is there already is used as it is: a run that was \
-stopped goes on where it was, and pages are made anew from old records.";
+Finished steps are kept in records/ in the output folder and used again: an interrupted run continues, and pages are made anew from old \
+records.";
 
-/// Repeats the figures and tables of the papers that this program is based on, and shows them beside the published values:
-/// what the paper claims, whether it is reproduced here by a rule that was written down before, and which reasons the runs show
-/// if not.
+/// Repeats the figures and tables of five published studies, and shows them next to the published values: each claim, whether it is
+/// reproduced here by a rule that was written down in advance, and if not, the reasons that the runs show.
 #[derive(Clone, Debug, Args)]
 #[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(EXAMPLES), after_long_help = EXAMPLES)]
 pub(crate) struct ReproduceArguments {
-    /// The papers; today: their conclusions, tested on later machines
+    /// Papers to reproduce; today tests their conclusions on later machines
     #[arg(required = true, value_parser = Named::<What>::new())]
     pub(crate) papers: Vec<What>,
 
-    /// Make the site in the folder DIR [default: ~/.local/state/switchcost/reproduce]
+    /// Write the site to DIR [default: ~/.local/state/switchcost/reproduce]
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 
-    /// How to print the result
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value_t = Format::Table, value_parser = Named::<Format>::new(),
           help_heading = "Output")]
     pub(crate) format: Format,
@@ -72,29 +69,29 @@ pub(crate) struct ReproduceArguments {
     #[command(flatten)]
     pub(crate) verbosity: Verbosity,
 
-    /// Fewer sizes, shorter runs, one trial: to see that it works, not for verdicts
+    /// Try it out, without meaningful verdicts: fewer sizes, shorter runs, one trial
     #[arg(long, help_heading = "Precision and time")]
     pub(crate) quick: bool,
 
-    /// Also run in a guest under QEMU, with its kernel's references
+    /// Also run programs in a guest under QEMU, with its kernel's references
     ///
-    /// Table 4 of Mogul and Borg 1990, figure 4 of the Michigan poster, the hand-off of Li, Ding
-    /// and Shen 2007. Needs QEMU and a kernel image; make setup fetches both.
+    /// For Table 4 of Mogul and Borg 1990, figure 4 of the Michigan poster, and the hand-off of Li,
+    /// Ding and Shen 2007. Needs QEMU and a kernel image; make setup fetches both.
     #[arg(long, help_heading = "Precision and time")]
     pub(crate) system: bool,
 
-    /// Also write each figure as SVG, and each table as CSV, into figures/ in the folder
+    /// Also write figures as SVG, and tables as CSV, into figures/ in the output folder
     #[arg(long, help_heading = "Output")]
     pub(crate) figures: bool,
 
     /// Seed of everything random: another seed gives another result
-    #[arg(hide_short_help = true, long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000),
+    #[arg(hide_short_help = true, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000),
           help_heading = "Precision and time")]
     pub(crate) seed: u64,
 
-    /// An independent result, a PAPER.json of another day or machine; may be given several times
+    /// Result (PAPER.json) of another day or machine to compare with; may be repeated
     ///
-    /// Only verdicts on which both agree stand.
+    /// A verdict counts only if all results agree.
     #[arg(
         long = "with",
         value_name = "FILE",
@@ -106,11 +103,11 @@ pub(crate) struct ReproduceArguments {
     #[arg(long, help_heading = "Output")]
     pub(crate) dry_run: bool,
 
-    /// Print the table of claims, with the rules that decide them, and run nothing
+    /// Print the claims, with the rules that decide them, and run nothing
     #[arg(long, conflicts_with = "dry_run", help_heading = "Output")]
     pub(crate) claims: bool,
 
-    /// CPU to measure on [default: the one with the fewest interrupts]
+    /// CPU to run on [default: the one with the fewest interrupts]
     #[arg(
         hide_short_help = true,
         long,

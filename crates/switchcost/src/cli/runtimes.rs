@@ -10,30 +10,30 @@ use super::{HELP_TEMPLATE, OutputArguments, Redaction, Verbosity, first_paragrap
 
 const EXAMPLES: &str = "\
 Examples:
-  switchcost runtimes                        all that are installed, in 90 s
+  switchcost runtimes                        all installed runtimes (90 s)
   switchcost runtimes go,tokio               two of them
   switchcost runtimes go --size 0            without data
   switchcost runtimes --placement both       on one CPU, and across two
   switchcost runtimes go=/opt/go1.25/bin/go --record new.jsonl &&
     switchcost compare old.jsonl new.jsonl
-  switchcost measure --runtime go --tasks 8 --placement pair     more flags
+  switchcost measure --runtime go --tasks 8 --placement pair     more options
 
-Goroutines, virtual threads, tasks, greenlets, coroutines: docs/method/runtimes.md says how each is measured, and how to add yours.";
+docs/method/runtimes.md describes how each runtime is measured, and how to add yours.";
 
-/// Measures what a hand-off between the tasks of languages' runtimes costs, on one scale with OS threads and processes: on
-/// one CPU, under the ordinary scheduler, without data and with an array for each task.
+/// Measures what a hand-off between tasks of language runtimes costs, next to OS threads and processes: on one CPU, under SCHED_OTHER,
+/// without data and with an array for each task.
 #[derive(Clone, Debug, Args)]
 #[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(EXAMPLES), after_long_help = EXAMPLES)]
 pub(crate) struct RuntimesArguments {
     /// Runtimes: go, java, python, python3t, node, tokio, cpp, boost, ruby, lua, erlang, ocaml,
     /// mono, or all
     ///
-    /// go/channel selects one hand-off, go=/opt/go/bin/go another program; a file runtime.toml
-    /// describes a runtime of your own.
+    /// go/channel selects one kind of hand-off, go=/opt/go/bin/go another installation, and the
+    /// path of a runtime.toml your own runtime.
     #[arg(value_name = "LIST", value_delimiter = ',', default_value = "all")]
     pub(crate) runtime: Vec<String>,
 
-    /// Size of each task's array; only one hand-off of each runtime walks arrays
+    /// Array sizes per task; only one kind of hand-off per runtime uses arrays
     #[arg(
         long,
         value_name = "LIST",
@@ -43,16 +43,16 @@ pub(crate) struct RuntimesArguments {
     )]
     pub(crate) size: Vec<Bytes>,
 
-    /// Where the tasks run, if their runtime can use several CPUs at a time; the others stay on one
+    /// Which CPUs the tasks run on, for runtimes that can use several CPUs
     #[arg(long, value_name = "PLACEMENT", value_enum, default_value_t = PlacementFlag::One,
           help_heading = "What to measure")]
     pub(crate) placement: PlacementFlag,
 
-    /// CPU to run on, or two [default: the quietest, by load and interrupts]
-    #[arg(long, value_name = "CPU", help_heading = "Control of the environment")]
+    /// CPUs to run on, such as 1 or 0,1 [default: the quietest, by load and interrupts]
+    #[arg(long, value_name = "LIST", help_heading = "Control of the environment")]
     pub(crate) cpu: Option<String>,
 
-    /// Time for measuring; building the programs may take up to twice as long before
+    /// Time for the measurements; building the programs first may take twice as long
     #[arg(
         long,
         value_name = "TIME",
@@ -61,7 +61,7 @@ pub(crate) struct RuntimesArguments {
     )]
     pub(crate) budget: Nanos,
 
-    /// Seed of the interleaving [default: random; it is recorded]
+    /// Seed of the run order [default: random, and recorded]
     #[arg(
         hide_short_help = true,
         long,
@@ -70,7 +70,7 @@ pub(crate) struct RuntimesArguments {
     )]
     pub(crate) seed: Option<u64>,
 
-    /// Keep the record in FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs]
+    /// Save the record as FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs]
     #[arg(
         hide_short_help = true,
         long,

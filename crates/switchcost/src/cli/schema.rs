@@ -2,53 +2,53 @@
 
 use clap::{Args, ValueEnum};
 
-/// What is printed as JSON, by the names that its field `schema` has.
+/// A JSON output, by the name in its field `schema`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, strum::Display, strum::EnumIter)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum Printed {
-    /// By measure, and by report of its record
+    /// Output of measure, and of report for its record
     Measure,
-    /// By observe, and by report of its record
+    /// Output of observe, and of report for its record
     Observe,
-    /// A line of observe --every
+    /// Each line of observe --every
     ObserveInterval,
     /// The record that observe writes
     #[value(name = "record.observation")]
     #[strum(serialize = "record.observation")]
     Observation,
-    /// By compare
+    /// Output of compare
     Compare,
-    /// By ab
+    /// Output of ab
     Ab,
-    /// By compare --history
+    /// Output of compare --history
     History,
-    /// By inject, and by report of its record
+    /// Output of inject, and of report for its record
     Inject,
-    /// By trace --profile and trace profile
+    /// Output of trace --profile and of trace profile
     Profile,
-    /// By measure --prices
+    /// Output of measure --prices
     Prices,
-    /// By doctor
+    /// Output of doctor
     Doctor,
-    /// By trace info
+    /// Output of trace info
     TraceInfo,
-    /// By trace check
+    /// Output of trace check
     TraceCheck,
-    /// By simulate, and by report of its record
+    /// Output of simulate, and of report for its record
     Simulate,
-    /// By simulate of several traces
+    /// Output of simulate with several traces
     SimulateTrials,
-    /// By simulate with several orders
+    /// Output of simulate with several orders
     SimulateOrders,
-    /// By simulate --at-once
+    /// Output of simulate --at-once
     SimulateAtOnce,
-    /// By simulate --sample
+    /// Output of simulate --sample
     SimulateSample,
-    /// By reproduce
+    /// Output of reproduce
     Reproduce,
-    /// By reproduce --claims
+    /// Output of reproduce --claims
     Claims,
-    /// By man
+    /// Output of man --format json
     Flags,
 }
 
@@ -57,10 +57,9 @@ pub(crate) enum Printed {
 #[command(after_help = "\
 Examples:
   switchcost schema measure > measure.schema.json
-  switchcost schema                                      all of them: one object, by their names and
-                                                         versions")]
+  switchcost schema                                      all of them, in one object")]
 pub(crate) struct SchemaArguments {
-    /// Of what [default: all of them, one object by their names and versions]
+    /// Output to describe [default: all of them, in one object by name and version]
     #[arg(value_enum)]
     pub(crate) printed: Option<Printed>,
 }

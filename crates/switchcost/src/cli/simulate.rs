@@ -18,10 +18,8 @@ use super::{HELP_TEMPLATE, Named, OutputArguments, Redaction, Verbosity, first_p
 /// Simulated memory systems, and the resolution of their cycles.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct DesignArguments {
-    /// Memory systems: a built-in name (--design list shows them), a TOML file, or host [default:
-    /// the four of Mogul and Borg 1990]
-    ///
-    /// host is this machine's own caches.
+    /// Cache designs: built-in names (see --design list), TOML files, or host for this machine's
+    /// caches [default: the four of Mogul and Borg 1990]
     #[arg(
         long,
         value_name = "LIST",
@@ -30,9 +28,9 @@ pub(crate) struct DesignArguments {
     )]
     pub(crate) design: Vec<String>,
 
-    /// Simulate variants of every design: L1D.size=8KiB,16KiB or L1I+L1D.ways=1,2,4
+    /// Simulate variants of every design, such as L1D.size=8KiB,16KiB or L1I+L1D.ways=1,2,4
     ///
-    /// Given several times, all combinations are simulated.
+    /// If repeated, all combinations are simulated.
     #[arg(
         long,
         value_name = "LEVEL.FIELD=LIST",
@@ -42,20 +40,20 @@ pub(crate) struct DesignArguments {
 
     /// Simulate up to this many designs separately
     ///
-    /// Of more designs, those that differ in the size, ways and cycles of their last levels are
-    /// simulated in one pass, and all except the first of them have counters and costs only.
+    /// If there are more, designs that differ only in size, ways and cycles of their last levels are
+    /// simulated in one pass. Of these, only the first has more than counters and costs.
     #[arg(
         hide_short_help = true,
         long,
-        value_name = "NUMBER",
+        value_name = "N",
         default_value_t = 16,
         help_heading = "What to simulate"
     )]
     pub(crate) in_full: usize,
 
-    /// Report costs in time, too, at the prices in FILE, from measure --prices
+    /// Also report costs in time, by the miss costs in FILE (from measure --prices)
     ///
-    /// [default, for the design host: those of this machine, if they were measured]
+    /// [default for the design host: those measured on this machine, if any]
     #[arg(
         hide_short_help = true,
         long,
@@ -64,10 +62,10 @@ pub(crate) struct DesignArguments {
     )]
     pub(crate) prices: Option<PathBuf>,
 
-    /// Intervals after a switch: their instructions, and how many are recorded [default: 10000x100; 1000x100 for client-server]
+    /// Length and number of the intervals recorded after each switch [default: 10000x100; 1000x100 for client-server]
     #[arg(
         long,
-        value_name = "INSTRUCTIONS[xNUMBER]",
+        value_name = "INSTRUCTIONS[xN]",
         hide_short_help = true,
         help_heading = "What to simulate"
     )]
@@ -77,38 +75,38 @@ pub(crate) struct DesignArguments {
     #[arg(hide_short_help = true, long, help_heading = "What to simulate")]
     pub(crate) kernel_touches: bool,
 
-    /// Who has private caches in the simulation without interference: each process, or each task
+    /// Give each process or each task private caches in the simulation without interference
     ///
-    /// The threads of a process share its caches; a task is one thread.
-    #[arg(hide_short_help = true, long, value_name = "WHO", default_value_t = PrivateBy::Process, value_parser = Named::<PrivateBy>::new(),
+    /// A task is one thread; the threads of a process share its caches.
+    #[arg(hide_short_help = true, long, value_name = "OWNER", default_value_t = PrivateBy::Process, value_parser = Named::<PrivateBy>::new(),
           help_heading = "What to simulate")]
     pub(crate) private_by: PrivateBy,
 
-    /// Leave the kernel's instructions and references out of a trace of a whole system
+    /// Omit the kernel's instructions and references from a trace of a whole system
     #[arg(hide_short_help = true, long, help_heading = "What to simulate")]
     pub(crate) user_only: bool,
 
-    /// Simulate up to this many designs at the same time [default: the number of CPUs]
-    #[arg(hide_short_help = true, long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..), help_heading = "What to simulate")]
+    /// Simulate up to this many designs concurrently [default: the number of CPUs]
+    #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "What to simulate")]
     pub(crate) threads: Option<u16>,
 
-    /// Print how each level of each design is simulated, and simulate nothing
+    /// Print how each level of each design would be simulated, and simulate nothing
     ///
-    /// It also says what rules out a faster method.
+    /// Also prints what rules out a faster method.
     #[arg(hide_short_help = true, long, help_heading = "What to simulate")]
     pub(crate) explain: bool,
 
-    /// Number of places in code and data to list, by excess cycles
+    /// Number of code and data locations to list, by excess cycles
     #[arg(
         hide_short_help = true,
         long,
-        value_name = "NUMBER",
+        value_name = "N",
         default_value_t = 20,
         help_heading = "Output"
     )]
     pub(crate) places: usize,
 
-    /// Keep the record (Parquet) in FILE, which must not exist [default: a new file in
+    /// Save the record (Parquet) as FILE, which must not exist [default: a new file in
     /// ~/.local/state/switchcost/runs]
     #[arg(
         hide_short_help = true,
@@ -128,6 +126,11 @@ pub(crate) struct DesignArguments {
     pub(crate) form: OutputArguments,
 }
 
+const USAGE: &str = "\
+switchcost simulate [OPTIONS] <TRACE>...
+       switchcost simulate live [OPTIONS] <COMMAND>...
+       switchcost simulate --design list";
+
 const SIMULATE_EXAMPLES: &str = "\
 Examples:
   switchcost simulate two.sct                              the four designs of Mogul and Borg 1990
@@ -139,13 +142,13 @@ Examples:
 
   switchcost simulate two.sct --schedule round-robin,affinity:8,batch:2      and another scheduler?
   switchcost simulate two.sct --design mogul-2a --at-once 100
-                                                         a last level that two CPUs share at once
+                                                         a last level that two CPUs share
   switchcost simulate long.sct --sample 5% --design mogul-2a,host,my.toml
-                                                         all of it from a twentieth, with intervals
+                                                         an estimate from a sample of 5 %
   switchcost simulate all.pti=on.sct all.pti=off.sct --design zen4-epyc-9004
-                                                         several traces, each with a record
+                                                         several traces, with a record each
   switchcost simulate live --design zen4-epyc-9004 --with 'sort big' -- grep -c x big
-  switchcost simulate two.sct --range 100000000..200000000        a part of it";
+  switchcost simulate two.sct --range 100000000..200000000        part of a trace";
 
 /// Length of a time slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,15 +183,15 @@ impl FromStr for Quantum {
 
 /// Simulates caches on a trace, or on programs as they run: what each switch costs in cycles, and why.
 #[derive(Clone, Debug, Args)]
-#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(SIMULATE_EXAMPLES), after_long_help = SIMULATE_EXAMPLES)]
+#[command(help_template = HELP_TEMPLATE, override_usage = USAGE, after_help = first_paragraph(SIMULATE_EXAMPLES), after_long_help = SIMULATE_EXAMPLES)]
 pub(crate) struct SimulateArguments {
-    /// The trace, or live and a command; several traces count as trials, each with its own record
+    /// Trace to simulate, or live and a command; several traces are trials with a record each
     #[arg(value_name = "TRACE", value_terminator = LIVE)]
     pub(crate) traces: Vec<PathBuf>,
 
     /// Replay a trace in these orders: round-robin, affinity:N, longest-quantum or batch:K
     ///
-    /// One after the other. [default: the order of the trace; with --quantum, round-robin]
+    /// Each is simulated separately. [default: the order of the trace; round-robin with --quantum]
     #[arg(
         long,
         value_name = "LIST",
@@ -197,10 +200,10 @@ pub(crate) struct SimulateArguments {
     )]
     pub(crate) schedule: Vec<Schedule>,
 
-    /// Replay a trace with these time slices, in instructions (400000) or time (4ms)
+    /// Replay a trace with these quanta, in instructions (400000) or time (4ms)
     ///
-    /// One after the other; time is converted at one instruction a cycle. Of live programs: the
-    /// length of a turn in instructions. [default: that of the trace, or 400000]
+    /// Each is simulated separately. Time is converted at one instruction per cycle. With live: the
+    /// length of a time slice in instructions. [default: that of the trace, or 400000]
     #[arg(
         long,
         value_name = "LIST",
@@ -209,19 +212,16 @@ pub(crate) struct SimulateArguments {
     )]
     pub(crate) quantum: Vec<Quantum>,
 
-    /// Also end turns at random, this many instructions apart on average, as wake-ups of other
-    /// tasks do
+    /// Also end time slices at random, this many instructions apart on average, as wake-ups do
     ///
-    /// A model: the moments are those of a Poisson process, whatever the tasks do.
+    /// This models wake-ups as a Poisson process, independent of what the tasks do.
     #[arg(hide_short_help = true, long, value_name = "INSTRUCTIONS", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["at_once", "range", "sample", "user_only"],
           help_heading = "What to simulate")]
     pub(crate) preempt_every: Option<u64>,
 
-    /// Replay a trace with page faults: each task waits this long at its first use of each page of
-    /// a file
+    /// Replay a trace as if no file were in memory: each first use of a file's page waits this long
     ///
-    /// In instructions of other tasks, or in time at one instruction a cycle (20ms). Tasks then
-    /// switch by page faults, as when memory held no files yet.
+    /// In instructions of other tasks, or in time at one instruction per cycle (20ms).
     #[arg(
         hide_short_help = true,
         long,
@@ -231,10 +231,9 @@ pub(crate) struct SimulateArguments {
     )]
     pub(crate) page_faults: Option<Quantum>,
 
-    /// Run each process on a CPU of its own, this many instructions at a time, with a shared last
-    /// level
+    /// Run each process on its own CPU, in steps of this many instructions, with a shared last level
     ///
-    /// Reports the misses of the last level beside those of time-sharing it by --quantum.
+    /// Compares the misses of the last level with those of time-sharing one CPU by --quantum.
     #[arg(hide_short_help = true, long, value_name = "INSTRUCTIONS", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "schedule",
           help_heading = "What to simulate")]
     pub(crate) at_once: Option<u64>,
@@ -255,77 +254,76 @@ Examples:
                                                            the paper
   switchcost workload compute-bound --seed 2 --design host
   switchcost workload client-server --trace pair.sct       keep the trace, too
-  switchcost workload timesharing --system                 in a guest, with its kernel's references
-  switchcost workload timesharing --system --user-only     the same without these: what the paper
-                                                           could see
+  switchcost workload timesharing --system                 in a guest, with the kernel's references
+  switchcost workload timesharing --system --user-only     the same without the kernel, as in the
+                                                           paper
 
-Timesharing needs the Debian packages magic, scm, make, gcc, vim-tiny and procps, compute-bound scm and opensta, \
-client-server gcc.";
+Debian packages needed: magic, scm, make, gcc, vim-tiny and procps for timesharing; scm and opensta for compute-bound; gcc for \
+client-server.";
 
-/// Runs, traces and simulates current counterparts of a set of programs of Mogul and Borg 1990 (Table 2).
+/// Runs, traces and simulates modern versions of a set of programs of Mogul and Borg 1990 (Table 2).
 #[derive(Clone, Debug, Args)]
 #[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(WORKLOAD_EXAMPLES), after_long_help = WORKLOAD_EXAMPLES, mut_arg("kernel", allow_once), mut_arg("append", allow_once))]
 pub(crate) struct WorkloadArguments {
-    /// The set of programs
+    /// Set of programs
     #[arg(value_parser = Named::<switchcost_programs::Set>::new())]
     pub(crate) set: switchcost_programs::Set,
 
-    /// Switches in the trial
-    #[arg(long, value_name = "NUMBER", default_value_t = 5000, value_parser = clap::value_parser!(u64).range(1..),
+    /// Number of switches to simulate
+    #[arg(long, value_name = "N", default_value_t = 5000, value_parser = clap::value_parser!(u64).range(1..),
           help_heading = "What to trace")]
     pub(crate) switches: u64,
 
-    /// Switches before the first that counts
+    /// Number of switches to simulate before those that count
     ///
-    /// Caches see them, and the trial begins as far into the programs.
+    /// They warm up the caches, and the trial begins later in the programs.
     #[arg(
         hide_short_help = true,
         long,
-        value_name = "NUMBER",
+        value_name = "N",
         default_value_t = 0,
         help_heading = "What to trace"
     )]
     pub(crate) skip: u64,
 
-    /// Seed of inputs, their sizes and the order of programs: another seed is another trial
+    /// Seed of the inputs and of the order of programs: another seed gives another trial
     #[arg(
         long,
-        value_name = "NUMBER",
+        value_name = "N",
         default_value_t = 1,
         help_heading = "What to trace"
     )]
     pub(crate) seed: u64,
 
-    /// Order of turns: scheduled (repeatable) or as-run (as the kernel switches on one CPU)
+    /// Order of time slices: scheduled (repeatable) or as-run (by the kernel, on one CPU)
     #[arg(long, value_name = "ORDER", default_value_t = OrderFlag::Scheduled, value_parser = Named::<OrderFlag>::new(),
           help_heading = "What to trace")]
     pub(crate) order: OrderFlag,
 
-    /// Length of a scheduled turn in instructions
+    /// Length of a scheduled time slice in instructions
     ///
-    /// With --system also of a slice of the guest's scheduler.
+    /// With --system, also that of the guest's scheduler.
     #[arg(long, value_name = "INSTRUCTIONS", default_value_t = QUANTUM_INSTRUCTIONS, value_parser = clap::value_parser!(u64).range(1000..),
           help_heading = "What to trace")]
     pub(crate) quantum: u64,
 
-    /// Also end turns at random, this many instructions apart on average, as wake-ups of other
-    /// tasks do
+    /// Also end time slices at random, this many instructions apart on average, as wake-ups do
     ///
-    /// A model: the moments are those of a Poisson process, whatever the tasks do.
+    /// This models wake-ups as a Poisson process, independent of what the tasks do.
     #[arg(hide_short_help = true, long, value_name = "INSTRUCTIONS", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["system", "order"],
           help_heading = "What to trace")]
     pub(crate) preempt_every: Option<u64>,
 
     /// Run the programs in a guest under QEMU, and simulate its kernel, too
     ///
-    /// With --user-only, the programs alone at the same switches.
+    /// Add --user-only to simulate the programs alone, with the same switches.
     #[arg(long, conflicts_with = "order", help_heading = "A whole system")]
     pub(crate) system: bool,
 
     #[command(flatten)]
     pub(crate) guest: GuestArguments,
 
-    /// Keep the trace in FILE, which must not exist
+    /// Save the trace as FILE, which must not exist
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) trace: Option<PathBuf>,
 

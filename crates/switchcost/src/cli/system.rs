@@ -23,18 +23,18 @@ pub(crate) struct SystemArguments {
 
     /// Time slice of the guest's scheduler [default: its own]
     ///
-    /// Several kernels, parameters or slices make a trace of each combination.
+    /// Several kernels, parameters or time slices give one trace per combination.
     #[arg(hide_short_help = true, long, value_name = "LIST", value_delimiter = ',', requires = "system", value_parser = parse_slice, help_heading = "A whole system")]
     pub(crate) slice: Vec<Nanos>,
 
-    /// End the programs after this many seconds of the guest's time
-    #[arg(hide_short_help = true, long, value_name = "NUMBER", requires = "system", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..),
+    /// End the programs after this many seconds of guest time
+    #[arg(hide_short_help = true, long, value_name = "N", requires = "system", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..),
           help_heading = "A whole system")]
     pub(crate) seconds: u64,
 
-    /// Trace each program only between its own SIGSTOPs: not its start-up
+    /// Trace each program only between its own SIGSTOPs, to omit its start-up
     ///
-    /// From where it stops itself (kill -STOP $$) until it stops again or ends.
+    /// From the moment that it stops itself (kill -STOP $$) until it stops again or exits.
     #[arg(
         hide_short_help = true,
         long,
@@ -43,8 +43,7 @@ pub(crate) struct SystemArguments {
     )]
     pub(crate) between_stops: bool,
 
-    /// Another file, folder or program that the programs need in the guest; may be given several
-    /// times
+    /// Another file, folder or program needed in the guest; may be repeated
     #[arg(
         hide_short_help = true,
         long = "file",
@@ -58,10 +57,9 @@ pub(crate) struct SystemArguments {
 /// Properties and start of a guest. A subcommand that has one guest takes each value [`once`].
 #[derive(Clone, Debug, Args)]
 pub(crate) struct GuestArguments {
-    /// The guest's kernel: an image, or a Debian package [default: the one that make setup has
-    /// fetched]
+    /// Kernel of the guest: an image, or a Debian package [default: the one from make setup]
     ///
-    /// A package is downloaded and not installed.
+    /// A package is downloaded, but not installed.
     #[arg(
         long,
         value_name = "IMAGE|PACKAGE",
@@ -70,7 +68,7 @@ pub(crate) struct GuestArguments {
     )]
     pub(crate) kernel: Vec<OsString>,
 
-    /// Further words for the kernel's command line, such as 'mitigations=auto'
+    /// Additional kernel parameters, such as 'mitigations=auto'
     #[arg(
         hide_short_help = true,
         long,
@@ -81,7 +79,7 @@ pub(crate) struct GuestArguments {
     )]
     pub(crate) append: Vec<String>,
 
-    /// Memory of the guest [default: what its files take, and 384 MiB]
+    /// Memory of the guest [default: the size of its files plus 384MiB]
     #[arg(
         hide_short_help = true,
         long,
@@ -91,15 +89,15 @@ pub(crate) struct GuestArguments {
     )]
     pub(crate) memory: Option<Bytes>,
 
-    /// Millions of instructions in a second of the guest's time [default: 1000; for workload 15.6]
+    /// Millions of instructions per second of guest time [default: 1000; 15.6 for workload]
     ///
-    /// 1000, or that halved up to ten times; 15.6 is a processor of 1990.
-    #[arg(hide_short_help = true, long, value_name = "NUMBER", requires = "system", value_parser = parse_mips, help_heading = "A whole system")]
+    /// 1000, or 1000 halved up to ten times. 15.6 is about a processor of 1990.
+    #[arg(hide_short_help = true, long, value_name = "N", requires = "system", value_parser = parse_mips, help_heading = "A whole system")]
     pub(crate) mips: Option<IcountShift>,
 
-    /// Also record the guest's physical addresses, for physically indexed levels
+    /// Also record physical addresses, for physically indexed levels
     ///
-    /// Without them, such levels of simulated designs have assigned addresses.
+    /// Otherwise the simulation assigns physical addresses.
     #[arg(
         hide_short_help = true,
         long,
@@ -123,7 +121,7 @@ fn parse_mips(text: &str) -> Result<IcountShift, String> {
     let need = || {
         let known: Vec<String> = (0..=10).map(mips_text).collect();
         format!(
-            "'{text}' is not one of these; use one of {}",
+            "'{text}' is not a possible rate; use one of {}",
             known.join(", ")
         )
     };
@@ -167,7 +165,7 @@ mod tests {
         assert_eq!(
             parse_mips("20"),
             Err(
-                "'20' is not one of these; use one of 1000, 500, 250, 125, 62.5, 31.2, 15.6, 7.8, 3.9, 2.0, 1.0"
+                "'20' is not a possible rate; use one of 1000, 500, 250, 125, 62.5, 31.2, 15.6, 7.8, 3.9, 2.0, 1.0"
                     .to_owned()
             )
         );

@@ -40,30 +40,30 @@ pub(crate) enum ProcessesFlag {
     All,
 }
 
-/// What runs, and how it takes turns.
+/// What runs, and in which order.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct CaptureArguments {
-    /// Another command to run beside the first; may be given several times
+    /// Another command to run concurrently; may be repeated
     #[arg(long = "with", value_name = "'CMD'", help_heading = "What to trace")]
     pub(crate) with: Vec<String>,
 
-    /// Order of turns: scheduled (repeatable) or as-run (as the kernel switches on one CPU)
+    /// Order of time slices: scheduled (repeatable) or as-run (by the kernel, on one CPU)
     #[arg(long, value_name = "ORDER", default_value_t = OrderFlag::Scheduled, value_parser = Named::<OrderFlag>::new(),
           help_heading = "What to trace")]
     pub(crate) order: OrderFlag,
 
-    /// Which processes the programs see: their own, numbered from 2 on, or all
+    /// Processes that the programs can see: their own, numbered from 2, or all
     ///
-    /// Own numbers are the same each time, where the system allows it.
+    /// With own, the numbers are the same in each run, if the system allows it.
     #[arg(hide_short_help = true, long, value_name = "WHICH", default_value_t = ProcessesFlag::Own, value_parser = Named::<ProcessesFlag>::new(),
           help_heading = "What to trace")]
     pub(crate) processes: ProcessesFlag,
 
     /// Stop after this many switches
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..), help_heading = "What to trace")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "What to trace")]
     pub(crate) switches: Option<u64>,
 
-    /// Run the traced programs on this CPU [default: the last one]
+    /// CPU to run on [default: the last one]
     #[arg(
         hide_short_help = true,
         long,
@@ -72,9 +72,9 @@ pub(crate) struct CaptureArguments {
     )]
     pub(crate) cpu: Option<CpuId>,
 
-    /// The command; it reads standard input if it is the only one
+    /// Command to trace; it reads standard input if it is the only one
     ///
-    /// Before a command that is named as a subcommand, such as head, write --.
+    /// Write -- before a command that has the name of an action, such as head.
     #[arg(
         trailing_var_arg = true,
         value_name = "COMMAND",
@@ -102,26 +102,30 @@ impl CaptureArguments {
     }
 }
 
+const USAGE: &str = "\
+switchcost trace [OPTIONS] <COMMAND>...
+       switchcost trace <ACTION>";
+
 const TRACE_EXAMPLES: &str = "\
 Examples:
   switchcost trace -o gzip.sct gzip -k file                 one program
-  switchcost trace -o two.sct --with 'sort big' -- grep -c x big    two that take turns
-  switchcost trace --system -o all.sct -- gzip -k file      the kernel's own references, too
+  switchcost trace -o two.sct --with 'sort big' -- grep -c x big    two programs, alternating
+  switchcost trace --system -o all.sct -- gzip -k file      with the kernel's references
   switchcost trace info two.sct                             what is in a trace
 
   switchcost trace --system --append pti=on --append pti=off -o all.sct -- gzip -k file
                                                             all.pti=on.sct and all.pti=off.sct
-  switchcost trace --profile gzip.json -- gzip -k file      what the model of a switch needs to know
-                                                            of it, and no trace
-  switchcost trace check two.sct                            is it whole and sound?
+  switchcost trace --profile gzip.json -- gzip -k file      a reuse profile, instead of a trace
+  switchcost trace check two.sct                            is the trace complete and valid?
   switchcost trace head two.sct -n 20                       the first events
-  switchcost trace walks --size 384KiB -o walks.sct         what the tasks of measure touch
+  switchcost trace walks --size 384KiB -o walks.sct         the references of measure's tasks
   switchcost trace import --from lackey lackey.txt -o l.sct
   switchcost trace export --to din --pieces 32B two.sct > two.din";
 
 /// Traces every address that programs touch, with every switch between them marked. Needs valgrind.
 #[derive(Clone, Debug, Args)]
-#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(TRACE_EXAMPLES), after_long_help = TRACE_EXAMPLES, args_conflicts_with_subcommands = true)]
+#[command(help_template = HELP_TEMPLATE, override_usage = USAGE, after_help = first_paragraph(TRACE_EXAMPLES), after_long_help = TRACE_EXAMPLES, args_conflicts_with_subcommands = true,
+          subcommand_value_name = "ACTION", subcommand_help_heading = "Actions on traces")]
 pub(crate) struct TraceArguments {
     #[command(subcommand)]
     pub(crate) action: Option<TraceAction>,
@@ -132,23 +136,22 @@ pub(crate) struct TraceArguments {
 
     /// Write a reuse profile to FILE instead of a trace
     ///
-    /// It has what the model of a switch needs to know of the program: how many lines are reused
-    /// after a switch.
+    /// The profile tells the model of a switch how many cache lines are reused after a switch.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "system"], help_heading = "Output")]
     pub(crate) profile: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) redaction: Redaction,
 
-    /// Length of a scheduled turn in instructions
+    /// Length of a scheduled time slice in instructions
     ///
-    /// It varies by up to a sixteenth. Mogul and Borg 1990 had about 400000.
+    /// The length varies by up to a sixteenth. Mogul and Borg 1990 had about 400000.
     #[arg(hide_short_help = true, long, value_name = "INSTRUCTIONS", default_value_t = QUANTUM_INSTRUCTIONS, value_parser = clap::value_parser!(u64).range(1000..),
           help_heading = "What to trace")]
     pub(crate) quantum: u64,
 
-    /// Seed of the lengths of scheduled turns: another seed is another order
-    #[arg(hide_short_help = true, long, value_name = "NUMBER", default_value_t = TURN_SEED, conflicts_with = "system", help_heading = "What to trace")]
+    /// Seed of the lengths of time slices: another seed gives another order
+    #[arg(hide_short_help = true, long, value_name = "N", default_value_t = TURN_SEED, conflicts_with = "system", help_heading = "What to trace")]
     pub(crate) seed: u64,
 
     #[command(flatten)]
@@ -166,19 +169,19 @@ pub(crate) enum TraceAction {
     Check(TraceFile),
     /// Print the first events of a trace
     Head(HeadArguments),
-    /// Make a profile of a trace: what the model of a switch needs to know of the program
+    /// Make a reuse profile of a trace, for the model of a switch
     Profile(ProfileArguments),
-    /// Make a trace of the walks of measure, without a program; or with --system of its tasks in a guest
+    /// Make a trace of measure's walks through arrays, or (--system) of its tasks in a guest
     Walks(WalksArguments),
-    /// Make a trace from another tool's
+    /// Convert a trace from another tool's format
     Import(ImportArguments),
-    /// Write a trace in another tool's format
+    /// Convert a trace to another tool's format
     Export(ExportArguments),
 }
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TraceFile {
-    /// The trace
+    /// Trace to read
     pub(crate) file: PathBuf,
 
     #[command(flatten)]
@@ -187,21 +190,21 @@ pub(crate) struct TraceFile {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct HeadArguments {
-    /// The trace
+    /// Trace to read
     pub(crate) file: PathBuf,
 
-    /// How many events
-    #[arg(short, long, value_name = "NUMBER", default_value_t = 40)]
+    /// Number of events to print
+    #[arg(short, long, value_name = "N", default_value_t = 40)]
     pub(crate) number: u64,
 }
 
-/// Makes a profile of a trace: how many lines are reused after a cut, by time, by kind of access and by their age.
+/// Makes a reuse profile of a trace: how many lines are reused after a switch point, by time, by kind of access and by age.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ProfileArguments {
-    /// The trace
+    /// Trace to read
     pub(crate) file: PathBuf,
 
-    /// Write to FILE instead of stdout
+    /// Write the result to FILE instead of stdout
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -209,55 +212,50 @@ pub(crate) struct ProfileArguments {
 const WALKS_EXAMPLES: &str = "\
 Examples:
   switchcost trace walks --size 384KiB --access rmw -o walks.sct
-                                                      two processes in turn
+                                                      two processes, alternating
   switchcost simulate walks.sct --design li2007-xeon  what that costs on another machine
   switchcost trace walks --system --size 0 -o hand-offs.sct
-                                                      a byte handed over a pipe, the kernel's part
-                                                      included";
+                                                      hand-offs through a pipe, with the kernel's
+                                                      references";
 
-/// Makes a trace of processes that take turns, each walking an array of its own once a turn, as the tasks of measure do:
-/// the same addresses in the same order, without the kernel's; or with --system the tasks of measure themselves in a guest,
-/// with the hand-off between their walks.
+/// Makes a trace of alternating processes, each of which walks its own array once per time slice, as the tasks of measure do: the same
+/// addresses in the same order, without the kernel's. With --system, traces the tasks of measure themselves in a guest, with the hand-off
+/// between their walks.
 #[derive(Clone, Debug, Args)]
 #[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(WALKS_EXAMPLES), after_long_help = WALKS_EXAMPLES, mut_arg("kernel", allow_once), mut_arg("append", allow_once))]
 pub(crate) struct WalksArguments {
-    /// Size of each process's array
+    /// Array size per process
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Bytes,
 
-    /// Stride of the walk; every element is touched once at any stride
+    /// Stride through the array; any stride touches every element once
     #[arg(long, value_name = "SIZE", default_value = "8B")]
     pub(crate) stride: Bytes,
 
-    /// What the walk does with each element
+    /// How each element is accessed; rmw reads, modifies and writes it
     #[arg(long, value_name = "ACCESS", default_value_t = Access::Rmw, value_parser = Named::<Access>::new())]
     pub(crate) access: Access,
 
-    /// Order of the walk: strided, or a pointer chase
+    /// Access order: strided, or a pointer chase, which defeats the prefetcher
     #[arg(long, value_name = "PATTERN", default_value_t = Pattern::Strided, value_parser = Named::<Pattern>::new())]
     pub(crate) pattern: Pattern,
 
-    /// Instructions of the loop for each element [default: two for each load or store]
+    /// Instructions per element, with its loads and stores [default: two per load or store]
     ///
-    /// Its loads and stores are among them; 15 is what gcc -O0 makes of array[j]++ on 32-bit x86.
-    #[arg(long, value_name = "NUMBER", conflicts_with = "system", value_parser = clap::value_parser!(u32).range(3..=250))]
+    /// gcc -O0 compiles array[j]++ to 15 instructions on 32-bit x86.
+    #[arg(long, value_name = "N", conflicts_with = "system", value_parser = clap::value_parser!(u32).range(3..=250))]
     pub(crate) instructions: Option<u32>,
 
-    /// Processes that take turns
-    #[arg(long, value_name = "NUMBER", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    /// Number of processes
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) tasks: u32,
 
-    /// Turns of each process
-    #[arg(long, value_name = "NUMBER", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    /// Number of time slices per process
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) turns: u64,
 
-    /// Seed of the chase's cycle
-    #[arg(
-        hide_short_help = true,
-        long,
-        value_name = "NUMBER",
-        default_value_t = 1
-    )]
+    /// Seed of the pointer chase
+    #[arg(hide_short_help = true, long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
     /// Write the trace to FILE, which must not exist
@@ -267,16 +265,18 @@ pub(crate) struct WalksArguments {
     #[command(flatten)]
     pub(crate) redaction: Redaction,
 
-    /// Run the tasks of measure in a guest under QEMU and trace their hand-offs, kernel included, without their start and end
+    /// Run measure's tasks in a guest under QEMU, and trace their hand-offs with its kernel
+    ///
+    /// The trace omits the start and the exit of the tasks.
     #[arg(long, help_heading = "A whole system")]
     pub(crate) system: bool,
 
-    /// How the token is handed over, by measure's names: between processes, or at user level between contexts of one
+    /// Mechanism of the hand-off, as of measure
     #[arg(long, value_name = "MECHANISM", requires = "system", default_value_t = Mechanism::Pipe,
           value_parser = Named::<Mechanism>::new(), help_heading = "A whole system")]
     pub(crate) mechanism: Mechanism,
 
-    /// Each task hands the token to itself, one task after the other: the baseline of measure, without switches
+    /// Let each task hand the token to itself: measure's baseline, without switches
     #[arg(long, requires = "system", help_heading = "A whole system")]
     pub(crate) alone: bool,
 
@@ -306,18 +306,18 @@ pub(crate) struct ImportArguments {
     #[arg(long, value_name = "FORMAT", value_parser = Named::<ForeignFormat>::new())]
     pub(crate) from: ForeignFormat,
 
-    /// The file; - for stdin; of drmemtrace also the folder with a file for each thread
+    /// File to convert, or - for stdin; for drmemtrace also a folder with a file per thread
     pub(crate) file: PathBuf,
 
     /// Write the trace to FILE, which must not exist
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
 
-    /// Of drmemtrace: only what ran on this CPU of the traced machine
+    /// For drmemtrace: convert only what ran on this CPU
     #[arg(hide_short_help = true, long, value_name = "CPU")]
     pub(crate) cpu: Option<CpuId>,
 
-    /// Size of a reference and of an instruction, for din, which names none
+    /// For din, which records no sizes: size of a reference and of an instruction
     #[arg(long, value_name = "SIZE", default_value = "4B")]
     pub(crate) word: Bytes,
 }
@@ -337,19 +337,18 @@ pub(crate) struct ExportArguments {
     #[arg(long, value_name = "FORMAT", value_parser = Named::<ExportFormat>::new())]
     pub(crate) to: ExportFormat,
 
-    /// The trace
+    /// Trace to read
     pub(crate) file: PathBuf,
 
-    /// Write to FILE instead of stdout
+    /// Write the result to FILE instead of stdout
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Only this process of the trace, by its number in `trace info`
-    #[arg(long, value_name = "NUMBER")]
+    /// Convert only this process, by its number in trace info
+    #[arg(long, value_name = "N")]
     pub(crate) process: Option<u32>,
 
-    /// Block size of din's lines: with that of a cache's lines, each reference is one line
-    /// [default: 4B]
+    /// For din: split references at blocks of this size, such as a cache line [default: 4B]
     #[arg(long, value_name = "SIZE")]
     pub(crate) pieces: Option<Bytes>,
 }

@@ -27,7 +27,7 @@ fn described(verb: Option<&str>) -> Result<Command, Failure> {
         None => Ok(command),
         Some(verb) => command.find_subcommand(verb).cloned().ok_or_else(|| {
             Failure::usage(format!(
-                "there is no verb '{verb}'; switchcost --help lists them"
+                "there is no command '{verb}'; switchcost --help lists them"
             ))
         }),
     }

@@ -50,13 +50,18 @@ impl Flags {
             .chain(given.iter().cloned());
         let wrong = |mistake: clap::Error| {
             let (wrong, hint) = messages::explain(&mistake);
-            Failure::usage(format!("in the flags of measure after --: {wrong}; {hint}"))
+            Failure::usage(format!(
+                "in the options of measure after --: {wrong}; {hint}"
+            ))
         };
         let matches = Cli::command()
             .try_get_matches_from(command.clone())
             .map_err(wrong)?;
-        let none =
-            || Failure::usage("no flags of measure stand after --; see switchcost measure --help");
+        let none = || {
+            Failure::usage(
+                "there are no options of measure after --; see switchcost measure --help",
+            )
+        };
         let (_, matches) = matches.subcommand().ok_or_else(none)?;
         let Verb::Measure(arguments) = Cli::try_parse_from(command).map_err(wrong)?.verb else {
             return Err(none());
