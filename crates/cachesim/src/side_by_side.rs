@@ -35,8 +35,8 @@ pub enum NoLastLevel {
     OneLevel,
     /// The level has a feature beyond a plain LRU level.
     #[error(
-        "its last level has {0}; use a plain one: least recently used, neither inclusive nor exclusive, no prefetch, a power \
-         of two of sets, tagged by what indexes it"
+        "its last level has {0}; use a plain LRU level: neither inclusive nor exclusive, no prefetching, a power of \
+         two of sets, and the same kind of index and tag"
     )]
     NotPlain(&'static str),
     /// The level has a partition: programs may fill only some ways.

@@ -459,15 +459,16 @@ impl<'a> Control<'a> {
 /// Returns the message for a process that ended unexpectedly during its time slice.
 pub(crate) fn killed_in_its_turn(pid: u32) -> String {
     format!(
-        "process {pid} was killed while it ran, or Valgrind gave it up (see its message): what it did last is not in the trace"
+        "process {pid} was killed, or Valgrind could not continue it (see its message): its last instructions are not \
+         in the trace"
     )
 }
 
 /// Returns the message for a process that is stopped and holds up the others.
 fn stopped_in_its_turn(pid: u32, error: &std::io::Error) -> String {
     format!(
-        "process {pid} was stopped while it ran, by one that is not traced, and could not be made to leave the CPU ({error}): the others waited \
-         until it was continued (kill -CONT)"
+        "process {pid} was stopped by an untraced process and could not be taken off the CPU ({error}): the others \
+         waited until it was continued (kill -CONT)"
     )
 }
 

@@ -23,8 +23,8 @@ pub enum CaptureError {
     },
     /// The frontend gave up before the program ran.
     #[error(
-        "no traced program came of the command '{command}' ({status}); see its message, and try `valgrind --tool=none \
-         {}`",
+        "the command '{command}' ended before tracing began ({status}); see its message, and try `valgrind \
+         --tool=none {}`",
         bind_semicolons(.command)
     )]
     NotStarted {
@@ -35,7 +35,7 @@ pub enum CaptureError {
     },
     /// The frontend neither ran the program nor gave up.
     #[error(
-        "the command '{command}' does not run yet after a minute; try `valgrind --tool=none {}`",
+        "the command '{command}' did not start within a minute; try `valgrind --tool=none {}`",
         bind_semicolons(.command)
     )]
     SlowStart {
@@ -44,7 +44,7 @@ pub enum CaptureError {
     },
     /// More tasks run concurrently than the shared memory has slots.
     #[error(
-        "more than {} tasks run at once, too many to trace; trace fewer processes and threads",
+        "more than {} tasks run concurrently, too many to trace; trace fewer processes and threads",
         crate::ring::SLOTS
     )]
     TooManyTasks,
@@ -76,7 +76,7 @@ pub enum CaptureError {
     Guest(#[from] crate::guest_error::GuestError),
     /// The kernel refused an operation.
     #[error(
-        "tracing broke off: {error}; {remedy}",
+        "tracing failed: {error}; {remedy}",
         error = .0,
         remedy = switchcost_remedies::start_remedy(.0, "memory files, pipes and /proc must work here")
     )]
@@ -118,16 +118,16 @@ mod tests {
                     command: command(),
                     status: ExitStatus::from_raw(1 << 8),
                 },
-                "no traced program came of the command 'prog -x' (exit status: 1); see its message, and try `valgrind \
+                "the command 'prog -x' ended before tracing began (exit status: 1); see its message, and try `valgrind \
                  --tool=none prog -x`",
             ),
             (
                 CaptureError::SlowStart { command: command() },
-                "the command 'prog -x' does not run yet after a minute; try `valgrind --tool=none prog -x`",
+                "the command 'prog -x' did not start within a minute; try `valgrind --tool=none prog -x`",
             ),
             (
                 CaptureError::TooManyTasks,
-                "more than 2048 tasks run at once, too many to trace; trace fewer processes and threads",
+                "more than 2048 tasks run concurrently, too many to trace; trace fewer processes and threads",
             ),
             (
                 DecodeError {
@@ -155,17 +155,17 @@ mod tests {
             ),
             (
                 io::Error::from_raw_os_error(24).into(),
-                "tracing broke off: Too many open files (os error 24); raise the limit on this process's open files: ulimit -n \
+                "tracing failed: Too many open files (os error 24); raise the limit on this process's open files: ulimit -n \
                  4096, and to make it last nofile in /etc/security/limits.d",
             ),
             (
                 io::Error::from_raw_os_error(27).into(),
-                "tracing broke off: File too large (os error 27); raise the limit on the length of files, as which shared \
+                "tracing failed: File too large (os error 27); raise the limit on the length of files, as which shared \
                  memory counts: ulimit -f unlimited, and to make it last fsize in /etc/security/limits.d",
             ),
             (
                 io::Error::from_raw_os_error(38).into(),
-                "tracing broke off: Function not implemented (os error 38); memory files, pipes and /proc must work here",
+                "tracing failed: Function not implemented (os error 38); memory files, pipes and /proc must work here",
             ),
         ];
         for (error, text) in expected {

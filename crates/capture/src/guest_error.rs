@@ -59,10 +59,10 @@ pub enum GuestError {
     )]
     Kernel(String),
     /// The user gave more commands than a guest can start.
-    #[error("{0} commands are too many for a guest, which starts 64; trace fewer")]
+    #[error("{0} commands are too many for a guest; trace at most 64")]
     Commands(usize),
     /// A file that a command needs cannot be used.
-    #[error("the file {path} cannot be used in the guest ({error}); name one that is there", path = .path.display())]
+    #[error("the file {path} cannot be used in the guest ({error}); name a file that exists", path = .path.display())]
     File {
         /// Path of the file.
         path: PathBuf,

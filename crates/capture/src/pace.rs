@@ -46,8 +46,9 @@ impl Pace {
         }
         let each = busy.as_secs_f64() * 1e3 / self.voluntary as f64;
         Some(format!(
-            "for each of {} voluntary switches {each:.1} ms passed by the programs' clock, {:.1} s while some could run: what they do by the clock (timeouts, \
-             housekeeping) comes that much more often between their instructions; with --order as-run less so",
+            "{} voluntary switches took {each:.1} ms each by the programs' clock, {:.1} s in all while tasks could \
+             run: timeouts and housekeeping occur more often per instruction than without tracing; --order as-run \
+             reduces this",
             self.voluntary,
             busy.as_secs_f64()
         ))
@@ -76,7 +77,7 @@ mod tests {
         let message = said(2000, 10_000, 4000).expect("three milliseconds each");
         assert!(
             message
-                .starts_with("for each of 2000 voluntary switches 3.0 ms passed by the programs' clock, 6.0 s while"),
+                .starts_with("2000 voluntary switches took 3.0 ms each by the programs' clock, 6.0 s in all while"),
             "{message}"
         );
         assert_eq!(

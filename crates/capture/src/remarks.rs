@@ -25,8 +25,8 @@ pub(crate) fn remarks(ring: &Ring) -> Vec<String> {
 
 fn restricted(pid: u32) -> String {
     format!(
-        "process {pid} restricted its own system calls (seccomp), which would bar those of Valgrind, too: that was not put in force, and \
-         calls were made that it forbids, if there were any"
+        "process {pid} restricted its own system calls (seccomp), which would also block Valgrind's: the filter was \
+         not applied, so forbidden calls may have been made"
     )
 }
 
@@ -85,8 +85,8 @@ mod tests {
         assert_eq!(
             noted([0x62, 0xf2, 0x7d, 0x48, 0x7c, 0xc0, 0, 1]),
             [
-                "process 4 restricted its own system calls (seccomp), which would bar those of Valgrind, too: that was not put in force, \
-                 and calls were made that it forbids, if there were any",
+                "process 4 restricted its own system calls (seccomp), which would also block Valgrind's: the filter \
+                 was not applied, so forbidden calls may have been made",
                 "process 7 came to an instruction of AVX-512 (62 f2 7d 48 7c c0 00 01) and got SIGILL: this processor may have these, but \
                  Valgrind does not; build the program for one without (-march=x86-64-v3)"
             ]

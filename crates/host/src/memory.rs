@@ -26,7 +26,7 @@ pub enum MapType {
 pub enum MapError {
     /// The kernel refused the mapping.
     #[error(
-        "there is no room for {size} ({source}), which each task needs; use a smaller --size or fewer --tasks"
+        "cannot allocate {size} for each task ({source}); use a smaller --size or fewer --tasks"
     )]
     Refused {
         /// Size that was requested.

@@ -74,7 +74,7 @@ fn describe(
     limits: [Option<u64>; 2],
     is_strict: bool,
 ) -> fmt::Result {
-    write!(into, "error: there is no memory for {bytes} bytes more")?;
+    write!(into, "error: out of memory: cannot allocate {bytes} bytes")?;
     let what = [("the address space", "-v"), ("memory for data", "-d")];
     let limited = what
         .into_iter()
@@ -147,7 +147,7 @@ mod tests {
         };
         assert_eq!(
             said([Some(307_200_000), None], false),
-            "error: there is no memory for 67108928 bytes more, with the address space limited to 300000 KiB (ulimit \
+            "error: out of memory: cannot allocate 67108928 bytes, with the address space limited to 300000 KiB (ulimit \
              -v)\nhint: raise the limit: prlimit --as=unlimited --data=unlimited --pid $$, and to make it last as and data in \
              /etc/security/limits.d\n"
         );

@@ -15,7 +15,7 @@ pub struct Unavailable(pub String);
 pub(crate) fn unavailable(error: &io::Error, events: usize, level: i32) -> Unavailable {
     Unavailable(match error.raw_os_error() {
         Some(libc::EINVAL) if events > 1 => {
-            "this CPU has fewer counters than events asked for together".to_owned()
+            "this CPU has fewer counters than events requested together".to_owned()
         }
         Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV | libc::EINVAL) => {
             "no such counter on this CPU, as in most virtual machines".to_owned()
@@ -103,7 +103,7 @@ mod tests {
         let too_many = unavailable(&io::Error::from_raw_os_error(libc::EINVAL), 2, 2);
         assert_eq!(
             too_many.to_string(),
-            "this CPU has fewer counters than events asked for together"
+            "this CPU has fewer counters than events requested together"
         );
     }
 }

@@ -413,7 +413,7 @@ mod tests {
             .expect_err("nothing")
             .to_string();
         assert!(
-            of_pipe.ends_with("both copies find it empty; put it in a file, and give that: < FILE"),
+            of_pipe.ends_with("which can be read only once; read from a file instead: < FILE"),
             "{of_pipe}"
         );
     }

@@ -4,7 +4,8 @@ use switchcost_record::injection::LEAST_CPU;
 use switchcost_units::Nanos;
 
 /// Text about the possible reason why a command had nothing to do.
-const OF_PIPES: &str = ": its standard input is a pipe, which can be read but once, so both copies find it empty; put it in a file, and give that: < FILE";
+const OF_PIPES: &str =
+    ": its standard input is a pipe, which can be read only once; read from a file instead: < FILE";
 
 const MORE_WORK: &str =
     "; give it more work, or repeat it: -- sh -c 'yes COMMAND | head -100 | sh'";
@@ -52,8 +53,8 @@ pub enum Fault {
     },
     /// Two runs of the command ended differently.
     #[error(
-        "two copies ended differently ({0} and {1}), but each run must do the same; try it twice, or use --apart if both write \
-         the same files"
+        "two copies ended differently ({0} and {1}), but every run must do the same; run the command twice by hand, \
+         or use --apart if both copies write the same files"
     )]
     OtherEnd(String, String),
     /// Two copies of the command wrote different outputs.
@@ -77,14 +78,14 @@ pub enum Fault {
     Sleeps(f64),
     /// The command runs longer than the budget allows.
     #[error(
-        "the command had not ended after {0}, and the budget is for many runs of it; give it less to do, or more time with \
-         --budget"
+        "the command was still running after {0}, too long for several runs within --budget; give it less work, or \
+         raise --budget"
     )]
     TooLong(Nanos),
     /// The budget is too small for the least number of runs.
     #[error(
-        "{budget} is not enough: a run of two copies takes {run}, and {ways} cases with {least} runs each take {fewest} or more; \
-         use --budget {needed_s}s, since preempted runs take longer, a shorter command, or fewer --footprint and --period values"
+        "--budget {budget:#} is too short: {ways} cases need {least} runs of {run} each, {fewest} in all; use \
+         --budget {needed_s}s (preempted runs take longer), a shorter command, or fewer --footprint or --period values"
     )]
     TooLittleTime {
         /// Time of one run without preemption.
@@ -101,9 +102,7 @@ pub enum Fault {
         needed_s: u64,
     },
     /// The command leaves processes behind when it ends.
-    #[error(
-        "the command ended before processes that it had started, as daemons do; run it in the foreground"
-    )]
+    #[error("the command exited before its children, as daemons do; run it in the foreground")]
     LeftBehind,
     /// A process of the command leaves the process group, so the command cannot be stopped as a
     /// whole.
@@ -116,6 +115,6 @@ pub enum Fault {
     #[error("{0}")]
     Refused(String),
     /// A temporary file or folder could not be made.
-    #[error("there is no folder for its temporary files ({0}); choose another with TMPDIR")]
+    #[error("cannot create a temporary folder ({0}); choose another place with TMPDIR")]
     NoFolder(io::Error),
 }

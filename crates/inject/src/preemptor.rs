@@ -31,7 +31,7 @@ impl Preemptor {
     pub(crate) fn new(clock: Clock, overhead: Ticks, footprint: Bytes) -> io::Result<Preemptor> {
         let memory = Memory::map(footprint, MapType::Private, Pages::Base).map_err(|error| match error {
             MapError::Refused { size, source } => io::Error::other(format!(
-                "there is no room for {size} ({source}), which the other task needs; use a smaller --footprint"
+                "cannot allocate {size} for the other task ({source}); use a smaller --footprint"
             )),
             other @ MapError::NoHugePages { .. } => io::Error::other(other),
         })?;

@@ -45,8 +45,8 @@ fn say(to: &mut impl Write, answer: &Answer) -> io::Result<()> {
 
 fn refused(error: &io::Error) -> String {
     format!(
-        "a PID namespace, which ends everything in it, is refused: {error}; run it as root, or allow it: sudo sysctl \
-         kernel.unprivileged_userns_clone=1, in a container docker run --cap-add SYS_ADMIN --security-opt \
+        "cannot create a PID namespace, which ends all processes of a run: {error}; run it as root, or allow it: sudo \
+         sysctl kernel.unprivileged_userns_clone=1, in a container docker run --cap-add SYS_ADMIN --security-opt \
          systempaths=unconfined"
     )
 }

@@ -40,7 +40,7 @@ pub enum ObserveError {
     },
     /// The number of requests has decreased.
     #[error(
-        "{after} came from '{command}' after {before}, but the number must grow; check whether it was reset, as by a restart"
+        "'{command}' printed {after} after {before}, but the number must grow; check whether a restart has reset it"
     )]
     FewerRequests {
         /// The command that was given.

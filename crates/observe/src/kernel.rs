@@ -78,11 +78,11 @@ const SCHEDULER_EXIT: &str = "on_scheduler_exit";
 const NO_STREAM: u32 = 4096;
 
 /// Why switches cannot be counted by BPF. The text follows "switches are counted without causes and
-/// neighbours: ".
+/// competing tasks: ".
 #[derive(Debug, thiserror::Error)]
 pub enum NoBpf {
     /// The caller requested the kernel's own counters.
-    #[error("BPF programs were not wanted (--no-bpf)")]
+    #[error("BPF programs are turned off (--no-bpf)")]
     NotAsked,
     /// The program was built without clang.
     #[error(
@@ -103,12 +103,12 @@ pub enum NoBpf {
     /// The process is in a PID namespace that differs from the machine's, and does not know the
     /// process numbers that BPF programs use.
     #[error(
-        "this is another PID namespace than the machine's, whose numbers the kernel's programs use; run it outside of the \
+        "this is not the machine's PID namespace, whose PIDs the BPF programs report; run switchcost outside of the \
          container, or the container with --pid=host"
     )]
     Inside,
     /// A limit on memory, files or the like is reached.
-    #[error("there is no room for BPF programs ({why}); {remedy}")]
+    #[error("cannot load BPF programs ({why}); {remedy}")]
     Limited {
         /// Error of the system.
         why: io::Error,
@@ -416,7 +416,7 @@ mod tests {
             |number| NoBpf::table_error(&io::Error::from_raw_os_error(number)).to_string();
         assert_eq!(
             refused(rustix::io::Errno::MFILE.raw_os_error()),
-            "there is no room for BPF programs (Too many open files (os error 24)); raise the limit on this process's open \
+            "cannot load BPF programs (Too many open files (os error 24)); raise the limit on this process's open \
              files: ulimit -n 4096, and to make it last nofile in /etc/security/limits.d"
         );
         assert_eq!(

@@ -60,12 +60,12 @@ impl fmt::Display for Notice {
             Notice::GoesOn { words, processes, is_observed } => goes_on(f, words, processes, *is_observed),
             Notice::Ended { what, after } => write!(f, "{what} ended after {after}, before the time was over"),
             Notice::Gone { what, after } => write!(f, "{what} is gone after {after}; the next one of its name is observed, too"),
-            Notice::Back { what, after } => write!(f, "{what} is there from {after} on, and is observed"),
-            Notice::NoRequests(why) => write!(f, "{why}; what switching costs for each request is not known"),
+            Notice::Back { what, after } => write!(f, "{what} started after {after}, and is observed"),
+            Notice::NoRequests(why) => write!(f, "{why}; the cost per request is unknown"),
             Notice::NoCalls(why) => write!(f, "{why}; system calls are not traced"),
             Notice::NoSchedulerTime => f.write_str(
-                "this kernel has no BPF tracepoints sched_entry_tp and sched_exit_tp (from Linux 6.15 on), so how long the \
-                 scheduler takes is not known",
+                "this kernel has no BPF tracepoints sched_entry_tp and sched_exit_tp (from Linux 6.15 on), so the \
+                 time in the scheduler is unknown",
             ),
         }
     }
@@ -93,7 +93,7 @@ fn goes_on(
     };
     write!(
         f,
-        "'{}' ended, and what it started goes on ({}{more})",
+        "'{}' exited, but its children are still running ({}{more})",
         words.join(" "),
         named.join(", ")
     )?;
@@ -126,7 +126,7 @@ mod tests {
         };
         assert_eq!(
             notice.to_string(),
-            "'nginx' ended, and what it started goes on (nginx 1, nginx 2, nginx 3 and 2 more); to observe that: switchcost \
+            "'nginx' exited, but its children are still running (nginx 1, nginx 2, nginx 3 and 2 more); to observe that: switchcost \
              observe -p 1,2,3,4,5 -d 10s, or -d with the command"
         );
     }

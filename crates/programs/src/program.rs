@@ -50,7 +50,7 @@ pub enum PrepareError {
     Compiler(io::Error),
     /// The compiler cannot compile the client and the server.
     #[error(
-        "gcc does not translate a client and a server with a static C library ({0}); {remedy}",
+        "gcc cannot compile a client and a server with a static C library ({0}); {remedy}",
         remedy = compiler_remedy(.0)
     )]
     Pair(io::Error),

@@ -31,6 +31,8 @@ pub struct Prepared {
     pub program: String,
     /// Command that starts the program.
     pub command: Vec<String>,
+    /// A program that would have been preferred, and why it does not work.
+    pub passed_over: Option<String>,
 }
 
 /// Finds a runtime, and compiles its program in a folder below `cache`, which has a folder for each
@@ -50,9 +52,10 @@ pub fn prepare(
             version: String::new(),
             program,
             command: row.start.clone(),
+            passed_over: None,
         });
     }
-    let found = find(row, should_stop)?;
+    let (found, passed_over) = find(row, should_stop)?;
     let files = texts(row)?;
     check_cache(row, cache)?;
     let folder = cache.join(format!("{}-{:016x}", row.name, digest(row, &found, &files)));
@@ -66,6 +69,7 @@ pub fn prepare(
         version: found.version.clone(),
         program: found.program.display().to_string(),
         command: row.start.iter().map(filled).collect(),
+        passed_over,
     })
 }
 
@@ -116,7 +120,7 @@ fn build(
 ) -> Result<(), Missing> {
     let refused = |error: io::Error| {
         Missing(format!(
-            "what is compiled for {} cannot be kept in {} ({error})",
+            "the compiled program of {} cannot be saved in {} ({error})",
             row.title,
             folder.display()
         ))
@@ -172,7 +176,7 @@ fn compile(
     match failure {
         None => Ok(()),
         Some(why) => Err(Missing(format!(
-            "{}, so what is measured of {} cannot be compiled; {}",
+            "{}, so the program of {} cannot be compiled; {}",
             printable(&why),
             row.title,
             row.install
@@ -274,7 +278,7 @@ mod tests {
             .to_string();
         assert!(
             message.starts_with(
-                "/bin/sh failed (exit status: 3; it printed: 7 | 8 | 9 | \\u{1b}no such type), so what is measured of"
+                "/bin/sh failed (exit status: 3; it printed: 7 | 8 | 9 | \\u{1b}no such type), so the program of"
             ),
             "{message}"
         );

@@ -21,15 +21,18 @@ pub(crate) struct Found {
     pub(crate) version: String,
 }
 
-/// Returns the first program that is new enough.
-pub(crate) fn find(row: &Row, should_stop: &dyn Fn() -> bool) -> Result<Found, Missing> {
+/// Returns the first program that is new enough, and the first one before it that does not work.
+pub(crate) fn find(
+    row: &Row,
+    should_stop: &dyn Fn() -> bool,
+) -> Result<(Found, Option<String>), Missing> {
     let mut too_old = None;
     let mut broken = None;
     for program in row.find.iter().flat_map(|pattern| candidates(pattern)) {
         check_for_root(&program).map_err(|why| Missing(why.to_string()))?;
         match version(row, &program, should_stop) {
             Ok(version) if is_at_least(&version, &row.least) => {
-                return Ok(Found { program, version });
+                return Ok((Found { program, version }, broken));
             }
             Ok(version) => {
                 too_old = too_old.or(Some(format!(
@@ -40,7 +43,7 @@ pub(crate) fn find(row: &Row, should_stop: &dyn Fn() -> bool) -> Result<Found, M
             }
             Err(why) => {
                 broken = broken.or(Some(format!(
-                    "{} says no version ({why})",
+                    "{} prints no version ({why})",
                     program.display()
                 )))
             }
@@ -188,7 +191,9 @@ mod tests {
     fn a_runtime_that_is_missing_too_old_or_mute_is_reported_by_name_with_what_installs_it() {
         let folder = tempfile::tempdir().expect("a folder");
         let outcome = |script: &str| {
-            find(&row(folder.path(), script), &|| false).map_err(|missing| missing.to_string())
+            find(&row(folder.path(), script), &|| false)
+                .map(|(found, _)| found)
+                .map_err(|missing| missing.to_string())
         };
         assert_eq!(
             outcome("echo Lang 2.10.3 >&2").map(|found| found.version),
@@ -203,12 +208,12 @@ mod tests {
         assert!(
             outcome("echo none")
                 .expect_err("mute")
-                .contains("lang-2.10 says no version (none)")
+                .contains("lang-2.10 prints no version (none)")
         );
         let broken =
             outcome("echo line 7 of 2.10; echo no such library >&2; exit 3").expect_err("broken");
         assert!(
-            broken.contains("lang-2.10 says no version (no such library)"),
+            broken.contains("lang-2.10 prints no version (no such library)"),
             "{broken}"
         );
         let none = find(
@@ -223,6 +228,20 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_program_that_does_not_work_is_passed_over_and_named() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("a folder");
+        let newer = folder.path().join("lang-2.11");
+        let row = row(folder.path(), "echo Lang 2.10.3");
+        std::fs::write(&newer, "#!/bin/sh\necho no such library; exit 3\n").expect("room");
+        std::fs::set_permissions(&newer, std::fs::Permissions::from_mode(0o755)).expect("ours");
+        let (found, passed_over) = find(&row, &|| false).expect("the older one");
+        assert_eq!(found.version, "2.10.3");
+        let expected = format!("{} prints no version (no such library)", newer.display());
+        assert_eq!(passed_over, Some(expected));
+    }
+
     /// Shows that a version is read in a folder and an environment of the program's own, although
     /// cargo sets variables for this test.
     #[test]
@@ -230,7 +249,7 @@ mod tests {
         assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
         let folder = tempfile::tempdir().expect("a folder");
         let script = "[ \"$PWD$CARGO_MANIFEST_DIR\" = / ] && [ -n \"$PATH\" ] && echo 2.10";
-        let found = find(&row(folder.path(), script), &|| false).map(|found| found.version);
+        let found = find(&row(folder.path(), script), &|| false).map(|(found, _)| found.version);
         assert_eq!(
             found.map_err(|missing| missing.to_string()),
             Ok("2.10".to_owned())

@@ -26,7 +26,7 @@ pub enum WriteSimulationError {
     },
     /// The intervals cannot be written; no file is left behind.
     #[error(
-        "{path} cannot be written, so the record was not kept: {source}; {} (while it is written it needs its length twice)",
+        "{path} cannot be written, so the record was not kept: {source}; {} (writing it takes twice its size)",
         write_remedy(.source, ANOTHER_PLACE)
     )]
     Write {
@@ -50,8 +50,8 @@ pub enum WriteSimulationError {
     },
     /// The head is longer than a reader accepts; no file is left behind.
     #[error(
-        "the record was not kept: its head of {found_bytes} bytes is longer than the {limit_bytes} that can be read; ask for \
-         fewer designs, or fewer places in the code"
+        "the record was not kept: its head of {found_bytes} bytes is longer than the {limit_bytes} that can be read; \
+         simulate fewer designs, or lower --places"
     )]
     Head {
         /// Length of the head in bytes.
@@ -74,7 +74,7 @@ pub enum ReadSimulationError {
     },
     /// The file is of another kind, or was cut off.
     #[error(
-        "{path} is no record of a simulation ({why}); name a file written by switchcost simulate"
+        "{path} is not a record of a simulation ({why}); name a file written by switchcost simulate"
     )]
     NoRecord {
         /// Path of the file.

@@ -30,7 +30,7 @@ impl Claims {
         for (other, process) in taken {
             let process = named(process);
             self.notes.push(format!(
-                "found {process} measuring on CPU {other}, so this measurement runs on CPU {cpu}"
+                "{process} is measuring on CPU {other}, so this run uses CPU {cpu}"
             ));
         }
         self.held.push((cpu, claim));

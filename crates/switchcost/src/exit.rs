@@ -185,7 +185,7 @@ impl Failure {
     }
 
     pub(crate) fn signals(error: io::Error) -> Failure {
-        let remedy = start_remedy(&error, "look for a filter of system calls (seccomp)");
+        let remedy = start_remedy(&error, "check for a seccomp filter");
         Failure::broken(format!("cannot watch for signals: {error}; {remedy}"))
     }
 

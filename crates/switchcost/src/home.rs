@@ -17,7 +17,7 @@ const PRIVATE: u32 = 0o700;
 /// Reason for which there is no folder.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoHome {
-    #[error("neither {0} nor HOME is the full path of a folder")]
+    #[error("neither {0} nor HOME is an absolute path")]
     Unset(&'static str),
     #[error("there is no folder {}, which HOME names", .0.display())]
     Missing(PathBuf),

@@ -4,6 +4,8 @@ use switchcost_record::Source;
 use switchcost_record::injection::INJECTION_FORM;
 use switchcost_record::observation::OBSERVATION_FORM;
 
+use crate::exit::Failure;
+
 /// Endings of the names of records: measurements, injections, observations, simulations and traces.
 pub(crate) const MEASURE: &str = "measure.jsonl";
 pub(crate) const INJECTION: &str = "injection.jsonl";
@@ -61,6 +63,21 @@ pub(crate) fn is_injection(source: &Source) -> bool {
     source
         .begins_with(head.as_bytes())
         .is_ok_and(|is_one| is_one)
+}
+
+/// Refuses a trace, which is often given in place of a record.
+pub(crate) fn refuse_trace(source: &Source) -> Result<(), Failure> {
+    if source
+        .begins_with(b"\x89SCT")
+        .is_ok_and(|is_trace| is_trace)
+    {
+        let path = source.path().display();
+        return Err(Failure::record(format!(
+            "{path} is a trace, not a record of a run; simulate it with switchcost simulate {path}, or summarize it with \
+             switchcost trace info {path}"
+        )));
+    }
+    Ok(())
 }
 
 /// Returns the first bytes of a record, the same for any version of its format.

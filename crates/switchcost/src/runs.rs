@@ -158,13 +158,13 @@ fn temporary_folder(refused: &NoHome) -> Result<PathBuf, Failure> {
     }
     let folder = make_temporary("switchcost-runs-").map_err(|error| {
         Failure::broken(format!(
-            "there is no place for the record: {refused}, and no temporary folder can be made ({error}); choose one with \
+            "cannot save the record: {refused}, and no temporary folder can be created ({error}); name a file with \
              --record"
         ))
     })?;
     say!(
-        "{refused}, so this run is kept in {}; choose another place with --record (-o for a trace), or for all runs with \
-         XDG_STATE_HOME",
+        "{refused}, so the record of this run is {}; choose another place with --record (-o for a trace), or for all \
+         runs with XDG_STATE_HOME",
         folder.display()
     );
     Ok(FOLDER.get_or_init(|| folder).clone())
@@ -190,7 +190,7 @@ pub(crate) fn newest_record() -> Result<Source, Failure> {
         .map_err(|why| Failure::record(format!("no record is given, and {why}; name the file")))?;
     let none = || {
         Failure::record(format!(
-            "no record is in {}; make one with switchcost measure, or name the file",
+            "there is no record in {}; make one with switchcost measure, or name the file",
             folder.display()
         ))
     };
@@ -226,7 +226,7 @@ pub(crate) fn report_future_records() {
     };
     let path = record.path();
     say!(
-        "{} is dated in the future and counts as the oldest record; name it to see it: switchcost report {}",
+        "{} has a time in the future and is not taken as the newest record; to see it: switchcost report {}",
         short(path),
         switchcost_report::as_argument(path)
     );

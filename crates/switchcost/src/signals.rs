@@ -66,8 +66,7 @@ impl Interrupt {
     /// and keeps the recorded data. Helpers then clean up as if the run had been killed.
     pub(crate) fn watch() -> Result<Interrupt, Failure> {
         let interrupt = Interrupt::watch_to_the_end()?;
-        interrupt
-            .end_in_time("stopped in the middle: nothing is recorded of what was under way")?;
+        interrupt.end_in_time("interrupted: the unfinished part is not recorded")?;
         Ok(interrupt)
     }
 

@@ -160,7 +160,8 @@ fn where_valgrind_gives_a_program_up_the_capture_ends_and_says_so() {
         );
         assert!(
             warning.ends_with(
-                "was killed while it ran, or Valgrind gave it up (see its message): what it did last is not in the trace"
+                "was killed, or Valgrind could not continue it (see its message): its last instructions are not in \
+                 the trace"
             ),
             "{warning}"
         );

@@ -134,7 +134,7 @@ fn refused(error: &io::Error) -> Unavailable {
         Some(libc::EACCES | libc::EPERM) => Unavailable(
             "counting calls in the kernel needs root or cap_perfmon; run it with sudo, or count by a command".to_owned(),
         ),
-        Some(libc::ESRCH) => Unavailable("the thread has ended; choose one that goes on".to_owned()),
+        Some(libc::ESRCH) => Unavailable("the thread has ended; choose one that keeps running".to_owned()),
         _ => Unavailable(format!("the kernel does not count calls here ({error}); count by a command")),
     }
 }

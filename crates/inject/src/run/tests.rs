@@ -264,15 +264,17 @@ fn a_command_is_tried_before_and_refused_where_there_is_no_time_for_it() {
     assert_eq!(found.twins[0].cpu_ns, Nanos::millis(100));
     let refused = tried(Nanos::millis(1), well).expect_err("no time");
     assert!(
-        refused.starts_with("1.00 ms is not enough: a run of two copies takes")
-            && refused.contains(", and 3 cases with 6 runs each take"),
+        refused.starts_with("--budget 1ms is too short: ")
+            && refused.contains(": 3 cases need 6 runs of "),
         "{refused}"
     );
     assert_eq!(tried(Nanos::seconds(60), |_| None), Ok(None));
     let fault = |answer| tried(Nanos::seconds(60), answer).expect_err("refused");
     assert!(
-        fault(|_| Some(Answer::TooLong)).starts_with("the command had not ended after 60.00 s")
+        fault(|_| Some(Answer::TooLong)).starts_with("the command was still running after 60.00 s")
     );
-    assert!(fault(|_| Some(Answer::LeftBehind)).starts_with("the command ended before processes"));
+    assert!(
+        fault(|_| Some(Answer::LeftBehind)).starts_with("the command exited before its children")
+    );
     assert_eq!(fault(|_| Some(Answer::Refused("why".to_owned()))), "why");
 }

@@ -36,13 +36,13 @@ pub enum ServiceFault {
     },
     /// The thread may not run on the CPU that was requested.
     #[error(
-        "a thread cannot be placed on a CPU: {0}; name another process, since kernel threads of a CPU stay where they are"
+        "cannot pin a thread to a CPU: {0}; name another process (per-CPU kernel threads cannot be moved)"
     )]
     NotPlaced(io::Error),
     /// No task of this program can take the CPU from the thread.
     #[error(
-        "thread {0} has the highest real-time priority, or deadlines, so its CPU cannot be taken; give it a priority below 98: \
-         chrt -r -p 50 {0}"
+        "thread {0} has the highest real-time priority, or deadlines, so it cannot be preempted; give it a priority \
+         below 98: chrt -r -p 50 {0}"
     )]
     Unyielding(u32),
     /// The process hardly uses the CPU.
@@ -86,7 +86,9 @@ pub enum ServiceFault {
         found: String,
     },
     /// The service ended while it was measured.
-    #[error("process {0} ended after {1}; name one that goes on")]
+    #[error(
+        "process {0} ended after {1}, before the measurement was complete; name a process that keeps running"
+    )]
     Ended(u32, Nanos),
     /// No preemptor could be started.
     #[error("{0}")]

@@ -136,7 +136,7 @@ pub enum PlanError {
     },
     /// The pauses are longer than the run.
     #[error(
-        "--budget {budget} is too short: {needed} go into pauses of {pause} alone, before {batches} batches; raise --budget, \
+        "--budget {budget:#} is too short: pauses of {pause:#} alone take {needed} before {batches} batches; raise --budget, \
          or use a shorter --pause"
     )]
     Pauses {
@@ -151,9 +151,9 @@ pub enum PlanError {
     },
     /// The arrays cannot be prepared and walked in time.
     #[error(
-        "--budget {budget} is too short: it takes more than {needed} for {tasks} tasks to prepare and walk {size} each, \
-         {repetitions} times over{and_others}, on the fastest machine; raise --budget, or lower --tasks or --size ({fits} in \
-         total would fit)"
+        "--budget {budget:#} is too short: even on the fastest machine, {tasks} tasks take more than {needed} to prepare and \
+         walk {size} each, {repetitions} times{and_others}; raise --budget, or lower --tasks or --size ({fits:#} in total \
+         would fit)"
     )]
     Time {
         /// Time for the whole run.

@@ -438,7 +438,7 @@ fn what_goes_on_behind_a_command_is_reported_and_with_a_time_observed() {
         assert_eq!(
             said,
             [format!(
-                "'sh -c exit 0' ended, and what it started goes on (daemon 70, worker 71){words}"
+                "'sh -c exit 0' exited, but its children are still running (daemon 70, worker 71){words}"
             )]
         );
         let goes_on = observation.window_ns >= Nanos::seconds(50);
@@ -503,7 +503,7 @@ fn what_ends_before_its_time_is_told_and_what_comes_under_its_name_is_observed()
         panic!("{said:?}")
     };
     assert!(gone.starts_with("process 7 (a) is gone after 30"), "{gone}");
-    assert!(back.starts_with("process 8 (a) is there from "), "{back}");
+    assert!(back.starts_with("process 8 (a) started after "), "{back}");
 }
 
 #[test]
@@ -529,7 +529,7 @@ fn a_control_group_that_is_removed_is_observed_again_when_it_is_there_again() {
     let (observation, said) = observed(&mut script, target, Some(Nanos::seconds(1)));
     assert_eq!(observation.window_ns, Nanos::seconds(1));
     assert_eq!(script.threads, [[21], [21], [22]]);
-    let words = ["is gone after", "is there from", "is there from"];
+    let words = ["is gone after", "started after", "started after"];
     assert_eq!(said.len(), words.len(), "{said:?}");
     assert!(
         said.iter()

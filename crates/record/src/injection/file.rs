@@ -258,7 +258,7 @@ mod tests {
         let found = read(&path, &text[..200]).expect_err("no whole line");
         assert!(
             found.ends_with(
-                "is not a record of switchcost inject (its only line is cut off); name a file written by it"
+                "is not a record of switchcost inject (its only line is cut off); name a file written by switchcost inject"
             ),
             "{found}"
         );

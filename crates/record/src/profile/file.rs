@@ -125,7 +125,7 @@ mod tests {
         let read = |path: &Path| read_profile(path).map(|_| ());
         let foreign = |why| {
             format!(
-                "PATH is not a record of switchcost trace --profile ({why}); name a file written by it"
+                "PATH is not a record of switchcost trace --profile ({why}); name a file written by switchcost trace --profile"
             )
         };
         let damaged = |why| format!("PATH is damaged at line 1 ({why}); name another file");

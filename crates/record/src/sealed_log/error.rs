@@ -35,7 +35,7 @@ pub enum WriteRecordError {
     },
     /// The file system has no room for a line; the lines before it are complete and in the file.
     #[error(
-        "{path} took {lines} lines, which are whole, and no more: {source}; {}",
+        "cannot write to {path} after {lines} complete lines: {source}; {}",
         write_remedy(.source, ANOTHER_PLACE)
     )]
     Append {
@@ -73,7 +73,7 @@ pub enum ReadRecordError {
         writer: &'static str,
     },
     /// The beginning of the file is not that of a record.
-    #[error("{path} is not a record of {writer} ({why}); name a file written by it")]
+    #[error("{path} is not a record of {writer} ({why}); name a file written by {writer}")]
     Foreign {
         /// Path of the file.
         path: PathBuf,

@@ -62,7 +62,7 @@ fn a_first_line_above_the_limit_is_no_header() {
     let error = MeasureRecord::read(Path::new("/dev/zero")).expect_err("no end of it");
     assert_eq!(
         error.to_string(),
-        "/dev/zero is not a record of switchcost (a line of more than 64 MiB); name a file written by it"
+        "/dev/zero is not a record of switchcost (a line of more than 64 MiB); name a file written by switchcost"
     );
 }
 
@@ -96,13 +96,13 @@ fn says_how_many_lines_a_full_disk_took() {
     let error = writer.append(&line).expect_err("full");
     assert_eq!(
         error.to_string(),
-        "run.jsonl took 41 lines, which are whole, and no more: No space left on device (os error 28); free some space, or \
+        "cannot write to run.jsonl after 41 complete lines: No space left on device (os error 28); free some space, or \
          choose another place with --record"
     );
     writer.path = PathBuf::from("my run.jsonl");
     let error = writer.append(&line).expect_err("full").to_string();
     assert!(
-        error.starts_with("my run.jsonl took 41 lines, which are whole"),
+        error.starts_with("cannot write to my run.jsonl after 41 complete lines"),
         "{error}"
     );
     assert_eq!(

@@ -58,7 +58,7 @@ fn a_line_that_does_not_fit_is_taken_back() {
     let (path, lines) = (folder.file(), record.samples.len() + 1);
     let path = path.display();
     let expected = format!(
-        "<{path} took {lines} lines, which are whole, and no more: File too large (os error 27); raise the limit on the length \
+        "<cannot write to {path} after {lines} complete lines: File too large (os error 27); raise the limit on the length \
          of files (ulimit -f unlimited), or choose another place with --record, on another file system"
     );
     assert!(said.contains(&expected), "{said}");

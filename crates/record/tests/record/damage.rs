@@ -204,7 +204,7 @@ fn what_is_no_file_cannot_be_read() {
     assert_eq!(
         missing.to_string(),
         format!(
-            "{} is not a record of switchcost (it is empty); name a file written by it",
+            "{} is not a record of switchcost (it is empty); name a file written by switchcost",
             path.display()
         )
     );

@@ -53,8 +53,8 @@ fn a_file_that_is_cut_is_no_record() {
     }
     assert_eq!(
         error_of(&whole[..whole.len() - 1]),
-        "FILE is no record of a simulation (it does not end as a Parquet file does: it is cut off); name a file written by \
-         switchcost simulate"
+        "FILE is not a record of a simulation (it does not end as a Parquet file does: it is cut off); name a file \
+         written by switchcost simulate"
     );
 }
 
@@ -69,15 +69,15 @@ fn says_what_is_wrong() {
     );
     assert_eq!(
         error_of(b""),
-        "FILE is no record of a simulation (it has 0 bytes); name a file written by switchcost simulate"
+        "FILE is not a record of a simulation (it has 0 bytes); name a file written by switchcost simulate"
     );
     let mut bytes = whole();
     let length = bytes.len();
     bytes[length - 8..length - 4].copy_from_slice(&u32::MAX.to_le_bytes());
     assert_eq!(
         error_of(&bytes),
-        "FILE is no record of a simulation (it says that its footer has 4294967295 bytes); name a file written by switchcost \
-         simulate"
+        "FILE is not a record of a simulation (it says that its footer has 4294967295 bytes); name a file written by \
+         switchcost simulate"
     );
 }
 

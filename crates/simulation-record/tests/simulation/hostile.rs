@@ -235,7 +235,7 @@ fn groups_inside_each_other_are_refused_however_deep() {
     let flat = refusal(&with_footer(FLAT, NO_ROW_GROUPS));
     assert!(
         flat.starts_with(
-            " is no record of a simulation (its footer has no switchcost.record.simulation)"
+            " is not a record of a simulation (its footer has no switchcost.record.simulation)"
         ),
         "{flat}"
     );

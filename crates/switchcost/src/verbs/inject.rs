@@ -203,8 +203,8 @@ fn check_others(
 ) -> Result<(), Failure> {
     match host.cpus_allowed.as_slice() {
         [only] if !arguments.only_cpu => Err(Failure::broken(format!(
-            "CPU {only} is the only one allowed, and all else would wait for {taken}; allow more (taskset -pc $$ shows them), or \
-             use --only-cpu to let it wait"
+            "CPU {only} is the only one allowed, and everything else would wait for {taken}; allow more CPUs (taskset \
+             -pc $$ shows them), or accept that with --only-cpu"
         ))),
         _ => Ok(()),
     }

@@ -146,7 +146,7 @@ fn granted_policy(arguments: &MeasureArguments, controls: &[Control]) -> Policy 
 fn make_noise(cpu: CpuId, seed: u64) -> Result<(NetworkNoise, Control), Failure> {
     let noise = NetworkNoise::start(cpu, seed).map_err(|error| {
         Failure::usage(format!(
-            "no noise can be made on CPU {cpu} ({error}); name a CPU that may be used"
+            "cannot make noise on CPU {cpu} ({error}); name an allowed CPU"
         ))
     })?;
     let wanted = format!("bursts of messages over loopback on CPU {cpu}, pauses up to 200 ms");

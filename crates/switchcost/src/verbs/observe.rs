@@ -91,7 +91,7 @@ pub(crate) fn run(arguments: &ObserveArguments) -> Result<Exit, Failure> {
     };
     let mut recorded = kept.write(&observation);
     if recorded.is_ok() {
-        interrupt.end_in_time("stopped before the report: the record is whole")?;
+        interrupt.end_in_time("stopped before the report; the record is complete")?;
     }
     // Reading the symbols of large programs takes seconds.
     if let Some(stacks) = &mut observation.stacks {
@@ -295,7 +295,7 @@ fn report_missing_bpf(arguments: &ObserveArguments, reason: &str) -> Result<(), 
     {
         return Err(Failure::usage(reason));
     }
-    say!("switches are counted without causes and neighbours: {reason}");
+    say!("switches are counted without causes and competing tasks: {reason}");
     Ok(())
 }
 

@@ -106,8 +106,8 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
 fn refuse_capture_flags(capture: &CaptureArguments) -> Result<(), Failure> {
     if capture.is_given() {
         Err(Failure::usage(
-            "a command or a flag for tracing cannot be combined with a trace; write live in place of the trace to trace and \
-             simulate at once",
+            "a command or a flag for tracing cannot be combined with a trace; to trace and simulate in one pass, \
+             write live in place of the trace",
         ))
     } else {
         Ok(())

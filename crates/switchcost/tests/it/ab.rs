@@ -164,7 +164,7 @@ fn flags_of_a_run_and_a_set_up_that_fails_are_refused_in_words() {
     ]);
     assert_eq!(fails.code, 1, "{}", fails.stderr);
     for words in [
-        "its set-up or run ended with exit code 9",
+        "its set-up or its run exited with code 9",
         "it printed: no such thing; run this\nhint: read all of it in ",
     ] {
         assert!(fails.stderr.contains(words), "{}", fails.stderr);

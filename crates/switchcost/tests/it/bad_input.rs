@@ -98,8 +98,8 @@ fn arrays_that_take_longer_than_the_budget_are_refused_before_anything_is_starte
     assert_eq!(code, 2);
     assert_eq!(
         message,
-        "error: --budget 100.00 ms is too short: it takes more than 901.94 ms for 2 tasks to prepare and walk 1 GiB each, 5 \
-         times over, on the fastest machine\nhint: raise --budget, or lower --tasks or --size (227 MiB in total would fit)"
+        "error: --budget 100ms is too short: even on the fastest machine, 2 tasks take more than 901.94 ms to prepare and walk \
+         1 GiB each, 5 times\nhint: raise --budget, or lower --tasks or --size (227MiB in total would fit)"
     );
     assert!(
         !place.folder().join("switchcost").exists(),
@@ -326,8 +326,8 @@ fn a_folder_for_records_that_cannot_be_written_is_done_without() {
         .expect("a record")
         .path();
     let said = format!(
-        "switchcost: {}/switchcost/runs cannot be written (Not a directory (os error 20)), so this run is kept in {}; choose \
-         another place with --record (-o for a trace), or for all runs with XDG_STATE_HOME\n",
+        "switchcost: {}/switchcost/runs cannot be written (Not a directory (os error 20)), so the record of this run \
+         is {}; choose another place with --record (-o for a trace), or for all runs with XDG_STATE_HOME\n",
         state.display(),
         folder.display(),
     );
@@ -345,7 +345,7 @@ fn a_folder_for_records_that_cannot_be_written_is_done_without() {
         .output()
         .expect("it starts");
     let message = format!(
-        "error: there is no place for the record: {}/switchcost/runs cannot be written (Not a directory), and no temporary \
+        "error: cannot save the record: {}/switchcost/runs cannot be written (Not a directory), and no temporary \
          folder can be made (No such file or directory at path \"/proc/none",
         state.display()
     );
@@ -383,10 +383,7 @@ fn a_run_without_a_home_is_kept_in_a_temporary_folder_and_no_home_is_made() {
         crate::common::ran(command.output().expect("it starts"))
     };
     for (home, found) in [
-        (
-            None,
-            "neither XDG_STATE_HOME nor HOME is the full path of a folder",
-        ),
+        (None, "neither XDG_STATE_HOME nor HOME is an absolute path"),
         (
             Some("/nonexistent"),
             "there is no folder /nonexistent, which HOME names",
@@ -394,7 +391,7 @@ fn a_run_without_a_home_is_kept_in_a_temporary_folder_and_no_home_is_made() {
     ] {
         let ran = run(home, &["simulate", text(&trace), "--design", "mogul-1a"]);
         let said = format!(
-            "switchcost: {found}, so this run is kept in {}",
+            "switchcost: {found}, so the record of this run is {}",
             text(&temporary)
         );
         assert!(

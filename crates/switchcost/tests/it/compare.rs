@@ -30,7 +30,7 @@ fn what_is_no_record_is_refused() {
     std::fs::create_dir(&empty).expect("room");
     let none = place.run(&["compare", text(&empty), text(&empty)]);
     assert_eq!(
-        (none.code, none.stderr.contains("no record is in ")),
+        (none.code, none.stderr.contains("there is no record in ")),
         (5, true),
         "{}",
         none.stderr

@@ -153,11 +153,11 @@ fn what_cannot_be_measured_is_refused_and_said_why() {
     );
     refused(
         &["sh", "-c", &format!("sleep 60 & {BUSY}")],
-        "the command ended before processes",
+        "the command exited before its children",
     );
     refused(
         &["sh", "-c", "while :; do :; done"],
-        "the command had not ended after 3.00 s",
+        "the command was still running after 3.00 s",
     );
 }
 
@@ -342,7 +342,7 @@ fn the_only_cpu_is_not_taken_unasked() {
     let out = command.output().expect("taskset");
     let said = String::from_utf8_lossy(&out.stderr).into_owned();
     let reported = format!(
-        "CPU {cpu} is the only one allowed, and all else would wait for the one that the twins run on"
+        "CPU {cpu} is the only one allowed, and everything else would wait for the one that the twins run on"
     );
     assert!(said.contains(&reported), "{said}");
     assert!(!Path::new(&place.path("r.jsonl")).exists());

@@ -89,7 +89,7 @@ fn an_interrupt_keeps_what_there_is_and_says_so() {
         assert_eq!(ran.code, code, "{}", ran.stderr);
         let is_shown = ran.stdout.contains("interrupted");
         assert!(
-            is_shown || ran.stderr.contains("stopped in the middle"),
+            is_shown || ran.stderr.contains("the unfinished part is not recorded"),
             "{}",
             ran.stdout
         );
@@ -103,7 +103,8 @@ fn an_interrupt_keeps_what_there_is_and_says_so() {
 /// time to write this.
 fn is_told(record: &str, ran: &Ran) -> bool {
     let last = record.lines().last().unwrap_or_default();
-    last.contains("\"reason\":\"interrupted\"") || ran.stderr.contains("stopped in the middle")
+    last.contains("\"reason\":\"interrupted\"")
+        || ran.stderr.contains("the unfinished part is not recorded")
 }
 
 /// When a terminal closes, both the shell and the kernel send SIGHUP to its jobs.

@@ -152,13 +152,13 @@ fn the_same_turns_in_another_order_lose_as_often_as_they_switch() {
     assert_eq!(count(&alone["designs"][0]["shared"]["cycles"]), cycles[0]);
     let mixed = place.run(&["simulate", text(&path), "--quantum", "4ms"]);
     assert_eq!(mixed.code, 2);
-    let wanted = "a quantum of 4.00 ms is no number of instructions here: mogul-1a and mogul-2a with different cycles\nhint: \
+    let wanted = "a quantum of 4ms cannot be converted to instructions: mogul-1a and mogul-2a with different cycles\nhint: \
                   give a number of instructions, or one design";
     assert!(mixed.stderr.contains(wanted), "{}", mixed.stderr);
     let record = place.path("r.parquet");
     let several = place.run(&[&simulate[..], &["--record", text(&record)]].concat());
     assert_eq!(several.code, 2);
-    let wanted = "--record names one file, and these are 3 simulations\nhint: leave it out: they are kept in the usual folder";
+    let wanted = "--record names one file, but there are 3 simulations\nhint: leave it out, and each is saved in the default folder";
     assert!(several.stderr.contains(wanted), "{}", several.stderr);
     let mut elsewhere = place.command(&simulate);
     let shown = crate::common::ran(
@@ -550,7 +550,7 @@ fn a_folder_of_threads_is_one_trace_and_of_one_cpu_another() {
         (
             &["--from", "drmemtrace", text(&schedule)][..],
             5,
-            "says only when which thread ran where",
+            "has only the schedule of the threads",
         ),
         (
             &["--from", "drmemtrace", text(&place.path("."))],

@@ -208,7 +208,7 @@ fn noise_is_made_on_request_and_stands_in_the_record() {
     let ran = place.measure(&["--mechanism", "pipe", "--noise", "1000"]);
     assert_eq!(ran.code, 2);
     assert!(
-        ran.stderr.contains("no noise can be made on CPU 1000"),
+        ran.stderr.contains("cannot make noise on CPU 1000"),
         "{}",
         ran.stderr
     );

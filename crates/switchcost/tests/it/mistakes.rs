@@ -45,6 +45,7 @@ report other.jsonl
 report kept.jsonl -o kept.jsonl
 report kept.jsonl --folded stacks
 report made.sct
+compare made.sct kept.jsonl
 compare kept.jsonl
 compare kept.jsonl kept.jsonl
 compare kept.jsonl none.parquet
@@ -53,6 +54,7 @@ compare --confidence 20% a b
 observe
 observe -p 4194305
 observe -p x
+observe -p 1 --duration 0s
 observe --comm no-such-name
 observe --cgroup no/such
 observe --no-calibration -- no-such-command

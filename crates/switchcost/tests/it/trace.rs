@@ -132,7 +132,7 @@ fn programs_see_all_processes_where_that_is_wanted() {
     );
 }
 
-const NO_PID_NAMESPACE: &str = "the traced programs have no process numbers of their own";
+const NO_PID_NAMESPACE: &str = "the traced programs have no PID namespace of their own";
 
 #[test]
 fn without_a_pid_namespace_programs_are_traced_all_the_same_and_that_is_said() {
@@ -556,7 +556,7 @@ fn what_cannot_be_is_refused_with_a_reason() {
             2,
             "--cpu 4095 is not allowed to this process, only",
         ),
-        (&["man", "nothing"], 2, "there is no verb 'nothing'"),
+        (&["man", "nothing"], 2, "there is no command 'nothing'"),
     ];
     for (arguments, code, words) in cases {
         let ran = place.run(arguments);
@@ -805,7 +805,7 @@ fn an_interrupted_trace_is_sound_and_nothing_keeps_running() {
         assert_eq!(ran.code, code, "{}", ran.stderr);
         assert!(
             ran.stderr
-                .contains("interrupted; what was captured until then is kept"),
+                .contains("interrupted; the trace up to here is kept"),
             "{}",
             ran.stderr
         );

@@ -20,7 +20,7 @@ const WORD: u64 = 4;
 
 /// Why a piece size is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("pieces of {0} bytes are no size of a cache line; use a power of two from 4 to 4096")]
+#[error("blocks of {0} bytes are not possible; give --pieces a power of two from 4 to 4096")]
 pub struct UnfitPiece(pub u64);
 
 /// Bytes of memory for one line of `din` text: a power of two from 4 to 4096.
@@ -247,7 +247,7 @@ mod tests {
             assert_eq!(
                 error.to_string(),
                 format!(
-                    "pieces of {bytes} bytes are no size of a cache line; use a power of two from 4 to 4096"
+                    "blocks of {bytes} bytes are not possible; give --pieces a power of two from 4 to 4096"
                 )
             );
         }

@@ -241,10 +241,8 @@ impl Runs for Session<'_> {
         // 3: something could not be measured; the comparison says what that means.
         if !matches!(code, 0 | 3) || !path.exists() {
             let found = match code {
-                0 | 3 => {
-                    "its set-up ended before the run (its shell runs what is measured: do not exit in it)".to_owned()
-                }
-                _ => format!("its set-up or run ended with exit code {code}"),
+                0 | 3 => "its set-up exited before the run (do not call exit in it)".to_owned(),
+                _ => format!("its set-up or its run exited with code {code}"),
             };
             let failed = side_failed(side, &found, &log);
             // 2: the flags of the run ask for what does not exist.
@@ -256,7 +254,7 @@ impl Runs for Session<'_> {
         remove_bare(&log);
         if let Some(line) = missing_program(&fs::read_to_string(&log).unwrap_or_default()) {
             let complaint = format!(
-                "the set-up of {} lacks a program, so it may have done nothing: {line}",
+                "a command in the set-up of {} was not found, so it may have done nothing: {line}",
                 name(side)
             );
             if !self.complaints.contains(&complaint) {

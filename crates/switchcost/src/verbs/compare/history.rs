@@ -76,10 +76,9 @@ fn states(folder: &Path) -> Result<Vec<(PathBuf, Vec<Source>)>, Failure> {
         .collect();
     if states.len() < 2 {
         Err(Failure::usage(format!(
-            "{} states are in {}, and a comparison needs two or more, each a folder or a record of its own; measure \
-             another into it",
-            states.len(),
-            folder.display()
+            "{} has {} of the two or more states that a trend needs; add a record, or a folder of records, for each state",
+            folder.display(),
+            states.len()
         )))
     } else {
         Ok(states)

@@ -16,7 +16,7 @@ use switchcost_record::observation::Observation;
 use switchcost_record::{MeasureRecord, Source};
 
 use crate::exit::Failure;
-use crate::kinds::{Kind, kind};
+use crate::kinds::{Kind, kind, refuse_trace};
 use crate::records;
 
 /// Compares the records at these paths, which must be of one kind.
@@ -25,6 +25,7 @@ pub(super) fn compared(
     new: &[Source],
     request: Request<'_>,
 ) -> Result<Comparison, Failure> {
+    base.iter().chain(new).try_for_each(refuse_trace)?;
     let mut kinds: Vec<(Kind, &Source)> = base
         .iter()
         .chain(new)

@@ -128,7 +128,7 @@ fn cpu(
         wanted => {
             let wanted = wanted.map_or("no CPU".to_owned(), |cpu| format!("--cpu {cpu}"));
             return Err(Failure::usage(format!(
-                "{wanted} is allowed to both the service and this process, as these are: {}; taskset -pc PID shows those of a process",
+                "{wanted} is allowed to both the service and this process, only these: {}; taskset -pc PID shows those of a process",
                 switchcost_units::format_cpu_list(&both)
             )));
         }
@@ -302,8 +302,8 @@ fn check_time(plan: &Plan) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "{} is not enough: each footprint needs {LEAST_GROUPS} groups of four phases of {}; name fewer footprints, put the service \
-         under more load, or use --budget {}s",
+        "--budget {:#} is too short: each footprint needs {LEAST_GROUPS} groups of four phases of {}; name fewer footprints, put \
+         the service under more load, or use --budget {}s",
         plan.budget_ns,
         plan.turn_ns,
         needed.0.div_ceil(1_000_000_000)

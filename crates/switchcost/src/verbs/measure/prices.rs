@@ -107,7 +107,7 @@ fn lines(
     });
     let rounds = rounds.map_err(|error| {
         Failure::usage(format!(
-            "there is no room for an array ({error}); free 50 MiB of memory"
+            "cannot allocate an array ({error}); free 50 MiB of memory"
         ))
     })?;
     if interrupt.is_raised() {
@@ -134,7 +134,7 @@ fn lines(
     }
     if monotonic() >= latest {
         say!(
-            "{} of {all} pairs of sizes have a price, others are interpolated: --budget was over",
+            "{} of {all} pairs of sizes have a price, others are interpolated: the budget was spent",
             priced.len()
         );
     }

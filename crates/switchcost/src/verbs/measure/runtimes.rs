@@ -44,7 +44,7 @@ impl Chosen {
     pub(super) fn new(arguments: &MeasureArguments) -> Result<Chosen, Failure> {
         if arguments.mechanism.contains(&Mechanism::Runtime) {
             return Err(Failure::usage(
-                "--mechanism runtime has no name of a runtime; name it with --runtime, such as go"
+                "--mechanism runtime does not say which runtime; name it with --runtime, such as --runtime go"
                     .to_owned(),
             ));
         }
@@ -56,7 +56,7 @@ impl Chosen {
             let words = shlex::split(command).filter(|words| !words.is_empty());
             let words = words.ok_or_else(|| {
                 Failure::usage(format!(
-                    "--runtime-command '{}' is no command; give one",
+                    "--runtime-command '{}' is not a command; give a program and its arguments",
                     printable(command)
                 ))
             })?;
@@ -104,7 +104,7 @@ impl Chosen {
         }
         let cache = home::cache().map_err(|why| {
             Failure::usage(format!(
-                "there is no folder for what is compiled: {why}; name one with XDG_CACHE_HOME"
+                "no folder for compiled programs: {why}; name one with XDG_CACHE_HOME"
             ))
         })?;
         self.name_left_out();
@@ -117,7 +117,8 @@ impl Chosen {
             let should_stop = || {
                 if monotonic().saturating_sub(began) > SILENCE && !is_told.replace(true) {
                     say!(
-                        "building the program of {} (kept for later runs; the {budget} of measuring begin after all builds)",
+                        "building the program of {} (kept for later runs; the budget of {budget:#} begins after all \
+                         builds)",
                         row.name
                     );
                 }
@@ -161,6 +162,13 @@ impl Runtimes {
             handoffs: row.facts(),
         });
         let prepared = prepared?;
+        if let Some(broken) = &prepared.passed_over {
+            say!(
+                "{}: {broken}, so {} is measured",
+                row.name,
+                prepared.program
+            );
+        }
         Ok(Launch {
             command: prepared.command,
             version: prepared.version,

@@ -170,7 +170,7 @@ fn chosen(named: &[VectorStateFlag], there: &[VectorCase]) -> Result<Vec<VectorC
             has.join(", ")
         };
         format!(
-            "--vector-state {wanted} is not of this machine, which has {has}; choose one of these, or all"
+            "this machine has no vector state {wanted}, only {has}; choose one of these with --vector-state, or all"
         )
     };
     let mut all: Vec<VectorCase> = Vec::new();
@@ -220,13 +220,13 @@ mod tests {
             chosen(&[one(VectorState::Sse)], &there),
             Ok(there[1..2].to_vec())
         );
-        let why = "--vector-state amx is not of this machine, which has init, sse, avx; choose one of these, or all";
+        let why = "this machine has no vector state amx, only init, sse, avx; choose one of these with --vector-state, or all";
         assert_eq!(
             chosen(&[one(VectorState::Amx)], &there),
             Err(why.to_owned())
         );
-        let why = "--vector-state all is not of this machine, which has none (it has no XSAVE that tells what is in use); \
-                   choose one of these, or all";
+        let why = "this machine has no vector state all, only none (it has no XSAVE that tells what is in use); choose one \
+             of these with --vector-state, or all";
         assert_eq!(chosen(&[VectorStateFlag::All], &[]), Err(why.to_owned()));
     }
 }

@@ -42,7 +42,8 @@ pub(super) fn find(
     let calibration = keep(&record, &switchcost_analysis::analyse(&record), &path);
     if calibration.is_none() && !interrupt.is_raised() {
         say!(
-            "calibration failed: switches are counted and not priced (switchcost report {} says why); it is tried again after {} minutes",
+            "calibration failed: switches are counted but not priced (switchcost report {} says why); the next try is \
+             after {} minutes",
             path.display(),
             RETRY.whole_minutes()
         );
@@ -64,8 +65,8 @@ fn remembered(
     }
     let failed = newest?;
     say!(
-        "switches are counted and not priced: the calibration of {} failed (switchcost report {} says why), and is tried again after {} \
-         minutes",
+        "switches are counted but not priced: the calibration of {} failed (switchcost report {} says why); the next \
+         try is after {} minutes",
         failed.started_at,
         failed.record.display(),
         RETRY.whole_minutes()

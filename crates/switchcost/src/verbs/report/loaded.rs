@@ -11,7 +11,7 @@ use switchcost_report::{Format, Style, html, inject, measure, observe, simulate}
 
 use crate::earlier::Folder;
 use crate::exit::{Exit, Failure};
-use crate::kinds::{is_injection, is_observation, is_simulation};
+use crate::kinds::{is_injection, is_observation, is_simulation, refuse_trace};
 use crate::records;
 
 /// A record with its findings.
@@ -45,6 +45,7 @@ impl Loaded {
     /// Reads a record of any kind and analyses it.
     pub(crate) fn read(source: impl Into<Source>) -> Result<Self, Failure> {
         let source = source.into();
+        refuse_trace(&source)?;
         let path = source.path();
         let name = path
             .file_name()

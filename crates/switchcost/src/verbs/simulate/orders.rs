@@ -144,7 +144,8 @@ fn convert_quantum(quantum: Quantum, arguments: &SimulateArguments) -> Result<u6
 fn one_cycle_ns(designs: &[Design], time: Nanos) -> Result<f64, Failure> {
     let refused = |found: &str| {
         Failure::usage(format!(
-            "a quantum of {time} is no number of instructions here: {found}; give a number of instructions, or one design"
+            "a quantum of {time:#} cannot be converted to instructions: {found}; give a number of instructions, or \
+             one design"
         ))
     };
     let cycle = |design: &Design| design.cycle_ns.map(|[short, long]| (short * long).sqrt());
@@ -226,7 +227,8 @@ pub(super) fn open(path: &Path) -> Result<TraceFile<'static>, Failure> {
 /// Returns the failure for a record named by the user although there are several simulations.
 pub(super) fn record_of_several(simulations: usize) -> Failure {
     Failure::usage(format!(
-        "--record names one file, and these are {simulations} simulations; leave it out: they are kept in the usual folder"
+        "--record names one file, but there are {simulations} simulations; leave it out, and each is saved in the \
+         default folder"
     ))
 }
 

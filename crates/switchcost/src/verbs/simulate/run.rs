@@ -141,8 +141,8 @@ impl Run {
         let alone = simulator.designs_that_cannot_be_swept();
         if alone > 0 {
             say!(
-                "{alone} designs are simulated one by one, which takes as much longer: only plain LRU levels go \
-                 in one pass, such as the L2 of plain-lru"
+                "{alone} designs are simulated separately, which is slower: only plain LRU levels, such as the L2 of \
+                 plain-lru, share one pass"
             );
         }
         let usual = || Place::choose(arguments.record.as_deref(), kinds::SIMULATION);

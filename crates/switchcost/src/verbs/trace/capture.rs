@@ -107,7 +107,7 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
             // Only the failure is reported.
             0 => drop(fs::remove_file(&path)),
             kept => say!(
-                "what was captured until the failure is kept: {kept} instructions in {}",
+                "the trace up to the failure is kept: {kept} instructions in {}",
                 path.display()
             ),
         }
@@ -116,7 +116,7 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     ended.report(is_redacted);
     let (_, written) = finished?;
     say!(
-        "{} instructions, {} references and {} switches in {} ({:.3} B an instruction)",
+        "{} instructions, {} references and {} switches in {} ({:.3} B per instruction)",
         written.instructions,
         written.references,
         ended.summary.switches,
@@ -159,8 +159,8 @@ impl Ended {
         }
         if summary.switches_elsewhere > 0 {
             say!(
-                "the kernel took the CPU from the traced programs {} times more, for others or while the capture itself ran; that \
-                 is not in the trace",
+                "the kernel preempted the traced programs {} more times, for other tasks or for the tracer; the trace \
+                 omits these switches",
                 summary.switches_elsewhere
             );
         }
@@ -186,7 +186,7 @@ impl Ended {
             );
         }
         if summary.ending == Ending::Interrupted {
-            say!("interrupted; what was captured until then is kept");
+            say!("interrupted; the trace up to here is kept");
         }
     }
 
@@ -390,8 +390,8 @@ pub(super) fn words(command: &Command) -> Vec<String> {
 /// Returns a message about traced programs that see the machine's real process numbers.
 fn seen_numbers(reason: &str) -> String {
     format!(
-        "the traced programs have no process numbers of their own ({reason}), so that two traces of them may differ in a few \
-         addresses; trace outside of a container as root, or where users may make namespaces"
+        "the traced programs have no PID namespace of their own ({reason}), so two traces may differ in a few \
+         addresses; trace as root outside of a container, or allow user namespaces"
     )
 }
 

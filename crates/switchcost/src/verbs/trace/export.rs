@@ -47,9 +47,8 @@ pub(super) fn export(arguments: &ExportArguments) -> Result<Exit, Failure> {
     };
     if exported.processes > 1 {
         say!(
-            "the addresses of {} processes are in one text, which does not say whose they are: what reads it takes \
-             equal ones for the same memory; for what one process does, export it alone (--process N, see switchcost trace \
-             info)",
+            "the addresses of {} processes are mixed in one text, which does not say whose they are; to keep them \
+             apart, export one process at a time (--process N, see switchcost trace info)",
             exported.processes
         );
     }

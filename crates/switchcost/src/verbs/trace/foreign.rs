@@ -37,7 +37,7 @@ fn one(path: &Path) -> Result<Named, Failure> {
     let name = name(path);
     if SCHEDULES.iter().any(|schedule| name.starts_with(schedule)) {
         return Err(Failure::record(format!(
-            "{} says only when which thread ran where; name the *.trace files beside it, or the folder that holds them",
+            "{} has only the schedule of the threads; name the *.trace files next to it, or their folder",
             path.display()
         )));
     }
@@ -53,7 +53,7 @@ fn one(path: &Path) -> Result<Named, Failure> {
 fn perhaps_zipped(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
     let failed = |error: std::io::Error| {
         Failure::record(format!(
-            "{} cannot be unpacked ({error}); name a zip file that is whole",
+            "{} cannot be unpacked ({error}); name a complete zip file",
             path.display()
         ))
     };

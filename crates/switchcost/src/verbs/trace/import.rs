@@ -89,7 +89,7 @@ fn report(importer: &Importer<Box<dyn BufRead>>, instructions: u64, output: &Pat
     }
     if importer.unknown_sizes() > 0 {
         say!(
-            "{} references are of unknown size, as those of xsave are to the tracer: of each the first byte is taken",
+            "{} references have an unknown size, such as those of xsave; only their first byte is imported",
             importer.unknown_sizes()
         );
     }

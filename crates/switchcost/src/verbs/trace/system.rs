@@ -138,10 +138,10 @@ fn report(names: &[String], summary: &GuestSummary, bytes: u64, path: &Path) {
         return;
     }
     if is_interrupted {
-        say!("interrupted; what was captured until then is kept");
+        say!("interrupted; the trace up to here is kept");
     }
     say!(
-        "{} instructions and {} switches of a guest in {} ({:.3} B an instruction)",
+        "{} instructions and {} switches of a guest in {} ({:.3} B per instruction)",
         summary.instructions,
         summary.switches,
         path.display(),

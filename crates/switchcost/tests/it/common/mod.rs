@@ -210,7 +210,7 @@ pub(crate) fn ran(output: Output) -> Ran {
 /// Removes messages about measurements of other tests, which run concurrently.
 fn without_others(stderr: &str) -> String {
     let is_of_another = |line: &&str| {
-        line.starts_with("switchcost: found process ") && line.contains(" measuring on CPU ")
+        line.starts_with("switchcost: process ") && line.contains(" is measuring on CPU ")
     };
     stderr
         .split_inclusive('\n')
