@@ -24,7 +24,7 @@ use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
-use clap::{Args, Parser, Subcommand};
+use clap::{Arg, Args, Parser, Subcommand};
 use strum::{Display, EnumIter, EnumString, IntoEnumIterator};
 use switchcost_record::printable;
 use switchcost_report::Format;
@@ -200,8 +200,8 @@ pub(crate) struct OutputArguments {
 
     /// Write the result to FILE instead of stdout
     ///
-    /// Without --format, the extension .html, .json, .jsonl or .csv sets the format. FILE appears once it is complete; a device or
-    /// FIFO is written to directly.
+    /// Without --format, the extension of FILE sets the format. FILE appears once it is complete; a device or FIFO is written to
+    /// directly.
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 
@@ -269,6 +269,15 @@ impl OutputArguments {
     }
 }
 
+/// Restricts --format to those of a result without a page.
+pub(crate) fn without_page(format: Arg) -> Arg {
+    let names = FormatFlag::iter().filter(|flag| *flag != FormatFlag::Html);
+    let names = PossibleValuesParser::new(names.map(|flag| flag.to_string()));
+    format
+        .help("Output format [default: by the extension of --output, else table]")
+        .value_parser(names.try_map(|name| name.parse::<FormatFlag>()))
+}
+
 /// What is listed of an observation.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Rows {
@@ -327,7 +336,8 @@ Exit codes: 0 fit, 3 usable with caveats, 4 unfit.";
 
 /// Checks whether this machine is fit to measure, and how to fix it. Changes nothing.
 #[derive(Clone, Debug, Args)]
-#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(DOCTOR_EXAMPLES), after_long_help = DOCTOR_EXAMPLES)]
+#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(DOCTOR_EXAMPLES), after_long_help = DOCTOR_EXAMPLES,
+          mut_arg("format", without_page), mut_arg("open", |open| open.hide(true)))]
 pub(crate) struct DoctorArguments {
     #[command(flatten)]
     pub(crate) verbosity: Verbosity,

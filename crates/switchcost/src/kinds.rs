@@ -73,8 +73,8 @@ pub(crate) fn refuse_trace(source: &Source) -> Result<(), Failure> {
     {
         let path = source.path().display();
         return Err(Failure::record(format!(
-            "{path} is a trace, not a record of a run; simulate it with switchcost simulate {path}, or summarize it with \
-             switchcost trace info {path}"
+            "{path} is a trace, not a record of a run; simulate it with switchcost simulate, or summarize it with \
+             switchcost trace info"
         )));
     }
     Ok(())

@@ -106,7 +106,8 @@ pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
             .iter()
             .map(|argument| alternatives(argument))
             .collect();
-        return (format!("missing: {}", missing.join(", and ")), usage());
+        let verb = if missing.len() == 1 { "is" } else { "are" };
+        return (format!("{} {verb} missing", missing.join(" and ")), usage());
     }
     let negative = first(ContextKind::InvalidArg).and_then(|argument| negative_value(&argument));
     if let (MistakeKind::UnknownArgument, Some(value)) = (mistake.kind(), negative) {
@@ -123,11 +124,12 @@ pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
         return match (split_hint(&source), plain(&source)) {
             ((wrong, Some(hint)), _) => (format!("{flag}: {wrong}"), hint),
             (_, Some(words)) => {
-                let hint = match words.starts_with("must") {
-                    true => "choose a value in that range",
-                    false => "write it in digits, such as 100",
-                };
-                (format!("{flag} {value} {words}"), hint.to_owned())
+                if words.starts_with("must") {
+                    let hint = "choose a value in that range".to_owned();
+                    return (format!("{flag} {words}, not {value}"), hint);
+                }
+                let hint = "write it in digits, such as 100".to_owned();
+                (format!("{flag} {value} {words}"), hint)
             }
             ((wrong, None), None) => (format!("{flag} {value}: {wrong}"), usage()),
         };
@@ -151,7 +153,9 @@ pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
         _ if !values.is_empty() => format!("use one of {}", values.join(", ")),
         _ => usage(),
     };
-    (lines.join(" "), hint)
+    let wrong = lines.join(" ");
+    let wrong = wrong.replace("unrecognized subcommand", "there is no command");
+    (wrong, hint)
 }
 
 /// Returns what may be given for a required argument: of `<COMMAND|--all>`, "COMMAND or --all".

@@ -131,48 +131,49 @@ def measure(
     """Measure what a context switch costs on this machine.
 
     Args:
-        mechanism: Mechanisms: pipe, eventfd, futex, mutex-condvar, mutex-condvar-unlocked, mutex-condvar-held, socketpair,
-            tcp, posix-sem, posix-mq, signal, yield, fiber, ucontext, green, green-preempt, async, preempt, concurrent (no
-            hand-off: --concurrent), runtime (tasks of a language: --runtime), synthetic.
-        runtime: Language runtimes to measure, with OS threads and processes beside them: go, java, ..., or all.
-        runtime_command: A program of your own that speaks the protocol of runtimes, with its arguments.
-        between: Between processes, threads, or both.
-        tasks: Tasks in the ring, 2 to 64.
-        size: Sizes of each task's array, such as 0,64KiB,1MiB; 0 measures the direct cost alone.
-        stride: Strides of the walk, such as 8B,128B,4KiB; every element is touched once at any stride.
-        access: What the walk does with each element.
-        pattern: Order of the walk: strided, or a pointer chase, which defeats the prefetcher [default: strided].
-        sharing: One array for each task, or one for all [default: private].
+        mechanism: Mechanisms of the hand-off [default: the 17 from pipe to preempt]: pipe, eventfd, futex, mutex-condvar,
+            mutex-condvar-unlocked, socketpair, tcp, posix-sem, posix-mq, signal, yield, fiber, ucontext, green, green-
+            preempt, async, preempt. Others: mutex-condvar-held, concurrent (without hand-off; see --concurrent), runtime
+            (of a language; see --runtime), synthetic.
+        runtime: Language runtimes to compare with OS threads and processes: go, java, ..., or all.
+        runtime_command: Your own program, with its arguments, that implements the runtime protocol.
+        between: Hand over between processes, threads, or contexts in one thread (user).
+        tasks: Number of tasks in the ring, 2 to 64.
+        size: Array sizes per task, such as 0,64KiB,1MiB; 0 measures only the direct cost.
+        stride: Strides through the array, such as 8B,128B,4KiB; any stride touches every element once.
+        access: How each element is accessed; rmw reads, modifies and writes it.
+        pattern: Access order: strided, or a pointer chase, which defeats the prefetcher [default: strided].
+        sharing: A private array for each task, or one array shared by all [default: private].
         pages: Page size of the arrays [default: base].
         reload: Measure how fast a working set is reloaded after a switch.
-        away: What the other task touches meanwhile, such as 0,64KiB,1MiB [default: as much as --size]; implies --reload.
+        away: Working set of the other task, such as 0,64KiB,1MiB; implies --reload [default: as --size].
         vector_state: Vector registers in use at each switch: init (none), sse, avx, avx512, amx, or all.
-        concurrent: Compare time-sharing one CPU with running at once on two CPUs that share a cache.
-        placement: Where the tasks run [default: one].
-        quick: Finish within 8 s: shorter repetitions, less precision and, without a selection, fewer sizes.
-        full: Measure the whole grid of Li, Ding and Shen 2007 (3 minutes).
-        lmbench: Measure lmbench's matrix: 2p/0K 2p/16K 2p/64K 8p/16K 8p/64K 16p/16K 16p/64K.
-        prices: Measure what a lost cache line costs instead, and write it to FILE, for the model of a switch.
+        concurrent: Compare time-sharing one CPU with running concurrently on two CPUs that share a cache.
+        placement: Which CPUs the tasks run on [default: one].
+        quick: Finish within 8 s: shorter repetitions, less precision and, by default, fewer sizes.
+        full: Measure all sizes and strides of Li, Ding and Shen 2007 (3 minutes).
+        lmbench: Measure lmbench's configurations: 2p/0K 2p/16K 2p/64K 8p/16K 8p/64K 16p/16K 16p/64K.
+        prices: Measure only the cost of a lost cache line, and write it to FILE for simulate --prices.
         cpu: CPUs to run on, such as 1 or 0,1 [default: the quietest, by load and interrupts].
         policy: Scheduling policy of the tasks [default: fifo].
-        no_pin: Let the scheduler choose the CPU.
-        no_rt: Do not use real-time priority (--policy other, unless batch is given).
-        no_counters: Run no extra batches with performance counters.
-        counters: Run them even if the CPU has no counters, as in most virtual machines.
-        noise: Make network noise on this CPU while measuring, as in Li, Ding and Shen 2007, section 3.3.
-        precision: Measure each case until its interval is within this share of the estimate, such as 1% [default: 1%].
-        history: Learn run-to-run variation from earlier records of this machine in FOLDER.
-        round_trips: Round trips in a timed batch [default: as many as take 20 us].
-        flush: Flush the caches before each timed batch by writing this much, such as 4MiB.
+        no_pin: Do not pin the tasks to a CPU.
+        no_rt: Do not use real-time priority: the same as --policy other, unless you choose batch.
+        no_counters: Skip the extra batches with performance counters.
+        counters: Run these batches even if the CPU has no counters, as in most virtual machines.
+        noise: Make network noise on this CPU during the run, as in Li, Ding and Shen 2007, section 3.3.
+        precision: Measure each case until its interval is within this share of the cost [default: 1%].
+        history: Learn run-to-run variation from earlier records of this machine in DIR.
+        round_trips: Round trips per timed batch [default: as many as take 20 us].
+        flush: Flush the caches before each timed batch by writing this much memory, such as 4MiB.
         pause: Sleep before each timed batch, such as 1s.
-        confidence: Confidence of the intervals, such as 95% [default: 90%].
-        budget: Time for the whole run, such as 30s or 5min [default: as the preset says; 5s per case for a selection].
-        max_repetitions: Maximum number of repetitions of a case [default: 150].
-        seed: Seed of the interleaving and of random patterns [default: random; it is recorded].
-        synthetic_switch: Cost of a switch of the mechanism synthetic [default: 2us].
-        synthetic_reload: What synthetic adds to each walk after a switch [default: 0ns].
-        record: Keep the record in FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs].
-        redact: Leave arguments of commands, the host name and the kernel's command line out of all output.
+        confidence: Confidence level of the intervals, such as 95% [default: 90%].
+        budget: Time for the whole run, such as 30s or 5min [default: depends on the preset; 5s per selected case].
+        max_repetitions: Maximum number of repetitions per case [default: 150].
+        seed: Seed of the run order and of random patterns [default: random, and recorded].
+        synthetic_switch: Cost of a switch with --mechanism synthetic [default: 2us].
+        synthetic_reload: Time that synthetic adds to each walk after a switch [default: 0ns].
+        record: Save the record as FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs].
+        redact: Omit command arguments, the host name and the kernel command line from all output.
         progress: Show how far it is, where tqdm is installed.
     """
     return _runs.measure(words(_MEASURE, locals()), progress)
@@ -236,28 +237,27 @@ def observe(
 
     Args:
         command: The command and its arguments.
-        pid: Observe these processes and what they start meanwhile.
-        comm: Observe the processes of this name, running now or later, and what they start.
-        cgroup: Observe a control group and those below it: a folder, or its path below /sys/fs/cgroup.
-        all: Observe every task except the observer's own.
-        duration: How long to observe, such as 30s or 5min [default: until the target ends; with --all and --cgroup 10s].
-        requests: Number of requests served in that time, for the cost of one.
-        rate_cmd: Shell command that prints how many requests were served so far.
-        wakers: Count wake-ups by their waker, too.
-        scheduler_time: Measure how long the kernel's scheduler takes at each switch.
-        events: Write each switch and wake-up to FILE, a trace for ui.perfetto.dev.
+        pid: Observe the processes with these PIDs, and the children they start.
+        comm: Observe the processes with this name, running now or later, and the children they start.
+        cgroup: Observe a control group and those below it: its path, which may omit /sys/fs/cgroup.
+        all: Observe all tasks except the observer's own.
+        duration: How long to observe, such as 30s or 5min [default: until the target exits; 10s with --all or --cgroup].
+        requests: Number of requests served during the observation, for the cost per request.
+        rate_cmd: Shell command that prints the number of requests served so far, for the cost per request.
+        wakers: Also count wake-ups by the task that wakes.
+        scheduler_time: Measure the time in the kernel's scheduler at each switch.
+        events: Write every switch and wake-up to FILE, a trace for ui.perfetto.dev.
         counts_only: Count only switches and causes, at half the overhead.
-        no_bpf: Use no BPF programs: needs no root, and reports no causes.
-        stacks: Sample the program's stack at N switches a second, 100 by default, for --folded and --pprof.
-        calls: Trace system calls once, for this time, to find what cold caches cost [default: 1 s of each 10, of at most 8
-            processes, for at most 2 % of their CPU time].
-        no_calls: Trace no system calls.
-        no_calibration: Do not measure switch cost first (8 s) if no recent measurement fits.
-        record: Keep the record in FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs].
-        redact: Leave arguments of commands, the host name and the kernel's command line out of all output.
+        no_bpf: Use no BPF programs: needs no root, but reports no causes.
+        stacks: Sample user stacks at N switches per second (100 by default), for --folded and --pprof.
+        calls: Trace system calls once, for this long, to find the cost of cold caches.
+        no_calls: Do not trace system calls.
+        no_calibration: Skip the calibration (8 s) that runs first if no recent measurement fits this machine.
+        record: Save the record as FILE, which must not exist [default: a new file in ~/.local/state/switchcost/runs].
+        redact: Omit command arguments, the host name and the kernel command line from all output.
         folded: Write folded stacks to FILE, for flame graphs.
-        pprof: Write a profile for pprof to FILE: switches, time off the CPU, wait for a CPU, direct cost.
-        by: What the rows of the first table of an observation are [default: program].
+        pprof: Write a pprof profile to FILE: switches, off-CPU time, run-queue latency, direct cost.
+        by: Rows of an observation's first table: a program or a control group each [default: program].
         progress: Show how far it is, where tqdm is installed.
     """
     return _runs.observe(command, words(_OBSERVE, locals()), progress)
@@ -340,36 +340,35 @@ def simulate(
         traces: The trace, or several, which are trials; or live for the command.
         command: The command and its arguments.
         schedule: Replay a trace in these orders: round-robin, affinity:N, longest-quantum or batch:K.
-        quantum: Replay a trace with these time slices, in instructions (400000) or time (4ms).
-        preempt_every: Also end turns at random, this many instructions apart on average, as wake-ups of other tasks do.
-        page_faults: Replay a trace with page faults: each task waits this long at its first use of each page of a file.
-        at_once: Run each process on a CPU of its own, this many instructions at a time, with a shared last level.
-        range: Simulate only the instructions FROM up to TO of a trace, such as 0..50000000.
-        sample: Simulate this share of a trace, such as 5%, and estimate the whole from it.
-        seed: With --sample: seed of the choice of parts [default: 0].
-        warm_up: Instructions to simulate before each part without counting them [default: 1000000; with --sample as many as
-            a part has].
-        design: Memory systems: a built-in name (--design list shows them), a TOML file, or host [default: the four of Mogul
-            and Borg 1990].
-        vary: Simulate variants of every design: L1D.size=8KiB,16KiB or L1I+L1D.ways=1,2,4.
+        quantum: Replay a trace with these quanta, in instructions (400000) or time (4ms).
+        preempt_every: Also end time slices at random, this many instructions apart on average, as wake-ups do.
+        page_faults: Replay a trace as if no file were in memory: each first use of a file's page waits this long.
+        at_once: Run each process on its own CPU, in steps of this many instructions, with a shared last level.
+        range: Simulate only the instructions from FROM up to TO of a trace, such as 0..50000000.
+        sample: Simulate a random sample of a trace, such as 5%, and estimate the results for the whole.
+        seed: Seed of the random choice of --sample [default: 0].
+        warm_up: Instructions to simulate, but not count, before each part [default: 1000000; with --sample the length of a
+            part].
+        design: Cache designs: built-in names (see --design list), TOML files, or host for this machine's caches [default:
+            the four of Mogul and Borg 1990].
+        vary: Simulate variants of every design, such as L1D.size=8KiB,16KiB or L1I+L1D.ways=1,2,4.
         in_full: Simulate up to this many designs separately [default: 16].
-        prices: Report costs in time, too, at the prices in FILE, from measure --prices.
-        interval: Intervals after a switch: their instructions, and how many are recorded [default: 10000x100; 1000x100 for
-            client-server].
+        prices: Also report costs in time, by the miss costs in FILE (from measure --prices).
+        interval: Length and number of the intervals recorded after each switch [default: 10000x100; 1000x100 for client-
+            server].
         kernel_touches: Also simulate the kernel's accesses to user memory during system calls.
-        private_by: Who has private caches in the simulation without interference: each process, or each task [default:
-            process].
-        user_only: Leave the kernel's instructions and references out of a trace of a whole system.
-        threads: Simulate up to this many designs at the same time [default: the number of CPUs].
-        places: Number of places in code and data to list, by excess cycles [default: 20].
-        record: Keep the record (Parquet) in FILE, which must not exist [default: a new file in
+        private_by: Give each process or each task private caches in the simulation without interference [default: process].
+        user_only: Omit the kernel's instructions and references from a trace of a whole system.
+        threads: Simulate up to this many designs concurrently [default: the number of CPUs].
+        places: Number of code and data locations to list, by excess cycles [default: 20].
+        record: Save the record (Parquet) as FILE, which must not exist [default: a new file in
             ~/.local/state/switchcost/runs].
-        redact: Leave arguments of commands, the host name and the kernel's command line out of all output.
-        with_: Another command to run beside the first; may be given several times.
-        order: Order of turns: scheduled (repeatable) or as-run (as the kernel switches on one CPU) [default: scheduled].
-        processes: Which processes the programs see: their own, numbered from 2 on, or all [default: own].
+        redact: Omit command arguments, the host name and the kernel command line from all output.
+        with_: Another command to run concurrently; may be repeated.
+        order: Order of time slices: scheduled (repeatable) or as-run (by the kernel, on one CPU) [default: scheduled].
+        processes: Processes that the programs can see: their own, numbered from 2, or all [default: own].
         switches: Stop after this many switches.
-        cpu: Run the traced programs on this CPU [default: the last one].
+        cpu: CPU to run on [default: the last one].
         progress: Show how far it is, where tqdm is installed.
     """
     return _runs.simulate(traces, command, words(_SIMULATE, locals()), progress)
@@ -406,11 +405,11 @@ def compare(
         base: A record, or a folder of records of repeated runs.
         new: What to compare with it: a record, or a folder of records.
         fail_above: Exit with code 6 if a cost is slower, and its ratio is more than this above 1.
-        confidence: Confidence of all verdicts together [default: 90%].
-        run_spread: Standard deviation between runs, beyond their own intervals.
+        confidence: Joint confidence level of all verdicts [default: 90%].
+        run_spread: Standard deviation between runs, in addition to their own confidence intervals.
         across: Also compare measured cases that differ only in these conditions.
-        junit: Also write the verdicts to FILE as JUnit XML: a test for each cost.
-        markdown: Also write the verdicts to FILE as Markdown, for a comment on a pull request.
+        junit: Also write the verdicts to FILE as JUnit XML, one test per cost.
+        markdown: Also write the verdicts to FILE as Markdown, for a pull-request comment.
         progress: Show how far it is, where tqdm is installed.
     """
     return _runs.compare(base, new, words(_COMPARE, locals()), progress)
@@ -476,24 +475,24 @@ def trace(
         command: The command and its arguments.
         output: The file for the trace, which must not exist.
         profile: Write a reuse profile to FILE instead of a trace.
-        redact: Leave arguments of commands, the host name and the kernel's command line out of all output.
-        quantum: Length of a scheduled turn in instructions [default: 400000].
-        seed: Seed of the lengths of scheduled turns: another seed is another order [default: 1].
-        with_: Another command to run beside the first; may be given several times.
-        order: Order of turns: scheduled (repeatable) or as-run (as the kernel switches on one CPU) [default: scheduled].
-        processes: Which processes the programs see: their own, numbered from 2 on, or all [default: own].
+        redact: Omit command arguments, the host name and the kernel command line from all output.
+        quantum: Length of a scheduled time slice in instructions [default: 400000].
+        seed: Seed of the lengths of time slices: another seed gives another order [default: 1].
+        with_: Another command to run concurrently; may be repeated.
+        order: Order of time slices: scheduled (repeatable) or as-run (by the kernel, on one CPU) [default: scheduled].
+        processes: Processes that the programs can see: their own, numbered from 2, or all [default: own].
         switches: Stop after this many switches.
-        cpu: Run the traced programs on this CPU [default: the last one].
+        cpu: CPU to run on [default: the last one].
         system: Run the programs in a guest under QEMU, and trace its kernel, too.
-        kernel: The guest's kernel: an image, or a Debian package [default: the one that make setup has fetched].
-        append: Further words for the kernel's command line, such as 'mitigations=auto'.
-        memory: Memory of the guest [default: what its files take, and 384 MiB].
-        mips: Millions of instructions in a second of the guest's time [default: 1000; for workload 15.6].
-        physical: Also record the guest's physical addresses, for physically indexed levels.
+        kernel: Kernel of the guest: an image, or a Debian package [default: the one from make setup].
+        append: Additional kernel parameters, such as 'mitigations=auto'.
+        memory: Memory of the guest [default: the size of its files plus 384MiB].
+        mips: Millions of instructions per second of guest time [default: 1000; 15.6 for workload].
+        physical: Also record physical addresses, for physically indexed levels.
         slice: Time slice of the guest's scheduler [default: its own].
-        seconds: End the programs after this many seconds of the guest's time [default: 600].
-        between_stops: Trace each program only between its own SIGSTOPs: not its start-up.
-        file: Another file, folder or program that the programs need in the guest; may be given several times.
+        seconds: End the programs after this many seconds of guest time [default: 600].
+        between_stops: Trace each program only between its own SIGSTOPs, to omit its start-up.
+        file: Another file, folder or program needed in the guest; may be repeated.
         progress: Show how far it is, where tqdm is installed.
     """
     return _runs.trace(command, output, words(_TRACE, locals()), progress)

@@ -24,8 +24,8 @@ Examples:
   switchcost inject --period 250us,1ms,4ms -- ./solver     also rarer preemptions: does each cost
                                                            more?
   switchcost inject --cpu 1 --move-to 0 -- ./solver        also the cost of a migration
-  switchcost inject --apart -- cc -O2 -c main.c            a program that writes files: each copy has
-                                                           its own view of the directory
+  switchcost inject --apart -- cc -O2 -c main.c            a program that writes files: --apart
+                                                           keeps the copies apart
   switchcost inject -p 1234 --work uprobe:libssl.so.3:SSL_write
                                                            a service whose work is counted by calls
                                                            of a function

@@ -235,7 +235,7 @@ pub(crate) struct MeasureArguments {
     #[arg(hide_short_help = true, long, conflicts_with_all = ["cpu", "placement"], help_heading = "Control of the environment")]
     pub(crate) no_pin: bool,
 
-    /// Do not use real-time priority: --policy other, unless it is batch
+    /// Do not use real-time priority: the same as --policy other, unless you choose batch
     #[arg(
         hide_short_help = true,
         long,
@@ -251,7 +251,7 @@ pub(crate) struct MeasureArguments {
     )]
     pub(crate) no_counters: bool,
 
-    /// Run them even if the CPU has no counters, as in most virtual machines
+    /// Run these batches even if the CPU has no counters, as in most virtual machines
     ///
     /// They then count only kernel events, such as page faults and migrations.
     #[arg(
@@ -274,7 +274,7 @@ pub(crate) struct MeasureArguments {
     )]
     pub(crate) noise: Option<CpuId>,
 
-    /// Measure each case until its confidence interval is within this share of the cost [default: 1%]
+    /// Measure each case until its interval is within this share of the cost [default: 1%]
     ///
     /// This is the half-width of the interval within this run. The printed interval also covers
     /// run-to-run variation: it is wider, unless --history has enough runs that differ by less.

@@ -52,7 +52,9 @@ const SHORTEST_PERIOD: Nanos = Nanos::millis(100);
 fn parse_duration(text: &str) -> Result<Nanos, String> {
     let time = text.parse::<Nanos>().map_err(|error| error.to_string())?;
     match time {
-        Nanos(0) => Err("the duration is 0; write 10s or the like".to_owned()),
+        Nanos(0) => Err(format!(
+            "'{text}' is no time to observe; write 10s or the like"
+        )),
         time => Ok(time),
     }
 }

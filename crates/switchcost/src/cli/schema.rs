@@ -60,6 +60,6 @@ Examples:
   switchcost schema                                      all of them, in one object")]
 pub(crate) struct SchemaArguments {
     /// Output to describe [default: all of them, in one object by name and version]
-    #[arg(value_enum)]
+    #[arg(value_enum, value_name = "NAME")]
     pub(crate) printed: Option<Printed>,
 }

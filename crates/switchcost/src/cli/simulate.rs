@@ -183,7 +183,8 @@ impl FromStr for Quantum {
 
 /// Simulates caches on a trace, or on programs as they run: what each switch costs in cycles, and why.
 #[derive(Clone, Debug, Args)]
-#[command(help_template = HELP_TEMPLATE, override_usage = USAGE, after_help = first_paragraph(SIMULATE_EXAMPLES), after_long_help = SIMULATE_EXAMPLES)]
+#[command(help_template = HELP_TEMPLATE, override_usage = USAGE, after_help = first_paragraph(SIMULATE_EXAMPLES), after_long_help = SIMULATE_EXAMPLES,
+          mut_arg("command", |command| command.long_help(None)))]
 pub(crate) struct SimulateArguments {
     /// Trace to simulate, or live and a command; several traces are trials with a record each
     #[arg(value_name = "TRACE", value_terminator = LIVE)]

@@ -182,7 +182,11 @@ fn flags_of_a_run_and_a_set_up_that_fails_are_refused_in_words() {
         "--no-rt",
     ]);
     assert_eq!(ends.code, 1, "{}", ends.stderr);
-    assert!(ends.stderr.contains("do not exit in it"), "{}", ends.stderr);
+    assert!(
+        ends.stderr.contains("do not call exit in it"),
+        "{}",
+        ends.stderr
+    );
 }
 
 #[test]

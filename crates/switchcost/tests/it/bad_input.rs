@@ -24,7 +24,7 @@ fn unfit_plans_are_refused_before_anything_is_started() {
         ),
         (
             &["--tasks", "1"],
-            "error: 1 task cannot hand off in a ring\nhint: choose 2 to 64 with --tasks",
+            "error: --tasks must be 2 to 64, not 1\nhint: choose a value in that range",
         ),
         (
             &["--cpu", "0", "--placement", "pair"],
@@ -33,7 +33,7 @@ fn unfit_plans_are_refused_before_anything_is_started() {
         ),
         (
             &["--tasks", "65"],
-            "error: 65 tasks cannot hand off in a ring\nhint: choose 2 to 64 with --tasks",
+            "error: --tasks must be 2 to 64, not 65\nhint: choose a value in that range",
         ),
         (
             &["--size", "64", "--pattern", "chase", "--stride", "8"],
@@ -346,7 +346,7 @@ fn a_folder_for_records_that_cannot_be_written_is_done_without() {
         .expect("it starts");
     let message = format!(
         "error: cannot save the record: {}/switchcost/runs cannot be written (Not a directory), and no temporary \
-         folder can be made (No such file or directory at path \"/proc/none",
+         folder can be created (No such file or directory at path \"/proc/none",
         state.display()
     );
     let found = String::from_utf8_lossy(&nowhere.stderr).into_owned();

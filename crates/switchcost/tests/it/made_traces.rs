@@ -594,7 +594,7 @@ fn what_one_text_cannot_show_is_said() {
     assert_eq!(both.code, 0, "{}", both.stderr);
     assert!(
         both.stderr
-            .contains("the addresses of 2 processes are in one text"),
+            .contains("the addresses of 2 processes are mixed in one text"),
         "{}",
         both.stderr
     );

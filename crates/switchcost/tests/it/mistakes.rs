@@ -73,6 +73,7 @@ ab --new true -- --record x
 ab --detect 0% --new true
 doctor extra
 doctor -o page.html
+doctor --format html
 trace --with "a 'b" -- true
 trace info empty.jsonl
 trace info kept.jsonl

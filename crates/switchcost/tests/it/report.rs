@@ -85,7 +85,7 @@ fn the_newest_record_is_shown_and_not_one_that_is_dated_in_the_future() {
     );
     let said = format!("switchcost report {}", future.display());
     assert!(
-        ran.stderr.contains("is dated in the future") && ran.stderr.contains(&said),
+        ran.stderr.contains("has a time in the future") && ran.stderr.contains(&said),
         "{}",
         ran.stderr
     );

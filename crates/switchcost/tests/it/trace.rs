@@ -155,8 +155,8 @@ fn without_a_pid_namespace_programs_are_traced_all_the_same_and_that_is_said() {
     let ran = denied(&[&[program, "trace", "-o", text(&path)], &PIPELINE[..]].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let expected = format!(
-        "switchcost: {NO_PID_NAMESPACE} (a new PID namespace: No space left on device (os error 28)), so that two traces of \
-         them may differ in a few addresses; trace outside of a container as root, or where users may make namespaces\n"
+        "switchcost: {NO_PID_NAMESPACE} (a new PID namespace: No space left on device (os error 28)), so two traces may \
+         differ in a few addresses; trace as root outside of a container, or allow user namespaces\n"
     );
     assert!(ran.stderr.contains(&expected), "{}", ran.stderr);
     assert_eq!(place.run(&["trace", "check", text(&path)]).code, 0);
@@ -710,7 +710,7 @@ fn designs_that_cannot_go_in_one_pass_are_said_to_take_longer() {
     let sizes = "size=64KiB,128KiB,256KiB,512KiB,1MiB,2MiB";
     let slow = words("mogul-1a", &format!("L1D.{sizes}"));
     assert!(
-        slow.contains("6 designs are simulated one by one"),
+        slow.contains("6 designs are simulated separately"),
         "{slow}"
     );
     let fast = words("plain-lru", &format!("L2.{sizes}"));
