@@ -82,9 +82,9 @@ fn probabilities(n: usize) -> Vec<f64> {
     probabilities
 }
 
-/// Approximates the rank: V is about normal with mean n (n + 1) / 4 and variance n (n + 1) (2 n +
-/// 1) / 24; one half is added for continuity (Hollander and Wolfe, "Nonparametric statistical
-/// methods", chapter 3).
+/// Approximates the rank: V is about normal with mean n (n + 1) / 4 and variance
+/// n (n + 1) (2 n + 1) / 24; one half is added for continuity (Hollander and Wolfe, "Nonparametric
+/// statistical methods", chapter 3).
 fn approximate(n: usize, tail: f64) -> CriticalRank {
     let n = n as f64;
     let mean = n * (n + 1.0) / 4.0;
