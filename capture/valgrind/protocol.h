@@ -8,7 +8,7 @@
 #define SWITCHCOST_PROTOCOL_H
 
 #define SC_MAGIC 0x6563617274637331ULL /* "1sctrace" */
-#define SC_VERSION 12
+#define SC_VERSION 13
 
 /* Ways in which tasks share the CPU. */
 #define SC_SCHEDULED 0 /* one at a time, when the controller grants it */
@@ -127,7 +127,8 @@ struct sc_info { /* 32 bytes */
    its block of its instruction's last byte | size << 16 | is_store << 32 | is_update << 33 (a store by the same
    instruction to where it has just loaded from: Cachegrind counts the two as one load) | how << 34 | base << 40; then
    a word for each reference whose address is derived: the address itself (SC_FIXED), or how far it always lies behind that
-   of reference number `base` of the shape, an explicit one before it (SC_RELATIVE). */
+   of reference number `base` of the shape, an explicit one before it (SC_RELATIVE); then, where there is room, the code of each
+   block, padded with 0 to whole words. */
 #define SC_EXPLICIT 0ULL
 #define SC_FIXED 1ULL
 #define SC_RELATIVE 2ULL

@@ -38,9 +38,20 @@ static Bool can_write(void)
     return tid != VG_INVALID_THREADID && tasks[tid].has_cpu;
 }
 
-#define MOST_WORDS (2 * MOST_BLOCKS + MOST_REFERENCES)
+/* Of a record. */
+#define MOST_WORDS 255
+_Static_assert(2 * MOST_BLOCKS + MOST_REFERENCES <= MOST_WORDS, "a definition is one record");
 
-/* Writes the words of consecutive blocks, of references, and of derived addresses. */
+static UInt code_words(const struct shape *shape)
+{
+    UInt words = 0, index;
+
+    for (index = 0; index < shape->blocks; index++)
+        words += (shape->block[index].bytes + 7) / 8;
+    return words;
+}
+
+/* Writes the words of consecutive blocks, of references, of derived addresses, and of code. */
 static UInt definition(const struct shape *shape, ULong *words)
 {
     ULong *word = words;
@@ -56,6 +67,10 @@ static UInt definition(const struct shape *shape, ULong *words)
         *word++ = shape->reference[index];
     for (index = 0; index < shape->derived; index++)
         *word++ = shape->derived_address[index];
+    if (word - words + code_words(shape) > MOST_WORDS)
+        return word - words;
+    for (index = 0; index < shape->blocks; index++)
+        word += stream_pack(word, (const HChar *)shape->block[index].address, shape->block[index].bytes);
     return word - words;
 }
 

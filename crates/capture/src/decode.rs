@@ -2,6 +2,7 @@
 //! submission; the output is chunks with tasks and address spaces numbered in order of birth. Any
 //! words give chunks or an error, never a panic, and memory stays bounded.
 
+mod dependences;
 mod marks;
 mod runs;
 mod shapes;

@@ -2,7 +2,7 @@
 //! `capture/valgrind/protocol.h` defines it; a test compares the two. Offsets are in bytes.
 
 pub(crate) const MAGIC: u64 = 0x6563_6172_7463_7331;
-pub(crate) const VERSION: u32 = 12;
+pub(crate) const VERSION: u32 = 13;
 pub(crate) const SCHEDULED: u32 = 0;
 pub(crate) const AS_RUN: u32 = 1;
 pub(crate) const SYSTEM: u32 = 2;

@@ -30,3 +30,4 @@ pub(crate) use encoder::{ChunkEncoder, EncodeError, Piece};
 pub(crate) use marks::{oversized, text_bytes};
 pub(crate) use open::Open;
 pub use take::{OwnWords, ReadWords};
+pub(crate) use varint::{Numbers, put, unzigzag, zigzag};

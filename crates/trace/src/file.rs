@@ -24,7 +24,7 @@ pub use index::{ChunkEntry, Life, TraceIndex};
 pub(crate) use index::{changes_lives, is_life};
 pub use reader::{ChunkPlace, TraceReader};
 pub use recorder::{Recorder, ShapeId};
-pub use seekable::{TraceFile, kernel_symbols};
+pub use seekable::{TraceFile, dependences, kernel_symbols};
 pub use writer::TraceWriter;
 
 /// Name of the format. The header has this name, a slash and [`TRACE_VERSION`].

@@ -12,6 +12,8 @@ mod blocks;
 mod check;
 mod chunk;
 mod codec;
+mod data_flow;
+mod dependences;
 mod export;
 mod file;
 mod import;
@@ -35,11 +37,15 @@ pub use blocks::{BlockRun, Blocks};
 pub use check::{CheckReport, Checker, Problem, Violation, check};
 pub use chunk::{Chunk, Event, Placed};
 pub use codec::{LANES, OwnWords, ReadWords};
+pub use data_flow::DataFlow;
+pub use dependences::{
+    BlockDependences, Dependences, Followed, ReferenceDependence, Rules, Sources, Values,
+};
 pub use export::{DinExporter, Exported, Exporter, LackeyExporter, PieceSize, UnfitPiece};
 pub use file::{
     Before, ChunkEntry, ChunkPlace, Guest, Life, ReadAhead, ReadTraceError, Recorder, ShapeId,
     TRACE_SCHEMA, TRACE_VERSION, TraceFile, TraceHeader, TraceIndex, TraceOrder, TraceReader,
-    TraceWriter, WriteTraceError, Written, kernel_symbols, read_ahead,
+    TraceWriter, WriteTraceError, Written, dependences, kernel_symbols, read_ahead,
 };
 pub use import::{ImportError, Importer, Location as ImportLocation, Unzipped};
 pub use kernel_symbols::KernelSymbols;

@@ -61,8 +61,9 @@ impl Shapes {
         if id as usize >= MOST_SHAPES {
             return Err(Problem::TooManyShapes);
         }
-        let (Guarded { blocks, forms }, is_guarded) = shape(words, blocks.into())?;
+        let (Guarded { blocks, forms }, is_guarded, code) = shape(words, blocks.into())?;
         let shape = take.define(&blocks, &forms)?;
+        learn(&blocks, &forms, code, take);
         if self.numbers.len() <= id as usize {
             self.numbers.resize(id as usize + 1, 0);
         }
@@ -117,8 +118,22 @@ impl Guarded {
     }
 }
 
-/// Decodes the definition of a shape. Also returns whether some of its references may not happen.
-fn shape(words: &[u64], block_count: usize) -> Result<(Guarded, bool), Problem> {
+/// Passes on the code of each block of a shape, if the words have it.
+fn learn<T: Take>(blocks: &[Block], forms: &[ShapeReference], words: &[u64], take: &mut T) {
+    let code: Vec<[u8; 8]> = words.iter().map(|word| word.to_le_bytes()).collect();
+    let (mut code, mut forms) = (code.as_flattened(), forms);
+    for block in blocks {
+        let bytes = usize::from(block.bytes);
+        let own = forms.split_off(..usize::from(block.references));
+        let Some((own, padded)) = own.zip(code.split_off(..bytes.next_multiple_of(8))) else {
+            return;
+        };
+        take.learn(block, own, &padded[..bytes]);
+    }
+}
+
+/// Decodes the definition of a shape. Also returns whether some of its references may not happen, and the code of its blocks.
+fn shape(words: &[u64], block_count: usize) -> Result<(Guarded, bool, &[u64]), Problem> {
     let (heads, rest) = words
         .split_at_checked(2 * block_count)
         .ok_or(Problem::Short)?;
@@ -138,12 +153,11 @@ fn shape(words: &[u64], block_count: usize) -> Result<(Guarded, bool), Problem> 
             rest.len()
         ))
     };
-    let (references, derived) = rest.split_at_checked(claimed).ok_or_else(there)?;
-    let mut derived = derived.iter().copied();
+    let (references, mut derived) = rest.split_at_checked(claimed).ok_or_else(there)?;
     let mut is_guarded = false;
     let mut forms = Vec::with_capacity(references.len());
     for &word in references {
-        let mut address = || derived.next().ok_or_else(there);
+        let mut address = || derived.split_off_first().copied().ok_or_else(there);
         let place = match word >> 34 & 3 {
             how::FIXED => AddressKind::Fixed(address()?),
             how::RELATIVE => AddressKind::Relative {
@@ -160,10 +174,11 @@ fn shape(words: &[u64], block_count: usize) -> Result<(Guarded, bool), Problem> 
             place,
         });
     }
-    if derived.next().is_some() {
+    let code_words = |block: &Block| usize::from(block.bytes).div_ceil(8);
+    if !derived.is_empty() && derived.len() != blocks.iter().map(code_words).sum::<usize>() {
         return Err(there());
     }
-    Ok((Guarded { blocks, forms }, is_guarded))
+    Ok((Guarded { blocks, forms }, is_guarded, derived))
 }
 
 fn block(&[address, form]: &[u64; 2]) -> Result<Block, Problem> {

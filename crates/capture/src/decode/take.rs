@@ -9,6 +9,7 @@ use switchcost_trace::{
 };
 
 use super::Problem;
+use super::dependences::find_dependences;
 
 /// Receiver of decoded blocks and marks.
 pub(crate) trait Take {
@@ -17,6 +18,9 @@ pub(crate) trait Take {
 
     /// Defines a shape and returns its number, never 0. Equal shapes have the same number.
     fn define(&mut self, blocks: &[Block], forms: &[ShapeReference]) -> Result<u32, Problem>;
+
+    /// Takes the code of a block of a defined shape, with the references of that block.
+    fn learn(&mut self, _block: &Block, _references: &[ShapeReference], _code: &[u8]) {}
 
     /// Takes executed shapes, as [`Recorder::take`] does. Returns the number of words taken.
     /// `numbers` holds the numbers that [`Take::define`] returned.
@@ -60,6 +64,14 @@ impl<W: Write + Send + 'static> Take for Recorder<W> {
         Recorder::define(self, blocks, forms)
             .map(ShapeId::number)
             .map_err(|error| problem(&error))
+    }
+
+    fn learn(&mut self, block: &Block, references: &[ShapeReference], code: &[u8]) {
+        // Other machines' code is not understood.
+        if cfg!(target_arch = "x86_64") {
+            self.dependences()
+                .learn(block, code, || find_dependences(block, references, code));
+        }
     }
 
     fn shapes<R: ReadWords>(

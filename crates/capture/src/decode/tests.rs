@@ -2,7 +2,7 @@ use std::sync::atomic::AtomicU64;
 
 use proptest::prelude::*;
 use switchcost_trace::{
-    Block, BlockFlags, Cause, Chunk, Event, Mark, ProcessId, Recorder, Reference, TaskId,
+    Block, BlockFlags, Cause, Chunk, Event, Followed, Mark, ProcessId, Recorder, Reference, TaskId,
     TraceHeader, TraceOrder, TraceReader,
 };
 
@@ -36,6 +36,16 @@ fn decode(words: &[u64]) -> Result<Vec<Chunk>, DecodeError> {
 
 /// Records the words directly into a trace and reads the trace back.
 fn recorded(words: &[u64]) -> Result<Vec<Chunk>, DecodeError> {
+    let file = recorded_file(words)?;
+    let mut reader = TraceReader::new(&file[..]).expect("a trace");
+    let (mut chunks, mut chunk) = (Vec::new(), Chunk::default());
+    while reader.next_into(&mut chunk).expect("a whole trace") {
+        chunks.push(chunk.clone());
+    }
+    Ok(chunks)
+}
+
+fn recorded_file(words: &[u64]) -> Result<Vec<u8>, DecodeError> {
     let header = TraceHeader::new("valgrind", TraceOrder::Scheduled, "x86_64");
     let mut recorder = Recorder::create(Vec::new(), &header).expect("memory takes it");
     let words: Vec<AtomicU64> = words.iter().map(|&word| AtomicU64::new(word)).collect();
@@ -46,12 +56,7 @@ fn recorded(words: &[u64]) -> Result<Vec<Chunk>, DecodeError> {
         Err(Stopped::Refused(error)) => panic!("memory takes it: {error}"),
     }
     let (file, _) = recorder.finish().expect("memory takes it");
-    let mut reader = TraceReader::new(&file[..]).expect("a trace");
-    let (mut chunks, mut chunk) = (Vec::new(), Chunk::default());
-    while reader.next_into(&mut chunk).expect("a whole trace") {
-        chunks.push(chunk.clone());
-    }
-    Ok(chunks)
+    Ok(file)
 }
 
 fn born(slot: u64, parent: u32, process_slot: u64) -> [u64; 3] {
@@ -761,4 +766,46 @@ proptest! {
             prop_assert!(recorded(&words).expect("as good as chunks") == chunks);
         }
     }
+}
+
+#[test]
+fn a_trace_ends_with_the_dependences_of_blocks_whose_code_is_known() {
+    // mov rax,[rax]; mov [rbx],eax; nop
+    let code = u64::from_le_bytes([0x48, 0x8b, 0x00, 0x89, 0x03, 0x90, 0, 0]);
+    let form = 6 | 3 << 16 | 3 << 32 | 2 << 48;
+    let references = [2 | 8 << 16, 4 | 4 << 16 | 1 << 32];
+    let shape = |address: u64, code: &[u64]| {
+        let words = [&[address, form][..], &references, code].concat();
+        [&[define(words.len() as u64, address, 1)], &words[..]].concat()
+    };
+    let words = [shape(0x1000, &[code]), shape(0x2000, &[])].concat();
+    let file = recorded_file(&words).expect("shapes");
+    let found = switchcost_trace::dependences(&mut std::io::Cursor::new(file)).expect("whole");
+    let block = |address| Block {
+        address,
+        bytes: 6,
+        references: 2,
+        ..Block::default()
+    };
+    assert!(
+        found.rules(&block(0x2000)).is_none(),
+        "it came without code"
+    );
+    let mut values = switchcost_trace::Values::default();
+    values.set_register(0, 10);
+    values.set_register(3, 20);
+    let accesses = [false, true].map(|is_store| Reference::new(0, 7, 2, is_store));
+    let mut seen = Vec::new();
+    let rules = found.rules(&block(0x1000)).expect("known");
+    rules.follow(&mut values, &accesses, |followed| {
+        seen.push(followed);
+        15
+    });
+    let [load, store] = accesses;
+    assert_eq!(
+        seen,
+        [Followed::Load(load, 10), Followed::Store(store, 20, 15)]
+    );
+    let wrong = shape(0x1000, &[code, code]);
+    assert!(recorded_file(&wrong).is_err(), "more words than code");
 }

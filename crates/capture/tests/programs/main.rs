@@ -4,6 +4,7 @@
 mod as_run;
 mod building;
 mod deaths;
+mod dependences;
 mod execs;
 mod generated;
 mod instructions;

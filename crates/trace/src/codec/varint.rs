@@ -4,7 +4,7 @@ use super::BadBody;
 
 /// Appends a number to a column.
 #[inline]
-pub(super) fn put(column: &mut Vec<u8>, mut value: u64) {
+pub(crate) fn put(column: &mut Vec<u8>, mut value: u64) {
     while value > 0x7f {
         column.push(value as u8 | 0x80);
         value >>= 7;
@@ -14,24 +14,24 @@ pub(super) fn put(column: &mut Vec<u8>, mut value: u64) {
 
 /// Maps signed numbers to unsigned ones: 0, -1, 1, -2, 2 ... become 0, 1, 2, 3, 4 ...
 #[inline]
-pub(super) const fn zigzag(value: i64) -> u64 {
+pub(crate) const fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
 
 /// Reverses the encoding of [`zigzag`].
 #[inline]
-pub(super) const fn unzigzag(value: u64) -> i64 {
+pub(crate) const fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 
 /// Takes numbers from the front of a column.
-pub(super) struct Numbers<'a> {
+pub(crate) struct Numbers<'a> {
     name: &'static str,
     rest: &'a [u8],
 }
 
 impl<'a> Numbers<'a> {
-    pub(super) fn new(name: &'static str, column: &'a [u8]) -> Self {
+    pub(crate) fn new(name: &'static str, column: &'a [u8]) -> Self {
         Numbers { name, rest: column }
     }
 
@@ -59,7 +59,7 @@ impl<'a> Numbers<'a> {
     }
 
     /// Returns the next number, which must be at most `most`.
-    pub(super) fn next_at_most(&mut self, most: u64) -> Result<u64, BadBody> {
+    pub(crate) fn next_at_most(&mut self, most: u64) -> Result<u64, BadBody> {
         let found = self.take()?;
         if found > most {
             return Err(BadBody::Large {
@@ -83,7 +83,7 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    pub(super) fn rest(&self) -> &'a [u8] {
+    pub(crate) fn rest(&self) -> &'a [u8] {
         self.rest
     }
 

@@ -7,7 +7,7 @@ use super::header::TraceHeader;
 use super::index::{ChunkEntry, Life, TraceIndex, changes_lives, is_life};
 use super::record::{Records, kind};
 use crate::codec::{Body, Closer, Open, Position};
-use crate::{KernelSymbols, Mark, Placed, TaskId};
+use crate::{Dependences, KernelSymbols, Mark, Placed, TaskId};
 
 /// Maximum size of a header in bytes.
 pub(super) const HEADER_BYTES: usize = 1 << 20;
@@ -16,6 +16,7 @@ pub(super) const HEADER_BYTES: usize = 1 << 20;
 pub(super) struct Appender<W> {
     records: Records<W>,
     symbols: KernelSymbols,
+    dependences: Dependences,
     closer: Closer,
     index: TraceIndex,
     running: TaskId,
@@ -57,6 +58,7 @@ impl<W: Write> Appender<W> {
         Ok(Appender {
             records,
             symbols: KernelSymbols::default(),
+            dependences: Dependences::default(),
             closer,
             index: TraceIndex::default(),
             running: TaskId::NONE,
@@ -66,6 +68,11 @@ impl<W: Write> Appender<W> {
     /// Sets the kernel's symbols, to be written at the end of the trace.
     pub(super) fn name_symbols(&mut self, symbols: KernelSymbols) {
         self.symbols = symbols;
+    }
+
+    /// Sets the dependences of blocks, to be written at the end of the trace.
+    pub(super) fn set_dependences(&mut self, dependences: Dependences) {
+        self.dependences = dependences;
     }
 
     /// Ends the trace with its index. Returns the flushed writer and the totals.
@@ -82,6 +89,10 @@ impl<W: Write> Appender<W> {
         if !self.symbols.is_empty() {
             self.records
                 .put(kind::KERNEL_SYMBOLS, &Body::whole(&self.symbols.encode()?))?;
+        }
+        if !self.dependences.is_empty() {
+            let body = self.dependences.encode()?;
+            self.records.put(kind::DEPENDENCES, &Body::whole(&body))?;
         }
         self.records.put(kind::FOOTER, &Body::whole(&at))?;
         self.records.get_mut().flush()

@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use super::appender::{Appender, Written};
 use super::error::WriteTraceError;
 use crate::codec::Open;
-use crate::{KernelSymbols, Placed};
+use crate::{Dependences, KernelSymbols, Placed};
 
 /// Maximum number of chunks that wait to be written, besides the open one.
 const WAITING: usize = 4;
@@ -154,7 +154,10 @@ impl<W: Write + Send + 'static> Behind<W> {
     }
 
     /// Ends the trace after all chunks are written.
-    pub(super) fn finish(mut self) -> Result<(W, Written), WriteTraceError> {
+    pub(super) fn finish(
+        mut self,
+        dependences: Dependences,
+    ) -> Result<(W, Written), WriteTraceError> {
         if let Some(Err(panic)) = self.end() {
             std::panic::resume_unwind(panic);
         }
@@ -162,7 +165,10 @@ impl<W: Write + Send + 'static> Behind<W> {
         let failure = locked(&self.shared.queue).failure.take();
         match (failure, appender) {
             (Some(failure), _) => Err(failure),
-            (None, Some(appender)) => appender.finish(),
+            (None, Some(mut appender)) => {
+                appender.set_dependences(dependences);
+                appender.finish()
+            }
             (None, None) => unreachable!("nothing else ends the trace"),
         }
     }

@@ -143,6 +143,9 @@ pub enum ReadTraceError {
         "symbols of the kernel cannot be read ({0}), all else can; trace again with --system to have them"
     )]
     Symbols(String),
+    /// The dependences after the index are damaged.
+    #[error("dependences of blocks cannot be read ({0}), all else can; trace again to have them")]
+    Dependences(String),
     /// The trace has no instruction with this number.
     #[error(
         "it has {instructions} instructions, too few to begin at {wanted}; choose an earlier one"

@@ -21,6 +21,7 @@ pub(super) mod kind {
     pub(in crate::file) const INDEX: u16 = 3;
     pub(in crate::file) const FOOTER: u16 = 4;
     pub(in crate::file) const KERNEL_SYMBOLS: u16 = 5;
+    pub(in crate::file) const DEPENDENCES: u16 = 6;
 }
 
 /// Flag of a record that a reader may skip if it does not know its kind.
@@ -41,7 +42,7 @@ impl Head {
     pub(super) fn new(kind: u16, number: u32, body: &Body<'_>) -> Self {
         let mut checksum = Xxh3Default::new();
         body.parts().iter().for_each(|part| checksum.update(part));
-        let flags = if kind == kind::KERNEL_SYMBOLS {
+        let flags = if matches!(kind, kind::KERNEL_SYMBOLS | kind::DEPENDENCES) {
             MAY_BE_SKIPPED
         } else {
             0

@@ -8,7 +8,7 @@ use super::error::WriteTraceError;
 use super::header::TraceHeader;
 use crate::codec::{self, ChunkEncoder, ReadWords, limits};
 use crate::shape::{ShapeReference, UnfitShape};
-use crate::{Block, KernelSymbols, Mark, Placed};
+use crate::{Block, Dependences, KernelSymbols, Mark, Placed};
 
 /// Number of a shape in one [`Recorder`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +29,7 @@ pub struct Recorder<W> {
     marks: Vec<Placed>,
     mark_bytes: usize,
     instructions: u64,
+    dependences: Dependences,
 }
 
 impl<W: Write + Send + 'static> Recorder<W> {
@@ -43,6 +44,7 @@ impl<W: Write + Send + 'static> Recorder<W> {
             marks: Vec::new(),
             mark_bytes: 0,
             instructions: 0,
+            dependences: Dependences::default(),
         })
     }
 
@@ -144,10 +146,15 @@ impl<W: Write + Send + 'static> Recorder<W> {
         self.behind.name_symbols(symbols);
     }
 
+    /// The dependences of blocks, to be written at the end.
+    pub fn dependences(&mut self) -> &mut Dependences {
+        &mut self.dependences
+    }
+
     /// Ends the trace with its index, flushes the output, and returns it.
     pub fn finish(mut self) -> Result<(W, Written), WriteTraceError> {
         let cut = self.cut();
-        let finished = self.behind.finish();
+        let finished = self.behind.finish(self.dependences);
         cut.and(finished)
     }
 }

@@ -6,7 +6,7 @@ use super::index::{ChunkEntry, TraceIndex};
 use super::reader::{ChunkPlace, TraceReader};
 use super::record::{HEAD_BYTES, Head, kind, read_up_to};
 use crate::codec::{ChunkDecoder, ChunkHead, limits};
-use crate::{Chunk, KernelSymbols};
+use crate::{Chunk, Dependences, KernelSymbols};
 
 const FOOTER_BYTES: u64 = HEAD_BYTES as u64 + 8;
 
@@ -114,7 +114,7 @@ impl<'f> TraceFile<'f> {
         self.file.seek(SeekFrom::Start(offset)).map_err(failed)?;
         let outcome = read_record(
             &mut self.file,
-            kind::CHUNK,
+            |head| head.kind == kind::CHUNK,
             limits::BODY_BYTES,
             &mut self.body,
         )
@@ -151,15 +151,48 @@ impl<'f> TraceFile<'f> {
 ///
 /// If the trace does not end with an index, or the symbols are damaged.
 pub fn kernel_symbols(file: &mut (impl Read + Seek)) -> Result<KernelSymbols, ReadTraceError> {
+    let damaged = |what: &str| ReadTraceError::Symbols(what.to_owned());
+    let body = read_after_index(file, kind::KERNEL_SYMBOLS, &damaged)?;
+    body.map_or(Ok(KernelSymbols::default()), |body| {
+        KernelSymbols::decode(&body).map_err(damaged)
+    })
+}
+
+/// Reads the dependences of the blocks of a whole trace; none of no block if it has none.
+///
+/// # Errors
+///
+/// If the trace does not end with an index, or the dependences are damaged.
+pub fn dependences(file: &mut (impl Read + Seek)) -> Result<Dependences, ReadTraceError> {
+    let damaged = |what: &str| ReadTraceError::Dependences(what.to_owned());
+    let body = read_after_index(file, kind::DEPENDENCES, &damaged)?;
+    body.map_or(Ok(Dependences::default()), |body| {
+        Dependences::decode(&body).map_err(damaged)
+    })
+}
+
+/// Reads the body of the record of a kind between index and footer, if there is one.
+fn read_after_index(
+    file: &mut (impl Read + Seek),
+    kind: u16,
+    damaged: &impl Fn(&str) -> ReadTraceError,
+) -> Result<Option<Vec<u8>>, ReadTraceError> {
     let mut body = Vec::new();
     read_index(file, &mut body)?;
-    let damaged = |what: &str| ReadTraceError::Symbols(what.to_owned());
-    let failed = |source: std::io::Error| ReadTraceError::Symbols(source.to_string());
-    // The symbols follow the index; without symbols the footer does.
-    match read_record(file, kind::KERNEL_SYMBOLS, limits::BODY_BYTES, &mut body).map_err(failed)? {
-        Ok(()) => KernelSymbols::decode(&body).map_err(damaged),
-        Err(ANOTHER) => Ok(KernelSymbols::default()),
-        Err(what) => Err(damaged(what)),
+    loop {
+        let mut found = 0;
+        let is_wanted = |head: &Head| {
+            found = head.kind;
+            head.kind == kind || head.may_be_skipped()
+        };
+        let read = read_record(file, is_wanted, limits::BODY_BYTES, &mut body)
+            .map_err(|source| damaged(&source.to_string()))?;
+        match read {
+            Ok(()) if found == kind => return Ok(Some(body)),
+            Ok(()) => {}
+            Err(ANOTHER) => return Ok(None),
+            Err(what) => return Err(damaged(what)),
+        }
     }
 }
 
@@ -174,7 +207,7 @@ fn read_index(
         .checked_sub(FOOTER_BYTES)
         .ok_or_else(|| refuse("the file is too short"))?;
     file.seek(SeekFrom::Start(footer)).map_err(failed)?;
-    let is_footer = read_record(file, kind::FOOTER, 8, body).map_err(failed)?;
+    let is_footer = read_record(file, |head| head.kind == kind::FOOTER, 8, body).map_err(failed)?;
     is_footer.map_err(|_| refuse("the file does not end with a footer"))?;
     let at = body
         .first_chunk::<8>()
@@ -184,9 +217,14 @@ fn read_index(
         return Err(refuse("the footer points behind itself"));
     }
     file.seek(SeekFrom::Start(offset)).map_err(failed)?;
-    read_record(file, kind::INDEX, u32::MAX as usize, body)
-        .map_err(failed)?
-        .map_err(refuse)?;
+    read_record(
+        file,
+        |head| head.kind == kind::INDEX,
+        u32::MAX as usize,
+        body,
+    )
+    .map_err(failed)?
+    .map_err(refuse)?;
     let index = TraceIndex::decode(body).map_err(refuse)?;
     let is_ascending = index
         .chunks
@@ -200,14 +238,14 @@ fn read_index(
 
 const ANOTHER: &str = "it is of another kind or too long";
 
-/// Reads a record of one kind into `body`.
+/// Reads a record of a wanted kind into `body`.
 ///
 /// # Errors
 ///
 /// The fault of the record.
 fn read_record(
     from: &mut impl Read,
-    kind: u16,
+    mut is_wanted: impl FnMut(&Head) -> bool,
     most: usize,
     body: &mut Vec<u8>,
 ) -> std::io::Result<Result<(), &'static str>> {
@@ -216,7 +254,7 @@ fn read_record(
         return Ok(Err("it is cut"));
     };
     let head = match Head::parse(head) {
-        Ok(head) if head.kind == kind && head.body_bytes as usize <= most => head,
+        Ok(head) if is_wanted(&head) && head.body_bytes as usize <= most => head,
         Ok(_) => return Ok(Err(ANOTHER)),
         Err(what) => return Ok(Err(what)),
     };

@@ -1,10 +1,11 @@
 //! Tests that files of each version stay readable. A sample is never written again; a new version
 //! gets new samples, by `cargo test -p switchcost-trace --test file -- --ignored write_samples`.
 
+use std::io::Cursor;
 use std::path::Path;
 
-use switchcost_trace::Chunk;
 use switchcost_trace::testing::seeded;
+use switchcost_trace::{Chunk, dependences};
 
 use crate::shapes::Recorded;
 use crate::support::{read, written};
@@ -35,6 +36,7 @@ fn sample(path: &str) -> Vec<u8> {
 #[test]
 fn a_file_of_version_3_reads_as_it_always_did() {
     shapes().check(&sample(SHAPES_3));
+    assert!(dependences(&mut Cursor::new(sample(SHAPES_3))).is_ok_and(|found| found.is_empty()));
     let (chunks, error) = read(&sample(MARKS_3));
     assert!(error.is_none(), "{error:?}");
     assert!(

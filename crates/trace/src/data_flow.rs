@@ -1,0 +1,111 @@
+//! Values that flow from loads through registers and memory to the addresses of later loads.
+
+use crate::{Block, Dependences, Followed, Mark, Reference, Values};
+
+/// Number of pieces of memory whose last store is remembered; a power of two. Spilled registers and arguments are loaded soon.
+const STORES: usize = 4096;
+/// Number of address bits within a piece.
+const PIECE_BITS: u32 = 3;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Stored<T> {
+    piece: u64,
+    since: u32,
+    value: T,
+}
+
+/// Follows the running task of a trace. Its values are lost at a switch.
+#[derive(Debug)]
+pub struct DataFlow<T> {
+    values: Values<T>,
+    stores: Vec<Stored<T>>,
+    /// Number of the time slice. Older stores are forgotten.
+    slice: u32,
+}
+
+impl<T: Copy + Default + Ord> Default for DataFlow<T> {
+    fn default() -> Self {
+        DataFlow {
+            values: Values::default(),
+            stores: vec![Stored::default(); STORES],
+            slice: 1,
+        }
+    }
+}
+
+impl<T: Copy + Default + Ord> DataFlow<T> {
+    /// Follows a block. `take` receives each load and store with the largest value that its address depends on, and returns the value of
+    /// what was loaded; the larger of that and of the last store there goes on. `None` stands for the address of a block with unknown
+    /// dependences.
+    #[inline]
+    pub fn follow(
+        &mut self,
+        dependences: &Dependences,
+        block: &Block,
+        references: &[Reference],
+        mut take: impl FnMut(Reference, Option<T>, T) -> T,
+    ) {
+        let Some(rules) = dependences.rules(block) else {
+            self.values = Values::default();
+            for &reference in references {
+                take(reference, None, T::default());
+                if reference.is_store() {
+                    store(&mut self.stores, self.slice, reference, T::default());
+                }
+            }
+            return;
+        };
+        let DataFlow {
+            values,
+            stores,
+            slice,
+        } = self;
+        rules.follow(values, references, |followed| match followed {
+            Followed::Load(reference, address) => {
+                take(reference, Some(address), load(stores, *slice, reference))
+            }
+            Followed::Store(reference, address, data) => {
+                store(stores, *slice, reference, data);
+                take(reference, Some(address), data)
+            }
+        });
+    }
+
+    /// Follows a mark.
+    pub fn mark(&mut self, mark: &Mark) {
+        if matches!(mark, Mark::Switch { .. } | Mark::Exec { .. }) {
+            self.values = Values::default();
+            self.slice = self.slice.wrapping_add(1);
+        }
+    }
+}
+
+fn pieces(reference: Reference) -> std::ops::RangeInclusive<u64> {
+    let first = reference.address();
+    let last = first.saturating_add(u64::from(reference.bytes()) - 1);
+    first >> PIECE_BITS..=last >> PIECE_BITS
+}
+
+#[inline]
+fn load<T: Copy + Default + Ord>(stores: &[Stored<T>], slice: u32, reference: Reference) -> T {
+    let value = |piece: u64| {
+        let stored = &stores[piece as usize % STORES];
+        if (stored.piece, stored.since) == (piece, slice) {
+            stored.value
+        } else {
+            T::default()
+        }
+    };
+    pieces(reference).map(value).max().unwrap_or_default()
+}
+
+#[inline]
+fn store<T: Copy>(stores: &mut [Stored<T>], since: u32, reference: Reference, value: T) {
+    for piece in pieces(reference) {
+        stores[piece as usize % STORES] = Stored {
+            piece,
+            since,
+            value,
+        };
+    }
+}
