@@ -4,7 +4,9 @@
 use std::io::Cursor;
 
 use libfuzzer_sys::fuzz_target;
-use switchcost_trace::{Chunk, TraceFile, TraceReader, check, kernel_symbols, summarize};
+use switchcost_trace::{
+    Chunk, TraceFile, TraceReader, check, dependences, kernel_symbols, summarize_with_chains,
+};
 use xxhash_rust::xxh3::xxh3_64;
 
 const MAGIC: &[u8] = b"\x89SCT\r\n\x1a\n";
@@ -26,7 +28,8 @@ fn read(bytes: &[u8]) {
         drop(report.loss.map(|loss| loss.to_string()));
     }
     if let Ok(reader) = TraceReader::new(bytes) {
-        drop(summarize(reader));
+        let known = dependences(&mut Cursor::new(bytes)).unwrap_or_default();
+        drop(summarize_with_chains(reader, &known));
     }
     drop(kernel_symbols(&mut Cursor::new(bytes)));
     if let Ok(mut file) = TraceFile::open(Cursor::new(bytes)) {

@@ -9,6 +9,7 @@
 
 mod block;
 mod blocks;
+mod chains;
 mod check;
 mod chunk;
 mod codec;
@@ -34,6 +35,7 @@ pub mod testing;
 
 pub use block::{Block, BlockFlags, UnfitBlock};
 pub use blocks::{BlockRun, Blocks};
+pub use chains::{CHAIN_WINDOW, ChainCounts, Chains};
 pub use check::{CheckReport, Checker, Problem, Violation, check};
 pub use chunk::{Chunk, Event, Placed};
 pub use codec::{LANES, OwnWords, ReadWords};
@@ -56,5 +58,5 @@ pub use preemptions::Preemptions;
 pub use process_table::{Change, ProcessTable, Task};
 pub use reference::{Reference, SIZES};
 pub use shape::{AddressKind, ShapeReference, UnfitShape, Unfold, check_shape, unfold};
-pub use summary::{ProcessSummary, TraceSummary, summarize};
+pub use summary::{ProcessSummary, TraceSummary, summarize, summarize_with_chains};
 pub use syscall::syscall_name;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::io::Read;
 
 use crate::{
-    Cause, Chunk, Mark, ProcessId, ProcessTable, ReadTraceError, TaskId, TraceHeader, TraceReader,
+    Cause, ChainCounts, Chains, Chunk, Dependences, Mark, ProcessId, ProcessTable, ReadTraceError,
+    TaskId, TraceHeader, TraceReader,
 };
 
 /// Totals of a trace; if the trace is cut or damaged, of its readable part.
@@ -34,6 +35,8 @@ pub struct TraceSummary {
     pub faults: u64,
     /// Number of physical pages recorded.
     pub pages: u64,
+    /// Chains of loads; `None` if no dependences are known.
+    pub chains: Option<ChainCounts>,
     /// Number of tasks in the trace.
     pub tasks: u64,
     /// Address spaces by number; [`ProcessId`] 0 has the instructions that ran outside any task.
@@ -82,6 +85,7 @@ impl TraceSummary {
             syscalls: 0,
             faults: 0,
             pages: 0,
+            chains: None,
             tasks: 0,
             processes: BTreeMap::new(),
             loss: None,
@@ -89,14 +93,28 @@ impl TraceSummary {
     }
 }
 
-/// Reads a trace to its end, or up to the damage, and counts its content.
-pub fn summarize<R: Read>(mut reader: TraceReader<R>) -> TraceSummary {
+/// Reads a trace to its end, or up to the damage, and counts all but chains.
+pub fn summarize<R: Read>(reader: TraceReader<R>) -> TraceSummary {
+    summarize_with_chains(reader, &Dependences::default())
+}
+
+/// Reads a trace to its end, or up to the damage, and counts. Chains are counted if the dependences of any block are known.
+pub fn summarize_with_chains<R: Read>(
+    mut reader: TraceReader<R>,
+    dependences: &Dependences,
+) -> TraceSummary {
+    let mut chains = (!dependences.is_empty()).then(Chains::default);
     let mut summary = TraceSummary::new(reader.header().clone());
     let mut table = ProcessTable::default();
     let mut chunk = Chunk::default();
     loop {
         match reader.next_into(&mut chunk) {
-            Ok(true) => summary.add(&chunk, &mut table),
+            Ok(true) => {
+                summary.add(&chunk, &mut table);
+                if let Some(chains) = &mut chains {
+                    chains.add(&chunk, dependences);
+                }
+            }
             Ok(false) => break,
             Err(error) => {
                 summary.loss = Some(error);
@@ -105,6 +123,7 @@ pub fn summarize<R: Read>(mut reader: TraceReader<R>) -> TraceSummary {
         }
     }
     summary.bytes = reader.bytes();
+    summary.chains = chains.map(Chains::finish);
     summary
 }
 

@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_trace::TraceSummary;
+use switchcost_trace::{CHAIN_WINDOW, ChainCounts, TraceSummary};
 
 use super::{add_notes, cause_text};
 use crate::entry::Tone;
@@ -39,6 +39,8 @@ pub(crate) struct Info<'a> {
     faults: u64,
     /// Number of physical pages recorded.
     pages: u64,
+    /// Loads whose address depends on another load; null if dependences are unknown.
+    load_chains: Option<LoadChains>,
     /// Number of tasks in the trace.
     tasks: u64,
     /// Numbers of switches, by cause.
@@ -52,6 +54,47 @@ pub(crate) struct Info<'a> {
 impl OutputFormat for &Info<'_> {
     /// Schema name; version 1 is the first.
     const NAME: &'static str = "switchcost.trace-info/1";
+}
+
+/// Chains of loads of which each takes its address from the one before, in windows of consecutive instructions.
+#[derive(JsonSchema, Serialize)]
+struct LoadChains {
+    /// Length of a window in instructions.
+    window_instructions: u64,
+    /// Loads whose dependences are known.
+    loads: u64,
+    /// Loads whose address depends on a load in the same window.
+    dependent_loads: u64,
+    /// Loads whose dependences are unknown.
+    unknown_loads: u64,
+    /// Mean number of loads in a window's longest chain; null without loads.
+    mean_longest_chain: Option<f64>,
+    /// Mean number of loads in a window; null without loads.
+    mean_loads: Option<f64>,
+}
+
+impl LoadChains {
+    fn new(counts: &ChainCounts) -> LoadChains {
+        let mean = |sum: u64| (counts.windows > 0).then(|| sum as f64 / counts.windows as f64);
+        LoadChains {
+            window_instructions: CHAIN_WINDOW,
+            loads: counts.loads,
+            dependent_loads: counts.dependent,
+            unknown_loads: counts.unknown,
+            mean_longest_chain: mean(counts.longest),
+            mean_loads: mean(counts.loads),
+        }
+    }
+
+    fn text(&self) -> Option<String> {
+        let (longest, loads) = (self.mean_longest_chain?, self.mean_loads?);
+        let share = 100.0 * self.dependent_loads as f64 / self.loads as f64;
+        Some(format!(
+            "{share:.1} % of the loads need the result of another load; in {} instructions, the longest chain has {longest:.1} of \
+             {loads:.1} loads",
+            self.window_instructions
+        ))
+    }
 }
 
 /// Switches of one cause.
@@ -131,6 +174,7 @@ fn info(summary: &TraceSummary) -> Info<'_> {
         syscalls: summary.syscalls,
         faults: summary.faults,
         pages: summary.pages,
+        load_chains: summary.chains.as_ref().map(LoadChains::new),
         tasks: summary.tasks,
         switches: switches.collect(),
         processes: processes.collect(),
@@ -177,6 +221,9 @@ fn add_info(page: &mut Page, info: &Info<'_>) {
             &format!("{} pages with physical addresses", count(info.pages)),
             Tone::Usual,
         );
+    }
+    if let Some(text) = info.load_chains.as_ref().and_then(LoadChains::text) {
+        page.line(&text, Tone::Usual);
     }
     page.line(
         &format!(

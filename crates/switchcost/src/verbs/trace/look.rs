@@ -5,7 +5,7 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use switchcost_record::Source;
-use switchcost_trace::{Chunk, ReadTraceError, TraceReader};
+use switchcost_trace::{Chunk, Dependences, ReadTraceError, TraceReader};
 
 use crate::cli::Verbosity;
 use crate::cli::trace::{HeadArguments, TraceFile};
@@ -24,7 +24,9 @@ pub(crate) fn open(path: &Path) -> Result<TraceReader<impl Read + Send + 'static
 pub(super) fn info(arguments: &TraceFile) -> Result<Exit, Failure> {
     let format = arguments.form.format_of_text()?;
     let output = Output::claim(arguments.form.output.as_deref())?;
-    let summary = switchcost_trace::summarize(open(&arguments.file)?);
+    let reader = open(&arguments.file)?;
+    let dependences = known_dependences(&arguments.file);
+    let summary = switchcost_trace::summarize_with_chains(reader, &dependences);
     let text =
         switchcost_report::trace::render_info(&summary, format, output.style(Verbosity::default()));
     output.write(&text)?;
@@ -52,7 +54,16 @@ pub(super) fn check(arguments: &TraceFile) -> Result<Exit, Failure> {
     })
 }
 
-/// Checks the symbols after the index. Only a file can be read twice.
+/// Reads the dependences after the index. They are unknown in a damaged trace, and in one that is no file.
+fn known_dependences(path: &Path) -> Dependences {
+    path.is_file()
+        .then(|| File::open(path).ok())
+        .flatten()
+        .and_then(|mut file| switchcost_trace::dependences(&mut file).ok())
+        .unwrap_or_default()
+}
+
+/// Checks the symbols and dependences after the index. Only a file can be read twice.
 fn check_symbols(path: &Path) -> Result<(), Failure> {
     if !path.is_file() {
         return Ok(());
@@ -60,6 +71,7 @@ fn check_symbols(path: &Path) -> Result<(), Failure> {
     let mut file = File::open(path).map_err(Failure::open(path))?;
     switchcost_trace::kernel_symbols(&mut file)
         .map(drop)
+        .and_then(|()| switchcost_trace::dependences(&mut file).map(drop))
         .map_err(|source| lost(path, source))
 }
 

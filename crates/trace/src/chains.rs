@@ -1,0 +1,172 @@
+//! Chains of loads: loads whose addresses depend on other loads, which a core cannot overlap.
+
+use crate::{Chunk, DataFlow, Dependences, Event, Reference};
+
+/// Number of instructions within which a core overlaps loads, about: the reorder buffers of Zen 4 and Golden Cove hold 320 and 512.
+pub const CHAIN_WINDOW: u64 = 512;
+
+const LENGTH_BITS: u32 = 16;
+
+/// Loads and their chains, in windows of [`CHAIN_WINDOW`] instructions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChainCounts {
+    /// Loads of blocks with known dependences.
+    pub loads: u64,
+    /// Loads whose address depends on a load of the same window.
+    pub dependent: u64,
+    /// Loads of blocks with unknown dependences.
+    pub unknown: u64,
+    /// Windows with loads.
+    pub windows: u64,
+    /// Length of the longest chain of each window, added up.
+    pub longest: u64,
+}
+
+/// Follows a trace from its start and counts chains of loads.
+#[derive(Debug, Default)]
+pub struct Chains {
+    /// The window, and above it the number of loads in the longest chain that leads to the value.
+    flow: DataFlow<u64>,
+    instructions: u64,
+    longest: u64,
+    counts: ChainCounts,
+}
+
+impl Chains {
+    /// Follows the next chunk.
+    pub fn add(&mut self, chunk: &Chunk, dependences: &Dependences) {
+        for event in chunk.events() {
+            match event {
+                Event::Mark(mark) => self.flow.mark(mark),
+                Event::Block(block, references) => {
+                    let window = (1 + self.instructions / CHAIN_WINDOW) << LENGTH_BITS;
+                    let (counts, longest) = (&mut self.counts, &mut self.longest);
+                    self.flow.follow(
+                        dependences,
+                        block,
+                        references,
+                        |reference, address, stored| {
+                            counts.load(reference, window, longest, address, stored)
+                        },
+                    );
+                    self.run(block.instructions.into());
+                }
+            }
+        }
+    }
+
+    fn run(&mut self, instructions: u64) {
+        let before = self.instructions / CHAIN_WINDOW;
+        self.instructions += instructions;
+        if self.instructions / CHAIN_WINDOW != before {
+            self.end_window();
+        }
+    }
+
+    fn end_window(&mut self) {
+        self.counts.windows += u64::from(self.longest > 0);
+        self.counts.longest += std::mem::take(&mut self.longest);
+    }
+
+    /// Returns the counts of everything followed.
+    pub fn finish(mut self) -> ChainCounts {
+        self.end_window();
+        self.counts
+    }
+}
+
+impl ChainCounts {
+    /// Counts a load, and returns the value of what was loaded.
+    #[inline]
+    fn load(
+        &mut self,
+        reference: Reference,
+        window: u64,
+        longest: &mut u64,
+        address: Option<u64>,
+        stored: u64,
+    ) -> u64 {
+        if reference.is_store() {
+            return 0;
+        }
+        let Some(address) = address else {
+            self.unknown += 1;
+            return 0;
+        };
+        self.loads += 1;
+        self.dependent += u64::from(address > window);
+        let value = address.max(stored).max(window) + 1;
+        *longest = (*longest).max(value - window);
+        value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Block, BlockDependences, ReferenceDependence, Sources};
+
+    const LOOP: Block = Block {
+        address: 0x1000,
+        bytes: 8,
+        instructions: 4,
+        references: 1,
+        first_bytes: 4,
+        flags: crate::BlockFlags::USER,
+    };
+
+    /// Runs a loop of four instructions with one load a number of times.
+    fn counts(rules: Option<BlockDependences>, times: usize) -> ChainCounts {
+        let mut dependences = Dependences::default();
+        dependences.learn(&LOOP, b"code", || rules);
+        let mut chunk = Chunk::default();
+        for _ in 0..times {
+            chunk.blocks.push(LOOP);
+            chunk.references.push(Reference::new(0x2000, 7, 7, false));
+        }
+        let mut chains = Chains::default();
+        chains.add(&chunk, &dependences);
+        chains.finish()
+    }
+
+    fn by_register(number: u8) -> Option<BlockDependences> {
+        let load = Sources::load(0)?;
+        Some(BlockDependences {
+            references: vec![ReferenceDependence::Load(Sources::register(number)?)],
+            registers: vec![(0, load)],
+        })
+    }
+
+    #[test]
+    fn a_chain_ends_with_its_window() {
+        let expected = ChainCounts {
+            loads: 1024,
+            dependent: 1024 - 8,
+            unknown: 0,
+            windows: 8,
+            longest: 1024,
+        };
+        assert_eq!(counts(by_register(0), 1024), expected);
+    }
+
+    #[test]
+    fn loads_by_another_register_are_no_chain() {
+        let expected = ChainCounts {
+            loads: 1024 + 64,
+            dependent: 0,
+            unknown: 0,
+            windows: 9,
+            longest: 9,
+        };
+        assert_eq!(counts(by_register(1), 1024 + 64), expected);
+    }
+
+    #[test]
+    fn loads_of_unknown_blocks_are_counted_apart() {
+        let expected = ChainCounts {
+            unknown: 10,
+            ..ChainCounts::default()
+        };
+        assert_eq!(counts(None, 10), expected);
+    }
+}
