@@ -15,7 +15,7 @@ mod screen;
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use switchcost_reproduce::{Cell, Claim, Exhibit, Kind, Paper, Reason, Verdict, Verdicts};
 
 use crate::entry::{Entry, Tone};
@@ -28,7 +28,7 @@ use crate::slug::slug;
 use crate::style::Style;
 
 pub use claims::render_claims;
-pub use listed::Listed;
+pub use listed::{Listed, stored_commands};
 pub use markdown::render_markdown;
 
 /// Longest table of a figure in the terminal; longer ones are only in the page and the JSON.
@@ -41,7 +41,7 @@ const SHORT: usize = 30;
 const MOST_REASONS: usize = 4;
 
 /// A command of the reproduction.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize, Deserialize)]
 pub struct Command {
     /// Name of the command's step and of its output file.
     pub step: String,

@@ -207,13 +207,14 @@ fn counts(records: &Records) -> Exhibit {
     }
     exhibit.table = table;
     exhibit.notes.push(
-        "As in the post: two threads, one lock that is held but in the wait, and one condition. Elapsed time over counted switches is the post's figure; it holds system calls and the loop, too. What a switch \
-         costs beyond those is the direct cost in the record."
+        "As in the post, two threads share a condition variable and a lock, which is held except in the wait. The post \
+         divides elapsed time by counted switches; this includes system calls and the loop. The record has the direct \
+         cost, without them."
             .into(),
     );
     exhibit.notes.push(
-        "The post's 10 % of user mode are clock ticks: its two times are as 1 to 10 exactly, 3 ticks of 33 in 135 ms at 250 a second, \
-         which a share of 0.5 % to 20 % also gives."
+        "The post's 10 % of user mode is 3 of 33 clock ticks (135 ms at 250 Hz); a share of 0.5 % to 20 % gives these \
+         ticks, too."
             .into(),
     );
     exhibit
@@ -306,14 +307,14 @@ fn observer(records: &Records) -> Exhibit {
     }
     exhibit.table = table;
     exhibit.notes.push(
-        "Watched are the same measurements; perf counts the switches and the CPU time of all their tasks.".into(),
+        "perf stat watches the same measurements, and counts the switches and the CPU time of all their tasks.".into(),
     );
     exhibit
 }
 
 fn switches_an_iteration(records: &Records, mechanism: Mechanism) -> Result<Found, String> {
     let ((all, low, high), share) = switches(records, mechanism)?;
-    let term = Term::new("switches an iteration", all, low, high);
+    let term = Term::new("switches per iteration", all, low, high);
     Ok(Found::new(
         vec![term],
         format!("{} of them involuntary", percent(share)),
@@ -324,7 +325,7 @@ fn switches_an_iteration(records: &Records, mechanism: Mechanism) -> Result<Foun
 fn involuntary_an_iteration(records: &Records) -> Result<Found, String> {
     let ((all, low, high), share) = switches(records, PROGRAM)?;
     let term = Term::new(
-        "involuntary switches an iteration",
+        "involuntary switches per iteration",
         all * share,
         low * share,
         high * share,
@@ -365,10 +366,10 @@ fn mostly_kernel(records: &Records) -> Result<Found, String> {
         .map(|round| round.estimate / HANDOFFS);
     let note = match alone.zip(each) {
         Some((alone, each)) => format!(
-            "less the probes between the batches; the same calls to itself, all in user mode, take {} of a hand-off",
+            "without the probes between the batches; the same calls to itself, all in user mode, take {} of a hand-off",
             percent(alone / each)
         ),
-        None => "less the probes between the batches".to_owned(),
+        None => "without the probes between the batches".to_owned(),
     };
     Ok(Found::new(vec![user_over_system(records)?], note))
 }
@@ -453,8 +454,8 @@ fn counted_by_perf(records: &Records) -> Exhibit {
     }
     exhibit.table = table;
     exhibit.notes.push(
-        "Here perf watches a measurement, not the post's program: both mechanisms, the arms without switches, the probes and the \
-         start of each repetition are in its counts, so that they are more for each switch than the post's."
+        "perf watches a measurement here, not the post's program. It also counts the baseline, the probes and the \
+         start of each repetition, so its counts per switch are higher than the post's."
             .into(),
     );
     exhibit
@@ -467,9 +468,6 @@ pub(crate) fn quantities() -> Quantities {
         ("fewer-when-unlocked", fewer_when_unlocked),
         ("mostly-kernel", mostly_kernel),
         ("elapsed-a-switch", |r| {
-            Ok(convert_to_microseconds(elapsed(r)?))
-        }),
-        ("one-microsecond", |r| {
             Ok(convert_to_microseconds(elapsed(r)?))
         }),
         ("kinds-alike", kinds::voluntary_over_involuntary),

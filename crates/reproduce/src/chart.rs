@@ -1,8 +1,8 @@
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Scale of an axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Axis {
     /// Nanoseconds on a logarithmic axis.
@@ -18,7 +18,7 @@ pub enum Axis {
 }
 
 /// Style of a series.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Style {
     /// Values found in this reproduction: points joined by lines.
@@ -31,8 +31,8 @@ pub enum Style {
     Bounds,
 }
 
-/// A curve of a chart.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+/// One curve.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Series {
     /// Name of the curve.
     pub name: String,
@@ -67,7 +67,7 @@ impl Series {
 }
 
 /// A figure as data.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Chart {
     /// Title of the x axis.
     pub x_title: String,

@@ -4,9 +4,8 @@
 //! not changes from day to day or between machines. A verdict that another result does not share is
 //! therefore inconclusive.
 
-use serde::Deserialize;
-
 use crate::claims::{Claim, Other, Term, Verdict};
+use crate::stored::{EarlierError, StoredClaim, StoredPaper};
 use crate::{Exhibit, Paper};
 
 /// A result of a paper from another day or machine, read from its `PAPER.json`.
@@ -17,54 +16,6 @@ pub struct Earlier {
     claims: Vec<StoredClaim>,
 }
 
-/// Why a file cannot be used as another result of a paper.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EarlierError {
-    /// The file has another format.
-    Form(String),
-    /// The file is about another paper.
-    Paper(Paper),
-}
-
-impl std::fmt::Display for EarlierError {
-    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            EarlierError::Form(why) => {
-                write!(to, "this is no JSON of reproduce ({why})")
-            }
-            EarlierError::Paper(paper) => {
-                write!(to, "this is no result of {paper}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for EarlierError {}
-
-#[derive(Deserialize)]
-struct StoredReport {
-    papers: Vec<StoredPaper>,
-}
-
-#[derive(Deserialize)]
-struct StoredPaper {
-    paper: String,
-    machine: String,
-    exhibits: Vec<StoredExhibit>,
-}
-
-#[derive(Deserialize)]
-struct StoredExhibit {
-    claims: Vec<StoredClaim>,
-}
-
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-struct StoredClaim {
-    id: String,
-    quantity: String,
-    terms: Vec<Term>,
-}
-
 impl Earlier {
     /// Reads the text of a file that `reproduce` wrote.
     ///
@@ -72,13 +23,7 @@ impl Earlier {
     ///
     /// If the file was not written by `reproduce`, or is about another paper.
     pub fn read(file: &str, text: &str, paper: Paper) -> Result<Earlier, EarlierError> {
-        let report: StoredReport =
-            serde_json::from_str(text).map_err(|error| EarlierError::Form(error.to_string()))?;
-        let found = report
-            .papers
-            .into_iter()
-            .find(|found| found.paper == paper.to_string());
-        let found = found.ok_or(EarlierError::Paper(paper))?;
+        let found = StoredPaper::read(text, paper)?;
         let claims = found
             .exhibits
             .into_iter()
@@ -161,10 +106,10 @@ fn judge_beside(claim: &mut Claim) {
     let why = match dissenting {
         None if claim.others.is_empty() => "no other result has this number yet".to_owned(),
         None if verdicts[0] == claim.alone => return,
-        None => "results differ by more than their intervals tell".to_owned(),
+        None => "the results differ by more than their intervals".to_owned(),
         Some(other) => {
             let terms: Vec<String> = other.terms.iter().map(Term::words).collect();
-            format!("{} says otherwise: {}", other.file, terms.join("; "))
+            format!("{} does not agree: {}", other.file, terms.join("; "))
         }
     };
     claim.leave_open(why);
@@ -211,6 +156,7 @@ mod tests {
             id,
             quantity: quantity.to_owned(),
             terms,
+            ..StoredClaim::default()
         }];
         Earlier {
             file: "earlier/li2007.json".to_owned(),
@@ -239,7 +185,7 @@ mod tests {
             judged((11.0, 12.0), (11.5, 12.5)),
             (Verdict::Differs, Verdict::Differs, None)
         );
-        let why = Some("earlier/li2007.json says otherwise: us: 12.0 (11.0 to 13.0)".to_owned());
+        let why = Some("earlier/li2007.json does not agree: us: 12.0 (11.0 to 13.0)".to_owned());
         assert_eq!(
             judged((1.0, 2.0), (11.0, 13.0)),
             (Verdict::Holds, Verdict::Undecided, why)

@@ -26,6 +26,7 @@ mod papers;
 mod published;
 mod records;
 mod step;
+mod stored;
 #[cfg(test)]
 mod testing;
 mod text;
@@ -34,9 +35,10 @@ mod verdicts;
 
 pub use chart::{Axis, Chart, Series, Style};
 pub use claims::{Claim, Entry, Kind, Other, Reason, ReasonEntry, Rule, Term, Verdict, table};
-pub use earlier::{Earlier, EarlierError, stand};
+pub use earlier::{Earlier, stand};
 pub use exhibit::{Cell, Exhibit, Table};
 pub use paper::Paper;
 pub use records::Records;
 pub use step::{Effort, Site, Step};
+pub use stored::{EarlierError, Stored};
 pub use verdicts::{Counts, Verdicts};

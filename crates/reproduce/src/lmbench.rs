@@ -73,8 +73,8 @@ pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
     table.row(row(|estimate| estimate.estimate));
     exhibit.table = table;
     exhibit.notes.push(
-        "lmbench prints this matrix for every machine; there is no published row to lay beside it. L. McVoy, C. Staelin: \
-         lmbench: Portable Tools for Performance Analysis, USENIX 1996, section 6.6, says only what must grow."
+        "lmbench prints this matrix for every machine; no published row corresponds to it. Section 6.6 of the paper \
+         only says which columns must grow."
             .into(),
     );
     vec![exhibit]

@@ -79,7 +79,7 @@ const SETS: [Set; 3] = [
         name: "timesharing",
         trials: ["A", "D", "G", "J"],
         has_short_turns: false,
-        // 400,000 cycles (section 5.1, note 3) at 1.27 cycles an instruction; in the mean 132,000 instructions, of 108,000 to 146,000,
+        // 400,000 cycles (section 5.1, note 3) at 1.27 cycles per instruction; in the mean 132,000 instructions, of 108,000 to 146,000,
         // of which system calls take some. A tenth is to reach the quantum (section 5.1).
         turns: Turns::new(315_000, 150_000),
         other_turns: &[
@@ -93,7 +93,7 @@ const SETS: [Set; 3] = [
         name: "compute-bound",
         trials: ["B", "E", "H", "K"],
         has_short_turns: false,
-        // At 1.10 cycles an instruction; in the mean 249,000 instructions, of 240,000 to 263,000.
+        // At 1.10 cycles per instruction; in the mean 249,000 instructions, of 240,000 to 263,000.
         turns: Turns::new(363_000, 450_000),
         other_turns: &[
             ("short-turns", Turns::new(363_000, 410_000)),
@@ -106,7 +106,7 @@ const SETS: [Set; 3] = [
         name: "client-server",
         trials: ["C", "F", "I", "L"],
         has_short_turns: true,
-        // At 1.06 cycles an instruction: hardly a turn lasts so long.
+        // At 1.06 cycles per instruction: hardly a turn lasts so long.
         turns: Turns::even(377_000),
         other_turns: &[],
     },
@@ -319,7 +319,7 @@ pub(crate) use quantities::quantities;
 pub(crate) fn exhibits(records: &Records) -> Vec<Exhibit> {
     let mut exhibits = programs::exhibits(records);
     exhibits.push(designs::table_3(records));
-    exhibits.push(table_4::exhibit(records));
+    exhibits.extend(table_4::exhibits(records));
     exhibits.push(free::exhibit(records));
     exhibits.push(length::exhibit(records));
     exhibits.push(single::exhibit(records));

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use switchcost_reproduce::{Paper, Verdicts};
 
-use super::{Reproduction, answer};
+use super::{Command, Reproduction, answer};
 
 /// A paper whose page is in the same folder.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -24,6 +24,23 @@ struct Named {
 #[derive(Deserialize)]
 struct Report {
     papers: Vec<Listed>,
+}
+
+#[derive(Deserialize)]
+struct Run {
+    papers: Vec<Commands>,
+}
+
+#[derive(Deserialize)]
+struct Commands {
+    commands: Vec<Command>,
+}
+
+/// Reads the commands of the first paper in JSON that [`super::render`] wrote; none for another format.
+pub fn stored_commands(json: &str) -> Vec<Command> {
+    let run = serde_json::from_str::<Run>(json).ok();
+    let first = run.and_then(|run| run.papers.into_iter().next());
+    first.map_or_else(Vec::new, |paper| paper.commands)
 }
 
 impl Listed {

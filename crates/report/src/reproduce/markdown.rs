@@ -3,20 +3,24 @@
 
 use std::fmt::Write;
 
-use switchcost_reproduce::{Claim, Exhibit, Kind};
+use switchcost_reproduce::{Claim, Exhibit, Kind, Rule, Verdict};
 
-use super::{Cell, Reproduction, chart, counted, reason, word};
+use super::{Cell, Reproduction, chart, counted, word};
 use crate::quantity::NO_NUMBER;
 use crate::slug::slug;
 
-/// Largest table of a paper that is printed whole, in rows.
-const MOST_ROWS: usize = 110;
+/// Largest table of a paper that is printed, in rows and columns; the site has larger ones.
+const MOST_ROWS: usize = 40;
+const MOST_COLUMNS: usize = 12;
+
+/// Most numbers of a claim that are printed; the rest are in the JSON.
+const MOST_NUMBERS: usize = 4;
 
 /// Renders the page. Links to figures are those of `--figures`.
 pub fn render_markdown(reproduction: &Reproduction<'_>) -> String {
     let paper = reproduction.paper;
     let mut page = format!(
-        "# {}\n\n{}.\n\nHere: {}",
+        "# {}\n\n{}.\n\nResult: {}",
         paper.title(),
         paper.citation(),
         if reproduction.is_judged {
@@ -27,22 +31,24 @@ pub fn render_markdown(reproduction: &Reproduction<'_>) -> String {
     );
     let _ = write!(
         page,
-        "\n\nMachine of the records: {}.\n",
+        "\n\nMachine of the records: {}. Intervals are 90 % confidence intervals. `switchcost reproduce {paper} --claims` prints how each \
+         number is computed, and the source of each rule.\n",
         reproduction.machine
     );
     for exhibit in reproduction.exhibits {
-        if !exhibit.claims.is_empty() || is_published(exhibit) {
+        if !exhibit.claims.is_empty() || is_table(exhibit) {
             add_exhibit(&mut page, reproduction, exhibit);
         }
     }
     page
 }
 
-/// Whether the exhibit is a table of the paper, judged by its name.
-fn is_published(exhibit: &Exhibit) -> bool {
-    exhibit.chart.is_none()
-        && exhibit.name.starts_with("Table")
-        && exhibit.table.rows.len() <= MOST_ROWS
+/// Whether the exhibit is a short table of the paper's, and not the points of a figure.
+fn is_table(exhibit: &Exhibit) -> bool {
+    let is_of_paper = exhibit.name.starts_with("Table") || exhibit.name == "Context switching";
+    let is_small =
+        exhibit.table.rows.len() <= MOST_ROWS && exhibit.table.columns.len() <= MOST_COLUMNS;
+    is_of_paper && exhibit.chart.is_none() && is_small
 }
 
 fn add_exhibit(page: &mut String, reproduction: &Reproduction<'_>, exhibit: &Exhibit) {
@@ -56,13 +62,13 @@ fn add_exhibit(page: &mut String, reproduction: &Reproduction<'_>, exhibit: &Exh
         );
     }
     if !exhibit.claims.is_empty() {
-        page.push_str("| claim | published | here | verdict | why |\n|---|---|---|---|---|\n");
+        page.push_str("| claim | published | rule | here | verdict |\n|---|---|---|---|---|\n");
         for claim in &exhibit.claims {
             add_row(page, claim_cells(claim));
         }
         page.push('\n');
     }
-    if is_published(exhibit) {
+    if is_table(exhibit) {
         add_table(page, exhibit);
     }
     for note in &exhibit.notes {
@@ -70,33 +76,64 @@ fn add_exhibit(page: &mut String, reproduction: &Reproduction<'_>, exhibit: &Exh
     }
 }
 
-/// Returns the cells of a claim: the paper's words if they are quoted, its numbers, the numbers
-/// found, the verdict, and the rule with the reason.
+/// Cells of a claim: what the paper says, its numbers, the rule, the numbers found, and the verdict with its reason.
 fn claim_cells(claim: &Claim) -> Vec<String> {
     let entry = &claim.entry;
-    let words = entry.quotation.as_ref().map_or_else(
-        || format!("{} ({})", entry.statement, entry.place),
-        |words| format!("\"{words}\" ({}): {}", entry.place, entry.statement),
-    );
+    let quoted = entry.quotation.as_ref();
+    let words = quoted.map_or(String::new(), |words| format!("\"{words}\", "));
     let published: Vec<String> = entry.published.iter().map(ToString::to_string).collect();
-    let rule = format!(
-        "{}: {} ({}).",
-        entry.quantity,
-        entry.rule.words(),
-        entry.bounds
-    );
-    let why = match (entry.kind, reason(claim)) {
-        (Kind::Shown, why) => why,
-        (_, why) if why.is_empty() => rule,
-        (_, why) => format!("{why} Rule: {rule}"),
-    };
+    let verdict = word(claim).0;
+    let why = why(claim);
     vec![
-        words,
+        format!("{} ({words}{})", entry.statement, entry.place),
         published.join(", "),
-        claim.found.clone(),
-        word(claim).0.to_owned(),
-        why,
+        rule(claim),
+        numbers(claim),
+        if why.is_empty() {
+            verdict.to_owned()
+        } else {
+            format!("{verdict}: {why}")
+        },
     ]
+}
+
+/// The rule as a range, such as `> 1.00`.
+fn rule(claim: &Claim) -> String {
+    let words = claim.entry.rule.words();
+    let (range, some) = match claim.entry.rule {
+        Rule::Every(_) => (words.strip_prefix("every number "), ""),
+        Rule::Some(_) => (words.strip_prefix("at least one number "), "one "),
+    };
+    let Some(range) = range else {
+        return String::new();
+    };
+    let range = range.replace("above", ">").replace("below", "<");
+    let range = range.replace("between ", "").replace(" and ", " to ");
+    format!("{some}{range}")
+}
+
+fn numbers(claim: &Claim) -> String {
+    let mut numbers: Vec<String> = claim
+        .terms
+        .iter()
+        .map(switchcost_reproduce::Term::words)
+        .collect();
+    let more = numbers.len().saturating_sub(MOST_NUMBERS);
+    numbers.truncate(MOST_NUMBERS);
+    if more > 0 {
+        numbers.push(format!("{more} more"));
+    }
+    numbers.join("; ")
+}
+
+/// Reason for the verdict, if it needs one.
+fn why(claim: &Claim) -> String {
+    match (claim.entry.kind, claim.verdict, &claim.missing) {
+        (Kind::Shown, ..) => claim.entry.bounds.clone(),
+        (_, Verdict::Undecided, Some(missing)) => missing.clone(),
+        (_, Verdict::Differs, _) => claim.why_not.clone().unwrap_or_default(),
+        _ => String::new(),
+    }
 }
 
 fn add_table(page: &mut String, exhibit: &Exhibit) {

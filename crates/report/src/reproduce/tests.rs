@@ -363,6 +363,6 @@ fn a_page_of_markdown_has_each_claim_beside_its_figure() {
         .lines()
         .filter(|line| line.starts_with("| it rises (p. 1) |"));
     assert_eq!(rows.count(), exhibits[0].claims.len());
-    assert!(page.contains("| not reproduced | Shown by"), "{page}");
+    assert!(page.contains("| not reproduced: "), "{page}");
     assert!(page.contains("\n## Figure 1: Cost by size\n"), "{page}");
 }

@@ -62,7 +62,8 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     }
     exhibit.table = table;
     exhibit.notes.push(
-        "Who waits is taken from the run queue and has to be woken; who yields, which the kernel counts as involuntary, stays in it."
+        "A waiting task leaves the run queue and must be woken. A yielding task, which the kernel counts as \
+         involuntary, stays in the run queue."
             .into(),
     );
     exhibit

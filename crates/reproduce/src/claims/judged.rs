@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Entry, Found, Kind, Quantities, Rule, Term, Verdict};
+use super::{Entry, Found, Kind, Quantities, ReasonEntry, Rule, Term, Verdict};
 use crate::Records;
 use crate::text::number;
 
@@ -100,7 +100,7 @@ impl Claim {
 }
 
 pub(super) fn claim(
-    mut entry: Entry,
+    entry: Entry,
     quantities: &Quantities,
     records: &Records,
     variants: &Result<Vec<Records>, String>,
@@ -110,6 +110,17 @@ pub(super) fn claim(
     } else {
         quantity(&entry.id, quantities, records)
     };
+    of_numbers(entry, found, &|reason| {
+        quantity(&reason.id, quantities, records)
+    })
+}
+
+/// Judges a claim, and if it is not met each possible reason, by the numbers found.
+pub(crate) fn of_numbers(
+    mut entry: Entry,
+    found: Result<Found, String>,
+    of_reason: &dyn Fn(&ReasonEntry) -> Result<Found, String>,
+) -> Claim {
     let (terms, words, verdict, missing) = judged(&|terms| entry.judge(terms), found);
     let missing = entry
         .open
@@ -121,7 +132,7 @@ pub(super) fn claim(
         .into_iter()
         .filter(|_| verdict == Verdict::Differs)
         .map(|reason| {
-            let found = self::quantity(&reason.id, quantities, records);
+            let found = of_reason(&reason);
             let (terms, words, verdict, missing) =
                 judged(&|terms| reason.rule.judge_noisy(terms), found);
             let found = if terms.is_empty() {
@@ -208,11 +219,11 @@ fn open(judge: &dyn Fn(&[Term]) -> Verdict, terms: &[Term]) -> String {
         }
         Some(term) => {
             let [low, high] = [term.low, term.high].map(number);
-            format!("the interval, {low} to {high}, allows both")
+            format!("the interval, {low} to {high}, allows both verdicts")
         }
         None if terms.is_empty() => "no number was found".to_owned(),
         None => format!(
-            "one of {} numbers decides, and its interval among so many allows both",
+            "one number decides, and its interval, corrected for {} numbers, allows both verdicts",
             terms.len()
         ),
     }

@@ -26,7 +26,7 @@ pub(super) fn over_variants(
             Ok(found) => others.push(found),
             // Time slices that end before a claim's position in a curve do not show it.
             Err(why) if why.starts_with(NONE_REACHES) => (),
-            Err(why) => return Err(format!("with what is free otherwise: {why}")),
+            Err(why) => return Err(format!("with another value of an open parameter: {why}")),
         }
     }
     let widened = |(place, term): (usize, &Term)| {
@@ -60,7 +60,7 @@ pub(super) fn over_variants(
         .enumerate()
         .map(widened)
         .collect::<Result<Vec<Term>, String>>()?;
-    let free = format!("over {} settings of what is free", others.len() + 1);
+    let free = format!("over {} settings of open parameters", others.len() + 1);
     let notes = [usual.note, free]
         .into_iter()
         .filter(|note| !note.is_empty());

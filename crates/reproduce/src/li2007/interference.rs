@@ -285,15 +285,16 @@ pub(super) fn tables(records: &Records) -> Exhibit {
     }
     exhibit.table = table;
     exhibit.notes = vec![
-        "The paper prints no unit. Microseconds a half round trip, walks included, is the only reading that agrees with \
-         its Figure 1, and is what stands here. Sizes are half, three quarters and all of the second level here as there. Intervals are \
-         Student's of the mean over runs, as the paper's; the claims are judged by how far runs lie from their median, and by drawing runs."
+        "The paper prints no unit; only microseconds per half round trip, walks included, agree with its Figure 1. \
+         Sizes are half, three quarters and all of the second level. Intervals are Student's of the mean over runs, as \
+         in the paper; the claims are judged by the runs' deviation from their median, with a bootstrap over blocks of \
+         runs."
             .into(),
-        "Isolated: on the CPU with the fewest interrupts, with real-time priority; the noise is made on another CPU. Not \
-         isolated: everything on that other CPU, without priority. The paper's second setting is a kernel without support for a second \
-         processor: on a machine that has one CPU, or is started with nosmp, that is what stands here as not isolated, and nothing else \
-         is run. With two CPUs the other one is there, and takes its own interrupts. The noise is bursts of messages over the loopback \
-         device with pauses of up to 200 ms; the paper's came over a wire."
+        "Isolated: the CPU with the fewest interrupts, at real-time priority, with the noise on another CPU. Not \
+         isolated: all tasks on that other CPU, without priority. The paper's second setting is a kernel without \
+         support for a second processor; a machine with one CPU, or started with nosmp, runs only that setting. The \
+         noise is bursts of messages over the loopback device with pauses of up to 200 ms; the paper's noise came over \
+         a network."
             .into(),
     ];
     exhibit

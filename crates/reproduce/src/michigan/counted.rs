@@ -27,7 +27,7 @@ const ARMS: [(&str, &str, Mechanism); 2] = [
 pub(super) fn figure_4(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "Figure 4, counted",
-        "Misses of one task alone and of two in turn, by this machine's counters",
+        "Misses of one task alone and of two alternating tasks, by this machine's counters",
     );
     exhibit
         .steps
@@ -62,7 +62,7 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
                 .into_iter()
                 .map(|(kib, gap)| ((kib * 1024) as f64, gap.0));
             lines.push(Series::new(
-                format!("{counter}, {name}: two less alone"),
+                format!("{counter}, {name}: two minus alone"),
                 Style::Found,
                 points,
             ));
@@ -74,14 +74,14 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
         Chart::new(
             "size of each task's array",
             Axis::Size,
-            "misses a hand-off",
+            "misses per hand-off",
             Axis::Linear,
             lines,
         )
     });
     exhibit.notes.push(
-        "Mean counts of batches that were run for them; the kernel's half is in them, as in the poster's, \
-         where this machine lets it be counted. The same misses are simulated below, in a guest."
+        "Mean counts of separate batches. They include the kernel if this machine allows it, as on the poster. *Figure \
+         4 with the kernel* simulates the same misses in a guest."
             .into(),
     );
     exhibit
@@ -175,17 +175,17 @@ fn first_maximum(records: &Records) -> Result<Found, String> {
             .iter()
             .filter(|(kib, _)| is_about(Bytes::kib(*kib), first) == about);
         largest(&those.map(|(_, gap)| *gap).collect::<Vec<_>>())
-            .ok_or("no size about the first level's was counted, or none beside it")
+            .ok_or("no size about the first level's was counted, or no neighbour of it")
     };
     let (there, elsewhere) = (most(true)?, most(false)?);
     let note = format!(
-        "{} misses a hand-off about {first}, at most {} elsewhere",
+        "{} misses per hand-off about {first}, at most {} elsewhere",
         number(there.0),
         number(elsewhere.0)
     );
     Ok(Found::new(
         vec![less(
-            "gap about the first level's capacity less the largest elsewhere",
+            "gap about the first level's capacity minus the largest elsewhere",
             there,
             elsewhere,
         )],
@@ -209,13 +209,13 @@ fn tlb(records: &Records) -> Result<Found, String> {
         at_largest(USER, Mechanism::Ucontext)?,
     );
     let note = format!(
-        "{} dTLB misses a hand-off in the kernel, {} at user level",
+        "{} dTLB misses per hand-off in the kernel, {} at user level",
         number(kernel.0),
         number(user.0)
     );
     Ok(Found::new(
         vec![less(
-            "the kernel's gap less that at user level",
+            "the kernel's gap minus that at user level",
             kernel,
             user,
         )],

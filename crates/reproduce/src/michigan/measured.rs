@@ -141,8 +141,8 @@ pub(super) fn figures_2_and_3(records: &Records) -> Exhibit {
         lines,
     ));
     exhibit.notes.push(
-        "The poster's library at user level was a course's gtthread, \"not tuned\"; here it is swapcontext of the C library, \
-         which makes two system calls a switch. The poster says threads and speaks of two address spaces: taken as processes."
+        "The poster's user-level library was gtthread, \"non-customized\"; here it is swapcontext of the C library, with two system calls \
+         per switch. The poster calls the tasks threads and gives them two address spaces; here they are processes."
             .into(),
     );
     exhibit

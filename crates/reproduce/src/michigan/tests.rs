@@ -233,7 +233,7 @@ pub(crate) fn reported() -> BTreeMap<String, Shown> {
 }
 
 #[test]
-fn absolute_and_relative_variance_may_disagree() {
+fn variance_is_in_microseconds() {
     let mut records = published();
     let level = |ns: f64, spread| Level {
         costs: [0, 8, 16, 32].map(|kib| (kib, ns)).into(),
@@ -246,11 +246,6 @@ fn absolute_and_relative_variance_may_disagree() {
         reported["user-varies-less"],
         Verdict::Holds,
         "120 against 300 ns"
-    );
-    assert_eq!(
-        reported["user-varies-less-relatively"],
-        Verdict::Differs,
-        "40 against 10 %"
     );
 }
 

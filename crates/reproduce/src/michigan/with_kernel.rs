@@ -226,7 +226,7 @@ fn grows(records: &Records, variant: Variant) -> Result<Found, String> {
         let ((small, first), (large, last)) = (gaps[0], gaps[gaps.len() - 1]);
         let [small, large] = [small, large].map(Bytes::kib);
         notes.push(format!(
-            "{}: {} misses a turn at {small}, {} at {large}",
+            "{}: {} misses per hand-off at {small}, {} at {large}",
             layer.name(),
             number(first),
             number(last)
@@ -282,7 +282,7 @@ fn larger_gap(records: &Records, variant: Variant) -> Result<Found, String> {
     };
     let more = points_by_size(|kib| Ok(of(Layer::Kernel, kib)? - of(Layer::User, kib)?))?;
     Ok(Found::new(
-        vec![over_sizes("kernel less user level", &more)?],
+        vec![over_sizes("kernel minus user level", &more)?],
         "",
     ))
 }
@@ -353,7 +353,7 @@ fn tlb_term(name: &str, of: impl Fn(Variant) -> Result<f64, String>) -> Result<T
     Ok(ranged(name, of(Variant::Usual)?, std::iter::once(kept)))
 }
 
-const FLUSHED_OR_KEPT: &str = "where a switch flushes the TLBs, and where it does not";
+const FLUSHED_OR_KEPT: &str = "with and without a flush of the TLBs at a switch";
 
 fn tlb_gap(records: &Records) -> Result<Found, String> {
     let ratio = |variant| {
@@ -378,7 +378,7 @@ fn tlb_gap(records: &Records) -> Result<Found, String> {
 fn tlb_spaces(records: &Records) -> Result<Found, String> {
     let more = |variant| kernels_more(records, DTLB, variant);
     Ok(Found::new(
-        vec![tlb_term("kernel less user level", more)?],
+        vec![tlb_term("kernel minus user level", more)?],
         FLUSHED_OR_KEPT,
     ))
 }
@@ -443,7 +443,7 @@ fn larger_tlb(records: &Records) -> Result<Found, String> {
 }
 
 pub(super) fn figure_4(records: &Records) -> Exhibit {
-    let title = "Misses of one task alone and of two in turn on the Xeon D-1541, with the kernel's references";
+    let title = "Misses of one task alone and of two alternating tasks on the Xeon D-1541, with the kernel's references";
     let mut exhibit = Exhibit::new("Figure 4 with the kernel", title);
     let columns = [
         "size",
@@ -470,7 +470,11 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
                 let points = SIZES_KIB
                     .iter()
                     .filter_map(|kib| Some(((kib << 10) as f64, gap(records, place, *kib).ok()?)));
-                let name = format!("{}, {}, {name}: two less alone", counter.name, layer.name());
+                let name = format!(
+                    "{}, {}, {name}: two minus alone",
+                    counter.name,
+                    layer.name()
+                );
                 lines.push(Series::new(name, Style::Found, points));
             }
         }
@@ -481,17 +485,17 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
         Chart::new(
             "size of each task's array",
             Axis::Size,
-            "misses a turn",
+            "misses per hand-off",
             Axis::Linear,
             lines,
         )
     });
     exhibit.steps = SIZES_KIB.into_iter().flat_map(steps_of).collect();
     exhibit.notes.push(
-        "The tasks of figures 2 and 3 in a guest with a current kernel, simulated with all that they and the kernel execute, from when \
-         they are ready until all have had their turns. Alone: each hands the token to itself over a pipe of its own, or calls its walk, \
-         one task after the other. Longer turns have more of the timer's ticks in them. By Intel's manual the second level is not \
-         inclusive of the first; the poster takes it to be. It is run by reproduce michigan --system."
+        "The tasks of Figures 2 and 3 in a guest with a current kernel; the simulation has all instructions and \
+         references of tasks and kernel. Alone: one task after the other hands the token to itself over its own pipe, \
+         or calls its walk. Longer walks include more ticks of the timer. By Intel's manual the second level is not \
+         inclusive; the poster assumes that it is. `reproduce michigan --system` runs it."
             .into(),
     );
     exhibit
@@ -504,11 +508,11 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
     let mut table = Table::new(&[
         "size",
         "design",
-        "cycles a turn",
+        "cycles per hand-off",
         "of the caches",
         "of the TLBs",
         "TLBs %",
-        "dTLB load misses a turn",
+        "dTLB load misses per hand-off",
     ]);
     let mut lines = Vec::new();
     for (variant, name) in DTLB.variants {
@@ -549,7 +553,7 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
         Chart::new(
             "size of each task's array",
             Axis::Size,
-            "cycles a turn",
+            "cycles per hand-off",
             Axis::Linear,
             lines,
         )
@@ -559,8 +563,8 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
         .flat_map(|kib| ARMS.map(|arm| step(Layer::Kernel, arm, kib)))
         .collect();
     exhibit.notes.push(
-        "The poster has the overhead follow the misses of the dTLB from 64 KB on. Of the guests of figure 4; cycles of misses alone, as if \
-         nothing overlapped."
+        "On the poster the overhead follows the misses of the dTLB from 64 KB on. From the guests of *Figure 4 with \
+         the kernel*; cycles of misses only, without overlap."
             .into(),
     );
     exhibit

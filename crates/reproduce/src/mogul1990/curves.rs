@@ -42,7 +42,7 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
         PRIVATE,
     );
     private.notes.push(
-        "Curves fall or rise also because short segments end: what is left to the right are other programs than to the left."
+        "Short segments end early, so the right part of a curve covers other programs than the left part."
             .into(),
     );
     let mut so_far_of_timesharing = so_far_of(
@@ -61,9 +61,9 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
             .push((4000.0, "flat from here on, published".to_owned()));
     }
     so_far_of_timesharing.notes.push(
-        "\"All\" is no mean of the other curves, and may lie below each: it has the segments that begin with a birth or an exit, too, \
-         whose private caches are as cold as the shared ones, so that they add instructions and no excess. The mark is its cut-off; \
-         each other curve's average cost ends at a cut-off of its own."
+        "\"All\" is not a mean of the other curves, and may lie below each: it includes segments that begin with a \
+         birth or an exit, whose private caches are as cold as the shared ones, so they add instructions but no \
+         excess. The mark is its cut-off; each other curve has its own."
             .into(),
     );
     vec![
@@ -118,8 +118,8 @@ fn lengths(records: &Records) -> Exhibit {
         draw_lengths(&mut exhibit, trial.findings);
     }
     exhibit.notes.push(
-        "Page faults do not switch in the deterministic order that traces are taken in: today's memory holds these programs \
-         whole. With a disk: figure 1 below."
+        "No switch is due to a page fault: today's memory holds all of these programs. *Figure 1 with a disk* models \
+         page faults."
             .into(),
     );
     exhibit
@@ -189,7 +189,7 @@ pub(super) fn median_lengths(records: &Records) -> Result<Found, String> {
     let (call, quantum) = (median("system call")?, median("involuntary")?);
     Ok(Found::new(
         vec![exact(
-            "median of those that end in a system call over that of the others",
+            "median length, ended by system calls over ended by the scheduler",
             call / quantum,
         )],
         "",

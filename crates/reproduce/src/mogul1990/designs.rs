@@ -56,7 +56,7 @@ pub(super) fn table_3(records: &Records) -> Exhibit {
     }
     exhibit.table = table;
     exhibit.notes.push(
-        "How long a write buffer takes is not in the table; the design files say what is assumed."
+        "The table does not give the time to drain a write buffer; the design files state the assumed time."
             .into(),
     );
     exhibit

@@ -43,8 +43,8 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     }
     exhibit.table = table;
     exhibit.notes.push(
-        "The paper's text rounds the pair's 7.4 us to 10. The caches are those of the DECstation, the programs today's. What a switch costs in the kernel of this machine is \
-         measured by the steps of the other papers."
+        "The paper's text rounds Client-Server's 7.4 us to 10. The caches are the DECstation's, the programs are \
+         today's. The other papers measure the cost of a switch in this machine's kernel."
             .into(),
     );
     exhibit

@@ -4,7 +4,7 @@
 use switchcost_analysis::simulation::{DesignFinding, Findings};
 
 use super::curves::{PRIVATE, SHARED, Value, draw, draw_lengths};
-use super::sample::{FAULT, Outcome, SCHEDULER, TIMESHARING, ends, group};
+use super::sample::{FAULT, Outcome, SCHEDULER, TIMESHARING, common_ends, first_tenth, group};
 use super::{QUICK_SWITCHES, SETS, seed};
 use crate::claims::{Found, ranged};
 use crate::{Effort, Exhibit, Records, Site, Step};
@@ -75,8 +75,9 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
         draw_lengths(&mut lengths, findings);
     }
     lengths.notes.push(
-        "Modelled: the tasks of one trace played again, each away for 10 ms (at one instruction a cycle of 40 ns) at the first use of each \
-         page of a file by anybody, as when memory held no files yet. Pages without a file wait for nothing, and none is read twice."
+        "The tasks of one trace are replayed. Each waits 10 ms (at one instruction per cycle of 40 ns) at the first \
+         use of each page of a file by any task, as if memory held no files at first. Other pages do not wait, and no \
+         page is read twice."
             .into(),
     );
     vec![
@@ -96,28 +97,42 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
     ]
 }
 
-/// Returns the ratio of the private CPI in the curve's first tenth after page faults to that after
-/// the scheduler's switches, with either disk.
-pub(super) fn fault_outcome(records: &Records) -> Outcome {
-    let ratio = |disk: usize| {
-        let (_, design) = found(records, disk)?;
-        let early =
-            |wanted| ends(design, wanted, |point| point.private_cpi.mean).map(|(early, _)| early);
-        let of = early(&FAULT).zip(early(&SCHEDULER));
-        of.map(|(fault, scheduler)| fault / scheduler)
-            .ok_or("too few segments of one of the classes".to_owned())
+/// Returns a number with the first disk, and its range over all disks.
+fn over_disks(records: &Records, name: &str, of: fn(&DesignFinding) -> Option<f64>) -> Outcome {
+    let number = |disk: usize| {
+        of(found(records, disk)?.1).ok_or("too few segments of one of the causes".to_owned())
     };
     let others = (1..DISKS.len())
-        .map(ratio)
+        .map(number)
         .collect::<Result<Vec<f64>, String>>()?;
     let segments = group(found(records, 0)?.1, &FAULT).map_or(0, |group| group.segments);
-    let term = ranged(
-        "after page faults over after the scheduler",
-        ratio(0)?,
-        others.into_iter(),
-    );
     Ok(Found::new(
-        vec![term],
+        vec![ranged(name, number(0)?, others.into_iter())],
         format!("{segments} page faults with a disk of {}", DISKS[0]),
     ))
+}
+
+/// Ratio of the private CPI in the curve's first tenth after page faults to that after the scheduler's switches, with either disk.
+pub(super) fn fault_outcome(records: &Records) -> Outcome {
+    over_disks(
+        records,
+        "after page faults over after the scheduler",
+        |design| {
+            let early = |wanted| first_tenth(design, wanted, |point| point.private_cpi.mean);
+            Some(early(&FAULT)? / early(&SCHEDULER)?)
+        },
+    )
+}
+
+/// Change of the private CPI after the scheduler's switches minus that after page faults, in logarithms, with either disk.
+pub(super) fn flatter(records: &Records) -> Outcome {
+    over_disks(
+        records,
+        "change after the scheduler's switches minus that after page faults",
+        |design| {
+            let curves = common_ends(design, [&SCHEDULER, &FAULT], |p| p.private_cpi.mean)?;
+            let [scheduler, fault] = curves.map(|[early, late]| (early / late).ln().abs());
+            Some(scheduler - fault)
+        },
+    )
 }

@@ -1,9 +1,8 @@
 //! Open parameters of the paper: the distribution of time slices, the caches' tags, whether stores
 //! allocate lines, the speed of write buffers.
 //!
-//! One trace of each set is simulated with each of these parameters changed, one at a time. A claim
-//! is judged over all of them: the interval of its number over the trials is widened by each
-//! parameter's effect on that trace.
+//! One trace of each set is simulated with each of these parameters changed, one at a time. A claim is judged over all of them that the
+//! paper's own numbers allow: the interval of its number over the trials is widened by each parameter's effect on that trace.
 
 use std::collections::BTreeSet;
 
@@ -25,6 +24,10 @@ const DESIGN_SETTINGS: [(&str, &str); 4] = [
 
 const USUAL: &str = "usual";
 
+/// Setting that contradicts the paper: with 10 cycles to drain a write buffer, Client-Server's CPI in private caches is 1.28 on 1a, and the
+/// paper has "almost exactly 1.0" (section 5.3).
+const CONTRADICTED: &str = "slow-drain";
+
 fn free_step(set: &Set, setting: &str) -> String {
     format!("mogul1990-{}-free-{setting}", set.name)
 }
@@ -36,7 +39,10 @@ fn settings() -> impl Iterator<Item = &'static str> {
         .flat_map(|set| set.other_turns.iter().map(|(name, _)| *name))
         .collect();
     let designs = DESIGN_SETTINGS.iter().map(|(name, _)| *name);
-    std::iter::once(USUAL).chain(turns).chain(designs)
+    std::iter::once(USUAL)
+        .chain(turns)
+        .chain(designs)
+        .filter(|setting| *setting != CONTRADICTED)
 }
 
 fn steps_of_set(site: &Site<'_>, set: &'static Set) -> Vec<Step> {
@@ -129,9 +135,9 @@ fn variant(records: &Records, setting: &str) -> Result<Records, String> {
 }
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
-    let title = "Average cost of a switch in cycles, with one thing at a time that the paper leaves open as it might have been";
-    let mut exhibit = Exhibit::new("What is free", title);
-    let mut table = Table::new(&["set", "setting", "turns", "1a", "2a", "1b", "2b"]);
+    let title = "Average cost of a switch in cycles, with one open parameter changed at a time";
+    let mut exhibit = Exhibit::new("Open parameters", title);
+    let mut table = Table::new(&["set", "setting", "time slices", "1a", "2a", "1b", "2b"]);
     for set in &SETS {
         let own = set.other_turns.iter().map(|(name, turns)| (*name, turns));
         let designs = DESIGN_SETTINGS.iter().map(|(name, _)| (*name, &set.turns));
@@ -162,10 +168,11 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     }
     exhibit.table = table;
     exhibit.notes.push(
-        "Calibrated: the mean length of turns is fitted to table 4 (instructions over 5000 switches), and a tenth of Timesharing's reach \
-         the quantum, as in figure 5. The quantum is the paper's 400,000 cycles, at the cycles an instruction of table 4. Turns end there \
-         or at random before, as a wake-up would end them; \"even\" are of one length. Client-Server's turns are its programs' own, whose \
-         messages are as long as make them the paper's. Physical tags: frames at random."
+        "The mean length of time slices is fitted to Table 4 (instructions over 5000 switches), and a tenth of Timesharing's slices reach \
+         the quantum, as in Figure 5. The quantum is the paper's 400,000 cycles, at the CPI of Table 4. Slices end there or earlier at \
+         random, as by a wake-up; \"even\" slices have one length. Client-Server's programs end their slices themselves; the length of \
+         their messages is fitted. Physical tags have random page frames. The claims are not judged over slow-drain, because it contradicts \
+         the paper: Client-Server's CPI in private caches would be 1.28 on 1a, and the paper has almost exactly 1.0."
             .into(),
     );
     exhibit

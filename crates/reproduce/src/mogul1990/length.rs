@@ -81,8 +81,9 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     }
     exhibit.table = table;
     exhibit.notes.push(
-        "Programs that start are cheaper to switch between than those whose memory has grown. Settled: from there on the interval of each \
-         fifth meets that of the last. Where it has not settled, costs are those of traces of these lengths, in the paper's as here."
+        "Switches between starting programs cost less than switches after their memory has grown. Settled: from this \
+         fifth on, each interval overlaps that of the last fifth. Costs that have not settled depend on the length of \
+         the trace, as in the paper."
             .into(),
     );
     exhibit

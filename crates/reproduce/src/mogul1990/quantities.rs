@@ -3,8 +3,8 @@
 use switchcost_analysis::simulation::{Group, Point};
 
 use super::sample::{
-    ALL, CLIENT, COMPUTE, FAULT, LARGER, Outcome, SCHEDULER, Sample, TIMESHARING, arithmetic,
-    costs, ends, geometric, group, less, level, over, samples, tenths, trials_of,
+    ALL, CLIENT, COMPUTE, LARGER, Outcome, SCHEDULER, Sample, TIMESHARING, arithmetic, costs, ends,
+    first_tenth, geometric, group, less, level, over, samples, tenths, trials_of,
 };
 use super::{DESIGNS, SETS, Trial, trials};
 use crate::Records;
@@ -99,7 +99,7 @@ fn mean_turn(records: &Records, set: usize) -> Outcome {
         level(&samples, published * 1e6 / 5000.0),
         trials_of(&samples)
     );
-    let term = geometric("instructions a switch, here over published", &samples)?;
+    let term = geometric("instructions per switch, here over published", &samples)?;
     Ok(Found::new(vec![term], note))
 }
 
@@ -142,9 +142,7 @@ fn cost_after_calls(records: &Records) -> Outcome {
         "after system calls over after the scheduler",
         |trial| {
             let design = trial.design("1a")?;
-            let early = |wanted| {
-                ends(design, wanted, |point| point.private_cpi.mean).map(|(early, _)| early)
-            };
+            let early = |wanted| first_tenth(design, wanted, |point| point.private_cpi.mean);
             Some(early(&CALL)? / early(&SCHEDULER)?)
         },
     )?;
@@ -156,27 +154,7 @@ fn cost_after_calls(records: &Records) -> Outcome {
     Ok(Found { note, ..found })
 }
 
-fn cost_after_faults(records: &Records) -> Outcome {
-    let found = samples(records, TIMESHARING, |trial| {
-        let design = trial.design("1a")?;
-        let early =
-            |wanted| ends(design, wanted, |point| point.private_cpi.mean).map(|(early, _)| early);
-        Some(early(&FAULT)? / early(&SCHEDULER)?)
-    });
-    let found = found.map_err(|_| {
-        "no trace has switches by page faults: memory holds these programs whole".to_owned()
-    })?;
-    Ok(Found::new(
-        vec![geometric(
-            "after page faults over after the scheduler",
-            &found,
-        )?],
-        trials_of(&found),
-    ))
-}
-
-/// Returns the change of the private curve after the scheduler's switches between its first tenth,
-/// its middle and its last tenth.
+/// Change of the private curve after the scheduler's switches between its first tenth, its middle and its last tenth.
 fn changes(records: &Records) -> Outcome {
     let part = |name: &str, of: fn([f64; 3]) -> f64| {
         let of_trial = |trial: &Trial<'_>| {
@@ -199,25 +177,6 @@ fn changes(records: &Records) -> Outcome {
         })?,
     ];
     Ok(Found::new(terms, ""))
-}
-
-/// Returns the logarithm of how far a private curve falls.
-fn fall(trial: &Trial<'_>, wanted: &Group) -> Option<f64> {
-    let (early, late) = ends(trial.design("1a")?, wanted, |point| point.private_cpi.mean)?;
-    Some((early / late).ln())
-}
-
-fn flatter(records: &Records) -> Outcome {
-    let samples = samples(records, TIMESHARING, |trial| {
-        Some(fall(trial, &SCHEDULER)?.abs() - fall(trial, &CALL)?.abs())
-    })?;
-    let name = "change of the scheduler's curve less that of system calls (logarithms)";
-    let note = format!(
-        "{}; {} after system calls",
-        trials_of(&samples),
-        segments_after_tenth(records, &CALL)
-    );
-    Ok(Found::new(vec![arithmetic(name, &samples)?], note))
 }
 
 fn shared_cpi(trial: &Trial<'_>) -> Option<f64> {
@@ -303,7 +262,7 @@ fn more_on_designs(
     for design in DESIGNS {
         for [above, below] in pairs {
             let name = format!(
-                "{}: {} less {}",
+                "{}: {} minus {}",
                 design, SETS[*above].published, SETS[*below].published
             );
             let mut more = less(
@@ -512,7 +471,7 @@ fn design_quantities() -> Quantities {
             )
         }),
         ("system-calls-raise-cpi", cost_after_calls),
-        ("scheduler-flatter", flatter),
+        ("scheduler-flatter", super::disk::flatter),
         ("scheduler-not-flat", changes),
         ("scheduler-is-all", |r| {
             mean_of_trials(r, TIMESHARING, "the scheduler's over all", |trial| {
@@ -626,7 +585,7 @@ fn across_designs() -> Quantities {
             let terms = [COMPUTE, CLIENT].into_iter().flat_map(|set| {
                 LARGER.map(|[from, to]| {
                     let more = less(&overhead(r, set, to)?, &overhead(r, set, from)?, true);
-                    arithmetic(format!("{}, {to} less {from}", SETS[set].published), &more)
+                    arithmetic(format!("{}, {to} minus {from}", SETS[set].published), &more)
                 })
             });
             Ok(Found::new(terms.collect::<Result<_, String>>()?, ""))
@@ -666,7 +625,6 @@ fn magnitudes() -> Quantities {
                 growth,
             )
         }),
-        ("page-faults-raise-cpi", cost_after_faults),
         ("disk-faults-raise-cpi", super::disk::fault_outcome),
         ("not-by-single-programs", super::single::saved_otherwise),
         (

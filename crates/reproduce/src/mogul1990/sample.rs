@@ -74,7 +74,10 @@ pub(super) fn samples(
     };
     let found: Vec<Sample> = all.iter().filter_map(sample).collect();
     if found.is_empty() {
-        Err(format!("{NONE_REACHES} {} has it", SETS[set].published))
+        Err(format!(
+            "{NONE_REACHES} {} has enough segments",
+            SETS[set].published
+        ))
     } else {
         Ok(found)
     }
@@ -231,6 +234,48 @@ fn stretch(points: &[&Point], value: fn(&Point) -> f64) -> Option<f64> {
     })
 }
 
+/// Returns the points of a group's curve before the cut-off of all switches.
+fn before_cut<'a>(design: &'a DesignFinding, wanted: &Group) -> Option<Vec<&'a Point>> {
+    let is_before = |point: &&Point| point.since_switch_instructions < design.cut.instructions;
+    let curve = &group(design, wanted)?.curve;
+    Some(curve.iter().filter(is_before).collect())
+}
+
+/// Returns the mean over the first tenth of a group's curve. Few segments may reach the rest of the curve.
+pub(super) fn first_tenth(
+    design: &DesignFinding,
+    wanted: &Group,
+    value: fn(&Point) -> f64,
+) -> Option<f64> {
+    let within = before_cut(design, wanted)?;
+    stretch(within.get(..(within.len() / 10).max(1))?, value)
+}
+
+/// Returns the means over the first and the last tenth of the part of two groups' curves that enough segments of both reach.
+pub(super) fn common_ends(
+    design: &DesignFinding,
+    groups: [&Group; 2],
+    value: fn(&Point) -> f64,
+) -> Option<[[f64; 2]; 2]> {
+    let [one, other] = groups.map(|wanted| group(design, wanted));
+    let (one, other) = (&one?.curve, &other?.curve);
+    let is_reached =
+        |(a, b): &(&Point, &Point)| a.segments.min(b.segments) as f64 >= FEWEST_SEGMENTS;
+    let length = one.iter().zip(other).take_while(is_reached).count();
+    let tenth = (length / 10).max(1);
+    if length < 8 {
+        return None;
+    }
+    let mean = |points: &[Point]| stretch(&points.iter().collect::<Vec<_>>(), value);
+    let ends = |points: &[Point]| {
+        Some([
+            mean(&points[..tenth])?,
+            mean(&points[length - tenth..length])?,
+        ])
+    };
+    Some([ends(one)?, ends(other)?])
+}
+
 /// Returns the mean over the first tenth of a group's curve, over the middle fifth, and over the last tenth before the cut-off of all
 /// switches.
 pub(super) fn tenths(
@@ -238,12 +283,7 @@ pub(super) fn tenths(
     wanted: &Group,
     value: fn(&Point) -> f64,
 ) -> Option<[f64; 3]> {
-    let is_before = |point: &&Point| point.since_switch_instructions < design.cut.instructions;
-    let within: Vec<&Point> = group(design, wanted)?
-        .curve
-        .iter()
-        .filter(is_before)
-        .collect();
+    let within = before_cut(design, wanted)?;
     let (length, tenth) = (within.len(), (within.len() / 10).max(1));
     let middle = length / 2;
     let of = |from: usize, to: usize| stretch(&within[from..to], value);

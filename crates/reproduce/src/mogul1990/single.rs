@@ -77,7 +77,7 @@ fn mean(samples: &[Sample]) -> String {
 }
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
-    let title = "Cycles an instruction by the size of both caches, Timesharing on 1a: of each process, and of all";
+    let title = "Cycles per instruction by the size of both caches, Timesharing on 1a: of each process, and of all";
     let mut exhibit = Exhibit::new("Caches for one or for all", title);
     exhibit.steps.push(SIZES_STEP.to_owned());
     let mut table = Table::new(&["size", "CPI, a cache for each process", "CPI, one for all"]);
@@ -108,7 +108,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         Chart::new(
             "size of each first level",
             Axis::Size,
-            "cycles an instruction",
+            "cycles per instruction",
             Axis::Linear,
             lines,
         )

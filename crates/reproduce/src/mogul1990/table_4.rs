@@ -1,6 +1,8 @@
 //! Table 4: instructions, references, average cost, total cycles and overhead of each trial.
 
-use super::{DESIGNS, SETS, trials};
+use switchcost_analysis::simulation::DesignFinding;
+
+use super::{DESIGNS, SETS, mean, trials};
 use crate::exhibit::Cell;
 use crate::published::mogul_table_4;
 use crate::{Exhibit, Records, Table};
@@ -19,10 +21,73 @@ const COLUMNS: [&str; 11] = [
     "from",
 ];
 
-pub(super) fn exhibit(records: &Records) -> Exhibit {
+/// Returns the table in short, a row for each design and set, and trial by trial.
+pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
+    let mut short = Exhibit::new("Table 4", "The cost of a context switch");
+    let all = trial_by_trial(records);
+    short.table = means(records);
+    short.steps.clone_from(&all.steps);
+    short.notes = vec![
+        "Programs, compilers and instruction sets are today's: expect orders and ratios to agree, not cycles. The trials here differ in \
+         inputs, order of programs, preemptions, beginning (up to 1000 switches later) and length (1000 to 5000 switches). All designs \
+         simulate the same references; in the paper, each trial has its own."
+            .into(),
+    ];
+    vec![short, all]
+}
+
+/// Means over the trials of a design and set, with the lowest and the highest trial.
+fn means(records: &Records) -> Table {
+    let mut table = Table::new(&[
+        "design",
+        "set",
+        "cost, cycles, published",
+        "here",
+        "lowest trial",
+        "highest trial",
+        "overhead %, published",
+        "here ",
+    ]);
+    let published = mogul_table_4();
+    for design in DESIGNS {
+        for set in &SETS {
+            let of = |number: fn(&crate::published::Trial) -> f64| {
+                let rows = published
+                    .iter()
+                    .filter(|row| row.design == design && row.benchmark_set == set.published);
+                let numbers: Vec<String> = rows.map(|row| number(row).to_string()).collect();
+                Cell::Text(numbers.join(", "))
+            };
+            let trials = trials(records, set);
+            let found = |number: fn(&DesignFinding) -> Option<f64>| -> Vec<f64> {
+                let designs = trials
+                    .iter()
+                    .flatten()
+                    .filter_map(|trial| trial.design(design));
+                designs.filter_map(number).collect()
+            };
+            let costs = found(|design| design.average_cost_cycles.estimate);
+            let overheads = found(|design| design.table_4_overhead.estimate);
+            let why = trials.as_ref().err().map_or("", String::as_str);
+            table.row(vec![
+                design.into(),
+                set.published.into(),
+                of(|row| row.average_cost_cycles),
+                Cell::or_missing(mean(costs.iter().copied()), 0, why),
+                Cell::or_missing(costs.iter().copied().reduce(f64::min), 0, why),
+                Cell::or_missing(costs.iter().copied().reduce(f64::max), 0, why),
+                of(|row| row.overhead_percent),
+                Cell::or_missing(mean(overheads.iter().map(|share| share * 100.0)), 2, why),
+            ]);
+        }
+    }
+    table
+}
+
+fn trial_by_trial(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
-        "Table 4",
-        "The cost of a context switch, published and found, trial by trial",
+        "Table 4, trial by trial",
+        "The cost of a context switch, published and found",
     );
     let mut table = Table::new(&COLUMNS);
     let published = mogul_table_4();
@@ -52,13 +117,6 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     exhibit.table = table;
     exhibit.steps.sort();
     exhibit.steps.dedup();
-    exhibit.notes = vec![
-        "Programs, compilers and instruction sets are today's: only orders and ratios can be expected to agree, not \
-         cycles. Trials that differ only in the design use the same references here; in the paper each trial has its own. Trials have inputs \
-         of other sizes, another order of programs, other preemptions and beginnings (up to 1000 switches into them), and 1000 to 5000 \
-         switches."
-            .into(),
-    ];
     exhibit
 }
 

@@ -130,7 +130,7 @@ fn added_on(records: &Records, set: usize, design: &str) -> Result<Term, String>
     let alone = costs_of(&trials(records, set, View::Alone)?, design, average)?;
     let with_kernel = cost(records, set, design)?;
     arithmetic(
-        format!("{}, {design}: with less without", SETS[set].published),
+        format!("{}, {design}: with minus without", SETS[set].published),
         &less(&with_kernel, &alone, true),
     )
 }
@@ -185,14 +185,16 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     exhibit.steps.sort();
     exhibit.steps.dedup();
     exhibit.notes = vec![
-        "Means over trials of 1500 to 5000 switches, in a guest with a current kernel, whose own threads \
-         are switched to as well; the paper's switches are between processes alone. Those to programs and those to the kernel's threads \
-         stand apart at the end, both with the kernel's references; a thread that the timer interrupts counts among programs. Alone: the \
-         same guest, of which only the programs' instructions and references are simulated. It is run by reproduce mogul1990 --system."
+        "Means over trials of 1500 to 5000 switches, in a guest with a current kernel. Its own threads take part in \
+         switches; the paper's switches are between processes alone. The last columns separate switches to programs \
+         from those to kernel threads, both with the kernel's references; a thread that the timer interrupts counts \
+         among programs. Alone: the same guest with only the programs' instructions and references. `reproduce \
+         mogul1990 --system` runs it."
             .into(),
-        "vivt: virtual index and tags with process numbers, as in Table 4: each process has a copy of every kernel line, and the copies drive \
-         each other out. vipt: virtual index and physical tags in the first levels, by which the kernel's lines are everybody's, as with \
-         global pages; physical behind them. pipt: physical throughout. Frames are those of the guest."
+        "vivt: virtual index and tags with process numbers, as in Table 4; each process has its own copy of every \
+         kernel line. vipt: virtual index and physical tags in the first levels, so processes share kernel lines, as \
+         with global pages; the second level is physical. pipt: physical throughout. Page frames are those of the \
+         guest."
             .into(),
     ];
     exhibit

@@ -55,8 +55,9 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     }
     exhibit.table = table;
     exhibit.notes.push(
-        "Larger arrays drive the lines that the kernel uses at a switch out of the first level, then out of the second: the same \
-         code on the same processor, with a larger miss penalty. Mogul and Borg ask it across processors (section 7)."
+        "Larger arrays evict the lines that the kernel uses at a switch from the first level, then from the second: \
+         the same code on the same processor, with a larger miss penalty. Mogul and Borg ask this question across \
+         processors (section 7)."
             .into(),
     );
     exhibit
@@ -72,7 +73,7 @@ fn grows(records: &Records) -> Result<Found, String> {
     };
     let (small, large) = (part(found[0])?, part(found[found.len() - 1])?);
     let term = Term::new(
-        "largest less smallest, ns",
+        "largest minus smallest, ns",
         large.estimate - small.estimate,
         large.low - small.high,
         large.high - small.low,

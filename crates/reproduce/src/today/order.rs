@@ -40,20 +40,24 @@ fn cycles(records: &Records) -> Result<Vec<(String, [u64; 2])>, String> {
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "The order of turns",
-        "Eight processes in turn, or those first that ran last",
+        "Eight processes round robin, or the process first that ran last",
     );
     exhibit
         .steps
         .extend([ROUND_ROBIN, AFFINITY].map(str::to_owned));
-    let mut table = Table::new(&["design", "cycles in turn (10^6)", "with affinity (10^6)"]);
+    let mut table = Table::new(&[
+        "design",
+        "cycles round robin (10^6)",
+        "with affinity (10^6)",
+    ]);
     for (design, [in_turn, last_first]) in cycles(records).unwrap_or_default() {
         let millions = |cycles: u64| Cell::number(cycles as f64 / 1e6, 3);
         table.row(vec![design.into(), millions(in_turn), millions(last_first)]);
     }
     exhibit.table = table;
     exhibit.notes.push(
-        "Each process walks 16 KiB of its own; the turns of one trace are played again in both orders. Nobody is passed over more \
-         than eight times."
+        "Each process walks its own 16 KiB; the time slices of one trace are replayed in both orders. No process is \
+         passed over more than eight times."
             .into(),
     );
     exhibit

@@ -110,7 +110,7 @@ fn settings() -> impl Iterator<Item = (u64, usize)> {
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let title = "Cycles of a hand-off that the kernel makes, by the cycles of a miss";
     let mut exhibit = Exhibit::new("The kernel's part by miss penalty", title);
-    let heads: Vec<String> = std::iter::once("cycles a miss".to_owned())
+    let heads: Vec<String> = std::iter::once("cycles per miss".to_owned())
         .chain(settings().map(|(kib, kind)| name(kib, kind)))
         .collect();
     let mut table = Table::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
@@ -141,7 +141,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     exhibit.table = table;
     exhibit.chart = (!lines.is_empty()).then(|| {
         Chart::new(
-            "cycles a miss",
+            "cycles per miss",
             Axis::Linear,
             "cycles of a hand-off",
             Axis::Linear,
@@ -153,9 +153,9 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         .flat_map(|kib| [View::All, View::ProgramsAlone].map(|view| step(*kib, view)))
         .collect();
     exhibit.notes.push(
-        "Two processes hand a byte over pipes in a guest with a current kernel, and walk arrays in between. Of all cycles of the guest, \
-         those of the programs' own instructions and references in the same order are taken away. Cycles as if nothing overlapped. It is \
-         run by reproduce today --system."
+        "Two processes hand over a byte through pipes in a guest with a current kernel, and walk arrays in between. \
+         From all cycles of the guest, those of the programs' own instructions and references in the same order are \
+         subtracted. Cycles assume that misses do not overlap. `reproduce today --system` runs it."
             .into(),
     );
     exhibit
@@ -169,7 +169,7 @@ fn follows(records: &Records) -> Result<Found, String> {
     };
     Ok(Found::new(
         settings().map(term).collect::<Result<_, String>>()?,
-        "150 cycles a miss over 5",
+        "150 cycles per miss over 5",
     ))
 }
 

@@ -107,8 +107,9 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         .flat_map(|kib| [ONE, MANY].map(|tasks| step(tasks, *kib)))
         .collect();
     exhibit.notes.push(
-        "Each process walks its part of the request's data and hands it on over a pipe, in a guest with a current kernel, whose references are \
-         simulated with them, on all machines. Cycles as if nothing overlapped. It is run by reproduce today --system."
+        "Each process walks its part of the request's data and hands it on over a pipe, in a guest with a current \
+         kernel, whose references are simulated, too. Cycles assume that misses do not overlap. `reproduce today \
+         --system` runs it."
             .into(),
     );
     exhibit

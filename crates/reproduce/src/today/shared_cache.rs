@@ -14,7 +14,7 @@ use crate::{Exhibit, Records, Table};
 fn found(records: &Records) -> Result<(&[SharedCache], &HostManifest), String> {
     let (record, findings) = records.measured(SHARED_CACHE)?;
     match findings.shared_cache.as_slice() {
-        [] => Err("the record has no tasks that ran at once".to_owned()),
+        [] => Err("the record has no tasks that ran concurrently".to_owned()),
         found => Ok((found, &record.header.host)),
     }
 }
@@ -22,15 +22,15 @@ fn found(records: &Records) -> Result<(&[SharedCache], &HostManifest), String> {
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "A shared cache",
-        "A cache that two tasks share in turn, and at once on two CPUs",
+        "A cache that two tasks share alternately on one CPU, and concurrently on two",
     );
     exhibit.steps.push(SHARED_CACHE.to_owned());
     let columns = [
         "arrays",
         "a walk alone us",
-        "in turn, more us",
-        "at once, more us",
-        "in turn less at once us",
+        "alternately, more us",
+        "concurrently, more us",
+        "alternately minus concurrently, us",
         "low",
         "high",
     ];
@@ -59,9 +59,9 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     }
     exhibit.table = table;
     exhibit.notes.push(
-        "Each task chases pointers through an array of its own. In turn: on one CPU, a walk each; at once: on two CPUs of which the \
-         machine says that they share a cache. Arrays of 4 KiB are the control: no cache makes them slower at once. With n walks a \
-         turn, taking turns loses the n-th part a walk."
+        "Each task chases pointers through its own array: alternately on one CPU, a walk per time slice, or \
+         concurrently on two CPUs that share a cache, as the machine reports. Arrays of 4 KiB are the control: no \
+         cache slows them down concurrently. With n walks per time slice, the loss per walk is n times smaller."
             .into(),
     );
     exhibit

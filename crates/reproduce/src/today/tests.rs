@@ -124,7 +124,7 @@ fn all_registers_are_compared_with_none_whatever_their_order() {
     assert!(
         found
             .found
-            .starts_with("all registers less none, ns: 60.0 (58.9 to 61.1)"),
+            .starts_with("all registers minus none, ns: 60.0 (58.9 to 61.1)"),
         "{}",
         found.found
     );

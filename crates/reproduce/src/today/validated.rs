@@ -187,7 +187,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     exhibit.table = table;
     exhibit.steps.extend(KINDS.iter().map(measured_step));
     exhibit.notes.push(
-        "The design host has this machine's caches and their latencies, and one miss after the other."
+        "The design `host` has the caches and latencies of this machine, without overlap of misses."
             .into(),
     );
     exhibit

@@ -75,8 +75,8 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     }
     exhibit.table = table;
     exhibit.notes.push(
-        "Each task loads them right before it hands on the token, in both arms. The kernel's XSAVE leaves out what is in its initial \
-         state: init is a switch that saves none. What a machine does not have (the tiles of AMX, 8 KiB) is not in the table."
+        "Each task loads the registers right before it hands on the token, in both arms. XSAVE skips registers in \
+         their initial state: \"init\" saves none. The table omits what this machine lacks (the tiles of AMX, 8 KiB)."
             .into(),
     );
     exhibit
@@ -85,7 +85,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
 fn dearer(records: &Records) -> Result<Found, String> {
     let ((value, low, high), note) = added(records)?;
     Ok(Found::new(
-        vec![Term::new("all registers less none, ns", value, low, high)],
+        vec![Term::new("all registers minus none, ns", value, low, high)],
         note,
     ))
 }

@@ -99,6 +99,15 @@ pub(crate) struct ReproduceArguments {
     )]
     pub(crate) others: Vec<PathBuf>,
 
+    /// Judge a stored result again by the present rules, a PAPER.json, and run nothing
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["dry_run", "claims", "quick", "system"],
+        help_heading = "Output"
+    )]
+    pub(crate) judge: Option<PathBuf>,
+
     /// Print the commands, and run nothing
     #[arg(long, help_heading = "Output")]
     pub(crate) dry_run: bool,

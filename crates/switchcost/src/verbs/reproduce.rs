@@ -1,5 +1,6 @@
 //! `switchcost reproduce`: runs the commands of each paper, and writes the results as a site.
 
+mod again;
 mod folder;
 mod others;
 mod run;
@@ -10,7 +11,7 @@ use switchcost_facts::{Root, quietest_cpu};
 use switchcost_host::machine::manifest;
 use switchcost_record::HostManifest;
 use switchcost_report::reproduce::{Command, Reproduction, render, render_claims};
-use switchcost_reproduce::{Claim, Effort, Exhibit, Paper, Records, Site, Step, stand};
+use switchcost_reproduce::{Claim, Effort, Exhibit, Paper, Site, Step, stand};
 use switchcost_units::{CpuId, Nanos};
 
 use crate::cli::reproduce::{ReproduceArguments, What};
@@ -22,11 +23,13 @@ use folder::Folder;
 use others::Others;
 use run::Runner;
 
-/// Results of one paper.
+/// Judged result of one paper.
 struct Done {
     paper: Paper,
-    records: Records,
+    exhibits: Vec<Exhibit>,
     commands: Vec<Command>,
+    /// Machine of the records, in one line.
+    machine: String,
 }
 
 pub(crate) fn run(arguments: &ReproduceArguments) -> Result<Exit, Failure> {
@@ -44,6 +47,9 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> Result<Exit, Failure> {
     if arguments.dry_run {
         return dry_run(&papers, &site(arguments, &host, None)?);
     }
+    if let Some(file) = &arguments.judge {
+        return again::run(file, &papers, &others, arguments);
+    }
     let folder = Folder::open(arguments.output.as_deref())?;
     let site = site(arguments, &host, folder.measured_cpu())?;
     let interrupt = Interrupt::watch()?;
@@ -56,16 +62,19 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> Result<Exit, Failure> {
     let mut done = Vec::new();
     for paper in papers {
         let (records, commands) = runner.run_all(&paper.steps(&site))?;
+        let mut exhibits = paper.exhibits(&records);
+        stand(&mut exhibits, others.results(paper));
         done.push(Done {
             paper,
-            records,
+            exhibits,
             commands,
+            machine: machine(records.host().unwrap_or(&host)),
         });
         if interrupt.is_raised() {
             break;
         }
     }
-    write(&done, &others, &folder, &host, arguments)
+    write(&mut done, &folder, arguments)
 }
 
 fn is_wanted(papers: &[What], paper: Paper) -> bool {
@@ -142,38 +151,21 @@ fn machine(host: &HostManifest) -> String {
     format!("{model}, {} CPUs, {}", host.cpus_allowed.len(), host.kernel)
 }
 
-/// Returns the exhibits of a paper, judged together with other results.
-fn judged(done: &Done, others: &Others) -> Vec<Exhibit> {
-    let mut exhibits = done.paper.exhibits(&done.records);
-    stand(&mut exhibits, others.results(done.paper));
-    exhibits
-}
-
 fn write(
-    done: &[Done],
-    others: &Others,
+    done: &mut [Done],
     folder: &Folder,
-    host: &HostManifest,
     arguments: &ReproduceArguments,
 ) -> Result<Exit, Failure> {
-    let mut exhibits: Vec<_> = done.iter().map(|done| judged(done, others)).collect();
     if arguments.quick {
-        exhibits
-            .iter_mut()
-            .flatten()
+        done.iter_mut()
+            .flat_map(|done| &mut done.exhibits)
             .flat_map(|exhibit| &mut exhibit.claims)
             .for_each(Claim::withhold);
     }
-    let machines: Vec<String> = done
-        .iter()
-        .map(|done| machine(done.records.host().unwrap_or(host)))
-        .collect();
     let reproductions: Vec<Reproduction<'_>> = done
         .iter()
-        .zip(&exhibits)
-        .zip(&machines)
-        .map(|((done, exhibits), machine)| {
-            Reproduction::new(done.paper, exhibits, &done.commands, machine)
+        .map(|done| {
+            Reproduction::new(done.paper, &done.exhibits, &done.commands, &done.machine)
                 .judged_if(!arguments.quick)
         })
         .collect();

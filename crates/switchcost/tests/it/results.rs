@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::Value;
 use strum::IntoEnumIterator;
@@ -175,6 +176,32 @@ fn verdicts_stand_on_another_result_that_is_kept() {
                 "{paper}: {claim}"
             );
         }
+    }
+}
+
+/// Each page is what the program makes of the stored numbers.
+#[test]
+fn stored_pages_are_made_of_the_stored_numbers() {
+    let root = folder().join("..");
+    let site = tempfile::tempdir().expect("a folder");
+    for paper in Paper::iter() {
+        if stored(paper).is_none() {
+            continue;
+        }
+        let words = format!(
+            "reproduce {paper} --judge results/{paper}.json --with results/earlier/{paper}.json -o"
+        );
+        let ran = Command::new(env!("CARGO_BIN_EXE_switchcost"))
+            .current_dir(&root)
+            .args(words.split(' '))
+            .arg(site.path())
+            .output()
+            .expect("it starts");
+        assert!(ran.status.success(), "{paper}: {ran:?}");
+        let made = fs::read_to_string(site.path().join(format!("{paper}.md"))).expect("a page");
+        let made = made.replace(&format!("(figures/{paper}/figure-r1-"), "(figures/");
+        let kept = fs::read_to_string(folder().join(format!("{paper}.md"))).expect("a page");
+        assert_eq!(made, kept, "{paper}");
     }
 }
 

@@ -144,9 +144,10 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     }
     exhibit.table = table;
     exhibit.notes.push(
-        "What the machine's memory sustained is not published: at most 3.2 GB/s, the peak of its bus, and at least 1.68 GB/s, \
-         by the paper's own times. The design's bus was chosen between those that the two figures lead to: figure 1, where writing \
-         comes nearest to twice reading, and figure 2, where a stride of 128 B comes nearest to 7 times one of 8 B."
+        "The sustained bandwidth of the memory is not published: at most 3.2 GB/s, the peak of the bus, and at least \
+         1.68 GB/s, by the paper's own times. The bus of the design lies between the fits to the two figures: Figure \
+         1, where writing costs about twice as much as reading, and Figure 2, where a stride of 128 B costs about 7 \
+         times as much as one of 8 B."
             .into(),
     );
     exhibit

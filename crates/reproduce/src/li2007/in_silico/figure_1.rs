@@ -29,17 +29,17 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         lines(&curves),
     ));
     exhibit.notes.push(
-        "Simulated: the walks' addresses without the kernel's and the stack's, one cycle an instruction, 13 instructions an \
-         element; the direct cost (3.8 us in the paper) is not in it. Frames lie in a row, so that two arrays of 256 KB just fit: \
-         what the paper lost there (38.6 us) is not lost here. The design file says what is published of the machine \
-         and what is assumed."
+        "Simulated: the walks' addresses, without those of the kernel and the stack, at one cycle per instruction and \
+         13 instructions per element. The direct cost (3.8 us in the paper) is not included. Page frames are \
+         consecutive, so two arrays of 256 KB just fit, and the 38.6 us that the paper measured there do not appear. \
+         The design file states what is published of the machine and what is assumed."
             .into(),
     );
     exhibit.notes.push(
-        "Lines that are fetched, prefetched and written back take the bus one after the other. What a stream of reads takes \
-         is hidden behind the loop but for the first lines of each page; written lines take the bus twice as long. So what \
-         writing costs against reading depends on the bus, and on how long memory takes: see the tables by bus and \
-         of sensitivity."
+        "Fetched, prefetched and written lines take the bus one after the other. The loop hides the time of a stream \
+         of reads, except for the first lines of each page; written lines take the bus twice as long. So the cost of \
+         writing over reading depends on the bandwidth of the bus and on the latency of memory, which the paper does \
+         not give."
             .into(),
     );
     exhibit

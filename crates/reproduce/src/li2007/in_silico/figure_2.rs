@@ -34,10 +34,10 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         lines,
     ));
     exhibit.notes.push(format!(
-        "Drawn with {}. A stream of lines is prefetched at either stride. At 8 B the loop needs 16 turns \
-         for a line, in which the next ones arrive; at 128 B it asks for a new line each turn, and waits for memory and bus. \
-         The paper's mean of 825 us is more than a switch can lose here: 512 KiB fetched and as much written back over \
-         the slowest bus are 620 us.",
+        "Drawn with {}. A stream of lines is prefetched at both strides. At 8 B the loop needs 16 iterations per line, \
+         during which the next lines arrive; at 128 B each iteration needs a new line, and waits for memory and bus. \
+         The paper's mean of 825 us exceeds what a switch can cost here: to fetch 512 KiB and write as much back over \
+         the slowest bus takes 620 us.",
         name(DRAWN),
     ));
     exhibit

@@ -230,10 +230,11 @@ pub(super) fn cost(records: &Records) -> Exhibit {
     exhibit.steps = list_steps();
     exhibit.steps.push(MEASURED.to_owned());
     exhibit.notes.push(
-        "Simulated: the tasks of measure in a guest with a current kernel, which is not the paper's Linux 2.6.17, on the caches of the \
-         paper's Xeon and on this machine's; one cycle an instruction, and misses one after the other. The Xeon's range is over what is not \
-         published of it (latency, bus); that of instructions is over batches of switches. Measured: this machine with its own kernel. \
-         Between fibers: registers alone, without the kernel. It is run by reproduce li2007 --system."
+        "Simulated: the tasks of `measure` in a guest with a current kernel, not the paper's Linux 2.6.17, on the \
+         caches of the paper's Xeon and of this machine; one cycle per instruction, and misses in sequence. The Xeon's \
+         range covers its unpublished parameters (latency, bus); that of instructions covers batches of switches. \
+         Measured: this machine with its own kernel. Between fibers: registers only, without the kernel. `reproduce \
+         li2007 --system` runs it."
             .into(),
     );
     exhibit
@@ -379,9 +380,10 @@ pub(super) fn misses(records: &Records) -> Exhibit {
     exhibit.table = table;
     exhibit.steps = list_steps();
     exhibit.notes.push(
-        "Fills on demand over hand-offs, TLBs with them. Kernel's lines: of those to another, what was brought in for addresses of the \
-         kernel's half, with its interval over batches of switches. Out by the other, or by the kernel: the process would still have had \
-         the line in caches of its own, and it left while the other process ran, for a line of that or of the kernel."
+        "Fills on demand per hand-off, including TLBs. Kernel lines: fills for addresses of the kernel's half, of \
+         hand-offs to another process, with an interval over batches of switches. Out by the other, or by the kernel: \
+         the process would still have the line in its own caches, and the line was replaced while the other process \
+         ran, by a line of that process or of the kernel."
             .into(),
     );
     exhibit
