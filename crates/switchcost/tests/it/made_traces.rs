@@ -381,7 +381,8 @@ fn foreign_traces_come_in_and_go_out() {
     assert_eq!(
         (
             odd.code,
-            odd.stderr.contains("use a power of two from 4 to 4096")
+            odd.stderr
+                .contains("give --pieces a power of two from 4 to 4096")
         ),
         (2, true),
         "{}",
