@@ -99,7 +99,7 @@ pub(crate) struct ReproduceArguments {
     )]
     pub(crate) others: Vec<PathBuf>,
 
-    /// Judge a stored result again by the present rules, a PAPER.json, and run nothing
+    /// Judge a stored result (PAPER.json) by the present rules, and run nothing
     #[arg(
         long,
         value_name = "FILE",
