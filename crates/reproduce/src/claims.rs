@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Paper, Records};
 
-pub(crate) use judged::of_numbers;
+pub(crate) use judged::judge_numbers;
 pub use judged::{Claim, Other, Reason};
 pub use rule::{Rule, Verdict};
 pub use term::Term;

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::claims::{Claim, Entry, Found, ReasonEntry, Term, of_numbers, table};
+use crate::claims::{Claim, Entry, Found, ReasonEntry, Term, judge_numbers, table};
 use crate::{Cell, Chart, Exhibit, Paper, Records, Table};
 
 /// Why a file cannot be used as another result of a paper.
@@ -105,7 +105,7 @@ impl StoredPaper {
             kept.map(|kept| numbers(&kept.terms, &kept.found))
                 .ok_or_else(|| NOT_COMPUTED.to_owned())
         };
-        of_numbers(entry, found, &reason)
+        judge_numbers(entry, found, &reason)
     }
 }
 
@@ -128,7 +128,7 @@ pub(crate) struct StoredExhibit {
 
 impl StoredExhibit {
     fn fill(&self, exhibit: &mut Exhibit) {
-        exhibit.table = self.table.to_table();
+        exhibit.table = self.table.decode();
         exhibit.chart.clone_from(&self.chart);
         exhibit.steps.clone_from(&self.steps);
         // Some notes depend on the records.
@@ -190,8 +190,8 @@ struct StoredTable {
 }
 
 impl StoredTable {
-    fn to_table(&self) -> Table {
-        let row = |row: &Vec<StoredCell>| row.iter().map(StoredCell::to_cell).collect();
+    fn decode(&self) -> Table {
+        let row = |row: &Vec<StoredCell>| row.iter().map(StoredCell::decode).collect();
         Table {
             columns: self.columns.clone(),
             rows: self.rows.iter().map(row).collect(),
@@ -209,7 +209,7 @@ enum StoredCell {
 
 impl StoredCell {
     /// Returns the cell; a number that is not whole has three significant digits, because the stored one has no number of decimals.
-    fn to_cell(&self) -> Cell {
+    fn decode(&self) -> Cell {
         match self {
             StoredCell::Text(text) => Cell::Text(text.clone()),
             StoredCell::Number { value } if value.fract() == 0.0 => Cell::Number {

@@ -270,7 +270,7 @@ impl OutputArguments {
 }
 
 /// Restricts --format to those of a result without a page.
-pub(crate) fn without_page(format: Arg) -> Arg {
+pub(crate) fn exclude_page(format: Arg) -> Arg {
     let names = FormatFlag::iter().filter(|flag| *flag != FormatFlag::Html);
     let names = PossibleValuesParser::new(names.map(|flag| flag.to_string()));
     format
@@ -337,7 +337,7 @@ Exit codes: 0 fit, 3 usable with caveats, 4 unfit.";
 /// Checks whether this machine is fit to measure, and how to fix it. Changes nothing.
 #[derive(Clone, Debug, Args)]
 #[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(DOCTOR_EXAMPLES), after_long_help = DOCTOR_EXAMPLES,
-          mut_arg("format", without_page), mut_arg("open", |open| open.hide(true)))]
+          mut_arg("format", exclude_page), mut_arg("open", |open| open.hide(true)))]
 pub(crate) struct DoctorArguments {
     #[command(flatten)]
     pub(crate) verbosity: Verbosity,

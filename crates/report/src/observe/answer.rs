@@ -157,7 +157,7 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
             format!(
                 "Switches cost {who} {} of {} CPU time{}: {} directly and {}{}.",
                 range_words(both),
-                its(&observation.subject),
+                possessive(&observation.subject),
                 cpu_share(cpus, observation),
                 direct_words(direct, both),
                 describe_caches(indirect),
@@ -170,7 +170,7 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
             format!(
                 "Switches directly cost {who} {} of {} CPU time{}. The cost of cold caches is unknown{}{}.",
                 range_words(direct),
-                its(&observation.subject),
+                possessive(&observation.subject),
                 cpu_share(direct_cpus, observation),
                 matched::unknown_because(findings),
                 measuring(observation, findings)
@@ -184,7 +184,7 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
 }
 
 /// Returns the possessive pronoun of the observed.
-fn its(subject: &Subject) -> &'static str {
+fn possessive(subject: &Subject) -> &'static str {
     match subject {
         Subject::Processes(processes) if processes.len() > 1 => "their",
         Subject::Everything => "their",

@@ -83,7 +83,7 @@ fn claim_cells(claim: &Claim) -> Vec<String> {
     let words = quoted.map_or(String::new(), |words| format!("\"{words}\", "));
     let published: Vec<String> = entry.published.iter().map(ToString::to_string).collect();
     let verdict = word(claim).0;
-    let why = why(claim);
+    let why = reason(claim);
     vec![
         format!("{} ({words}{})", entry.statement, entry.place),
         published.join(", "),
@@ -127,7 +127,7 @@ fn numbers(claim: &Claim) -> String {
 }
 
 /// Reason for the verdict, if it needs one.
-fn why(claim: &Claim) -> String {
+fn reason(claim: &Claim) -> String {
     match (claim.entry.kind, claim.verdict, &claim.missing) {
         (Kind::Shown, ..) => claim.entry.bounds.clone(),
         (_, Verdict::Undecided, Some(missing)) => missing.clone(),

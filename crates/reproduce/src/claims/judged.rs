@@ -110,13 +110,13 @@ pub(super) fn claim(
     } else {
         quantity(&entry.id, quantities, records)
     };
-    of_numbers(entry, found, &|reason| {
+    judge_numbers(entry, found, &|reason| {
         quantity(&reason.id, quantities, records)
     })
 }
 
 /// Judges a claim, and if it is not met each possible reason, by the numbers found.
-pub(crate) fn of_numbers(
+pub(crate) fn judge_numbers(
     mut entry: Entry,
     found: Result<Found, String>,
     of_reason: &dyn Fn(&ReasonEntry) -> Result<Found, String>,

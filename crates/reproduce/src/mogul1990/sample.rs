@@ -235,7 +235,7 @@ fn stretch(points: &[&Point], value: fn(&Point) -> f64) -> Option<f64> {
 }
 
 /// Returns the points of a group's curve before the cut-off of all switches.
-fn before_cut<'a>(design: &'a DesignFinding, wanted: &Group) -> Option<Vec<&'a Point>> {
+fn points_before_cut<'a>(design: &'a DesignFinding, wanted: &Group) -> Option<Vec<&'a Point>> {
     let is_before = |point: &&Point| point.since_switch_instructions < design.cut.instructions;
     let curve = &group(design, wanted)?.curve;
     Some(curve.iter().filter(is_before).collect())
@@ -247,7 +247,7 @@ pub(super) fn first_tenth(
     wanted: &Group,
     value: fn(&Point) -> f64,
 ) -> Option<f64> {
-    let within = before_cut(design, wanted)?;
+    let within = points_before_cut(design, wanted)?;
     stretch(within.get(..(within.len() / 10).max(1))?, value)
 }
 
@@ -283,7 +283,7 @@ pub(super) fn tenths(
     wanted: &Group,
     value: fn(&Point) -> f64,
 ) -> Option<[f64; 3]> {
-    let within = before_cut(design, wanted)?;
+    let within = points_before_cut(design, wanted)?;
     let (length, tenth) = (within.len(), (within.len() / 10).max(1));
     let middle = length / 2;
     let of = |from: usize, to: usize| stretch(&within[from..to], value);

@@ -6,7 +6,7 @@ use clap::Args;
 use switchcost_units::Nanos;
 
 use super::compare::{VerdictFiles, parse_confidence, parse_share};
-use super::{HELP_TEMPLATE, OutputArguments, Verbosity, first_paragraph, without_page};
+use super::{HELP_TEMPLATE, OutputArguments, Verbosity, exclude_page, first_paragraph};
 
 const USAGE: &str = "\
 switchcost ab [OPTIONS] --new <SETUP> [-- <OPTIONS OF MEASURE>...]
@@ -30,7 +30,7 @@ left in /proc/sys.";
 /// spent, and compares them as `compare` does.
 #[derive(Clone, Debug, Args)]
 #[command(help_template = HELP_TEMPLATE, override_usage = USAGE, after_help = first_paragraph(AB_EXAMPLES), after_long_help = AB_EXAMPLES,
-          mut_arg("format", without_page), mut_arg("open", |open| open.hide(true)))]
+          mut_arg("format", exclude_page), mut_arg("open", |open| open.hide(true)))]
 #[group(id = "sides", required = true, multiple = true, args = ["base", "new", "base_with", "new_with"])]
 pub(crate) struct AbArguments {
     /// Shell commands to run before each run of base

@@ -10,7 +10,7 @@ use switchcost_units::{Bytes, CpuId};
 use switchcost_workload::{Access, Pattern};
 
 use super::system::{GuestArguments, SystemArguments, allow_once};
-use super::{HELP_TEMPLATE, Named, OutputArguments, Redaction, first_paragraph, without_page};
+use super::{HELP_TEMPLATE, Named, OutputArguments, Redaction, exclude_page, first_paragraph};
 
 /// Length of a scheduled time slice: that of Mogul and Borg 1990.
 pub(crate) const QUANTUM_INSTRUCTIONS: u64 = 400_000;
@@ -180,7 +180,7 @@ pub(crate) enum TraceAction {
 }
 
 #[derive(Clone, Debug, Args)]
-#[command(mut_arg("format", without_page), mut_arg("open", |open| open.hide(true)))]
+#[command(mut_arg("format", exclude_page), mut_arg("open", |open| open.hide(true)))]
 pub(crate) struct TraceFile {
     /// Trace to read
     pub(crate) file: PathBuf,
