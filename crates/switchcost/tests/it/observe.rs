@@ -599,9 +599,9 @@ fn who_cannot_be_observed_is_reported() {
     let place = Place::new();
     for (arguments, code, words) in [
         (&["-p", "4194305"][..], 2, "no process with PID 4194305"),
-        (&["-p", "0"], 2, "'0' is not the number of a process"),
-        (&["-p", "1 x"], 2, "'x' is not the number of a process"),
-        (&["-p", ""], 2, "no number of a process is given"),
+        (&["-p", "0"], 2, "'0' is not a PID"),
+        (&["-p", "1 x"], 2, "'x' is not a PID"),
+        (&["-p", ""], 2, "no PID is given"),
         (
             &["--comm", "no such name"],
             2,
@@ -617,7 +617,7 @@ fn who_cannot_be_observed_is_reported() {
             2,
             "cannot run \"/no/such/program\"",
         ),
-        (&[], 2, "required"),
+        (&[], 2, "is missing"),
         (&["-a", "-p", "1"], 2, "cannot be used with"),
     ] {
         let ran = observe(&place, arguments);
@@ -1103,7 +1103,7 @@ fn a_count_of_requests_that_fails_loses_no_observation() {
         ran.stderr
     );
     assert!(
-        ran.stderr.contains("2 came from")
+        ran.stderr.contains("printed 2")
             && ran.stderr.contains("after 7, but the number must grow"),
         "{}",
         ran.stderr
