@@ -281,7 +281,7 @@ pub(crate) fn exclude_page(format: Arg) -> Arg {
 /// What is listed of an observation.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Rows {
-    /// Rows of an observation's first table: a program or a control group each
+    /// Group the first table of an observation by program or by control group
     #[arg(hide_short_help = true, long, value_name = "WHAT", default_value_t = By::Program, value_parser = Named::<By>::new(), help_heading = "Output")]
     pub(crate) by: By,
 }
@@ -329,7 +329,7 @@ pub(crate) struct Verbosity {
 
 const DOCTOR_EXAMPLES: &str = "\
 Examples:
-  switchcost doctor                  one screen: what disturbs, and the fixes for now
+  switchcost doctor                  one screen: what disturbs, and fixes that last until reboot
   switchcost doctor --format json    for programs
 
 Exit codes: 0 fit, 3 usable with caveats, 4 unfit.";

@@ -101,7 +101,7 @@ pub(crate) struct AbArguments {
           help_heading = "Precision and time")]
     pub(crate) runs: u32,
 
-    /// Time for the whole run, such as 30s or 5min
+    /// Time for the whole A/B test, such as 30s or 5min
     #[arg(
         long,
         value_name = "TIME",
@@ -116,7 +116,7 @@ pub(crate) struct AbArguments {
     #[arg(long, value_name = "PERCENT", value_parser = parse_change, help_heading = "Precision and time")]
     pub(crate) detect: Option<f64>,
 
-    /// Exit with code 6 if a cost is slower, and its ratio is more than this above 1
+    /// Exit with code 6 if a cost grew significantly and by more than this
     #[arg(long, value_name = "PERCENT", value_parser = parse_share, help_heading = "Precision and time")]
     pub(crate) fail_above: Option<f64>,
 

@@ -37,7 +37,7 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["base", "new", "across", "run_spread", "junit", "markdown"])]
     pub(crate) history: Option<PathBuf>,
 
-    /// Exit with code 6 if a cost is slower, and its ratio is more than this above 1
+    /// Exit with code 6 if a cost grew significantly and by more than this
     #[arg(long, value_name = "PERCENT", value_parser = parse_share)]
     pub(crate) fail_above: Option<f64>,
 
@@ -45,7 +45,7 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "PERCENT", default_value = "90%", value_parser = parse_confidence)]
     pub(crate) confidence: f64,
 
-    /// Standard deviation between runs, in addition to their own confidence intervals
+    /// Assume this standard deviation between runs, in addition to their own confidence intervals
     ///
     /// [default: from repeated records of a side, else from earlier records of this machine, else
     /// 2%, or 15% for hand-offs across CPUs]

@@ -18,7 +18,7 @@ pub(crate) enum PlacementFlag {
     /// All tasks on one CPU: the quietest, unless --cpu is given
     #[default]
     One,
-    /// Tasks on two CPUs, alternately: a hand-off across CPUs, which is not a switch
+    /// One task per CPU: a hand-off wakes the task on the other CPU, without a switch between the tasks
     Pair,
     /// First one, then pair
     Both,
@@ -71,7 +71,8 @@ Examples:
   switchcost measure --mechanism synthetic --synthetic-switch 2us
                                                          a known cost, to check the instrument
 
-With any option of \"What to measure\", the others default to the pipe, 2 tasks, size 0, stride 8B and rmw.";
+Once you choose a mechanism, size or the like, the rest defaults to the pipe, 2 tasks, size 0, stride 8B and rmw. \
+--quick and --full alone keep the default mechanisms.";
 
 fn mechanisms() -> String {
     let named = |mechanism: Mechanism| format!("{mechanism}{}", mechanism.traits().help);
@@ -102,8 +103,8 @@ pub(crate) struct MeasureArguments {
 
     /// Language runtimes to compare with OS threads and processes: go, java, ..., or all
     ///
-    /// go/channel selects one kind of hand-off, go=/opt/go/bin/go another installation, and the
-    /// path of a runtime.toml your own runtime.
+    /// go/channel selects one kind of hand-off only, go=/opt/go/bin/go selects another
+    /// installation, and PATH/runtime.toml adds your own runtime.
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["policy", "reload", "away", "concurrent"],
           help_heading = "What to measure")]
     pub(crate) runtime: Vec<String>,
@@ -138,7 +139,8 @@ pub(crate) struct MeasureArguments {
     )]
     pub(crate) size: Vec<Bytes>,
 
-    /// Strides through the array, such as 8B,128B,4KiB; any stride touches every element once
+    /// Strides through the array, such as 8B,128B,4KiB; the walk wraps around, so it touches every
+    /// element once
     #[arg(
         long,
         value_name = "LIST",
@@ -276,8 +278,8 @@ pub(crate) struct MeasureArguments {
 
     /// Measure each case until its interval is within this share of the cost [default: 1%]
     ///
-    /// This is the half-width of the interval within this run. The printed interval also covers
-    /// run-to-run variation: it is wider, unless --history has enough runs that differ by less.
+    /// This is the half-width of the interval within this run. The printed interval is wider: it also
+    /// covers run-to-run variation, which is assumed unless --history has enough runs to measure it.
     #[arg(long, value_name = "PERCENT", value_parser = parse_precision, help_heading = "Precision and time")]
     pub(crate) precision: Option<u32>,
 
@@ -320,7 +322,8 @@ pub(crate) struct MeasureArguments {
           help_heading = "Precision and time")]
     pub(crate) confidence: u32,
 
-    /// Time for the whole run, such as 30s or 5min [default: depends on the preset; 5s per selected case]
+    /// Time for the whole run, such as 30s or 5min [default: 26s, 6s with --quick,
+    /// 170s with --full; 5s per case if you choose cases]
     #[arg(long, value_name = "TIME", help_heading = "Precision and time")]
     pub(crate) budget: Option<Nanos>,
 

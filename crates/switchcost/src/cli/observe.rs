@@ -103,7 +103,8 @@ pub(crate) struct ObserveArguments {
     ///
     /// With another target (-p, --comm, --cgroup or -a), that target is observed until the command
     /// exits. The command keeps its standard output, and the report goes to standard error. With
-    /// --format json, jsonl or csv and without --output, it is the other way round.
+    /// --format json, jsonl or csv and without --output, the report goes to standard output, and
+    /// the command's output to standard error.
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 
@@ -113,7 +114,9 @@ pub(crate) struct ObserveArguments {
     #[arg(short, long, value_name = "LIST", value_parser = parse_processes, help_heading = "Target", conflicts_with_all = ["comm", "cgroup", "all"])]
     pub(crate) pid: Vec<Processes>,
 
-    /// Observe the processes with this name, running now or later, and the children they start
+    /// Observe the processes with this name, and the children they start
+    ///
+    /// At least one must be running; processes that start later are observed, too.
     #[arg(long, value_name = "NAME", help_heading = "Target", conflicts_with_all = ["cgroup", "all"])]
     pub(crate) comm: Vec<String>,
 

@@ -71,8 +71,8 @@ impl FromStr for Share {
 pub(crate) struct PartArguments {
     /// Simulate only the instructions from FROM up to TO of a trace, such as 0..50000000
     ///
-    /// Instructions are counted from 0, and either end may be omitted. The instructions before FROM are not simulated, except for a
-    /// warm-up.
+    /// Instructions are counted from 0, and either end may be omitted. Before FROM, only a warm-up is simulated in full; of what comes
+    /// earlier, only the last use of each cache line.
     #[arg(long, value_name = "FROM..TO", conflicts_with_all = ["schedule", "quantum", "page_faults", "at_once", "user_only"],
           help_heading = "What to simulate")]
     pub(crate) range: Option<Stretch>,
@@ -97,7 +97,7 @@ pub(crate) struct PartArguments {
 
     /// Instructions to simulate, but not count, before each part [default: 1000000; with --sample the length of a part]
     ///
-    /// Of the instructions before these, only the last use of each cache line is simulated.
+    /// Of what comes before the warm-up, only the last use of each cache line is simulated.
     #[arg(
         long,
         hide_short_help = true,

@@ -76,7 +76,7 @@ pub(crate) struct ReproduceArguments {
     /// Also run programs in a guest under QEMU, with its kernel's references
     ///
     /// For Table 4 of Mogul and Borg 1990, figure 4 of the Michigan poster, and the hand-off of Li,
-    /// Ding and Shen 2007. Needs QEMU and a kernel image; make setup fetches both.
+    /// Ding and Shen 2007. Needs QEMU and a kernel image, which make setup fetches in a clone.
     #[arg(long, help_heading = "Precision and time")]
     pub(crate) system: bool,
 

@@ -28,8 +28,8 @@ pub(crate) struct RuntimesArguments {
     /// Runtimes: go, java, python, python3t, node, tokio, cpp, boost, ruby, lua, erlang, ocaml,
     /// mono, or all
     ///
-    /// go/channel selects one kind of hand-off, go=/opt/go/bin/go another installation, and the
-    /// path of a runtime.toml your own runtime.
+    /// go/channel selects one kind of hand-off only, go=/opt/go/bin/go selects another
+    /// installation, and PATH/runtime.toml adds your own runtime.
     #[arg(value_name = "LIST", value_delimiter = ',', default_value = "all")]
     pub(crate) runtime: Vec<String>,
 
@@ -52,7 +52,9 @@ pub(crate) struct RuntimesArguments {
     #[arg(long, value_name = "LIST", help_heading = "Control of the environment")]
     pub(crate) cpu: Option<String>,
 
-    /// Time for the measurements; building the programs first may take twice as long
+    /// Time for the measurements alone
+    ///
+    /// Before the first run, the programs are built, which may take up to twice this time.
     #[arg(
         long,
         value_name = "TIME",

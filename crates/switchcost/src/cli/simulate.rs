@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Arg, Args};
 
 use std::str::FromStr;
 
@@ -11,7 +11,7 @@ use switchcost_trace::reorder::Schedule;
 use switchcost_units::Nanos;
 
 use super::parts::{IntervalFlag, PartArguments};
-use super::system::{GuestArguments, allow_once};
+use super::system::{GuestArguments, allow_once, with_default_of_workload};
 use super::trace::{CaptureArguments, OrderFlag, QUANTUM_INSTRUCTIONS};
 use super::{HELP_TEMPLATE, Named, OutputArguments, Redaction, Verbosity, first_paragraph};
 
@@ -40,8 +40,8 @@ pub(crate) struct DesignArguments {
 
     /// Simulate up to this many designs separately
     ///
-    /// If there are more, designs that differ only in size, ways and cycles of their last levels are
-    /// simulated in one pass. Of these, only the first has more than counters and costs.
+    /// With more designs than N, those that differ only in size, ways and cycles of their last levels
+    /// share one pass. All but the first of each such group get only counters and costs.
     #[arg(
         hide_short_help = true,
         long,
@@ -181,18 +181,26 @@ impl FromStr for Quantum {
     }
 }
 
+/// Lists an argument of `trace` under a heading that names its condition.
+fn for_live(argument: Arg) -> Arg {
+    argument.help_heading("With live: what to trace")
+}
+
 /// Simulates caches on a trace, or on programs as they run: what each switch costs in cycles, and why.
 #[derive(Clone, Debug, Args)]
 #[command(help_template = HELP_TEMPLATE, override_usage = USAGE, after_help = first_paragraph(SIMULATE_EXAMPLES), after_long_help = SIMULATE_EXAMPLES,
-          mut_arg("command", |command| command.long_help(None)))]
+          mut_arg("command", |command| for_live(command.long_help(None))), mut_arg("with", for_live), mut_arg("order", for_live),
+          mut_arg("processes", for_live), mut_arg("switches", for_live), mut_arg("cpu", for_live))]
 pub(crate) struct SimulateArguments {
-    /// Trace to simulate, or live and a command; several traces are trials with a record each
+    /// Trace to simulate, or live and a command; each of several traces is a trial with its own record
     #[arg(value_name = "TRACE", value_terminator = LIVE)]
     pub(crate) traces: Vec<PathBuf>,
 
     /// Replay a trace in these orders: round-robin, affinity:N, longest-quantum or batch:K
     ///
-    /// Each is simulated separately. [default: the order of the trace; round-robin with --quantum]
+    /// affinity:N continues the process that ran last, but passes no task over more than N times. With
+    /// batch:K, K tasks alternate; when one blocks, another joins. Each order is simulated
+    /// separately. [default: the order of the trace; round-robin with --quantum]
     #[arg(
         long,
         value_name = "LIST",
@@ -222,7 +230,8 @@ pub(crate) struct SimulateArguments {
 
     /// Replay a trace as if no file were in memory: each first use of a file's page waits this long
     ///
-    /// In instructions of other tasks, or in time at one instruction per cycle (20ms).
+    /// TIME is a number of instructions that other tasks execute during the wait, or a time (20ms),
+    /// which is converted at one instruction per cycle.
     #[arg(
         hide_short_help = true,
         long,
@@ -264,7 +273,8 @@ client-server.";
 
 /// Runs, traces and simulates modern versions of a set of programs of Mogul and Borg 1990 (Table 2).
 #[derive(Clone, Debug, Args)]
-#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(WORKLOAD_EXAMPLES), after_long_help = WORKLOAD_EXAMPLES, mut_arg("kernel", allow_once), mut_arg("append", allow_once))]
+#[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(WORKLOAD_EXAMPLES), after_long_help = WORKLOAD_EXAMPLES, mut_arg("kernel", allow_once), mut_arg("append", allow_once),
+          mut_arg("mips", with_default_of_workload))]
 pub(crate) struct WorkloadArguments {
     /// Set of programs
     #[arg(value_parser = Named::<switchcost_programs::Set>::new())]
@@ -296,7 +306,8 @@ pub(crate) struct WorkloadArguments {
     )]
     pub(crate) seed: u64,
 
-    /// Order of time slices: scheduled (repeatable) or as-run (by the kernel, on one CPU)
+    /// Who chooses the order of time slices: scheduled (the tracer, the same in every run) or as-run
+    /// (the kernel, on one CPU)
     #[arg(long, value_name = "ORDER", default_value_t = OrderFlag::Scheduled, value_parser = Named::<OrderFlag>::new(),
           help_heading = "What to trace")]
     pub(crate) order: OrderFlag,

@@ -14,7 +14,8 @@ const MOST_MIPS: u32 = 1000;
 pub(crate) struct SystemArguments {
     /// Run the programs in a guest under QEMU, and trace its kernel, too
     ///
-    /// The same inputs give the same trace. Needs QEMU and a kernel image; make setup fetches both.
+    /// The same inputs give the same trace. Needs QEMU and a kernel image. In a clone, make setup
+    /// fetches both; otherwise install qemu-system-x86, and name a kernel with --kernel.
     #[arg(long, conflicts_with_all = ["order", "processes", "cpu", "quantum"], help_heading = "A whole system")]
     pub(crate) system: bool,
 
@@ -59,7 +60,8 @@ pub(crate) struct SystemArguments {
 pub(crate) struct GuestArguments {
     /// Kernel of the guest: an image, or a Debian package [default: the one from make setup]
     ///
-    /// A package is downloaded, but not installed.
+    /// A package, such as linux-image-amd64, is downloaded, but not installed. Without a clone (make
+    /// setup), name one.
     #[arg(
         long,
         value_name = "IMAGE|PACKAGE",
@@ -89,9 +91,9 @@ pub(crate) struct GuestArguments {
     )]
     pub(crate) memory: Option<Bytes>,
 
-    /// Millions of instructions per second of guest time [default: 1000; 15.6 for workload]
+    /// Millions of instructions per second of guest time [default: 1000]
     ///
-    /// 1000, or 1000 halved up to ten times. 15.6 is about a processor of 1990.
+    /// Allowed: 1000, 500, 250 and so on down to 1.0. 15.6 is about a processor of 1990.
     #[arg(hide_short_help = true, long, value_name = "N", requires = "system", value_parser = parse_mips, help_heading = "A whole system")]
     pub(crate) mips: Option<IcountShift>,
 
@@ -110,6 +112,14 @@ pub(crate) struct GuestArguments {
 /// Restricts an argument that another verb takes several times to one use.
 pub(crate) fn allow_once(argument: Arg) -> Arg {
     argument.action(ArgAction::Set)
+}
+
+/// Replaces the default of `--mips` in the help by that of `workload`.
+pub(crate) fn with_default_of_workload(mips: Arg) -> Arg {
+    const FIRST: &str = "Millions of instructions per second of guest time [default: 15.6]";
+    mips.help(FIRST).long_help(format!(
+        "{FIRST}\n\nAllowed: 1000, 500, 250 and so on down to 1.0. 15.6 is about a processor of 1990."
+    ))
 }
 
 /// Number of times that 1000 million instructions a second are halved.

@@ -43,11 +43,12 @@ pub(crate) enum ProcessesFlag {
 /// What runs, and in which order.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct CaptureArguments {
-    /// Another command to run concurrently; may be repeated
+    /// Another command, whose time slices alternate with those of the first; may be repeated
     #[arg(long = "with", value_name = "'CMD'", help_heading = "What to trace")]
     pub(crate) with: Vec<String>,
 
-    /// Order of time slices: scheduled (repeatable) or as-run (by the kernel, on one CPU)
+    /// Who chooses the order of time slices: scheduled (the tracer, the same in every run) or as-run
+    /// (the kernel, on one CPU)
     #[arg(long, value_name = "ORDER", default_value_t = OrderFlag::Scheduled, value_parser = Named::<OrderFlag>::new(),
           help_heading = "What to trace")]
     pub(crate) order: OrderFlag,
@@ -136,7 +137,8 @@ pub(crate) struct TraceArguments {
 
     /// Write a reuse profile to FILE instead of a trace
     ///
-    /// The profile tells the model of a switch how many cache lines are reused after a switch.
+    /// The profile counts the cache lines that are reused after a switch, for the model of
+    /// docs/method/model.md, which predicts the indirect cost.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "system"], help_heading = "Output")]
     pub(crate) profile: Option<PathBuf>,
 
@@ -169,9 +171,9 @@ pub(crate) enum TraceAction {
     Check(TraceFile),
     /// Print the first events of a trace
     Head(HeadArguments),
-    /// Make a reuse profile of a trace, for the model of a switch
+    /// Count a trace's reuse of cache lines, for the cost model of docs/method/model.md
     Profile(ProfileArguments),
-    /// Make a trace of measure's walks through arrays, or (--system) of its tasks in a guest
+    /// Generate the trace that measure's tasks would make, or (--system) record it in a guest
     Walks(WalksArguments),
     /// Convert a trace from another tool's format
     Import(ImportArguments),
@@ -199,7 +201,8 @@ pub(crate) struct HeadArguments {
     pub(crate) number: u64,
 }
 
-/// Makes a reuse profile of a trace: how many lines are reused after a switch point, by time, by kind of access and by age.
+/// Counts a trace's reuse of cache lines, for the cost model of docs/method/model.md: how many lines are reused after a switch point, by
+/// time, by kind of access and by age.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ProfileArguments {
     /// Trace to read
@@ -219,9 +222,9 @@ Examples:
                                                       hand-offs through a pipe, with the kernel's
                                                       references";
 
-/// Makes a trace of alternating processes, each of which walks its own array once per time slice, as the tasks of measure do: the same
-/// addresses in the same order, without the kernel's. With --system, traces the tasks of measure themselves in a guest, with the hand-off
-/// between their walks.
+/// Generates the trace that the tasks of switchcost measure would make: alternating processes, each of which walks its own array once
+/// per time slice, without the kernel's references. With --system, runs these tasks in a guest, and traces them with the hand-off between
+/// their walks.
 #[derive(Clone, Debug, Args)]
 #[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(WALKS_EXAMPLES), after_long_help = WALKS_EXAMPLES, mut_arg("kernel", allow_once), mut_arg("append", allow_once))]
 pub(crate) struct WalksArguments {
@@ -229,7 +232,7 @@ pub(crate) struct WalksArguments {
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Bytes,
 
-    /// Stride through the array; any stride touches every element once
+    /// Stride through the array; the walk wraps around, so it touches every element once
     #[arg(long, value_name = "SIZE", default_value = "8B")]
     pub(crate) stride: Bytes,
 
