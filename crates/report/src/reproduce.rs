@@ -141,6 +141,9 @@ fn add_answer(page: &mut Page, reproduction: &Reproduction<'_>) {
 /// Sentence for reproductions without verdicts.
 const ONLY_SHOWN: &str = "not judged, because --quick measures too few sizes for too short a time.";
 
+/// Sentence for papers of which only numbers are compared.
+const NO_CLAIMS: &str = "no claim is judged; the numbers are for information.";
+
 /// Returns a sentence on the number of reproduced claims, if any claim is judged.
 pub(crate) fn answer(is_judged: bool, verdicts: &Verdicts) -> String {
     if is_judged {
@@ -183,16 +186,24 @@ fn counted(verdicts: &Verdicts) -> String {
         own,
         ..
     } = verdicts;
+    if tested.total() + calibrated.total() + own.total() == 0 {
+        return NO_CLAIMS.to_owned();
+    }
+    let claims = |number: usize| match number {
+        1 => "1 claim".to_owned(),
+        _ => format!("{number} claims"),
+    };
     let mut answer = format!(
-        "of {} claims, {} reproduced, {} not reproduced, and {} inconclusive.",
-        tested.total(),
+        "of {}, {} reproduced, {} not reproduced, and {} inconclusive.",
+        claims(tested.total()),
         are(tested.holds),
         are(tested.differs),
         are(tested.undecided)
     );
     if calibrated.total() > 0 {
         answer += &format!(
-            " After calibration to the paper, {} consistent, {} not, and {} inconclusive.",
+            " Of {} more with fitted parameters, {} consistent, {} not, and {} inconclusive.",
+            calibrated.total(),
             are(calibrated.holds),
             are(calibrated.differs),
             are(calibrated.undecided)
@@ -232,7 +243,7 @@ fn word(claim: &Claim) -> (&'static str, Tone) {
         Verdict::Undecided => ("inconclusive", Tone::Suspect),
     };
     match (claim.entry.kind, claim.verdict) {
-        (Kind::Shown, _) => ("shown", Tone::Usual),
+        (Kind::Shown, _) => ("for information", Tone::Usual),
         (Kind::Own, Verdict::Holds) => ("true here", Tone::Usual),
         (Kind::Own, Verdict::Differs) => ("not true here", Tone::Usual),
         (Kind::Calibrated, Verdict::Holds) => ("consistent after calibration", tone),

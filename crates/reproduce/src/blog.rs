@@ -213,8 +213,8 @@ fn counts(records: &Records) -> Exhibit {
             .into(),
     );
     exhibit.notes.push(
-        "The post's 10 % of user mode is 3 of 33 clock ticks (135 ms at 250 Hz); a share of 0.5 % to 20 % gives these \
-         ticks, too."
+        "The post's 10 % of user mode rests on 3 of 33 clock ticks (135 ms at 250 Hz), which any share from 0.5 % to \
+         20 % could give."
             .into(),
     );
     exhibit

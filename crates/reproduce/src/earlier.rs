@@ -106,10 +106,26 @@ fn judge_beside(claim: &mut Claim) {
     let why = match dissenting {
         None if claim.others.is_empty() => "no other result has this number yet".to_owned(),
         None if verdicts[0] == claim.alone => return,
-        None => "the results differ by more than their intervals".to_owned(),
+        None => {
+            let others: Vec<String> = claim.others.iter().map(Other::words).collect();
+            format!(
+                "this result and another differ so much that the widened interval allows both verdicts: {}",
+                others.join("; ")
+            )
+        }
         Some(other) => {
-            let terms: Vec<String> = other.terms.iter().map(Term::words).collect();
-            format!("{} does not agree: {}", other.file, terms.join("; "))
+            // The verdict of the other result by its own intervals, which are not widened.
+            let own = claim.entry.judge(&other.terms);
+            let words = other.words();
+            if own == Verdict::Undecided {
+                format!("this result decides it, another does not: {words}")
+            } else if own == claim.alone {
+                format!(
+                    "both results decide the same way, but differ so much that the widened interval allows both verdicts: {words}"
+                )
+            } else {
+                format!("another result has the opposite verdict: {words}")
+            }
         }
     };
     claim.leave_open(why);
@@ -185,7 +201,10 @@ mod tests {
             judged((11.0, 12.0), (11.5, 12.5)),
             (Verdict::Differs, Verdict::Differs, None)
         );
-        let why = Some("earlier/li2007.json does not agree: us: 12.0 (11.0 to 13.0)".to_owned());
+        let why = Some(
+            "another result has the opposite verdict: earlier/li2007.json: us: 12.0 (11.0 to 13.0)"
+                .to_owned(),
+        );
         assert_eq!(
             judged((1.0, 2.0), (11.0, 13.0)),
             (Verdict::Holds, Verdict::Undecided, why)

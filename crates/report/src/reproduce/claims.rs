@@ -66,7 +66,7 @@ impl InEveryFormat for &[Paper] {
 
 /// Explanation of the kinds of claims.
 const LEGEND: &str = "tested: reproduced if the rule holds over the whole confidence interval of each number; calibrated: the same, after a \
-                      parameter was fitted to the paper; shown: printed without a verdict; own: our claim, not the paper's.";
+                      parameter was fitted to the paper; shown: printed for information, without a verdict; own: our claim, not the paper's.";
 
 const NAMES: [&str; 10] = [
     "paper",

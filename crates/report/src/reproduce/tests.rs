@@ -125,14 +125,14 @@ fn each_verdict_is_said_with_its_reason() {
         .replace('\n', " ");
     for part in [
         "of 3 claims, 1 is reproduced, 1 is not reproduced, and 1 is inconclusive",
-        "After calibration to the paper, 1 is consistent, 0 are not, and 0 are inconclusive.",
+        "Of 1 more with fitted parameters, 1 is consistent, 0 are not, and 0 are inconclusive.",
         "it rises (reproduced). Found: 1.00 us. Rule: cost: every number above 0.500 (ours).",
         "it rises (not reproduced). Found: 1.00 us.",
         "Shown by a-run: the wind (gusts: 3).",
         "it rises (inconclusive). Rule:",
         "Missing: no record.",
         "it rises (consistent after calibration).",
-        "it rises (shown).",
+        "it rises (for information).",
         "it rises (true here).",
         "Of our own additional claims, 1 is true here, 0 are not, and 0 are open.",
         "These verdicts rest on one result; repeat on another day and add that with --with. At most 5 % of the verdicts (0.2) are expected to be wrong by chance.",

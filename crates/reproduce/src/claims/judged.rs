@@ -34,16 +34,19 @@ pub struct Claim {
 /// Text if no possible reason is supported, or none was tested.
 const NO_REASON: &str = "no reason found";
 
-/// Returns the supported reasons.
+/// Returns the supported reasons, or else those that the runs neither support nor refute.
 fn supported(reasons: &[Reason]) -> String {
-    let shown = reasons
-        .iter()
-        .filter(|reason| reason.verdict == Verdict::Holds);
-    let statements: Vec<&str> = shown.map(|reason| reason.statement.as_str()).collect();
-    if statements.is_empty() {
-        NO_REASON.to_owned()
-    } else {
+    let with = |verdict: Verdict| {
+        let found = reasons
+            .iter()
+            .filter(move |reason| reason.verdict == verdict);
+        let statements: Vec<&str> = found.map(|reason| reason.statement.as_str()).collect();
         statements.join("; ")
+    };
+    match (with(Verdict::Holds), with(Verdict::Undecided)) {
+        (shown, _) if !shown.is_empty() => shown,
+        (_, open) if !open.is_empty() => format!("no confirmed reason; a possible one: {open}"),
+        _ => NO_REASON.to_owned(),
     }
 }
 
@@ -58,6 +61,14 @@ pub struct Other {
     pub terms: Vec<Term>,
     /// Verdict of the rule on this result.
     pub verdict: Verdict,
+}
+
+impl Other {
+    /// Formats the file and the numbers of the result.
+    pub(crate) fn words(&self) -> String {
+        let terms: Vec<String> = self.terms.iter().map(Term::words).collect();
+        format!("{}: {}", self.file, terms.join("; "))
+    }
 }
 
 /// A possible reason, tested.
@@ -200,7 +211,7 @@ fn judged(judge: &dyn Fn(&[Term]) -> Verdict, found: Result<Found, String>) -> J
     match found {
         Err(why) => none(why),
         Ok(found) if !found.terms.iter().all(is_finite) => {
-            none("a number has no interval, or is none".to_owned())
+            none("a number is missing, or has no interval".to_owned())
         }
         Ok(found) => {
             let verdict = judge(&found.terms);
@@ -223,7 +234,7 @@ fn open(judge: &dyn Fn(&[Term]) -> Verdict, terms: &[Term]) -> String {
         }
         None if terms.is_empty() => "no number was found".to_owned(),
         None => format!(
-            "one number decides, and its interval, corrected for {} numbers, allows both verdicts",
+            "after correction for {} numbers, the deciding interval allows both verdicts",
             terms.len()
         ),
     }

@@ -188,7 +188,7 @@ pub(super) fn direct(records: &Records) -> Exhibit {
     ));
     exhibit.table = table;
     exhibit.notes.push(
-        "Published core cycles: the time at 2.0 GHz, the clock of the paper's Xeons. Core cycles here are calibrated \
+        "The full table also has core cycles: the paper's are the time at 2.0 GHz, the clock of its Xeons; ours are calibrated \
          with a chain of multiplications.".into(),
     );
     exhibit
