@@ -61,7 +61,7 @@ fn describe_runs(record: &Injection, findings: &Findings) -> String {
         format!(" ({} of CPU time each)", time(cpu))
     });
     let mut text = format!(
-        "Two copies of {}{cpu} alternated on CPU {} every {}.",
+        "Two copies of {}{cpu} alternated on CPU {} every {}: in each run, one was preempted and the other was not.",
         program(record),
         plan.cpu,
         time(plan.turn_ns.0 as f64)

@@ -40,7 +40,7 @@ fn the_answer_comes_first_in_its_parts_and_on_one_screen() {
         "A preemption costs gzip ",
         ") if the other task touches 1 MiB. Of this, ",
         " us is for the switch and its timer, and ",
-        " us for cold caches. At a typical 250 preemptions per second, this is ",
+        " us for cold caches. Scaled to 250 preemptions per second, this is ",
         " % of its time (",
         " % for cold caches).",
     ] {

@@ -72,20 +72,20 @@ pub(crate) fn reasons(tests: &[SelfTest]) -> Vec<String> {
     }
     by_reason
         .into_iter()
-        .map(|(reason, names)| format!("{reason} ({})", names.join(", ")))
+        .map(|(reason, names)| format!("{} {reason}", names.join(", ")))
         .collect()
 }
 
 fn reason(test: &SelfTest) -> Option<String> {
     match &test.outcome {
         SelfTestOutcome::Admitted => None,
-        SelfTestOutcome::Unavailable { why } => Some(format!("not available: {why}")),
+        SelfTestOutcome::Unavailable { why } => Some(format!("not available ({why})")),
         SelfTestOutcome::Wrong {
             expected_low,
             expected_high,
             found,
         } => Some(format!(
-            "not used: it counted {found}, expected {expected_low} to {expected_high} from {}",
+            "not used (the self-test counted {found} instead of {expected_low} to {expected_high} from {})",
             test.known_answer
         )),
     }

@@ -135,7 +135,7 @@ fn refusal(control: &Control) -> Option<String> {
     };
     let (now, lasting) = (labelled("now", fix), labelled("lasting", lasting_fix));
     Some(format!(
-        "control refused: {}: {found}, which needs {needed}{now}{lasting}",
+        "control refused: {}: {found}, but {needed} is needed{now}{lasting}",
         control.name
     ))
 }

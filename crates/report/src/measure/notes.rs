@@ -126,7 +126,7 @@ fn below_zero(results: &[CaseFinding]) -> Option<String> {
         .iter()
         .any(|f| is_shown(f) && estimates(f).iter().any(is_below_zero));
     is_hit.then(|| {
-        "below 0: the baseline took longer than the switching arm, so no cost is claimed; the interval is \
+        "below 0: the run with switches was faster than its baseline, so no cost is claimed; the interval is \
                     shown"
             .to_owned()
     })

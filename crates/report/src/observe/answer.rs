@@ -146,7 +146,18 @@ fn busier_children(observation: &Observation, findings: &Findings) -> Option<(St
 }
 
 fn cost(observation: &Observation, findings: &Findings) -> String {
-    let who = subject(&observation.subject);
+    let has_children = has_children(observation, findings);
+    let who = subject(&observation.subject)
+        + if has_children {
+            " and its children"
+        } else {
+            ""
+        };
+    let possessive = if has_children {
+        "their"
+    } else {
+        possessive(&observation.subject)
+    };
     let all = &findings.all;
     if all.is_negligible() {
         return negligible(&who, observation, findings);
@@ -157,7 +168,7 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
             format!(
                 "Switches cost {who} {} of {} CPU time{}: {} directly and {}{}.",
                 range_words(both),
-                possessive(&observation.subject),
+                possessive,
                 cpu_share(cpus, observation),
                 direct_words(direct, both),
                 describe_caches(indirect),
@@ -170,7 +181,7 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
             format!(
                 "Switches directly cost {who} {} of {} CPU time{}. The cost of cold caches is unknown{}{}.",
                 range_words(direct),
-                possessive(&observation.subject),
+                possessive,
                 cpu_share(direct_cpus, observation),
                 matched::unknown_because(findings),
                 measuring(observation, findings)
@@ -181,6 +192,12 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
             subject(&observation.subject)
         ),
     }
+}
+
+/// Whether the observed command started programs of other names, which the table lists with costs of their own.
+fn has_children(observation: &Observation, findings: &Findings) -> bool {
+    let names = findings.names.iter().filter(|found| !found.is_kernel);
+    matches!(observation.subject, Subject::Command(_)) && names.count() > 1
 }
 
 /// Returns the possessive pronoun of the observed.
@@ -341,7 +358,7 @@ fn negligible(who: &str, observation: &Observation, findings: &Findings) -> Stri
     }
 }
 
-/// Formats a cost in CPUs, such as `, 0.022 of 2 CPUs`: the likely value, else the range.
+/// Formats a cost in CPUs, such as `, or 0.02 of 2 CPUs`: the likely value, else the range.
 fn cpu_share(cost: Option<Range>, observation: &Observation) -> String {
     let Some(cost) = cost else {
         return String::new();
@@ -352,9 +369,9 @@ fn cpu_share(cost: Option<Range>, observation: &Observation) -> String {
     };
     let much = cost.likely.map_or_else(
         || format!("{} to {}", cpus(cost.low), cpus(cost.high)),
-        cpus,
+        |likely| cpus(likely).replace('<', "less than "),
     );
-    format!(", {much} of {all}")
+    format!(", or {much} of {all}")
 }
 
 /// Formats CPUs, such as `0.02`, or `<0.01`.

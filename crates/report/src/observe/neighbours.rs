@@ -29,12 +29,12 @@ pub(super) fn add(page: &mut Page, findings: &Findings, most: usize) {
         .iter()
         .any(|neighbour| neighbour.woke > 0);
     let grid = Grid::single_line_rows(2)
-        .left(["competitor", "observed"])
+        .left(["competitor", "observed program"])
         .right([
-            "wait for it",
-            "share of waits",
-            "ran",
-            "times",
+            "wait caused",
+            "share of its waits",
+            "ran for",
+            "runs",
             "preemptions",
         ])
         .right(has_wakers.then_some("wake-ups"))

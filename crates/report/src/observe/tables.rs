@@ -128,7 +128,11 @@ fn add_payers(
     let rows = &found[..found.len().min(most)];
     page.heading(
         heading,
-        &title("as a share of its own CPU time", rows.len(), found.len()),
+        &title(
+            "costs as a share of its own CPU time, CPU as a share of one CPU",
+            rows.len(),
+            found.len(),
+        ),
     );
     page.grid(&grid(rows, label, usize::MAX));
 }
@@ -274,7 +278,8 @@ fn add_causes(page: &mut Page, findings: &Findings, most: usize) {
 }
 
 fn cause_row(cause: &CauseFinding) -> [String; 6] {
-    let times = |ns: Option<f64>| ns.map_or(NO_NUMBER.to_owned(), time);
+    // A sum of 0 means that the kernel recorded no such time.
+    let times = |ns: Option<f64>| ns.filter(|ns| *ns > 0.0).map_or(NO_NUMBER.to_owned(), time);
     [
         reason(cause.why, &cause.entry),
         count(cause.switches),

@@ -73,7 +73,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings, last_line: usize) {
     page.grid(&grid(&chosen(&members, rows), &varying));
     if has_parts {
         page.prose(
-            "total = direct cost + switch (cold switch path) + reload; each is estimated separately",
+            "total = direct cost + kernel path (cold switch code) + reload; each is estimated separately",
         );
     }
 }
@@ -125,7 +125,7 @@ fn chosen<'a>(members: &[&'a CaseFinding], rows: usize) -> Vec<&'a CaseFinding> 
 fn grid(members: &[&CaseFinding], varying: &[Condition]) -> Grid {
     let mut grid = Grid::new(varying.len() + 1)
         .left(varying.iter().map(|condition| condition.name))
-        .right(["size", "total", "+-", "switch", "reload"])
+        .right(["size", "total", "+-", "kernel path", "reload"])
         .left(["total, log scale"]);
     let totals = || {
         members

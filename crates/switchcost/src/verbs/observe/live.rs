@@ -233,9 +233,9 @@ fn head(
     let interval = interval.map_or("no data yet".to_owned(), |time| format!("last {time}"));
     let order = format!("{order:?}").to_lowercase();
     let caches = age_of_caches.map_or(String::new(), |age| {
-        format!(", cold caches from {} s ago", age.as_secs())
+        format!("; cost of cold caches: measured {} s ago", age.as_secs())
     });
-    format!("{state}{interval}, sorted by {order}{caches}\n{KEYS}\n")
+    format!("{state}{interval}; sorted by {order}{caches}\n{KEYS}\n")
 }
 
 impl Drop for Live {
