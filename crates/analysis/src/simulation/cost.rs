@@ -136,12 +136,10 @@ pub(crate) fn with_interval<T>(
         ..cost.clone()
     };
     if segments < FEWEST_SEGMENTS || used.len() < MIN_BATCHES {
-        let (found, needed) = (
-            format!("{segments} segments in {} batches", used.len()),
-            FEWEST_SEGMENTS,
-        );
         return why(format!(
-            "no interval: {found}, and {needed} are needed in {MIN_BATCHES}; trace for longer"
+            "no interval: it needs {FEWEST_SEGMENTS} time slices in {MIN_BATCHES} batches, but the trace has only {segments} in {}; \
+             trace for longer",
+            used.len()
         ));
     }
     let Some(values) = used.iter().map(without).collect::<Option<Vec<f64>>>() else {

@@ -168,8 +168,8 @@ fn flags(
         );
     }
     if result.detail.is_none() {
-        let why = "no confidence interval, origins, losses, evictions, code or data, and first touches lower the cost; \
-                   --in-full gives them";
+        let why = "no confidence interval, origins, losses, evictions, or code and data, and first touches make the cost too low; \
+                   use --in-full";
         flag(FlagName::CountersOnly, why.to_owned());
     }
     if !is_reached && cost.estimate.is_some() {

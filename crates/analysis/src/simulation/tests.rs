@@ -541,7 +541,9 @@ fn causes_have_curves_of_their_own() {
     let why = system_calls.cost_cycles.why.as_deref();
     assert_eq!(
         why,
-        Some("no interval: 25 segments in 25 batches, and 40 are needed in 20; trace for longer")
+        Some(
+            "no interval: it needs 40 time slices in 20 batches, but the trace has only 25 in 25; trace for longer"
+        )
     );
     assert_eq!(
         group(&design.groups, &Group::Class("involuntary"))
@@ -589,7 +591,7 @@ fn too_few_segments_have_no_interval() {
     let why = cost.why.expect("a reason");
     assert_eq!(
         why,
-        "no interval: 39 segments in 39 batches, and 40 are needed in 20; trace for longer"
+        "no interval: it needs 40 time slices in 20 batches, but the trace has only 39 in 39; trace for longer"
     );
     let none = Run::new().design();
     assert_eq!(none.average_cost_cycles.estimate, None);

@@ -8,7 +8,7 @@ use switchcost_analysis::compare::{
 };
 
 use super::pairs::{changed, costs, count, nothing};
-use super::words::{design, judged, label, percent, quantity};
+use super::words::{design, judged, label, percent, quantity, shown_verdict};
 use super::{calls, observed};
 use crate::measure::conditions;
 use crate::quantity::{confidence, number};
@@ -113,9 +113,19 @@ fn runs_sentence(comparison: &Comparison) -> String {
         _ if faster == comparison.compared => format!("New is faster in {all}."),
         _ if slower * faster > 0 => format!("New is {changed}.") + &largest_change(comparison),
         _ => {
-            format!("New is {changed}, without a significant difference in the others.")
-                + &largest_change(comparison)
+            format!(
+                "New is {changed}; {}.",
+                others(comparison.compared - slower - faster)
+            ) + &largest_change(comparison)
         }
+    }
+}
+
+/// Returns words on the costs without a significant difference.
+fn others(unchanged: usize) -> &'static str {
+    match unchanged {
+        1 => "the other shows no significant difference",
+        _ => "the others show no significant difference",
     }
 }
 
@@ -214,10 +224,13 @@ fn design_sentence(cpi: &Pair, cost: Option<&Pair>) -> Option<String> {
     };
     let instruction = cpi.base.zip(cpi.new).map(|(base, new)| {
         let [new, base] = [new, base].map(|cpi| number(cpi.value));
-        if new == base {
-            format!("the CPI is the same to three digits ({new})")
-        } else {
-            format!("the CPI is {new}, was {base}")
+        match &cpi.outcome {
+            _ if new != base => format!("the CPI is {new}, was {base}"),
+            Outcome::Compared { verdict, .. } if *verdict != Change::NoDifferenceShown => format!(
+                "the CPI is significantly {}, but {new} on both sides to three digits",
+                shown_verdict(*verdict, cpi.quantity)
+            ),
+            _ => format!("the CPI is the same to three digits ({new})"),
         }
     });
     let switch = cost
@@ -265,34 +278,41 @@ fn run_spread_sentence(comparison: &Comparison) -> Option<String> {
         .run_spread_across_cpus
         .filter(|across| *across != spread);
     let across = across.map(|across| {
-        let (share, origin) = spread_words(across);
-        format!(" Hand-offs across CPUs differ by {share}, {origin}.")
+        let (differ, share, origin) = spread_words(across);
+        format!(" Hand-offs across CPUs {differ} by {share}{origin}.")
     });
-    let clock = comparison
-        .hertz
-        .map(|hertz| format!(" Costs are given for a core at {:.2} GHz.", hertz / 1e9));
+    let clock = comparison.hertz.map(|hertz| {
+        format!(
+            " Costs are converted to a core clock of {:.2} GHz.",
+            hertz / 1e9
+        )
+    });
     let how_measured = match spread.origin {
-        Origin::Assumed => "; give several records of each side to measure it",
+        Origin::Assumed => "; several records of each side would measure this",
         _ => "",
     };
-    let (share, origin) = spread_words(spread);
+    let (differ, share, origin) = spread_words(spread);
     Some(format!(
-        "Runs differ by {share} (standard deviation) beyond their own intervals, {origin}{how_measured}.{}{}",
+        "Runs {differ} by {share} (standard deviation) beyond their own intervals{origin}{how_measured}.{}{}",
         across.unwrap_or_default(),
         clock.unwrap_or_default()
     ))
 }
 
-/// Returns the spread in words, with its source.
-fn spread_words(spread: RunSpread) -> (String, &'static str) {
-    let origin = match spread.origin {
-        Origin::Records => "from these records and typical values",
-        Origin::EarlierRecords => "from earlier records of this machine and typical values",
-        Origin::Given => "as given with --run-spread",
-        Origin::Assumed => "which is assumed",
+/// Returns the verb for the spread, the spread, and its source.
+fn spread_words(spread: RunSpread) -> (&'static str, String, &'static str) {
+    let (differ, origin) = match spread.origin {
+        Origin::Records => ("differ", ", from these records and typical values"),
+        Origin::EarlierRecords => (
+            "differ",
+            ", from earlier records of this machine and typical values",
+        ),
+        Origin::Given => ("differ", ", as given with --run-spread"),
+        Origin::Assumed => ("are assumed to differ", ""),
     };
     // Two digits of the spread are known at most.
-    (percent((spread.share * 1000.0).round() / 1000.0), origin)
+    let share = percent((spread.share * 1000.0).round() / 1000.0);
+    (differ, share, origin)
 }
 
 /// Returns a sentence on the result of `--fail-above`, with up to `most_named` costs by name.
@@ -310,9 +330,9 @@ pub(super) fn limit(comparison: &Comparison, share: f64, most_named: usize) -> S
     if !over.is_empty() {
         return format!("Grown by more than {percent}: {}.", over.join("; "));
     }
-    let none = match comparison.basis {
-        Basis::Observations => "No number is significantly higher",
-        _ => "No cost is significantly slower",
+    let what = match comparison.basis {
+        Basis::Observations => "number",
+        _ => "cost",
     };
     if comparison.is_blind_to_limit() {
         return format!(
@@ -320,8 +340,13 @@ pub(super) fn limit(comparison: &Comparison, share: f64, most_named: usize) -> S
             could_have_shown(comparison, share)
         );
     }
+    let by = if share == 0.0 {
+        String::new()
+    } else {
+        format!(" by more than the limit of {percent}")
+    };
     format!(
-        "{none} by more than the limit of {percent}.{}",
+        "No {what} grew significantly{by}.{}",
         could_have_shown(comparison, share)
     )
 }
@@ -344,7 +369,7 @@ fn could_have_shown(comparison: &Comparison, share: f64) -> String {
             format!("{least} or more would have been detected, but in some numbers none")
         }
         (least, most) if least == most => format!("{least} or more would have been detected"),
-        (_, most) => format!("{most} or more would have been detected in all numbers"),
+        (_, most) => format!("{most} or more would have been detected in each number"),
     };
     let missed = match shown.beyond_limit {
         0 => String::new(),

@@ -82,7 +82,10 @@ fn add(page: &mut Page, history: &History, states: usize, most: usize) {
         confidence(history.confidence),
         history
             .hertz
-            .map(|hertz| format!(" Costs are given for a core at {:.2} GHz.", hertz / 1e9))
+            .map(|hertz| format!(
+                " Costs are converted to a core clock of {:.2} GHz.",
+                hertz / 1e9
+            ))
             .unwrap_or_default()
     ));
 }

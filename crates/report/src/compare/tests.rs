@@ -117,8 +117,8 @@ fn the_answer_comes_first_and_the_environment_before_the_costs() {
     ] {
         place(words);
     }
-    place("Runs differ by 1 % (standard deviation) beyond their own intervals, which is assumed");
-    place("for a core at 3.00 GHz");
+    place("Runs are assumed to differ by 1 % (standard deviation) beyond their own intervals");
+    place("converted to a core clock of 3.00 GHz");
     place("Grown by more than 5 %: pipe process (hand-off).");
     assert!(
         !text.contains('\u{1b}'),
@@ -148,9 +148,9 @@ fn the_spread_across_cpus_is_said_beside_that_on_one() {
         .collect::<Vec<_>>()
         .join(" ")
     };
-    let one = "Runs differ by 1 % (standard deviation) beyond their own intervals, which is assumed; give several records of each side to \
-               measure it.";
-    let both = format!("{one} Hand-offs across CPUs differ by 15 %, which is assumed.");
+    let one = "Runs are assumed to differ by 1 % (standard deviation) beyond their own intervals; several records of each side \
+               would measure this.";
+    let both = format!("{one} Hand-offs across CPUs are assumed to differ by 15 %.");
     assert!(
         text(Some((0.15, Origin::Assumed))).contains(&both),
         "{}",
@@ -246,7 +246,7 @@ fn in_turns(ended: Ended, detectable: Option<f64>) -> InTurns {
         seed: 1,
         folder: "ab".to_owned(),
         ended,
-        elapsed_ns: Nanos::seconds(12),
+        elapsed_ns: Nanos::seconds(61),
         budget_ns: Nanos::seconds(60),
         detect: 0.02,
         power: 0.8,
@@ -257,7 +257,7 @@ fn in_turns(ended: Ended, detectable: Option<f64>) -> InTurns {
             new: vec!["performance".to_owned()],
             ..Difference::default()
         }],
-        complaints: vec!["cannot undo with 'true'".to_owned()],
+        complaints: vec!["the undo command 'true' failed: exit status: 1".to_owned()],
         comparison: comparison(),
     }
 }
@@ -272,8 +272,8 @@ fn runs_in_turns_say_how_they_were_set_up_why_they_ended_and_what_they_left() {
     for words in [
         "New is slower in 1 of 2 costs",
         "Stopped by the budget of 60.0 s before a change of 2.00 % could be detected",
-        "cannot undo with 'true'",
-        "Configurations: 2 runs of each, interleaved, in 12.0 s",
+        "the undo command 'true' failed: exit status: 1",
+        "Configurations: 2 runs of each, interleaved, in 61.0 s",
         "perf stat --",
         "frequency governor  powersave  performance",
         "full report: switchcost compare --details ab/base ab/new",
@@ -640,7 +640,7 @@ fn a_gate_that_found_nothing_says_what_it_could_have_shown() {
     };
     let found = text(&quiet, 0.3);
     assert!(found.contains(
-        "than the limit of 30 %. Growth of 5.3 % or more would have been detected in all numbers."
+        "than the limit of 30 %. Growth of 5.3 % or more would have been detected in each number."
     ));
     let found = text(&quiet, 0.5);
     assert!(!found.contains("is more than the limit"), "{found}");

@@ -143,7 +143,7 @@ fn too_short(findings: &Findings) -> Option<String> {
             "The trace does not fill {}{}, so switches evict less there than from full caches. {}.",
             listed(&unfilled),
             if findings.designs.len() > 1 {
-                " on every design"
+                " on one design or more"
             } else {
                 ""
             },

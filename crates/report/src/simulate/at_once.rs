@@ -141,7 +141,7 @@ fn add(page: &mut Page, report: &Report<'_>) {
     }
     page.grid(&grid);
     page.prose(&format!(
-        "time-shared: slices of {} instructions; concurrent: slices of {}; each process has its own first levels",
+        "time-shared: slices of {} instructions; concurrent: steps of {} instructions; each process has its own first levels",
         count(report.in_turn_instructions),
         count(report.at_once_instructions)
     ));

@@ -38,7 +38,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
             "overhead",
             "flushed",
             "reload bound",
-            "Agarwal",
+            "Agarwal's model",
         ])
         .with_rows(findings.designs.iter().map(row));
     page.grid(&grid);
@@ -46,7 +46,8 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         "net: lost - gained + state; lost: to reload lines that others evicted; gained: saved by lines that others loaded; \
          state: from differences in replacement, prefetching and buffers; once: saved in total, not per switch, on data that \
          others had loaded first (in no other column); overhead: excess cycles (shared minus private, no cut-off) over all cycles; \
-         flushed: cost if each switch emptied all levels; reload bound: cost of reloading every line once",
+         flushed: cost if each switch emptied all levels; reload bound: cost of reloading every line once; \
+         Agarwal's model: estimate of net by Agarwal et al. 1989",
     );
     if let Some(words) = time_note(findings.designs.iter().map(scale_to_order)) {
         page.prose(words);

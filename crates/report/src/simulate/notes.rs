@@ -211,8 +211,7 @@ fn describe_bias(bias: &SurvivorBias) -> String {
     };
     let survivors = share(Some(bias.survivors as f64 / bias.segments as f64));
     format!(
-        "survivor bias, {which}: only {survivors} of the {} time slices last until the cut-off, up to which the cost is summed; these \
-         alone give {} cycles per switch",
+        "survivor bias, {which}: only {survivors} of the {} time slices reach the cut-off; those alone give {} cycles per switch",
         count(bias.segments),
         rounded(bias.cost_of_survivors_cycles),
     )

@@ -71,9 +71,9 @@ pub(super) fn add(page: &mut Page, source: &str, orders: &[OrderFinding]) {
     );
     page.grid(&table(orders));
     page.item(
-        "net: cost per switch, up to the cut-off; share: of all cycles, by all switches; lost: the part of net spent reloading \
-         lines that others evicted; more: extra cycles relative to the best schedule; the kernel's own work for a switch is not \
-         included",
+        "net: cost per switch, up to the cut-off; share: of all cycles, by all switches; lost: cycles spent reloading lines \
+         that others evicted (net also subtracts what their loads save); more: extra cycles relative to the best schedule; \
+         the kernel's own work for a switch is not included",
     );
     if let Some(words) = time_note(orders.iter().map(|order| order.cycle_ns)) {
         page.item(words);

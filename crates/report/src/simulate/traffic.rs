@@ -10,7 +10,7 @@ use crate::quantity::{rounded, share};
 
 pub(super) fn add(page: &mut Page, findings: &Findings) {
     let mut grid = Grid::new(2).left(["design", "level"]).right([
-        "filled",
+        "fills",
         "written back",
         "moved",
         "bus",
@@ -31,12 +31,32 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
             "bytes per 1,000 instructions between each level and the next, in the shared hierarchy",
         );
         page.grid(&grid);
-        page.prose(
-            "moved: passed unmodified to an exclusive level; bus: share of time in use; accuracy: share of prefetched lines that \
-             were used; coverage: share of used lines that were prefetched; late: share of stream hits whose line was still in \
-             flight; back-invalidated: lines per 1,000 instructions that an inclusive level invalidated",
-        );
+        page.prose(&legend(findings));
     }
+}
+
+/// Meanings of the columns, in their order.
+const MEANINGS: [&str; 8] = [
+    "fills: bytes fetched into the level",
+    "written back: bytes of modified lines passed on",
+    "moved: passed unmodified to an exclusive level",
+    "bus: share of time in use",
+    "accuracy: share of prefetched lines that were used",
+    "coverage: share of used lines that were prefetched",
+    "late: share of stream hits whose line was still in flight",
+    "back-invalidated: lines per 1,000 instructions that an inclusive level invalidated",
+];
+
+/// Returns the meanings of the columns that have a number.
+fn legend(findings: &Findings) -> String {
+    let levels = || detailed(findings).iter().flat_map(|design| &design.traffic);
+    let mut shown = Vec::new();
+    for (column, meaning) in MEANINGS.iter().enumerate() {
+        if levels().any(|level| !row(level)[column].is_empty()) {
+            shown.push(*meaning);
+        }
+    }
+    shown.join("; ")
 }
 
 /// Returns the cells of a level; cells of events that a level does not have are empty.

@@ -90,7 +90,7 @@ fn add_checked(page: &mut Page, report: &Checked<'_>) {
         page.line(&format!("incomplete: {}", plain(loss)), Tone::Suspect);
     }
     let held = format!(
-        "{} chunk{} with {} blocks, {} instructions, {} references and {} marks",
+        "{} chunk{} with {} blocks, {} instructions, {} references and {} other events",
         count(report.chunks),
         if report.chunks == 1 { "" } else { "s" },
         count(report.blocks),

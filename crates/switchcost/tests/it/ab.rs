@@ -73,7 +73,8 @@ fn a_set_up_that_fails_starts_nothing_and_is_undone() {
         ("7", false, "done".to_owned())
     );
     assert!(
-        complaint.starts_with("cannot undo with 'echo done > undone; exit 3': exit status: 3"),
+        complaint
+            .starts_with("the undo command 'echo done > undone; exit 3' failed: exit status: 3"),
         "{complaint}"
     );
     assert_eq!(

@@ -21,8 +21,7 @@ const NO_MISSES_BY_SWITCH: &str =
 const NO_CYCLES_BY_SWITCH: &str = "counted exactly over one trace; for a verdict simulate fewer designs together, or use --in-full";
 
 /// Reason for no comparison of all cycles, or of their time, between different traces.
-const OTHER_WORK: &str =
-    "the sides have different traces, so their total cycles are for other work";
+const OTHER_WORK: &str = "the sides have different traces, so their totals are of different work";
 
 const AS_CPI: &str = "the verdict on the CPI covers them";
 

@@ -239,7 +239,7 @@ fn a_level_that_was_never_full_is_said_to_be_and_has_misses_but_nothing_lost() {
         let text = simulate::render(&head, &findings, Format::Table, style).replace('\n', " ");
         assert!(
             text.contains(
-                "The trace does not fill L1D on every design, so switches evict less there than from full caches."
+                "The trace does not fill L1D on one design or more, so switches evict less there than from full caches."
             ),
             "{text}"
         );
