@@ -128,7 +128,7 @@ pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
                     let hint = "choose a value in that range".to_owned();
                     return (format!("{flag} {words}, not {value}"), hint);
                 }
-                let hint = "write it in digits, such as 100".to_owned();
+                let hint = "write a whole number in digits, without a unit".to_owned();
                 (format!("{flag} {value} {words}"), hint)
             }
             ((wrong, None), None) => (format!("{flag} {value}: {wrong}"), usage()),

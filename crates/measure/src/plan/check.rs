@@ -124,7 +124,7 @@ pub enum PlanError {
     },
     /// The arrays do not fit into memory.
     #[error(
-        "{available} of memory is free, too little for the {needed} of {arrays}; use a smaller --size or fewer --tasks"
+        "{needed} of memory is needed for {arrays}, but only {available} is free; use a smaller --size or fewer --tasks"
     )]
     Memory {
         /// Memory that is free.

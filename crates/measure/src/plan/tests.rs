@@ -185,7 +185,7 @@ fn bad_wishes_are_refused_with_advice() {
     );
     assert_eq!(
         with(&|s| s.sizes = vec![Bytes(64 << 30)]),
-        "22 GiB of memory is free, too little for the 128 GiB of 2 arrays of 64 GiB; use a smaller --size or fewer --tasks"
+        "128 GiB of memory is needed for 2 arrays of 64 GiB, but only 22 GiB is free; use a smaller --size or fewer --tasks"
     );
     assert_eq!(
         with(&|s| {
@@ -210,7 +210,7 @@ fn bad_wishes_are_refused_with_advice() {
     );
     assert_eq!(
         with(&|s| (s.sizes, s.away) = (vec![Bytes(1 << 30)], vec![Bytes(64 << 30)])),
-        "22 GiB of memory is free, too little for the 65 GiB of an array of 1 GiB and 1 of 64 GiB (--away); use a smaller \
+        "65 GiB of memory is needed for an array of 1 GiB and 1 of 64 GiB (--away), but only 22 GiB is free; use a smaller \
          --size or fewer --tasks"
     );
     assert!(with(&|s| s.sizes = vec![Bytes(4)]).starts_with("a size of 4 B is not a multiple"));

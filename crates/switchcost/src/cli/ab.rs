@@ -157,7 +157,9 @@ fn parse_change(text: &str) -> Result<f64, String> {
     let share = parse_share(text)
         .ok()
         .filter(|share| (0.001..=10.0).contains(share));
-    share.ok_or_else(|| format!("'{text}' is not a percentage of 0.1% or more; write it as 2%"))
+    share.ok_or_else(|| {
+        format!("'{text}' is not a percentage of 0.1% or more; write a percentage such as 2%")
+    })
 }
 
 #[cfg(test)]

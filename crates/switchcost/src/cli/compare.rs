@@ -97,7 +97,9 @@ pub(super) fn parse_share(text: &str) -> Result<f64, String> {
     share
         .filter(|share| share.is_finite() && *share >= 0.0)
         .map(f64::abs)
-        .ok_or_else(|| format!("'{text}' is not a percentage of 0% or more; write it as 5%"))
+        .ok_or_else(|| {
+            format!("'{text}' is not a percentage of 0% or more; write a percentage such as 5%")
+        })
 }
 
 /// Parses a confidence. It may be closer to 1 than that of one measurement, because many comparisons share the allowed error.
@@ -106,7 +108,7 @@ pub(super) fn parse_confidence(text: &str) -> Result<f64, String> {
         .ok()
         .filter(|share| (0.5..=0.999_999).contains(share));
     share.ok_or_else(|| {
-        format!("'{text}' is not a percentage from 50% to 99.9999%; write it as 90%")
+        format!("'{text}' is not a percentage from 50% to 99.9999%; write a percentage such as 90%")
     })
 }
 
@@ -130,7 +132,7 @@ mod tests {
             assert_eq!(
                 parse_share(text),
                 Err(format!(
-                    "'{text}' is not a percentage of 0% or more; write it as 5%"
+                    "'{text}' is not a percentage of 0% or more; write a percentage such as 5%"
                 )),
                 "{text}"
             );
@@ -151,7 +153,7 @@ mod tests {
             assert_eq!(
                 parse_confidence(text),
                 Err(format!(
-                    "'{text}' is not a percentage from 50% to 99.9999%; write it as 90%"
+                    "'{text}' is not a percentage from 50% to 99.9999%; write a percentage such as 90%"
                 )),
                 "{text}"
             );

@@ -76,7 +76,7 @@ fn parse_period(text: &str) -> Result<Nanos, String> {
         .filter(|period| (PERIODS[0]..=PERIODS[1]).contains(period));
     period.ok_or_else(|| {
         format!(
-            "'{text}' is not a time from {:#} to {:#}; write it as 250us",
+            "'{text}' is not a time from {:#} to {:#}; write a time such as 250us",
             PERIODS[0], PERIODS[1]
         )
     })
@@ -234,7 +234,7 @@ mod tests {
             assert_eq!(
                 parse_period(text),
                 Err(format!(
-                    "'{text}' is not a time from 50us to 100ms; write it as 250us"
+                    "'{text}' is not a time from 50us to 100ms; write a time such as 250us"
                 )),
                 "{text}"
             );

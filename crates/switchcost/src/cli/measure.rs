@@ -440,14 +440,16 @@ fn per_mille(text: &str) -> Option<u32> {
 
 fn parse_precision(text: &str) -> Result<u32, String> {
     let precision = per_mille(text).filter(|precision| *precision >= 1);
-    precision
-        .ok_or_else(|| format!("'{text}' is not a percentage from 0.1% to 99.9%; write it as 1%"))
+    precision.ok_or_else(|| {
+        format!("'{text}' is not a percentage from 0.1% to 99.9%; write a percentage such as 1%")
+    })
 }
 
 fn parse_confidence(text: &str) -> Result<u32, String> {
     let confidence = per_mille(text).filter(|confidence| (500..=999).contains(confidence));
-    confidence
-        .ok_or_else(|| format!("'{text}' is not a percentage from 50% to 99.9%; write it as 90%"))
+    confidence.ok_or_else(|| {
+        format!("'{text}' is not a percentage from 50% to 99.9%; write a percentage such as 90%")
+    })
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ fn parse_duration(text: &str) -> Result<Nanos, String> {
     let time = text.parse::<Nanos>().map_err(|error| error.to_string())?;
     match time {
         Nanos(0) => Err(format!(
-            "'{text}' is no time to observe; write 10s or the like"
+            "'{text}' is not longer than 0s; write a time such as 10s"
         )),
         time => Ok(time),
     }

@@ -146,8 +146,8 @@ impl FromStr for IntervalFlag {
                 })
             }
             _ => Err(format!(
-                "'{text}' is not an interval; write its length in instructions, and if you like their number (up to {MOST_INTERVALS}): 10000 or \
-                 10000x50"
+                "'{text}' is not an interval; write its length in instructions, or LENGTHxCOUNT: 10000, or \
+                 10000x50 for 50 intervals (at most {MOST_INTERVALS})"
             )),
         }
     }

@@ -158,7 +158,7 @@ fn parse_slice(text: &str) -> Result<Nanos, String> {
         Ok(slice)
     } else {
         Err(format!(
-            "'{text}' is not a time from 100us to 1s; write it as 4ms"
+            "'{text}' is not a time from 100us to 1s; write a time such as 4ms"
         ))
     }
 }
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(parse_slice("3ms"), Ok(Nanos(3_000_000)));
         assert_eq!(
             parse_slice("5s"),
-            Err("'5s' is not a time from 100us to 1s; write it as 4ms".to_owned())
+            Err("'5s' is not a time from 100us to 1s; write a time such as 4ms".to_owned())
         );
     }
 }

@@ -172,7 +172,7 @@ fn cpu(
         Some(cpu) => {
             let allowed = switchcost_units::format_cpu_list(&host.cpus_allowed);
             Err(Failure::usage(format!(
-                "--cpu {cpu} is not allowed to this process, only {allowed}; name one of them"
+                "CPU {cpu} does not exist or is not allowed for this process, only {allowed}; choose one of these with --cpu"
             )))
         }
         None => claims.first_free(&candidates).ok_or_else(|| {

@@ -44,7 +44,10 @@ fn what_is_no_record_is_refused() {
     );
     let share = place.run(&["compare", "a", "b", "--fail-above", "5"]);
     assert_eq!(
-        (share.code, share.stderr.contains("write it as 5%")),
+        (
+            share.code,
+            share.stderr.contains("write a percentage such as 5%")
+        ),
         (2, true),
         "{}",
         share.stderr

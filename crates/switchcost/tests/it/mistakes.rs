@@ -154,8 +154,10 @@ fn masked(line: &str) -> String {
     for cpus in [online.trim(), allowed.trim()] {
         line = line.replace(&format!("only {cpus}"), "only CPUS");
     }
-    match line.split_once(" of memory is free") {
-        Some((_, rest)) => format!("error: SIZE of memory is free{rest}"),
+    let memory = line.split_once(", but only ");
+    let memory = memory.filter(|(_, free)| free.ends_with(" is free"));
+    match memory {
+        Some((needed, _)) => format!("{needed}, but only SIZE is free"),
         None => line,
     }
 }

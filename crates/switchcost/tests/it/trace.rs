@@ -549,12 +549,12 @@ fn what_cannot_be_is_refused_with_a_reason() {
         (
             &["trace", "--with", "'open", "--", "true"],
             2,
-            "is not a command as typed in a shell",
+            "--with is empty or has an unbalanced quote: 'open",
         ),
         (
             &["trace", "--cpu", "4095", "--", "true"],
             2,
-            "--cpu 4095 is not allowed to this process, only",
+            "CPU 4095 does not exist or is not allowed for this process, only",
         ),
         (&["man", "nothing"], 2, "there is no command 'nothing'"),
     ];

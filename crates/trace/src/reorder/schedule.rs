@@ -31,8 +31,8 @@ impl fmt::Display for Schedule {
 /// Why a text is not a schedule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is not a schedule; use round-robin, affinity:N (passed over at most N times), longest-quantum, or batch:K (K tasks \
-     take turns)"
+    "'{0}' is not a schedule; use round-robin, affinity:N (a task passed over N times comes first), \
+     longest-quantum, or batch:K (at most K tasks alternate)"
 )]
 pub struct ParseScheduleError(String);
 

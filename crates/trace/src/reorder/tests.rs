@@ -535,8 +535,8 @@ fn a_schedule_is_read_as_it_is_printed() {
         assert_eq!(
             error,
             format!(
-                "'{wrong}' is not a schedule; use round-robin, affinity:N (passed over at most N times), longest-quantum, or \
-                 batch:K (K tasks take turns)"
+                "'{wrong}' is not a schedule; use round-robin, affinity:N (a task passed over N times comes first), \
+                 longest-quantum, or batch:K (at most K tasks alternate)"
             )
         );
     }

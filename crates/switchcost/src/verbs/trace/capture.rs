@@ -416,7 +416,7 @@ pub(super) fn commands(arguments: &CaptureArguments) -> Result<Vec<Command>, Fai
         let words = shlex::split(text).filter(|words| !words.is_empty());
         let words = words.ok_or_else(|| {
             Failure::usage(format!(
-                "'{text}' after --with is not a command as typed in a shell; close its quotes"
+                "--with is empty or has an unbalanced quote: {text}; close the quote"
             ))
         })?;
         commands.push(Command::new(words.into_iter().map(OsString::from)));
@@ -439,7 +439,7 @@ fn allowed(cpu: CpuId) -> Result<CpuId, Failure> {
     }
     let names: Vec<String> = allowed.iter().map(ToString::to_string).collect();
     Err(Failure::usage(format!(
-        "--cpu {cpu} is not allowed to this process, only {}; name one of them",
+        "CPU {cpu} does not exist or is not allowed for this process, only {}; choose one of these with --cpu",
         names.join(", ")
     )))
 }
