@@ -81,12 +81,12 @@ fn claim_cells(claim: &Claim) -> Vec<String> {
     let entry = &claim.entry;
     let quoted = entry.quotation.as_ref();
     let words = quoted.map_or(String::new(), |words| format!("\"{words}\", "));
-    let published: Vec<String> = entry.published.iter().map(ToString::to_string).collect();
+    let published = entry.published.iter().map(ToString::to_string).collect();
     let verdict = word(claim).0;
     let why = reason(claim);
     vec![
         format!("{} ({words}{})", entry.statement, entry.place),
-        published.join(", "),
+        first_few(published).join(", "),
         rule(claim),
         numbers(claim),
         if why.is_empty() {
@@ -113,17 +113,22 @@ fn rule(claim: &Claim) -> String {
 }
 
 fn numbers(claim: &Claim) -> String {
-    let mut numbers: Vec<String> = claim
+    let numbers = claim
         .terms
         .iter()
         .map(switchcost_reproduce::Term::words)
         .collect();
+    first_few(numbers).join("; ")
+}
+
+/// Replaces all but the first numbers by their count.
+fn first_few(mut numbers: Vec<String>) -> Vec<String> {
     let more = numbers.len().saturating_sub(MOST_NUMBERS);
     numbers.truncate(MOST_NUMBERS);
     if more > 0 {
         numbers.push(format!("{more} more"));
     }
-    numbers.join("; ")
+    numbers
 }
 
 /// Reason for the verdict, if it needs one.

@@ -142,7 +142,9 @@ pub(super) fn figures_2_and_3(records: &Records) -> Exhibit {
     ));
     exhibit.notes.push(
         "The poster's user-level library was gtthread, \"non-customized\"; here it is swapcontext of the C library, with two system calls \
-         per switch. The poster calls the tasks threads and gives them two address spaces; here they are processes."
+         per switch. The poster calls the tasks threads and gives them two address spaces; here they are processes. From one size to \
+         the next, the number is the relative change at user level, with the sign of the change in the kernel; it is 0 if that sign is \
+         unknown, because the kernel's intervals overlap."
             .into(),
     );
     exhibit
