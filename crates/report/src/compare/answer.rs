@@ -71,7 +71,10 @@ fn environment(facts: &[Difference], cause: &str) -> String {
     let named: Vec<String> = effective.map(fact).collect();
     match named.as_slice() {
         [] => String::new(),
-        [one] => format!(" One fact of the environment differs{cause}: {one}."),
+        [one] => match traces(one) {
+            Some(traces) => format!(" The traces differ{cause}: {traces}."),
+            None => format!(" One fact of the environment differs{cause}: {one}."),
+        },
         few if few.len() <= FACTS_NAMED => {
             format!(
                 " {} facts of the environment differ{cause}: {}.",
@@ -81,6 +84,11 @@ fn environment(facts: &[Difference], cause: &str) -> String {
         }
         many => format!(" {} facts of the environment differ{cause}.", many.len()),
     }
+}
+
+/// Returns the two traces of a fact that is about the simulated traces.
+fn traces(fact: &str) -> Option<&str> {
+    fact.strip_prefix("workload (")?.strip_suffix(')')
 }
 
 /// Formats a differing fact, such as `seccomp filters (0, now 5)`.

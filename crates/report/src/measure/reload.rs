@@ -33,7 +33,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     page.grid(&grid(&rows, &varying, &Numbering::new(&findings.results)));
     page.prose(
         "1st, 2nd, ...: extra time of this traversal after the switch, above a settled one (the mean of the last three); reload: \
-         their sum; total: reload plus hand-off",
+         their sum; total: reload plus hand-off; away: data that other tasks touch in between",
     );
     add_star_legend(page, rows.into_iter());
     page.method(&["reload"]);
@@ -45,7 +45,7 @@ pub(super) fn add_short(page: &mut Page, findings: &Findings) {
         return;
     };
     page.grid(&short(&rows[..rows.len().min(MOST_ROWS)], &varying));
-    page.prose("1st, 2nd, 3rd: extra time of this traversal after the switch, above a settled one; reload: their sum");
+    page.prose("1st, 2nd, 3rd: extra time of this traversal after the switch, above a settled one; reload: their sum; away: data that other tasks touch in between");
     if rows.len() > MOST_ROWS {
         page.prose(&format!("and {} more: --details", rows.len() - MOST_ROWS));
     }
@@ -71,7 +71,7 @@ fn short(findings: &[&CaseFinding], varying: &[Condition]) -> Grid {
     let mut grid = Grid::new(varying.len() + 2)
         .left(varying.iter().map(|condition| condition.name))
         .right([
-            "size", AWAY.name, "total", "+-", "switch", "reload", "1st", "2nd", "3rd",
+            "size", AWAY.name, "total", "+-", "hand-off", "reload", "1st", "2nd", "3rd",
         ]);
     for finding in findings {
         let mut row: Vec<Entry> = varying

@@ -110,7 +110,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
     }
     page.heading(
         "A time-shared and a concurrently used cache",
-        "extra time per traversal of the data",
+        "time per traversal alone, and extra time if shared",
     );
     page.figure(|| figures::shared_cache(findings));
     page.grid(&grid(&findings.shared_cache));
@@ -133,7 +133,7 @@ pub(super) fn add_short(page: &mut Page, findings: &Findings) {
     }
     page.heading(
         "A time-shared and a concurrently used cache",
-        "extra time per traversal of the data",
+        "time per traversal alone, and extra time if shared",
     );
     page.grid(&short(&findings.shared_cache));
     add_legend(page);
@@ -169,8 +169,8 @@ fn head(one: &SharedCache) -> Vec<Entry> {
 
 fn add_legend(page: &mut Page) {
     page.prose(
-        "time-shared: two tasks on one CPU, one traversal per time slice; concurrent: each on its own CPU; even at: traversals per \
-         time slice at which both lose the same",
+        "time-shared: two tasks on one CPU, one traversal per time slice; concurrent: each on its own CPU; difference: time-shared \
+         minus concurrent; even at: traversals per time slice at which both lose the same",
     );
 }
 

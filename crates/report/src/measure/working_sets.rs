@@ -37,6 +37,11 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
         &after,
         &Numbering::new(&findings.results),
     ));
+    if rows.iter().any(|finding| finding.reload_bound_ns.is_some()) {
+        page.prose(
+            "reload bound: the most that reloading all lost lines can cost, by latencies of this run",
+        );
+    }
     add_star_legend(page, rows.into_iter());
 }
 

@@ -266,7 +266,10 @@ fn sentence(design: &DesignFinding) -> String {
 
 /// Returns words for the average over all time slices, if the cost is that of long ones.
 fn average_words(mean: f64) -> String {
-    format!(" (mean over all time slices: {} cycles)", rounded(mean))
+    format!(
+        ", if a long time slice follows (mean over all time slices: {} cycles)",
+        rounded(mean)
+    )
 }
 
 fn share_of_all(design: &DesignFinding) -> String {
