@@ -58,9 +58,12 @@ fn add_findings(page: &mut Page, checks: &[Check]) {
             ""
         };
         page.prose(&format!("{}{unfit}: {}", check.name, check.found));
-        let help = [("now", &check.fix), ("permanently", &check.lasting_fix)]
-            .into_iter()
-            .find(|(_, fix)| !fix.is_empty());
+        let help = [
+            ("fix for now", &check.fix),
+            ("permanent fix", &check.lasting_fix),
+        ]
+        .into_iter()
+        .find(|(_, fix)| !fix.is_empty());
         help.into_iter()
             .for_each(|(when, fix)| page.item(&format!("{when}: {fix}")));
     }
