@@ -140,7 +140,7 @@ def measure(
         between: Hand over between processes, threads, or contexts in one thread (user).
         tasks: Number of tasks in the ring, 2 to 64.
         size: Array sizes per task, such as 0,64KiB,1MiB; 0 measures only the direct cost.
-        stride: Strides through the array, such as 8B,128B,4KiB; any stride touches every element once.
+        stride: Strides through the array, such as 8B,128B,4KiB; the walk wraps around, so it touches every element once.
         access: How each element is accessed; rmw reads, modifies and writes it.
         pattern: Access order: strided, or a pointer chase, which defeats the prefetcher [default: strided].
         sharing: A private array for each task, or one array shared by all [default: private].
@@ -167,7 +167,8 @@ def measure(
         flush: Flush the caches before each timed batch by writing this much memory, such as 4MiB.
         pause: Sleep before each timed batch, such as 1s.
         confidence: Confidence level of the intervals, such as 95% [default: 90%].
-        budget: Time for the whole run, such as 30s or 5min [default: depends on the preset; 5s per selected case].
+        budget: Time for the whole run, such as 30s or 5min [default: 26s, 6s with --quick, 170s with --full; 5s per case if
+            you choose cases].
         max_repetitions: Maximum number of repetitions per case [default: 150].
         seed: Seed of the run order and of random patterns [default: random, and recorded].
         synthetic_switch: Cost of a switch with --mechanism synthetic [default: 2us].
@@ -238,7 +239,7 @@ def observe(
     Args:
         command: The command and its arguments.
         pid: Observe the processes with these PIDs, and the children they start.
-        comm: Observe the processes with this name, running now or later, and the children they start.
+        comm: Observe the processes with this name, and the children they start.
         cgroup: Observe a control group and those below it: its path, which may omit /sys/fs/cgroup.
         all: Observe all tasks except the observer's own.
         duration: How long to observe, such as 30s or 5min [default: until the target exits; 10s with --all or --cgroup].
@@ -257,7 +258,7 @@ def observe(
         redact: Omit command arguments, the host name and the kernel command line from all output.
         folded: Write folded stacks to FILE, for flame graphs.
         pprof: Write a pprof profile to FILE: switches, off-CPU time, run-queue latency, direct cost.
-        by: Rows of an observation's first table: a program or a control group each [default: program].
+        by: Group the first table of an observation by program or by control group [default: program].
         progress: Show how far it is, where tqdm is installed.
     """
     return _runs.observe(command, words(_OBSERVE, locals()), progress)
@@ -364,8 +365,9 @@ def simulate(
         record: Save the record (Parquet) as FILE, which must not exist [default: a new file in
             ~/.local/state/switchcost/runs].
         redact: Omit command arguments, the host name and the kernel command line from all output.
-        with_: Another command to run concurrently; may be repeated.
-        order: Order of time slices: scheduled (repeatable) or as-run (by the kernel, on one CPU) [default: scheduled].
+        with_: Another command, whose time slices alternate with those of the first; may be repeated.
+        order: Who chooses the order of time slices: scheduled (the tracer, the same in every run) or as-run (the kernel, on
+            one CPU) [default: scheduled].
         processes: Processes that the programs can see: their own, numbered from 2, or all [default: own].
         switches: Stop after this many switches.
         cpu: CPU to run on [default: the last one].
@@ -404,9 +406,9 @@ def compare(
     Args:
         base: A record, or a folder of records of repeated runs.
         new: What to compare with it: a record, or a folder of records.
-        fail_above: Exit with code 6 if a cost is slower, and its ratio is more than this above 1.
+        fail_above: Exit with code 6 if a cost grew significantly and by more than this.
         confidence: Joint confidence level of all verdicts [default: 90%].
-        run_spread: Standard deviation between runs, in addition to their own confidence intervals.
+        run_spread: Assume this standard deviation between runs, in addition to their own confidence intervals.
         across: Also compare measured cases that differ only in these conditions.
         junit: Also write the verdicts to FILE as JUnit XML, one test per cost.
         markdown: Also write the verdicts to FILE as Markdown, for a pull-request comment.
@@ -478,8 +480,9 @@ def trace(
         redact: Omit command arguments, the host name and the kernel command line from all output.
         quantum: Length of a scheduled time slice in instructions [default: 400000].
         seed: Seed of the lengths of time slices: another seed gives another order [default: 1].
-        with_: Another command to run concurrently; may be repeated.
-        order: Order of time slices: scheduled (repeatable) or as-run (by the kernel, on one CPU) [default: scheduled].
+        with_: Another command, whose time slices alternate with those of the first; may be repeated.
+        order: Who chooses the order of time slices: scheduled (the tracer, the same in every run) or as-run (the kernel, on
+            one CPU) [default: scheduled].
         processes: Processes that the programs can see: their own, numbered from 2, or all [default: own].
         switches: Stop after this many switches.
         cpu: CPU to run on [default: the last one].
@@ -487,7 +490,7 @@ def trace(
         kernel: Kernel of the guest: an image, or a Debian package [default: the one from make setup].
         append: Additional kernel parameters, such as 'mitigations=auto'.
         memory: Memory of the guest [default: the size of its files plus 384MiB].
-        mips: Millions of instructions per second of guest time [default: 1000; 15.6 for workload].
+        mips: Millions of instructions per second of guest time [default: 1000].
         physical: Also record physical addresses, for physically indexed levels.
         slice: Time slice of the guest's scheduler [default: its own].
         seconds: End the programs after this many seconds of guest time [default: 600].

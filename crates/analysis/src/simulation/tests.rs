@@ -389,7 +389,7 @@ fn first_touches_are_in_no_sum_but_their_own() {
     assert_eq!(design.first_touch_cycles, None);
     let says = |flag: &crate::Flag| {
         flag.name == crate::FlagName::CountersOnly
-            && flag.detail.contains("first touches lower the cost")
+            && flag.detail.contains("first touches make the cost too low")
     };
     assert!(design.flags.iter().any(says), "{:?}", design.flags);
 }

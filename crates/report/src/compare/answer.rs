@@ -123,7 +123,7 @@ fn runs_sentence(comparison: &Comparison) -> String {
         _ => {
             format!(
                 "New is {changed}; {}.",
-                others(comparison.compared - slower - faster)
+                others(comparison.compared.saturating_sub(slower + faster))
             ) + &largest_change(comparison)
         }
     }

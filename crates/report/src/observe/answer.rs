@@ -288,7 +288,7 @@ fn describe_caches(indirect: Range) -> String {
     format!("{much} through cold caches")
 }
 
-/// Returns the source of the cost of cold caches, such as ` (measured on 96 % of its switches)`, or
+/// Returns the source of the cost of cold caches, such as ` (measured on 96 % of the switches)`, or
 /// ` (by inject of `python3 w.py`, yesterday, if others touch memory as fast)`.
 fn known_by(findings: &Findings, observation: &Observation) -> String {
     match findings.all.likely_by {

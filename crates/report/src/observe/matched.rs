@@ -10,13 +10,13 @@ use crate::page::Page;
 use crate::plain::plain;
 use crate::quantity::{count, share, time};
 
-/// Formats the share of the switches with a match, such as `measured on 96 % of its switches`.
+/// Formats the share of the switches with a match, such as `measured on 96 % of the switches`.
 pub(super) fn measured_on(findings: &Findings) -> String {
     let sum = |of: fn(&MatchedIntervals) -> f64| findings.matched.iter().map(of).sum::<f64>();
     let switches = sum(switches);
     let covered = sum(|found| found.covered * self::switches(found));
     let part = (switches > 0.0).then_some(covered / switches);
-    format!("measured on {} of its switches", share(part))
+    format!("measured on {} of the switches", share(part))
 }
 
 fn switches(found: &MatchedIntervals) -> f64 {

@@ -352,25 +352,25 @@ fn matched_intervals_are_reported_with_what_they_are_of() {
         (
             cold(0.020, Some(0.022), 0.024),
             cold(0.050, Some(0.058), 0.066),
-            "5.8 % (5.0 to 6.6 %) of its CPU time",
-            "3.6 % directly and 2.2 % through cold caches (measured on 96 % of its switches).",
+            "5.8 % (5.0 to 6.6 %) of their CPU time",
+            "3.6 % directly and 2.2 % through cold caches (measured on 96 % of the switches).",
         ),
         (
             cold(0.004, None, 0.022),
             cold(0.034, None, 0.064),
-            "3.4 to 6.4 % of its CPU time",
+            "3.4 to 6.4 % of their CPU time",
             "3.6 % directly and 0.40 to 2.2 % through cold caches (measured on",
         ),
         (
             cold(0.0, None, 0.022),
             cold(0.030, None, 0.064),
-            "3.0 to 6.4 % of its CPU time",
+            "3.0 to 6.4 % of their CPU time",
             "3.6 % directly and at most 2.2 % through cold caches (measured on",
         ),
         (
             cold(0.012, None, open),
             cold(0.042, None, open),
-            "4.2 % or more of its CPU time:",
+            "4.2 % or more of their CPU time:",
             "3.0 to 4.2 % directly and 1.2 % or more through cold caches (measured on",
         ),
     ];

@@ -283,10 +283,10 @@ fn what_is_counted_over_one_trace_has_an_exact_ratio_and_no_verdict() {
 }
 
 #[test]
-fn cycles_of_other_traces_are_of_other_work() {
+fn cycles_of_other_traces_are_of_different_work() {
     let comparison = judged(&[simulated(1, 1.0)], &[simulated(2, 1.0)]);
     let cycles = find(&comparison, &Part::All, Quantity::Cycles);
-    assert!(why(cycles).contains("other work"), "{cycles:?}");
+    assert!(why(cycles).contains("different work"), "{cycles:?}");
     ratio(find(
         &comparison,
         &Part::All,
