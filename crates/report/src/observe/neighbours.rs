@@ -164,9 +164,12 @@ fn one(wait: &LongWait) -> String {
         name(&wait.name),
         wait.thread
     );
-    format!(
-        "{of}, {} of them while {} ran",
-        ns(wait.behind_ns),
-        text(&wait.behind)
-    )
+    let cause = match &wait.behind {
+        Behind::Process(_) | Behind::Kernel => format!("while {} ran", text(&wait.behind)),
+        Behind::Nobody => "while an idle CPU woke up".to_owned(),
+        Behind::Throttled => "because its CPU quota was used up".to_owned(),
+        Behind::Moved => "in the queue of another CPU".to_owned(),
+        Behind::Others => "for an unknown reason (history lost)".to_owned(),
+    };
+    format!("{of}, {} of them {cause}", ns(wait.behind_ns))
 }
