@@ -166,6 +166,9 @@ fn add_chance(page: &mut Page, reproduction: &Reproduction<'_>) {
             .flat_map(|exhibit| &exhibit.claims)
     };
     let wrong = reproduction.verdicts.wrong_by_chance;
+    if wrong <= 0.0 {
+        return;
+    }
     let results = if claims().any(|claim| !claim.others.is_empty()) {
         "Each verdict agrees with the other results"
     } else {

@@ -135,10 +135,14 @@ pub(crate) fn with_interval<T>(
         why: Some(why),
         ..cost.clone()
     };
-    if segments < FEWEST_SEGMENTS || used.len() < MIN_BATCHES {
+    if segments < FEWEST_SEGMENTS {
         return why(format!(
-            "no interval: it needs {FEWEST_SEGMENTS} time slices in {MIN_BATCHES} batches, but the trace has only {segments} in {}; \
-             trace for longer",
+            "no interval: {FEWEST_SEGMENTS} time slices are needed, but the trace has {segments}; trace for longer"
+        ));
+    }
+    if used.len() < MIN_BATCHES {
+        return why(format!(
+            "no interval: {MIN_BATCHES} batches of time slices are needed, but the trace has {}; trace for longer",
             used.len()
         ));
     }

@@ -541,9 +541,7 @@ fn causes_have_curves_of_their_own() {
     let why = system_calls.cost_cycles.why.as_deref();
     assert_eq!(
         why,
-        Some(
-            "no interval: it needs 40 time slices in 20 batches, but the trace has only 25 in 25; trace for longer"
-        )
+        Some("no interval: 40 time slices are needed, but the trace has 25; trace for longer")
     );
     assert_eq!(
         group(&design.groups, &Group::Class("involuntary"))
@@ -591,7 +589,7 @@ fn too_few_segments_have_no_interval() {
     let why = cost.why.expect("a reason");
     assert_eq!(
         why,
-        "no interval: it needs 40 time slices in 20 batches, but the trace has only 39 in 39; trace for longer"
+        "no interval: 40 time slices are needed, but the trace has 39; trace for longer"
     );
     let none = Run::new().design();
     assert_eq!(none.average_cost_cycles.estimate, None);

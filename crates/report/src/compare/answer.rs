@@ -272,7 +272,7 @@ pub(super) fn basis(comparison: &Comparison) -> Option<String> {
             "Each side has its own traces; intervals are from the spread between them."
         }
         Basis::SingleTrace => {
-            "The spread between traces is unknown, since one side has a single trace. Intervals are from the spread within a trace \
+            "The spread between traces is unknown, since a side has only one trace. Intervals are from the spread within a trace \
              and may be too narrow; give the same trace to both sides, or several to each."
         }
     };

@@ -114,7 +114,7 @@ pub(super) fn kind(kind: Kind) -> &'static str {
 fn add(page: &mut Page, paper: Paper) {
     let claims = table(paper);
     let none = if claims.is_empty() {
-        " It makes no claims to test; its table is printed for comparison."
+        " It makes no claims to test. Without --claims, its table is printed."
     } else {
         ""
     };

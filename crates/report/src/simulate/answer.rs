@@ -199,7 +199,7 @@ fn needed_length(findings: &Findings) -> String {
     match (longer, never.is_empty()) {
         (None, true) => "Trace for longer".to_owned(),
         (None, false) => format!(
-            "A longer run of these programs would not fill {}",
+            "These programs touch too little memory to fill {}, however long they run",
             if never.len() == unfilled_levels(findings).len() {
                 "them".to_owned()
             } else {

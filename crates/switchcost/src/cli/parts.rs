@@ -79,7 +79,7 @@ pub(crate) struct PartArguments {
 
     /// Simulate a random sample of a trace, such as 5%, and estimate the results for the whole
     ///
-    /// Every estimate has a confidence interval.
+    /// Every estimate has a confidence interval. A sample is faster only with several designs.
     #[arg(long, value_name = "SHARE", conflicts_with_all = ["range", "schedule", "quantum", "page_faults", "at_once", "user_only"],
           help_heading = "What to simulate")]
     pub(crate) sample: Option<Share>,

@@ -73,9 +73,7 @@ fn arrays_that_do_not_fit_into_memory_are_refused() {
     let (code, message) = refusal(&place, &["measure", "--size", "1024GiB"]);
     assert_eq!(code, 2);
     assert!(
-        message.contains(
-            "too little for the 2048 GiB of 2 arrays of 1024 GiB\nhint: use a smaller --size or fewer --tasks"
-        ),
+        message.contains("2048 GiB of memory is needed for 2 arrays of 1024 GiB, but only "),
         "{message}"
     );
 }

@@ -484,7 +484,7 @@ fn how_many_instructions_fill_a_level_is_said_where_its_growth_shows_it() {
     (level.full_at_instructions, level.is_never_full) = (None, true);
     assert!(
         of(&findings)
-            .contains("from full caches. A longer run of these programs would not fill them."),
+            .contains("from full caches. These programs touch too little memory to fill them, however long they run."),
         "{}",
         of(&findings)
     );
