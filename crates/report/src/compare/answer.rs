@@ -123,14 +123,14 @@ fn runs_sentence(comparison: &Comparison) -> String {
         _ => {
             format!(
                 "New is {changed}; {}.",
-                others(comparison.compared.saturating_sub(slower + faster))
+                describe_others(comparison.compared.saturating_sub(slower + faster))
             ) + &largest_change(comparison)
         }
     }
 }
 
 /// Returns words on the costs without a significant difference.
-fn others(unchanged: usize) -> &'static str {
+fn describe_others(unchanged: usize) -> &'static str {
     match unchanged {
         1 => "the other shows no significant difference",
         _ => "the others show no significant difference",

@@ -11,7 +11,7 @@ use switchcost_trace::reorder::Schedule;
 use switchcost_units::Nanos;
 
 use super::parts::{IntervalFlag, PartArguments};
-use super::system::{GuestArguments, allow_once, with_default_of_workload};
+use super::system::{GuestArguments, allow_once, show_workload_default};
 use super::trace::{CaptureArguments, OrderFlag, QUANTUM_INSTRUCTIONS};
 use super::{HELP_TEMPLATE, Named, OutputArguments, Redaction, Verbosity, first_paragraph};
 
@@ -182,15 +182,15 @@ impl FromStr for Quantum {
 }
 
 /// Lists an argument of `trace` under a heading that names its condition.
-fn for_live(argument: Arg) -> Arg {
+fn move_to_live(argument: Arg) -> Arg {
     argument.help_heading("With live: what to trace")
 }
 
 /// Simulates caches on a trace, or on programs as they run: what each switch costs in cycles, and why.
 #[derive(Clone, Debug, Args)]
 #[command(help_template = HELP_TEMPLATE, override_usage = USAGE, after_help = first_paragraph(SIMULATE_EXAMPLES), after_long_help = SIMULATE_EXAMPLES,
-          mut_arg("command", |command| for_live(command.long_help(None))), mut_arg("with", for_live), mut_arg("order", for_live),
-          mut_arg("processes", for_live), mut_arg("switches", for_live), mut_arg("cpu", for_live))]
+          mut_arg("command", |command| move_to_live(command.long_help(None))), mut_arg("with", move_to_live), mut_arg("order", move_to_live),
+          mut_arg("processes", move_to_live), mut_arg("switches", move_to_live), mut_arg("cpu", move_to_live))]
 pub(crate) struct SimulateArguments {
     /// Trace to simulate, or live and a command; each of several traces is a trial with its own record
     #[arg(value_name = "TRACE", value_terminator = LIVE)]
@@ -274,7 +274,7 @@ client-server.";
 /// Runs, traces and simulates modern versions of a set of programs of Mogul and Borg 1990 (Table 2).
 #[derive(Clone, Debug, Args)]
 #[command(help_template = HELP_TEMPLATE, after_help = first_paragraph(WORKLOAD_EXAMPLES), after_long_help = WORKLOAD_EXAMPLES, mut_arg("kernel", allow_once), mut_arg("append", allow_once),
-          mut_arg("mips", with_default_of_workload))]
+          mut_arg("mips", show_workload_default))]
 pub(crate) struct WorkloadArguments {
     /// Set of programs
     #[arg(value_parser = Named::<switchcost_programs::Set>::new())]

@@ -115,7 +115,7 @@ pub(crate) fn allow_once(argument: Arg) -> Arg {
 }
 
 /// Replaces the default of `--mips` in the help by that of `workload`.
-pub(crate) fn with_default_of_workload(mips: Arg) -> Arg {
+pub(crate) fn show_workload_default(mips: Arg) -> Arg {
     const FIRST: &str = "Millions of instructions per second of guest time [default: 15.6]";
     mips.help(FIRST).long_help(format!(
         "{FIRST}\n\nAllowed: 1000, 500, 250 and so on down to 1.0. 15.6 is about a processor of 1990."
