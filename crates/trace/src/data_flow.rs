@@ -34,9 +34,8 @@ impl<T: Copy + Default + Ord> Default for DataFlow<T> {
 }
 
 impl<T: Copy + Default + Ord> DataFlow<T> {
-    /// Follows a block. `take` receives each load and store with the largest value that its address depends on, and returns the value of
-    /// what was loaded; the larger of that and of the last store there goes on. `None` stands for the address of a block with unknown
-    /// dependences.
+    /// Follows a block. `take` receives each load and store with the largest value that its address depends on (`None` in a block with
+    /// unknown dependences), and the value of the last store to a load's place or of a store's data. Its result is the value of the load.
     #[inline]
     pub fn follow(
         &mut self,
