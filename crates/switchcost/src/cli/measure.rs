@@ -171,7 +171,7 @@ pub(crate) struct MeasureArguments {
 
     /// Measure how fast a working set is reloaded after a switch
     ///
-    /// Compares the first three walks through the array after a switch with later ones. The sum of
+    /// Compares the first five walks through the array after a switch with the last three. The sum of
     /// the differences is the cost of the reload.
     #[arg(long, help_heading = "What to measure")]
     pub(crate) reload: bool,
