@@ -15,8 +15,8 @@ pub(crate) fn is_own(file: impl AsFd, kind: FileType) -> io::Result<bool> {
         && facts.st_uid == rustix::process::geteuid().as_raw())
 }
 
-/// Waits until the owner of a lock is dead, and takes the lock. The owner may still hold the file
-/// when it is known to be ending.
+/// Waits until the process that holds the lock of a file is dead, and takes the lock. For a process
+/// that is known to be ending, which may still hold the file for a moment.
 pub(crate) fn await_death(file: &File) -> io::Result<()> {
     Ok(flock(file, FlockOperation::LockExclusive)?)
 }

@@ -49,7 +49,8 @@ impl Step<'_> {
     }
 }
 
-/// A running cleanup helper. When it is dropped, there must be nothing left to clean up.
+/// A running cleanup helper. When this value is dropped, the helper ends without doing its step, so
+/// nothing may be left to clean up.
 #[derive(Debug)]
 pub struct CleanupHelper {
     process: Child,

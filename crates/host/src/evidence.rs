@@ -100,8 +100,8 @@ impl Witness {
         Ok(OpenWindow(moment))
     }
 
-    /// Closes a window: reads all counters again, the CPU clocks first, and returns the
-    /// differences.
+    /// Closes a window: reads all counters again, the CPU clocks first, and returns by how much
+    /// they advanced in the window.
     pub fn close(&mut self, window: OpenWindow) -> io::Result<(Evidence, KernelSwitches)> {
         let mut moment = Moment::default();
         self.read_clocks(&mut moment)?;

@@ -63,7 +63,7 @@ pub struct Keeper {
     is_left: bool,
 }
 
-/// Why a keeper has no result.
+/// Why the outcome of a program in its set-up is not known.
 #[derive(Debug)]
 pub enum NotKept {
     /// The program was still running.

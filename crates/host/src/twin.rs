@@ -43,7 +43,7 @@ pub struct Twin {
     used: Used,
 }
 
-/// Resources used by ended processes of a group that were waited for.
+/// Resources used by a program's processes that have ended and were waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Used {
     /// CPU time in user space and in the kernel.

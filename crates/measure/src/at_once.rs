@@ -3,8 +3,8 @@
 //!
 //! Task 0 is the caller. In the switching arm, which switches nothing here, all tasks walk at the
 //! same time; in the baseline each walks alone while the others sleep, one after the other. Both
-//! arms run the same loop over the same pages on the same CPUs, and a cycle alternates them like
-//! those of a switch.
+//! arms run the same loop over the same pages on the same CPUs, and alternate in short batches, as
+//! the arms of a switch do.
 
 use std::io;
 use std::sync::Arc;

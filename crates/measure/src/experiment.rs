@@ -38,7 +38,8 @@ pub(crate) struct Timed {
     pub(crate) control_switches: u64,
     /// Number of switches counted by a user-level mechanism itself, untimed ones included.
     pub(crate) user_switches: u64,
-    /// Hand-offs for which the tasks counted their switches; none if they did not count.
+    /// Switches that the tasks counted themselves, with the number of hand-offs; 0 if the tasks did
+    /// not count.
     pub(crate) counted: CountedHandoffs,
 }
 

@@ -1,5 +1,6 @@
-//! Measures load latency by size: by a pointer chase that no prefetcher follows, for the bound on
-//! the cost of a reload; by the same chase with empty caches; and the fastest rate of lines.
+//! Measures loads from memory of several sizes: by a pointer chase that no prefetcher follows (its
+//! latency gives the bound on the cost of a reload), by the same chase with empty caches, and by
+//! independent loads in order, for the fastest rate at which lines arrive.
 
 use switchcost_host::clock::{Clock, monotonic};
 use switchcost_host::control::{StepsBelowTop, pin, set_policy};

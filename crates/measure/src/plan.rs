@@ -71,9 +71,11 @@ pub struct Selection {
     /// Hand-offs of runtimes to measure. Unless mechanisms are named, the kernel's hand-offs are
     /// measured, too.
     pub runtimes: Vec<RuntimeSelection>,
-    /// Whether only one hand-off of each runtime, and OS threads, walk arrays.
+    /// Whether arrays are walked only in one hand-off of each runtime, and in hand-offs of OS
+    /// threads.
     pub is_ladder: bool,
-    /// Whether to use processes or threads. A mechanism without such a variant keeps its own.
+    /// Kinds of tasks: processes or threads. A mechanism that works with neither keeps its own
+    /// kind.
     pub betweens: Vec<Between>,
     /// Numbers of tasks in the ring.
     pub tasks: Vec<u32>,
@@ -91,8 +93,8 @@ pub struct Selection {
     pub pages: Pages,
     /// Whether to measure the reload of the working set, walk by walk.
     pub reload: bool,
-    /// Bytes that other tasks touch during the first task's absence; empty means as many as the
-    /// first task. If this is not empty, the reload is measured.
+    /// Bytes that other tasks touch while the first task is off the CPU; empty means as many as the
+    /// first task touches. If the list is not empty, the reload is measured.
     pub away: Vec<Bytes>,
     /// Vector registers that are in use at each hand-off.
     pub vectors: Vec<VectorCase>,
@@ -112,7 +114,7 @@ pub struct Selection {
     pub max_repetitions: Option<u32>,
     /// Whether to read counters.
     pub wants_counters: bool,
-    /// Unusual contents of timed batches.
+    /// Requests that make timed batches unusual: a fixed number of round trips, a flush, a pause.
     pub rounds: Rounds,
     /// Length of the artificial switch.
     pub synthetic_switch: Nanos,
@@ -129,7 +131,8 @@ pub struct RuntimeSelection {
     pub between: Between,
     /// Whether the tasks may use several CPUs at a time; otherwise all stay on the first.
     pub across_cpus: bool,
-    /// Whether a ladder includes this hand-off with arrays, too.
+    /// Whether this hand-off is the one of its runtime that also walks arrays if
+    /// [`Selection::is_ladder`] is set.
     pub walks_in_ladder: bool,
 }
 

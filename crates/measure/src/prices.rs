@@ -31,10 +31,11 @@ const MOST_ROUNDS: usize = 64;
 /// than the last.
 const MOST_PAGES: u64 = 1024;
 
-/// Kind of walk with one touch per line, size of the array, and footprint.
+/// Point of the grid of prices: kind of walk (one touch per line), size of the array, and footprint
+/// that is touched before.
 pub type Point = (Kind, Bytes, Bytes);
 
-/// Rounds of each array at each point, in nanoseconds per line.
+/// Additional nanoseconds per line at each point: one list for each array, with an entry per round.
 pub type Rounds = BTreeMap<Point, Vec<Vec<f64>>>;
 
 /// Measures all points of a grid, once for each array, in random order, on this CPU. Points that

@@ -61,7 +61,7 @@ pub struct Order {
     pub batch_ns: Nanos,
     /// Intended length of all cycles of a repetition together.
     pub repetition_ns: Nanos,
-    /// Rounds found by an earlier repetition.
+    /// Round trips per batch, as an earlier repetition of the case has calibrated them.
     pub rounds: BatchRounds,
     /// Whether the run has real-time priority for some cases. If so, the process is started and set
     /// up with real-time priority, whatever else runs.
@@ -79,7 +79,7 @@ pub struct Order {
     pub synthetic_switch_ns: Nanos,
     /// Time that the synthetic mechanism adds to each walk of the switching arm.
     pub synthetic_reload_ns: Nanos,
-    /// Unusual contents of timed batches.
+    /// Requests that make timed batches unusual: a fixed number of round trips, a flush, a pause.
     pub batches: Rounds,
 }
 
@@ -93,11 +93,13 @@ pub enum Message {
     Sample(Box<Sample>),
     /// Report of a runtime on itself.
     Runtime(Box<RuntimeRun>),
-    /// The repetition could not be run, or not to its end, for this reason.
+    /// The repetition could not be started, or broke off, for this reason.
     Refused(String),
-    /// All batches have been sent.
+    /// All batches of the repetition have been sent; the round trips per batch follow, for later
+    /// repetitions.
     Done(BatchRounds),
-    /// The run was stopped, frozen or suspended for a while. Sent by the executor, not by the repetition.
+    /// The whole run was stopped, frozen or suspended for a while. The executor sends this, not the
+    /// repetition.
     #[serde(skip)]
     Paused(Pause),
 }

@@ -10,7 +10,8 @@ use switchcost_record::Rounds;
 use switchcost_units::{Bytes, Nanos};
 use switchcost_workload::Pages;
 
-/// Memory to be written before each batch, and the length of the pause after it.
+/// Memory to be written before each batch, to flush the caches, and length of the pause between the
+/// writing and the batch.
 pub(crate) struct Preparation {
     memory: Option<Memory>,
     pause: Option<Duration>,

@@ -1,5 +1,5 @@
-//! Orders the repetitions: interleaved over all cases, until each has its precision or the time is
-//! up.
+//! Decides which repetition comes next: all cases are interleaved, until each has the requested
+//! precision or the time is up.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ const RUNTIME_BATCH: Nanos = Nanos::micros(100);
 /// Outcome of one repetition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RepetitionOutcome {
-    /// The repetition ran to its end, with these rounds of a batch.
+    /// The repetition ran to its end. The value has the round trips of a batch in each arm.
     Done(BatchRounds),
     /// The repetition could not be run, or broke off; the text has the reason and the remedy.
     Refused(String),

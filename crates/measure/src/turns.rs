@@ -14,8 +14,8 @@ use crate::experiment::Batch;
 use crate::protocol::{BatchRounds, Order};
 use crate::repetition::start_experiment;
 
-/// Hidden argument that makes the program run such a batch (see [`take_turns`]); the batch follows
-/// as JSON.
+/// Hidden argument that makes the program run a batch under a tracer (see [`take_turns`]); the
+/// batch follows as JSON.
 pub const TURNS_ARGUMENT: &str = "take-turns";
 
 /// Number of rounds before the first stop, so that every page is present and every function is

@@ -28,7 +28,7 @@ const PLAUSIBLE: std::ops::RangeInclusive<u32> = 2..=10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CycleEvent {
-    /// Performance counter of the CPU.
+    /// The CPU's performance counter of core cycles.
     Cycles,
     /// Model-specific register that counts at the actual clock while the core is not halted.
     Aperf,
@@ -44,7 +44,7 @@ impl fmt::Display for CycleEvent {
     }
 }
 
-/// Opens running counters, from the kernel or a script in tests.
+/// Opens counters of core cycles, from the kernel or from a script in tests.
 pub trait CycleSource {
     /// Opens a counter of everything that runs on a CPU, already counting.
     fn open(&self, event: CycleEvent, cpu: CpuId) -> Result<Box<dyn RunningCounter>, Unavailable>;

@@ -77,7 +77,7 @@ impl Seen {
     }
 }
 
-/// All threads at one moment.
+/// All threads of the machine, as seen in one pass over /proc.
 #[derive(Clone, Debug, Default)]
 pub struct Census(Vec<Seen>);
 

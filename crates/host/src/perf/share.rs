@@ -9,8 +9,9 @@ use crate::control::pin;
 /// Number of rounds of a trial: enough to be counted, in a twentieth of a millisecond.
 const TRIAL_ROUNDS: u64 = 100_000;
 
-/// Divides events into groups that count all the time, as tested on the calling thread. Groups are
-/// counted one after the other, never at the same time.
+/// Divides events into groups small enough for the CPU's counters, so that a group counts all the
+/// time while it is open; this is tested on the calling thread. Groups are counted one after the
+/// other, never at the same time.
 ///
 /// A CPU has four to a dozen counters, some of them taken by the kernel's watchdog or by the
 /// sibling hyperthread, and a group that does not fit counts nothing at all. Events of the kernel

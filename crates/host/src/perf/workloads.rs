@@ -45,7 +45,8 @@ pub(super) fn counted_loop(rounds: u64) {
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) fn counted_loop(_: u64) {}
 
-/// Branches on the bits of a xorshift generator (Marsaglia 2003), which no predictor knows.
+/// Executes `count` branches on the bits of a xorshift generator (Marsaglia 2003), which no
+/// predictor can foresee.
 pub(super) fn random_branches(count: u64) {
     let mut state = black_box(0x9e37_79b9_7f4a_7c15_u64);
     branches(count, || {

@@ -1,4 +1,4 @@
-//! Restores settings that were changed.
+//! Restores settings of the machine that a program's set-up has changed.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -37,8 +37,8 @@ impl Settings {
         }
     }
 
-    /// Restores the settings that differ now. Returns a complaint for each that could not be
-    /// written.
+    /// Restores the settings that differ from their values before the run. Returns a complaint for
+    /// each that could not be written.
     pub(super) fn put_back(&self) -> Vec<String> {
         let now = settings(&Root::system());
         let changed = self

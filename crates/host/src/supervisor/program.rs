@@ -120,8 +120,8 @@ pub struct Setting<'a> {
     /// Whether the programs inherit files that this program's caller has opened for its child
     /// programs.
     pub has_callers_files: bool,
-    /// Time from the request to end until the rest is killed; if it is 0, the rest is killed
-    /// immediately.
+    /// Time between asking the programs to end and killing those that have not ended; if it is 0,
+    /// all are killed immediately.
     pub grace: Duration,
     /// Standard input of the programs.
     pub input: OwnedFd,
@@ -132,7 +132,8 @@ pub struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// Creates settings without a PID namespace, under which the rest is killed immediately.
+    /// Creates settings without a PID namespace, and with no time for programs to end before they
+    /// are killed.
     pub fn new(input: OwnedFd, output: OwnedFd, errors: OwnedFd) -> Self {
         Setting {
             in_pid_namespace: false,

@@ -48,7 +48,7 @@ pub(super) struct State<'a> {
     pub(super) mask: SignalSet,
     pub(super) orders: OwnedFd,
     pub(super) report_to: OwnedFd,
-    /// Files that stay open, in order.
+    /// Descriptors of the files that the supervisor does not close, in ascending order.
     pub(super) kept: Vec<RawFd>,
 }
 

@@ -29,8 +29,8 @@ pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Removes the folder that has this lock, which the caller holds. The lock is removed last: until
-/// then the rest is known to be abandoned.
+/// Removes a folder whose lock the caller holds. The lock file is removed last: as long as it
+/// exists, the other files are known to be abandoned.
 pub(crate) fn remove(path: &Path, lock: &File) -> io::Result<()> {
     let folder = open_folder(path)?;
     if !has(&folder, lock)? {

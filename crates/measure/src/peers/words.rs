@@ -1,4 +1,4 @@
-//! Positions of each task's words in the shared memory.
+//! Positions of the words that each task has in the memory that all tasks of an experiment share.
 
 /// Number of words of each task: numbers, then room for the text of a failure.
 pub(super) const WORDS: usize = 64;
@@ -14,11 +14,12 @@ pub(super) const STOP: usize = 8;
 pub(super) const TEXT_LENGTH: usize = 9;
 /// Word of task 0 with the time at which the token was last handed on.
 pub(super) const SENT_AT: usize = 10;
-/// Words of task 0 that count the tasks that have begun to walk concurrently, and those that have
-/// walked enough.
+/// Word of task 0 that counts the tasks that have begun to walk concurrently. The word after it,
+/// ENDED, counts the tasks that have walked enough.
 pub(super) const BEGUN: usize = 11;
 pub(super) const ENDED: usize = 12;
-/// Word with the voluntary switches of the task itself while the token went round; others follow.
+/// Word of each task with its own voluntary switches while the token went round. The words after it
+/// have the other counts of these hand-offs.
 pub(super) const VOLUNTARY: usize = 13;
 pub(super) const INVOLUNTARY: usize = 14;
 pub(super) const TEXT: usize = 15;

@@ -174,7 +174,8 @@ pub enum PlanError {
 }
 
 /// Returns the least number of repetitions whose signed-rank interval reaches a confidence. With n
-/// repetitions the exact probability that not all lie on one side of the truth is 1 - 2 / 2^n.
+/// repetitions the probability that not all of them lie on one side of the true value is exactly 1
+/// - 2 / 2^n.
 pub(crate) fn fewest_repetitions(confidence_per_mille: u32) -> u32 {
     let reaches = |n: &u32| 2000 <= (1000 - u64::from(confidence_per_mille.min(999))) << n;
     (1..32).find(reaches).unwrap_or(32)
@@ -193,7 +194,7 @@ pub(super) fn check_repetitions(confidence_per_mille: u32, most: u32) -> Result<
     })
 }
 
-/// Refuses kinds of tasks that fit none of the named mechanisms.
+/// Refuses a kind of tasks (processes, threads, contexts) if no selected mechanism works with it.
 pub(super) fn check_betweens(
     mechanisms: &[Mechanism],
     wanted: &[Between],

@@ -1,4 +1,4 @@
-//! Ready-made lists of cases, and the time for each.
+//! Ready-made lists of cases, and the time that a run of each list may take.
 
 use switchcost_record::{Between, HostManifest, Mechanism, Policy, VectorCase};
 use switchcost_units::{Bytes, Nanos};

@@ -44,8 +44,8 @@ fn ceiling(host: &HostManifest) -> Bytes {
     Bytes((host.memory_available_bytes.0 / 4).max(1 << 20))
 }
 
-/// Returns sizes from 1 KiB to four times the last level: half, once and twice each cache, the
-/// reach of each TLB, and steps between.
+/// Returns array sizes from 1 KiB to four times the last-level cache: half, once and twice the size
+/// of each cache, the reach of each TLB, and sizes between these.
 pub fn sweep_sizes(host: &HostManifest) -> Vec<Bytes> {
     let caches = capacities(host);
     let last = *caches.last().unwrap_or(&USUAL_CACHES[2]);
@@ -98,8 +98,8 @@ fn fill_widest_gap(sizes: &mut Vec<u64>) -> bool {
     true
 }
 
-/// Returns six sizes for a sweep over strides: two that fit (32 KiB and 128 KiB in the paper), and
-/// four around the second level and beyond it.
+/// Returns six array sizes for a sweep over strides: two that fit in the second-level cache (32 KiB
+/// and 128 KiB in Li 2007), and four around its size and beyond.
 pub(super) fn stride_sizes(host: &HostManifest) -> Vec<Bytes> {
     let caches = capacities(host);
     let near = caches[0];
@@ -116,7 +116,8 @@ pub(super) fn stride_sizes(host: &HostManifest) -> Vec<Bytes> {
     sizes.into_iter().map(|size| size.min(top)).collect()
 }
 
-/// Returns four sizes: half of the first level, the second, half of the last, and the last.
+/// Returns four array sizes: half of the first-level cache, the second-level cache, half of the
+/// last-level cache, and the last-level cache.
 pub(super) fn quick_sizes(host: &HostManifest) -> Vec<Bytes> {
     let caches = capacities(host);
     let last = caches[caches.len() - 1].min(ceiling(host));
