@@ -1,5 +1,5 @@
-//! Measures real time per switch, including the programs' own work under Valgrind. The programs see
-//! this time pass, although it does not pass in the trace.
+//! Measures the real time per switch, including the programs' own work under Valgrind. The clocks
+//! that programs read include this time, although time in the trace is counted in instructions.
 
 use std::time::{Duration, Instant};
 

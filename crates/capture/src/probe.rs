@@ -29,7 +29,8 @@ const FORKS: [i64; 4] = [56, 57, 58, 435];
 /// Number of `restart_syscall`, which the kernel reports for a call that it repeats after a stop, such as a sleep for its remaining time.
 const RESTART_SYSCALL: i64 = 219;
 
-/// Whether the call that the kernel reports may be the one that a task has made.
+/// Whether the system call in which the kernel reports a task may be the one that the task has
+/// recorded.
 pub(crate) fn may_be(named: i64, made: u32) -> bool {
     named == i64::from(made) || named == RESTART_SYSCALL
 }

@@ -28,7 +28,7 @@ const TOTAL_BYTES: usize = BUFFERS_OFFSET + BUFFERS * BUFFER_WORDS * 8;
 
 const _: () = assert!(header::BYTES <= SLOTS_OFFSET);
 
-/// A buffer that was submitted.
+/// A buffer that a task has filled and submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full {
     /// Index of the buffer.
@@ -90,12 +90,12 @@ impl Ring {
             .store(protocol::NO_PROCESS, SeqCst);
     }
 
-    /// Returns a number of 32 bits of the header.
+    /// Returns the number of 32 bits at an offset of the header.
     pub(crate) fn u32_at(&self, offset: usize) -> &AtomicU32 {
         &self.shared.u32s()[offset / 4]
     }
 
-    /// Returns a number of 64 bits of the header.
+    /// Returns the number of 64 bits at an offset of the header.
     pub(crate) fn u64_at(&self, offset: usize) -> &AtomicU64 {
         &self.shared.u64s()[offset / 8]
     }
@@ -198,7 +198,7 @@ impl Ring {
             .min(SLOTS as u32)
     }
 
-    /// Returns a buffer that was read to the tasks.
+    /// Gives a buffer back to the tasks, after it was read.
     pub(crate) fn free(&self, index: usize) -> io::Result<()> {
         // The next owner claims the buffer only afterwards; until then it must not seem to belong
         // to another task.
@@ -356,7 +356,8 @@ impl<'a> Slot<'a> {
         self.get(slot::STATE)
     }
 
-    /// Returns whether the slot's task is executing a program and has not been seen in it yet.
+    /// Returns whether the slot's task has called exec, and was not yet seen running the new
+    /// program.
     pub(crate) fn is_in_exec(self) -> bool {
         self.state() == state::IN_SYSCALL && EXECS.contains(&self.get(slot::SYSCALL))
     }
@@ -374,7 +375,8 @@ impl<'a> Slot<'a> {
             .store(0, SeqCst);
     }
 
-    /// Returns the kernel's counts for the time that the task was away, after it has returned from a system call (captures as run).
+    /// Returns the switches that the kernel counted while the task was in the system call from
+    /// which it has returned (captures as run).
     pub(crate) fn back(self) -> u64 {
         self.ring.u64_at(self.start + slot::BACK).load(SeqCst)
     }

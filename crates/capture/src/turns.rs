@@ -27,7 +27,7 @@ impl Turns {
         }
     }
 
-    /// Ends time slices also at these moments.
+    /// Ends time slices also at the moments of random preemptions.
     pub(crate) fn preempted(self, preemptions: Option<Preemptions>) -> Turns {
         Turns {
             preemptions,

@@ -55,7 +55,7 @@ const INTERRUPTS: [&str; 7] = [
 #[cfg(not(target_arch = "x86_64"))]
 const INTERRUPTS: [&str; 3] = ["irq_handler", "softirq", "ipi"];
 
-/// Traces calls in slices.
+/// Traces the system calls of observed processes in short slices of the observation.
 #[derive(Default)]
 pub(crate) struct Calls {
     tracing: CallTracing,
@@ -182,7 +182,7 @@ impl Calls {
         }
     }
 
-    /// Returns the programs, to account for their cost.
+    /// Returns the BPF programs, whose run time is a cost of the observation.
     pub(crate) fn programs(&self) -> impl Iterator<Item = &ProgramFd> {
         self.tracer.iter().flat_map(Tracer::programs)
     }
@@ -192,7 +192,8 @@ impl Calls {
         self.refused.as_ref()
     }
 
-    /// Returns the calls of the slices that have ended; `None` if no slice has begun.
+    /// Returns the calls that were traced in the slices that have ended; `None` if no slice has
+    /// begun.
     pub(crate) fn clone_ended(&self) -> Option<TracedCalls> {
         let lost = self.tracer.as_ref()?.lost();
         Some(self.kept.clone_calls(lost))

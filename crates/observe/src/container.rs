@@ -18,7 +18,7 @@ pub(crate) fn is_outside() -> bool {
     fs::metadata("/proc/self/ns/pid").map_or(true, |namespace| namespace.ino() == OF_THE_MACHINE)
 }
 
-/// Examines the processes of live tasks, up to a number of them.
+/// Examines the processes of live tasks, up to a maximum number of processes.
 pub(crate) fn look_at(tasks: &mut [Tasks]) {
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     for tasks in tasks

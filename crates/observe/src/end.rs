@@ -9,7 +9,8 @@ use crate::notice::Notice;
 pub(crate) enum Next {
     GoOn,
     End,
-    /// The answer in the second field, after a notice is reported.
+    /// A notice to report first; the second field tells whether there is still something to
+    /// observe.
     Say(Notice, bool),
 }
 

@@ -33,7 +33,8 @@ struct Sample {
 }
 
 impl OwnCost {
-    /// Begins and ends samples. `run_time` returns the programs' time, and `switches` is the number of switches on all CPUs so far.
+    /// Begins and ends samples of the run time of the BPF programs. `run_time` returns the
+    /// programs' time, and `switches` is the number of switches on all CPUs so far.
     pub(crate) fn tick(&mut self, run_time: impl Fn() -> u64, switches: u64) {
         match &self.sample {
             Some(sample) if sample.began.elapsed() >= SAMPLED => self.end(run_time, switches),

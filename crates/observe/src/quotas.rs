@@ -14,7 +14,7 @@ const PROCESSES: usize = 64;
 /// Time between two reads.
 const EACH: Nanos = Nanos::millis(200);
 
-/// First and last statistics of control groups.
+/// Statistics of control groups, as read first and as read last.
 pub(crate) struct Quotas {
     began: Nanos,
     looked_at: Nanos,

@@ -135,7 +135,7 @@ impl Stacks {
         let _ = self.control.set(0, control, 0);
     }
 
-    /// Returns the programs, to account for their cost.
+    /// Returns the BPF programs, whose run time is a cost of the observation.
     pub(crate) fn programs(&self) -> impl Iterator<Item = &aya::programs::ProgramFd> {
         self.ebpf
             .programs()

@@ -1,4 +1,5 @@
-//! Sums up tasks in the groups of the record.
+//! Sums up the counts of tasks: one group for the live threads of one name in a process, and one
+//! for all ended processes of a name.
 
 use std::collections::BTreeMap;
 
@@ -229,7 +230,7 @@ impl Sums {
         pairs
     }
 
-    /// Returns waits without a recorded process.
+    /// Returns the waits for a CPU during which no recorded process had that CPU.
     pub(crate) fn take_waits(&mut self) -> Vec<Waits> {
         let mut waits: Vec<Waits> = std::mem::take(&mut self.waits).into_values().collect();
         for each in &mut waits {

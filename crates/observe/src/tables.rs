@@ -73,7 +73,7 @@ impl Tables {
         Task::read_from_bytes(words.as_bytes()).expect("as many bytes as it has")
     }
 
-    /// Returns the state of a slot without reading all of it.
+    /// Returns the state of a task's slot without reading the whole slot.
     pub(crate) fn state(&self, slot: usize) -> u32 {
         // The state is the upper half of the second word.
         (self.tasks.u64s()[slot * TASK_WORDS + 1].load(Relaxed) >> 32) as u32
@@ -103,7 +103,7 @@ impl Tables {
         self.tasks.u64s()[slot * TASK_WORDS + at].load(Relaxed)
     }
 
-    /// Reads the sums of a slot, without reading all of it.
+    /// Reads the sums of the task in a slot, without reading the whole slot.
     pub(crate) fn totals(&self, slot: usize) -> Totals {
         let word = |at| self.word(slot, at);
         Totals {
@@ -119,7 +119,7 @@ impl Tables {
         self.cpus.u64s()[cpu * CPU_WORDS + SINCE].store(now.0, Relaxed);
     }
 
-    /// Resets a slot of the table.
+    /// Resets a slot of the table of tasks.
     pub(crate) fn clear(&self, slot: usize) {
         for word in &self.tasks.u64s()[slot * TASK_WORDS..][..TASK_WORDS] {
             word.store(0, Relaxed);
@@ -160,7 +160,8 @@ impl Tables {
         Cpu::read_from_bytes(words.as_bytes()).expect("as many bytes as it has")
     }
 
-    /// Returns the first mark of a CPU at or after a time; `None` if there is none.
+    /// Returns the first mark (recorded moment) of a CPU at or after a time; `None` if there is
+    /// none.
     pub(crate) fn first_mark(&self, cpu: usize, moment: Nanos) -> Option<Mark> {
         let mut words = [0; MARKS_WORDS];
         let all = self.marks.u64s().get(cpu * MARKS_WORDS..)?;

@@ -7,8 +7,9 @@ use crate::{Arm, Evidence, KernelSwitches};
 ///
 /// A cycle (a *round* in docs/method/cycles.md) compares a switching arm with its baseline within
 /// some tens of microseconds, or a few walks if these are longer: one arm, the other for twice as
-/// long, and the first again, which of them at random; then, if there is a working set, the same
-/// with walks. Whatever changes more slowly than a cycle is in both arms alike.
+/// long, and the first again, where the arm in the middle is chosen at random. With a working set,
+/// three such batches with walks follow. Whatever changes more slowly than a cycle is in both arms
+/// alike.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cycles {
     /// Index of the measured case in the plan.
@@ -21,7 +22,7 @@ pub struct Cycles {
     pub batches_per_cycle: u32,
     /// Hand-offs between tasks in the window, including those outside the timed parts.
     pub switching_handoffs: u64,
-    /// Planned switches of tasks that get a command.
+    /// Switches of tasks that get commands from the parent, as planned; they belong to no hand-off.
     pub control_switches: u64,
     /// Switches counted by the kernel in the window.
     pub kernel_switches: KernelSwitches,

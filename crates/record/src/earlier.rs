@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter};
 
-/// Spread between earlier runs of this machine, by the records that were named for this run. `docs/method/statistics.md` says which records
-/// count.
+/// Spread of costs between earlier runs on this machine, from the records that the user named for
+/// this run. `docs/method/statistics.md` says which records count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct EarlierRuns {
     /// Number of records found, without this run's own.

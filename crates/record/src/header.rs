@@ -70,9 +70,10 @@ const UNSHARED_WITHIN: f64 = 1.06;
 const UNSHARED_WITHIN_KNOWN: f64 = 1.15;
 
 impl CoreClock {
-    /// Returns the ratio of additions to chain up to which a probe counts as unshared, given the
-    /// least ratio in the run. A core that was shared throughout never shows its own ratio, so the
-    /// known ratio of such cores is a limit, too.
+    /// Returns the limit up to which a probe counts as unshared: a ratio of the time of the
+    /// additions to that of the chain. `least_seen` is the least ratio in the run. A core that was
+    /// shared throughout never shows its own ratio, so the known ratio of such cores is a limit,
+    /// too.
     pub fn unshared_below(&self, least_seen: f64) -> f64 {
         let known = self
             .unshared_per_mille

@@ -114,7 +114,7 @@ impl Plan {
     }
 }
 
-/// Lengths of time that a program has its CPU.
+/// Period of the preemptions, and length of a time slice of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Timing {
     /// Time until the program is preempted.

@@ -51,7 +51,7 @@ pub struct Observation {
     /// Existing children of the observed processes, which are not observed; `None` if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub older_children: Option<OlderChildren>,
-    /// Length of the window.
+    /// Length of the window: the time for which the tasks were observed.
     pub window_ns: Nanos,
     /// Whether the record is a snapshot: the observer was killed before the end.
     pub is_unfinished: bool,
@@ -251,7 +251,7 @@ pub struct Lost {
 }
 
 impl Lost {
-    /// Whether anything was lost.
+    /// Whether any tasks, switches, records or events were not counted.
     pub fn any(&self) -> bool {
         *self != Lost::default()
     }

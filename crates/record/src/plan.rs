@@ -217,7 +217,8 @@ pub struct Plan {
     pub synthetic_reload_ns: Nanos,
     /// Whether hardware and software counters were requested.
     pub wants_counters: bool,
-    /// Unusual contents of a timed batch; absent if none were requested.
+    /// Requests that make a timed batch unusual (a number of round trips, a flush, a pause); absent
+    /// if there are none.
     #[serde(default, skip_serializing_if = "Rounds::is_usual")]
     pub rounds: Rounds,
 }
@@ -234,7 +235,7 @@ impl Plan {
     }
 }
 
-/// Unusual contents of a timed batch: a *round* in the code of Li, Ding and Shen 2007.
+/// Requests that make a timed batch unusual: a *round* in the code of Li, Ding and Shen 2007.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rounds {
     /// Number of round trips per batch (twice as many in the middle of a cycle); `None` for as many
@@ -270,7 +271,7 @@ impl fmt::Display for Rounds {
 }
 
 impl Rounds {
-    /// Whether no unusual contents were requested.
+    /// Whether timed batches are as usual.
     pub fn is_usual(&self) -> bool {
         *self == Rounds::default()
     }

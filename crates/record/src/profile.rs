@@ -73,12 +73,14 @@ pub struct Profile {
     pub cut_instructions: u64,
     /// Times since a switch point, in instructions: the columns of the lists below.
     pub times_instructions: Vec<u64>,
-    /// Number of lines used within each time.
+    /// Number of lines used within each of `times_instructions` after a switch point.
     pub lines: Vec<Spread>,
-    /// Lines used again within each time, by kind and age. Combinations without lines are left out.
+    /// Lines used before a switch point and again within each of `times_instructions` after it, by
+    /// kind and age. Combinations of kind and age without lines are left out.
     pub reused: Vec<Reused>,
-    /// Mean number of lines used within each time for the first time, or after more than the
-    /// largest age. The cost of these lines is the same without a switch.
+    /// Mean number of lines used within each of `times_instructions` for the first time, or for the
+    /// first time since the program used more memory than the largest age. The cost of these lines
+    /// is the same without a switch.
     pub new_lines: Vec<f64>,
 }
 
@@ -114,12 +116,13 @@ pub struct Reused {
     /// Age of the lines: upper end of a doubling of the bytes that the program itself used since it
     /// last used the lines.
     pub age_bytes: Bytes,
-    /// Mean number of lines within each time, over all switch points.
+    /// Mean number of lines within each of [`Profile::times_instructions`], over all switch points.
     pub lines: Vec<f64>,
 }
 
 impl Profile {
-    /// Makes the profile of a program that does nothing for these times.
+    /// Makes the profile of a program that uses no memory; `times_instructions` are the times since
+    /// a switch point.
     pub fn empty(cut_instructions: u64, times_instructions: Vec<u64>) -> Profile {
         let columns = times_instructions.len();
         Profile {

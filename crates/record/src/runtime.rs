@@ -73,13 +73,14 @@ pub struct RuntimeRun {
     pub version: String,
     /// Time from the program's start until it was ready.
     pub start_ns: Nanos,
-    /// Windows before those that count, which show how a just-in-time compiler warms up.
+    /// Windows of the warm-up, which enter no estimate; they show how a just-in-time compiler gets
+    /// faster.
     pub warm_up: Vec<WarmUp>,
-    /// Garbage collections in the windows that count; `None` if the runtime does not count them.
+    /// Garbage collections in the measured windows; `None` if the runtime does not count them.
     pub collections: Option<u64>,
 }
 
-/// A window of the switching arm before those that count.
+/// A window of the switching arm during the runtime's warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct WarmUp {
     /// Start of the window, since the program was ready.

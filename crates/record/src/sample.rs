@@ -118,7 +118,7 @@ pub struct Evidence {
     /// Time of a fixed chain of dependent instructions before the window, which shows the core's
     /// speed.
     pub probe_before: Ticks,
-    /// Time of the same chain of dependent instructions after the window.
+    /// Time of the chain of dependent instructions after the window.
     pub probe_after: Ticks,
     /// Whether the run's clock went backwards in the window.
     pub is_clock_backwards: bool,
@@ -139,7 +139,7 @@ pub struct Sample {
     pub at_ns: Nanos,
     /// Hand-offs in the timed part, of a task to another or to itself.
     pub handoffs: u64,
-    /// Total time of these hand-offs. In a baseline arm every task times its own share.
+    /// Total time of the timed hand-offs. In a baseline arm every task times those to itself.
     pub ticks: Ticks,
     /// Switches counted by the kernel in the window.
     pub kernel_switches: KernelSwitches,

@@ -1,5 +1,6 @@
-//! Files of records: JSON lines, of which the first names the format, each sealed by a checksum of all lines so far. All these files share
-//! one writer and one reader, and files of a single object another pair.
+//! Files of records: JSON lines, of which the first names the format, each sealed by a checksum of
+//! all lines so far. All these files have one writer and one reader in common; files that contain a
+//! single JSON object have another pair.
 
 mod chain;
 mod document;

@@ -18,7 +18,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Appends a block to the run.
+    /// Appends an executed block.
     pub fn push(&mut self, block: Block) {
         if self.recent.is_empty() {
             self.recent.resize(RECENT, 0);

@@ -33,7 +33,7 @@ pub struct Chains {
 }
 
 impl Chains {
-    /// Follows the next chunk.
+    /// Counts the loads of the next chunk of the trace.
     pub fn add(&mut self, chunk: &Chunk, dependences: &Dependences) {
         for event in chunk.events() {
             match event {
@@ -68,7 +68,7 @@ impl Chains {
         self.counts.longest += std::mem::take(&mut self.longest);
     }
 
-    /// Returns the counts of everything followed.
+    /// Returns the counts over all chunks so far.
     pub fn finish(mut self) -> ChainCounts {
         self.end_window();
         self.counts

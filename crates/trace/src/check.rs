@@ -1,4 +1,5 @@
-//! Checks the rules of a stream, and lists violations.
+//! Checks that a stream of trace events obeys the rules of docs/formats/trace.md, and lists
+//! violations.
 //!
 //! The input is chunks in their order, from a file or directly from a source; the output is the
 //! first violations, each with chunk, block and byte of the file, and their total number.

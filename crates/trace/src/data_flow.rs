@@ -14,7 +14,7 @@ struct Stored<T> {
     value: T,
 }
 
-/// Follows the running task of a trace. Its values are lost at a switch.
+/// Follows values through the code of the running task of a trace. At a switch all values are lost.
 #[derive(Debug)]
 pub struct DataFlow<T> {
     values: Values<T>,
@@ -34,8 +34,10 @@ impl<T: Copy + Default + Ord> Default for DataFlow<T> {
 }
 
 impl<T: Copy + Default + Ord> DataFlow<T> {
-    /// Follows a block. `take` receives each load and store with the largest value that its address depends on (`None` in a block with
-    /// unknown dependences), and the value of the last store to a load's place or of a store's data. Its result is the value of the load.
+    /// Follows a block. `take` receives each load and store with the largest value that its address
+    /// depends on (`None` in a block with unknown dependences). With a load it also receives the
+    /// value that was last stored at the address, with a store the value of the stored data. For a
+    /// load, `take` returns the loaded value.
     #[inline]
     pub fn follow(
         &mut self,

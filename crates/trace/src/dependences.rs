@@ -1,7 +1,8 @@
 //! Which loads and registers the addresses, stored data and registers of each block of code depend on.
 //!
-//! What comes in: rules that a frontend made of the code of blocks. What goes out: the same, by block, from the end of a trace. Nothing
-//! here knows instructions; docs/formats/trace.md has the encoding.
+//! The input is rules that a frontend has derived from the code of blocks; the output is the rules
+//! of each block, read from the end of a trace. This module does not know instructions;
+//! docs/formats/trace.md has the encoding.
 
 use std::collections::hash_map::Entry;
 
@@ -27,22 +28,23 @@ const NOTHING: u8 = 127;
 const CONTINUES: u8 = 128;
 
 impl Sources {
-    /// A constant, or the stack pointer.
+    /// No source: the value is a constant, or the stack pointer.
     pub const NONE: Sources = Sources(0);
 
-    /// Returns a register; `None` if there is none of that number.
+    /// Returns a register as a source; `None` if no register has this number.
     #[inline]
     pub fn register(number: u8) -> Option<Sources> {
         (number < REGISTERS).then(|| Sources(1 << number))
     }
 
-    /// Returns a load of the block, counted from 0; `None` for later loads than are followed.
+    /// Returns a load of the block as a source, counted from 0; `None` if `number` is beyond the
+    /// loads that are followed.
     #[inline]
     pub fn load(number: u8) -> Option<Sources> {
         (number < LOADS).then(|| Sources(1 << (REGISTERS + number)))
     }
 
-    /// Returns the sources of both.
+    /// Returns the sources of a value that depends on both.
     #[inline]
     #[must_use]
     pub fn and(self, other: Sources) -> Sources {
@@ -78,7 +80,7 @@ pub enum ReferenceDependence {
 /// Dependences of a block, as a frontend collects them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockDependences {
-    /// The references, in order.
+    /// Dependences of each reference of the block, in order.
     pub references: Vec<ReferenceDependence>,
     /// Registers that do not keep their value, ascending, and what the new value depends on.
     pub registers: Vec<(u8, Sources)>,
@@ -106,7 +108,8 @@ impl BlockDependences {
     }
 }
 
-/// Values of the registers at the start of a block, and of its loads. What a value is, the follower decides.
+/// Values of the registers at the start of a block, and of the block's loads. The caller decides
+/// what a value is.
 #[derive(Clone, Copy, Debug)]
 pub struct Values<T>([T; 128]);
 
@@ -148,7 +151,7 @@ pub enum Followed<T> {
     Store(Reference, T, T),
 }
 
-/// The rules of one block of a trace.
+/// The rules of one block of a trace: what its references and registers depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules<'a>(&'a [u8]);
 
@@ -212,8 +215,8 @@ struct Known {
 const MOST: usize = 1 << 20;
 const MOST_BYTES: usize = 64 << 20;
 
-/// The dependences of all blocks of a trace. Two processes may have different code at an address: blocks whose dependences differ have
-/// none.
+/// The dependences of all blocks of a trace. Two processes may have different code at one address:
+/// if blocks of equal address and length have different dependences, these count as unknown.
 #[derive(Clone, Default)]
 pub struct Dependences {
     known: FxHashMap<Key, Known>,
@@ -228,7 +231,7 @@ impl std::fmt::Debug for Dependences {
 }
 
 impl Dependences {
-    /// Whether no block is known.
+    /// Whether the dependences of all blocks are unknown.
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::file::{ReadTraceError, TraceFile};
 use crate::{Chunk, LastUses, Mark};
 
-/// Purpose of a chunk of a part.
+/// Purpose of a chunk that is read for a part of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// The chunk is simulated and counted, as part number `part`.

@@ -23,7 +23,7 @@ pub enum AddressKind {
 /// A reference of a shape, with the source of its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ShapeReference {
-    /// The reference, with address 0.
+    /// The reference with its address set to 0, because `place` determines the address.
     pub reference: Reference,
     /// Way in which the reference's address is determined.
     pub place: AddressKind,
@@ -150,7 +150,7 @@ impl Unfold {
         self.source as usize
     }
 
-    /// Returns the complete reference for an explicit address.
+    /// Returns the reference with its address, derived from the explicit address `explicit`.
     #[inline(always)]
     pub fn reference_at(&self, explicit: u64) -> Reference {
         self.reference_at_upper(explicit << SHIFT)

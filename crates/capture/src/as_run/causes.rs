@@ -68,7 +68,7 @@ fn outside(counts: Counts, was_next_asleep: bool) -> (bool, Cause) {
     }
 }
 
-/// Whether a task that continues after itself slept in between. If so, all tasks slept, which
+/// Whether a task that was the last to run slept before it ran again. If so, all tasks slept, which
 /// counts as a switch.
 pub(crate) fn is_sleep((is_voluntary, cause): (bool, Cause)) -> bool {
     match cause {

@@ -9,7 +9,7 @@ use crate::protocol::{NO_SLOT, tag};
 const LOW: u64 = 0xffff_ffff;
 
 impl<T: Take> Decoder<'_, T> {
-    /// Applies one record. Returns its mark, if it is one.
+    /// Applies one record of a task's buffer. Returns the mark that the record stands for, if any.
     pub(super) fn apply(
         &mut self,
         tag: u64,

@@ -46,7 +46,8 @@ impl<T: Take> Decoder<'_, T> {
         self.slots.id(slot.into()).unwrap_or(TaskId::NONE)
     }
 
-    /// Decodes the birth at a word. Returns its length in words, or 0 if there is none.
+    /// Decodes the record of a task's birth at a word of a buffer. Returns the record's length in
+    /// words, or 0 if there is no such record.
     pub(crate) fn birth_at(
         &mut self,
         order: u64,
@@ -119,7 +120,7 @@ impl<T: Take> Decoder<'_, T> {
     }
 }
 
-/// Returns whether the record at a word is a birth.
+/// Returns whether the record at a word of a buffer is a task's birth.
 pub(crate) fn is_birth(words: &[AtomicU64], at: usize) -> bool {
     words
         .get(at)

@@ -33,7 +33,8 @@ pub(super) fn file(archive: &mut Archive, path: &Path) -> Result<(), GuestError>
     file_of(archive, path, false)
 }
 
-/// Adds a file with its present time stamp, which Python compares with those of its compiled files.
+/// Adds a file with its own modification time, which Python compares with the time stored in
+/// compiled files.
 pub(super) fn file_as_old(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     file_of(archive, path, true)
 }

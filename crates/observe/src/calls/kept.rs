@@ -9,9 +9,9 @@ use switchcost_units::Nanos;
 use super::layout::{Call, HAS_WOKEN};
 use crate::sums::name_of_call;
 
-/// Maximum number of calls of a record.
+/// Maximum number of traced calls that a record stores.
 pub(super) const MOST: usize = 3 * SLICE;
-/// Maximum number of calls of a slice.
+/// Maximum number of calls that are traced in one slice.
 pub(super) const SLICE: usize = 1 << 17;
 /// Maximum number of different call sites with results.
 const SITES: usize = 1 << 16;
@@ -45,7 +45,7 @@ struct Thread {
 }
 
 impl Kept {
-    /// Begins a slice of at most `room` calls.
+    /// Begins a traced slice of the observation, with at most `room` calls.
     pub(super) fn begin(&mut self, began: Nanos, room: usize) {
         self.slice = Some(Open {
             began,

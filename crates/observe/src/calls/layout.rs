@@ -28,7 +28,7 @@ pub(crate) struct Call {
     pub(crate) flags: u8,
 }
 
-/// Number of the slice, and number of calls lost for lack of room.
+/// Number of the traced slice, and number of its calls that were lost for lack of room.
 pub(crate) type Control = [u64; 2];
 
 // Keep in step with bpf/calls.bpf.c.

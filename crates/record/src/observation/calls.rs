@@ -10,9 +10,9 @@ pub const CALL_COST: Nanos = Nanos(400);
 pub struct TracedCalls {
     /// Places and results of calls, to which the other lists refer by index.
     pub sites: Vec<CallSite>,
-    /// Traced slices that were stored, in order.
+    /// Traced parts of the window whose calls were stored, in order.
     pub slices: Vec<CallSlice>,
-    /// Number of calls in all slices, including slices that were not stored.
+    /// Number of calls in all traced parts of the window, including those that were not stored.
     pub traced: u64,
     /// Number of calls that were lost for lack of room.
     pub lost: u64,
@@ -43,11 +43,11 @@ pub struct CallSlice {
     pub began_ns: Nanos,
     /// Length of the slice.
     pub length_ns: Nanos,
-    /// Threads that called in the slice.
+    /// Threads that made a system call in this part of the window.
     pub threads: Vec<ThreadCalls>,
 }
 
-/// Calls of a thread in a slice, in order, one list for each quantity.
+/// System calls of a thread in one traced part of the window, in order: one list for each quantity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct ThreadCalls {
     /// Process ID of the thread.
@@ -63,7 +63,7 @@ pub struct ThreadCalls {
     pub call_ns: Vec<u32>,
     /// Time on a CPU in the user code after each call, without interrupts.
     pub user_ns: Vec<u32>,
-    /// Stretches in which the thread was off its CPU, in order.
+    /// Times off the CPU during the listed calls, or in the user code after one of them, in order.
     pub off: Vec<OffCpu>,
 }
 

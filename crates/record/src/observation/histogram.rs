@@ -5,7 +5,8 @@ use switchcost_units::Nanos;
 /// Binary logarithm of the upper end of the first bucket, which holds all shorter times.
 const FIRST_LOG: u32 = 8;
 
-/// A histogram of times: counts below 256 ns, then in two buckets per power of two; the last is open.
+/// A histogram of durations. The first bucket holds those below 256 ns. Then there are two buckets
+/// per power of two, and the last bucket has no upper end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Histogram {
@@ -29,14 +30,14 @@ impl Histogram {
         }
     }
 
-    /// Subtracts an earlier histogram.
+    /// Subtracts the counts of an earlier state of this histogram.
     pub(crate) fn subtract(&mut self, earlier: &Histogram) {
         for (count, earlier) in self.counts.iter_mut().zip(&earlier.counts) {
             *count = count.saturating_sub(*earlier);
         }
     }
 
-    /// Returns the number of times counted.
+    /// Returns the number of durations in the histogram.
     pub fn count(&self) -> u64 {
         self.counts
             .iter()

@@ -4,7 +4,7 @@ use crate::observation::{Cause, CpuTime, Histogram, Observation, Pair, Tasks, Wa
 
 impl Observation {
     /// Returns the difference between this observation and an earlier state of the same
-    /// observation. Sizes of memory are the present ones.
+    /// observation. Sizes of memory are those of this observation, not differences.
     pub fn since(&self, earlier: &Observation) -> Observation {
         let mut since = self.clone();
         since.window_ns = less(self.window_ns, earlier.window_ns);

@@ -107,7 +107,8 @@ impl CountedTurns {
         (self.ran_ns > Nanos(0)).then(|| instructions / self.ran_ns.0 as f64)
     }
 
-    /// Subtracts the counts of an earlier moment. The highest rate remains that of the whole time.
+    /// Subtracts the counts of an earlier moment, except for the highest rate of instructions,
+    /// which remains that of the whole observation.
     pub(crate) fn subtract(&mut self, before: &CountedTurns) {
         self.ran_ns.0 = self.ran_ns.0.saturating_sub(before.ran_ns.0);
         for (name, count) in &mut self.events {

@@ -5,7 +5,7 @@ use super::varint::{Numbers, put};
 use super::{BadBody, limits};
 use crate::{Mark, Placed};
 
-/// Appends marks to the column. Their positions are counted from `first_block`.
+/// Appends marks to the column of marks. Their positions are counted from `first_block`.
 pub(super) fn encode(
     column: &mut Vec<u8>,
     marks: &[Placed],

@@ -92,7 +92,7 @@ impl<'a> Residuals<'a> {
         Ok(())
     }
 
-    /// Checks that everything has been read.
+    /// Checks that all residuals have been read.
     pub(super) fn end(self) -> Result<(), BadBody> {
         let used = self.number.div_ceil(4);
         if self.widths.len() > used {

@@ -28,7 +28,7 @@ pub(super) struct SequenceReader<'a> {
     sums: Sums,
 }
 
-/// Sums over the sequence.
+/// Sums over the sequence of executed shapes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums {
     pub(super) references: u64,

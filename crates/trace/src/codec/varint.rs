@@ -71,7 +71,7 @@ impl<'a> Numbers<'a> {
         Ok(found)
     }
 
-    /// Checks that nothing is left.
+    /// Checks that all numbers have been taken.
     pub(super) fn end(&self) -> Result<(), BadBody> {
         if self.rest.is_empty() {
             Ok(())

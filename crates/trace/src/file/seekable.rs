@@ -158,7 +158,7 @@ pub fn kernel_symbols(file: &mut (impl Read + Seek)) -> Result<KernelSymbols, Re
     })
 }
 
-/// Reads the dependences of the blocks of a whole trace; none of no block if it has none.
+/// Reads the dependences of the blocks of a complete trace; empty if the trace has none.
 ///
 /// # Errors
 ///

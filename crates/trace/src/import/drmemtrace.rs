@@ -1,9 +1,10 @@
 //! Imports traces of DynamoRIO's drmemtrace after its post-processing: the records of one core, of
 //! one thread, or of all threads in separate files. The importer was written without DynamoRIO's
 //! code, from its public documentation ("Trace Format", "DrCacheSim Offline Trace Debugging") and
-//! the numbering in its public header `trace_entry.h`, versions 1 to 7, which only ever grew at its
-//! end since there are files. The first record of a file, a header of type 25, proves the numbering
-//! up to 25: earlier headers, from before there were files, were numbered differently.
+//! the numbering in its public header `trace_entry.h`, versions 1 to 7. Since traces are stored in
+//! files, numbers were only added at its end. The first record of a file, a header of type 25,
+//! proves the numbering up to 25: earlier headers, from before there were files, were numbered
+//! differently.
 
 mod file;
 mod file_type;

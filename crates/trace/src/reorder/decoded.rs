@@ -13,7 +13,7 @@ const ROOM_BYTES: usize = 256 << 20;
 #[derive(Debug)]
 pub(super) struct Decoded {
     pub(super) chunk: Chunk,
-    /// Number of instructions before each block, and the total at the end.
+    /// Number of the chunk's instructions before each block, and the total at the end.
     pub(super) instructions: Vec<u32>,
     /// Number of references before each block, and the total at the end.
     pub(super) references: Vec<u32>,

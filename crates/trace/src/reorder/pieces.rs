@@ -78,7 +78,8 @@ impl Streams {
     }
 }
 
-/// Splits a trace into the streams of its tasks, chunk by chunk.
+/// Whether the place of a mark depends on the order of the tasks: births of commands, ends, and
+/// switches.
 pub(super) fn is_moved(mark: &Mark) -> bool {
     matches!(
         mark,
@@ -90,7 +91,7 @@ pub(super) fn is_moved(mark: &Mark) -> bool {
     )
 }
 
-/// Creates a reader that begins with the first chunk.
+/// Splits a trace into the streams of its tasks, chunk by chunk.
 pub struct StreamsReader<'f> {
     file: TraceFile<'f>,
     streams: Streams,
@@ -102,11 +103,7 @@ pub struct StreamsReader<'f> {
 }
 
 impl<'f> StreamsReader<'f> {
-    /// Splits the next chunk; returns false after the last.
-    ///
-    /// # Errors
-    ///
-    /// If a chunk cannot be read; the streams then end before it.
+    /// Creates a reader that begins with the first chunk.
     pub fn new(file: TraceFile<'f>) -> Self {
         let (streams, running, chunk) = (Streams::default(), TaskId::NONE, Chunk::default());
         StreamsReader {

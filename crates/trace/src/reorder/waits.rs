@@ -3,7 +3,7 @@
 
 use super::pieces::Streams;
 
-/// Number of calls that stands for all calls of a task, and its end.
+/// Number of calls that means: all calls of the task, and then its end.
 pub(super) const TO_ITS_END: u64 = u64::MAX;
 
 /// What must happen before a task may run again.
@@ -16,7 +16,8 @@ pub(super) enum Wait {
 }
 
 impl Streams {
-    /// Returns the condition for which a task waits after a piece; `None` after its last piece.
+    /// Returns the condition for the return of a task that left the CPU after a piece of its
+    /// execution; `None` after its last piece.
     pub(super) fn wait_behind(&self, task: usize, piece: usize) -> Option<Wait> {
         let pieces = &self.tasks[task].pieces;
         let (here, next) = (&pieces[piece], pieces.get(piece + 1)?);
