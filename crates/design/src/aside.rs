@@ -1,4 +1,4 @@
-//! Parts next to a level: write buffers, victim cache, stream buffers and prefetchers.
+//! Parts that belong to a cache level: write buffers, victim cache, stream buffers and prefetchers.
 
 use serde::{Deserialize, Serialize};
 use strum::Display;
@@ -10,7 +10,7 @@ pub struct WriteBuffers {
     /// Number of stores that the buffers hold.
     pub count: u32,
     /// Cycles from the moment at which a store is the oldest until it is written, if the next level
-    /// does not miss. The cycles of later levels are added.
+    /// does not miss. The cycles of later levels come on top.
     pub drain_cycles: u32,
 }
 
@@ -38,8 +38,8 @@ pub struct StreamBuffers {
     /// Palacharla and Kessler, ISCA 1994); 1 if each fill begins a stream.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub allocate_after: u32,
-    /// Whether a prefetched line takes as long to arrive as a missed line, so that an earlier
-    /// request waits.
+    /// Whether a prefetched line takes as long to arrive as a missed line. If so, a request that
+    /// finds the line before it has arrived waits.
     #[serde(default, skip_serializing_if = "is_false")]
     pub timed: bool,
 }

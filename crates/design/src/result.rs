@@ -630,7 +630,7 @@ pub struct OfOthers {
 }
 
 impl OfOthers {
-    /// Returns the sum of both numbers.
+    /// Returns the sums of these cycles and others of the same kinds.
     #[must_use]
     pub fn plus(self, other: OfOthers) -> OfOthers {
         OfOthers {
@@ -640,7 +640,7 @@ impl OfOthers {
         }
     }
 
-    /// Returns the difference of both numbers.
+    /// Returns the differences between these cycles and earlier ones of the same kinds.
     #[must_use]
     pub fn less(self, other: OfOthers) -> OfOthers {
         OfOthers {

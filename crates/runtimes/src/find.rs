@@ -21,7 +21,8 @@ pub(crate) struct Found {
     pub(crate) version: String,
 }
 
-/// Returns the first program that is new enough, and the first one before it that does not work.
+/// Returns the first program that is new enough, and the first program tried before it that does
+/// not work.
 pub(crate) fn find(
     row: &Row,
     should_stop: &dyn Fn() -> bool,

@@ -1,8 +1,8 @@
 //! Internal to switchcost: the language runtimes whose tasks are measured.
 //!
-//! The input is a row of TOML per runtime, with the source of a program in its language; the output
-//! says whether the runtime is installed and new enough, and is the command that starts the
-//! program, which is compiled if necessary. The program uses the protocol of
+//! The input is one `runtime.toml` per runtime (a *row*), with the source of a program in its
+//! language; the output says whether the runtime is installed and new enough, and is the command
+//! that starts the program, which is compiled if necessary. The program uses the protocol of
 //! `docs/method/runtimes.md`, with `measure` on the other side. No measuring, no statistics, no
 //! printing.
 

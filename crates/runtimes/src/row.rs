@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use switchcost_record::{Between, Class, HandoffFacts, printable};
 
-/// A runtime: how it is found, compiled and started, and the hand-offs of its tasks.
+/// A runtime as its `runtime.toml` describes it: how the runtime is found, compiled and started,
+/// and the hand-offs of its tasks.
 ///
 /// In arguments `{program}` is the program that was found, `{folder}` its folder, `{source}` the folder of the sources and `{out}` that
 /// of the compiled files. In the start command and the environment `{cpus}` is the number of CPUs.
@@ -23,7 +24,7 @@ pub struct Row {
     pub version: Vec<String>,
     /// Oldest version that is supported.
     pub least: String,
-    /// Names of the source files in the folder of the row.
+    /// Names of the source files, in the folder of the `runtime.toml`.
     pub files: Vec<String>,
     /// Commands that compile the sources, of which the first that succeeds counts. Empty if nothing
     /// is compiled.
@@ -77,7 +78,7 @@ pub struct Handoff {
     /// hand-off, which walks arrays fast.
     #[serde(default)]
     pub walks: bool,
-    /// Whether the hand-off is measured only if its runtime is named.
+    /// Whether the hand-off is measured only if the user names its runtime.
     #[serde(default)]
     pub aside: bool,
 }
@@ -94,7 +95,7 @@ pub(crate) enum Sources {
     Folder(PathBuf),
 }
 
-/// Reason why a row cannot be used.
+/// Reason why a `runtime.toml` cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the row of a runtime in {} cannot be read ({why}); see docs/method/runtimes.md", path.display())]
 pub struct RowError {
@@ -107,11 +108,11 @@ const fn usual_memory() -> u64 {
 }
 
 impl Row {
-    /// Reads a user's row, with sources in the same folder.
+    /// Reads a user's `runtime.toml`, with sources in the same folder.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read, or is no valid row.
+    /// If the file cannot be read, or does not describe a runtime.
     pub fn read(path: &Path) -> Result<Row, RowError> {
         let refused = |why: String| RowError {
             path: path.to_owned(),
@@ -148,7 +149,8 @@ impl Row {
         }
     }
 
-    /// Makes a row for a program that the user gives as a command, and that needs nothing else.
+    /// Makes the description of a runtime whose program the user gives as a command, and that needs
+    /// nothing else.
     pub fn from_command(words: Vec<String>) -> Row {
         let program = words.first().map_or("", String::as_str);
         let file = Path::new(program)
@@ -184,7 +186,7 @@ impl Row {
         }
     }
 
-    /// Returns the hand-offs of the row, in the form of a record.
+    /// Returns the hand-offs of the runtime, in the form of a record.
     pub fn facts(&self) -> Vec<HandoffFacts> {
         let facts = |handoff: &Handoff| HandoffFacts {
             name: handoff.name.clone(),
@@ -199,7 +201,7 @@ impl Row {
         self.sources != Sources::None
     }
 
-    /// Returns the row with this program as the only one to be found.
+    /// Returns the runtime with this program as the only one to look for.
     pub fn set_program(self, program: &str) -> Row {
         Row {
             find: vec![program.to_owned()],

@@ -33,11 +33,11 @@ const FOLDERS: &[Folder] = folders! {
     "python3t": "handoffs.py";
 };
 
-/// Returns all built-in rows.
+/// Returns all built-in runtimes.
 ///
 /// # Panics
 ///
-/// If a row is invalid, which a test excludes.
+/// If a built-in `runtime.toml` is invalid, which a test excludes.
 pub fn shipped() -> Vec<Row> {
     let row = |folder: &Folder| {
         let row = Row::parse(folder.row).unwrap_or_else(|why| panic!("{why} in {}", folder.row));
@@ -49,7 +49,7 @@ pub fn shipped() -> Vec<Row> {
     FOLDERS.iter().map(row).collect()
 }
 
-/// Returns the names of the built-in rows.
+/// Returns the names of the built-in runtimes.
 pub fn names() -> Vec<String> {
     shipped().into_iter().map(|row| row.name).collect()
 }

@@ -11,11 +11,11 @@ use switchcost_host::own_environment::{FOLDER, variables};
 use switchcost_host::supervisor::{Program, Variables};
 use switchcost_record::trust::find_program;
 
-/// A tool of a runtime.
+/// A tool of a runtime, such as its compiler.
 pub(crate) struct Tool<'a> {
     /// The tool's program and arguments.
     pub(crate) words: Vec<String>,
-    /// Variables that the row adds to the tool's environment.
+    /// Environment variables that the runtime's `runtime.toml` adds for the tool.
     pub(crate) added: &'a BTreeMap<String, String>,
     /// Folder for the tool's temporary files.
     pub(crate) temporary: Option<&'a Path>,

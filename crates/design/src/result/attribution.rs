@@ -101,13 +101,14 @@ impl GainedCycles {
 pub struct WorkingSetLoss {
     /// Name of the level.
     pub level: String,
-    /// Number of switches at which a process comes back.
+    /// Number of switches at which a process that had left the CPU gets it again.
     pub returns: u64,
     /// Number of lines that the process had in the level when it left the CPU.
     pub resident_at_departure: u64,
-    /// Number of those lines that others evicted before the process returned.
+    /// Number of lines that the process had in the level when it left the CPU, and that others
+    /// evicted before it returned.
     pub lost: u64,
-    /// Number of lost lines that the process loaded again before it next left the CPU.
+    /// Number of lost lines that the process brought in again before it next left the CPU.
     pub restored: u64,
 }
 

@@ -90,7 +90,8 @@ pub(super) fn run(
     ended.show(&arguments.designs, output)
 }
 
-/// Returns the arguments without the part: a sweep over many designs simulates the whole trace.
+/// Returns the arguments with each design simulated in full: a sweep over many designs would
+/// simulate the whole trace, not the part.
 pub(super) fn drop_part(arguments: &DesignArguments) -> DesignArguments {
     DesignArguments {
         in_full: usize::MAX,
