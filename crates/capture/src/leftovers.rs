@@ -15,7 +15,7 @@ const PREFIX: &str = "valgrind_proc_";
 /// Age from which a file cannot belong to a living Valgrind, which removes the names immediately.
 const ABANDONED_AFTER: Duration = Duration::from_secs(10);
 
-/// Removes leftover files of this user from a folder. Files that cannot be removed stay.
+/// Removes Valgrind's leftover files of this user from a folder. Files that cannot be removed stay.
 pub(crate) fn sweep(within: &Path) {
     let (Ok(entries), Ok(own)) = (
         fs::read_dir(within),

@@ -44,7 +44,7 @@ pub use parts::Parts;
 use qemu::Machine;
 use report::Report;
 
-/// The guest in which commands run.
+/// Description of the guest in which commands are to run.
 #[derive(Clone, Debug)]
 pub struct System {
     /// QEMU's plugin and the guest's first process.

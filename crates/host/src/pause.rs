@@ -31,7 +31,7 @@ impl Pause {
         *self == Pause::default()
     }
 
-    /// Returns the sum of both times.
+    /// Returns the whole time for which the thread could not continue.
     pub fn total(&self) -> Nanos {
         self.stopped + self.suspended
     }

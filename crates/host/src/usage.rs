@@ -15,7 +15,7 @@ use switchcost_units::Nanos;
 pub struct Usage {
     /// CPU time in user space and in the kernel.
     pub cpu: Duration,
-    /// Largest amount of memory that one of these processes had at any time.
+    /// Largest resident memory of the child or of one of its children at any time.
     pub peak_bytes: u64,
     /// Voluntary switches; the last switch of each process may not be counted.
     pub voluntary: u64,

@@ -34,8 +34,8 @@ pub(crate) struct PlacementNoise {
 }
 
 impl PlacementNoise {
-    /// Allocates the noise. Resources that the system refuses are left out; the repetition is then
-    /// as good as without noise.
+    /// Allocates a random number of pages, pipes and idle tasks. Resources that the system refuses
+    /// are left out: the placement of this repetition is then less random.
     pub(crate) fn draw(random: &mut impl Rng) -> PlacementNoise {
         let tasks = (0..random.random_range(0..MOST_TASKS))
             .filter_map(|_| fork(wait_for_ever).ok())

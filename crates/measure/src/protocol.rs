@@ -12,12 +12,12 @@ use switchcost_units::{Bytes, Nanos, TickRate};
 pub struct BatchRounds([u64; 4]);
 
 impl BatchRounds {
-    /// Returns the rounds of an arm.
+    /// Returns the number of round trips in a batch of this arm.
     pub fn rounds(&self, arm: Arm) -> u64 {
         self.0[arm as usize]
     }
 
-    /// Sets the rounds of an arm.
+    /// Sets the number of round trips in a batch of this arm.
     pub fn set(&mut self, arm: Arm, rounds: u64) {
         self.0[arm as usize] = rounds;
     }
@@ -47,7 +47,7 @@ pub struct Order {
     pub case: Case,
     /// Index of the case in the plan.
     pub case_index: u32,
-    /// Number of the repetition.
+    /// Number of this repetition of the case.
     pub repetition: u32,
     /// Seed of this repetition: its order and its random patterns.
     pub seed: u64,

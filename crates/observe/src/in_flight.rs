@@ -28,7 +28,7 @@ pub(crate) struct InFlight {
 }
 
 impl InFlight {
-    /// Reads the present state.
+    /// Reads the runs and waits that are unfinished at this moment.
     pub(crate) fn look(tables: &Tables, cpus: impl Iterator<Item = usize>) -> InFlight {
         let now = switchcost_host::clock::monotonic();
         let running = running(tables, cpus);
@@ -54,12 +54,12 @@ impl InFlight {
         }
     }
 
-    /// Adds the current run of a task.
+    /// Adds the unfinished run of a task to the task's sums.
     pub(crate) fn add_run(&self, slot: usize, task: &mut Task) {
         task.run_ns = self.run_of(slot, Nanos(task.run_ns)).0;
     }
 
-    /// Adds the current run of a task to its totals.
+    /// Adds the unfinished run of a task to the task's totals.
     pub(crate) fn with_run(&self, slot: usize, totals: Totals) -> Totals {
         Totals {
             run: self.run_of(slot, totals.run),

@@ -227,7 +227,7 @@ impl Kernel {
         Ok(Kernel { ebpf, with_marks })
     }
 
-    /// Returns the number of CPUs with recorded moments (marks).
+    /// Returns the number of CPUs for which moments are recorded (marks).
     pub(crate) fn with_marks(&self) -> usize {
         self.with_marks as usize
     }
@@ -280,14 +280,14 @@ impl Kernel {
         }
     }
 
-    /// Returns the loaded programs.
+    /// Returns the loaded BPF programs.
     pub(crate) fn programs(&self) -> impl Iterator<Item = &aya::programs::ProgramFd> {
         self.ebpf
             .programs()
             .filter_map(|(_, program)| program.fd().ok())
     }
 
-    /// Returns an array's descriptor.
+    /// Returns the file descriptor of a BPF array.
     pub(crate) fn array(&mut self, name: &str) -> io::Result<std::os::fd::OwnedFd> {
         use std::os::fd::AsFd;
         match self.ebpf.map(name) {

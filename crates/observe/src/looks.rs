@@ -16,7 +16,7 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// Whether an examination is due; if so, it counts as made now.
+    /// Whether an examination is due. If so, the caller must examine the processes now.
     pub fn is_due(&mut self) -> bool {
         // The first pause is the shortest, and each is twice the one before.
         let pause = EARLY.saturating_mul(2u32.saturating_pow(self.count.saturating_sub(1)));

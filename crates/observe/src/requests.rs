@@ -6,12 +6,12 @@ use crate::error::ObserveError;
 /// Source of the number of requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Requests {
-    /// The source is unknown.
+    /// The number of requests is unknown.
     #[default]
     Unknown,
-    /// The user gave the number.
+    /// The user gave the number of requests.
     Known(u64),
-    /// A shell command that prints the number served so far.
+    /// A shell command that prints the number of requests served so far.
     Counted(String),
 }
 

@@ -87,7 +87,7 @@ impl Stacks {
         Ok(stacks)
     }
 
-    /// Adds processes to be sampled.
+    /// Samples the stacks of these processes from now on.
     pub(crate) fn add(&mut self, processes: impl IntoIterator<Item = u32>) {
         for process in processes {
             if self.known.insert(process) {

@@ -161,9 +161,9 @@ pub struct Latency {
     pub loads: u64,
     /// Time of each walk.
     pub walk_ticks: Vec<Ticks>,
-    /// Walks of the same chase, each after a walk through other memory that is larger than all
-    /// caches together; `None` for sizes beyond the last level, or if that memory was not
-    /// available.
+    /// Walks of this chase with empty caches: each follows a walk through other memory, larger than
+    /// all caches together. `None` for sizes beyond the last level, or if there was no memory of
+    /// that size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub emptied: Option<Walks>,
     /// Walks through emptied caches with one load per page, so that each load also needs a
@@ -222,7 +222,7 @@ pub struct SelfTest {
 pub struct Refusal {
     /// Index of the refused case in the plan.
     pub case: u32,
-    /// Number of the repetition.
+    /// Number of the refused repetition.
     pub repetition: u32,
     /// Reason of the refusal, and what to do about it.
     pub why: String,

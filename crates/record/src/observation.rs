@@ -48,7 +48,8 @@ pub struct Observation {
     pub host: HostManifest,
     /// The target of the observation.
     pub subject: Subject,
-    /// Existing children of the observed processes, which are not observed; `None` if there are none.
+    /// Children of the observed processes that existed before the observation, and so are not
+    /// observed; `None` if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub older_children: Option<OlderChildren>,
     /// Length of the window: the time for which the tasks were observed.
@@ -60,7 +61,7 @@ pub struct Observation {
     pub requests: Option<u64>,
     /// Method by which switches were counted; what is known depends on it.
     pub source: Source,
-    /// Reasons why no better source was used, one for each.
+    /// Reasons why sources with more detail were not used, one for each source.
     pub not_counted_by: Vec<String>,
     /// Known-answer tests of the hardware counters to be read at each switch; empty if there is no such counter.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -302,9 +303,9 @@ pub struct Throttled {
 /// Time slices that were extended because a thread was in a critical section that asked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct SliceExtensions {
-    /// Number of extended slices.
+    /// Number of time slices that were extended.
     pub granted: u64,
-    /// Number of extended slices in which the thread released the CPU in time, so that no
+    /// Number of extended time slices in which the thread released the CPU in time, so that no
     /// preemption fell into the critical section.
     pub yielded: u64,
 }

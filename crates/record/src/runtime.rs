@@ -67,7 +67,7 @@ pub struct HandoffFacts {
 pub struct RuntimeRun {
     /// Index of the case in the plan.
     pub case: u32,
-    /// Number of the repetition.
+    /// Number of this repetition of the case.
     pub repetition: u32,
     /// Version as the program reports it.
     pub version: String,

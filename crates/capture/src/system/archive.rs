@@ -85,7 +85,7 @@ impl Archive {
         self.programs.insert(path.to_owned(), run.to_owned());
     }
 
-    /// Adds a folder in which programs are found by name.
+    /// Adds a folder to the guest's `PATH`, in which programs are found by name.
     pub(super) fn look_in(&mut self, folder: &Path) {
         let is_known = PATH.iter().any(|usual| folder == Path::new(usual))
             || self.path.iter().any(|known| known == folder);

@@ -38,7 +38,7 @@ pub(super) fn usual_links(archive: &mut Archive) -> Result<(), GuestError> {
         .try_for_each(|path| folder(archive, path).map(drop))
 }
 
-/// Adds the files that the command's arguments name.
+/// Adds to the guest the files that a command's arguments name.
 pub(super) fn arguments(archive: &mut Archive, command: &Command) -> Result<(), GuestError> {
     let directory = directory_of(command)?;
     folder(archive, &directory)?;

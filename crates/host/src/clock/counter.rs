@@ -1,5 +1,5 @@
 //! The CPU's counter that programs can read: how to read it, its name, and whether it can be a
-//! run's clock. Each architecture has a file with the same items.
+//! run's clock. Each architecture has a file that defines these items.
 
 #[cfg_attr(target_arch = "x86_64", path = "counter/x86_64.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "counter/aarch64.rs")]

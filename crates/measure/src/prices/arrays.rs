@@ -24,9 +24,9 @@ const SPREAD: usize = 8;
 const TURNS: u32 = 24;
 
 pub(super) enum Array {
-    /// The lines are adjacent.
+    /// An array in adjacent lines, for one kind of access.
     Dense(Kind, Memory),
-    /// The lines have no used neighbours.
+    /// An array in lines whose neighbours are not used, for one kind of access.
     Sparse(Kind, Memory),
     Code(Jumps),
 }

@@ -76,8 +76,8 @@ pub struct OffCpu {
     pub is_in_call: bool,
     /// Whether the thread waited for something at least once.
     pub has_waited: bool,
-    /// Time that other tasks ran on the thread's CPU meanwhile; the whole time off the CPU, if the
-    /// thread returned on another CPU.
+    /// Time that other tasks ran on the thread's CPU while the thread was off it; if the thread
+    /// returned on another CPU, the whole time off the CPU.
     pub others_ns: u32,
 }
 

@@ -82,8 +82,8 @@ impl Why {
         (Why::Blocked as u32..).map_while(Why::from_repr)
     }
 
-    /// Whether the task could have continued. Only these switches count as involuntary in the
-    /// kernel's counters.
+    /// Whether the task could have continued. Switches for such reasons, and no others, count as
+    /// involuntary in the kernel's counters.
     pub fn is_involuntary(self) -> bool {
         matches!(self, Why::Yielded | Why::Throttled) || self.is_preemption()
     }

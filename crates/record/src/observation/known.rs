@@ -7,7 +7,7 @@ use crate::observation::Cost;
 /// Cost of cold caches for a program, as known from a source other than the observation's counts.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct KnownReload {
-    /// Source of the knowledge.
+    /// Source from which the cost is known.
     pub by: KnownBy,
     /// File from which the cost was read.
     pub file: String,

@@ -17,7 +17,7 @@ const STORE: u64 = 32;
 const FIXED: u64 = 64;
 const RELATIVE: u64 = 128;
 
-/// The columns of the table.
+/// Columns that hold the table of shapes.
 pub(super) struct ShapeColumns<'a> {
     pub(super) addresses: &'a mut Vec<u8>,
     pub(super) shapes: &'a mut Vec<u8>,

@@ -108,7 +108,7 @@ impl<W: Write> Appender<W> {
         }
     }
 
-    /// Returns the writer.
+    /// Returns the output to which the trace is written.
     pub(super) fn get_ref(&self) -> &W {
         self.records.get_ref()
     }

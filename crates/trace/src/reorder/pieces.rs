@@ -9,9 +9,10 @@ use crate::{Cause, Chunk, Mark, ProcessId, ReadTraceError, TaskId, TraceFile};
 /// Execution of one task in one chunk and one time slice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// Number of the time slice in the trace. Pieces of one time slice lie in consecutive chunks.
+    /// Number of the time slice, counted over the whole trace. Pieces of one time slice lie in
+    /// consecutive chunks.
     pub(super) turn: u64,
-    /// Number of the chunk.
+    /// Number of the chunk in the file.
     pub(super) chunk: u32,
     pub(super) blocks: Range<u32>,
     pub(super) marks: Range<u32>,
@@ -50,7 +51,7 @@ pub struct Streams {
     /// Births of the user's commands.
     pub(super) commands: Vec<Mark>,
     pub(super) places: BTreeMap<TaskId, usize>,
-    /// For each task, whether it makes system calls.
+    /// Whether any task makes system calls.
     pub(super) has_calls: bool,
 }
 
