@@ -22,20 +22,21 @@ use switchcost_workload::UnfitWorkingSet;
 /// Exit codes of the program. The numbers are part of the interface (see the man page).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// 0: success; for `doctor`: fit.
+    /// Exit code 0: success; for `doctor`: the machine is fit.
     Success,
     /// Exit code 1: something failed.
     Broken,
-    /// 2: usage: the command line names something that does not exist, or a new file that already
-    /// exists.
+    /// Exit code 2: the command line is wrong, or names something that does not exist, or a new
+    /// file that already exists.
     Usage,
-    /// 3: partial success: a result could not be measured; for `doctor`: usable with caveats.
+    /// Exit code 3: a result could not be measured; for `doctor`: the machine is usable with
+    /// caveats.
     Partial,
     /// Exit code 4: the machine is unfit by `doctor`.
     Unfit,
-    /// 5: a record cannot be read.
+    /// Exit code 5: a record cannot be read.
     Record,
-    /// 6: `compare`, `ab`: a cost has grown by more than the limit.
+    /// Exit code 6, of `compare` and `ab`: a cost has grown by more than the limit.
     Grown,
     /// 128 plus the signal that ended the program.
     Signal(u8),

@@ -222,7 +222,7 @@ impl Run {
         Ok(())
     }
 
-    /// Skips the remaining chunks that no design has begun to simulate.
+    /// Stops early: chunks that no design has begun to simulate are skipped.
     pub(super) fn stop_early(&self) {
         self.simulator.stop_early();
     }
