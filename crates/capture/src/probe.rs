@@ -70,7 +70,7 @@ impl Probe {
     }
 
     /// Asks the kernel for the state of a task that was asleep in this system call and has reported
-    /// nothing since. This reads only half as much.
+    /// nothing since. Reads only half as much as [`Probe::ask`].
     pub(crate) fn ask_again(
         &mut self,
         kernel: &TaskFiles,

@@ -116,9 +116,9 @@ pub struct Selection {
     pub wants_counters: bool,
     /// Requests that make timed batches unusual: a fixed number of round trips, a flush, a pause.
     pub rounds: Rounds,
-    /// Length of the artificial switch.
+    /// Time that the `synthetic` mechanism adds to each hand-off.
     pub synthetic_switch: Nanos,
-    /// Length of the artificial reload.
+    /// Time that the `synthetic` mechanism adds to each walk of the switching arm.
     pub synthetic_reload: Nanos,
 }
 

@@ -1,4 +1,4 @@
-//! Examines the memory of live processes, whether their programs are written in Go, and whether
+//! Examines live processes: their memory, whether their programs are written in Go, and whether
 //! their speculation is restricted.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -45,7 +45,7 @@ pub enum Notice {
         /// Time since the start.
         after: Nanos,
     },
-    /// Requests could not be counted at the end.
+    /// The requests that were served could not be counted at the end of the observation.
     NoRequests(String),
     /// The time in the scheduler was requested, but cannot be measured.
     NoSchedulerTime,

@@ -66,7 +66,7 @@ impl Blocks {
         self.run().get(place)
     }
 
-    /// Returns a run of all blocks.
+    /// Returns all blocks of the chunk as one run.
     pub fn run(&self) -> BlockRun<'_> {
         BlockRun {
             kinds: &self.kinds,

@@ -23,7 +23,8 @@ const MOST_STARTED: usize = 64;
 /// Number of bytes of a script that are searched for names of programs.
 const MOST_TEXT: u64 = 64 << 10;
 
-/// Adds a program with its needs. Returns the absolute path to execute.
+/// Adds a program with its interpreter, its libraries and the programs that it starts. Returns the
+/// absolute path to execute.
 pub(super) fn program(archive: &mut Archive, path: &Path) -> Result<PathBuf, GuestError> {
     program_for(archive, path, MOST_INTERPRETERS)
 }
@@ -50,7 +51,8 @@ fn program_for(
     Ok(path)
 }
 
-/// Adds the needs of a program that is in the archive already, perhaps at another path.
+/// Adds what a program in the archive needs: its interpreter, its libraries, and the programs that
+/// it starts. The archive may have the program at another path.
 pub(super) fn interpreter_of(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     interpreter(archive, path, MOST_INTERPRETERS)
 }
@@ -178,7 +180,7 @@ fn add_python(archive: &mut Archive, path: &Path, python: &Python) -> Result<Pat
     Ok(program.clone())
 }
 
-/// Adds a program that may never run; a missing need becomes a remark.
+/// Adds a program that may never run. If something that it needs is missing, that becomes a remark.
 pub(super) fn add_optional(archive: &mut Archive, path: &Path) -> Result<(), GuestError> {
     match program(archive, path) {
         Err(error @ (GuestError::Library { .. } | GuestError::Interpreter { .. })) => {

@@ -68,7 +68,7 @@ pub(super) fn find_in_command(command: &Command) -> Vec<String> {
     }
 }
 
-/// Returns the words of shell text that may be names of programs, without comments.
+/// Returns the words of shell text that may be names of programs; comments are left out.
 pub(super) fn find_in_text(text: &str) -> Vec<String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.+/[".contains(c);
     let lines = text

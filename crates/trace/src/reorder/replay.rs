@@ -106,7 +106,7 @@ impl<'f> Reordered<'f> {
         }
     }
 
-    /// Ends time slices also at these random moments.
+    /// Ends time slices also at the random moments of `preemptions`.
     #[must_use]
     pub fn preempt(self, preemptions: Preemptions) -> Self {
         Reordered {
