@@ -19,6 +19,9 @@ const LONGEST_WORD: usize = 32;
 /// Longest text that counts as a number with its unit and interval.
 const LONGEST_NUMBER: usize = 25;
 
+/// Longest label that is kept whole in a table with one line per row, if there is room.
+const LONGEST_LABEL: usize = 48;
+
 /// A space at which no line is broken during layout.
 const FIXED_SPACE: &str = "\u{a0}";
 
@@ -30,6 +33,8 @@ const FIXED_SPACE: &str = "\u{a0}";
 pub(crate) struct Grid {
     keys: usize,
     is_one_line_a_row: bool,
+    /// Whether the labels in the key columns are never broken.
+    has_whole_labels: bool,
     columns: Vec<(String, Side)>,
     rows: Vec<Vec<Entry>>,
 }
@@ -117,9 +122,21 @@ impl Grid {
             .filter(|c| self.has_content(*c))
             .collect();
         let width = usize::from(style.columns());
-        let gap = [WIDE_GAP, NARROW_GAP]
-            .into_iter()
-            .find(|gap| self.least_width(&shown, *gap) <= width);
+        let narrowest = |table: &Grid| {
+            [WIDE_GAP, NARROW_GAP]
+                .into_iter()
+                .find(|gap| table.least_width(&shown, *gap) <= width)
+        };
+        let mut whole = self.clone();
+        whole.has_whole_labels = self.is_one_line_a_row;
+        if self.is_one_line_a_row && !self.has_whole_labels && narrowest(&whole).is_some() {
+            return whole.render(style);
+        }
+        // A label that is cut off is cut less if the gaps are narrow.
+        let gap = match self.is_one_line_a_row && !self.has_whole_labels {
+            true => narrowest(self).map(|_| NARROW_GAP),
+            false => narrowest(self),
+        };
         let blocks = if gap.is_some() {
             vec![shown]
         } else {
@@ -184,7 +201,16 @@ impl Grid {
                 .max()
                 .unwrap_or(0)
         };
-        texts.map(longest).max().unwrap_or(0).min(LONGEST_WORD)
+        let most = match self.has_whole_label(column) {
+            true => LONGEST_LABEL,
+            false => LONGEST_WORD,
+        };
+        texts.map(longest).max().unwrap_or(0).min(most)
+    }
+
+    /// Whether the labels of this column are never broken.
+    fn has_whole_label(&self, column: usize) -> bool {
+        self.has_whole_labels && column < self.keys
     }
 
     fn render_block(
@@ -250,7 +276,7 @@ impl Grid {
     /// Keeps a number with its unit, and a name with its indentation, on one line.
     fn unbreakable(&self, column: usize, text: &str) -> String {
         let is_number = self.columns[column].1 == Side::Right && text.len() <= LONGEST_NUMBER;
-        if is_number {
+        if is_number || self.has_whole_label(column) {
             return text.replace(' ', FIXED_SPACE);
         }
         let word = text.trim_start_matches(' ');
@@ -332,6 +358,24 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("1.74 us\n"), "{text}");
+    }
+
+    #[test]
+    fn labels_are_cut_off_only_if_there_is_no_room() {
+        let table = |label: &str| {
+            let mut grid = Grid::single_line_rows(1).left(["name"]);
+            grid = grid.right((0..6).map(|number| format!("column {number}")));
+            grid.row(std::iter::once(label.to_owned()).chain((0..6).map(|_| "1.74 us".to_owned())));
+            grid.render(Style {
+                is_coloured: false,
+                width: Some(80),
+                is_detailed: false,
+            })
+        };
+        let label = "after an involuntary wait";
+        assert!(table(label).contains(label), "{}", table(label));
+        let long = "a label that is much longer than the room that is left for it";
+        assert!(table(long).contains('…'), "{}", table(long));
     }
 
     #[test]
