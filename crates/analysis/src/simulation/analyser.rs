@@ -137,9 +137,8 @@ impl<'a> Analyser<'a> {
 /// Returns the flag for private hierarchies by task.
 fn task_flag(head: &Simulation) -> Option<Flag> {
     let detail = format!(
-        "each of the {} tasks (a thread, in its present program) has caches alone to be compared with, and counts as one wherever a \
-         process is named: what threads of a process lose to each other is lost to others, and what one brings in and another finds \
-         is gained",
+        "each of the {} tasks (a thread, in its present program) has private caches and counts as a process: lines that threads of a \
+         process evict from each other are lost, and lines that they load for each other are gained",
         head.processes.len()
     );
     (head.private_by == PrivateBy::Task).then_some(Flag {
@@ -166,7 +165,7 @@ fn part_words(part: &TracePart) -> String {
         ..
     } = part;
     let what = format!(
-        "every number is of the instructions {from_instruction} to {to_instruction} of {trace_instructions}"
+        "all numbers are for instructions {from_instruction} to {to_instruction} of {trace_instructions}"
     );
     let change = |level: &WithoutWarmUp| {
         level.more_misses.unsigned_abs() as f64 / level.misses.max(1) as f64
@@ -179,8 +178,8 @@ fn part_words(part: &TracePart) -> String {
         return what;
     };
     format!(
-        "{what}, behind a warm-up of {warm_up_instructions}. Without this its misses would differ by up to {:.2} % ({} of {}); with it the \
-         error is less, as far as warming up for longer would change less",
+        "{what}, after a warm-up of {warm_up_instructions}. Without the warm-up, misses would differ by up to {:.2} % ({} of {}). With \
+         it, the error is smaller if a longer warm-up would change less",
         change(most) * 100.0,
         most.level,
         most.design
@@ -208,7 +207,7 @@ fn flags(head: &Simulation) -> Vec<Flag> {
     }));
     if head.intervals as usize > MOST_INTERVALS {
         let detail = format!(
-            "found {} intervals, curves show the first {MOST_INTERVALS}; choose longer intervals",
+            "there are {} intervals, and curves show only the first {MOST_INTERVALS}; choose longer intervals",
             head.intervals
         );
         flags.push(Flag {

@@ -78,7 +78,7 @@ pub(crate) fn cost(
     }
     let Some(estimate) = integral(cycles, sums, length, cut.instructions) else {
         return Cost::none(
-            "found an interval without instructions before the cut-off; choose longer intervals",
+            "an interval before the cut-off has no instructions; choose longer intervals",
         );
     };
     let cost = Cost {

@@ -168,8 +168,8 @@ fn flags(
         );
     }
     if result.detail.is_none() {
-        let why = "no confidence interval, origins, losses, evictions, or code and data, and first touches make the cost too low; \
-                   use --in-full";
+        let why = "only counters were simulated, so the cost has no confidence interval, and is too low because of data that others \
+                   loaded first; use --in-full for all results";
         flag(FlagName::CountersOnly, why.to_owned());
     }
     if !is_reached && cost.estimate.is_some() {
@@ -201,9 +201,7 @@ fn flags(
         let outside = (1.0 - covered / all) * 100.0;
         flag(
             FlagName::OutsideSegments,
-            format!(
-                "{outside:.1} % of the instructions belong to no segment: no switch precedes them"
-            ),
+            format!("{outside:.1} % of the instructions are in no time slice after a switch"),
         );
     }
     flags

@@ -11,8 +11,9 @@ use crate::page::Page;
 use crate::plain::{as_argument, plain};
 use crate::quantity::{count, rounded, share};
 
-/// Adds the answer to the user's question for the first design; the table has all.
-pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
+/// Adds the answer to the user's question for the first design; the table has all. With details, the
+/// answer has the parts of the cost.
+pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings, is_detailed: bool) {
     if let Some(text) = part_sentence(&head.trace) {
         page.paragraph(&text);
     }
@@ -34,14 +35,22 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
         return page.paragraph(&alone(findings));
     }
     if switches == 0 {
-        return page.paragraph("Nothing can be said about switches: the trace holds none.");
+        return page.paragraph("The cost of a switch is unknown, because the trace has no switch.");
     }
     if let Some((text, command)) = too_few(head, first) {
         page.paragraph(&text);
         page.line(&format!("  {command}"), Tone::Usual);
     }
-    let text =
-        sentence(first) + &parties(first) + &costliest_code(first) + &time_lost::sentence(first);
+    let parts = if is_detailed {
+        parties(first)
+    } else {
+        String::new()
+    };
+    let text = sentence(first)
+        + &parts
+        + &all_switches(first, switches)
+        + &costliest_code(first)
+        + &time_lost::sentence(first);
     page.paragraph(&text);
     if let Some(text) = too_short(findings) {
         page.paragraph(&text);
@@ -52,7 +61,7 @@ pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
 pub(super) fn part_sentence(trace: &TraceFacts) -> Option<String> {
     let why = trace.incomplete.as_ref()?;
     Some(format!(
-        "Only a part of the trace was simulated ({}); all numbers are for the part before.",
+        "Only the first part of the trace was simulated ({}), and all numbers are for that part.",
         plain(why)
     ))
 }
@@ -61,17 +70,14 @@ pub(super) fn part_sentence(trace: &TraceFacts) -> Option<String> {
 /// count as one.
 fn alone(findings: &Findings) -> String {
     if findings.private_by == PrivateBy::Task {
-        return "One task ran alone: no other used its caches, so no switch cost it anything."
-            .to_owned();
+        return "Switches cost nothing here, because the trace has a single task.".to_owned();
     }
-    let rest = "Trace two or more together to see what they cost each other.";
+    let rest = "To see the cost of switches, trace two programs together: switchcost trace --with COMMAND -- COMMAND.";
     match findings.threads {
-        0 => format!(
-            "One process ran alone: no other process used its caches, so no switch cost it anything. {rest}"
-        ),
+        0 => format!("Switches cost nothing here, because the trace has a single process. {rest}"),
         threads => format!(
-            "One process ran alone, in {} threads, which are simulated as one task. --private-by task shows what its threads \
-             cost each other. {rest}",
+            "Switches cost nothing here, because the {} threads of the trace's only process share its caches. For the cost that \
+             these threads cause each other, use --private-by task. {rest}",
             count(threads + 1)
         ),
     }
@@ -90,8 +96,8 @@ fn too_few(head: &Simulation, design: &DesignFinding) -> Option<(String, String)
         return None;
     }
     let text = format!(
-        "Too few switches for a confidence interval: {} time slices of the {FEWEST_SEGMENTS} needed. Trace for longer, or \
-         simulate shorter time slices (a switch then costs less):",
+        "The cost has no confidence interval, because the trace has only {} of the {FEWEST_SEGMENTS} time slices that are needed. \
+         Trace for longer, or simulate shorter time slices, after which a switch costs less:",
         count(segments)
     );
     let source = head.trace.source.as_str();
@@ -138,18 +144,26 @@ fn two_digits(number: u64) -> u64 {
 /// colliding sets.
 fn too_short(findings: &Findings) -> Option<String> {
     let unfilled = unfilled_levels(findings);
-    (!unfilled.is_empty()).then(|| {
-        format!(
-            "The trace does not fill {}{}, so switches evict less there than from full caches. {}.",
-            listed(&unfilled),
-            if findings.designs.len() > 1 {
-                " on one design or more"
-            } else {
-                ""
-            },
-            needed_length(findings)
-        )
-    })
+    if unfilled.is_empty() {
+        return None;
+    }
+    let never = never_full_levels(findings);
+    let levels = listed(&unfilled)
+        + if findings.designs.len() > 1 {
+            " of at least one design"
+        } else {
+            ""
+        };
+    if never.len() == unfilled.len() {
+        return Some(format!(
+            "These programs use too little memory to fill {levels}, so a switch evicts fewer lines there. A longer trace would \
+             not change this."
+        ));
+    }
+    Some(format!(
+        "The trace is too short to fill {levels}, so a switch evicts fewer lines there than in a longer run. {}.",
+        needed_length(findings, &never)
+    ))
 }
 
 /// Returns the names of levels that the trace did not fill on every design, with the filled share if
@@ -170,44 +184,47 @@ fn unfilled_levels(findings: &Findings) -> Vec<String> {
     found.iter().map(name).collect()
 }
 
-/// Returns a sentence on the number of instructions that fill all of these levels, as far as their
-/// growth shows it.
-fn needed_length(findings: &Findings) -> String {
-    let levels = || {
-        findings
-            .designs
-            .iter()
-            .take(3)
-            .flat_map(|design| &design.levels)
-            .filter(|level| !level.was_full)
-    };
-    let most = levels()
-        .filter_map(|level| level.full_at_instructions)
-        .reduce(f64::max);
+/// Maximum number of designs whose levels are considered for the length of the trace.
+const MOST_DESIGNS: usize = 3;
+
+/// Returns the levels of the first designs that the trace did not fill.
+fn unfilled_of_first(findings: &Findings) -> impl Iterator<Item = &LevelFinding> {
+    let designs = findings.designs.iter().take(MOST_DESIGNS);
+    designs
+        .flat_map(|design| &design.levels)
+        .filter(|level| !level.was_full)
+}
+
+/// Returns the names of levels that no trace of these programs fills.
+fn never_full_levels(findings: &Findings) -> Vec<String> {
     let mut never: Vec<String> = Vec::new();
-    for level in levels().filter(|level| level.is_never_full) {
+    for level in unfilled_of_first(findings).filter(|level| level.is_never_full) {
         if !never.contains(&level.level) {
             never.push(level.level.clone());
         }
     }
-    let longer = most.map(|most| {
-        format!(
-            "About {} instructions would suffice at this rate",
-            rounded(most)
-        )
-    });
-    match (longer, never.is_empty()) {
-        (None, true) => "Trace for longer".to_owned(),
-        (None, false) => format!(
-            "These programs touch too little memory to fill {}, however long they run",
-            if never.len() == unfilled_levels(findings).len() {
-                "them".to_owned()
-            } else {
-                listed(&never)
-            }
+    never
+}
+
+/// Returns a sentence on the number of instructions that fill all of these levels, as far as their
+/// growth shows it.
+fn needed_length(findings: &Findings, never: &[String]) -> String {
+    let most = unfilled_of_first(findings)
+        .filter_map(|level| level.full_at_instructions)
+        .reduce(f64::max);
+    let but = match never {
+        [] => String::new(),
+        _ => format!(
+            ", except for {}, which these programs never fill",
+            listed(never)
         ),
-        (Some(longer), true) => longer,
-        (Some(longer), false) => format!("{longer}, but not for {}", listed(&never)),
+    };
+    match most {
+        None => format!("Trace for longer{but}"),
+        Some(most) => format!(
+            "At this rate, about {} instructions would be enough{but}",
+            rounded(most)
+        ),
     }
 }
 
@@ -231,7 +248,6 @@ fn listed(names: &[String]) -> String {
 
 /// Returns a sentence on the net cost of a switch.
 fn sentence(design: &DesignFinding) -> String {
-    let average = design.average_of_all_turns();
     let cost = &design.average_cost_cycles;
     let name = &design.name;
     let Some(estimate) = cost.estimate else {
@@ -240,15 +256,22 @@ fn sentence(design: &DesignFinding) -> String {
             cost.why.as_deref().unwrap_or("no reason is known")
         );
     };
-    if estimate < 0.0 && !cost.is_covering_zero() {
+    let misses = if design.hierarchies.shared.tlbs.is_empty() {
+        "cache misses"
+    } else {
+        "cache and TLB misses"
+    };
+    if is_gain(cost) {
         return format!(
-            "A switch saves {} on {name}. All switches together save {}.",
-            cycles(&cost.as_gain()),
-            share_of_all(design)
+            "A switch saves {} in {misses} on {name}, because programs find lines that others loaded.",
+            cycles(&cost.as_gain())
         );
     }
     if cost.is_covering_zero() {
-        return format!("A switch costs {} on {name}.", cycles(cost));
+        return format!(
+            "A switch costs {} in additional {misses} on {name}.",
+            cycles(cost)
+        );
     }
     let time = as_time(estimate, design.cycle_ns);
     let time = if time.is_empty() {
@@ -256,25 +279,41 @@ fn sentence(design: &DesignFinding) -> String {
     } else {
         format!(", or {time}")
     };
+    let mean = design
+        .average_of_all_turns()
+        .map_or(String::new(), average_sentence);
     format!(
-        "A switch costs {} on {name}{time}{}. All switches together take {}.",
-        cycles(cost),
-        average.map(average_words).unwrap_or_default(),
-        share_of_all(design)
+        "A switch costs {} in additional {misses} on {name}{time}.{mean}",
+        cycles(cost)
     )
 }
 
-/// Returns words for the average over all time slices, if the cost is that of long ones.
-fn average_words(mean: f64) -> String {
+/// Whether switches save cycles.
+fn is_gain(cost: &Cost) -> bool {
+    cost.estimate.is_some_and(|cycles| cycles < 0.0) && !cost.is_covering_zero()
+}
+
+/// Returns a sentence on the average over all time slices, if the cost is that of long ones.
+fn average_sentence(mean: f64) -> String {
     format!(
-        ", if a long time slice follows (mean over all time slices: {} cycles)",
+        " This is the cost if the next time slice is long; the mean over all time slices is {} cycles.",
         rounded(mean)
     )
 }
 
-fn share_of_all(design: &DesignFinding) -> String {
+/// Returns a sentence on all switches together; empty if the cost of a switch may be 0.
+fn all_switches(design: &DesignFinding, switches: u64) -> String {
+    let cost = &design.average_cost_cycles;
+    if cost.estimate.is_none() || cost.is_covering_zero() {
+        return String::new();
+    }
+    let all = match switches {
+        2.. => format!("All {} switches together", count(switches)),
+        _ => "All switches together".to_owned(),
+    };
+    let verb = if is_gain(cost) { "save" } else { "cost" };
     let of_all = share(design.excess_share.map(f64::abs));
-    format!("{of_all} of all cycles")
+    format!(" {all} {verb} {of_all} of the simulated cycles.")
 }
 
 /// Returns the parts of the cost, if they are known.
@@ -288,22 +327,29 @@ fn parties(design: &DesignFinding) -> String {
         return String::new();
     }
     let is_zero = |cost: &Cost| cost.estimate.is_none_or(|cycles| cycles == 0.0);
-    let mut parts = vec![format!("evictions by other tasks cost {}", cycles(lost))];
-    if !is_zero(gained) {
-        parts.push(format!("lines loaded by them save {}", with_bound(gained)));
+    let mut parts = vec![format!(
+        "reloading lines that other tasks evicted costs {}",
+        cycles(lost)
+    )];
+    if !is_zero(gained) && !gained.is_covering_zero() {
+        parts.push(format!(
+            "lines that others loaded save {}",
+            with_bound(gained)
+        ));
     }
     if !is_zero(state) && !state.is_covering_zero() {
-        parts.push(match state.estimate.is_some_and(|cycles| cycles < 0.0) {
-            true => format!("other effects save {}", with_bound(&state.as_gain())),
-            false => format!("other effects cost {}", with_bound(state)),
-        });
+        let verb = match state.estimate.is_some_and(|cycles| cycles < 0.0) {
+            true => format!("saves {}", with_bound(&state.as_gain())),
+            false => format!("costs {}", with_bound(state)),
+        };
+        parts.push(format!("other replacement and prefetcher state {verb}"));
     }
     let all = match parts.as_slice() {
         [first, second] => format!("{first}, and {second}"),
         [first, second, third] => format!("{first}, {second}, and {third}"),
         _ => parts.concat(),
     };
-    format!(" {}.", all.replacen('e', "E", 1))
+    format!(" For each switch, {all}.")
 }
 
 /// Least share of the excess cycles for which a function is named.
@@ -317,7 +363,7 @@ fn costliest_code(design: &DesignFinding) -> String {
         return String::new();
     };
     format!(
-        " The most affected code is {} of {}, with {} of the excess cycles.",
+        " The most affected code is {} of {}, with {} of the additional cycles.",
         plain(&place.place),
         plain(&place.program),
         share(Some(of_all))

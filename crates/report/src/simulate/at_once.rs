@@ -101,8 +101,8 @@ fn answer(pair: &AtOnce) -> String {
     }
     let [more_in_turn, more_at_once] = [in_turn, at_once].map(|one| more(one.shared, one.alone));
     format!(
-        "The {} of {} has {more_in_turn} more misses if processes time-share it, and {more_at_once} more if they use it \
-         concurrently, than if each has it alone.",
+        "Compared with a private one for each process, the {} of {} has {more_in_turn} more misses if they time-share it, and \
+         {more_at_once} more if they use it concurrently.",
         in_turn.level, in_turn.design
     )
 }
@@ -116,16 +116,18 @@ fn add(page: &mut Page, report: &Report<'_>) {
     );
     page.heading(
         "A shared last level",
-        &format!("misses of the last level, {}", report.source),
+        &format!("misses in {}", report.source),
     );
     let mut grid = Grid::new(2).left(["design", "level"]).right([
-        "lookups",
-        "alone",
-        "time-shared",
-        "more",
-        "concurrent",
-        "more",
+        "accesses",
+        "misses if private",
+        "if time-shared",
+        "if used concurrently",
     ]);
+    let compared = |counts: &LastLevelCounts| match counts.alone {
+        0 => count(counts.shared),
+        alone => format!("{} (+{})", count(counts.shared), more(counts.shared, alone)),
+    };
     for pair in report.designs {
         let (one, other) = (&pair.in_turn, &pair.at_once);
         grid.row(entries![
@@ -133,15 +135,13 @@ fn add(page: &mut Page, report: &Report<'_>) {
             &one.level,
             count(one.lookups),
             count(one.alone),
-            count(one.shared),
-            more(one.shared, one.alone),
-            count(other.shared),
-            more(other.shared, other.alone),
+            compared(one),
+            compared(other),
         ]);
     }
     page.grid(&grid);
     page.prose(&format!(
-        "time-shared: slices of {} instructions; concurrent: steps of {} instructions; each process has its own first levels",
+        "time-shared: in slices of {} instructions; concurrently: in steps of {} instructions. Each process has its own first levels.",
         count(report.in_turn_instructions),
         count(report.at_once_instructions)
     ));

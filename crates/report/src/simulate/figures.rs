@@ -364,7 +364,7 @@ fn add_quanta(page: &mut Page, records: &[(&str, &Simulation, &Findings)]) {
         .map(|(_, head, findings)| (*head, *findings))
         .collect();
     let orders = over_orders(&all);
-    orders::add(page, &first.trace.source, &orders);
+    orders::add(page, &first.trace.source, &orders, true);
     page.figure(|| {
         let height: Height = |order| {
             let cycles = order.average_cost_cycles.estimate.filter(|cycles| *cycles > 0.0)?;

@@ -91,7 +91,7 @@ pub(crate) fn blocks_of_all(records: &[(&str, &Simulation, &Findings)]) -> Vec<B
 
 /// Adds the answer, the trace, the numbers, and then notes on them.
 fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
-    answer::add(page, head, findings);
+    answer::add(page, head, findings, true);
     page.figure(|| figures::costs(findings));
     page.figure(|| figures::first_touches(findings));
     trace::add(page, head, findings);

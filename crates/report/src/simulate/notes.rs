@@ -1,7 +1,7 @@
-use switchcost_analysis::FlagName;
 use switchcost_analysis::simulation::{
     DesignFinding, Findings, Group, GroupFinding, Growth, SurvivorBias,
 };
+use switchcost_analysis::{Flag, FlagName};
 use switchcost_design::result::{DetailLevel, PhysicalPages};
 
 use super::DETAILED;
@@ -28,8 +28,10 @@ pub(super) fn add(page: &mut Page, findings: &Findings) {
 /// Returns the notes: flags, numbers without an interval and why, and short segments that distort a
 /// curve.
 fn list_notes(findings: &Findings) -> Vec<String> {
-    let mut notes = record_notes(findings);
-    notes.extend(notes_by_design(findings, |design| flags(design, |_| true)));
+    let mut notes = record_notes(findings, named);
+    notes.extend(notes_by_design(findings, |design| {
+        flags(design, |_| true, named)
+    }));
     notes.extend(notes_by_design(findings, missing_intervals));
     notes.extend(notes_by_design(findings, gains));
     notes.extend(notes_by_design(findings, physical_pages));
@@ -43,42 +45,47 @@ fn list_notes(findings: &Findings) -> Vec<String> {
 /// Returns the notes that affect how a cost is to be read, without those that the first lines and
 /// the table of costs already contain.
 pub(super) fn short_notes(findings: &Findings) -> Vec<String> {
-    let mut notes = record_notes(findings);
+    let unnamed = |flag: &Flag| flag.detail.clone();
+    let mut notes = record_notes(findings, unnamed);
     notes.extend(notes_by_design(findings, |design| {
         // The answer and the table of costs already contain this note.
-        flags(design, |name| name != FlagName::NotDistinguishableFrom0)
+        flags(
+            design,
+            |name| name != FlagName::NotDistinguishableFrom0,
+            unnamed,
+        )
     }));
     notes.extend(notes_by_design(findings, gains));
     notes.extend(notes_by_design(findings, |design| {
-        survivor_bias(design, describe_bias)
-            .into_iter()
-            .take(1)
-            .collect()
+        large_bias(design).into_iter().collect()
     }));
     notes
 }
 
-fn record_notes(findings: &Findings) -> Vec<String> {
-    let mut notes: Vec<String> = findings
-        .flags
-        .iter()
-        .map(|flag| format!("{}: {}", flag.name, flag.detail))
-        .collect();
+/// Returns a flag with its name, as in the machine-readable formats.
+fn named(flag: &Flag) -> String {
+    format!("{}: {}", flag.name, flag.detail)
+}
+
+fn record_notes(findings: &Findings, words: impl Fn(&Flag) -> String) -> Vec<String> {
+    let mut notes: Vec<String> = findings.flags.iter().map(words).collect();
     notes.extend((findings.threads > 0).then(|| {
         format!(
-            "{} threads share the private hierarchy of their process; --private-by task shows what threads of a process cost each \
-             other",
+            "The threads of a process count as one task ({} more threads); --private-by task shows what they cost each other.",
             count(findings.threads)
         )
     }));
     notes
 }
 
-/// Lists each note once, with the designs to which it applies.
+/// Lists each note once, after the designs to which it applies if there are several.
 fn notes_by_design(
     findings: &Findings,
     notes: impl Fn(&DesignFinding) -> Vec<String>,
 ) -> Vec<String> {
+    if let [only] = findings.designs.as_slice() {
+        return notes(only);
+    }
     let mut found: Vec<(String, Vec<&str>)> = Vec::new();
     for design in &findings.designs {
         for note in notes(design) {
@@ -90,7 +97,7 @@ fn notes_by_design(
     }
     found
         .into_iter()
-        .map(|(note, names)| format!("{note} [{}]", listed(&names)))
+        .map(|(note, names)| format!("{}: {note}", listed(&names)))
         .collect()
 }
 
@@ -103,11 +110,13 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-fn flags(design: &DesignFinding, is_wanted: impl Fn(FlagName) -> bool) -> Vec<String> {
+fn flags(
+    design: &DesignFinding,
+    is_wanted: impl Fn(FlagName) -> bool,
+    words: impl Fn(&Flag) -> String,
+) -> Vec<String> {
     let flags = design.flags.iter().filter(|flag| is_wanted(flag.name));
-    flags
-        .map(|flag| format!("{}: {}", flag.name, flag.detail))
-        .collect()
+    flags.map(words).collect()
 }
 
 fn missing_intervals(design: &DesignFinding) -> Vec<String> {
@@ -153,7 +162,7 @@ fn gains(design: &DesignFinding) -> Vec<String> {
         return Vec::new();
     }
     vec![format!(
-        "a cost below 0 is a gain (here after {}): a process finds lines, such as library code, that another process loaded",
+        "A cost below 0 is a gain (here after {}): a process finds lines, such as library code, that another process loaded.",
         names.join(", ")
     )]
 }
@@ -196,22 +205,33 @@ fn survivor_bias(
     design: &DesignFinding,
     reported: impl Fn(&SurvivorBias) -> String,
 ) -> Vec<String> {
-    design
-        .survivor_bias
-        .iter()
-        .filter(|bias| bias.bites)
-        .map(reported)
-        .collect()
+    let biases = design.survivor_bias.iter().filter(|bias| bias.bites);
+    biases.map(reported).collect()
+}
+
+/// Least relative difference between the cost of the survivors and the cost at which the bias is
+/// noted on the screen.
+const LEAST_BIAS: f64 = 0.1;
+
+/// Returns a note on the first survivor bias that changes the cost much.
+fn large_bias(design: &DesignFinding) -> Option<String> {
+    let cost = design.average_cost_cycles.estimate?;
+    let differs = |bias: &&SurvivorBias| {
+        (bias.cost_of_survivors_cycles - cost).abs() > LEAST_BIAS * cost.abs()
+    };
+    let mut biases = design.survivor_bias.iter().filter(|bias| bias.bites);
+    biases.find(differs).map(describe_bias)
 }
 
 fn describe_bias(bias: &SurvivorBias) -> String {
     let which = match &bias.group {
-        Group::Class(_) => "involuntary switches",
-        _ => "all switches",
+        Group::Class(_) => " after involuntary switches",
+        _ => "",
     };
     let survivors = share(Some(bias.survivors as f64 / bias.segments as f64));
     format!(
-        "survivor bias, {which}: only {survivors} of the {} time slices reach the cut-off; those alone give {} cycles per switch",
+        "Only {survivors} of the {} time slices{which} last to the end of the cost curve; these alone give {} cycles per switch \
+         (survivor bias).",
         count(bias.segments),
         rounded(bias.cost_of_survivors_cycles),
     )
@@ -229,8 +249,8 @@ fn explain_bias(bias: &SurvivorBias) -> String {
         },
     );
     format!(
-        ". At the start their private CPI is {}, against {} for all: part of the curve's fall is due to short segments that end, \
-         not to caches that fill{}",
+        " At the start their private CPI is {}, against {} for all: part of the curve's fall is due to short segments that end, \
+         not to caches that fill{}.",
         number(bias.early_private_cpi_of_survivors),
         number(bias.early_private_cpi),
         grows.unwrap_or_default()

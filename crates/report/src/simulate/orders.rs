@@ -7,6 +7,7 @@ use switchcost_analysis::simulation::OrderFinding;
 use switchcost_design::result::Simulation;
 
 use super::amount::{as_time, ends, known, time_note, with_bound};
+use crate::entry::Entry;
 use crate::for_programs::{self, Column, Document, OutputFormat, Table};
 use crate::format::{InEveryFormat, written};
 use crate::grid::Grid;
@@ -40,9 +41,9 @@ pub fn render_orders(
 }
 
 impl InEveryFormat for Orders<'_> {
-    fn add_to(&self, page: &mut Page, _: Style) {
+    fn add_to(&self, page: &mut Page, style: Style) {
         page.paragraph(&answer(self.orders));
-        add(page, self.source, self.orders);
+        add(page, self.source, self.orders, style.is_detailed);
     }
 
     fn document(&self) -> impl Serialize + JsonSchema {
@@ -63,22 +64,36 @@ pub(crate) fn title(head: &Simulation, name: &str) -> String {
     format!("{}{} ({name})", trace.order, quantum.unwrap_or_default())
 }
 
-/// Adds the table of orders.
-pub(super) fn add(page: &mut Page, source: &str, orders: &[OrderFinding]) {
+/// Adds the table of orders, with the part of a cost for reloads if there is room.
+pub(super) fn add(page: &mut Page, source: &str, orders: &[OrderFinding], is_detailed: bool) {
+    let design = common_design(orders).map_or(String::new(), |design| format!(" on {design}"));
     page.heading(
         "Cost by schedule",
-        &format!("{source}, cycles per switch; each task's references are the same"),
+        &format!("{source}{design}; each task has the same references under each schedule"),
     );
-    page.grid(&table(orders));
-    page.item(
-        "net: cost per switch, up to the cut-off; share: of all cycles, by all switches; lost: cycles spent reloading lines \
-         that others evicted (net also subtracts what their loads save); more: extra cycles relative to the best schedule; \
-         the kernel's own work for a switch is not included",
-    );
+    page.grid(&table(orders, is_detailed));
+    let reloads = if is_detailed {
+        " reloads: the part of it for lines that others evicted;"
+    } else {
+        ""
+    };
+    page.item(&format!(
+        "time slice: in instructions; cycles per switch: in additional cache misses, without the kernel's own work;{reloads} all switches: \
+         share of all cycles; more than best: of the cycles of the whole trace",
+    ));
     if let Some(words) = time_note(orders.iter().map(|order| order.cycle_ns)) {
         page.item(words);
     }
     page.method(&["reordering", "simulated-cost"]);
+}
+
+/// Returns the design of all orders, if they have the same.
+fn common_design(orders: &[OrderFinding]) -> Option<&str> {
+    let first = orders.first()?.design.as_str();
+    orders
+        .iter()
+        .all(|order| order.design == first)
+        .then_some(first)
 }
 
 /// Returns a sentence on the orders of the first design.
@@ -97,64 +112,76 @@ fn answer(orders: &[OrderFinding]) -> String {
     ) else {
         return "No order was simulated.".to_owned();
     };
-    let of = |order: &OrderFinding| {
-        let switches = if order.switches == 1 {
-            "switch"
-        } else {
-            "switches"
-        };
-        format!(
-            "{} ({} {switches}, {} of all cycles)",
-            name(order),
-            count(order.switches),
-            share(order.excess_share)
-        )
-    };
     if best.cycles == worst.cycles {
         return format!(
-            "On {} all schedules take the same number of cycles: {}.",
-            first.design,
-            of(best)
+            "The schedule makes no difference on {}: all need the same number of cycles.",
+            first.design
         );
     }
     format!(
-        "The best schedule on {} is {}. The worst takes {} more cycles: {}.",
+        "The schedule changes the number of cycles on {} by up to {}. The best is {}. The worst is {}.",
         first.design,
-        of(best),
         share(worst.over_fewest),
-        of(worst)
+        describe(best),
+        describe(worst)
     )
 }
 
-/// Returns the name of an order: the choice of the next task, and the quantum.
-fn name(order: &OrderFinding) -> String {
+/// Describes an order: the choice of the next task, the quantum, and its switches.
+fn describe(order: &OrderFinding) -> String {
     let quantum = order
         .quantum_instructions
-        .map(|quantum| format!(", {} instructions", count(quantum)));
-    format!("{}{}", order.order, quantum.unwrap_or_default())
+        .map(|quantum| format!(" with time slices of {} instructions", count(quantum)));
+    let switches = if order.switches == 1 {
+        "1 switch takes".to_owned()
+    } else {
+        format!("{} switches take", count(order.switches))
+    };
+    format!(
+        "{}{}: {switches} {} of all cycles",
+        order.order,
+        quantum.unwrap_or_default(),
+        share(order.excess_share)
+    )
 }
 
-fn table(orders: &[OrderFinding]) -> Grid {
-    let mut grid = Grid::new(2).left(["design", "order"]).right([
-        "quantum", "switches", "net", "interval", "time", "share", "lost", "more",
-    ]);
+fn table(orders: &[OrderFinding], is_detailed: bool) -> Grid {
+    let has_designs = common_design(orders).is_none();
+    let mut grid = Grid::new(1 + usize::from(has_designs))
+        .left(has_designs.then_some("design"))
+        .left(["schedule"])
+        .right([
+            "time slice",
+            "switches",
+            "cycles per switch",
+            "interval",
+            "time per switch",
+        ])
+        .right(is_detailed.then_some("reloads"))
+        .right(["all switches", "more than best"]);
     for order in orders {
         let cost = &order.average_cost_cycles;
         let reported = cost
             .estimate
             .filter(|cycles| *cycles != 0.0 && !cost.is_covering_zero());
-        grid.row(entries![
-            &order.design,
+        let mut row: Vec<Entry> = has_designs
+            .then(|| Entry::from(&order.design))
+            .into_iter()
+            .collect();
+        row.extend(entries![
             &order.order,
             order.quantum_instructions.map(count),
             count(order.switches),
             with_bound(cost),
             ends(cost),
             reported.map(|cycles| as_time(cycles, order.cycle_ns)),
-            share(order.excess_share),
-            known(&order.lost_cycles),
-            share(order.over_fewest),
         ]);
+        row.extend(is_detailed.then(|| Entry::from(known(&order.lost_cycles))));
+        row.extend(entries![
+            share(order.excess_share),
+            share(order.over_fewest)
+        ]);
+        grid.row(row);
     }
     grid
 }

@@ -16,8 +16,8 @@ use crate::{Format, Style};
 /// Maximum number of designs on one screen.
 const DESIGNS: usize = 3;
 
-const NOT_ESTIMATED: &str = "The cost per switch is not estimated: it needs whole time slices. --only-intervals simulates a long part \
-                             of the trace.";
+const NOT_ESTIMATED: &str = "The cost of a switch is not estimated, because it needs whole time slices. For it, simulate one long part of the \
+                             trace with --range.";
 
 /// Estimates for a whole trace from parts chosen at random.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -88,16 +88,16 @@ const COLUMNS: [Column; 9] = [
     ("per_thousand_instructions", "/1/per_thousand_instructions"),
 ];
 
-/// Returns the title of a row: `L2 misses`, `cycles lost to others`.
+/// Returns the title of a row, such as `L2 misses`.
 fn title(quantity: &SampleQuantity) -> Option<String> {
     let level = quantity.level.as_deref().unwrap_or_default();
     match (quantity.what, quantity.view) {
         ("misses", Some(View::Shared)) => Some(format!("{level} misses")),
         ("cycles", Some(View::Shared)) => Some("cycles".to_owned()),
         ("cycles", Some(View::Private)) => Some("cycles with private caches".to_owned()),
-        ("excess_cycles", _) => Some("excess cycles".to_owned()),
-        ("lost_cycles", _) => Some("cycles lost to others".to_owned()),
-        ("gained_cycles", _) => Some("cycles gained from others".to_owned()),
+        ("excess_cycles", _) => Some("additional cycles because of others".to_owned()),
+        ("lost_cycles", _) => Some("lost: lines that others evicted".to_owned()),
+        ("gained_cycles", _) => Some("gained: lines that others loaded".to_owned()),
         _ => None,
     }
 }
@@ -105,7 +105,7 @@ fn title(quantity: &SampleQuantity) -> Option<String> {
 fn add(page: &mut Page, sample: &Sample, most_designs: usize) {
     let simulated = sample.parts as u64 * sample.part_instructions;
     page.paragraph(&format!(
-        "Estimates for {} from {} random parts of {} instructions, {} of the trace.",
+        "{}: estimates for the whole trace from {} random parts of {} instructions, which are {} of it.",
         sample.source,
         count(sample.parts as u64),
         count(sample.part_instructions),

@@ -26,7 +26,7 @@ const FEW: usize = 3;
 const MOST_NOTES: usize = 3;
 
 pub(super) fn add(page: &mut Page, head: &Simulation, findings: &Findings) {
-    answer::add(page, head, findings);
+    answer::add(page, head, findings, false);
     trace::add_in_short(page, head);
     let is_many = findings.designs.len() > FEW;
     if !(is_many && sweep::add(page, findings, Some(MOST_LINES))) {
@@ -44,21 +44,39 @@ fn add_designs(page: &mut Page, findings: &Findings) {
     if findings.designs.is_empty() {
         return;
     }
+    let is_known = |design: &DesignFinding| design.average_cost_cycles.estimate.is_some();
+    if !findings.designs.iter().any(is_known) {
+        return add_instructions(page, findings);
+    }
     let confidence = findings
         .designs
         .iter()
         .find_map(|design| design.average_cost_cycles.confidence);
-    page.heading("Cost of a switch", "in simulated cycles");
-    let (head, labels) = sweep::labels(findings);
     let interval = confidence.map(|share| {
         format!(
-            "interval: {:.0} % confidence, for this trace; ",
+            ", with {:.0} % confidence intervals for this trace",
             share * 100.0
         )
     });
+    page.heading(
+        "Cost of a switch",
+        &format!("additional cycles{}", interval.unwrap_or_default()),
+    );
+    let (head, labels) = sweep::labels(findings);
+    let head = if head.is_empty() {
+        "design".to_owned()
+    } else {
+        head
+    };
     let grid = Grid::single_line_rows(1)
         .left([head])
-        .right(["cycles", "interval", "time", "share of cycles", "CPI"])
+        .right([
+            "cycles per switch",
+            "interval",
+            "time per switch",
+            "all switches",
+            "CPI",
+        ])
         .with_rows(
             labels
                 .iter()
@@ -71,15 +89,37 @@ fn add_designs(page: &mut Page, findings: &Findings) {
     if more > 0 {
         page.prose(&format!("and {more} more: --details"));
     }
-    page.prose(&format!(
-        "{}share of cycles: by all switches together",
-        interval.unwrap_or_default()
-    ));
-    if time_note(findings.designs.iter().take(DESIGNS).map(scale_to_order)).is_some() {
+    page.prose("all switches: share of all simulated cycles; CPI: cycles per instruction of the whole trace");
+    let shown = || findings.designs.iter().take(DESIGNS);
+    if time_note(shown().map(scale_to_order)).is_some() {
         page.prose(
-            "time: as if no two misses overlapped; measured reloads took between 1/120 of this time and all of it",
+            "time: if no two misses overlapped; real cores needed between 1/120 of it and all of it",
         );
+    } else if shown().any(has_clock_range) {
+        page.prose("time: at the highest and the lowest clock rate of the design");
     }
+}
+
+/// Adds the cycles per instruction, if the trace has no cost of a switch.
+fn add_instructions(page: &mut Page, findings: &Findings) {
+    page.heading("Cycles per instruction", "");
+    let (head, labels) = sweep::labels(findings);
+    let grid = Grid::single_line_rows(1)
+        .left([head])
+        .right(["CPI"])
+        .with_rows(
+            labels
+                .iter()
+                .zip(&findings.designs)
+                .take(DESIGNS)
+                .map(|(name, design)| entries![name, perhaps(cpi(design))]),
+        );
+    page.grid(&grid);
+}
+
+/// Whether the design has a range of clock rates.
+fn has_clock_range(design: &DesignFinding) -> bool {
+    design.cycle_ns.is_some_and(|[short, long]| short < long)
 }
 
 fn design_row(name: &str, design: &DesignFinding) -> Vec<Entry> {

@@ -1,7 +1,7 @@
 use switchcost_analysis::simulation::{Findings, Group};
 use switchcost_design::result::Simulation;
 
-use super::amount::ones;
+use super::amount::{one, ones};
 use crate::page::Page;
 use crate::quantity::count;
 
@@ -32,31 +32,47 @@ fn class_in_words(class: &str) -> &str {
     }
 }
 
-/// Adds the simulated trace in one line.
+/// Adds the simulated trace in two lines.
 pub(super) fn add_in_short(page: &mut Page, head: &Simulation) {
     let trace = &head.trace;
     page.gap();
-    let quantum = trace
-        .quantum_instructions
-        .map(|q| format!(", quantum {} instructions", count(q)))
-        .unwrap_or_default();
-    page.prose(&format!(
-        "trace: {}, order {}{quantum}",
-        trace.source, trace.order
-    ));
     let data = trace.loads.saturating_add(trace.stores);
-    page.prose(&format!(
-        "{} instructions, {} data references, {} switches ({} voluntary, {} involuntary), {} {}",
-        count(trace.instructions),
-        count(data),
-        count(
-            trace
-                .voluntary_switches
-                .saturating_add(trace.involuntary_switches)
+    let processes = match head.processes.len() {
+        1 => format!("1 {}", one(head.private_by)),
+        several => format!("{} {}", count(several as u64), ones(head.private_by)),
+    };
+    let switches = match (trace.voluntary_switches, trace.involuntary_switches) {
+        (0, 0) => "no switches".to_owned(),
+        (voluntary, involuntary) => format!(
+            "{} voluntary and {} involuntary switches",
+            count(voluntary),
+            count(involuntary)
         ),
-        count(trace.voluntary_switches),
-        count(trace.involuntary_switches),
-        count(head.processes.len() as u64),
-        ones(head.private_by),
+    };
+    page.prose(&format!(
+        "trace: {} ({processes}, {})",
+        trace.source,
+        order_in_words(&trace.order, trace.quantum_instructions)
     ));
+    page.prose(&format!(
+        "{} instructions, {} loads and stores, {switches}",
+        count(trace.instructions),
+        count(data)
+    ));
+}
+
+/// Returns words for the order of the tasks and the length of their time slices.
+fn order_in_words(order: &str, quantum_instructions: Option<u64>) -> String {
+    let slices = quantum_instructions
+        .map(|quantum| format!("time slices of up to {} instructions", count(quantum)));
+    let order = match order {
+        "scheduled" if slices.is_some() => None,
+        "scheduled" => Some("scheduled by the tracer".to_owned()),
+        "as-run" => Some("scheduled by the kernel".to_owned()),
+        "imported" => Some("in the order of its source".to_owned()),
+        "synthetic" => Some("generated".to_owned()),
+        other => Some(format!("rescheduled: {other}")),
+    };
+    let words: Vec<String> = order.into_iter().chain(slices).collect();
+    words.join(", ")
 }

@@ -82,67 +82,64 @@ fn add(page: &mut Page, trials: &[(&Simulation, &Findings)], designs: &[TrialFin
         page.paragraph(&sentences.join(" "));
     } else {
         page.paragraph(
-            "The traced guests were started differently, so their costs are not averaged.",
+            "The trials have no common mean, because their guests were started differently.",
         );
     }
-    page.heading("Trials", "cycles per switch in each record");
+    page.heading("Cost of a switch", "additional cycles in each trial");
     let mut grid = Grid::new(2).left(["trial", "design"]).right([
-        "instructions",
-        "data refs",
-        "switches",
-        "net",
+        "cycles per switch",
         "interval",
-        "lost",
-        "gained",
-        "cycles",
-        "overhead",
+        "reloads",
+        "saved",
+        "total cycles",
+        "all switches",
     ]);
-    for (number, (head, findings)) in trials.iter().enumerate() {
-        rows(number + 1, head, findings).for_each(|row| grid.row(row));
+    for (number, (_, findings)) in trials.iter().enumerate() {
+        rows(number + 1, findings).for_each(|row| grid.row(row));
     }
     page.grid(&grid);
+    page.prose(
+        "reloads: cycles per switch for lines that others evicted; saved: by lines that others loaded; all switches: share of the \
+         total cycles",
+    );
     page.gap();
     for (number, (head, _)) in trials.iter().enumerate() {
-        page.prose(&format!("trial {}: {}", number + 1, head.trace.source));
+        page.prose(&format!("trial {}: {}", number + 1, trace_in_words(head)));
     }
 }
 
-fn sentence(design: &TrialFinding) -> String {
-    let (name, trials, overhead) = (
-        &design.name,
-        design.costs_cycles.len(),
-        share(design.overhead.estimate),
-    );
-    let lost = match design.lost_cycles.estimate {
-        None => String::new(),
-        Some(_) => format!(
-            " Evictions by other tasks cost {}; lines loaded by them save {}.",
-            cycles(&design.lost_cycles),
-            cycles(&design.gained_cycles)
-        ),
-    };
+fn trace_in_words(head: &Simulation) -> String {
+    let trace = &head.trace;
+    let switches = trace
+        .voluntary_switches
+        .saturating_add(trace.involuntary_switches);
     format!(
-        "A switch costs {} on {name}, over {trials} trials. Switches take {overhead} of all cycles on average.{lost}",
-        cycles(&design.average_cost_cycles)
+        "{}, {} instructions, {} loads and stores, {} switches",
+        trace.source,
+        count(trace.instructions),
+        count(trace.loads.saturating_add(trace.stores)),
+        count(switches)
     )
 }
 
-fn rows<'a>(
-    number: usize,
-    head: &'a Simulation,
-    findings: &'a Findings,
-) -> impl Iterator<Item = Vec<Entry>> + 'a {
-    let switches = head
-        .trace
-        .voluntary_switches
-        .saturating_add(head.trace.involuntary_switches);
+fn sentence(design: &TrialFinding) -> String {
+    let trials = match design.costs_cycles.len() {
+        1 => "1 trial".to_owned(),
+        several => format!("mean of {several} trials"),
+    };
+    format!(
+        "On {}, a switch costs {}, and all switches take {} of all cycles ({trials}).",
+        design.name,
+        cycles(&design.average_cost_cycles),
+        share(design.overhead.estimate)
+    )
+}
+
+fn rows(number: usize, findings: &Findings) -> impl Iterator<Item = Vec<Entry>> {
     findings.designs.iter().map(move |design| {
         entries![
             number.to_string(),
             &design.name,
-            count(design.instructions),
-            count(design.data_refs),
-            count(switches),
             with_bound(&design.average_cost_cycles),
             ends(&design.average_cost_cycles),
             known(&design.lost_cycles),

@@ -57,7 +57,7 @@ fn a_trace_without_switches_answers_that() {
     let findings = findings(&head, &[]);
     let text = simulate::render(&head, &findings, Format::Table, DETAILED);
     assert!(
-        text.starts_with("Nothing can be said about switches: the trace holds none.\n"),
+        text.starts_with("The cost of a switch is unknown, because the trace has no switch.\n"),
         "{text}"
     );
     head.designs.clear();
@@ -106,17 +106,22 @@ fn the_headline_is_the_net_cost_in_words_that_fit_its_sign() {
     let of = |net| answer(net, lost.clone(), gained.clone());
     let text = of(cost(-3000.0, -1000.0));
     assert!(
-        text.starts_with("A switch saves 2,000 cycles (1,000 to 3,000) on mogul-1a. "),
+        text.starts_with(
+            "A switch saves 2,000 cycles (1,000 to 3,000) in cache misses on mogul-1a, "
+        ),
         "{text}"
     );
-    let parties = " Evictions by other tasks cost 4,000 cycles (3,000 to 5,000), and lines loaded by them save 6,000.";
+    let parties = " For each switch, reloading lines that other tasks evicted costs 4,000 cycles (3,000 to 5,000), and lines that \
+                   others loaded save 6,000.";
     assert!(text.contains(parties), "{text}");
     let text = of(cost(-3000.0, 500.0));
-    let either = "A switch costs about 0 cycles (-3,000 to 500) on mogul-1a. Evictions";
+    let either = "A switch costs about 0 cycles (-3,000 to 500) in additional cache misses on mogul-1a. For each";
     assert!(text.starts_with(either), "{text}");
     let text = of(cost(-500.0, 3000.0));
     assert!(
-        text.starts_with("A switch costs less than 3,000 cycles on mogul-1a. Evictions"),
+        text.starts_with(
+            "A switch costs less than 3,000 cycles in additional cache misses on mogul-1a. For each"
+        ),
         "{text}"
     );
 }
@@ -132,13 +137,9 @@ fn what_all_turns_pay_on_average_is_said_where_it_is_much_less_than_what_long_on
         findings.designs[0].excess_cycles_per_switch = Some(mean);
         let table =
             simulate::render(&head, &findings, Format::Table, Style::default()).replace('\n', " ");
-        table
-            .split(" Evictions")
-            .next()
-            .expect("an answer")
-            .to_owned()
+        table.split(" All ").next().expect("an answer").to_owned()
     };
-    assert!(first_line(4_780.0).contains(" (mean over all time slices: 4,780 cycles). "));
+    assert!(first_line(4_780.0).contains("the mean over all time slices is 4,780 cycles."));
     assert!(
         !first_line(18_900.0).contains("mean over"),
         "{}",
@@ -150,7 +151,8 @@ fn what_all_turns_pay_on_average_is_said_where_it_is_much_less_than_what_long_on
 fn a_cost_of_exactly_nothing_is_0() {
     let nothing = || cost(0.0, 0.0);
     let text = answer(nothing(), nothing(), nothing());
-    let says = "A switch costs 0 cycles on mogul-1a. Evictions by other tasks cost 0 cycles.";
+    let says = "A switch costs 0 cycles in additional cache misses on mogul-1a. For each switch, reloading lines that other tasks \
+                evicted costs 0 cycles.";
     assert!(text.starts_with(says), "{text}");
     assert!(
         !text.contains("less than 0") && !text.contains("< 0"),
@@ -175,8 +177,9 @@ fn with_too_few_switches_the_answer_begins_with_what_to_type() {
         design.average_cost_cycles.high,
     ) = (None, None);
     for style in [Style::default(), DETAILED] {
-        let says = "Too few switches for a confidence interval: 23 time slices of the 40 needed. Trace for longer, or simulate shorter time \
-                    slices (a switch then costs less):   switchcost simulate two.trace --quantum 150000 ";
+        let says = "The cost has no confidence interval, because the trace has only 23 of the 40 time slices that are needed. Trace for \
+                    longer, or simulate shorter time slices, after which a switch costs less:   switchcost simulate two.trace --quantum \
+                    150000 ";
         let text = simulate::render(&head, &findings, Format::Table, style).replace('\n', " ");
         assert!(text.starts_with(says), "{text}");
     }
@@ -209,21 +212,22 @@ fn threads_of_one_process_are_said_to_count_as_one() {
     head.processes[1].segments = 0;
     findings.threads = 3;
     let text = simulate::render(&head, &findings, Format::Table, DETAILED).replace('\n', " ");
-    let says = "One process ran alone, in 4 threads, which are simulated as one task. --private-by task shows what";
+    let says = "Switches cost nothing here, because the 4 threads of the trace's only process share its caches.";
     assert!(
-        text.starts_with(says) && !text.contains("no other process used its caches"),
+        text.starts_with(says) && text.contains("--private-by task"),
         "{text}"
     );
     findings.threads = 0;
     let text = simulate::render(&head, &findings, Format::Table, DETAILED);
     assert!(
-        text.starts_with("One process ran alone: no other process used its caches"),
+        text.starts_with("Switches cost nothing here, because the trace has a single process."),
         "{text}"
     );
     (head.private_by, findings.private_by) = (PrivateBy::Task, PrivateBy::Task);
     let text = simulate::render(&head, &findings, Format::Table, DETAILED);
     assert!(
-        text.starts_with("One task ran alone") && text.contains("tasks\n"),
+        text.starts_with("Switches cost nothing here, because the trace has a single task.")
+            && text.contains("2 tasks, "),
         "{text}"
     );
 }
@@ -239,7 +243,7 @@ fn a_level_that_was_never_full_is_said_to_be_and_has_misses_but_nothing_lost() {
         let text = simulate::render(&head, &findings, Format::Table, style).replace('\n', " ");
         assert!(
             text.contains(
-                "The trace does not fill L1D on one design or more, so switches evict less there than from full caches."
+                "The trace is too short to fill L1D of at least one design, so a switch evicts fewer lines there than in a longer run."
             ),
             "{text}"
         );
@@ -251,7 +255,7 @@ fn a_level_that_was_never_full_is_said_to_be_and_has_misses_but_nothing_lost() {
 #[test]
 fn a_cause_whose_switches_gain_is_named_with_the_reason() {
     let (head, mut findings) = whole();
-    let says = "a cost below 0 is a gain (here after involuntary): a process finds lines";
+    let says = "A cost below 0 is a gain (here after involuntary): a process finds lines";
     let render = |findings: &_| {
         simulate::render(&head, findings, Format::Table, DETAILED).replace("\n    ", " ")
     };
@@ -264,10 +268,7 @@ fn a_cause_whose_switches_gain_is_named_with_the_reason() {
         .expect("a class");
     group.cost_cycles = group.cost_cycles.times(-1.0);
     let text = render(&findings);
-    assert!(
-        text.contains(says) && text.contains("loaded [mogul-1a]"),
-        "{text}"
-    );
+    assert!(text.contains(&format!("mogul-1a: {says}")), "{text}");
 }
 
 #[test]
@@ -478,13 +479,14 @@ fn how_many_instructions_fill_a_level_is_said_where_its_growth_shows_it() {
         simulate::render(&head, findings, Format::Table, Style::default()).replace('\n', " ")
     };
     let text = of(&findings);
-    let says = "from full caches. About 2,500,000,000 instructions would suffice at this rate.";
+    let says = "in a longer run. At this rate, about 2,500,000,000 instructions would be enough.";
     assert!(text.contains(says), "{text}");
     let level = &mut findings.designs[0].levels[1];
     (level.full_at_instructions, level.is_never_full) = (None, true);
     assert!(
-        of(&findings)
-            .contains("from full caches. These programs touch too little memory to fill them, however long they run."),
+        of(&findings).starts_with("A switch")
+            && of(&findings)
+                .contains("These programs use too little memory to fill L1D (25 % full)"),
         "{}",
         of(&findings)
     );
