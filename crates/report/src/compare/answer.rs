@@ -8,10 +8,10 @@ use switchcost_analysis::compare::{
 };
 
 use super::pairs::{changed, costs, count, nothing};
-use super::words::{design, judged, label, percent, quantity, shown_verdict};
+use super::words::{design, label, percent, quantity, times};
 use super::{calls, observed};
 use crate::measure::conditions;
-use crate::quantity::{confidence, number};
+use crate::quantity::{confidence, number, rounded};
 
 /// Maximum number of cases that the answer names.
 const CASES_NAMED: usize = 4;
@@ -35,12 +35,8 @@ pub(super) fn answer(comparison: &Comparison) -> String {
         .into_iter()
         .any(|change| count(comparison, change) > 0);
     let across = across(comparison);
-    let cause = match (across.is_empty(), has_change) {
-        (false, _) => ", too",
-        (true, true) => " and may be the cause",
-        (true, false) => "",
-    };
-    shown + &across + &environment(&comparison.environment, cause)
+    let others = environment(&comparison.environment, has_change && across.is_empty());
+    shown + &across + &others
 }
 
 /// Returns a sentence on the conditions in which the sides differ as `--across` allows.
@@ -66,23 +62,27 @@ const FACTS_NAMED: usize = 3;
 const LONGEST_VALUE: usize = 60;
 
 /// Returns a sentence on other differences, which may be the cause of a change.
-fn environment(facts: &[Difference], cause: &str) -> String {
+fn environment(facts: &[Difference], may_be_cause: bool) -> String {
     let effective = facts.iter().filter(|fact| !fact.is_without_effect);
     let named: Vec<String> = effective.map(fact).collect();
+    let (cause, causes) = match may_be_cause {
+        true => (", which may be the cause", " may be the cause"),
+        false => ("", " are in the table"),
+    };
     match named.as_slice() {
         [] => String::new(),
         [one] => match traces(one) {
             Some(traces) => format!(" The traces differ{cause}: {traces}."),
-            None => format!(" One fact of the environment differs{cause}: {one}."),
+            None => format!(" The sides also differ in one fact{cause}: {one}."),
         },
         few if few.len() <= FACTS_NAMED => {
             format!(
-                " {} facts of the environment differ{cause}: {}.",
+                " The sides also differ in {} facts{cause}: {}.",
                 few.len(),
                 few.join("; ")
             )
         }
-        many => format!(" {} facts of the environment differ{cause}.", many.len()),
+        many => format!(" {} other differences{causes}.", many.len()),
     }
 }
 
@@ -107,24 +107,36 @@ fn runs_sentence(comparison: &Comparison) -> String {
     );
     let of = costs(comparison.compared);
     let all = match comparison.compared {
-        1 => "the one cost that was compared".to_owned(),
         2 => "both costs".to_owned(),
         _ => format!("all {of}"),
     };
     let changed = changed(slower, faster, &of);
+    let largest = largest_change(comparison);
     match slower + faster {
         _ if comparison.compared == 0 => nothing(comparison),
         0 => format!(
             "No significant difference in {of}. A change smaller than the interval may still exist."
         ),
-        _ if slower == comparison.compared => format!("New is slower in {all}."),
-        _ if faster == comparison.compared => format!("New is faster in {all}."),
-        _ if slower * faster > 0 => format!("New is {changed}.") + &largest_change(comparison),
+        1 if comparison.compared == 1 => {
+            let verdict = if slower == 1 { "slower" } else { "faster" };
+            let what = largest.map_or(String::new(), |(name, times)| {
+                format!(": {name} takes {times}")
+            });
+            format!("New is {verdict}{what}.")
+        }
         _ => {
-            format!(
-                "New is {changed}; {}.",
-                describe_others(comparison.compared.saturating_sub(slower + faster))
-            ) + &largest_change(comparison)
+            let what = match (slower, faster) {
+                _ if slower == comparison.compared => format!("New is slower in {all}."),
+                _ if faster == comparison.compared => format!("New is faster in {all}."),
+                (1.., 1..) => format!("New is {changed}."),
+                _ => format!(
+                    "New is {changed}; {}.",
+                    describe_others(comparison.compared.saturating_sub(slower + faster))
+                ),
+            };
+            what + &largest.map_or(String::new(), |(name, times)| {
+                format!(" The most affected is {name}, which takes {times}.")
+            })
         }
     }
 }
@@ -137,15 +149,17 @@ fn describe_others(unchanged: usize) -> &'static str {
     }
 }
 
-/// Returns a sentence on the change with the largest certain part.
-fn largest_change(comparison: &Comparison) -> String {
+/// Returns the name and the ratio of the change with the largest certain part, such as `pipe
+/// process` and `1.200 times as long (1.150 to 1.250)`.
+fn largest_change(comparison: &Comparison) -> Option<(String, String)> {
     let is_changed = |pair: &&Pair| matches!(pair.outcome, Outcome::Compared { verdict, .. } if verdict != Change::NoDifferenceShown);
     let changed = comparison.pairs.iter().filter(is_changed);
-    let largest = changed.max_by(|a, b| a.least_change().total_cmp(&b.least_change()));
-    let words = largest.and_then(|pair| Some((label(pair), judged(pair, "times as much")?)));
-    words.map_or(String::new(), |(name, words)| {
-        format!(" The largest change is in {name}: {words}.")
-    })
+    let largest = changed.max_by(|a, b| a.least_change().total_cmp(&b.least_change()))?;
+    let name = match &largest.subject {
+        Subject::Injected { .. } => format!("a preemption with {}", label(largest)),
+        _ => label(largest),
+    };
+    Some((name, times(largest, "times as long")?))
 }
 
 /// Whether the answer names all differences in `facts` with their values, so that a table adds
@@ -181,7 +195,7 @@ fn changed_switches(comparison: &Comparison) -> String {
     text
 }
 
-/// Returns sentences on the CPI and the cost of a switch under each design, then on how many of all
+/// Returns sentences on the cost of a switch and the CPI under each design, then on how many of all
 /// numbers differ.
 fn simulations_sentence(comparison: &Comparison) -> String {
     let is_cpi = |pair: &&Pair| pair.quantity == Quantity::CyclesPerInstruction;
@@ -190,7 +204,7 @@ fn simulations_sentence(comparison: &Comparison) -> String {
             .pairs
             .iter()
             .find(|pair| is_cost_of_a_switch(pair) && pair.subject == cpi.subject);
-        design_sentence(cpi, cost)
+        design_sentences(cpi, cost)
     };
     let sentences: Vec<String> = comparison
         .pairs
@@ -209,16 +223,35 @@ fn simulations_sentence(comparison: &Comparison) -> String {
     let more = sentences.len() - named;
     let mut text: String = sentences.into_iter().take(named).collect();
     if more > 0 {
-        text += &format!("The table has {more} more designs. ");
+        let (designs, are) = match more {
+            1 => ("design", "is"),
+            _ => ("designs", "are"),
+        };
+        text += &format!("The {more} other {designs} {are} in the table. ");
     }
-    let (slower, faster) = (
+    text + &changed_numbers(comparison)
+}
+
+/// Returns a sentence on the number of compared numbers that changed.
+pub(super) fn changed_numbers(comparison: &Comparison) -> String {
+    let (higher, lower) = (
         count(comparison, Change::Slower),
         count(comparison, Change::Faster),
     );
-    text + &format!(
-        "Of {} numbers compared, {slower} are significantly higher and {faster} lower.",
-        comparison.compared
-    )
+    match (comparison.compared, higher, lower) {
+        (0, ..) => "No number could be judged.".to_owned(),
+        (1, 0, 0) => "The one number that was compared did not change significantly.".to_owned(),
+        (all, 0, 0) => format!("None of the {all} numbers compared changed significantly."),
+        (all, higher, 0) => {
+            format!("Of {all} numbers compared, {higher} rose significantly, and none fell.")
+        }
+        (all, 0, lower) => {
+            format!("Of {all} numbers compared, {lower} fell significantly, and none rose.")
+        }
+        (all, higher, lower) => {
+            format!("Of {all} numbers compared, {higher} rose significantly, and {lower} fell.")
+        }
+    }
 }
 
 fn is_cost_of_a_switch(pair: &Pair) -> bool {
@@ -226,26 +259,61 @@ fn is_cost_of_a_switch(pair: &Pair) -> bool {
     is_all && pair.quantity == Quantity::AverageCost
 }
 
-fn design_sentence(cpi: &Pair, cost: Option<&Pair>) -> Option<String> {
+fn design_sentences(cpi: &Pair, cost: Option<&Pair>) -> Option<String> {
     let Subject::Simulated(place) = &cpi.subject else {
         return None;
     };
-    let instruction = cpi.base.zip(cpi.new).map(|(base, new)| {
-        let [new, base] = [new, base].map(|cpi| number(cpi.value));
-        match &cpi.outcome {
-            _ if new != base => format!("the CPI is {new}, was {base}"),
-            Outcome::Compared { verdict, .. } if *verdict != Change::NoDifferenceShown => format!(
-                "the CPI is significantly {}, but {new} on both sides to three digits",
-                shown_verdict(*verdict, cpi.quantity)
-            ),
-            _ => format!("the CPI is the same to three digits ({new})"),
+    let design = design(place);
+    let instruction = cpi_sentence(cpi);
+    let switch = cost.and_then(|pair| switch_sentence(&design, pair));
+    match (switch, instruction) {
+        (None, None) => None,
+        (Some(switch), instruction) => {
+            Some(switch + &instruction.map_or(String::new(), |words| format!("The CPI {words}. ")))
         }
-    });
-    let switch = cost
-        .and_then(|pair| judged(pair, "times as many cycles"))
-        .map(|words| format!("a switch costs {words}"));
-    let both: Vec<String> = switch.into_iter().chain(instruction).collect();
-    (!both.is_empty()).then(|| format!("On {}, {}. ", design(place), both.join(", and ")))
+        (None, Some(words)) => Some(format!("On {design}, the CPI {words}. ")),
+    }
+}
+
+/// Returns a sentence on the cost of a switch under a design; `None` without a verdict.
+fn switch_sentence(design: &str, cost: &Pair) -> Option<String> {
+    let [base, new] = [cost.base?, cost.new?].map(|cost| rounded(cost.value));
+    let times = times(cost, "times as many")?;
+    Some(match &cost.outcome {
+        Outcome::Compared {
+            verdict: Change::NoDifferenceShown,
+            ..
+        } => format!(
+            "On {design}, the cost of a switch shows no significant difference: {new} cycles, was {base}, {times}. "
+        ),
+        _ => format!("On {design}, a switch costs {new} cycles, was {base}: {times}. "),
+    })
+}
+
+/// Returns the predicate of a sentence on the CPI, such as `falls from 1.27 to 1.25`.
+fn cpi_sentence(cpi: &Pair) -> Option<String> {
+    let (base, new) = cpi.base.zip(cpi.new)?;
+    let [old, now] = [base, new].map(|cpi| number(cpi.value));
+    let is_significant = matches!(cpi.outcome, Outcome::Compared { verdict, .. } if verdict != Change::NoDifferenceShown);
+    Some(match now == old {
+        true if is_significant => format!("remains {now}, with a small but significant change"),
+        true => format!("remains {now}"),
+        false => {
+            let verb = if new.value > base.value {
+                "rises"
+            } else {
+                "falls"
+            };
+            let doubt = match &cpi.outcome {
+                Outcome::Compared {
+                    verdict: Change::NoDifferenceShown,
+                    ..
+                } => ", which is not significant",
+                _ => "",
+            };
+            format!("{verb} from {old} to {now}{doubt}")
+        }
+    })
 }
 
 /// Returns a sentence on the confidence with which the intervals hold.
@@ -264,16 +332,13 @@ pub(super) fn basis(comparison: &Comparison) -> Option<String> {
         Basis::Runs | Basis::Injections => return run_spread_sentence(comparison),
         Basis::Observations => return Some(observed::basis(comparison)),
         Basis::SameTrace => {
-            "Intervals are from batches of the switches of one trace and hold for this trace only. Give several traces for a \
-             general result."
+            "The intervals hold for this trace only. For a more general result, give several traces."
         }
-        Basis::SameTraces => "Intervals are from the differences between the sides on each trace.",
-        Basis::OtherTraces => {
-            "Each side has its own traces; intervals are from the spread between them."
-        }
+        Basis::SameTraces => "The intervals are from the spread of the differences between traces.",
+        Basis::OtherTraces => "The intervals are from the spread between the traces of each side.",
         Basis::SingleTrace => {
-            "The spread between traces is unknown, since a side has only one trace. Intervals are from the spread within a trace \
-             and may be too narrow; give the same trace to both sides, or several to each."
+            "The intervals may be too narrow, because one trace per side does not show how traces differ. Give the same trace to \
+             both sides, or several to each."
         }
     };
     Some(text.to_owned())

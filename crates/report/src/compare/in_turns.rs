@@ -121,16 +121,16 @@ fn ending(turns: &InTurns) -> String {
     );
     let shown = match turns.detectable {
         Some(found) => format!(
-            "a change of {} would be detected with a probability of {power}",
+            "a change of {} or more would be detected (probability {power})",
             percent(found)
         ),
-        None => "no change would be detected, since the runs could not be compared".to_owned(),
+        None => "no change would be detected, because the runs could not be compared".to_owned(),
     };
     match turns.ended {
-        Ended::Power => format!("Stopped because {shown} (wanted: {asked})."),
+        Ended::Power => format!("Stopped after enough runs: {shown}; {asked} was requested."),
         Ended::Budget => {
             format!(
-                "Stopped by the budget of {} before a change of {asked} could be detected: {shown}.",
+                "Stopped by the budget of {}: {shown}, but {asked} was requested.",
                 time(turns.budget_ns.0 as f64)
             )
         }

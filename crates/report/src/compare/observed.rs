@@ -3,8 +3,9 @@
 
 use switchcost_analysis::compare::{Change, Comparison, Outcome, Pair, Pricing, Quantity, Unit};
 
-use super::pairs::{count, nothing};
-use super::words::{judged, percent, value};
+use super::answer::changed_numbers;
+use super::pairs::nothing;
+use super::words::{percent, times, value};
 
 /// Returns the answer that the reader wants first.
 pub(super) fn answer(comparison: &Comparison) -> String {
@@ -15,7 +16,7 @@ pub(super) fn answer(comparison: &Comparison) -> String {
         .map(|sentence| sentence + " ")
         .collect();
     if comparison.pricing == Some(Pricing::Nothing) {
-        text += "Costs are not compared, since no calibration is known for them. ";
+        text += "Costs are not compared, because there is no calibration for them. ";
     }
     text + &verdicts(comparison)
 }
@@ -33,7 +34,7 @@ fn cost(comparison: &Comparison) -> Option<String> {
     let direct = || pair_of_all(comparison, Quantity::DirectShare).map(|pair| (pair, "directly "));
     let (pair, what) = likely.or_else(direct)?;
     Some(format!(
-        "Switches {what}cost {} of the CPU time in new and {} in base: {}.",
+        "Switches {what}cost {} of the CPU time in new, {} in base: {}.",
         new(pair)?,
         base(pair)?,
         ratio(pair)?
@@ -43,7 +44,7 @@ fn cost(comparison: &Comparison) -> Option<String> {
 fn often(comparison: &Comparison) -> Option<String> {
     let pair = pair_of_all(comparison, Quantity::Switches)?;
     Some(format!(
-        "New has {} switches per second, base {}: {}.",
+        "There are {} switches per second in new, {} in base: {}.",
         new(pair)?,
         base(pair)?,
         ratio(pair)?
@@ -68,7 +69,20 @@ fn side(cost: &switchcost_analysis::compare::Cost, pair: &Pair) -> Option<String
 }
 
 fn ratio(pair: &Pair) -> Option<String> {
-    judged(pair, "times as much").or_else(|| Some(format!("{:.3} times as much", pair.ratio()?)))
+    let unit = match pair.quantity {
+        Quantity::Switches => "times as many",
+        _ => "times as much",
+    };
+    let difference = match &pair.outcome {
+        Outcome::Compared {
+            verdict: Change::NoDifferenceShown,
+            ..
+        } => ", not significant",
+        _ => "",
+    };
+    times(pair, unit)
+        .map(|words| words + difference)
+        .or_else(|| Some(format!("{:.3} {unit}", pair.ratio()?)))
 }
 
 fn verdicts(comparison: &Comparison) -> String {
@@ -80,16 +94,11 @@ fn verdicts(comparison: &Comparison) -> String {
             _ => None,
         });
     match not_judged {
-        Some(why) => format!(
-            "It is unknown whether this exceeds the difference between two runs of the same program: {why}."
-        ),
+        Some(why) => {
+            format!("These may be usual differences between two runs of the same program: {why}.")
+        }
         None if comparison.compared == 0 => nothing(comparison),
-        None => format!(
-            "Of {} numbers compared, {} are significantly higher and {} lower.",
-            comparison.compared,
-            count(comparison, Change::Slower),
-            count(comparison, Change::Faster)
-        ),
+        None => changed_numbers(comparison),
     }
 }
 

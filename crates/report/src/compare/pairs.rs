@@ -1,7 +1,7 @@
 //! Renders pairs as rows, grouped by their outcome.
 
 use switchcost_analysis::compare::{
-    Change, Comparison, Cost, Outcome, Pair, Quantity, Subject, Unit,
+    Change, Comparison, Cost, Outcome, Pair, Part, Quantity, Subject, Unit,
 };
 use switchcost_record::Case;
 
@@ -33,7 +33,7 @@ pub(super) fn grid(pairs: &[&Pair], is_short: bool) -> Grid {
     };
     let [base, new, ratio, interval, difference] = NUMBERS;
     let names = subjects(pairs);
-    grid.left(["", "of"])
+    grid.left([subject_head(pairs), "quantity"])
         .right([base, new, ratio, interval])
         .left([difference])
         .with_rows(pairs.iter().zip(names).map(|(pair, name)| {
@@ -41,6 +41,18 @@ pub(super) fn grid(pairs: &[&Pair], is_short: bool) -> Grid {
             let about = [format!("{name}{star}"), unit_of(pair)].map(Entry::from);
             about.into_iter().chain(numbers(pair))
         }))
+}
+
+/// Returns the heading of the column of subjects.
+fn subject_head(pairs: &[&Pair]) -> &'static str {
+    match pairs.first().map(|pair| &pair.subject) {
+        Some(Subject::Case(_)) => "case",
+        Some(Subject::Simulated(_)) if has_several_designs(pairs) => "design",
+        Some(Subject::Simulated(_)) => "part",
+        Some(Subject::Observed(_)) => "tasks",
+        Some(Subject::Injected { .. }) => "other task",
+        None => "",
+    }
 }
 
 /// Returns the cells for both sides, the ratio with its interval, and the verdict.
@@ -81,7 +93,8 @@ fn bare(cost: &Cost, pair: &Pair) -> String {
 /// Returns the name of the quantity, with its unit if the numbers have none.
 pub(super) fn unit_of(pair: &Pair) -> String {
     match pair.quantity {
-        Quantity::AverageCost | Quantity::ExcessPerSwitch => "cycles".to_owned(),
+        Quantity::AverageCost | Quantity::ExcessPerSwitch => "cycles/switch".to_owned(),
+        Quantity::Overhead => "share of cycles".to_owned(),
         Quantity::LostToProcesses | Quantity::LostToKernel => {
             format!("cycles {}", quantity(pair.quantity))
         }
@@ -97,7 +110,9 @@ fn subjects(pairs: &[&Pair]) -> Vec<String> {
     let name = |pair: &&Pair| match &pair.subject {
         Subject::Case(case) => conditions::label_among(case, &cases) + &across(pair),
         Subject::Simulated(place) if !has_several_designs => part_of(place, pair.quantity),
-        Subject::Simulated(place) if is_of_all(pair.quantity) => design(place),
+        Subject::Simulated(place) if is_of_all(pair.quantity) || place.part == Part::All => {
+            design(place)
+        }
         Subject::Simulated(place) => {
             format!("{}, {}", design(place), part_of(place, pair.quantity))
         }
@@ -141,11 +156,11 @@ pub(super) fn add(page: &mut Page, comparison: &Comparison) {
             names.push(format!("and {more} more"));
         }
         let what = if pairs.iter().all(|pair| pair.ratio().is_none()) {
-            "not comparable"
+            "not compared"
         } else {
             "no verdict"
         };
-        page.item(&format!("{what}: {}: {why}", names.join("; ")));
+        page.item(&format!("{}: {what} ({why})", names.join("; ")));
     }
 }
 
@@ -182,10 +197,36 @@ pub(super) fn nothing(comparison: &Comparison) -> String {
     let across = comparison.joining_condition().map_or(String::new(), |of| {
         format!(" The cases differ in one condition: --across {of} compares them.")
     });
+    if let Some((base, new)) = unshared_designs(comparison) {
+        return format!(
+            "Nothing could be compared, because the sides have no design in common: {} in base, {} in new. Simulate the same \
+             --design on both sides, or one design on each.",
+            base.join(", "),
+            new.join(", ")
+        );
+    }
     match reasons(&comparison.pairs).first() {
         Some((why, _)) => format!("Nothing could be compared: {why}.{across}"),
         None => "Nothing could be compared: neither side has a number.".to_owned(),
     }
+}
+
+/// Returns the designs of both sides, if each is on one side only.
+pub(super) fn unshared_designs(comparison: &Comparison) -> Option<(Vec<&str>, Vec<&str>)> {
+    let (mut base, mut new) = (Vec::new(), Vec::new());
+    for pair in &comparison.pairs {
+        let Subject::Simulated(place) = &pair.subject else {
+            return None;
+        };
+        match (&place.base_design, &place.new_design) {
+            (Some(name), None) => base.push(name.as_str()),
+            (None, Some(name)) => new.push(name.as_str()),
+            _ => return None,
+        }
+    }
+    base.dedup();
+    new.dedup();
+    (!base.is_empty() && !new.is_empty()).then_some((base, new))
 }
 
 /// Groups the pairs without a verdict by reason.

@@ -3,10 +3,13 @@
 
 use std::cmp::Ordering;
 
-use switchcost_analysis::compare::{Basis, Comparison, Difference, Pair, Subject};
+use switchcost_analysis::compare::{
+    Basis, Comparison, Difference, Outcome, Pair, Part, Quantity, Subject,
+};
 
 use super::calls::Which;
-use super::pairs::{grid, reasons, suspects};
+use super::pairs::{grid, reasons, suspects, unshared_designs};
+use super::words::design;
 use super::{answer, calls, environment, functions, observed, sides, title};
 use crate::entry::Tone;
 use crate::grid::Grid;
@@ -29,6 +32,9 @@ const MOST_REASONS: usize = 2;
 
 /// Maximum number of facts of the environment with a row.
 const MOST_FACTS: usize = 4;
+
+/// Smallest change of a ratio that the table shows.
+const SMALLEST_CHANGE: f64 = 0.0005;
 
 pub(super) fn add(page: &mut Page, comparison: &Comparison) {
     add_with(page, comparison, Which::Changed, &[]);
@@ -56,17 +62,7 @@ pub(super) fn add_with(page: &mut Page, comparison: &Comparison, calls: Which, f
         notes.push(answer::intervals_hold(comparison));
     }
     notes.extend(observed::pricing(comparison).map(str::to_owned));
-    let reasons = reasons(&comparison.pairs);
-    let (named, others) = reasons.split_at(reasons.len().min(MOST_REASONS));
-    notes.extend(
-        named
-            .iter()
-            .map(|(why, pairs)| describe_incomparable(why, pairs)),
-    );
-    let more: usize = others.iter().map(|(_, pairs)| pairs.len()).sum();
-    if more > 0 {
-        notes.push(format!("{more} more numbers without a verdict: --details"));
-    }
+    notes.extend(missing_verdicts(comparison));
     notes.extend(further.iter().cloned());
     if !notes.is_empty() {
         page.gap();
@@ -92,17 +88,104 @@ fn add_facts(page: &mut Page, title: &str, facts: &[Difference]) {
     ));
 }
 
-fn describe_incomparable(why: &str, pairs: &[&Pair]) -> String {
-    let costs = if pairs.len() == 1 {
-        "1 number".to_owned()
-    } else {
-        format!("{} numbers", pairs.len())
+/// Returns sentences on numbers without a verdict, and why.
+fn missing_verdicts(comparison: &Comparison) -> Vec<String> {
+    // The answer gives this reason.
+    if unshared_designs(comparison).is_some() {
+        return Vec::new();
+    }
+    let reasons = reasons(&comparison.pairs);
+    let is_simulated = |pair: &&Pair| matches!(pair.subject, Subject::Simulated(_));
+    if reasons
+        .iter()
+        .any(|(_, pairs)| pairs.iter().any(is_simulated))
+    {
+        return vec![missing_of_simulation(&reasons)];
+    }
+    let (named, others) = reasons.split_at(reasons.len().min(MOST_REASONS));
+    let mut notes: Vec<String> = named
+        .iter()
+        .map(|(why, pairs)| format!("{} {}: {why}.", numbers(pairs.len()), verdict(pairs)))
+        .collect();
+    let more: usize = others.iter().map(|(_, pairs)| pairs.len()).sum();
+    if more > 0 {
+        notes.push(format!("{} without a verdict: --details.", numbers(more)));
+    }
+    notes
+}
+
+/// Returns a sentence on the numbers of a simulation without a verdict, with the reason for that of
+/// the cost of a switch.
+fn missing_of_simulation(reasons: &[(&str, Vec<&Pair>)]) -> String {
+    let all: usize = reasons.iter().map(|(_, pairs)| pairs.len()).sum();
+    let mut designs: Vec<String> = Vec::new();
+    let mut why_not = None;
+    for (why, pairs) in reasons {
+        for pair in pairs
+            .iter()
+            .filter(|pair| pair.quantity == Quantity::AverageCost)
+        {
+            let Subject::Simulated(place) = &pair.subject else {
+                continue;
+            };
+            if place.part == Part::All && *why_not.get_or_insert(*why) == *why {
+                designs.push(design(place));
+            }
+        }
+    }
+    let more = designs.len().saturating_sub(MOST_NAMED);
+    designs.truncate(MOST_NAMED);
+    if more > 0 {
+        designs.push(format!("{more} more"));
+    }
+    let of_cost = why_not.map(|why| {
+        format!(
+            " The cost of a switch has none on {}: {why}.",
+            designs.join(", ")
+        )
+    });
+    let numbers = match all {
+        1 => "1 number has".to_owned(),
+        more => format!("{more} other numbers have"),
     };
-    let is_judged = pairs.iter().all(|pair| pair.ratio().is_none());
-    if is_judged {
-        format!("{costs} not comparable ({why})")
-    } else {
-        format!("{costs} without a verdict ({why})")
+    format!(
+        "{numbers} no verdict (--details).{}",
+        of_cost.unwrap_or_default()
+    )
+}
+
+fn numbers(number: usize) -> String {
+    match number {
+        1 => "1 number".to_owned(),
+        more => format!("{more} numbers"),
+    }
+}
+
+/// Returns the predicate of a sentence on numbers without a verdict.
+fn verdict(pairs: &[&Pair]) -> &'static str {
+    let has_no_ratio = pairs.iter().all(|pair| pair.ratio().is_none());
+    match (has_no_ratio, pairs.len()) {
+        (true, 1) => "is not compared",
+        (true, _) => "are not compared",
+        (false, 1) => "has no verdict",
+        (false, _) => "have no verdict",
+    }
+}
+
+/// Whether a row of a simulation adds nothing to the others: its ratio is that of the CPI, or 1
+/// without a verdict.
+fn is_repetition(pair: &Pair) -> bool {
+    let (Subject::Simulated(place), Outcome::NotJudged { ratio, .. }) =
+        (&pair.subject, &pair.outcome)
+    else {
+        return false;
+    };
+    match pair.quantity {
+        Quantity::AverageCost | Quantity::CyclesPerInstruction => false,
+        Quantity::Cycles => true,
+        // Two designs may have different clock rates.
+        Quantity::Time => place.base_design == place.new_design,
+        _ => (ratio - 1.0).abs() < SMALLEST_CHANGE,
     }
 }
 
@@ -114,7 +197,7 @@ fn add_costs(page: &mut Page, comparison: &Comparison) {
         .iter()
         .filter(|pair| pair.ratio().is_some() || is_observed)
         .collect();
-    pairs.retain(|pair| !pair.is_of_a_function());
+    pairs.retain(|pair| !pair.is_of_a_function() && !is_repetition(pair));
     if pairs.is_empty() {
         return;
     }
@@ -150,9 +233,9 @@ fn add_costs(page: &mut Page, comparison: &Comparison) {
 }
 
 /// Orders pairs by the part of the change that is certain, then by the measured change. The few
-/// numbers of all observed tasks together have a fixed order.
+/// numbers of all observed tasks together, or of a whole simulation, have a fixed order.
 fn order_by_change(a: &Pair, b: &Pair) -> Ordering {
-    if a.is_main() && matches!(a.subject, Subject::Observed(_)) {
+    if a.is_main() && matches!(a.subject, Subject::Observed(_) | Subject::Simulated(_)) {
         return Ordering::Equal;
     }
     let seeming = |pair: &Pair| pair.ratio().map_or(0.0, |ratio| ratio.ln().abs());

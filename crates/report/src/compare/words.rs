@@ -86,7 +86,7 @@ pub(super) fn design(place: &Place) -> String {
 /// Returns the name of the part of a design that a number belongs to.
 pub(super) fn part_of(place: &Place, quantity: Quantity) -> String {
     if is_of_all(quantity) {
-        "the whole trace".to_owned()
+        "whole trace".to_owned()
     } else {
         part(&place.part)
     }
@@ -105,12 +105,23 @@ fn part(part: &Part) -> String {
     match part {
         Part::All => "all switches".to_owned(),
         Part::Class(name) => format!("after {name}"),
-        Part::Cause(name) => format!("cause {name}"),
+        Part::Cause(name) => format!("after {}", short_cause(name)),
         Part::Program(name) => format!("program {name}"),
         Part::Level(name) => format!("level {name}"),
         Part::Kernel => "the kernel".to_owned(),
         Part::Function(name) => format!("function {name}"),
         Part::FunctionLevel { function, level } => format!("function {function}, {level}"),
+    }
+}
+
+/// Shortens a cause to the words that distinguish it: of `voluntary syscall read`, `read`.
+fn short_cause(cause: &str) -> &str {
+    if let Some(call) = cause.strip_prefix("voluntary syscall ") {
+        return call;
+    }
+    match cause.strip_prefix("involuntary ") {
+        Some(event) if !event.starts_with("syscall") => event,
+        _ => cause,
     }
 }
 
@@ -217,6 +228,15 @@ pub(super) fn judged(pair: &Pair, times: &str) -> Option<String> {
         interval(pair),
         shown_verdict(*change, pair.quantity)
     ))
+}
+
+/// Formats a ratio with its interval, such as `1.250 times as much (1.200 to 1.300)`; `None` without
+/// a verdict.
+pub(super) fn times(pair: &Pair, unit: &str) -> Option<String> {
+    let Outcome::Compared { ratio, .. } = &pair.outcome else {
+        return None;
+    };
+    Some(format!("{:.3} {unit} ({})", ratio.ratio, interval(pair)))
 }
 
 /// Returns the interval of the ratio; empty without a verdict.

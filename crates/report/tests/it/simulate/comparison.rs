@@ -107,7 +107,7 @@ fn the_page_has_both_curves_and_is_called_simulated() {
             .unwrap_or_else(|| panic!("found no {text:?}"))
     };
     let places = [
-        "times as many cycles",
+        "times as many (",
         "design mogul-1a L1D size",
         "Simulated costs</h3>",
         "id=\"figure-",
