@@ -67,13 +67,18 @@ impl Page {
     }
 
     /// Adds items of a list: the first one, and further ones while the report has at most `most` lines.
-    pub(crate) fn items_up_to(&mut self, most: usize, items: &[String]) {
+    /// Returns the number of added items.
+    pub(crate) fn items_up_to(&mut self, most: usize, items: &[String]) -> usize {
+        let mut added = 0;
         for (place, item) in items.iter().enumerate() {
             self.item(item);
+            added += 1;
             if place > 0 && self.lines() > most {
                 self.blocks.pop();
+                added -= 1;
             }
         }
+        added
     }
 
     /// Returns the number of lines so far.

@@ -36,11 +36,15 @@ pub fn render_claims(papers: &[Paper], format: Format, style: Style) -> String {
 }
 
 impl InEveryFormat for &[Paper] {
-    fn add_to(&self, page: &mut Page, _: Style) {
-        self.iter().for_each(|paper| add(page, *paper));
-        if self.iter().any(|paper| !table(*paper).is_empty()) {
-            page.gap();
-            page.paragraph(LEGEND);
+    fn add_to(&self, page: &mut Page, style: Style) {
+        if style.is_detailed {
+            self.iter().for_each(|paper| add(page, *paper));
+            if self.iter().any(|paper| !table(*paper).is_empty()) {
+                page.gap();
+                page.paragraph(LEGEND);
+            }
+        } else {
+            add_in_short(page, self);
         }
     }
 
@@ -65,8 +69,11 @@ impl InEveryFormat for &[Paper] {
 }
 
 /// Explanation of the kinds of claims.
-const LEGEND: &str = "tested: reproduced if the rule holds over the whole confidence interval of each number; calibrated: the same, after a \
-                      parameter was fitted to the paper; shown: printed for information, without a verdict; own: our claim, not the paper's.";
+const LEGEND: &str = "tested: reproduced if the rule holds over the whole confidence interval of each number. calibrated: the same, after a \
+                      parameter was fitted to the study. shown: printed without a verdict. own: a claim of ours, not of the study.";
+
+/// Maximum number of lines of the screen, without the lines that refer to the rest.
+const MOST_LINES: usize = 40;
 
 const NAMES: [&str; 10] = [
     "paper",
@@ -111,14 +118,87 @@ pub(super) fn kind(kind: Kind) -> &'static str {
     }
 }
 
+/// Adds one screen: the number of claims, and for a single paper each claim with its rule.
+fn add_in_short(page: &mut Page, papers: &[Paper]) {
+    match papers {
+        [only] => {
+            let claims = table(*only);
+            page.paragraph(&summary(*only, &claims));
+            if claims.is_empty() {
+                return;
+            }
+            let lines: Vec<String> = claims.iter().map(line).collect();
+            page.gap();
+            let shown = page.items_up_to(MOST_LINES, &lines);
+            if shown < lines.len() {
+                page.item(&format!("and {} more", lines.len() - shown));
+            }
+        }
+        several => {
+            for paper in several {
+                page.prose(&summary(*paper, &table(*paper)));
+            }
+        }
+    }
+    page.gap();
+    page.paragraph("with quotations, sources and definitions of the quantities: --details");
+}
+
+/// Returns sentences on the claims of a study and how they are judged.
+fn summary(paper: Paper, claims: &[Entry]) -> String {
+    let count = |kind: Kind| claims.iter().filter(|claim| claim.kind == kind).count();
+    let kinds = [
+        (count(Kind::Tested), "tested"),
+        (count(Kind::Calibrated), "tested after calibration"),
+        (count(Kind::Shown), "shown without a verdict"),
+        (count(Kind::Own), "ours, not the study's"),
+    ];
+    let kinds: Vec<String> = kinds
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    match claims.len() {
+        0 => format!(
+            "{}. It makes no claim to test; without --claims, its table is measured and printed.",
+            paper.title()
+        ),
+        all => format!(
+            "{}. {all} claims: {}. A tested claim is reproduced if its rule holds over the whole confidence interval.",
+            paper.title(),
+            kinds.join(", ")
+        ),
+    }
+}
+
+/// Returns a claim with its rule in one sentence each.
+fn line(entry: &Entry) -> String {
+    let statement = &entry.statement;
+    match entry.kind {
+        Kind::Tested => format!("{statement}. Rule: {}.", short_rule(entry)),
+        Kind::Calibrated => format!(
+            "{statement}. Rule, after calibration: {}.",
+            short_rule(entry)
+        ),
+        Kind::Shown => format!("{statement}. No verdict: {}.", entry.bounds),
+        Kind::Own => format!("(ours) {statement}. Rule: {}.", short_rule(entry)),
+    }
+}
+
+/// Returns the quantity, without its definition, with the range that it must have: `switches per
+/// iteration between 3.50 and 4.50`.
+fn short_rule(entry: &Entry) -> String {
+    let quantity = entry.quantity.split([':', ';']).next().unwrap_or_default();
+    let rule = entry.rule.words();
+    match rule.strip_prefix("every number ") {
+        Some(range) => format!("{quantity} {range}"),
+        None => format!("{quantity}, {rule}"),
+    }
+}
+
 fn add(page: &mut Page, paper: Paper) {
     let claims = table(paper);
-    let none = if claims.is_empty() {
-        " It makes no claims to test. Without --claims, its table is printed."
-    } else {
-        ""
-    };
-    page.paragraph(&format!("{}.{none}", paper.title()));
+    page.paragraph(&summary(paper, &claims));
     for entry in claims {
         page.heading(
             &format!("{}, {}", entry.exhibit, entry.id),
@@ -128,7 +208,7 @@ fn add(page: &mut Page, paper: Paper) {
         let words = entry
             .quotation
             .map_or_else(String::new, |words| format!("\"{words}\", "));
-        page.item(&format!("Paper: {words}{}", entry.place));
+        page.item(&format!("Source: {words}{}", entry.place));
         page.item(&format!("Quantity: {}", entry.quantity));
         page.item(&format!("Rule: {} ({})", entry.rule.words(), entry.bounds));
         if !entry.free.is_empty() {
@@ -136,7 +216,7 @@ fn add(page: &mut Page, paper: Paper) {
         }
         for reason in entry.reasons {
             page.item(&format!(
-                "Possible reason: {}. Tested by {}: {}, {}",
+                "Possible reason, if not reproduced: {}. Tested by {}: {}, {}",
                 reason.statement,
                 reason.run,
                 reason.quantity,

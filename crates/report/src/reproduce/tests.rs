@@ -1,3 +1,4 @@
+use strum::IntoEnumIterator;
 use switchcost_reproduce::{
     Axis, Cell, Chart, Claim, Entry, Exhibit, Kind, Paper, Reason, Rule, Series, Table, Term,
     Verdict,
@@ -327,8 +328,11 @@ fn csv_has_a_row_for_each_claim() {
 #[test]
 fn the_table_of_claims_is_printed_in_each_format() {
     let papers = [Paper::Mogul1990, Paper::Li2007];
-    let text =
-        super::render_claims(&papers, Format::Table, Style::default()).replace("\n    ", " ");
+    let detailed = Style {
+        is_detailed: true,
+        ..Style::default()
+    };
+    let text = super::render_claims(&papers, Format::Table, detailed).replace("\n    ", " ");
     for part in [
         "no-asymptote",
         "the curve does not reach an asymptote",
@@ -337,6 +341,14 @@ fn the_table_of_claims_is_printed_in_each_format() {
         "Fitted: ",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
+    }
+    for paper in Paper::iter() {
+        let screen = super::render_claims(&[paper], Format::Table, Style::default());
+        assert!(screen.lines().count() <= 45, "{screen}");
+        assert!(
+            screen.lines().all(|line| line.chars().count() <= 100),
+            "{screen}"
+        );
     }
     let json = super::render_claims(&papers, Format::Json, Style::default());
     let value = crate::conformity::read(json);

@@ -46,7 +46,7 @@ fn every_step_is_a_command_that_the_program_takes() {
 #[test]
 fn the_table_of_claims_is_printed_without_running_anything() {
     let place = Place::new();
-    let (code, text, why) = words(&place, &["reproduce", "all", "--claims"]);
+    let (code, text, why) = words(&place, &["reproduce", "all", "--claims", "--details"]);
     assert_eq!(code, 0, "{why}");
     assert!(
         text.contains("order-of-costs") && text.contains("Rule: every number above 1.00"),

@@ -29,7 +29,10 @@ simulate made.sct --record made.parquet
 simulate more.sct --record more.parquet
 report made.parquet
 compare made.parquet more.parquet
-reproduce lmbench --claims";
+reproduce lmbench --claims
+reproduce blog --claims
+reproduce mogul1990 --claims
+reproduce all --claims";
 
 fn screen(place: &Place, line: &str) -> String {
     let words: Vec<&str> = line.split(' ').collect();
