@@ -3,6 +3,7 @@
 mod check;
 mod events;
 mod info;
+mod written;
 
 use switchcost_trace::{Cause, syscall_name};
 
@@ -15,6 +16,7 @@ pub use check::render_check;
 pub use events::render_events;
 pub(crate) use info::Info;
 pub use info::render_info;
+pub use written::describe_written;
 
 /// Formats the name and number of a system call: `syscall read (0)`.
 fn syscall(number: u16) -> String {

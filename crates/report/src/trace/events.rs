@@ -1,4 +1,4 @@
-use switchcost_trace::{Chunk, Event, Mark};
+use switchcost_trace::{Cause, Chunk, Event, Mark, Reference, TaskId};
 
 use super::{cause_text, syscall};
 use crate::plain::plain;
@@ -17,16 +17,22 @@ pub fn render_events(chunk: &Chunk, most: u64) -> (String, u64) {
             Event::Mark(mark) => lines.add(&mark_text(mark)),
             Event::Block(block, own) => {
                 let kind = if block.flags.is_kernel() {
-                    "kernel block"
+                    "kernel code"
                 } else {
-                    "block"
+                    "code"
+                };
+                let instructions = match block.instructions {
+                    1 => "1 instruction".to_owned(),
+                    several => format!("{several} instructions"),
                 };
                 lines.add(&format!(
-                    "{kind} {:#x} {} B, {} instructions",
-                    block.address, block.bytes, block.instructions
+                    "{kind} at {:#x}: {instructions} of {} B",
+                    block.address, block.bytes
                 ));
-                own.iter()
-                    .for_each(|reference| lines.add(&format!("  {reference:?}")));
+                own.iter().for_each(|reference| {
+                    let end = block.address.wrapping_add(u64::from(reference.through()));
+                    lines.add(&reference_text(*reference, end));
+                });
             }
         }
     }
@@ -49,6 +55,39 @@ impl Lines {
     }
 }
 
+/// Describes a reference of the instruction whose last byte is at `end`.
+fn reference_text(reference: Reference, end: u64) -> String {
+    let kind = if reference.is_store() {
+        "store"
+    } else {
+        "load"
+    };
+    format!(
+        "  {kind} of {} B at {:#x}, by the instruction that ends at {end:#x}",
+        reference.bytes(),
+        reference.address()
+    )
+}
+
+/// Describes a switch, with the reason if it is known.
+fn switch_text(from: TaskId, to: TaskId, is_voluntary: bool, cause: Cause) -> String {
+    let tasks = match (from == TaskId::NONE, to == TaskId::NONE) {
+        (true, _) => format!("switch to task {to}"),
+        (false, true) => format!("switch from task {from} to none"),
+        (false, false) => format!("switch from task {from} to task {to}"),
+    };
+    let kind = if is_voluntary {
+        "voluntary"
+    } else {
+        "involuntary"
+    };
+    match cause {
+        Cause::Unknown if from == TaskId::NONE => tasks,
+        Cause::Unknown => format!("{tasks} ({kind})"),
+        known => format!("{tasks} ({kind}, {})", cause_text(known)),
+    }
+}
+
 fn mark_text(mark: &Mark) -> String {
     let name = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     match mark {
@@ -58,8 +97,12 @@ fn mark_text(mark: &Mark) -> String {
             parent,
             name: called,
         } => {
+            let parent = match *parent {
+                TaskId::NONE => String::new(),
+                parent => format!(", started by task {parent}"),
+            };
             format!(
-                "birth of task {task} in process {process}, parent {parent}: {}",
+                "task {task} starts in process {process}{parent}: {}",
                 name(called)
             )
         }
@@ -67,23 +110,19 @@ fn mark_text(mark: &Mark) -> String {
             task,
             process,
             name: called,
-        } => format!("exec by task {task} in process {process}: {}", name(called)),
+        } => format!(
+            "task {task} runs a new program in process {process} (exec): {}",
+            name(called)
+        ),
         Mark::Exit { task } => format!("task {task} exits"),
         Mark::Switch {
             from,
             to,
             is_voluntary,
             cause,
-        } => {
-            let will = if *is_voluntary {
-                "voluntary"
-            } else {
-                "involuntary"
-            };
-            format!("switch from {from} to {to}, {will}, {}", cause_text(*cause))
-        }
+        } => switch_text(*from, *to, *is_voluntary, *cause),
         Mark::SyscallEnter { number } => format!("enter {}", syscall(*number)),
-        Mark::SyscallExit { number } => format!("leave {}", syscall(*number)),
+        Mark::SyscallExit { number } => format!("return from {}", syscall(*number)),
         Mark::KernelTouch {
             address,
             bytes,
@@ -94,7 +133,7 @@ fn mark_text(mark: &Mark) -> String {
                 if *is_store { "writes" } else { "reads" }
             )
         }
-        Mark::Fault { address } => format!("fault at {address:#x}"),
+        Mark::Fault { address } => format!("page fault at {address:#x}"),
         Mark::Map(mapping) => {
             format!(
                 "map {} B at {:#x}: {}",
@@ -116,7 +155,7 @@ fn mark_text(mark: &Mark) -> String {
 
 #[cfg(test)]
 mod tests {
-    use switchcost_trace::{Block, ProcessId, Reference, TaskId};
+    use switchcost_trace::{Block, ProcessId};
 
     use super::*;
 
@@ -143,8 +182,8 @@ mod tests {
         let (text, lines) = render_events(&chunk, 10);
         assert_eq!(lines, 4);
         let expected = [
-            "block 0x400 4 B, 1 instructions",
-            "  store 0x10 8 B @3",
+            "code at 0x400: 1 instruction of 4 B",
+            "  store of 8 B at 0x10, by the instruction that ends at 0x403",
             "task 1 exits",
         ];
         assert_eq!(text.lines().skip(1).collect::<Vec<_>>(), expected);

@@ -227,9 +227,9 @@ fn mutants_of_a_system_trace_are_what_they_are_called() {
 fn mutants_of_drmemtrace_are_what_they_are_called() {
     let place = Place::new();
     for (kind, code, part) in [
-        ("small.zip", 0, "7 instructions in "),
-        ("small.sz", 0, "7 instructions in "),
-        ("small-core", 0, "5 instructions in "),
+        ("small.zip", 0, ": 7 instructions"),
+        ("small.sz", 0, ": 7 instructions"),
+        ("small-core", 0, ": 5 instructions"),
         ("cut.zip", 5, "cannot be unpacked ("),
         ("code-alone", 0, "the trace has no data references"),
         ("idle-core", 5, "this core ran nothing"),

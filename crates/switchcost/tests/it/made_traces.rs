@@ -529,7 +529,7 @@ fn a_folder_of_threads_is_one_trace_and_of_one_cpu_another() {
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         assert!(
             ran.stderr
-                .contains(&format!("{instructions} instructions in ")),
+                .contains(&format!(": {instructions} instructions")),
             "{}",
             ran.stderr
         );

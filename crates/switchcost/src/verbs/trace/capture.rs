@@ -10,6 +10,8 @@ use switchcost_capture::{Command, Ending, Input, Options, Order, Output, Summary
 use switchcost_facts::Root;
 use switchcost_host::control::{PinGuard, pin};
 use switchcost_record::Readers;
+use switchcost_report::as_argument;
+use switchcost_report::trace::describe_written;
 use switchcost_trace::{
     Chunk, KernelSymbols, Preemptions, Recorder, TraceHeader, TraceOrder, TraceWriter,
     WriteTraceError, Written,
@@ -115,15 +117,31 @@ pub(super) fn run(arguments: &TraceArguments) -> Result<Exit, Failure> {
     let ended = outcome?;
     ended.report(is_redacted);
     let (_, written) = finished?;
+    let (instructions, switches) = (written.instructions, ended.summary.switches);
     say!(
-        "{} instructions, {} references and {} switches in {} ({:.3} B per instruction)",
-        written.instructions,
-        written.references,
-        ended.summary.switches,
-        path.display(),
-        written.bytes as f64 / written.instructions.max(1) as f64
+        "{}",
+        describe_written(
+            &path,
+            instructions,
+            Some(written.references),
+            Some(switches),
+            Some(written.bytes)
+        )
     );
+    say!("{}", next_step(&path, switches));
     Ok(ended.exit())
+}
+
+/// Returns the command that uses a new trace, or how to trace switches if it has none.
+fn next_step(path: &Path, switches: u64) -> String {
+    match switches {
+        0 => "without a switch, simulate has no cost to report; trace two programs: --with COMMAND"
+            .to_owned(),
+        _ => format!(
+            "next: switchcost simulate {}",
+            as_argument(&path.display().to_string())
+        ),
+    }
 }
 
 /// Result of a capture.
@@ -159,8 +177,7 @@ impl Ended {
         }
         if summary.switches_elsewhere > 0 {
             say!(
-                "the kernel preempted the traced programs {} more times, for other tasks or for the tracer; the trace \
-                 omits these switches",
+                "the trace omits {} switches to other tasks or to the tracer",
                 summary.switches_elsewhere
             );
         }
@@ -180,8 +197,7 @@ impl Ended {
                 .map(|(command, _)| redact::shown(words(command), is_redacted).join(" "))
                 .unwrap_or_default();
             say!(
-                "'{name}' ended after {} switches, before the others had as many as were asked for; what was traced until then \
-                 is kept",
+                "'{name}' ended after {} switches, fewer than requested; the trace until then is kept",
                 summary.switches
             );
         }

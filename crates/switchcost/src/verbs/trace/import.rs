@@ -3,6 +3,7 @@
 use std::io::BufRead;
 use std::path::Path;
 
+use switchcost_report::trace::describe_written;
 use switchcost_trace::{Chunk, Importer, TraceHeader, TraceOrder};
 
 use super::capture::NewTrace;
@@ -93,5 +94,8 @@ fn report(importer: &Importer<Box<dyn BufRead>>, instructions: u64, output: &Pat
             importer.unknown_sizes()
         );
     }
-    say!("{instructions} instructions in {}", output.display());
+    say!(
+        "{}",
+        describe_written(output, instructions, None, None, None)
+    );
 }

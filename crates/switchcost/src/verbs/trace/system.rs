@@ -9,6 +9,7 @@ use std::path::Path;
 
 use switchcost_capture::{CaptureError, Command, Ending, GuestSummary, System};
 use switchcost_record::Readers;
+use switchcost_report::trace::describe_written;
 use switchcost_trace::{Guest, Recorder, TraceHeader, TraceOrder};
 
 use super::capture::{capture_failure, commands, creation_failure, failed, new_file, words};
@@ -141,11 +142,14 @@ fn report(names: &[String], summary: &GuestSummary, bytes: u64, path: &Path) {
         say!("interrupted; the trace up to here is kept");
     }
     say!(
-        "{} instructions and {} switches of a guest in {} ({:.3} B per instruction)",
-        summary.instructions,
-        summary.switches,
-        path.display(),
-        bytes as f64 / summary.instructions.max(1) as f64
+        "{}",
+        describe_written(
+            path,
+            summary.instructions,
+            None,
+            Some(summary.switches),
+            Some(bytes)
+        )
     );
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use switchcost_capture::Command;
 use switchcost_measure::{TURNS_ARGUMENT, Turns};
 use switchcost_record::{Arm, Case, Placement, Policy};
+use switchcost_report::trace::describe_written;
 use switchcost_trace::synthetic::Walks;
 use switchcost_trace::{Chunk, TraceHeader, TraceOrder};
 use switchcost_units::CpuId;
@@ -44,10 +45,14 @@ pub(super) fn run(arguments: &WalksArguments) -> Result<Exit, Failure> {
     }
     let written = trace.finish()?;
     say!(
-        "{} instructions and {} references in {}",
-        written.instructions,
-        written.references,
-        arguments.output.display()
+        "{}",
+        describe_written(
+            &arguments.output,
+            written.instructions,
+            Some(written.references),
+            None,
+            None
+        )
     );
     Ok(Exit::Success)
 }
