@@ -30,7 +30,7 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
 fn answer(observation: &Observation, findings: &Findings) -> String {
     if findings.all.switches == 0 {
         return format!(
-            "{} did not switch in {}, so there is no cost to report.",
+            "{} did not switch in {}, so switches cost nothing.",
             first_words(&observation.subject),
             seconds(findings.seconds)
         );
@@ -123,7 +123,7 @@ fn busier_children(observation: &Observation, findings: &Findings) -> Option<(St
         ("children", "are", "them")
     };
     let text = format!(
-        "{} existing {children} of {} {are} not included, and switched more often ({} times). Include {them}:",
+        "{} existing {children} of {} switched more often ({} times) but {are} not included. Include {them}:",
         count(older.processes),
         subject(&observation.subject),
         count(older.switches)
@@ -166,7 +166,7 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
         (Some(both), Some(direct), Some(indirect)) => {
             let cpus = all.cost_cpus.filter(|_| both.is_bounded());
             format!(
-                "Switches cost {who} {} of {} CPU time{}: {} directly and {}{}.",
+                "Switches cost {who} {} of {} CPU time{}. The direct cost is {}, and cold caches cost {}{}.",
                 range_words(both),
                 possessive,
                 cpu_share(cpus, observation),
@@ -179,7 +179,7 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
             let window = findings.seconds * 1e9;
             let direct_cpus = all.direct_ns.map(|direct| direct.over(window));
             format!(
-                "Switches directly cost {who} {} of {} CPU time{}. The cost of cold caches is unknown{}{}.",
+                "Switches cost {who} {} of {} CPU time directly{}. The additional cost of cold caches is unknown{}{}.",
                 range_words(direct),
                 possessive,
                 cpu_share(direct_cpus, observation),
@@ -188,7 +188,7 @@ fn cost(observation: &Observation, findings: &Findings) -> String {
             )
         }
         _ => format!(
-            "The switches of {} were counted but not priced, since there is no calibration (run `switchcost measure`).",
+            "The cost of the switches of {} is unknown, because there is no calibration: run `switchcost measure` once.",
             subject(&observation.subject)
         ),
     }
@@ -227,17 +227,17 @@ fn direct_words(direct: Range, both: Range) -> String {
 /// Returns advice on how to measure the cost of cold caches: by `observe` if it traced no calls,
 /// and by `inject`; empty for a command that ends too soon.
 fn measuring(observation: &Observation, findings: &Findings) -> String {
-    let inject = format!("`{}` measures them", injecting(observation, findings));
+    let inject = format!("`{}`", injecting(observation, findings));
     let is_command = matches!(observation.subject, Subject::Command(_));
     let cpu_ns = findings.all.cpu_ns.unwrap_or(0.0);
     // A command has ended, and its calls were traced if that was possible.
     match (is_command, findings.matched.is_empty()) {
         (true, _) if cpu_ns < LEAST_CPU.0 as f64 => String::new(),
         (false, true) => format!(
-            "; `switchcost observe -p {} -d 30s` or {inject}",
+            "; to measure it: `switchcost observe -p {} -d 30s` or {inject}",
             process_of(observation, findings)
         ),
-        _ => format!("; {inject}"),
+        _ => format!("; to measure it: {inject}"),
     }
 }
 
@@ -275,17 +275,16 @@ fn is_plain_word(word: &str) -> bool {
     !word.is_empty() && word.chars().all(is_plain)
 }
 
-/// Formats the cost of cold caches, such as `2.2 % through cold caches`, or with `0.4 to 2.2 %`,
-/// `at most 2.2 %` or `1.2 % or more`.
+/// Formats the cost of cold caches, such as `2.2 %`, `0.4 to 2.2 %`, `at most 2.2 %` or
+/// `1.2 % or more`.
 fn describe_caches(indirect: Range) -> String {
-    let much = match indirect.likely {
+    match indirect.likely {
         Some(likely) => share(Some(likely)),
         None if indirect.is_bounded() && indirect.low <= LITTLE * indirect.high => {
             format!("at most {}", share(Some(indirect.high)))
         }
         None => range_words(indirect),
-    };
-    format!("{much} through cold caches")
+    }
 }
 
 /// Returns the source of the cost of cold caches, such as ` (measured on 96 % of the switches)`, or
@@ -358,9 +357,13 @@ fn negligible(who: &str, observation: &Observation, findings: &Findings) -> Stri
     }
 }
 
-/// Formats a cost in CPUs, such as `, or 0.02 of 2 CPUs`: the likely value, else the range.
+/// Least number of CPUs that is reported.
+const LEAST_CPUS: f64 = 0.01;
+
+/// Formats a cost in CPUs, such as `, or 0.02 of 2 CPUs`: the likely value, else the range. A cost
+/// that rounds to 0 is left out.
 fn cpu_share(cost: Option<Range>, observation: &Observation) -> String {
-    let Some(cost) = cost else {
+    let Some(cost) = cost.filter(|cost| cost.likely.unwrap_or(cost.low) >= LEAST_CPUS) else {
         return String::new();
     };
     let all = match observation.host.cpus_online.len() {
@@ -369,7 +372,7 @@ fn cpu_share(cost: Option<Range>, observation: &Observation) -> String {
     };
     let much = cost.likely.map_or_else(
         || format!("{} to {}", cpus(cost.low), cpus(cost.high)),
-        |likely| cpus(likely).replace('<', "less than "),
+        cpus,
     );
     format!(", or {much} of {all}")
 }
@@ -377,17 +380,18 @@ fn cpu_share(cost: Option<Range>, observation: &Observation) -> String {
 /// Formats CPUs, such as `0.02`, or `<0.01`.
 pub(super) fn cpus(value: f64) -> String {
     match value {
-        value if 0.0 < value && value < 0.01 => "<0.01".to_owned(),
+        value if 0.0 < value && value < LEAST_CPUS => "<0.01".to_owned(),
         value if value < 10.0 => format!("{value:.2}"),
         value => rounded(value),
     }
 }
-/// Formats a range of shares: `4.1 % (3.2 to 6.0 %)`; `3.2 to 6.0 %` without a likely value; `4.1 % (3.2 % or more)` without an upper end.
+/// Formats a range of shares: `4.1 % (3.2 to 6.0 %)`; `3.2 to 6.0 %` without a likely value. Without an
+/// upper end: `4.1 % (at least 3.2 %)` or `at least 3.2 %`.
 fn range_words(range: Range) -> String {
     let ends = if range.is_bounded() {
         format!("{} to {}", number(range.low), share(Some(range.high)))
     } else {
-        format!("{} or more", share(Some(range.low)))
+        format!("at least {}", share(Some(range.low)))
     };
     range.likely.map_or(ends.clone(), |likely| {
         format!("{} ({ends})", share(Some(likely)))
@@ -448,7 +452,7 @@ fn often(observation: &Observation, findings: &Findings) -> String {
     let why = match observation.source {
         Source::Bpf => "",
         Source::BpfCounts => " (by which tasks is unknown)",
-        Source::Perf | Source::Proc => " (causes and tasks are unknown)",
+        Source::Perf | Source::Proc => " (causes are unknown)",
     };
     format!("There {of}, {involuntary} involuntary{by}{why}.")
 }

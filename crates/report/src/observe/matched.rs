@@ -23,7 +23,7 @@ fn switches(found: &MatchedIntervals) -> f64 {
     (found.waits + found.preemptions) as f64
 }
 
-/// Returns the reason (`, since ...`) why traced calls do not show the cost, for the program that
+/// Returns the reason (`, because ...`) why traced calls do not show the cost, for the program that
 /// waits most; empty if no calls were traced.
 pub(super) fn unknown_because(findings: &Findings) -> String {
     let unknown = findings
@@ -36,20 +36,20 @@ pub(super) fn unknown_because(findings: &Findings) -> String {
     match why {
         UnknownBecause::TooFew => {
             if matched.waits == 0 {
-                ", since no wait was traced".to_owned()
+                ", because no wait was traced".to_owned()
             } else {
                 format!(
-                    ", since too few of {} traced waits have a match",
+                    ", because too few of {} traced waits have a match",
                     count(matched.waits as u64)
                 )
             }
         }
         UnknownBecause::NotCovered => format!(
-            ", since only {} of the switches have a match",
+            ", because only {} of the switches have a match",
             share(Some(matched.covered))
         ),
-        UnknownBecause::CheckFailed => format!(", since {}", failed(matched)),
-        UnknownBecause::LessWork => ", since the calls that waited do less work".to_owned(),
+        UnknownBecause::CheckFailed => format!(", because {}", failed(matched)),
+        UnknownBecause::LessWork => ", because the calls that waited do less work".to_owned(),
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings, most: usize) {
         return;
     }
     let rows = &all[..all.len().min(most)];
-    let what = "other tasks on the CPUs of the observed ones";
+    let what = "what ran while an observed program was off its CPU";
     page.heading(
         "Competitors for the CPU",
         &title(what, rows.len(), all.len()),
@@ -32,7 +32,7 @@ pub(super) fn add(page: &mut Page, findings: &Findings, most: usize) {
         .left(["competitor", "observed program"])
         .right([
             "wait caused",
-            "share of its waits",
+            "share of waits",
             "ran for",
             "runs",
             "preemptions",

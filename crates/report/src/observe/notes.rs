@@ -79,14 +79,17 @@ pub(super) fn add(page: &mut Page, observation: &Observation, findings: &Finding
         notes.extend(describe_kernel(observation));
     }
     if let Some(own) = findings.own_share {
-        let each = findings.own_ns_a_switch.map_or(String::new(), |ns| {
-            format!(
-                ": {} in the kernel for each switch on any CPU, and the observer's own CPU time",
-                time(ns)
-            )
-        });
+        let each = findings
+            .own_ns_a_switch
+            .filter(|_| is_all)
+            .map_or(String::new(), |ns| {
+                format!(
+                    ": {} in the kernel for each switch on any CPU, and the observer's own CPU time",
+                    time(ns)
+                )
+            });
         notes.push(format!(
-            "The costs do not include observing, which took {} of one CPU{each}.",
+            "Observing took {} of one CPU, which is not part of the costs{each}.",
             share(Some(own))
         ));
     }
@@ -136,9 +139,12 @@ fn calibration_note(observation: &Observation) -> String {
                 .measured_at
                 .get(..16)
                 .unwrap_or(&calibration.measured_at);
-            format!("The cost per switch was measured at {measured_at} UTC.")
+            format!(
+                "The cost of a single switch was measured on {} UTC.",
+                measured_at.replace('T', " at ")
+            )
         }
-        None => "Run `switchcost measure` to price the switches of later observations.".to_owned(),
+        None => "After `switchcost measure`, later observations also have costs.".to_owned(),
     }
 }
 

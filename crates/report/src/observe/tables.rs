@@ -129,7 +129,7 @@ fn add_payers(
     page.heading(
         heading,
         &title(
-            "costs as a share of its own CPU time, CPU as a share of one CPU",
+            "costs are shares of its own CPU time",
             rows.len(),
             found.len(),
         ),
@@ -179,14 +179,14 @@ const COLUMNS: [(&str, Of); 8] = [
     ("involuntary", |found| {
         Some(share(Some(found.involuntary_share)))
     }),
-    ("CPU", |found| found.cpus.map(|cpus| share(Some(cpus)))),
+    ("CPU use", |found| found.cpus.map(|cpus| share(Some(cpus)))),
     ("total cost", |found| found.share.map(likely_or_ends)),
     ("cost in CPUs", |found| found.cost_cpus?.likely.map(cpus)),
     ("direct cost", |found| found.direct_share.map(ends)),
     ("cold caches", |found| {
         found.cold_share().map(likely_or_ends)
     }),
-    ("CPU wait p99", |found| {
+    ("p99 wait for CPU", |found| {
         found
             .wait
             .map(|wait| quantile(Some(wait), |wait| wait.p99_ns))
@@ -264,14 +264,14 @@ fn add_causes(page: &mut Page, findings: &Findings, most: usize) {
     page.heading(
         "Causes of switches",
         &title(
-            "with mean times per switch",
+            "times are means per switch",
             rows.len(),
             findings.causes.len(),
         ),
     );
     let grid = Grid::single_line_rows(1)
         .left([""])
-        .right(["switches", "share", "off CPU", "wait for CPU"])
+        .right(["switches", "share", "off CPU", "of this, wait for CPU"])
         .left(["main program"])
         .with_rows(rows.iter().map(cause_row));
     page.grid(&grid);
@@ -326,7 +326,10 @@ fn add_latencies(page: &mut Page, findings: &Findings) {
     if rows.iter().all(|(_, latency)| latency.is_none()) {
         return;
     }
-    page.heading("Times per switch", "upper bounds of histogram buckets");
+    page.heading(
+        "Times per switch",
+        "percentiles, rounded up to the next bound of a histogram",
+    );
     let mut grid = Grid::single_line_rows(1)
         .left([""])
         .right(["switches", "p50", "p99", "max"]);

@@ -130,7 +130,7 @@ fn children_that_were_there_before_and_do_the_work_are_named_with_how_to_observe
         })
     };
     let text = of(1200, 1_000_000);
-    let words = "1,200 existing children of 2 processes are not included, and switched more often (1,000,000 times). Include them:\n";
+    let words = "1,200 existing children of 2 processes switched more often (1,000,000 times) but are not included. Include them:\n";
     let flat = text.replace('\n', " ");
     assert!(
         flat.contains(&words.replace(
@@ -139,7 +139,7 @@ fn children_that_were_there_before_and_do_the_work_are_named_with_how_to_observe
         )),
         "{text}"
     );
-    assert!(of(1, 1_000_000).contains("1 existing child of 2 processes is not included"));
+    assert!(of(1, 1_000_000).contains("1 existing child of 2 processes switched more often"));
     assert!(!of(1200, 0).contains("existing"), "what is idle is no loss");
 }
 
@@ -196,7 +196,7 @@ fn the_answer_fits_a_screen_however_much_there_is() {
         "{text}"
     );
     assert!(
-        text.contains("6 of 499") && text.contains("2026-11-24T19:22 UTC"),
+        text.contains("6 of 499") && text.contains("2026-11-24 at 19:22 UTC"),
         "{text}"
     );
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -225,7 +225,7 @@ fn a_direct_cost_is_reported_as_a_range_with_what_is_likely() {
     assert!(direct.low < direct.likely.expect("known") && direct.likely < Some(direct.high));
     let text = screen(&large);
     assert!(
-        text.starts_with("Switches directly cost sh ") && text.contains(" to "),
+        text.starts_with("Switches cost sh ") && text.contains(" % (") && text.contains(" to "),
         "{text}"
     );
     // Without a price the switches are shown, with the statement that there is no price.
@@ -233,7 +233,7 @@ fn a_direct_cost_is_reported_as_a_range_with_what_is_likely() {
         calibration: None,
         ..large
     });
-    assert!(text.contains("were counted but not priced"), "{text}");
+    assert!(text.contains("because there is no calibration"), "{text}");
 }
 
 #[test]
@@ -244,8 +244,8 @@ fn a_cost_that_is_not_known_has_no_column() {
     let text = text.replace('\n', " ");
     let (answer, _) = text.split_once(" There were ").expect("an answer");
     assert!(
-        answer.starts_with("Switches directly cost sh ")
-            && answer.contains(" The cost of cold caches is unknown; `switchcost inject -- sh "),
+        answer.starts_with("Switches cost sh ")
+            && answer.contains(" The additional cost of cold caches is unknown; to measure it: `switchcost inject -- sh "),
         "{answer}"
     );
     let has_others = ["total cost", "cold caches"]
@@ -280,9 +280,7 @@ fn what_inject_measured_is_named_and_its_record_is_among_the_details() {
     }];
     let text = screen(&known).replace('\n', " ");
     assert!(
-        text.contains(
-            " through cold caches (by inject of `gzip -c`, yesterday, if others touch memory as fast)."
-        ),
+        text.contains(" (by inject of `gzip -c`, yesterday, if others touch memory as fast)."),
         "{text}"
     );
     let style = Style {
@@ -353,25 +351,25 @@ fn matched_intervals_are_reported_with_what_they_are_of() {
             cold(0.020, Some(0.022), 0.024),
             cold(0.050, Some(0.058), 0.066),
             "5.8 % (5.0 to 6.6 %) of their CPU time",
-            "3.6 % directly and 2.2 % through cold caches (measured on 96 % of the switches).",
+            "The direct cost is 3.6 %, and cold caches cost 2.2 % (measured on 96 % of the switches).",
         ),
         (
             cold(0.004, None, 0.022),
             cold(0.034, None, 0.064),
             "3.4 to 6.4 % of their CPU time",
-            "3.6 % directly and 0.40 to 2.2 % through cold caches (measured on",
+            "The direct cost is 3.6 %, and cold caches cost 0.40 to 2.2 % (measured on",
         ),
         (
             cold(0.0, None, 0.022),
             cold(0.030, None, 0.064),
             "3.0 to 6.4 % of their CPU time",
-            "3.6 % directly and at most 2.2 % through cold caches (measured on",
+            "The direct cost is 3.6 %, and cold caches cost at most 2.2 % (measured on",
         ),
         (
             cold(0.012, None, open),
             cold(0.042, None, open),
-            "4.2 % or more of their CPU time:",
-            "3.0 to 4.2 % directly and 1.2 % or more through cold caches (measured on",
+            "at least 4.2 % of their CPU time.",
+            "The direct cost is 3.0 to 4.2 %, and cold caches cost at least 1.2 % (measured on",
         ),
     ];
     for (cold, share, whole, parts) in cases {
@@ -387,7 +385,9 @@ fn the_check_that_failed_is_named() {
     findings.matched = vec![matched(Outcome::Failed, Some(UnknownBecause::CheckFailed))];
     let failed = words(&observation, &findings, false);
     assert!(
-        failed.contains("since the check \"work before\" failed; `switchcost inject -- "),
+        failed.contains(
+            "because the check \"work before\" failed; to measure it: `switchcost inject -- "
+        ),
         "{failed}"
     );
     let detailed = words(&observation, &findings, true);
@@ -586,7 +586,7 @@ fn what_was_not_counted_is_reported_with_its_reason() {
     };
     let text = screen(&proc).replace('\n', " ").replace("    ", "");
     assert!(
-        text.contains(&reason) && text.contains("(causes and tasks are unknown)"),
+        text.contains(&reason) && text.contains("(causes are unknown)"),
         "{text}"
     );
 }

@@ -230,12 +230,12 @@ fn head(
     age_of_caches: Option<Duration>,
 ) -> String {
     let state = if is_paused { "paused: " } else { "" };
-    let interval = interval.map_or("no data yet".to_owned(), |time| format!("last {time}"));
+    let interval = interval.map_or("no data yet".to_owned(), |time| format!("the last {time}"));
     let order = format!("{order:?}").to_lowercase();
     let caches = age_of_caches.map_or(String::new(), |age| {
-        format!("; cost of cold caches: measured {} s ago", age.as_secs())
+        format!("; the cost of cold caches is from {} s ago", age.as_secs())
     });
-    format!("{state}{interval}; sorted by {order}{caches}\n{KEYS}\n")
+    format!("{state}{interval}, sorted by {order}{caches}\n{KEYS}\n")
 }
 
 impl Drop for Live {
@@ -260,8 +260,7 @@ mod tests {
         );
         let observation = Observation::read(Path::new(sample)).expect("a sample");
         let report = report(&observation, &analyse(&observation), Style::default());
-        let period = Some(Nanos::millis(1000));
-        let head = head(false, period, Order::Cost, Some(Duration::from_secs(3)));
+        let head = head(false, Some(observation.window_ns), Order::Cost, None);
         let frame = format!("{head}\n{report}");
         assert!(
             frame.lines().count() <= 45 && frame.lines().all(|line| line.chars().count() <= 100),
