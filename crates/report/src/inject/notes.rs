@@ -17,7 +17,11 @@ const NEARLY_ALL: f64 = 0.99;
 
 /// Adds notes on the numbers.
 pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings, is_detailed: bool) {
-    page.heading("Notes", "");
+    if is_detailed {
+        page.heading("Notes", "");
+    } else {
+        page.gap();
+    }
     match &findings.service {
         Some(found) => service::notes(record, found)
             .iter()
@@ -31,9 +35,9 @@ pub(super) fn add(page: &mut Page, record: &Injection, findings: &Findings, is_d
 }
 
 fn add_twins(page: &mut Page, record: &Injection, findings: &Findings, is_detailed: bool) {
-    page.item(&describe_runs(record, findings));
+    page.item(&describe_runs(record, findings, is_detailed));
     page.item(&format!(
-        "Preempted every {} of CPU time; rarer preemptions may cost more each (compare with --period LIST).",
+        "It was preempted every {} of its CPU time; rarer preemptions may cost more each (compare with --period LIST).",
         time(record.header.plan.period_ns.0 as f64)
     ));
     if is_detailed {
@@ -55,23 +59,23 @@ fn add_twins(page: &mut Page, record: &Injection, findings: &Findings, is_detail
         .for_each(|why| page.item(&format!("Not measured: {why}.")));
 }
 
-fn describe_runs(record: &Injection, findings: &Findings) -> String {
+fn describe_runs(record: &Injection, findings: &Findings, is_detailed: bool) -> String {
     let (plan, host) = (&record.header.plan, &record.header.host);
     let cpu = findings.cpu_ns.map_or(String::new(), |cpu| {
         format!(" ({} of CPU time each)", time(cpu))
     });
     let mut text = format!(
-        "Two copies of {}{cpu} alternated on CPU {} every {}: in each run, one was preempted and the other was not.",
+        "In each run, two copies of {}{cpu} alternated on CPU {} every {}, and only one was preempted.",
         program(record),
         plan.cpu,
         time(plan.turn_ns.0 as f64)
     );
-    if let Some(hertz) = findings.core_hertz {
+    if let Some(hertz) = findings.core_hertz.filter(|_| is_detailed) {
         let clock = hertz / 1e9;
         text += &format!(" Cycles are converted at {clock:.2} GHz, the mean of all runs.");
     }
     if let Some(model) = host.cpu_model.known() {
-        text += &format!(" {}.", plain(model));
+        text += &format!(" The processor is {}.", plain(model));
     }
     text
 }

@@ -12,7 +12,7 @@ use crate::quantity::{NO_NUMBER, count, share, time, with_interval};
 pub(super) fn add_costs(page: &mut Page, findings: &Findings) {
     page.heading(
         "Cost of a preemption",
-        &format!("at {}, with 90 % confidence intervals", rate(findings)),
+        &format!("90 % confidence intervals, at {}", rate(findings)),
     );
     page.grid(&costs(findings));
 }
@@ -22,10 +22,10 @@ pub(super) fn costs(findings: &Findings) -> Grid {
         return costs_of_service(findings);
     }
     let mut grid = Grid::new(1).right([
-        "other touches",
+        "other task touches",
         "cost (interval)",
-        "cold caches (interval)",
-        "other runs for",
+        "of this, cold caches",
+        "it runs for",
         "preemptions",
         "runs",
     ]);
@@ -41,9 +41,9 @@ pub(super) fn costs(findings: &Findings) -> Grid {
 /// Returns the costs of cold caches only, because a switch costs the same in both arms.
 fn costs_of_service(findings: &Findings) -> Grid {
     let mut grid = Grid::new(1).right([
-        "other touches",
+        "other task touches",
         "cold caches (interval)",
-        "other runs for",
+        "it runs for",
         "ran before the next",
         "preemptions",
         "groups",

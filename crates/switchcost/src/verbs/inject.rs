@@ -265,7 +265,7 @@ fn check_rights(cpu: CpuId) -> Result<(), Failure> {
                     fix,
                     lasting_fix,
                 } if control.name != "locked-memory" => Some(Failure::broken(format!(
-                    "{found}, which needs {needed}; {fix}, and to make it last {lasting_fix}"
+                    "inject needs {needed} ({found}); {fix}, or permanently: {lasting_fix}"
                 ))),
                 _ => None,
             });
