@@ -95,6 +95,10 @@ fn place(header: &Header) -> String {
         control.name == "real-time-priority"
             && matches!(control.outcome, ControlOutcome::Refused { .. })
     });
-    let refused = if is_refused { " refused" } else { "" };
+    let refused = if is_refused {
+        " (real-time priority was refused)"
+    } else {
+        ""
+    };
     format!("{on}, {}{refused}", scheduler(policy))
 }

@@ -11,7 +11,7 @@ use crate::measure::row::starred;
 const FLAGS: [(FlagName, &str); 10] = [
     (
         FlagName::Negative,
-        "less than the baseline, so no cost is claimed; run it again",
+        "cheaper with switches or data than without, which is impossible; run it again",
     ),
     (FlagName::OutsideSanityBand, "outside the plausible range"),
     (
@@ -76,7 +76,6 @@ pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
     let beside = beside.count();
     let reservations = [
         (flagged, "suspect *"),
-        (missing, "not measured"),
         (beside, "with other tasks on the CPU"),
         (shared, "on a shared core"),
     ];
@@ -86,9 +85,9 @@ pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
         .map(|(n, what)| format!("{n} {what}"))
         .collect();
     if missing == numbers && missing > 0 {
-        return format!("0 of {numbers} results. Check the machine: switchcost doctor");
+        return format!("0 of {numbers} costs were measured. Check the machine: switchcost doctor");
     }
-    match (is_all, reservations.is_empty()) {
+    match (is_all, reservations.is_empty() && missing == 0) {
         (true, true) => {
             format!(
                 "No interference was detected, and {}.",
@@ -100,9 +99,12 @@ pub(super) fn fitness(findings: &Findings, is_all: bool) -> String {
             count_valid(numbers)
         ),
         _ => format!(
-            "{} of {numbers} results ({}). Check the machine: switchcost doctor",
+            "{} of {numbers} costs were measured{}. Check the machine: switchcost doctor",
             numbers - missing,
-            reservations.join(", ")
+            match reservations.as_slice() {
+                [] => String::new(),
+                some => format!(" ({})", some.join(", ")),
+            }
         ),
     }
 }
@@ -167,7 +169,7 @@ fn refused(header: &Header) -> Option<String> {
         0 => String::new(),
         more => format!(", and {more} more controls (--details)"),
     };
-    Some(format!("not in force: {first} ({found}){more}; fix: {fix}"))
+    Some(format!("{first} was refused ({found}){more}; fix: {fix}"))
 }
 
 /// Returns a note on the results that have a flag.

@@ -80,8 +80,8 @@ pub(crate) fn measured(case: Case, ns: f64) -> CaseFinding {
     CaseFinding {
         direct_ns: Some(about(ns)),
         handoff_ns: Some(about(ns)),
-        round_trip_ns: Some(about(ns * 4.0)),
-        baseline_ns: Some(about(ns)),
+        round_trip_ns: Some(about(ns * 2.5)),
+        baseline_ns: Some(about(ns * 0.25)),
         switches_per_handoff: Some(1.0),
         involuntary_share: Some(0.001),
         ..bare(case)

@@ -61,7 +61,7 @@ fn ladder() -> (MeasureRecord, Findings) {
         },
         not_measured(
             of("ocaml", "effect", Class::Swap, User),
-            "found no ocaml, need OCaml 5: opam install \u{1b}[2J",
+            "OCaml 5 is not installed; opam install \u{1b}[2J",
         ),
     ];
     let mut record = record();
@@ -223,9 +223,7 @@ fn the_two_classes_are_never_in_one_table_and_each_is_in_the_order_of_its_cost()
     );
     assert!(text.contains("cpp/coroutine < 2.00 ns"), "{text}");
     assert!(
-        text.contains(
-            "not measured: ocaml/effect (found no ocaml, need OCaml 5: opam install [2J)"
-        ),
+        text.contains("not measured: ocaml/effect (OCaml 5 is not installed; opam install [2J)"),
         "{text}"
     );
 }

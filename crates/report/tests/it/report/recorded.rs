@@ -14,10 +14,10 @@ pub(crate) fn refused(name: &str, fix: &str) -> Control {
     let text = str::to_owned;
     Control {
         name: text(name),
-        wanted: text("SCHED_FIFO 98"),
+        wanted: text("no page leaves memory"),
         outcome: ControlOutcome::Refused {
-            found: text("RLIMIT_RTPRIO 0"),
-            needed: text("98"),
+            found: text("RLIMIT_MEMLOCK 64 KiB"),
+            needed: text("an unlimited one"),
             fix: text(fix),
             lasting_fix: text("a line in limits.conf"),
         },
@@ -80,10 +80,11 @@ fn header() -> Header {
         },
         controls: vec![
             applied("affinity"),
-            refused("real-time-priority", "sudo prlimit --rtprio=98 --pid $$"),
+            applied("real-time-priority"),
+            refused("locked-memory", "sudo prlimit --memlock=unlimited --pid $$"),
             Control {
                 outcome: ControlOutcome::TurnedOff,
-                ..applied("locked memory")
+                ..applied("fresh-processes")
             },
         ],
         runtimes: Vec::new(),

@@ -24,7 +24,7 @@ fn default_run() -> Findings {
 fn a_run_without_a_number_is_told_in_a_few_lines() {
     let missing = |mechanism| {
         let case = case(mechanism, Between::Process);
-        not_measured(case, "found 3 usable repetitions, need at least 5")
+        not_measured(case, "only 3 usable repetitions of the 5 needed")
     };
     let all: Vec<_> = Mechanism::real().map(missing).collect();
     let text = screen(&findings(all.clone()));
@@ -45,12 +45,12 @@ fn where_nothing_was_measured_nothing_is_said_of_the_machine() {
     let mut findings = default_run();
     findings.results.iter_mut().for_each(|result| {
         result.verdict = Verdict::NotMeasured {
-            why: "found 1 usable repetition, need at least 5".to_owned(),
+            why: "only 1 usable repetition of the 5 needed".to_owned(),
         };
     });
     let text = screen(&findings).replace('\n', " ");
     assert!(
-        text.contains("0 of 14 results") && !text.contains("No interference"),
+        text.contains("0 of 14 costs were measured") && !text.contains("No interference"),
         "{text}"
     );
 }
@@ -115,7 +115,7 @@ fn first_questions_are_answered_in_sentences() {
         "Under SCHED_OTHER, the default for ordinary programs, it costs 2.13 us",
         "switch path itself misses the cache",
         "At 10,000 switches per second, this is 1.74",
-        "of 14 results (",
+        "of 14 costs were measured",
     ] {
         assert!(text.contains(sentence), "{sentence}: {text}");
     }
