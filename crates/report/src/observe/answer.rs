@@ -531,30 +531,29 @@ fn change_sentence(change: &Change) -> String {
     match change {
         Change::Nothing | Change::RaiseQuota { .. } => String::new(),
         Change::Separate { observed, other } => format!(
-            "give {} and {} CPUs of their own (taskset, cpusets), since some CPUs were idle",
+            "give {} and {} CPUs of their own (taskset, cpusets), because some CPUs were idle",
             name(observed),
             name(other)
         ),
         Change::FewerAtATime => {
-            "run fewer of its threads concurrently, at most one per CPU, since they preempt one another".to_owned()
+            "run at most one of its threads per CPU, because they preempt one another".to_owned()
         }
         Change::LongerSlices => {
             "longer time slices (base_slice_ns of the scheduler, or sched_runtime by sched_setattr)"
                 .to_owned()
         }
         Change::FewerLocks => {
-            "let fewer threads contend for a lock, or hold it for less time, since most switches wait for one in futex"
+            "let fewer threads contend for a lock, or hold it for less time, because most switches wait for one"
                 .to_owned()
         }
         Change::MoreForEachWakeUp { call } => {
-            format!("do more work per wake-up (batches, larger buffers), since most switches are waits in {call}")
+            format!("do more work per wake-up (batches, larger buffers), because most switches are waits in {call}")
         }
         Change::FewerWakeUps { call } => format!(
-            "batch more work per wake-up if {call} usually returns data, or use a longer time-out if it usually times out (at the price of \
-             latency), since most switches wait there; which of the two ends a wait is not recorded"
+            "batch more work per wake-up if {call} usually returns data, or use a longer time-out if not (at the price of latency)"
         ),
         Change::SleepLonger { call } => format!(
-            "sleep longer (at the price of latency), since most switches are waits in {call}"
+            "sleep longer (at the price of latency), because most switches are waits in {call}"
         ),
     }
 }

@@ -449,7 +449,7 @@ fn advice_on_waits_says_what_is_not_known_and_what_it_costs() {
         "{polls}"
     );
     assert!(
-        polls.contains("which of the two ends a wait is not recorded"),
+        polls.contains("or use a longer time-out if not (at the price of latency)"),
         "{polls}"
     );
     let sleeps = waits_in("clock_nanosleep");
