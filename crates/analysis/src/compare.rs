@@ -89,7 +89,7 @@ pub struct RunSpread {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
-    /// The comparison is of records: each side repeats its run.
+    /// The compared records themselves, of which at least one side has several.
     Records,
     /// Earlier records of the same machine.
     EarlierRecords,

@@ -15,7 +15,7 @@ pub(crate) struct ByProcess {
 }
 
 impl ByProcess {
-    /// Makes counters for rows of `width` columns, all 0 at first.
+    /// Makes sums for rows of `width` counters, all 0 at first.
     pub(crate) fn new(width: usize) -> ByProcess {
         ByProcess {
             sums: BTreeMap::new(),

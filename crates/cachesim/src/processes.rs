@@ -31,7 +31,7 @@ pub(crate) struct Running {
     pub(crate) is_other_space: bool,
 }
 
-/// The segment that runs.
+/// The segment of the trace that is being executed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment {
     pub(crate) number: u32,

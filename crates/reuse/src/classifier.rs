@@ -1,4 +1,5 @@
-//! Classification of a request for a line by the requests shortly before.
+//! Classifies each request for a line (sequential, gathered, dependent, ...) by the requests
+//! shortly before it.
 
 use switchcost_record::profile::Kind;
 
@@ -20,7 +21,7 @@ pub enum Access {
 pub struct Arrival {
     /// Number of the line.
     pub line: u64,
-    /// Number of instructions before the access.
+    /// Number of instructions that were executed before the access.
     pub at: u64,
     /// Address of the instruction.
     pub instruction: u64,

@@ -69,8 +69,9 @@ fn stolen(evidence: &Evidence) -> Nanos {
 }
 
 /// Returns the time of a window that went to other tasks. On one CPU the measured tasks leave no
-/// time unused, so it is the missing time. On CPUs of their own the tasks never wait for each
-/// other, so it is the time that they waited for a CPU. Without pinning it is not known.
+/// time unused, so other tasks had the time that is missing. On CPUs of their own the tasks never
+/// wait for each other, so other tasks had the time for which they waited for a CPU. Without
+/// pinning the time is not known.
 pub(crate) fn time_of_others(case: &Case, evidence: &Evidence) -> Option<Nanos> {
     match (case.placement.cpus.len(), case.tasks) {
         (1, _) => {

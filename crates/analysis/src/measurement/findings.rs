@@ -149,10 +149,11 @@ pub struct Excluded {
     /// Windows of cycles left out of the estimates.
     #[serde(rename = "excluded_samples")]
     pub total: usize,
-    /// Number of all windows.
+    /// Number of all windows of cycles, left out or not.
     #[serde(rename = "total_samples")]
     pub of: usize,
-    /// By [reason](../method/contamination.md); a sample with two reasons counts under each.
+    /// Windows left out, by [reason](../method/contamination.md); a window with two reasons counts
+    /// under each.
     #[serde(rename = "excluded_by_reason")]
     pub by_reason: BTreeMap<&'static str, usize>,
 }
@@ -391,9 +392,9 @@ pub struct BetweenRuns {
     /// Number of earlier runs that count for the case; with too few of them the source is not
     /// `earlier-records`.
     pub earlier_runs: u32,
-    /// Start of the first of these runs (RFC 3339, UTC).
+    /// Start of the first of the earlier runs (RFC 3339, UTC).
     pub since: Option<String>,
-    /// Start of the last of these runs (RFC 3339, UTC).
+    /// Start of the last of the earlier runs (RFC 3339, UTC).
     pub until: Option<String>,
     /// Standard deviation between runs, relative to the cost.
     pub share: f64,
@@ -420,7 +421,7 @@ pub struct Reload {
     pub settled_ns: Estimate,
 }
 
-/// A point of a curve, for one size.
+/// A point of a curve of cost over size: the cost at one size of the arrays.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CurvePoint {
     /// Size of one task's array in bytes.
@@ -434,9 +435,9 @@ pub struct CurvePoint {
 /// A size at which the cost curve changes its slope.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Knee {
-    /// The size before the knee.
+    /// The measured size before the knee.
     pub after_bytes: u64,
-    /// The size after the knee.
+    /// The measured size after the knee.
     pub before_bytes: u64,
     /// Share of bootstrap resamples that put a knee at the same place or one grid step beside it.
     pub confidence: f64,

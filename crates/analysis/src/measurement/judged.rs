@@ -133,7 +133,7 @@ impl<'a> Judged<'a> {
         self.quota.filter(|_| !self.case.policy.is_real_time())
     }
 
-    /// Whether there is nothing to estimate from.
+    /// Whether no undisturbed window is left from which a cost could be estimated.
     pub(crate) fn is_empty(&self) -> bool {
         self.all_windows.is_empty()
     }

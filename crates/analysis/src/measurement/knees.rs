@@ -18,7 +18,7 @@ const ROUGHNESS: f64 = 0.05;
 pub(crate) struct Measured<'a> {
     pub(crate) size_bytes: u64,
     pub(crate) total_ns: f64,
-    /// Standard error of the total over the total.
+    /// Standard error of the total cost, relative to the total cost.
     pub(crate) relative_error: f64,
     /// Total cost of each repetition.
     pub(crate) repetitions: &'a [f64],

@@ -191,8 +191,8 @@ pub(crate) fn unshared_share(windows: &[&Cycles], speed: &Speed) -> Option<f64> 
     (steady > 0.0).then(|| unshared / steady)
 }
 
-/// Returns the mean time of the additions over that of the chain in the cycles on a shared core;
-/// `None` if there is none.
+/// Returns the mean time of the additions divided by that of the chain, in the cycles on a shared
+/// core; `None` if there are no such cycles.
 pub(crate) fn shared_ratio(windows: &[&Cycles], speed: &Speed) -> Option<f64> {
     let cycles = windows.iter().flat_map(|window| cycles_of(window));
     let shared = cycles.filter(|batches| speed.sharing(batches) == Sharing::Shared);

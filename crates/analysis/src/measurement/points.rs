@@ -1,5 +1,5 @@
-//! All measured times over the time of the run, with the reasons for leaving them out: for drawing,
-//! not for estimates.
+//! All measured times, each at its time in the run, with the reasons for leaving some out: for
+//! drawing, not for estimates.
 
 use std::collections::BTreeMap;
 

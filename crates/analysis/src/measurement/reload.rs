@@ -56,12 +56,12 @@ impl Visit {
         })
     }
 
-    /// Returns the total time of the walks above settled ones.
+    /// Returns by how much the walks after the switch together take longer than settled walks.
     pub(crate) fn reload(&self) -> f64 {
         self.walks.iter().sum()
     }
 
-    /// Returns the whole cost of one absence.
+    /// Returns the whole cost of losing the CPU once: the hand-off and the reload.
     pub(crate) fn total(&self) -> f64 {
         self.handoff + self.reload()
     }

@@ -152,7 +152,7 @@ impl Speed {
         }
     }
 
-    /// Returns the time of the additions over that of the chain in some batches together.
+    /// Returns the time of the additions divided by that of the chain, in these batches together.
     pub(crate) fn ratio(&self, batches: &[Batch]) -> f64 {
         let sum = |ticks: fn(&Batch) -> (Ticks, Ticks)| {
             let both = |(before, after): (Ticks, Ticks)| {

@@ -20,7 +20,8 @@ pub struct NeighbourFinding {
     pub ran_ns: f64,
     /// Number of time slices of the other program between those of the observed program.
     pub runs: u64,
-    /// Mean length of such a time slice, in nanoseconds; `None` if there was none.
+    /// Mean length of these time slices of the other program, in nanoseconds; `None` if there were
+    /// none.
     pub run_ns: Option<f64>,
     /// Number of times that the other program took the CPU from the observed program.
     pub preempted: u64,

@@ -16,8 +16,8 @@ pub(super) struct Reloaded {
 }
 
 impl Reloaded {
-    /// Returns the cost; `None` if nothing is known about these tasks. Reloading takes no longer
-    /// than the tasks ran.
+    /// Returns the cost of reloading to these tasks; `None` if it is not known. Reloading takes no
+    /// longer than the tasks ran.
     pub(super) fn new(
         tasks: &Tasks,
         direct: Range,

@@ -62,8 +62,8 @@ pub(crate) fn cut_of_sums(cells: &[Cell], share: f64, length: u64) -> Cut {
     }
 }
 
-/// Returns the cost up to the cut, with an interval from the sums of each batch if there are
-/// batches.
+/// Returns the cost of a switch up to the cut-off, with an interval from the sums of each batch of
+/// segments, if there are batches.
 pub(crate) fn cost(
     cycles: Cycles,
     sums: &[Sum],
@@ -102,7 +102,7 @@ pub(crate) fn cost(
     )
 }
 
-/// Returns the batches that have at least one segment.
+/// Returns the batches to which at least one segment belongs.
 pub(crate) fn used(batches: &[Vec<Sum>]) -> Vec<&Vec<Sum>> {
     batches
         .iter()

@@ -171,7 +171,7 @@ pub struct KernelFills {
 /// A group of segments that are analysed together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
-    /// All segments of the process.
+    /// All segments.
     All,
     /// One of the classes of Mogul and Borg: `system call`, `page fault`, `involuntary`, or `other` (births, exits).
     Class(&'static str),
@@ -258,7 +258,7 @@ pub struct LengthPoint {
 /// Mean over segments and its spread, in one interval of one hierarchy.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Spread {
-    /// Cycles over instructions of all segments together.
+    /// Cycles of all segments together, divided by their instructions.
     pub mean: f64,
     /// Standard deviation between segments; `None` with one segment, and if the record has sums over segments.
     pub sd: Option<f64>,
@@ -397,9 +397,9 @@ pub struct SurvivorBias {
 pub struct Growth {
     /// Name of the program.
     pub program: String,
-    /// Share in all segments.
+    /// Share of the program in all segments.
     pub share_at_start: f64,
-    /// Share in the segments that reach the cut-off.
+    /// Share of the program in the segments that reach the cut-off.
     pub share_at_cut: f64,
 }
 
@@ -525,7 +525,7 @@ pub struct LossFinding {
     pub returns: u64,
     /// Lines that a process has in the level when it leaves.
     pub resident: f64,
-    /// Number of these lines that are lost when the process returns.
+    /// Number of the process's lines in the level that are lost when it returns.
     pub lost: f64,
     /// Number of lost lines that are brought back before the process leaves again.
     pub restored: f64,
@@ -610,21 +610,21 @@ pub struct EvictorFinding {
 /// Mean cost of a system call in the kernel, over calls during which the task kept the CPU.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CallFinding {
-    /// Name of the call.
+    /// Name of the system call.
     pub syscall: String,
-    /// Number of calls averaged.
+    /// Number of system calls that are averaged.
     pub calls: u64,
     /// Number of other calls, during which the task left the CPU.
     pub with_switch: u64,
-    /// Instructions per call.
+    /// Instructions per system call.
     pub instructions: f64,
-    /// Cycles per call on the shared hierarchy, including one per instruction.
+    /// Cycles per system call on the shared hierarchy, including one per instruction.
     pub cycles: f64,
-    /// Share of all calls of this name in all cycles of the trace.
+    /// Share of the trace's cycles that all system calls of this name take.
     pub share: Option<f64>,
-    /// Misses per call, by level, then by TLB.
+    /// Misses per system call, by cache level, then by TLB.
     pub misses: Vec<OfLevel>,
-    /// Lines of the calling process that a call evicts, by level.
+    /// Lines of the calling process that a system call evicts, by level.
     pub driven_out: Vec<OfLevel>,
 }
 
@@ -701,26 +701,27 @@ pub struct DesignFinding {
     pub gained_cycles: Cost,
     /// Part of the cost due to the state of replacement, prefetch, buffers and buses.
     pub state_cycles: Cost,
-    /// All cycles saved at [first touches](../method/simulation.md#cycles-gained), once, and in no other number. `None` if lookups were
-    /// not compared; then they are in the cost, as a gain.
+    /// All cycles saved at [first touches](../method/simulation.md#cycles-gained), each once; no
+    /// other number contains them. `None` if lookups were not compared: then the cost contains the
+    /// saved cycles, as a gain.
     pub first_touch_cycles: Option<f64>,
     /// All cycles lost, without a cut-off, [by cause](../method/simulation.md#cycles-lost).
     pub lost_to: Option<LostCycles>,
-    /// Cycles lost over all cycles.
+    /// Cycles lost as a share of all cycles.
     #[serde(rename = "lost_percent", serialize_with = "rows::in_percent")]
     pub lost_share: Option<f64>,
     /// Average cost in nanoseconds, with the shortest and the longest cycle.
     pub average_cost_ns: Option<[Cost; 2]>,
     /// Cut-off of the curves.
     pub cut: Cut,
-    /// Excess cycles over all cycles: what Mogul and Borg 1990 call overhead.
+    /// Excess cycles as a share of all cycles: what Mogul and Borg 1990 call overhead.
     #[serde(rename = "overhead_percent", serialize_with = "rows::in_percent")]
     pub overhead: Option<f64>,
-    /// Excess cycles over all cycles, with an interval.
+    /// Excess cycles as a share of all cycles, with an interval.
     #[serde(skip)]
     pub overhead_share: Cost,
-    /// Average cost times switches over all cycles, as in Table 4 of Mogul and Borg 1990. It exceeds the overhead if short slices pay
-    /// less than their share of the average cost.
+    /// Average cost times number of switches, divided by all cycles, as in Table 4 of Mogul and
+    /// Borg 1990. This exceeds the overhead if short time slices pay less than the average cost.
     #[serde(skip)]
     pub table_4_overhead: Cost,
     /// Excess cycles per switch of a time slice that lasts up to the cut-off, to its end.

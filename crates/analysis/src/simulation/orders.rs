@@ -22,13 +22,13 @@ pub struct OrderFinding {
     pub switches: u64,
     /// Involuntary switches, made by the scheduler.
     pub involuntary_switches: u64,
-    /// Average cost of a switch, net.
+    /// Net average cost of a switch: lost minus gained plus state.
     pub average_cost_cycles: Cost,
     /// Cycles that a switch loses to others.
     pub lost_cycles: Cost,
-    /// Average cost times switches over all cycles.
+    /// Average cost times number of switches, divided by all cycles.
     pub overhead: Option<f64>,
-    /// All excess cycles over all cycles, without a cut-off.
+    /// All excess cycles as a share of all cycles, without a cut-off.
     pub excess_share: Option<f64>,
     /// All cycles of the shared hierarchy.
     pub cycles: u64,

@@ -29,9 +29,10 @@ pub(crate) fn overhead(
     )
 }
 
-/// Returns the average cost times switches over all cycles, as in Table 4 of Mogul and Borg 1990.
-/// If short slices differ from long ones, the result is no share and may exceed 1. `cost` is the
-/// average cost up to `cut`. The estimate without a batch also leaves out the batch's switches.
+/// Returns the average cost times the number of switches, divided by all cycles, as in Table 4 of
+/// Mogul and Borg 1990. If short slices differ from long ones, the result is no share and may
+/// exceed 1. `cost` is the average cost up to `cut`. The estimate without a batch also leaves out
+/// the batch's switches.
 pub(crate) fn table_4_overhead(
     context: &Context<'_>,
     sums: &DesignSums,

@@ -14,7 +14,7 @@ struct Sums {
     counted: Vec<u64>,
 }
 
-/// Counts of the current call, and of finished calls.
+/// Counts of the system call in progress, and of finished system calls.
 #[derive(Debug)]
 pub(crate) struct Calls {
     open: Option<u16>,
@@ -22,7 +22,7 @@ pub(crate) struct Calls {
     /// of the running process that the kernel evicted.
     before: Vec<u64>,
     sums: BTreeMap<u16, Sums>,
-    /// Number, instructions and cycles of all calls without a switch.
+    /// Number, instructions and cycles of all system calls without a switch.
     pub(crate) all: [u64; 3],
 }
 
@@ -46,7 +46,7 @@ impl Calls {
         self.open = Some(number);
     }
 
-    /// Records the end of the call: the task returns, or leaves the CPU.
+    /// Records the end of the system call: the task returns, or leaves the CPU.
     pub(crate) fn end(&mut self, counted: impl Iterator<Item = u64>, is_switch: bool) {
         let Some(number) = self.open.take() else {
             return;

@@ -1,5 +1,5 @@
-//! Buffers next to a level: victim cache, stream buffers, write buffers, and the bus to the next
-//! level.
+//! Parts that belong to a cache level: victim cache, stream buffers, write buffers, and the bus to
+//! the next level.
 
 use std::collections::VecDeque;
 
@@ -114,8 +114,8 @@ impl Streams {
         Some((number, head.arrives))
     }
 
-    /// Handles a fill; `next` is the following line in the same page. Returns whether a stream
-    /// begins.
+    /// Handles a fill of line `key`; `next` is the line after it, if that is in the same page.
+    /// Returns whether a stream begins.
     pub(super) fn begins(&mut self, key: u64, next: Option<u64>) -> bool {
         self.runs.is_long_enough(key, next)
     }

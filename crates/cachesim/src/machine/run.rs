@@ -377,7 +377,8 @@ impl<L: Listener> Machine<L> {
         self.closed = self.state.clocks.read();
     }
 
-    /// Looks up memory of the process that the kernel touches. Returns the numbers of loads and stores.
+    /// Simulates the kernel's accesses to the user memory of the running process. Returns how many
+    /// loads and stores these were.
     pub(crate) fn touch(
         &mut self,
         address: u64,

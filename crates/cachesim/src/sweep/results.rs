@@ -16,7 +16,7 @@ use super::{FLUSHED, PRIVATE, SHARED, VIEWS};
 pub(super) struct Member {
     pub(super) number: u16,
     pub(super) design: Design,
-    /// Places of the member, by swept level.
+    /// Place of the member in each swept level.
     pub(super) places: Vec<GridSlot>,
     /// Index of the cycles of later levels in a row.
     pub(super) cycles_behind: Option<usize>,

@@ -19,7 +19,7 @@ const CASES_NAMED: usize = 4;
 /// Maximum number of designs that the answer names.
 const DESIGNS_NAMED: usize = 2;
 
-/// Returns the answer that the reader wants first.
+/// Returns the first sentences of the report: the outcome of the comparison.
 pub(super) fn answer(comparison: &Comparison) -> String {
     let shown = match comparison.basis {
         Basis::Runs => {

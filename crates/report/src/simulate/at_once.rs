@@ -1,5 +1,5 @@
-//! Shows a last level that processes time-share or use concurrently: a table, and the same for
-//! programs.
+//! Shows a last level that processes time-share or use concurrently: a table for people, and JSON
+//! and CSV for programs.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,5 +1,5 @@
-//! Renders several orders of the same references: a table, the same for programs, and the curve of
-//! cost over quantum.
+//! Renders several orders of one trace's references: a table for people, JSON and CSV for programs,
+//! and the curve of cost over quantum.
 
 use schemars::JsonSchema;
 use serde::Serialize;

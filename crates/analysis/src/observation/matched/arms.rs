@@ -45,13 +45,13 @@ impl Anchors {
         Anchors::of((0..calls.len()).filter_map(arm).collect())
     }
 
-    /// Returns long and short waits.
+    /// Returns long waits as treated calls, and short waits as controls.
     pub(super) fn dose(calls: &Calls<'_>, short_ns: u32) -> Anchors {
         let arm = |at: usize| Some((at, calls.waited(at)? > short_ns));
         Anchors::of((0..calls.len()).filter_map(arm).collect())
     }
 
-    /// Returns long and short preemptions in user code.
+    /// Returns long preemptions in user code as treated calls, and short ones as controls.
     pub(super) fn long_preemptions(calls: &Calls<'_>) -> Anchors {
         let arm = |at: usize| match calls.get(at).in_user {
             Away::Preempted(others) => Some((at, others > SHORT_NS)),

@@ -39,10 +39,11 @@ pub struct Check {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckName {
-    /// Compares the interval before calls that block with that before calls that do not.
+    /// Compares the user-mode interval before calls that block with that before calls that do not.
     #[strum(serialize = "interval before")]
     IntervalBefore,
-    /// Compares the interval after the previous call that could have blocked, in the same way.
+    /// Compares the user-mode interval after the previous call that could have blocked, between
+    /// calls that block and calls that do not.
     #[strum(serialize = "work before")]
     WorkBefore,
     /// Compares waits in which others hardly ran with calls that did not block.

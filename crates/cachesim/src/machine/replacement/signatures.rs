@@ -22,7 +22,7 @@ pub(super) struct Signatures {
 }
 
 impl Signatures {
-    /// Makes the table for `lines` lines.
+    /// Makes SHiP's table of counters, and the signatures of `lines` lines.
     pub(super) fn new(lines: usize) -> Signatures {
         let counters = if lines > 0 { 1 << BITS } else { 0 };
         Signatures {
@@ -39,7 +39,8 @@ impl Signatures {
             .fold(0, |all, bit| all ^ (instruction >> bit & mask) as u16);
     }
 
-    /// Handles a hit: other lines of the same instruction are likely to hit, too.
+    /// Records that a line was hit, so that other lines of its instruction are expected to be hit,
+    /// too.
     pub(super) fn found(&mut self, slot: usize) {
         let (signature, is_found) = &mut self.lines[slot];
         *is_found = true;
