@@ -149,9 +149,14 @@ impl Point {
         if !is_limit {
             return Point::gap(x, with_interval(e));
         }
+        Point::at_most(x, e.high, with_interval(e))
+    }
+
+    /// Creates an upper limit: the end of an interval that covers 0.
+    pub(crate) fn at_most(x: f64, high: f64, text: impl Into<String>) -> Self {
         Point {
             kind: Kind::AtMost,
-            ..Point::new(x, e.high, with_interval(e))
+            ..Point::new(x, high, text)
         }
     }
 
@@ -211,6 +216,9 @@ pub(crate) enum Look {
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     pub(super) name: String,
+    /// Name in the legend that the series shares with others of its kind, in grey; empty if the
+    /// legend has the series' own name.
+    pub(super) kind: &'static str,
     pub(super) look: Look,
     /// Number of the series' colour; `None` to choose the colour by the name.
     pub(super) hue: Option<usize>,
@@ -225,6 +233,7 @@ impl Series {
     ) -> Self {
         Series {
             name: name.into(),
+            kind: "",
             look,
             hue: None,
             points: points.into_iter().collect(),
@@ -234,6 +243,21 @@ impl Series {
     pub(crate) fn coloured(mut self, hue: usize) -> Self {
         self.hue = Some(hue);
         self
+    }
+
+    /// Lists the series in the legend only by its kind.
+    pub(crate) fn listed_as(mut self, kind: &'static str) -> Self {
+        self.kind = kind;
+        self
+    }
+
+    /// Returns the name in the legend.
+    pub(super) fn listed_name(&self) -> &str {
+        if self.kind.is_empty() {
+            &self.name
+        } else {
+            self.kind
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {

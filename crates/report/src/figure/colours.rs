@@ -9,8 +9,9 @@ pub(super) const SERIES: [&str; 7] = [
 pub(super) const LEFT_OUT: &str = "#B3261E";
 pub(super) const STRETCH: &str = SERIES[4];
 
-/// Colour number of a sum of small parts, drawn in grey.
-pub(crate) const REST: usize = usize::MAX;
+/// Colour number of a sum of small parts, and of what is no curve of its own, drawn in grey. A
+/// multiple of 4 gives round marks.
+pub(crate) const REST: usize = usize::MAX & !3;
 
 /// Returns the colour of the series with this number.
 pub(super) fn of_series(number: usize) -> &'static str {

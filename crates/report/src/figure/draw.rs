@@ -37,8 +37,8 @@ const MARKED_POINTS: usize = 40;
 /// Maximum number of points of a chart whose points have tooltips.
 const TITLED_POINTS: usize = 1_000;
 
-/// Sideways distance between the points of two series at one name, as a share of the position's
-/// width.
+/// Sideways distance of the first and the last series' points from their name, as a share of the
+/// position's width.
 const ASIDE: f64 = 0.12;
 
 /// Height of slanted names relative to their length.
@@ -86,8 +86,9 @@ struct Plane {
     height_of: Ruler,
     /// Whether the positions run down the page and the heights to the right.
     is_across: bool,
-    /// Whether several series have points at one name.
-    is_shared: bool,
+    /// Number of colours of series whose points stand beside each other at one name; 0 if each name
+    /// has the points of one series.
+    beside: usize,
     margin_left: f64,
     margin_bottom: f64,
     is_slanted: bool,
@@ -189,7 +190,11 @@ impl Plane {
             .is_across
             .then(|| row * place.ticks.len().max(2) as f64);
         let mut plane = Plane::new(place, height_of, rows, 16.0);
-        plane.is_shared = is_shared(chart, series);
+        if is_shared(chart, series) {
+            let drawn: Vec<&Series> = series.iter().filter(|series| series.is_drawn()).collect();
+            let colours: HashSet<usize> = drawn.iter().map(|one| number(&drawn, one)).collect();
+            plane.beside = colours.len();
+        }
         plane
     }
 
@@ -227,7 +232,7 @@ impl Plane {
         let margin_bottom = names_height + 10.0 + title(below);
         Plane {
             is_across,
-            is_shared: false,
+            beside: 0,
             margin_left,
             margin_bottom,
             is_slanted,
@@ -266,7 +271,7 @@ impl Plane {
         let (width, inner_height) = (px(self.width), px(self.height));
         html! {
             svg xmlns="http://www.w3.org/2000/svg" viewBox={ "0 0 " (px(WIDTH)) " " (px(height)) } width=(px(WIDTH)) height=(px(height))
-                role="img" aria-label=(label(&chart.title)) color="#444" fill="currentColor" font-family="system-ui, sans-serif" font-size="13" {
+                role="img" aria-label=(crate::plain::plain(&chart.title)) color="#444" fill="currentColor" font-family="system-ui, sans-serif" font-size="13" {
                 @for ((row, x, _), entry) in rows.iter().zip(legend) {
                     (entry.markup(self.margin_left.min(120.0) + x, LINE * row + 10.0))
                 }
@@ -340,11 +345,14 @@ impl Plane {
         }
     }
 
+    /// Returns the sideways distance of a series' points from their name.
     fn aside(&self, number: usize) -> f64 {
-        match (self.is_shared, number) {
-            (true, 0) => -ASIDE,
-            (true, _) => ASIDE,
-            (false, _) => 0.0,
+        match self.beside {
+            0 | 1 => 0.0,
+            beside => {
+                let last = (beside - 1) as f64;
+                ASIDE * (2.0 * (number as f64).min(last) / last - 1.0)
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use switchcost_reproduce::{Axis, Chart, Series, Style};
 
-use crate::figure::{self, Look, Mark, Point, Scale};
+use crate::figure::{self, Look, Mark, Point, REST, Scale};
 
 pub(super) fn caption(chart: &Chart) -> String {
     let has = |style: Style| chart.series.iter().any(|series| series.style == style);
@@ -11,17 +11,12 @@ pub(super) fn caption(chart: &Chart) -> String {
     } else {
         " Dotted: marked places."
     };
-    let bounds = if has(Style::Bounds) {
-        " Crosses: upper ends of intervals that cover 0."
-    } else {
-        ""
-    };
     match (has(Style::Published), has(Style::Found)) {
         (true, true) => {
-            format!("Dashed with diamonds: published. Solid: found here.{bounds}{marks}")
+            format!("Dashed with diamonds: published. Solid: found here.{marks}")
         }
         (false, true) => {
-            format!("Found here; the paper prints this figure without numbers.{bounds}{marks}")
+            format!("Found here; the paper prints this figure without numbers.{marks}")
         }
         (true, false) => "Published; nothing was found here.".to_owned(),
         (false, false) => "Nothing was found here.".to_owned(),
@@ -36,34 +31,12 @@ pub(super) fn has_points(chart: &Chart) -> bool {
 pub(super) fn draw(chart: &Chart, name: String, title: String) -> figure::Chart {
     let x = figure::Axis::new(scale(chart, chart.x_axis), &chart.x_title);
     let y = figure::Axis::new(scale(chart, chart.y_axis), &chart.y_title);
-    let mut names: Vec<&str> = Vec::new();
-    for series in &chart.series {
-        if !names.contains(&bare(series)) {
-            names.push(bare(series));
-        }
-    }
-    let series = chart.series.iter().map(|series| {
-        let hue = names.iter().position(|name| *name == bare(series));
-        let points = series
-            .x
-            .iter()
-            .zip(&series.y)
-            .enumerate()
-            .map(|(at, (x, y))| {
-                let point = Point::new(*x, *y, scale(chart, chart.y_axis).words(*y));
-                match series.intervals.get(at) {
-                    Some((low, high)) => point.between(*low, *high),
-                    None => point,
-                }
-            });
-        let look = match series.style {
-            Style::Published => Look::Dashed,
-            Style::Found => Look::Line,
-            Style::Trials => Look::Dots,
-            Style::Bounds => Look::Crosses,
-        };
-        figure::Series::new(look, &series.name, points).coloured(hue.unwrap_or(0))
-    });
+    let curves = curves(chart);
+    let series = chart
+        .series
+        .iter()
+        .filter(|series| series.style != Style::Bounds || !curves.contains(&bare(series)))
+        .map(|series| draw_series(chart, series, &curves));
     let marks = chart.marks.iter().map(|(at, words)| Mark {
         at: *at,
         name: words.clone(),
@@ -75,8 +48,62 @@ pub(super) fn draw(chart: &Chart, name: String, title: String) -> figure::Chart 
         .caption(caption(chart))
 }
 
-/// Returns the name of a series without its last word, the source. Series with the same remaining
-/// name share a colour.
+/// Returns the names of the curves found here, in the order of their colours.
+fn curves(chart: &Chart) -> Vec<&str> {
+    let found = chart
+        .series
+        .iter()
+        .filter(|series| series.style == Style::Found);
+    found.map(bare).collect()
+}
+
+/// Draws a series. A curve has the upper limits of its own among its points; published values and
+/// trials of a curve have its colour.
+fn draw_series(chart: &Chart, series: &Series, curves: &[&str]) -> figure::Series {
+    let look = match series.style {
+        Style::Published => Look::Dashed,
+        Style::Found => Look::Line,
+        Style::Trials | Style::Bounds => Look::Dots,
+    };
+    let mut points = points(chart, series);
+    if series.style == Style::Found {
+        let own = |other: &&Series| other.style == Style::Bounds && bare(other) == bare(series);
+        points.extend(
+            chart
+                .series
+                .iter()
+                .filter(own)
+                .flat_map(|one| self::points(chart, one)),
+        );
+        points.sort_by(|one, other| one.place().total_cmp(&other.place()));
+    }
+    let curve = curves.iter().position(|name| *name == bare(series));
+    let drawn = figure::Series::new(look, &series.name, points).coloured(curve.unwrap_or(REST));
+    match (curve, series.style) {
+        (Some(_), Style::Published) => drawn.listed_as("published"),
+        (Some(_), Style::Trials) => drawn.listed_as("single trials"),
+        _ => drawn,
+    }
+}
+
+fn points(chart: &Chart, series: &Series) -> Vec<Point> {
+    let scale = scale(chart, chart.y_axis);
+    let pairs = series.x.iter().zip(&series.y).enumerate();
+    let point = |(at, (x, y)): (usize, (&f64, &f64))| {
+        let words = scale.words(*y);
+        if series.style == Style::Bounds {
+            return Point::at_most(*x, *y, format!("at most {words}"));
+        }
+        let point = Point::new(*x, *y, words);
+        match series.intervals.get(at) {
+            Some((low, high)) => point.between(*low, *high),
+            None => point,
+        }
+    };
+    pairs.map(point).collect()
+}
+
+/// Returns the name of the curve to which a series belongs.
 fn bare(series: &Series) -> &str {
     let name = series.name.trim_end_matches(", published");
     let name = name.trim_end_matches(", at most");

@@ -18,11 +18,21 @@ pub(super) fn legend(series: &[Series]) -> Vec<Entry<'_>> {
     let drawn: Vec<&Series> = series.iter().filter(|series| series.is_drawn()).collect();
     let mut entries: Vec<Entry<'_>> = Vec::new();
     for series in &drawn {
-        if !entries.iter().any(|entry| entry.series.name == series.name) {
-            let number = number(&drawn, series);
+        let name = series.listed_name();
+        if !entries
+            .iter()
+            .any(|entry| entry.series.listed_name() == name)
+        {
+            let number = if series.kind.is_empty() {
+                number(&drawn, series)
+            } else {
+                colours::REST
+            };
             entries.push(Entry { series, number });
         }
     }
+    // Kinds of series come after the series themselves.
+    entries.sort_by_key(|entry| !entry.series.kind.is_empty());
     if entries.len() < 2 {
         Vec::new()
     } else {
@@ -34,7 +44,7 @@ pub(super) fn legend(series: &[Series]) -> Vec<Entry<'_>> {
 pub(super) fn legend_rows(entries: &[Entry<'_>]) -> Vec<(f64, f64, f64)> {
     let mut rows: Vec<(f64, f64, f64)> = Vec::new();
     for entry in entries {
-        let width = 48.0 + 1.15 * LETTER * label(&entry.series.name).chars().count() as f64;
+        let width = 48.0 + 1.15 * LETTER * label(entry.series.listed_name()).chars().count() as f64;
         let (row, x) = rows.last().map_or((0.0, 0.0), |(row, _, end)| (*row, *end));
         let (row, x) = if x + width > WIDTH - 140.0 {
             (row + 1.0, 0.0)
@@ -66,7 +76,7 @@ impl Entry<'_> {
                     (mark(Kind::Usual, Look::Dots, self.number, x + 11.0, y))
                 }
             }
-            text x=(px(x + 28.0)) y=(px(y + 4.5)) { (label(&self.series.name)) }
+            text x=(px(x + 28.0)) y=(px(y + 4.5)) { (label(self.series.listed_name())) }
         }
     }
 }
