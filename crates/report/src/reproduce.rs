@@ -196,31 +196,39 @@ fn counted(verdicts: &Verdicts) -> String {
         1 => "1 claim".to_owned(),
         _ => format!("{number} claims"),
     };
-    let mut answer = format!(
-        "of {}, {} reproduced, {} not reproduced, and {} inconclusive.",
-        claims(tested.total()),
-        are(tested.holds),
-        are(tested.differs),
-        are(tested.undecided)
-    );
+    let mut sentences = Vec::new();
+    if tested.total() > 0 {
+        sentences.push(format!(
+            "of {}, {} reproduced, {} not reproduced, and {} inconclusive.",
+            claims(tested.total()),
+            are(tested.holds),
+            are(tested.differs),
+            are(tested.undecided)
+        ));
+    }
     if calibrated.total() > 0 {
-        answer += &format!(
-            " Of {} more with fitted parameters, {} consistent, {} not, and {} inconclusive.",
-            calibrated.total(),
+        let of = if sentences.is_empty() {
+            format!("of {}", claims(calibrated.total()))
+        } else {
+            format!("Of {} more", calibrated.total())
+        };
+        sentences.push(format!(
+            "{of} with fitted parameters, {} consistent, {} not, and {} inconclusive.",
             are(calibrated.holds),
             are(calibrated.differs),
             are(calibrated.undecided)
-        );
+        ));
     }
     if own.total() > 0 {
-        answer += &format!(
-            " Of our own additional claims, {} true here, {} not, and {} open.",
+        let of = if sentences.is_empty() { "of" } else { "Of" };
+        sentences.push(format!(
+            "{of} our own additional claims, {} true here, {} not, and {} open.",
             are(own.holds),
             are(own.differs),
             are(own.undecided)
-        );
+        ));
     }
-    answer
+    sentences.join(" ")
 }
 
 fn add(page: &mut Page, reproduction: &Reproduction<'_>) {

@@ -1,6 +1,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::interval::Interval;
+
 /// Scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -63,6 +65,29 @@ impl Series {
             y,
             intervals: Vec::new(),
         }
+    }
+
+    /// Returns the curve of measured values that are clear of 0, and the upper ends of the intervals
+    /// that cover 0. Neither has an empty series.
+    pub(crate) fn measured(name: &str, points: &[(f64, Interval)]) -> Vec<Series> {
+        let clear: Vec<_> = points
+            .iter()
+            .filter(|(_, (_, low, _))| *low > 0.0)
+            .collect();
+        let values = clear.iter().map(|(x, (value, ..))| (*x, *value));
+        let mut curve = Series::new(name, Style::Found, values);
+        curve.intervals = clear
+            .iter()
+            .map(|(_, (_, low, high))| (*low, *high))
+            .collect();
+        let covering = points
+            .iter()
+            .filter(|(_, (_, low, high))| *low <= 0.0 && *high > 0.0);
+        let ends = covering.map(|(x, (.., high))| (*x, *high));
+        let bounds = Series::new(format!("{name}, at most"), Style::Bounds, ends);
+        let mut both = vec![curve, bounds];
+        both.retain(|series| !series.x.is_empty());
+        both
     }
 }
 

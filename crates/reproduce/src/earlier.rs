@@ -87,6 +87,15 @@ pub fn stand(exhibits: &mut [Exhibit], others: &[Earlier]) {
     }
 }
 
+/// Returns the reason for an open claim if another result has the same verdict, but other numbers.
+fn differs_too_much(other: &Other) -> String {
+    format!(
+        "{} differs so much that the widened interval allows both verdicts: {}",
+        other.file,
+        other.numbers()
+    )
+}
+
 fn judge_beside(claim: &mut Claim) {
     let results: Vec<&[Term]> = std::iter::once(&claim.terms)
         .chain(claim.others.iter().map(|other| &other.terms))
@@ -107,24 +116,19 @@ fn judge_beside(claim: &mut Claim) {
         None if claim.others.is_empty() => "no other result has this number yet".to_owned(),
         None if verdicts[0] == claim.alone => return,
         None => {
-            let others: Vec<String> = claim.others.iter().map(Other::words).collect();
-            format!(
-                "this result and another differ so much that the widened interval allows both verdicts: {}",
-                others.join("; ")
-            )
+            let others: Vec<String> = claim.others.iter().map(differs_too_much).collect();
+            others.join("; ")
         }
         Some(other) => {
             // The verdict of the other result by its own intervals, which are not widened.
             let own = claim.entry.judge(&other.terms);
-            let words = other.words();
+            let (file, numbers) = (&other.file, other.numbers());
             if own == Verdict::Undecided {
-                format!("this result decides it, another does not: {words}")
+                format!("{file} does not decide it: {numbers}")
             } else if own == claim.alone {
-                format!(
-                    "both results decide the same way, but differ so much that the widened interval allows both verdicts: {words}"
-                )
+                differs_too_much(other)
             } else {
-                format!("another result has the opposite verdict: {words}")
+                format!("{file} has the opposite verdict: {numbers}")
             }
         }
     };
@@ -201,10 +205,8 @@ mod tests {
             judged((11.0, 12.0), (11.5, 12.5)),
             (Verdict::Differs, Verdict::Differs, None)
         );
-        let why = Some(
-            "another result has the opposite verdict: earlier/li2007.json: us: 12.0 (11.0 to 13.0)"
-                .to_owned(),
-        );
+        let why =
+            Some("earlier/li2007.json has the opposite verdict: 12.0 (11.0 to 13.0)".to_owned());
         assert_eq!(
             judged((1.0, 2.0), (11.0, 13.0)),
             (Verdict::Holds, Verdict::Undecided, why)

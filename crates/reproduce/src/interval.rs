@@ -89,18 +89,19 @@ pub(crate) fn among((value, low, high): Interval, many: usize) -> (f64, f64) {
 /// Returns the largest of some numbers. It was not known in advance which number is the largest, so
 /// its interval is widened for their count.
 pub(crate) fn largest(all: &[Interval]) -> Option<Interval> {
-    let widened = all.iter().map(|one| (one.0, among(*one, all.len())));
-    widened
-        .map(|(value, (low, high))| (value, low, high))
-        .reduce(|a, b| (a.0.max(b.0), a.1.max(b.1), a.2.max(b.2)))
+    extreme(all, f64::max)
 }
 
 /// Returns the smallest of some numbers, like [`largest`].
 pub(crate) fn smallest(all: &[Interval]) -> Option<Interval> {
+    extreme(all, f64::min)
+}
+
+fn extreme(all: &[Interval], of: fn(f64, f64) -> f64) -> Option<Interval> {
     let widened = all.iter().map(|one| (one.0, among(*one, all.len())));
     widened
         .map(|(value, (low, high))| (value, low, high))
-        .reduce(|a, b| (a.0.min(b.0), a.1.min(b.1), a.2.min(b.2)))
+        .reduce(|a, b| (of(a.0, b.0), of(a.1, b.1), of(a.2, b.2)))
 }
 
 /// Returns the mean over groups, each with the standard error of its own value, by the hierarchical

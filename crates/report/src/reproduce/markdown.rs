@@ -3,14 +3,14 @@
 
 use std::fmt::Write;
 
-use switchcost_reproduce::{Claim, Exhibit, Kind, Rule, Verdict};
+use switchcost_reproduce::{Claim, Exhibit, Kind, Rule, Term, Verdict};
 
 use super::{Cell, Reproduction, chart, counted, word};
 use crate::quantity::NO_NUMBER;
 use crate::slug::slug;
 
 /// Largest table of a paper that is printed, in rows and columns; the site has larger ones.
-const MOST_ROWS: usize = 40;
+const MOST_ROWS: usize = 12;
 const MOST_COLUMNS: usize = 12;
 
 /// Most numbers of a claim that are printed; the rest are in the JSON.
@@ -29,18 +29,43 @@ pub fn render_markdown(reproduction: &Reproduction<'_>) -> String {
             super::ONLY_SHOWN.to_owned()
         }
     );
+    add_unmet(&mut page, reproduction);
     let _ = write!(
         page,
-        "\n\nMachine of the records: {}. Intervals are 90 % confidence intervals. `switchcost reproduce {paper} --claims` prints how each \
-         number is computed, and the source of each rule.\n",
+        "\n\nMachine of the records: {}. Intervals are 90 % confidence intervals; a claim is inconclusive if its interval allows both \
+         verdicts. A row without a rule is for information. `switchcost reproduce {paper} --claims` prints how each number is computed, and the source of each rule.\n",
         reproduction.machine
     );
     for exhibit in reproduction.exhibits {
-        if !exhibit.claims.is_empty() || is_table(exhibit) {
+        if !exhibit.claims.is_empty() || is_table(exhibit) || has_figure(exhibit) {
             add_exhibit(&mut page, reproduction, exhibit);
         }
     }
     page
+}
+
+/// Adds the claims that are not met, each with its figure or table.
+fn add_unmet(page: &mut String, reproduction: &Reproduction<'_>) {
+    let mut unmet = Vec::new();
+    for claim in reproduction
+        .exhibits
+        .iter()
+        .flat_map(|exhibit| &exhibit.claims)
+    {
+        if claim.counts() && claim.verdict == Verdict::Differs {
+            unmet.push(format!(
+                "{} ({})",
+                claim.entry.statement, claim.entry.exhibit
+            ));
+        }
+    }
+    if reproduction.is_judged && !unmet.is_empty() {
+        let _ = write!(page, " Not so here: {}.", unmet.join("; "));
+    }
+}
+
+fn has_figure(exhibit: &Exhibit) -> bool {
+    exhibit.chart.as_ref().is_some_and(chart::has_points)
 }
 
 /// Whether the exhibit is a short table of the paper's, and not the points of a figure.
@@ -53,12 +78,12 @@ fn is_table(exhibit: &Exhibit) -> bool {
 
 fn add_exhibit(page: &mut String, reproduction: &Reproduction<'_>, exhibit: &Exhibit) {
     let _ = write!(page, "\n## {}: {}\n\n", exhibit.name, exhibit.title);
-    if exhibit.chart.as_ref().is_some_and(chart::has_points) {
+    if has_figure(exhibit) {
         let (paper, name) = (reproduction.paper, slug(&exhibit.name));
         let _ = write!(
             page,
             "![{}](figures/{paper}/figure-r1-{paper}-{name}.svg)\n\n",
-            exhibit.title
+            exhibit.name
         );
     }
     if !exhibit.claims.is_empty() {
@@ -76,23 +101,32 @@ fn add_exhibit(page: &mut String, reproduction: &Reproduction<'_>, exhibit: &Exh
     }
 }
 
-/// Cells of a claim: what the paper says, its numbers, the rule, the numbers found, and the verdict with its reason.
+/// Returns the cells of a claim: what the paper says, its numbers, the rule, the numbers found, and
+/// the verdict with its reason.
 fn claim_cells(claim: &Claim) -> Vec<String> {
     let entry = &claim.entry;
     let quoted = entry.quotation.as_ref();
     let words = quoted.map_or(String::new(), |words| format!("\"{words}\", "));
     let published = entry.published.iter().map(ToString::to_string).collect();
-    let verdict = word(claim).0;
+    // The head of the page says which claims have fitted parameters.
+    let verdict = match entry.kind {
+        Kind::Shown => "",
+        _ => word(claim).0.trim_end_matches(" after calibration"),
+    };
     let why = reason(claim);
+    // The heading has the name of the figure or table.
+    let here = format!("{}, ", entry.exhibit.to_lowercase());
+    let place = entry.place.strip_prefix(&here).unwrap_or(&entry.place);
+    let place = place.replace("section ", "§");
     vec![
-        format!("{} ({words}{})", entry.statement, entry.place),
+        format!("{} ({words}{place})", entry.statement),
         first_few(published).join(", "),
         rule(claim),
         numbers(claim),
-        if why.is_empty() {
-            verdict.to_owned()
-        } else {
-            format!("{verdict}: {why}")
+        match (verdict, why.as_str()) {
+            (verdict, "") => verdict.to_owned(),
+            ("", why) => why.to_owned(),
+            (verdict, why) => format!("{verdict}: {why}"),
         },
     ]
 }
@@ -112,30 +146,61 @@ fn rule(claim: &Claim) -> String {
     format!("{some}{range}")
 }
 
+/// Formats the numbers. What all of their names end with stands once, before them, and what the claim
+/// begins with is left out.
 fn numbers(claim: &Claim) -> String {
-    let numbers = claim
-        .terms
-        .iter()
-        .map(switchcost_reproduce::Term::words)
-        .collect();
-    first_few(numbers).join("; ")
+    let statement = &claim.entry.statement;
+    let subject = statement.split_once(':').map_or("", |(subject, _)| subject);
+    let mut terms = claim.terms.clone();
+    for term in &mut terms {
+        let rest = term.name.strip_prefix(subject);
+        let rest = rest.and_then(|rest| rest.strip_prefix(", "));
+        term.name = rest.unwrap_or(&term.name).to_owned();
+    }
+    let shared = shared_end(&terms).unwrap_or_default();
+    for term in &mut terms {
+        term.name.truncate(term.name.len() - shared.len());
+    }
+    let numbers = first_few(terms.iter().map(Term::words).collect()).join("; ");
+    match shared.trim_start_matches([':', ',', ' ']) {
+        "" => numbers,
+        shared => format!("{shared}: {numbers}"),
+    }
 }
 
-/// Replaces all but the first numbers by their count.
+/// Returns what follows the first comma or colon in each name, if it is the same in two or more.
+fn shared_end(terms: &[Term]) -> Option<String> {
+    let end = |term: &Term| {
+        term.name
+            .find([',', ':'])
+            .map(|at| term.name[at..].to_owned())
+    };
+    let first = end(terms.first()?)?;
+    let is_shared = terms.len() > 1 && terms.iter().all(|term| end(term).as_ref() == Some(&first));
+    is_shared.then_some(first)
+}
+
+/// Replaces all but the first two of many numbers by their count.
 fn first_few(mut numbers: Vec<String>) -> Vec<String> {
-    let more = numbers.len().saturating_sub(MOST_NUMBERS);
-    numbers.truncate(MOST_NUMBERS);
-    if more > 0 {
+    if numbers.len() > MOST_NUMBERS {
+        let more = numbers.len() - 2;
+        numbers.truncate(2);
         numbers.push(format!("{more} more"));
     }
     numbers
 }
 
-/// Reason for the verdict, if it needs one.
+/// Returns the reason for the verdict, if it needs one. Of several numbers, the one that leaves the
+/// claim open is its reason; a single one has its interval in the cell before.
 fn reason(claim: &Claim) -> String {
     match (claim.entry.kind, claim.verdict, &claim.missing) {
         (Kind::Shown, ..) => claim.entry.bounds.clone(),
-        (_, Verdict::Undecided, Some(missing)) => missing.clone(),
+        (_, Verdict::Undecided, Some(missing)) => match claim.open_term() {
+            Some(_) if claim.terms.len() == 1 => String::new(),
+            Some(open) if claim.terms.len() > MOST_NUMBERS => open.words(),
+            Some(open) => open.interval_words(),
+            None => missing.clone(),
+        },
         (_, Verdict::Differs, _) => claim.why_not.clone().unwrap_or_default(),
         _ => String::new(),
     }

@@ -268,6 +268,49 @@ fn a_chart_without_points_is_not_drawn() {
     assert_eq!(drawn(&exhibits), 1);
 }
 
+/// An upper limit is a triangle in the colour of its curve, and interrupts the curve; published
+/// values and trials of curves have one entry each in the legend.
+#[test]
+fn a_curve_has_its_limits_and_shares_the_legend() {
+    use switchcost_reproduce::Style;
+    let series = |name: &str, style, x: &[f64]| Series {
+        name: name.to_owned(),
+        style,
+        x: x.to_vec(),
+        y: vec![1000.0; x.len()],
+        intervals: Vec::new(),
+    };
+    let chart = Chart {
+        x_title: "size".to_owned(),
+        x_axis: Axis::Size,
+        x_names: Vec::new(),
+        y_title: "cost".to_owned(),
+        y_axis: Axis::Time,
+        series: vec![
+            series("read", Style::Found, &[1024.0, 4096.0]),
+            series("read, at most", Style::Bounds, &[2048.0]),
+            series("read, published", Style::Published, &[1024.0, 4096.0]),
+            series("read, trials", Style::Trials, &[1024.0]),
+            series("write", Style::Found, &[1024.0]),
+            series("write, published", Style::Published, &[1024.0]),
+        ],
+        marks: Vec::new(),
+    };
+    let figure = super::chart::draw(&chart, "a".to_owned(), "A".to_owned()).figure();
+    let svg = figure.expect("a figure").svg.into_string();
+    let triangle = "m-6 -5h12l-6 10z\" fill=\"none\" stroke=\"#0072B2\"";
+    assert_eq!(svg.matches(triangle).count(), 1, "{svg}");
+    for entry in [">read<", ">write<", ">published<", ">single trials<"] {
+        let entries = svg.matches(&format!("{entry}/text>")).count();
+        assert_eq!(entries, 1, "{entry} {svg}");
+    }
+    assert!(!svg.contains("read, at most</text>") && !svg.contains("read, published</text>"));
+    assert!(
+        svg.contains("read, published: 1.00 us"),
+        "a tooltip has its source"
+    );
+}
+
 #[test]
 fn json_keeps_numbers_and_reasons() {
     let value = crate::conformity::read(rendered(Format::Json));
@@ -366,6 +409,37 @@ fn the_table_of_claims_is_printed_in_each_format() {
     );
 }
 
+/// A page says once what the names of several numbers have in common, and no interval twice.
+#[test]
+fn a_page_of_markdown_does_not_repeat_itself() {
+    let term = |name: &str| Term {
+        name: name.to_owned(),
+        value: 0.5,
+        low: 0.4,
+        high: 0.6,
+    };
+    let row = |names: &[&str]| {
+        let mut exhibits = exhibits();
+        let mut claim = some_claim();
+        claim.entry.statement = "Small: it rises".to_owned();
+        claim.terms = names.iter().map(|name| term(name)).collect();
+        (claim.verdict, claim.alone) = (Verdict::Undecided, Verdict::Undecided);
+        claim.missing = Some("the interval, 0.400 to 0.600, allows both verdicts".to_owned());
+        exhibits[0].claims = vec![claim];
+        let page = render_markdown(&Reproduction::new(Paper::Blog, &exhibits, &[], "a machine"));
+        let row = page.lines().find(|line| line.starts_with("| Small"));
+        row.expect("a row").to_owned()
+    };
+    let one = row(&["Small, b over a"]);
+    assert!(
+        one.ends_with("| b over a: 0.500 (0.400 to 0.600) | inconclusive |"),
+        "{one}"
+    );
+    let two = row(&["x: b over a", "y: b over a"]);
+    let end = "| b over a: x: 0.500 (0.400 to 0.600); y: 0.500 (0.400 to 0.600) | inconclusive: 0.400 to 0.600 |";
+    assert!(two.ends_with(end), "{two}");
+}
+
 #[test]
 fn a_page_of_markdown_has_each_claim_beside_its_figure() {
     let exhibits = exhibits();
@@ -375,6 +449,10 @@ fn a_page_of_markdown_has_each_claim_beside_its_figure() {
         .lines()
         .filter(|line| line.starts_with("| it rises (p. 1) |"));
     assert_eq!(rows.count(), exhibits[0].claims.len());
-    assert!(page.contains("| not reproduced: "), "{page}");
+    assert!(page.contains("| not reproduced: the wind |"), "{page}");
+    assert!(
+        page.contains(" Not so here: it rises (Figure 1)."),
+        "{page}"
+    );
     assert!(page.contains("\n## Figure 1: Cost by size\n"), "{page}");
 }

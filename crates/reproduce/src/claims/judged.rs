@@ -3,7 +3,6 @@ use serde::Serialize;
 
 use super::{Entry, Found, Kind, Quantities, ReasonEntry, Rule, Term, Verdict};
 use crate::Records;
-use crate::text::number;
 
 /// A statement of a paper, and whether it is reproduced here.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -64,10 +63,12 @@ pub struct Other {
 }
 
 impl Other {
-    /// Formats the file and the numbers of the result.
-    pub(crate) fn words(&self) -> String {
-        let terms: Vec<String> = self.terms.iter().map(Term::words).collect();
-        format!("{}: {}", self.file, terms.join("; "))
+    /// Formats the numbers of the result; a single one without its name.
+    pub(crate) fn numbers(&self) -> String {
+        match &self.terms[..] {
+            [one] => one.value_words(),
+            all => all.iter().map(Term::words).collect::<Vec<_>>().join("; "),
+        }
     }
 }
 
@@ -94,6 +95,19 @@ impl Claim {
     /// Whether a verdict on the claim counts, because the claim is the paper's and has a rule.
     pub fn counts(&self) -> bool {
         matches!(self.entry.kind, Kind::Tested | Kind::Calibrated)
+    }
+
+    /// Returns the first number whose interval alone keeps the claim inconclusive.
+    pub fn open_term(&self) -> Option<&Term> {
+        let is_open = |term: &&Term| {
+            let verdict = self.entry.judge(std::slice::from_ref(*term));
+            verdict == Verdict::Undecided && !term.is_exact()
+        };
+        let is_judged = self.entry.kind != Kind::Shown && self.entry.open.is_none();
+        let mut terms = self.terms.iter().filter(is_open);
+        terms
+            .next()
+            .filter(|_| is_judged && self.alone == Verdict::Undecided)
     }
 
     /// Removes the verdict and the reasons: a quick run shows only that the steps work.
@@ -228,10 +242,10 @@ fn open(judge: &dyn Fn(&[Term]) -> Verdict, terms: &[Term]) -> String {
         Some(term) if term.is_exact() => {
             "a number that varies from run to run has no interval".to_owned()
         }
-        Some(term) => {
-            let [low, high] = [term.low, term.high].map(number);
-            format!("the interval, {low} to {high}, allows both verdicts")
-        }
+        Some(term) => format!(
+            "the interval, {}, allows both verdicts",
+            term.interval_words()
+        ),
         None if terms.is_empty() => "no number was found".to_owned(),
         None => format!(
             "after correction for {} numbers, the deciding interval allows both verdicts",

@@ -72,20 +72,28 @@ impl Term {
         }
     }
 
+    /// Formats the ends of the interval.
+    pub fn interval_words(&self) -> String {
+        format!("{} to {}", number(self.low), number(self.high))
+    }
+
     /// Formats the number and its interval.
-    pub fn words(&self) -> String {
+    pub(crate) fn value_words(&self) -> String {
         let [value, low, high] = [self.value, self.low, self.high].map(number);
-        let interval = if low == value && high == value {
-            String::new()
+        if low == value && high == value {
+            value
         } else {
-            format!(" ({low} to {high})")
-        };
-        let name = if self.name.is_empty() {
-            String::new()
+            format!("{value} ({})", self.interval_words())
+        }
+    }
+
+    /// Formats the name, the number and its interval.
+    pub fn words(&self) -> String {
+        if self.name.is_empty() {
+            self.value_words()
         } else {
-            format!("{}: ", self.name)
-        };
-        format!("{name}{value}{interval}")
+            format!("{}: {}", self.name, self.value_words())
+        }
     }
 }
 

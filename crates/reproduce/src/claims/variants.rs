@@ -26,7 +26,7 @@ pub(super) fn over_variants(
             Ok(found) => others.push(found),
             // Time slices that end before a claim's position in a curve do not show it.
             Err(why) if why.starts_with(NONE_REACHES) => (),
-            Err(why) => return Err(format!("with another value of an open parameter: {why}")),
+            Err(why) => return Err(format!("with another open parameter: {why}")),
         }
     }
     let widened = |(place, term): (usize, &Term)| {

@@ -8,7 +8,6 @@
 //! are at best consistent after calibration, and judged over the whole range of the free
 //! parameters.
 
-mod buses;
 mod figure_1;
 mod figure_2;
 mod hand_off;
@@ -22,10 +21,8 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
     vec![
         figure_1::exhibit(records),
         figure_2::exhibit(records),
-        buses::exhibit(records),
         sensitivity::exhibit(records),
-        hand_off::cost(records),
-        hand_off::misses(records),
+        hand_off::exhibit(records),
     ]
 }
 

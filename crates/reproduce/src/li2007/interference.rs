@@ -16,7 +16,7 @@ use crate::claims::{Found, Quantities, Term};
 use crate::exhibit::Cell;
 use crate::interval::{mean_interval, run_interval};
 use crate::published::{LiRow, li_tables};
-use crate::text::percent;
+use crate::text::{number, percent};
 use crate::{Exhibit, Records, Table};
 
 const SIZES: usize = 3;
@@ -215,7 +215,7 @@ fn isolation_helps(blocks: &[Block]) -> Result<Found, String> {
         of(blocks, SHARED_QUIET, SHARED_NOISY),
         of(blocks, ISOLATED_QUIET, ISOLATED_NOISY),
     ];
-    let words = |change: f64| crate::text::number(change.exp());
+    let words = |change: f64| number(change.exp());
     let note = format!(
         "noise widens {} times without isolation, {} times with it",
         words(shared),
@@ -232,112 +232,100 @@ fn isolation_helps(blocks: &[Block]) -> Result<Found, String> {
     ))
 }
 
-fn published_setting(setting: Setting) -> (&'static str, &'static str) {
+/// Returns the published rows of a setting, a row for each size.
+fn published_rows(setting: Setting) -> Vec<LiRow> {
     let environment = if setting.is_noisy {
         "network interference"
     } else {
         "quiet"
     };
-    (
-        environment,
-        if setting.is_isolated {
-            "dual-processor"
-        } else {
-            "single-processor"
-        },
-    )
+    let name = if setting.is_isolated {
+        "dual-processor"
+    } else {
+        "single-processor"
+    };
+    let mut rows = li_tables();
+    rows.retain(|row| row.environment == environment && row.setting == name);
+    rows
 }
-
-const COLUMNS: [&str; 11] = [
-    "environment",
-    "setting",
-    "size published",
-    "published low",
-    "published high",
-    "published +-%",
-    "size here",
-    "here low us",
-    "here high us",
-    "here +-%",
-    "runs",
-];
 
 pub(super) fn tables(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "Tables 1 and 2",
         "90 % intervals, isolated or not, quiet or with noise",
     );
-    let mut table = Table::new(&COLUMNS);
-    let published = li_tables();
-    for (place, setting) in SETTINGS.into_iter().enumerate() {
-        let found = blocks(records, &[place]);
-        let (environment, name) = published_setting(setting);
-        let rows = published
-            .iter()
-            .filter(|row| row.environment == environment && row.setting == name);
-        for (size, row) in rows.enumerate() {
-            let mut cells = published_cells(setting, row);
-            cells.extend(found_cells(&found, place, size));
-            table.row(cells);
+    let mut table = Table::new(&[
+        "setting",
+        "size published",
+        "size here",
+        "quiet, published (+-%)",
+        "quiet, here us (+-%)",
+        "noise, published (+-%)",
+        "noise, here us (+-%)",
+    ]);
+    for (name, places) in [
+        ("isolated", [ISOLATED_QUIET, ISOLATED_NOISY]),
+        ("not isolated", [SHARED_QUIET, SHARED_NOISY]),
+    ] {
+        let found = places.map(|place| blocks(records, &[place]));
+        let published = places.map(|place| published_rows(SETTINGS[place]));
+        let sizes = found.iter().flatten().next().map(|(_, sizes)| *sizes);
+        for size in 0..SIZES {
+            let [quiet, noise] = [0, 1].map(|of| {
+                let there = published_interval(&published[of][size]);
+                [there, found_interval(&found[of], places[of], size)]
+            });
+            let here = sizes.map_or(String::new(), |sizes| Bytes(sizes[size]).to_string());
+            let first = [
+                name.into(),
+                format!("{} KB", published[0][size].array_kb).into(),
+                here.into(),
+            ];
+            table.row(first.into_iter().chain(quiet).chain(noise).collect());
         }
-        exhibit
-            .steps
-            .extend((0..RUNS).map(|number| setting.run(number)));
     }
+    exhibit.steps = SETTINGS
+        .iter()
+        .flat_map(|setting| (0..RUNS).map(|number| setting.run(number)))
+        .collect();
     exhibit.table = table;
     exhibit.notes = vec![
-        "The paper's tables have no unit. Ours is microseconds per half round trip, walks included: only this agrees \
-         with the paper's Figure 1. \
-         Sizes are half, three quarters and all of the second level. Intervals are Student's of the mean over runs, as \
-         in the paper; the claims are judged by the runs' deviation from their median, with a bootstrap over blocks of \
-         runs."
-            .into(),
+        format!(
+            "The paper's tables have no unit; microseconds per half round trip, walks included, agree with its Figure 1. \
+             Sizes are half, three quarters and all of the second level. Intervals are Student's of the mean, here of \
+             {RUNS} runs; claims are judged by the runs' deviation from their median."
+        ),
         "Isolated: the CPU with the fewest interrupts, at real-time priority, with the noise on another CPU. Not \
-         isolated: all tasks on that other CPU, without priority. The paper's second setting is a kernel without \
-         support for a second processor; a machine with one CPU, or started with nosmp, runs only that setting. The \
-         noise is bursts of messages over the loopback device with pauses of up to 200 ms; the paper's noise came over \
-         a network."
+         isolated: all tasks on that other CPU, without priority; in the paper, a kernel without support for a second \
+         processor. The noise is bursts of messages over the loopback device; the paper's came over a network."
             .into(),
     ];
     exhibit
 }
 
-fn published_cells(setting: Setting, row: &LiRow) -> Vec<Cell> {
+fn published_interval(row: &LiRow) -> Cell {
     let half = (row.ci90_high - row.ci90_low) / (row.ci90_high + row.ci90_low) * 100.0;
-    vec![
-        row.environment.as_str().into(),
-        if setting.is_isolated {
-            "isolated".into()
-        } else {
-            "not isolated".into()
-        },
-        format!("{} KB", row.array_kb).into(),
-        Cell::number(row.ci90_low, 2),
-        Cell::number(row.ci90_high, 2),
-        Cell::number(half, 2),
-    ]
+    let (low, high) = (row.ci90_low, row.ci90_high);
+    format!("{low:.2} to {high:.2} ({half:.2})").into()
 }
 
-fn found_cells(
+fn found_interval(
     found: &Result<(Vec<Block>, [u64; SIZES]), String>,
     setting: usize,
     size: usize,
-) -> Vec<Cell> {
-    let (blocks, sizes) = match found {
-        Ok(found) => found,
-        Err(why) => return vec![Cell::Missing { why: why.clone() }; 5],
-    };
-    let interval = mean_interval(&select(blocks, setting, size));
-    let of = |of: fn((f64, f64, f64)) -> f64| {
-        Cell::or_missing(interval.map(of), 2, "one run has no interval")
-    };
-    vec![
-        Cell::Text(Bytes(sizes[size]).to_string()),
-        of(|(_, low, _)| low / 1e3),
-        of(|(.., high)| high / 1e3),
-        of(|(mean, low, high)| (high - low) / 2.0 / mean * 100.0),
-        Cell::number(blocks.len() as f64, 0),
-    ]
+) -> Cell {
+    let interval = found
+        .as_ref()
+        .map(|(blocks, _)| mean_interval(&select(blocks, setting, size)));
+    match interval {
+        Ok(Some((mean, low, high))) => {
+            let half = (high - low) / 2.0 / mean * 100.0;
+            let [low, high] = [low, high].map(|ns| number(ns / 1e3));
+            format!("{low} to {high} ({half:.2})").into()
+        }
+        Ok(None) => Cell::or_missing(None, 0, "one run has no interval"),
+        Err(why) => Cell::Missing { why: why.clone() },
+    }
 }
 
 pub(super) fn quantities() -> Quantities {

@@ -83,25 +83,13 @@ fn clear(mut points: Points) -> Points {
     points
 }
 
-fn series(name: &str, points: &Points) -> Series {
-    let points = clear(points.clone());
-    let mut series = Series::new(
-        name,
-        Style::Found,
-        points.iter().map(|(size, cost, _)| (*size as f64, *cost)),
-    );
-    series.intervals = points.iter().map(|(.., interval)| *interval).collect();
-    series
-}
-
-/// Returns the upper ends of the costs whose intervals contain 0; `None` if there are none.
-fn bounds(name: &str, points: &Points) -> Option<Series> {
-    let covering = points
+/// Returns the curve over the size or the stride, and its upper limits.
+fn curve(name: &str, points: &Points) -> Vec<Series> {
+    let points: Vec<(f64, Interval)> = points
         .iter()
-        .filter(|(_, _, (low, high))| *low <= 0.0 && *high > 0.0);
-    let ends = covering.map(|(x, _, (_, high))| (*x as f64, *high));
-    let series = Series::new(format!("{name}, at most"), Style::Bounds, ends);
-    (!series.x.is_empty()).then_some(series)
+        .map(|point| (point.0 as f64, interval(point)))
+        .collect();
+    Series::measured(name, &points)
 }
 
 /// Returns the cells of a cost and its interval in microseconds; no cost if the interval contains 0.
@@ -181,16 +169,12 @@ pub(super) fn direct(records: &Records) -> Exhibit {
     table.row(row("c1, us", published, (direct_cost(records), 1e3), 3));
     let published = Cell::number(DIRECT_NS * GHZ, 0);
     table.row(row(
-        "c1, core cycles",
+        "c1, core cycles (published: at 2.0 GHz)",
         published,
         (direct_cycles(records), 1.0),
         0,
     ));
     exhibit.table = table;
-    exhibit.notes.push(
-        "The full table also has core cycles: the paper's are the time at 2.0 GHz, the clock of its Xeons; ours are calibrated \
-         with a chain of multiplications.".into(),
-    );
     exhibit
 }
 
@@ -211,15 +195,14 @@ pub(super) fn figure_1(records: &Records) -> Exhibit {
                 row.extend(cells(*cost, *interval));
                 table.row(row);
             }
-            lines.push(series(&access.to_string(), &points));
-            lines.extend(bounds(&access.to_string(), &points));
+            lines.extend(curve(&access.to_string(), &points));
         }
         lines
     });
     exhibit.table = table;
     if let Ok(lines) = found {
         let published = Series::new(
-            "all accesses, published regions",
+            "all accesses, published",
             Style::Published,
             // Ends of the paper's regions 1 and 2, from its text.
             [
@@ -229,11 +212,7 @@ pub(super) fn figure_1(records: &Records) -> Exhibit {
                 (512.0 * 1024.0, 203_200.0),
             ],
         );
-        let lines = lines
-            .into_iter()
-            .filter(|line| !line.x.is_empty())
-            .chain([published])
-            .collect();
+        let lines = lines.into_iter().chain([published]).collect();
         exhibit.chart = Some(Chart::new(
             "size of each process's array",
             Axis::Size,
@@ -243,8 +222,8 @@ pub(super) fn figure_1(records: &Records) -> Exhibit {
         ));
     }
     exhibit.notes.push(
-        "The paper prints its curves without numbers; the dashed line joins the ends of its first two regions, which \
-         the text gives. Its machine had 512 KB of second-level cache and no third level."
+        "Dashed: the ends of the paper's first two regions, from its text. Open triangles: upper limits, because the \
+         interval covers 0. The paper's machine had 512 KB of cache in its last level."
             .into(),
     );
     exhibit
@@ -273,8 +252,7 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
                 row.extend(cells(*cost, *interval));
                 table.row(row);
             }
-            lines.push(series(&Bytes(size).to_string(), &line));
-            lines.extend(bounds(&Bytes(size).to_string(), &line));
+            lines.extend(curve(&Bytes(size).to_string(), &line));
         }
         lines
     });
@@ -282,15 +260,11 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
     if let Ok(lines) = found {
         // Section 3.2: means of arrays that do not fit.
         let means = Series::new(
-            "arrays that do not fit, published",
+            "arrays that do not fit, published mean",
             Style::Published,
             [(8.0, 116_500.0), (128.0, 825_300.0)],
         );
-        let lines = lines
-            .into_iter()
-            .filter(|line| !line.x.is_empty())
-            .chain([means])
-            .collect();
+        let lines = lines.into_iter().chain([means]).collect();
         exhibit.chart = Some(Chart::new(
             "stride",
             Axis::Size,
@@ -300,8 +274,7 @@ pub(super) fn figure_2(records: &Records) -> Exhibit {
         ));
     }
     exhibit.notes.push(
-        "Published for arrays that do not fit: 44.1 to 183.8 us at a stride of 8 B (mean 116.5), and 133.8 to 1496.1 \
-         us at 128 B (mean 825.3). Arrays of 32 and 128 KB fit the paper's cache."
+        "Published for arrays that do not fit: 44.1 to 183.8 us at a stride of 8 B, and 133.8 to 1496.1 us at 128 B."
             .into(),
     );
     exhibit
@@ -528,7 +501,7 @@ fn grows(records: &Records) -> Result<Found, String> {
     points.retain(|(size, ..)| last / 2 <= *size && *size <= last);
     if points.len() < 2 {
         return Err(format!(
-            "fewer than two sizes from half of {} to all of it have a cost clear of 0",
+            "too few costs from half of {} to all of it are clear of 0",
             Bytes(last)
         ));
     }
@@ -594,7 +567,7 @@ fn beyond(records: &Records) -> Result<Points, String> {
         .collect();
     if beyond.len() < 2 {
         Err(format!(
-            "fewer than two sizes from {} on have a cost that is clear of 0",
+            "too few costs from {} on are clear of 0",
             Bytes(last)
         ))
     } else {

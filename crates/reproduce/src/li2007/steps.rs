@@ -73,13 +73,11 @@ pub(super) const STRIDES: [u64; 4] = [8, 32, 64, 128];
 /// one cycle per instruction.
 const INSTRUCTIONS: u32 = 13;
 /// Cycles for which a line occupies the bus, from its peak of 3.2 GB/s to the longest that the
-/// paper's own times allow (see the design).
-pub(super) const BUS_CYCLES: [u32; 8] = [80, 104, 112, 116, 120, 124, 128, 152];
+/// paper's own times allow (see the design), with the design's own between.
+pub(super) const BUS_CYCLES: [u32; 3] = [80, 120, 152];
 
-/// Unpublished latencies of the machine; the other free parameters follow: the outermost buses and
-/// the design's, and the loop's instructions for each element.
+/// Unpublished latencies of the machine, and the loop's instructions for each element.
 pub(super) const LATENCIES: [u32; 3] = [199, 300, 343];
-pub(super) const OUTER_BUSES: [u32; 3] = [80, 120, 152];
 pub(super) const LOOPS: [u32; 2] = [INSTRUCTIONS, 15];
 
 /// Points by which the claims about the simulated figures are judged: access, stride, KiB.
@@ -128,7 +126,7 @@ pub(crate) fn steps(site: &Site<'_>) -> Vec<Step> {
             &line,
         ));
     }
-    let (latencies, buses) = (list(&LATENCIES), list(&OUTER_BUSES));
+    let latencies = list(&LATENCIES);
     let loops = if is_quick { &LOOPS[..1] } else { &LOOPS };
     for (instructions, point) in loops
         .iter()

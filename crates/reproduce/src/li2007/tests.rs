@@ -7,10 +7,7 @@ use switchcost_units::Bytes;
 use switchcost_workload::Access;
 
 use super::steps::hand_off::{HAND_OFFS, Machine, SETTINGS, SIZES_KIB, step};
-use super::steps::{
-    BUS_CYCLES, GRID, JUDGED, LATENCIES, LOOPS, OUTER_BUSES, points, sensitivity_step,
-    simulated_step,
-};
+use super::steps::{BUS_CYCLES, GRID, JUDGED, LATENCIES, LOOPS, sensitivity_step};
 use crate::arm::{ARMS, Arm};
 use crate::li2007::interference;
 use crate::testing::{self, Shown, case, measured, simulated, verdicts};
@@ -127,11 +124,11 @@ fn add_simulated(records: &mut Records, story: Simulated) {
         for (access, stride, kib) in JUDGED {
             let mut findings = findings.clone();
             findings.designs =
-                vec![findings.designs[0].clone(); LATENCIES.len() * OUTER_BUSES.len()];
+                vec![findings.designs[0].clone(); LATENCIES.len() * BUS_CYCLES.len()];
             for (number, design) in findings.designs.iter_mut().enumerate() {
                 let us = story(
-                    number / OUTER_BUSES.len(),
-                    number % OUTER_BUSES.len(),
+                    number / BUS_CYCLES.len(),
+                    number % BUS_CYCLES.len(),
                     access,
                     stride,
                     kib,
@@ -292,45 +289,8 @@ fn what_depends_on_what_is_free_is_not_reported() {
     let table = exhibit(&found, "Figures 1 and 2, sensitivity").table;
     assert_eq!(
         table.rows.len(),
-        LOOPS.len() * LATENCIES.len() * OUTER_BUSES.len()
+        LOOPS.len() * LATENCIES.len() * BUS_CYCLES.len()
     );
-}
-
-/// Shows that each figure leads to the bus that fits it best, from simulations of every point for
-/// each bus.
-#[test]
-fn each_figure_leads_to_the_bus_with_which_it_comes_nearest() {
-    let stores = [0.5, 0.6, 0.7, 2.1, 2.9, 4.0, 5.0, 6.0];
-    let strides = [20.0, 16.0, 12.0, 8.0, 7.0, 5.0, 4.0, 3.5];
-    let (head, mut findings) = simulated();
-    findings.designs = vec![findings.designs[0].clone(); BUS_CYCLES.len()];
-    let mut records = Records::default();
-    for (access, stride, kib) in points(false) {
-        for (bus, design) in findings.designs.iter_mut().enumerate() {
-            let stores = if access == Access::Read || kib < 384 {
-                1.0
-            } else {
-                stores[bus] / 2.0
-            };
-            let strides = if stride == 128 && kib >= 384 {
-                strides[bus] / 7.08
-            } else {
-                1.0
-            };
-            design.cycle_ns = Some([0.5, 0.5]);
-            design.excess_cycles_per_switch =
-                Some(as_published(0, 0, access, stride, kib) * stores * strides * 2000.0);
-        }
-        records.add_simulated(
-            &simulated_step(access, stride, kib),
-            head.clone(),
-            findings.clone(),
-        );
-    }
-    let table = exhibit(&records, "Figures 1 and 2, by bus").table;
-    let led_to: Vec<&Cell> = table.rows.iter().map(|row| &row[6]).collect();
-    let expected = ["", "", "", "figure 1", "figure 2", "", "", ""].map(Cell::from);
-    assert_eq!(led_to, expected.iter().collect::<Vec<_>>());
 }
 
 #[test]

@@ -62,7 +62,7 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
                 .into_iter()
                 .map(|(kib, gap)| ((kib * 1024) as f64, gap.0));
             lines.push(Series::new(
-                format!("{counter}, {name}: two minus alone"),
+                format!("{counter}, {name}"),
                 Style::Found,
                 points,
             ));
@@ -74,7 +74,7 @@ pub(super) fn figure_4(records: &Records) -> Exhibit {
         Chart::new(
             "size of each task's array",
             Axis::Size,
-            "misses per hand-off",
+            "more misses per hand-off than alone",
             Axis::Linear,
             lines,
         )

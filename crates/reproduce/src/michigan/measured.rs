@@ -102,17 +102,11 @@ pub(super) fn figures_2_and_3(records: &Records) -> Exhibit {
     }
     exhibit.table = table;
     let line = |name: &str, curve: &Result<Vec<(u64, Estimate)>, String>| {
-        let points = curve
-            .iter()
-            .flatten()
-            .filter(|(size, e)| *size > 0 && e.low > 0.0);
-        let mut series = Series::new(
-            name,
-            Style::Found,
-            points.clone().map(|(size, e)| (*size as f64, e.estimate)),
-        );
-        series.intervals = points.map(|(_, e)| (e.low, e.high)).collect();
-        series
+        let points = curve.iter().flatten().filter(|(size, _)| *size > 0);
+        let points: Vec<(f64, Interval)> = points
+            .map(|(size, e)| (*size as f64, (e.estimate, e.low, e.high)))
+            .collect();
+        Series::measured(name, &points)
     };
     // The poster gives a range for all sizes below 64 KB; its direct cost in the kernel belongs to no size.
     let band = |name: &str, us: f64| {
@@ -122,17 +116,12 @@ pub(super) fn figures_2_and_3(records: &Records) -> Exhibit {
             [(8192.0, us * 1e3), (65_536.0, us * 1e3)],
         )
     };
-    let lines = vec![
-        line("kernel", &kernel),
-        line("user level", &user),
-        band("kernel, direct, published", DIRECT_US),
-        band("user level, published: least", USER_US.0),
-        band("user level, published: most", USER_US.1),
-    ];
-    let lines = lines
-        .into_iter()
-        .filter(|line| !line.x.is_empty())
-        .collect();
+    let mut lines = [line("kernel", &kernel), line("user level", &user)].concat();
+    lines.extend([
+        band("kernel, direct cost, published", DIRECT_US),
+        band("user level, published", USER_US.0),
+        band("user level, published", USER_US.1),
+    ]);
     exhibit.chart = Some(Chart::new(
         "size of each task's array",
         Axis::Size,
@@ -142,9 +131,8 @@ pub(super) fn figures_2_and_3(records: &Records) -> Exhibit {
     ));
     exhibit.notes.push(
         "The poster's user-level library was gtthread, \"non-customized\"; here it is swapcontext of the C library, with two system calls \
-         per switch. The poster calls the tasks threads and gives them two address spaces; here they are processes. From one size to \
-         the next, the number is the relative change at user level, with the sign of the change in the kernel; it is 0 if that sign is \
-         unknown, because the kernel's intervals overlap."
+         per switch. The poster's tasks are threads with two address spaces; here they are processes. From one size to the next, the \
+         number is the relative change at user level, with the sign of the change in the kernel (0 if that sign is unknown)."
             .into(),
     );
     exhibit

@@ -4,9 +4,10 @@
 use switchcost_analysis::simulation::{DesignFinding, Findings, Group, Point};
 
 use super::sample::{CLIENT, COMPUTE, FEWEST_SEGMENTS, TIMESHARING};
-use super::{SETS, first, published};
+use super::{SETS, first};
 use crate::claims::{Found, exact};
 use crate::exhibit::Cell;
+use crate::published::mogul_table_4;
 use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 
 /// Groups that are drawn: all switches, then by class.
@@ -18,9 +19,9 @@ const GROUPS: [(Group, &str); 4] = [
 ];
 
 /// Drawn value of a point, and whether it belongs to the end of its interval.
-pub(super) type Value = (fn(&Point) -> f64, bool);
+type Value = (fn(&Point) -> f64, bool);
 
-pub(super) const SHARED: Value = (|point| point.shared_cpi.mean, false);
+const SHARED: Value = (|point| point.shared_cpi.mean, false);
 pub(super) const PRIVATE: Value = (|point| point.private_cpi.mean, false);
 const EXCESS: Value = (|point| point.excess_cpi.mean, false);
 const CUMULATIVE: Value = (|point| point.cumulative_excess_cycles, true);
@@ -29,9 +30,8 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
     let over_time =
         |name, title, set, y_title, value| over_time(records, (name, title), set, y_title, value);
     let so_far_of = |name, title, set: usize| {
-        let mut exhibit = over_time(name, title, set, "excess cycles so far", CUMULATIVE);
-        let cost = published(SETS[set].published, "1a", |row| row.average_cost_cycles);
-        add_published(&mut exhibit, cost);
+        let mut exhibit = over_time(name, title, set, "cumulative excess cycles", CUMULATIVE);
+        add_published(&mut exhibit, SETS[set].trials[0]);
         exhibit
     };
     let mut private = over_time(
@@ -42,8 +42,7 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
         PRIVATE,
     );
     private.notes.push(
-        "Short segments end early, so the right part of a curve covers other programs than the left part."
-            .into(),
+        "Short segments end early, so the right part of a curve covers other programs.".into(),
     );
     let mut so_far_of_timesharing = so_far_of(
         "Figure 5",
@@ -61,9 +60,8 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
             .push((4000.0, "flat from here on, published".to_owned()));
     }
     so_far_of_timesharing.notes.push(
-        "\"All\" is not a mean of the other curves, and may lie below each: it includes segments that begin with a \
-         birth or an exit, whose private caches are as cold as the shared ones, so they add instructions but no \
-         excess. The mark is its cut-off; each other curve has its own."
+        "\"All\" may lie below the other curves: it includes segments that begin with a birth or an exit, whose private \
+         caches are as cold as the shared ones."
             .into(),
     );
     vec![
@@ -93,11 +91,14 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
     ]
 }
 
-/// Adds the average cost of table 4 on 1a, over the width of the curves.
-fn add_published(exhibit: &mut Exhibit, cycles: f64) {
-    let Some(chart) = &mut exhibit.chart else {
+/// Adds the average cost of a trial in Table 4, over the width of the curves.
+fn add_published(exhibit: &mut Exhibit, trial: &str) {
+    let table = mogul_table_4();
+    let published = table.iter().find(|row| row.trial == trial);
+    let (Some(chart), Some(row)) = (&mut exhibit.chart, published) else {
         return;
     };
+    let cycles = row.average_cost_cycles;
     let ends = chart.series.iter().flat_map(|series| &series.x);
     let end = ends.copied().fold(0.0, f64::max);
     chart.series.push(Series::new(
@@ -118,9 +119,7 @@ fn lengths(records: &Records) -> Exhibit {
         draw_lengths(&mut exhibit, trial.findings);
     }
     exhibit.notes.push(
-        "No switch is due to a page fault: today's memory holds all of these programs. *Figure 1 with a disk* models \
-         page faults."
-            .into(),
+        "Today's memory holds these programs; *Figure 1 with a disk* models page faults.".into(),
     );
     exhibit
 }
@@ -247,11 +246,15 @@ pub(super) fn draw(
         };
         // A sum begins with zero.
         let start = at_end.then_some((0.0, 0.0));
-        let told = found
+        let told: Vec<&Point> = found
             .curve
             .iter()
-            .filter(|point| point.segments as f64 >= FEWEST_SEGMENTS);
-        let points = told.clone().map(|point| (place(point), value(point)));
+            .filter(|point| point.segments as f64 >= FEWEST_SEGMENTS)
+            .collect();
+        if told.is_empty() {
+            continue;
+        }
+        let points = told.iter().map(|point| (place(point), value(point)));
         series.push(Series::new(
             *name,
             Style::Found,

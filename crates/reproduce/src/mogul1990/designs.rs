@@ -4,7 +4,6 @@ use switchcost_design::result::Simulation;
 use switchcost_design::{Design, Level, WritePolicy};
 
 use super::{SETS, trials};
-use crate::claims::{Found, exact};
 use crate::exhibit::Cell;
 use crate::{Exhibit, Records, Table};
 
@@ -55,10 +54,6 @@ pub(super) fn table_3(records: &Records) -> Exhibit {
         }
     }
     exhibit.table = table;
-    exhibit.notes.push(
-        "The table does not give the time to drain a write buffer; the design files state the assumed time."
-            .into(),
-    );
     exhibit
 }
 
@@ -67,24 +62,6 @@ fn simulated(records: &Records) -> Option<&Simulation> {
     SETS.iter()
         .find_map(|set| trials(records, set).ok()?.into_iter().next())
         .map(|trial| trial.head)
-}
-
-/// Returns the number of levels that were not simulated as in Table 3.
-pub(super) fn differing(records: &Records) -> Result<Found, String> {
-    let head = simulated(records).ok_or("no simulation is there")?;
-    let differs = |name: &str, published: &Published| {
-        let full = format!("mogul-{name}");
-        let design = head.designs.iter().find(|one| one.design.name == full);
-        !design.is_some_and(|found| agrees(&found.design, published))
-    };
-    let levels = TABLE
-        .iter()
-        .flat_map(|(name, levels)| levels.iter().map(move |level| (*name, level)));
-    let different = levels.filter(|(name, level)| differs(name, level)).count();
-    Ok(Found::new(
-        vec![exact("levels that differ", different as f64)],
-        "",
-    ))
 }
 
 fn agrees(design: &Design, published: &Published) -> bool {

@@ -42,10 +42,8 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         ]);
     }
     exhibit.table = table;
-    exhibit.notes.push(
-        "The paper's text rounds Client-Server's 7.4 us to 10. The caches are the DECstation's, the programs are \
-         today's. The other papers measure the cost of a switch in this machine's kernel."
-            .into(),
-    );
+    exhibit
+        .notes
+        .push("The paper's text rounds Client-Server's 7.4 us to 10.".into());
     exhibit
 }

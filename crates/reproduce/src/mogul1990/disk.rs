@@ -1,9 +1,9 @@
-//! Figures 1 to 3 with page faults, which hardly occur with today's memory: a trace of Timesharing
+//! Figures 1 and 3 with page faults, which hardly occur with today's memory: a trace of Timesharing
 //! is reordered so that its tasks wait for a disk at the first use of each page of a file.
 
 use switchcost_analysis::simulation::{DesignFinding, Findings};
 
-use super::curves::{PRIVATE, SHARED, Value, draw, draw_lengths};
+use super::curves::{PRIVATE, draw, draw_lengths};
 use super::sample::{FAULT, Outcome, SCHEDULER, TIMESHARING, common_ends, first_tenth, group};
 use super::{QUICK_SWITCHES, SETS, seed};
 use crate::claims::{Found, ranged};
@@ -53,48 +53,25 @@ fn found(records: &Records, disk: usize) -> Result<(&Findings, &DesignFinding), 
 }
 
 pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
-    let curves = |name, title, y_title, value: Value| {
-        let mut exhibit = Exhibit::new(name, title);
-        exhibit.steps.push(step(0));
-        if let Ok((findings, design)) = found(records, 0) {
-            draw(
-                &mut exhibit,
-                (findings.interval_instructions, design),
-                y_title,
-                value,
-            );
-        }
-        exhibit
-    };
+    let mut private = Exhibit::new(
+        "Figure 3 with a disk",
+        "CPI since the switch, a cache for each process",
+    );
+    private.steps.push(step(0));
     let mut lengths = Exhibit::new(
         "Figure 1 with a disk",
-        "Lengths of trace segments, Timesharing, files read from a disk",
+        "Lengths of trace segments, Timesharing",
     );
     lengths.steps.push(step(0));
-    if let Ok((findings, _)) = found(records, 0) {
+    if let Ok((findings, design)) = found(records, 0) {
         draw_lengths(&mut lengths, findings);
+        let curves = (findings.interval_instructions, design);
+        draw(&mut private, curves, "CPI, private", PRIVATE);
     }
-    lengths.notes.push(
-        "The tasks of one trace are replayed. Each waits 10 ms (at one instruction per cycle of 40 ns) at the first \
-         use of each page of a file by any task, as if memory held no files at first. Other pages do not wait, and no \
-         page is read twice."
-            .into(),
-    );
-    vec![
-        lengths,
-        curves(
-            "Figure 2 with a disk",
-            "CPI since the switch, one cache for all, files read from a disk",
-            "CPI, shared",
-            SHARED,
-        ),
-        curves(
-            "Figure 3 with a disk",
-            "CPI since the switch, a cache for each process, files read from a disk",
-            "CPI, private",
-            PRIVATE,
-        ),
-    ]
+    lengths
+        .notes
+        .push("Each task waits 10 ms at the first use of each page of a file.".into());
+    vec![lengths, private]
 }
 
 /// Returns a number with the first disk, and its range over all disks.

@@ -15,13 +15,13 @@ pub(super) fn exhibits(records: &Records) -> Vec<Exhibit> {
         exhibit(
             records,
             "Figure 8",
-            "Overhead ratio over technology: slow and fast processors",
+            "Overhead ratio (mean of the trials) over technology: slow and fast processors",
             FASTER,
         ),
         exhibit(
             records,
             "Figure 9",
-            "Overhead ratio over cache size: four times as large",
+            "Overhead ratio (mean of the trials) over cache size: four times as large",
             LARGER,
         ),
     ]
@@ -87,7 +87,6 @@ fn exhibit(records: &Records, name: &str, title: &str, moves: [Move; 2]) -> Exhi
     ];
     exhibit.chart = Some(chart);
     exhibit.table = table;
-    exhibit.notes.push("Means over the trials.".into());
     exhibit
 }
 

@@ -1,7 +1,8 @@
 //! Tables 1 and 2: the programs, and the sets that consist of them.
 
-use super::{SETS, trials};
+use super::{SETS, Trial, trials};
 use crate::exhibit::Cell;
+use crate::text::number;
 use crate::{Exhibit, Records, Table};
 
 /// Programs of Table 1: the program, its work, its memory in megabytes if the paper gives it, and
@@ -11,25 +12,25 @@ const PROGRAMS: [(&str, &str, Option<f64>, &str); 8] = [
         "Magic",
         "edits a VLSI layout",
         Some(10.0),
-        "magic, the current version of the same program, in batch on a synthetic layout",
+        "the same program, in batch on a synthetic layout",
     ),
     (
         "Tree",
         "compiled Scheme: searches a tree",
         Some(12.0),
-        "scm, trees of 2^16 to 2^18 leaves by trial, 6 to 24 MB",
+        "scm, 2^16 to 2^18 leaves, 6 to 24 MB",
     ),
     (
         "BigTree",
         "the same on a large tree",
         Some(65.0),
-        "scm, trees of 2^19 to 2^20 leaves by trial, 33 to 65 MB",
+        "scm, 2^19 to 2^20 leaves, 33 to 65 MB",
     ),
     (
         "TV",
         "verifies the timing of a VLSI layout",
         Some(3.4),
-        "OpenSTA (sta), on a synthetic circuit of 2000 to 4000 gates",
+        "OpenSTA (sta), 2000 to 4000 synthetic gates",
     ),
     (
         "make #1",
@@ -51,9 +52,9 @@ const PROGRAMS: [(&str, &str, Option<f64>, &str); 8] = [
     ),
     (
         "pingpong",
-        "a client and a server, as of a file system",
+        "a client and a server",
         Some(0.6),
-        "a client and a server in C, written for this, over a socket: blocks of 1.0 to 1.3 KB of a file of 0.3 MB",
+        "our own in C, over a socket: blocks of 1.0 to 1.3 KB of a file of 0.3 MB",
     ),
 ];
 
@@ -79,57 +80,65 @@ fn table_1() -> Exhibit {
     exhibit
 }
 
+/// Returns Table 2, with the lowest and the highest trial of each set.
 fn table_2(records: &Records) -> Exhibit {
-    let mut exhibit = Exhibit::new(
-        "Table 2",
-        "The benchmark sets, and how their processes come and go",
-    );
+    let mut exhibit = Exhibit::new("Table 2", "The benchmark sets, lowest to highest trial");
     let mut table = Table::new(&[
         "set",
         "members",
         "published MB",
-        "trial",
         "processes",
         "M instructions",
         "switches",
         "involuntary %",
-        "programs with most instructions",
+        "with most instructions",
     ]);
     for (set, (members, megabytes)) in SETS.iter().zip(MEMBERS) {
-        match trials(records, set) {
-            Ok(trials) => {
-                for trial in &trials {
-                    let facts = &trial.head.trace;
-                    let share =
-                        facts.involuntary_switches as f64 / trial.switches().max(1) as f64 * 100.0;
-                    table.row(vec![
-                        set.published.into(),
-                        members.into(),
-                        Cell::number(megabytes, 1),
-                        Cell::number(trial.number as f64, 0),
-                        Cell::number(trial.head.processes.len() as f64, 0),
-                        Cell::number(facts.instructions as f64 / 1e6, 0),
-                        Cell::number(trial.switches() as f64, 0),
-                        Cell::number(share, 1),
-                        most_active(trial.head).into(),
-                    ]);
-                    exhibit.steps.push(trial.step.clone());
-                }
-            }
-            Err(why) => {
-                let missing = || Cell::Missing { why: why.clone() };
-                let mut row: Vec<Cell> = vec![
-                    set.published.into(),
-                    members.into(),
-                    Cell::number(megabytes, 1),
-                ];
-                row.extend((0..6).map(|_| missing()));
-                table.row(row);
-            }
-        }
+        let trials = trials(records, set);
+        let cell = |of: fn(&Trial<'_>) -> f64| match &trials {
+            Ok(trials) => range(trials.iter().map(of)).into(),
+            Err(why) => Cell::Missing { why: why.clone() },
+        };
+        let all = trials.as_deref().unwrap_or_default();
+        exhibit
+            .steps
+            .extend(all.iter().map(|trial| trial.step.clone()));
+        table.row(vec![
+            set.published.into(),
+            members.into(),
+            Cell::number(megabytes, 1),
+            cell(|trial| trial.head.processes.len() as f64),
+            cell(|trial| trial.head.trace.instructions as f64 / 1e6),
+            cell(|trial| trial.switches() as f64),
+            cell(|trial| {
+                trial.head.trace.involuntary_switches as f64 / trial.switches().max(1) as f64
+                    * 100.0
+            }),
+            all.first()
+                .map_or(String::new(), |trial| most_active(trial.head))
+                .into(),
+        ]);
     }
     exhibit.table = table;
     exhibit
+}
+
+/// Formats the lowest and the highest number.
+fn range(numbers: impl Iterator<Item = f64>) -> String {
+    let numbers: Vec<f64> = numbers.collect();
+    let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let word = |one: f64| {
+        if one.fract() == 0.0 {
+            format!("{one:.0}")
+        } else {
+            number(one)
+        }
+    };
+    match (word(low), word(high)) {
+        (low, high) if low == high => low,
+        (low, high) => format!("{low} to {high}"),
+    }
 }
 
 /// Returns the three programs with the most instructions, by name.

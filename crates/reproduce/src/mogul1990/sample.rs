@@ -110,40 +110,34 @@ pub(super) fn costs_of(
 
 /// Divides samples trial by trial; batch by batch if both are of the same traces.
 pub(super) fn over(above: &[Sample], below: &[Sample], are_same_traces: bool) -> Vec<Sample> {
-    let ratio = |a: &Sample| {
-        let b = below.iter().find(|b| b.trial == a.trial)?;
-        let is_paired = are_same_traces && a.without_one.len() == b.without_one.len();
-        let batches = a
-            .without_one
-            .iter()
-            .zip(&b.without_one)
-            .filter(|_| is_paired);
-        Some(Sample {
-            trial: a.trial,
-            value: a.value / b.value,
-            without_one: batches.map(|(a, b)| a / b).collect(),
-        })
-    };
-    above.iter().filter_map(ratio).collect()
+    combine(above, below, are_same_traces, |a, b| a / b)
 }
 
 /// Subtracts samples trial by trial; batch by batch if both are of the same traces.
 pub(super) fn less(above: &[Sample], below: &[Sample], are_same_traces: bool) -> Vec<Sample> {
-    let difference = |a: &Sample| {
-        let b = below.iter().find(|b| b.trial == a.trial)?;
-        let is_paired = are_same_traces && a.without_one.len() == b.without_one.len();
-        let batches = a
-            .without_one
-            .iter()
-            .zip(&b.without_one)
-            .filter(|_| is_paired);
+    combine(above, below, are_same_traces, |a, b| a - b)
+}
+
+fn combine(
+    ones: &[Sample],
+    others: &[Sample],
+    are_same_traces: bool,
+    of: fn(f64, f64) -> f64,
+) -> Vec<Sample> {
+    let pair = |one: &Sample| {
+        let other = others.iter().find(|other| other.trial == one.trial)?;
+        let is_paired = are_same_traces && one.without_one.len() == other.without_one.len();
+        let batches = one.without_one.iter().zip(&other.without_one);
         Some(Sample {
-            trial: a.trial,
-            value: a.value - b.value,
-            without_one: batches.map(|(a, b)| a - b).collect(),
+            trial: one.trial,
+            value: of(one.value, other.value),
+            without_one: batches
+                .filter(|_| is_paired)
+                .map(|(one, other)| of(*one, *other))
+                .collect(),
         })
     };
-    above.iter().filter_map(difference).collect()
+    ones.iter().filter_map(pair).collect()
 }
 
 /// Returns the geometric mean over trials, for ratios and costs.
@@ -152,7 +146,7 @@ pub(super) fn geometric(name: impl Into<String>, samples: &[Sample]) -> Result<T
         .iter()
         .flat_map(|sample| sample.without_one.iter().chain([&sample.value]));
     if all.into_iter().any(|value| value.is_nan() || *value <= 0.0) {
-        return Err("a trial has a number that is not above 0".to_owned());
+        return Err("a number is not above 0".to_owned());
     }
     let logarithms =
         |values: &mut dyn Iterator<Item = f64>| values.map(f64::ln).collect::<Vec<f64>>();

@@ -77,7 +77,7 @@ fn mean(samples: &[Sample]) -> String {
 }
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
-    let title = "Cycles per instruction by the size of both caches, Timesharing on 1a: of each process, and of all";
+    let title = "Cycles per instruction by cache size, Timesharing on 1a";
     let mut exhibit = Exhibit::new("Caches for one or for all", title);
     exhibit.steps.push(SIZES_STEP.to_owned());
     let mut table = Table::new(&["size", "CPI, a cache for each process", "CPI, one for all"]);

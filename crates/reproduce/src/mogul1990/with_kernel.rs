@@ -168,7 +168,7 @@ const COLUMNS: [&str; 7] = [
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "Table 4 with the kernel",
-        "The cost of a context switch in cycles, with the kernel's references and without, by how caches are addressed",
+        "The cost of a context switch with the kernel's references, and without",
     );
     let columns = ADDRESSINGS
         .iter()
@@ -185,16 +185,11 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     exhibit.steps.sort();
     exhibit.steps.dedup();
     exhibit.notes = vec![
-        "Means over trials of 1500 to 5000 switches, in a guest with a current kernel. Its own threads take part in \
-         switches; the paper's switches are between processes alone. The last columns separate switches to programs \
-         from those to kernel threads, both with the kernel's references; a thread that the timer interrupts counts \
-         among programs. Alone: the same guest with only the programs' instructions and references. `reproduce \
-         mogul1990 --system` runs it."
+        "Means over trials of 1500 to 5000 switches, in a guest with a current kernel, whose threads take part in \
+         switches. Alone: the same guest with only the programs' instructions and references. `reproduce mogul1990 \
+         --system` runs it."
             .into(),
-        "vivt: virtual index and tags with process numbers, as in Table 4; each process has its own copy of every \
-         kernel line. vipt: virtual index and physical tags in the first levels, so processes share kernel lines, as \
-         with global pages; the second level is physical. pipt: physical throughout. Page frames are those of the \
-         guest."
+        "vivt: virtual index and tags, as in Table 4; vipt: physical tags in the first levels; pipt: physical throughout."
             .into(),
     ];
     exhibit

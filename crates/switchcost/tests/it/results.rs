@@ -179,7 +179,16 @@ fn verdicts_stand_on_another_result_that_is_kept() {
     }
 }
 
-/// Each page is what the program makes of the stored numbers.
+/// Returns the names of the SVG files in a folder; none if there is no folder.
+fn pictures(folder: &Path) -> Vec<String> {
+    let files = fs::read_dir(folder).into_iter().flatten();
+    let names = files.map(|file| file.expect("a file").file_name());
+    let names = names.map(|name| name.into_string().expect("a name"));
+    names.filter(|name| name.ends_with(".svg")).collect()
+}
+
+/// Each page and its figures are what the program makes of the stored numbers. Each figure is linked
+/// from its page, and its legend has whole names.
 #[test]
 fn stored_pages_are_made_of_the_stored_numbers() {
     let root = folder().join("..");
@@ -189,7 +198,7 @@ fn stored_pages_are_made_of_the_stored_numbers() {
             continue;
         }
         let words = format!(
-            "reproduce {paper} --judge results/{paper}.json --with results/earlier/{paper}.json -o"
+            "reproduce {paper} --judge results/{paper}.json --with results/earlier/{paper}.json --figures -o"
         );
         let ran = Command::new(env!("CARGO_BIN_EXE_switchcost"))
             .current_dir(&root)
@@ -202,6 +211,19 @@ fn stored_pages_are_made_of_the_stored_numbers() {
         let made = made.replace(&format!("(figures/{paper}/figure-r1-"), "(figures/");
         let kept = fs::read_to_string(folder().join(format!("{paper}.md"))).expect("a page");
         assert_eq!(made, kept, "{paper}");
+        let drawn = site.path().join("figures").join(paper.to_string());
+        let first = format!("{paper}-");
+        let stored = pictures(&folder().join("figures"));
+        let stored = stored.iter().filter(|name| name.starts_with(&first));
+        assert_eq!(stored.count(), pictures(&drawn).len(), "{paper}");
+        for name in pictures(&drawn) {
+            let kept_as = name.trim_start_matches("figure-r1-");
+            let picture = fs::read_to_string(drawn.join(&name)).expect("a picture");
+            let stored = fs::read_to_string(folder().join("figures").join(kept_as));
+            assert_eq!(stored.expect(kept_as), picture, "{name}");
+            assert!(kept.contains(&format!("(figures/{kept_as})")), "{name}");
+            assert!(!picture.contains('…'), "{name}: a name is cut");
+        }
     }
 }
 

@@ -3,15 +3,14 @@
 use switchcost_workload::Access;
 
 use super::super::steps::{ACCESSES, BUS_CYCLES, SIZES_KIB};
-use super::buses::{DRAWN, name};
-use super::walks::{Points, bytes, points, series};
+use super::walks::{DRAWN, Points, bandwidth, bytes, points, series};
 use crate::exhibit::Cell;
 use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "Figure 1, simulated",
-        "The same walks in the caches of the Xeon of 2007, by access",
+        "In the caches of the Xeon of 2007, by access",
     );
     let buses = [0, DRAWN, BUS_CYCLES.len() - 1];
     let curves = buses.map(|bus| {
@@ -24,22 +23,17 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     exhibit.chart = Some(Chart::new(
         "size of each process's array",
         Axis::Size,
-        "simulated cost of a switch",
+        "simulated cost, without the direct cost",
         Axis::Time,
         lines(&curves),
     ));
     exhibit.notes.push(
-        "Simulated: the walks' addresses, without those of the kernel and the stack, at one cycle per instruction and \
-         13 instructions per element. The direct cost (3.8 us in the paper) is not included. Page frames are \
-         consecutive, so two arrays of 256 KB just fit, and the 38.6 us that the paper measured there do not appear. \
-         The design file states what is published of the machine and what is assumed."
+        "Simulated: the walks alone, without the direct cost (3.8 us in the paper). Page frames are consecutive, so two \
+         arrays of 256 KB just fit, and the 38.6 us that the paper measured there do not appear."
             .into(),
     );
     exhibit.notes.push(
-        "Fetched, prefetched and written lines take the bus one after the other. The loop hides the time of a stream \
-         of reads, except for the first lines of each page; written lines take the bus twice as long. So the cost of \
-         writing over reading depends on the bandwidth of the bus and on the latency of memory, which the paper does \
-         not give."
+        "The cost of writing over reading depends on the unpublished bandwidth of the bus and latency of memory."
             .into(),
     );
     exhibit
@@ -54,7 +48,7 @@ fn table(curves: &[(usize, [Result<Points, String>; 3]); 3]) -> Table {
                 .map(|(points, access)| (*bus, points, access))
         })
     };
-    heads.extend(all().map(|(bus, _, access)| format!("{access} us, {}", name(bus))));
+    heads.extend(all().map(|(bus, _, access)| format!("{access} us, {}", bandwidth(bus))));
     let mut table = Table::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
     for kib in SIZES_KIB {
         let cell = |points: &Result<Points, String>| {
@@ -85,7 +79,7 @@ fn lines(curves: &[(usize, [Result<Points, String>; 3]); 3]) -> Vec<Series> {
         .filter(|(bus, _, access)| *bus == DRAWN || *access == Access::Rmw)
         .filter_map(|(bus, points, access)| {
             Some(series(
-                &format!("{access}, {}", name(bus)),
+                &format!("{access}, {}", bandwidth(bus)),
                 points.as_ref().ok()?,
             ))
         })

@@ -3,15 +3,14 @@
 use switchcost_workload::Access;
 
 use super::super::steps::{BUS_CYCLES, STRIDE_SIZES_KIB, STRIDES};
-use super::buses::{DRAWN, name};
-use super::walks::{bytes, cost};
+use super::walks::{DRAWN, bandwidth, bytes, cost};
 use crate::exhibit::Cell;
 use crate::{Axis, Chart, Exhibit, Records, Series, Style, Table};
 
 pub(super) fn exhibit(records: &Records) -> Exhibit {
     let mut exhibit = Exhibit::new(
         "Figure 2, simulated",
-        "The same walks in the caches of the Xeon of 2007, by stride",
+        "In the caches of the Xeon of 2007, by stride",
     );
     exhibit.table = table(records, [0, DRAWN, BUS_CYCLES.len() - 1]);
     let by_size = STRIDE_SIZES_KIB
@@ -23,28 +22,26 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
     };
     // Means over the arrays that do not fit, from the paper's text.
     lines.push(published(
-        "mean of arrays that do not fit, published",
+        "arrays that do not fit, published mean",
         [116_500.0, 825_300.0],
     ));
     exhibit.chart = Some(Chart::new(
         "stride",
         Axis::Size,
-        "simulated cost of a switch",
+        "simulated cost, without the direct cost",
         Axis::Time,
         lines,
     ));
     exhibit.notes.push(format!(
-        "Drawn with {}. A stream of lines is prefetched at both strides. At 8 B the loop needs 16 iterations per line, \
-         during which the next lines arrive; at 128 B each iteration needs a new line, and waits for memory and bus. \
-         The paper's mean of 825 us exceeds what a switch can cost here: to fetch 512 KiB and write as much back over \
-         the slowest bus takes 620 us.",
-        name(DRAWN),
+        "Drawn with {}. The paper's mean of 825 us exceeds what a switch can cost here: to fetch 512 \
+         KiB and write as much back over the slowest bus takes 620 us.",
+        bandwidth(DRAWN),
     ));
     exhibit
 }
 
 fn table(records: &Records, buses: [usize; 3]) -> Table {
-    let heads = buses.map(|bus| format!("rmw us, {}", name(bus)));
+    let heads = buses.map(|bus| format!("rmw us, {}", bandwidth(bus)));
     let mut table = Table::new(&["size", "stride B", &heads[0], &heads[1], &heads[2]]);
     for kib in STRIDE_SIZES_KIB {
         for stride in STRIDES {

@@ -5,7 +5,7 @@
 //! As in the paper, the result is the additional time compared with the same process handing the
 //! byte to itself.
 
-use switchcost_analysis::simulation::{Cost, DesignFinding, OriginFinding};
+use switchcost_analysis::simulation::{Cost, DesignFinding};
 use switchcost_analysis::{CaseFinding, Estimate};
 use switchcost_design::result::LostCycles;
 use switchcost_record::{Between, Mechanism};
@@ -218,7 +218,7 @@ const COLUMNS: [&str; 10] = [
     "high ",
 ];
 
-pub(super) fn cost(records: &Records) -> Exhibit {
+pub(super) fn exhibit(records: &Records) -> Exhibit {
     let title = "What handing a byte to another process takes more than to oneself, part by part";
     let mut exhibit = Exhibit::new("The hand-off with the kernel", title);
     let mut table = Table::new(&COLUMNS);
@@ -348,92 +348,4 @@ fn sizes(records: &Records) -> impl Iterator<Item = u64> {
     SIZES_KIB
         .into_iter()
         .filter(move |kib| *kib == 0 || is_known(*kib))
-}
-
-const MISSES: [&str; 10] = [
-    "arrays",
-    "caches",
-    "level",
-    "to oneself",
-    "to another",
-    "kernel lines",
-    "low",
-    "high",
-    "out by the other",
-    "out by the kernel",
-];
-
-/// Returns a table of the misses per hand-off, by owner of the line.
-pub(super) fn misses(records: &Records) -> Exhibit {
-    let mut exhibit = Exhibit::new(
-        "The hand-off's misses",
-        "Misses of a hand-off with its walk, and who drove the lines out",
-    );
-    let mut table = Table::new(&MISSES);
-    for kib in sizes(records) {
-        for machine in MACHINES {
-            misses_of(records, machine, kib)
-                .into_iter()
-                .for_each(|row| table.row(row));
-        }
-    }
-    exhibit.table = table;
-    exhibit.steps = list_steps();
-    exhibit.notes.push(
-        "Fills on demand per hand-off, including TLBs. Kernel lines: fills for addresses of the kernel's half, of \
-         hand-offs to another process, with an interval over batches of switches. Out by the other, or by the kernel: \
-         the process would still have the line in its own caches, and the line was replaced while the other process \
-         ran, by a line of that process or of the kernel."
-            .into(),
-    );
-    exhibit
-}
-
-/// Returns a row for each level, or one row that says why there is none.
-fn misses_of(records: &Records, machine: Machine, kib: u64) -> Vec<Vec<Cell>> {
-    let setting = if machine == Machine::Xeon { USUAL } else { 0 };
-    let of = |arm| design(records, machine, arm, kib, setting);
-    let none = |why: String| vec![vec![Cell::Missing { why }; MISSES.len() - 2]];
-    let rows = of(Arm::Alone)
-        .and_then(|alone| Ok(levels(alone, of(Arm::Two)?)))
-        .unwrap_or_else(none);
-    let start = [
-        Cell::from(Bytes::kib(kib).to_string()),
-        machine.caches().into(),
-    ];
-    rows.into_iter()
-        .map(|row| start.iter().cloned().chain(row).collect())
-        .collect()
-}
-
-/// Returns the misses of each level per hand-off.
-fn levels(alone: &DesignFinding, two: &DesignFinding) -> Vec<Vec<Cell>> {
-    let a_hand_off = |count: u64| Cell::number(count as f64 / HAND_OFFS as f64, 2);
-    let of_level = |(place, (alone, two_in_turn)): (usize, (&OriginFinding, &OriginFinding))| {
-        let kernel = two
-            .kernel
-            .as_ref()
-            .and_then(|kernel| kernel.fills_per_switch.get(place));
-        let end = |of: fn(&Cost) -> Option<f64>| {
-            let found = kernel.and_then(|kernel| of(&kernel.fills));
-            Cell::or_missing(found, 2, "the trace has no kernel, or too few switches")
-        };
-        vec![
-            two_in_turn.level.as_str().into(),
-            a_hand_off(alone.misses),
-            a_hand_off(two_in_turn.misses),
-            end(|fills| fills.estimate),
-            end(|fills| fills.low),
-            end(|fills| fills.high),
-            a_hand_off(two_in_turn.evicted_by_others),
-            a_hand_off(two_in_turn.evicted_by_kernel),
-        ]
-    };
-    alone
-        .origins
-        .iter()
-        .zip(&two.origins)
-        .enumerate()
-        .map(of_level)
-        .collect()
 }

@@ -5,7 +5,7 @@
 
 use switchcost_workload::Access;
 
-use super::super::steps::{LATENCIES, LOOPS, OUTER_BUSES, sensitivity_step};
+use super::super::steps::{BUS_CYCLES, LATENCIES, LOOPS, sensitivity_step};
 use crate::claims::{Found, Quantities, Term, ranged};
 use crate::exhibit::Cell;
 use crate::{Exhibit, Records, Table};
@@ -28,7 +28,7 @@ const USUAL: Setting = Setting {
 fn settings() -> impl Iterator<Item = Setting> {
     LOOPS.into_iter().flat_map(|instructions| {
         let places = (0..LATENCIES.len())
-            .flat_map(|latency| (0..OUTER_BUSES.len()).map(move |bus| (latency, bus)));
+            .flat_map(|latency| (0..BUS_CYCLES.len()).map(move |bus| (latency, bus)));
         places.map(move |(latency, bus)| Setting {
             instructions,
             latency,
@@ -49,7 +49,7 @@ fn cost(
         records.simulated(&sensitivity_step(setting.instructions, access, stride, kib))?;
     let design = findings
         .designs
-        .get(setting.latency * OUTER_BUSES.len() + setting.bus);
+        .get(setting.latency * BUS_CYCLES.len() + setting.bus);
     let design = design.ok_or("the record has no design with this latency and bus")?;
     let cycles = design
         .excess_cycles_per_switch
@@ -139,7 +139,7 @@ pub(super) fn exhibit(records: &Records) -> Exhibit {
         let mut row = vec![
             Cell::number(f64::from(setting.instructions), 0),
             Cell::number(f64::from(LATENCIES[setting.latency]), 0),
-            Cell::number(f64::from(OUTER_BUSES[setting.bus]), 0),
+            Cell::number(f64::from(BUS_CYCLES[setting.bus]), 0),
         ];
         row.extend([192, 256, 512, 1024].map(|kib| cell(rmw(records, setting, kib))));
         row.extend(

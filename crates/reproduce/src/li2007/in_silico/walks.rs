@@ -9,18 +9,12 @@ use crate::{Records, Series, Style};
 /// Cost of a switch in nanoseconds by size in KiB.
 pub(super) type Points = Vec<(u64, f64)>;
 
-/// A value for each bus, in the order of [`BUS_CYCLES`], which is the order of the designs of each
-/// step.
-pub(super) type ByBus<T> = [T; BUS_CYCLES.len()];
+/// Index of the design's own bus.
+pub(super) const DRAWN: usize = 1;
 
-/// Collects the values of all buses, or the first reason for a missing one.
-pub(super) fn collect_by_bus<T>(
-    of: impl Fn(usize) -> Result<T, String>,
-) -> Result<ByBus<T>, String> {
-    let all: Vec<T> = (0..BUS_CYCLES.len()).map(of).collect::<Result<_, _>>()?;
-    Ok(all
-        .try_into()
-        .unwrap_or_else(|_| unreachable!("one was made for each bus")))
+/// Returns the bandwidth of memory with a bus: 128 bytes in this number of cycles of 0.5 ns.
+pub(super) fn bandwidth(bus: usize) -> String {
+    format!("{:.2} GB/s", 128.0 / (f64::from(BUS_CYCLES[bus]) * 0.5))
 }
 
 /// Returns the shared hierarchy's excess cycles per switch with one of the buses, in nanoseconds of the paper's 2 GHz.
@@ -70,31 +64,6 @@ pub(super) fn points(
     } else {
         Ok(points)
     }
-}
-
-/// Returns the points from one size to another, both included.
-pub(super) fn within(points: &Points, from: u64, to: u64) -> Result<Points, String> {
-    let inside: Points = points
-        .iter()
-        .copied()
-        .filter(|(kib, _)| (from..=to).contains(kib))
-        .collect();
-    if inside.is_empty() {
-        Err(format!("no size from {from} to {to} KiB was simulated"))
-    } else {
-        Ok(inside)
-    }
-}
-
-pub(super) fn most(points: &Points) -> f64 {
-    points
-        .iter()
-        .map(|(_, ns)| *ns)
-        .fold(f64::NEG_INFINITY, f64::max)
-}
-
-pub(super) fn mean(points: &Points) -> f64 {
-    points.iter().map(|(_, ns)| *ns).sum::<f64>() / points.len() as f64
 }
 
 pub(super) fn bytes(kib: u64) -> String {

@@ -23,12 +23,7 @@ fn published_blocks() -> Vec<Block> {
     let quantiles: Vec<f64> = quantiles.collect();
     let mut blocks = vec![Block::default(); RUNS];
     for (place, setting) in SETTINGS.into_iter().enumerate() {
-        let (environment, name) = published_setting(setting);
-        let rows: Vec<LiRow> = li_tables()
-            .into_iter()
-            .filter(|row| row.environment == environment && row.setting == name)
-            .collect();
-        for (size, row) in rows.iter().enumerate() {
+        for (size, row) in published_rows(setting).iter().enumerate() {
             let (mean, half) = (
                 f64::midpoint(row.ci90_low, row.ci90_high),
                 (row.ci90_high - row.ci90_low) / 2.0,

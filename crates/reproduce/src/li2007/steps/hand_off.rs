@@ -1,7 +1,7 @@
 //! Steps of the hand-off in a guest, and of its parts as measured on this machine.
 
 use crate::arm::{ARMS, Arm};
-use crate::li2007::steps::{LATENCIES, OUTER_BUSES, list};
+use crate::li2007::steps::{BUS_CYCLES, LATENCIES, list};
 use crate::{Effort, Site, Step};
 
 /// Sizes of the arrays in KiB: none, for the direct cost, and two that fit the second level of the
@@ -16,8 +16,8 @@ pub(in crate::li2007) const HAND_OFFS: u64 = 2 * TURNS;
 pub(in crate::li2007) const MEASURED: &str = "li2007-hand-off-measured";
 
 /// Number of designs of the Xeon, including the one with the usual latency and bus.
-pub(in crate::li2007) const SETTINGS: usize = LATENCIES.len() * OUTER_BUSES.len();
-pub(in crate::li2007) const USUAL: usize = OUTER_BUSES.len() + 1;
+pub(in crate::li2007) const SETTINGS: usize = LATENCIES.len() * BUS_CYCLES.len();
+pub(in crate::li2007) const USUAL: usize = BUS_CYCLES.len() + 1;
 
 /// Machine whose caches are simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,15 +27,6 @@ pub(in crate::li2007) enum Machine {
 }
 
 pub(in crate::li2007) const MACHINES: [Machine; 2] = [Machine::Xeon, Machine::Host];
-
-impl Machine {
-    pub(in crate::li2007) fn caches(self) -> &'static str {
-        match self {
-            Machine::Xeon => "Xeon",
-            Machine::Host => "here",
-        }
-    }
-}
 
 pub(in crate::li2007) fn step(machine: Machine, arm: Arm, kib: u64) -> String {
     named(
@@ -92,7 +83,7 @@ fn simulated(arm: Arm, kib: u64) -> [Step; 3] {
     let xeon = format!(
         "simulate TRACE --design li2007-xeon --vary L2.miss_cycles={} --vary L2.bus_cycles={}",
         list(&LATENCIES),
-        list(&OUTER_BUSES)
+        list(&BUS_CYCLES)
     );
     let of = |machine, line: &str| Step {
         trace_of: Some(trace.clone()),
