@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use switchcost_host::supervisor::{PID_IN_NAMESPACE, Setting, Supervisor};
-use switchcost_trace::{Chunk, Preemptions, Recorder, WriteTraceError};
+use switchcost_trace::{Chunk, Dependences, Preemptions, Recorder, WriteTraceError};
 use switchcost_units::CpuId;
 
 use crate::as_run::{self, AsRun};
@@ -157,7 +157,21 @@ pub fn run<E: std::error::Error + 'static>(
     commands: &[Command],
     options: Options,
     stop: &AtomicBool,
-    sink: impl FnMut(&mut Chunk) -> Result<(), E>,
+    mut sink: impl FnMut(&mut Chunk) -> Result<(), E>,
+) -> Result<Summary, Failure<E>> {
+    run_with_dependences(commands, options, stop, |chunk, _| sink(chunk))
+}
+
+/// Runs the commands as [`run`] does, and passes each chunk on with the dependences of its blocks.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn run_with_dependences<E: std::error::Error + 'static>(
+    commands: &[Command],
+    options: Options,
+    stop: &AtomicBool,
+    sink: impl FnMut(&mut Chunk, &Dependences) -> Result<(), E>,
 ) -> Result<Summary, Failure<E>> {
     hand_on(sink, |chunks| {
         capture_chunks(commands, options, stop, chunks)
@@ -167,12 +181,12 @@ pub fn run<E: std::error::Error + 'static>(
 /// Captures into chunks, which go to `sink`. The code that handles each shape does not depend on
 /// the type of the sink or of its error.
 pub(crate) fn hand_on<S, E: std::error::Error + 'static>(
-    mut sink: impl FnMut(&mut Chunk) -> Result<(), E>,
+    mut sink: impl FnMut(&mut Chunk, &Dependences) -> Result<(), E>,
     capture: impl FnOnce(&mut Chunks<'_>) -> Result<S, Failure<Refused>>,
 ) -> Result<S, Failure<E>> {
     let mut refusal = None;
-    let mut keep_refusal = |chunk: &mut Chunk| {
-        sink(chunk).map_err(|error| {
+    let mut keep_refusal = |chunk: &mut Chunk, dependences: &Dependences| {
+        sink(chunk, dependences).map_err(|error| {
             refusal = Some(error);
             Refused
         })

@@ -139,11 +139,12 @@ pub fn run_system<E: std::error::Error + 'static>(
     commands: &[Command],
     system: &System,
     stop: &AtomicBool,
-    sink: impl FnMut(&mut Chunk) -> Result<(), E>,
+    mut sink: impl FnMut(&mut Chunk) -> Result<(), E>,
 ) -> Result<GuestSummary, Failure<E>> {
-    hand_on(sink, |chunks| {
-        capture_chunks(commands, system, stop, chunks)
-    })
+    hand_on(
+        |chunk, _| sink(chunk),
+        |chunks| capture_chunks(commands, system, stop, chunks),
+    )
 }
 
 fn capture_chunks(

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use switchcost_trace::{
-    Block, Chunk, Mark, ReadWords, Recorder, ShapeId, ShapeReference, UnfitShape, Unfold,
-    WriteTraceError,
+    Block, Chunk, Dependences, Mark, ReadWords, Recorder, ShapeId, ShapeReference, UnfitShape,
+    Unfold, WriteTraceError,
 };
 
 use super::Problem;
@@ -67,11 +67,7 @@ impl<W: Write + Send + 'static> Take for Recorder<W> {
     }
 
     fn learn(&mut self, block: &Block, references: &[ShapeReference], code: &[u8]) {
-        // Other machines' code is not understood.
-        if cfg!(target_arch = "x86_64") {
-            self.dependences()
-                .learn(block, code, || find_dependences(block, references, code));
-        }
+        add_dependences(self.dependences(), block, references, code);
     }
 
     fn shapes<R: ReadWords>(
@@ -99,6 +95,18 @@ impl<W: Write + Send + 'static> Take for Recorder<W> {
     }
 }
 
+/// Adds what the references of a block depend on. Other machines' code is not understood.
+fn add_dependences(
+    known: &mut Dependences,
+    block: &Block,
+    references: &[ShapeReference],
+    code: &[u8],
+) {
+    if cfg!(target_arch = "x86_64") {
+        known.learn(block, code, || find_dependences(block, references, code));
+    }
+}
+
 /// A shape in the table of [`Chunks`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Shape {
@@ -115,8 +123,8 @@ struct Shape {
 #[error("no more is wanted")]
 pub(crate) struct Refused;
 
-/// Function that takes a full chunk, and may take its memory.
-pub(crate) type Sink<'s> = dyn FnMut(&mut Chunk) -> Result<(), Refused> + 's;
+/// Function that takes a full chunk, with the dependences of its blocks, and may take its memory.
+pub(crate) type Sink<'s> = dyn FnMut(&mut Chunk, &Dependences) -> Result<(), Refused> + 's;
 
 /// Assembles chunks and passes each full one to a sink. The type is the same for all sinks, so that
 /// the code that takes each shape is compiled once, in this crate.
@@ -128,6 +136,7 @@ pub(crate) struct Chunks<'s> {
     unfolds: Vec<Unfold>,
     numbers: HashMap<(Vec<Block>, Vec<ShapeReference>), u32>,
     instructions: u64,
+    dependences: Dependences,
 }
 
 /// Number of references at which a chunk is ended: somewhat more than its blocks have in any usual program.
@@ -144,6 +153,7 @@ impl<'s> Chunks<'s> {
             unfolds: Vec::new(),
             numbers: HashMap::new(),
             instructions: 0,
+            dependences: Dependences::default(),
         }
     }
 
@@ -203,6 +213,10 @@ impl Take for Chunks<'_> {
         Ok(number)
     }
 
+    fn learn(&mut self, block: &Block, references: &[ShapeReference], code: &[u8]) {
+        add_dependences(&mut self.dependences, block, references, code);
+    }
+
     fn shapes<R: ReadWords>(
         &mut self,
         words: &[R::Word],
@@ -240,7 +254,7 @@ impl Take for Chunks<'_> {
 
     fn flush(&mut self) -> Result<(), Refused> {
         if !self.chunk.is_empty() {
-            (self.sink)(&mut self.chunk)?;
+            (self.sink)(&mut self.chunk, &self.dependences)?;
             self.chunk.clear();
         }
         Ok(())

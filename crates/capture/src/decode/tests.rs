@@ -2,8 +2,8 @@ use std::sync::atomic::AtomicU64;
 
 use proptest::prelude::*;
 use switchcost_trace::{
-    Block, BlockFlags, Cause, Chunk, Event, Followed, Mark, ProcessId, Recorder, Reference, TaskId,
-    TraceHeader, TraceOrder, TraceReader,
+    Block, BlockFlags, Cause, Chunk, Dependences, Event, Followed, Mark, ProcessId, Recorder,
+    Reference, TaskId, TraceHeader, TraceOrder, TraceReader,
 };
 
 use super::*;
@@ -11,7 +11,7 @@ use crate::protocol::{NO_SLOT, head, how};
 
 fn decode_all(buffers: &[&[u64]]) -> Result<(Vec<Chunk>, u64, u64), DecodeError> {
     let mut chunks = Vec::new();
-    let mut sink = |chunk: &mut Chunk| {
+    let mut sink = |chunk: &mut Chunk, _: &Dependences| {
         chunks.push(std::mem::take(chunk));
         Ok(())
     };
@@ -508,7 +508,7 @@ fn threads_share_shapes_and_ends_are_reported_once() {
 /// Decodes words as tasks write them in captures as run, in which switches are reported separately.
 fn as_run(words: &[u64], then: &[u64]) -> (Vec<Mark>, Option<Left>, Vec<u32>) {
     let mut marks = Vec::new();
-    let mut sink = |chunk: &mut Chunk| {
+    let mut sink = |chunk: &mut Chunk, _: &Dependences| {
         marks.extend(chunk.marks.drain(..).map(|placed| placed.mark));
         Ok(())
     };

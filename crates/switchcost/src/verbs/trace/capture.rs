@@ -13,7 +13,7 @@ use switchcost_record::Readers;
 use switchcost_report::as_argument;
 use switchcost_report::trace::describe_written;
 use switchcost_trace::{
-    Chunk, KernelSymbols, Preemptions, Recorder, TraceHeader, TraceOrder, TraceWriter,
+    Chunk, Dependences, KernelSymbols, Preemptions, Recorder, TraceHeader, TraceOrder, TraceWriter,
     WriteTraceError, Written,
 };
 use switchcost_units::CpuId;
@@ -340,6 +340,25 @@ impl Session {
         })
     }
 
+    /// Captures programs, and passes each chunk on with the dependences of its blocks.
+    pub(super) fn run_with_dependences(
+        self,
+        interrupt: &Interrupt,
+        mut sink: impl FnMut(&mut Chunk, &Dependences) -> Result<(), Failure>,
+    ) -> Result<Ended, Failure> {
+        let is_silent = matches!(self.options.output, Output::Nowhere);
+        let mut captured = StreamProgress::new(is_silent, self.options.stop_after_switches);
+        // The bar ends with the sink, before anything is printed about the capture.
+        let sink = move |chunk: &mut Chunk, dependences: &Dependences| {
+            captured.show(chunk);
+            sink(chunk, dependences)
+        };
+        self.watch(|commands, options| {
+            switchcost_capture::run_with_dependences(commands, options, interrupt.flag(), sink)
+                .map_err(|failure| capture_failure(failure, |sink| sink))
+        })
+    }
+
     /// Captures programs. This thread and those of the capture avoid the traced CPU if there is
     /// another.
     fn watch(
@@ -380,17 +399,7 @@ impl Live for Session {
         interrupt: &Interrupt,
         mut sink: impl FnMut(&mut Chunk) -> Result<(), Failure>,
     ) -> Result<Ended, Failure> {
-        let is_silent = matches!(self.options.output, Output::Nowhere);
-        let mut captured = StreamProgress::new(is_silent, self.options.stop_after_switches);
-        // The bar ends with the sink, before anything is printed about the capture.
-        let sink = move |chunk: &mut Chunk| {
-            captured.show(chunk);
-            sink(chunk)
-        };
-        self.watch(|commands, options| {
-            switchcost_capture::run(commands, options, interrupt.flag(), sink)
-                .map_err(|failure| capture_failure(failure, |sink| sink))
-        })
+        self.run_with_dependences(interrupt, |chunk, _| sink(chunk))
     }
 }
 
