@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use switchcost_analysis::model::points;
+use switchcost_analysis::model::reload;
 use switchcost_record::profile::{Kind, Profile, Reused, read_prices};
 use switchcost_units::Bytes;
 
@@ -11,7 +11,9 @@ mod scratch;
 
 fuzz_target!(|bytes: &[u8]| {
     match read_prices(&scratch::file_of(bytes)) {
-        Ok(prices) => drop(points(&some_profile(), &prices)),
+        Ok(prices) => {
+            reload(&some_profile(), &prices, Bytes::mib(1), 1500.0);
+        }
         Err(error) => drop(error.to_string()),
     }
 });

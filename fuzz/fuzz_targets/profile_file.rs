@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use switchcost_analysis::model::{most_lines, points};
+use switchcost_analysis::model::reload;
 use switchcost_record::profile::{Kind, Price, Prices, read_profile};
 use switchcost_units::Bytes;
 
@@ -12,8 +12,7 @@ mod scratch;
 fuzz_target!(|bytes: &[u8]| {
     match read_profile(&scratch::file_of(bytes)) {
         Ok(profile) => {
-            points(&profile, &some_prices());
-            most_lines(&profile);
+            reload(&profile, &some_prices(), Bytes::mib(1), 1500.0);
         }
         Err(error) => drop(error.to_string()),
     }
@@ -22,7 +21,7 @@ fuzz_target!(|bytes: &[u8]| {
 /// One price.
 fn some_prices() -> Prices {
     let (own_bytes, away_bytes) = (Bytes::kib(12), Bytes::mib(1));
-    Prices::of(vec![Price {
+    Prices::new(vec![Price {
         kind: Kind::Dependent,
         own_bytes,
         away_bytes,
