@@ -104,16 +104,16 @@ fn typical(age: Bytes) -> f64 {
 /// Returns the kinds of access whose mean price is the likely price. Half of the isolated loads are
 /// assumed to be waited for, because it is unknown which ones are.
 fn likely(kind: Kind) -> Vec<Kind> {
-    if kind == Kind::Dependent {
-        vec![Kind::Gathered, Kind::Dependent]
-    } else {
-        vec![kind]
+    match kind {
+        Kind::Dependent => vec![Kind::Gathered, Kind::Dependent],
+        Kind::Chained => vec![Kind::Dependent],
+        kind => vec![kind],
     }
 }
 
 fn overlapping(kind: Kind) -> Kind {
     match kind {
-        Kind::Dependent => Kind::Gathered,
+        Kind::Dependent | Kind::Chained => Kind::Gathered,
         Kind::CodeAlone => Kind::Code,
         kind => kind,
     }
@@ -121,7 +121,7 @@ fn overlapping(kind: Kind) -> Kind {
 
 fn one_by_one(kind: Kind) -> Kind {
     match kind {
-        Kind::Gathered => Kind::Dependent,
+        Kind::Gathered | Kind::Chained => Kind::Dependent,
         Kind::Code => Kind::CodeAlone,
         kind => kind,
     }

@@ -9,14 +9,14 @@ mod prices;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use strum::{Display, EnumIter};
+use strum::{Display, EnumIter, IntoEnumIterator};
 use switchcost_units::Bytes;
 
 pub use file::{read_prices, read_profile};
 pub use prices::{PRICES_SCHEMA, Price, Prices, SwitchPath};
 
 /// Name and version of a profile.
-pub const PROFILE_SCHEMA: &str = "switchcost.profile/1";
+pub const PROFILE_SCHEMA: &str = "switchcost.profile/2";
 
 /// Way in which a program requests a line. The kind decides how far hardware can hide a miss, and so the price of the line.
 #[derive(
@@ -43,14 +43,23 @@ pub enum Kind {
     Strided,
     /// Loads from arbitrary places, several under way at once.
     Gathered,
-    /// Loads from arbitrary places that come alone, or wait for the load before.
+    /// Loads from arbitrary places that come alone, or wait for the load before, if it is not known on what their addresses depend.
     Dependent,
+    /// Loads from arbitrary places whose address depends on another line that must come first.
+    Chained,
     /// Stores to arbitrary places.
     Stored,
     /// Instructions that are prefetched together with those of the lines before.
     Code,
     /// Instructions that are fetched alone, so that the core waits for them.
     CodeAlone,
+}
+
+impl Kind {
+    /// Returns the kinds with prices of their own. A chained line costs as much as a dependent one.
+    pub fn priced() -> impl Iterator<Item = Kind> {
+        Kind::iter().filter(|kind| *kind != Kind::Chained)
+    }
 }
 
 /// The lines that a program uses again after a switch point, with time and kind: the input of the
@@ -82,6 +91,10 @@ pub struct Profile {
     /// first time since the program used more memory than the largest age. The cost of these lines
     /// is the same without a switch.
     pub new_lines: Vec<f64>,
+    /// Whether it is known on which loads addresses depend. If so, loads from arbitrary places are gathered or chained; if not, gathered or
+    /// dependent, by the distance to the load before.
+    #[serde(default)]
+    pub has_dependences: bool,
 }
 
 /// A program that ran in the trace.
@@ -145,6 +158,7 @@ impl Profile {
             ],
             reused: Vec::new(),
             new_lines: vec![0.0; columns],
+            has_dependences: false,
         }
     }
 

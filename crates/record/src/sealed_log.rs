@@ -29,6 +29,8 @@ pub(crate) const LINE_LIMIT: Bytes = Bytes::mib(64);
 pub trait Form {
     /// Name of the format, with the version after a slash.
     const FORM: &'static str;
+    /// Older versions that are read as well.
+    const OLDER: &'static [&'static str] = &[];
     /// The command that writes such files.
     const WRITER: &'static str;
 }

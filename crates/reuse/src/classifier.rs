@@ -3,7 +3,8 @@
 
 use switchcost_record::profile::Kind;
 
-use crate::streams::{Streams, is_as_old};
+use crate::chain::Chain;
+use crate::streams::{HOT, Streams, is_as_old};
 
 /// Kind of access of an instruction to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +31,8 @@ pub struct Arrival {
     /// Number of lines used since the line's last use; `None` for a new line. Lines that were
     /// unused for the same number, or half of it, come from the same level.
     pub age: Option<u32>,
+    /// Chain of lines that had to come before the address was known; `None` if it is not known on what the address depends.
+    pub chain: Option<Chain>,
 }
 
 /// Number of instructions that a core executes while a line comes from the next levels: some 50
@@ -56,6 +59,8 @@ pub struct Classifier {
     /// Instruction at which the current group of loads from arbitrary places began, and the age of
     /// its line.
     group: (u64, u32),
+    /// Longest chain of the window.
+    longest: Chain,
     /// Instruction at which code was last fetched, and the age of its line.
     code: (u64, u32),
 }
@@ -66,6 +71,7 @@ impl Default for Classifier {
             streams: Streams::default(),
             steps: vec![Step::default(); INSTRUCTIONS],
             group: (0, 0),
+            longest: Chain::default(),
             code: (0, 0),
         }
     }
@@ -88,8 +94,35 @@ impl Classifier {
             _ if is_streamed || step == Some(1) => Kind::Sequential,
             _ if step.is_some() => Kind::Strided,
             Access::Store => Kind::Stored,
-            _ if self.is_in_group(arrival.at, age) => Kind::Gathered,
-            _ => Kind::Dependent,
+            _ => self.scattered(arrival, age),
+        }
+    }
+
+    /// Classifies a load from an arbitrary place. The loads of a window take as long as its longest chain; the others overlap with those.
+    fn scattered(&mut self, arrival: &Arrival, age: u32) -> Kind {
+        let is_waited_for = match arrival.chain {
+            None => return self.without_chain(arrival, age),
+            // Lines that a first level holds have no part in the longest chain of others, which are requested far more rarely.
+            Some(chain) if age < HOT => chain.is_at(arrival.at),
+            Some(chain) => {
+                let chain = chain.extended(arrival.at, age);
+                let is_longest = chain > self.longest;
+                self.longest = self.longest.max(chain);
+                is_longest
+            }
+        };
+        if is_waited_for {
+            Kind::Chained
+        } else {
+            Kind::Gathered
+        }
+    }
+
+    fn without_chain(&mut self, arrival: &Arrival, age: u32) -> Kind {
+        if self.is_in_group(arrival.at, age) {
+            Kind::Gathered
+        } else {
+            Kind::Dependent
         }
     }
 

@@ -13,6 +13,7 @@
 //! points (P. J. Denning, "The working set model for program behavior", 1968; X. Xiang et al.,
 //! "Linear-time modeling of program working set in shared cache", 2011).
 
+mod chain;
 mod classifier;
 mod over_cuts;
 mod quantiles;
@@ -22,11 +23,13 @@ mod tree;
 
 use std::collections::BTreeMap;
 
-use switchcost_record::profile::{Profile, Program};
+use switchcost_record::profile::{Kind, Profile, Program};
 use switchcost_trace::{
-    Block, Chunk, Event, Mapping, Mark, ProcessId, ProcessTable, Reference, TraceHeader,
+    Block, Chunk, DataFlow, Dependences, Event, Mapping, Mark, ProcessId, ProcessTable, Reference,
+    TraceHeader,
 };
 
+pub use chain::Chain;
 pub use classifier::{Access, Arrival, Classifier};
 use over_cuts::OverCuts;
 use recency::Recency;
@@ -54,12 +57,20 @@ const MOST_TOUCHED: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct Profiler {
     table: ProcessTable,
+    flow: DataFlow<Chain>,
+    lines: Lines,
+    has_dependences: bool,
+    credited: u64,
+    programs: BTreeMap<ProcessId, Ran>,
+}
+
+/// The lines that a program uses.
+#[derive(Debug)]
+struct Lines {
     recency: Recency,
     classifier: Classifier,
     over_cuts: OverCuts,
     instructions: u64,
-    credited: u64,
-    programs: BTreeMap<ProcessId, Ran>,
 }
 
 /// A program that ran in an address space.
@@ -80,17 +91,22 @@ impl Profiler {
     fn new_bounded(most: usize) -> Profiler {
         Profiler {
             table: ProcessTable::default(),
-            recency: Recency::new(most),
-            classifier: Classifier::default(),
-            over_cuts: OverCuts::default(),
-            instructions: 0,
+            flow: DataFlow::default(),
+            lines: Lines {
+                recency: Recency::new(most),
+                classifier: Classifier::default(),
+                over_cuts: OverCuts::default(),
+                instructions: 0,
+            },
+            has_dependences: false,
             credited: 0,
             programs: BTreeMap::new(),
         }
     }
 
-    /// Follows the next chunk of the trace.
-    pub fn add(&mut self, chunk: &Chunk) {
+    /// Follows the next chunk of the trace, whose blocks may have dependences.
+    pub fn add(&mut self, chunk: &Chunk, dependences: &Dependences) {
+        self.has_dependences |= !dependences.is_empty();
         let mut space = self.space();
         for event in chunk.events() {
             match event {
@@ -98,7 +114,7 @@ impl Profiler {
                     self.mark(mark);
                     space = self.space();
                 }
-                Event::Block(block, own) => self.block(space, block, own),
+                Event::Block(block, own) => self.block(space, block, own, dependences),
             }
         }
     }
@@ -112,60 +128,45 @@ impl Profiler {
         self.table.running_process()
     }
 
-    fn block(&mut self, space: u64, block: &Block, references: &[Reference]) {
-        let last = block
-            .address
-            .saturating_add(u64::from(block.bytes).saturating_sub(1));
-        self.touch(space, block.address, last, block.address, Access::Fetch);
-        for reference in references {
-            let (first, access) = (reference.address(), access_of(*reference));
-            let last = first.saturating_add(u64::from(reference.bytes()) - 1);
-            self.touch(
-                space,
-                first,
-                last,
-                block.address.wrapping_add(u64::from(reference.through())),
-                access,
-            );
-        }
-        self.run(u64::from(block.instructions));
-    }
-
-    fn run(&mut self, instructions: u64) {
-        let before = self.instructions / CUT;
-        self.instructions += instructions;
-        for _ in before..self.instructions / CUT {
-            self.recency.cut();
-            self.over_cuts.cut();
-        }
-    }
-
-    fn touch(&mut self, space: u64, first: u64, last: u64, instruction: u64, access: Access) {
-        let space = if first >> KERNEL_BIT & 1 == 0 {
-            space
-        } else {
-            0
+    fn block(
+        &mut self,
+        space: u64,
+        block: &Block,
+        references: &[Reference],
+        dependences: &Dependences,
+    ) {
+        let Profiler { flow, lines, .. } = self;
+        let code = Touched {
+            space,
+            first: block.address,
+            bytes: block.bytes.into(),
+            instruction: block.address,
+            access: Access::Fetch,
         };
-        let number = |address: u64| (address & ((1 << (KERNEL_BIT + 1)) - 1)) >> LINE_BITS;
-        for line in number(first)..=number(last).max(number(first)) {
-            let Some(use_of) = self.recency.touch(space | line) else {
-                continue;
-            };
-            let arrival = Arrival {
-                line: space | line,
-                at: self.instructions,
-                instruction,
-                access,
-                age: use_of.age(),
-            };
-            let kind = self.classifier.kind(&arrival);
-            self.over_cuts.add(kind, use_of);
-        }
+        lines.touch(code, None);
+        flow.follow(
+            dependences,
+            block,
+            references,
+            |reference, address, stored| {
+                let touched = Touched {
+                    space,
+                    first: reference.address(),
+                    bytes: reference.bytes().into(),
+                    instruction: block.address.wrapping_add(u64::from(reference.through())),
+                    access: access_of(reference),
+                };
+                let own = lines.touch(touched, address);
+                own.max(address.unwrap_or_default()).max(stored)
+            },
+        );
+        lines.run(block.instructions.into());
     }
 
     fn mark(&mut self, mark: &Mark) {
         self.credit();
         self.table.follow(mark);
+        self.flow.mark(mark);
         match mark {
             Mark::KernelTouch {
                 address,
@@ -177,8 +178,14 @@ impl Profiler {
                 } else {
                     Access::Load
                 };
-                let last = address.saturating_add(bytes.min(&MOST_TOUCHED) - 1);
-                self.touch(self.space(), *address, last, 0, access);
+                let touched = Touched {
+                    space: self.space(),
+                    first: *address,
+                    bytes: *bytes.min(&MOST_TOUCHED),
+                    instruction: 0,
+                    access,
+                };
+                self.lines.touch(touched, None);
             }
             Mark::Map(mapping) => self.map(mapping),
             Mark::Birth { process, name, .. } | Mark::Exec { process, name, .. } => {
@@ -190,7 +197,8 @@ impl Profiler {
 
     /// Adds the instructions since the last call to the program that executed them.
     fn credit(&mut self) {
-        let ran = self.instructions - std::mem::replace(&mut self.credited, self.instructions);
+        let now = self.lines.instructions;
+        let ran = now - std::mem::replace(&mut self.credited, now);
         if ran > 0 {
             self.programs
                 .entry(self.process())
@@ -219,17 +227,82 @@ impl Profiler {
     /// Returns the profile of all chunks followed.
     pub fn finish(mut self, header: &TraceHeader, program_version: &str) -> Profile {
         self.credit();
-        let over_cuts = &self.over_cuts;
+        let over_cuts = &self.lines.over_cuts;
         Profile {
             program_version: program_version.to_owned(),
             commands: header.commands.clone(),
             programs: programs(&self.programs),
-            instructions: self.instructions,
+            instructions: self.lines.instructions,
             lines: over_cuts.spreads(),
             reused: over_cuts.reused(),
             new_lines: over_cuts.new_lines(),
+            has_dependences: self.has_dependences,
             ..Profile::empty(CUT, over_cuts.times_instructions())
         }
+    }
+}
+
+/// Bytes that an instruction uses.
+#[derive(Clone, Copy)]
+struct Touched {
+    space: u64,
+    first: u64,
+    bytes: u64,
+    instruction: u64,
+    access: Access,
+}
+
+impl Lines {
+    fn run(&mut self, instructions: u64) {
+        let before = self.instructions / CUT;
+        self.instructions += instructions;
+        for _ in before..self.instructions / CUT {
+            self.recency.cut();
+            self.over_cuts.cut();
+        }
+    }
+
+    /// Counts the lines of some bytes. `address` is the chain of lines that led to their address, if known. Returns the longest chain that
+    /// one of them ends.
+    fn touch(&mut self, touched: Touched, address: Option<Chain>) -> Chain {
+        let Touched {
+            space,
+            first,
+            bytes,
+            instruction,
+            access,
+        } = touched;
+        let space = if first >> KERNEL_BIT & 1 == 0 {
+            space
+        } else {
+            0
+        };
+        let number = |address: u64| (address & ((1 << (KERNEL_BIT + 1)) - 1)) >> LINE_BITS;
+        let last = first.saturating_add(bytes.saturating_sub(1));
+        let mut loaded = Chain::default();
+        for line in number(first)..=number(last).max(number(first)) {
+            let Some(use_of) = self.recency.touch(space | line) else {
+                continue;
+            };
+            let age = use_of.age();
+            let arrival = Arrival {
+                line: space | line,
+                at: self.instructions,
+                instruction,
+                access,
+                age,
+                chain: address,
+            };
+            let kind = self.classifier.kind(&arrival);
+            self.over_cuts.add(kind, use_of);
+            // Other lines are prefetched, or not waited for.
+            if matches!(kind, Kind::Gathered | Kind::Dependent | Kind::Chained) {
+                let chain = address.unwrap_or_default();
+                let end = chain.extended(self.instructions, age.unwrap_or(u32::MAX));
+                loaded = loaded.max(end);
+            }
+        }
+        loaded
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) const TIMES: usize = 18;
 /// twice the age.
 const FIRST_AGE_BITS: u32 = 14;
 const AGES: usize = 13;
-const KINDS: usize = 7;
+const KINDS: usize = 8;
 
 /// Counts of uses by the number of intervals since the previous use: 1, 2, 3 to 4, 5 to 8 and so
 /// on.
@@ -120,6 +120,13 @@ impl OverCuts {
             .collect()
     }
 
+    /// Returns how often lines of a kind were used again, over all ages.
+    #[cfg(test)]
+    pub(crate) fn uses(&self, kind: Kind) -> u64 {
+        let rows = &self.reused[kind as usize * AGES..][..AGES];
+        rows.iter().flat_map(|by_gap| by_gap.uses).sum()
+    }
+
     pub(crate) fn new_lines(&self) -> Vec<f64> {
         self.mean(&self.new)
     }
@@ -175,6 +182,7 @@ const KIND_NAMES: [Kind; KINDS] = [
     Kind::Strided,
     Kind::Gathered,
     Kind::Dependent,
+    Kind::Chained,
     Kind::Stored,
     Kind::Code,
     Kind::CodeAlone,

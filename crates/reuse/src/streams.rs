@@ -6,7 +6,7 @@ const FOLLOWED: usize = 32;
 /// Length of a stream from which on the next line is prefetched.
 const TRAINED: u32 = 3;
 /// Age below which a line is in a first level, so that an access to the line asks no other level.
-const HOT: u32 = 256;
+pub(crate) const HOT: u32 = 256;
 
 #[derive(Clone, Copy, Debug)]
 struct Stream {

@@ -1,7 +1,9 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use switchcost_trace::{BlockFlags, TaskId, TraceOrder};
+use switchcost_trace::{
+    BlockDependences, BlockFlags, ReferenceDependence, Sources, TaskId, TraceOrder,
+};
 use switchcost_units::Bytes;
 
 use super::*;
@@ -89,7 +91,7 @@ fn profile_of(stream: &[(u64, u16)], most: usize) -> Profile {
         piece
             .iter()
             .for_each(|(line, instructions)| push(&mut chunk, *line, *instructions));
-        profiler.add(&chunk);
+        profiler.add(&chunk, &Dependences::default());
     }
     profiler.finish(
         &TraceHeader::new("valgrind", TraceOrder::Scheduled, "x86_64"),
@@ -262,7 +264,7 @@ fn the_program_is_the_file_that_was_executed_first() {
     .for_each(|map| chunk.mark(map));
     push(&mut chunk, DATA_LINE, 100);
     let mut profiler = Profiler::default();
-    profiler.add(&chunk);
+    profiler.add(&chunk, &Dependences::default());
     let profile = profiler.finish(
         &TraceHeader::new("valgrind", TraceOrder::Scheduled, "x86_64"),
         "1",
@@ -273,4 +275,132 @@ fn the_program_is_the_file_that_was_executed_first() {
         instructions: 100,
     };
     assert_eq!(profile.programs, [program]);
+}
+
+const ROUND: u64 = 2039;
+const STACK: u64 = 0x7ff_0000;
+const INDICES: u64 = 0x200_0000;
+const OTHER_DATA: u64 = 0x400_0000;
+/// Number of windows of instructions that begin in the second round.
+const WINDOWS: u64 = 2 * ROUND / 32 - ROUND / 32;
+
+/// Runs a loop of 16 instructions twice through all lines, and returns the number of lines of the second round that are of a kind.
+/// `references` returns those of one iteration, from its number and an address without a pattern.
+fn chained(
+    dependences: BlockDependences,
+    references: impl Fn(u64, u64) -> Vec<Reference>,
+) -> [u64; 2] {
+    let block = Block {
+        address: CODE,
+        bytes: 64,
+        instructions: 16,
+        references: dependences.references.len() as u16,
+        first_bytes: 4,
+        flags: BlockFlags::USER,
+    };
+    let mut known = Dependences::default();
+    known.learn(&block, b"code", || Some(dependences));
+    let mut chunk = Chunk::default();
+    for step in 0..2 * ROUND {
+        let step = step % ROUND;
+        chunk.blocks.push(block);
+        let place = (DATA_LINE + step * 797 % ROUND * 5) << LINE_BITS;
+        chunk.references.extend(references(step, place));
+    }
+    let mut profiler = Profiler::default();
+    profiler.add(&chunk, &known);
+    [Kind::Chained, Kind::Gathered].map(|kind| profiler.lines.over_cuts.uses(kind))
+}
+
+fn load(address: u64) -> Reference {
+    Reference::new(address, 7, 0, false)
+}
+
+fn sources(number: u8) -> [Sources; 2] {
+    [Sources::register(number), Sources::load(number)].map(|source| source.expect("followed"))
+}
+
+#[test]
+fn every_line_of_a_chase_is_chained() {
+    let [register, loaded] = sources(0);
+    let rules = BlockDependences {
+        references: vec![ReferenceDependence::Load(register)],
+        registers: vec![(0, loaded)],
+    };
+    assert_eq!(chained(rules, |_, place| vec![load(place)]), [ROUND, 0]);
+}
+
+#[test]
+fn every_line_of_a_chase_through_a_saved_pointer_is_chained() {
+    let [register, loaded] = sources(0);
+    let [_, saved] = sources(1);
+    let rules = BlockDependences {
+        references: vec![
+            ReferenceDependence::Load(register),
+            ReferenceDependence::Store(Sources::NONE, loaded),
+            ReferenceDependence::Load(Sources::NONE),
+        ],
+        registers: vec![(0, saved)],
+    };
+    let references = |_, place| {
+        let save = Reference::new(STACK, 7, 0, true);
+        vec![load(place), save, load(STACK)]
+    };
+    assert_eq!(chained(rules, references), [ROUND, 0]);
+}
+
+/// A window has 32 iterations, of which only the first waits. The second round begins within a window: its first index is not yet
+/// prefetched, and the next load waits for that one. Of the lines of indices, 32 are used in two intervals between switch points.
+#[test]
+fn an_array_indexed_by_a_prefetched_one_is_gathered() {
+    let [_, index] = sources(0);
+    let rules = BlockDependences {
+        references: vec![
+            ReferenceDependence::Load(Sources::NONE),
+            ReferenceDependence::Load(index),
+        ],
+        registers: Vec::new(),
+    };
+    let references = |step: u64, place| vec![load(INDICES + step * 8), load(place)];
+    assert_eq!(
+        chained(rules, references),
+        [WINDOWS + 1, ROUND + 2 + 32 - (WINDOWS + 1)]
+    );
+}
+
+#[test]
+fn of_a_sum_over_an_array_in_any_order_the_first_line_of_each_window_is_waited_for() {
+    let rules = BlockDependences {
+        references: vec![ReferenceDependence::Load(Sources::NONE)],
+        registers: Vec::new(),
+    };
+    assert_eq!(
+        chained(rules, |_, place| vec![load(place)]),
+        [WINDOWS, ROUND - WINDOWS]
+    );
+}
+
+#[test]
+fn one_of_two_interleaved_chases_is_waited_for() {
+    let [[first, first_loaded], [second, second_loaded]] = [0, 1].map(sources);
+    let rules = BlockDependences {
+        references: vec![
+            ReferenceDependence::Load(first),
+            ReferenceDependence::Load(second),
+        ],
+        registers: vec![(0, first_loaded), (1, second_loaded)],
+    };
+    let references = |_, place| vec![load(place), load(place + OTHER_DATA)];
+    assert_eq!(chained(rules, references), [ROUND, ROUND]);
+}
+
+#[test]
+fn two_fields_of_a_line_that_comes_are_waited_for_once() {
+    let [register, loaded] = sources(0);
+    let rules = BlockDependences {
+        references: vec![ReferenceDependence::Load(register); 2],
+        registers: vec![(0, loaded)],
+    };
+    let references = |_, place| vec![load(place), load(place + 8)];
+    assert_eq!(chained(rules, references), [ROUND, 0]);
 }

@@ -77,6 +77,15 @@ fn each_line_costs_the_price_of_its_kind_and_half_of_the_loads_that_come_alone_w
 }
 
 #[test]
+fn a_chained_line_likely_costs_as_much_as_one_of_a_pointer_chase() {
+    let rows = vec![row(Kind::Chained, Bytes::kib(16), &[10.0, 20.0])];
+    let found = reload(&profile(rows), &some_prices(), Bytes::mib(4), 4096.0);
+    near(found.low_ns, 20.0);
+    near(found.likely_ns, 20.0 * 8.0);
+    near(found.high_ns, 20.0 * 8.0);
+}
+
+#[test]
 fn between_times_sizes_and_footprints_prices_go_straight_by_doublings() {
     let found = |age, away, instructions| {
         let rows = vec![row(Kind::Dependent, age, &[10.0, 20.0])];

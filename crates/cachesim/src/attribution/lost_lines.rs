@@ -63,6 +63,7 @@ impl Listener for LostLines {
                 instruction: lookup.instruction.unwrap_or(0),
                 access,
                 age: Some(age(levels.1)),
+                chain: None,
             };
             *self
                 .lines

@@ -4,6 +4,8 @@ use crate::sealed_log::{Form, ReadRecordError, read_document};
 
 impl Form for Profile {
     const FORM: &'static str = PROFILE_SCHEMA;
+    // Version 2 added the kind `chained`.
+    const OLDER: &'static [&'static str] = &["switchcost.profile/1"];
     const WRITER: &'static str = "switchcost trace --profile";
 }
 
@@ -165,6 +167,19 @@ mod tests {
     }
 
     #[test]
+    fn a_profile_of_the_first_version_has_no_dependences() {
+        let text = serde_json::to_string(&profile())
+            .expect("plain data")
+            .replace("profile/2", "profile/1")
+            .replace(",\"has_dependences\":false", "");
+        let read = |path: &Path| read_profile(path).map(|read| assert!(!read.has_dependences));
+        assert_eq!(outcome(&text, read), Ok(()));
+        let later = text.replace("profile/1", "profile/3");
+        let found = outcome(&later, |path| read_profile(path).map(drop)).expect_err("unknown");
+        assert!(found.contains("switchcost.profile/3"), "{found}");
+    }
+
+    #[test]
     fn prices_without_a_number_are_none() {
         let price = Price {
             kind: Kind::Dependent,
@@ -216,7 +231,7 @@ mod tests {
             .into_iter()
             .map(|path| (read_prices(&path).map(drop), path));
         for (read, path) in profiles.chain(prices) {
-            let may_be_read = ["small", "hostile-name"]
+            let may_be_read = ["small", "chained", "hostile-name"]
                 .iter()
                 .any(|name| path.ends_with(name));
             assert_eq!(read.is_ok(), may_be_read, "{}", path.display());

@@ -127,6 +127,7 @@ struct Head {
 pub(super) struct Origin<'a> {
     path: &'a Path,
     form: &'static str,
+    older: &'static [&'static str],
     writer: &'static str,
 }
 
@@ -135,6 +136,7 @@ impl<'a> Origin<'a> {
         Origin {
             path,
             form: F::FORM,
+            older: F::OLDER,
             writer: F::WRITER,
         }
     }
@@ -175,7 +177,7 @@ impl<'a> Origin<'a> {
             Err(_) => return Err(self.foreign("it does not begin with JSON")),
         };
         match found.split_once('/') {
-            _ if found == self.form => Ok(()),
+            _ if found == self.form || self.older.iter().any(|older| *older == found) => Ok(()),
             Some((found_name, _)) if found_name == name => Err(ReadRecordError::Version {
                 path: self.path.to_owned(),
                 found: printable(&found),

@@ -55,7 +55,7 @@ pub(super) fn check(arguments: &TraceFile) -> Result<Exit, Failure> {
 }
 
 /// Reads the dependences after the index. They are unknown in a damaged trace, and in one that is no file.
-fn known_dependences(path: &Path) -> Dependences {
+pub(super) fn known_dependences(path: &Path) -> Dependences {
     path.is_file()
         .then(|| File::open(path).ok())
         .flatten()

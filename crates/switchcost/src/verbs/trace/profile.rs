@@ -10,6 +10,7 @@ use super::capture::{Live, Session};
 use super::look;
 use crate::cli::trace::{ProfileArguments, TraceArguments};
 use crate::exit::{Exit, Failure};
+use crate::messages::say;
 use crate::output::Output;
 use crate::redact;
 use crate::signals::Interrupt;
@@ -23,8 +24,8 @@ pub(super) fn live(arguments: &TraceArguments, path: &Path) -> Result<Exit, Fail
     let header = redact::trace(session.header(), is_redacted);
     let interrupt = Interrupt::watch()?;
     let mut profiler = Profiler::default();
-    let ended = session.run(&interrupt, |chunk| {
-        profiler.add(chunk);
+    let ended = session.run_with_dependences(&interrupt, |chunk, dependences| {
+        profiler.add(chunk, dependences);
         Ok(())
     })?;
     ended.report(is_redacted);
@@ -38,11 +39,12 @@ pub(super) fn profile_trace(arguments: &ProfileArguments) -> Result<Exit, Failur
     let failed = Failure::read_trace(&arguments.file);
     let output = Output::claim(arguments.output.as_deref())?;
     let reader = look::open(&arguments.file)?;
+    let dependences = look::known_dependences(&arguments.file);
     let header = reader.header().clone();
     let mut chunks = read_ahead(reader).map_err(failed)?;
     let (mut profiler, mut chunk) = (Profiler::default(), switchcost_trace::Chunk::default());
     while chunks.next_into(&mut chunk).map_err(failed)? {
-        profiler.add(&chunk);
+        profiler.add(&chunk, &dependences);
     }
     let profile = made(profiler, &header);
     output.write(&text(&profile))?;
@@ -50,7 +52,13 @@ pub(super) fn profile_trace(arguments: &ProfileArguments) -> Result<Exit, Failur
 }
 
 fn made(profiler: Profiler, header: &TraceHeader) -> Profile {
-    profiler.finish(header, env!("CARGO_PKG_VERSION"))
+    let profile = profiler.finish(header, env!("CARGO_PKG_VERSION"));
+    if !profile.has_dependences {
+        say!(
+            "the trace does not record on which loads addresses depend, so the profile has dependent instead of chained lines"
+        );
+    }
+    profile
 }
 
 fn text(profile: &Profile) -> String {
