@@ -14,8 +14,8 @@
 //! The remaining question is which loads wait. After 4 MiB, if all loads from arbitrary places
 //! overlap, all programs but openssl come out too low; if all wait, all come out too high. Of the
 //! latter cost, beyond the switch path, bzip2 pays a tenth, mawk and tclsh a quarter, xz four
-//! tenths, troff and python half. Addresses do not show on which value an address or a branch
-//! depends; a trace of registers would.
+//! tenths, troff and python half. Chains of loads explain most of this (docs/method/model.md); that
+//! a branch depends on a load is not in a trace.
 
 use serde_json::Value;
 use switchcost_record::profile::{Prices, read_prices, read_profile};
