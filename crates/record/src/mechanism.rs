@@ -177,7 +177,7 @@ const FIBER: Band = band(
 const UCONTEXT: Band = band(
     100.0,
     500.0,
-    "swapcontext with its two system calls: 164 to 190 ns on a 2024 server",
+    "swapcontext with its system call: 164 to 190 ns on a 2024 server",
 );
 const GREEN: Band = band(
     20.0,

@@ -130,7 +130,7 @@ pub(super) fn figures_2_and_3(records: &Records) -> Exhibit {
         lines,
     ));
     exhibit.notes.push(
-        "The poster's user-level library was gtthread, \"non-customized\"; here it is swapcontext of the C library, with two system calls \
+        "The poster's user-level library was gtthread, \"non-customized\"; here it is swapcontext of the C library, with one system call \
          per switch. The poster's tasks are threads with two address spaces; here they are processes. From one size to the next, the \
          number is the relative change at user level, with the sign of the change in the kernel (0 if that sign is unknown)."
             .into(),
