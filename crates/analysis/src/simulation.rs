@@ -30,7 +30,6 @@ mod partitions;
 mod places;
 mod programs;
 mod rows;
-mod sample;
 mod shares;
 mod sums;
 mod sweep;
@@ -54,7 +53,6 @@ pub use findings::{
 };
 pub use interval::FEWEST_SEGMENTS;
 pub use orders::{OrderFinding, are_orders, over_orders};
-pub use sample::{Choice, SampleFinding, SampleQuantity, TooShort, choose_parts, over_parts};
 pub use sweep::{Axis, Sweep, sweeps};
 pub use time_lost::{PricedLines, TimeLost};
 pub use trials::{TrialFinding, over_trials};

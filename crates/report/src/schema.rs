@@ -10,7 +10,7 @@ use switchcost_record::Fitness;
 use switchcost_record::observation::Observation;
 
 use crate::for_programs::{Document, OutputFormat};
-use crate::simulate::{Sample, at_once, orders, trials};
+use crate::simulate::{at_once, orders, trials};
 use crate::{inject, measure, observe, reproduce, simulate, trace};
 
 /// Returns the schemas of all reports, each with its name and version.
@@ -35,7 +35,6 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         document_schema::<trials::Trials<'_>>(),
         document_schema::<orders::Orders<'_>>(),
         document_schema::<at_once::Report<'_>>(),
-        document_schema::<&Sample>(),
         document_schema::<reproduce::json::Report<'_>>(),
         document_schema::<reproduce::claims::Claims>(),
     ]

@@ -14,6 +14,9 @@ use switchcost_record::{printable, split_hint};
 use crate::exit::Failure;
 use crate::terminal;
 
+/// Hint for `simulate --sample`, which was removed before the first release.
+const WITHOUT_SAMPLE: &str = "leave it out; with few designs, simulating the whole trace is faster";
+
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Turns notices off; errors are still printed.
@@ -145,7 +148,9 @@ pub(crate) fn explain(mistake: &clap::Error) -> (String, String) {
     let values = texts(ContextKind::ValidValue);
     let similar =
         first(ContextKind::SuggestedArg).or_else(|| first(ContextKind::SuggestedSubcommand));
+    let is_sample = first(ContextKind::InvalidArg).is_some_and(|argument| argument == "--sample");
     let hint = match (first(ContextKind::Suggested), similar) {
+        _ if is_sample && usage().contains("switchcost simulate") => WITHOUT_SAMPLE.to_owned(),
         (_, Some(similar)) => format!("did you mean {similar}?"),
         // clap's `-- VALUE` begins a command or a file here.
         (Some(hint), _) if hint.contains("-- -") => usage(),

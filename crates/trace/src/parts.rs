@@ -31,8 +31,6 @@ pub struct Parts<'f> {
     /// Parts, as ranges of instructions in ascending order that do not touch.
     parts: Vec<Range<u64>>,
     warm_up: u64,
-    /// Instructions at which the whole trace is also cut; empty if only the parts are wanted.
-    cuts: Vec<u64>,
     /// Rest of the last chunk read, and the number of the rest's first instruction.
     rest: Option<(Chunk, u64)>,
     next: usize,
@@ -60,29 +58,12 @@ impl<'f> Parts<'f> {
             chunk: Chunk::default(),
             parts,
             warm_up,
-            cuts: Vec::new(),
             rest: None,
             next: 0,
             has_switch: false,
             last_switch: None,
             start: 0,
         }
-    }
-
-    /// Cuts the whole trace also at these ascending instruction numbers, so that the last uses of
-    /// each piece are known separately.
-    pub fn cut_at(self, cuts: Vec<u64>) -> Parts<'f> {
-        Parts { cuts, ..self }
-    }
-
-    /// Returns the number of the first instruction of the last returned piece.
-    pub fn start(&self) -> u64 {
-        self.start
-    }
-
-    /// Returns the trace that is read.
-    pub fn file(&self) -> &TraceFile<'f> {
-        &self.file
     }
 
     /// Reads the next piece of the trace into `chunk`; returns `None` after the last part.
@@ -144,10 +125,7 @@ impl<'f> Parts<'f> {
 
     /// Returns the end of the wanted instructions.
     fn end(&self) -> u64 {
-        match self.cuts[..] {
-            [] => self.parts.last().map_or(0, |part| part.end),
-            _ => self.file.index().instructions,
-        }
+        self.parts.last().map_or(0, |part| part.end)
     }
 
     fn read(&mut self) -> Result<(), ReadTraceError> {
@@ -180,27 +158,18 @@ impl<'f> Parts<'f> {
     }
 
     /// Returns the purpose of the instructions from `at` on, and the first instruction with another
-    /// purpose.
+    /// purpose. `at` lies before the end of the last part.
     fn purpose(&self, at: u64) -> (Purpose, u64) {
         let number = self.parts.partition_point(|part| part.end <= at);
-        let part = self
-            .parts
-            .get(number)
-            .cloned()
-            .unwrap_or(u64::MAX..u64::MAX);
+        let part = &self.parts[number];
         let warm_up = part.start.saturating_sub(self.warm_up);
-        let (purpose, until) = if part.start <= at {
+        if part.start <= at {
             (Purpose::Count { part: number }, part.end)
         } else if warm_up <= at {
             (Purpose::WarmUp, part.start)
         } else {
             (Purpose::LastUses, warm_up)
-        };
-        let cut = self
-            .cuts
-            .get(self.cuts.partition_point(|cut| *cut <= at))
-            .copied();
-        (purpose, cut.unwrap_or(u64::MAX).min(until))
+        }
     }
 }
 

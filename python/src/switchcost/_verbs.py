@@ -280,8 +280,6 @@ _SIMULATE: dict[str, Form] = {
     "page_faults": "value",
     "at_once": "value",
     "range": "value",
-    "sample": "value",
-    "seed": "value",
     "warm_up": "value",
     "design": "commas",
     "vary": "repeated",
@@ -313,8 +311,6 @@ def simulate(
     page_faults: str | None = None,
     at_once: int | None = None,
     range: str | None = None,
-    sample: str | None = None,
-    seed: int | None = None,
     warm_up: int | None = None,
     design: str | Sequence[str] = (),
     vary: str | Sequence[str] = (),
@@ -346,10 +342,7 @@ def simulate(
         page_faults: Replay a trace as if no file were in memory: each first use of a file's page waits this long.
         at_once: Run each process on its own CPU, in steps of this many instructions, with a shared last level.
         range: Simulate only the instructions from FROM up to TO of a trace, such as 0..50000000.
-        sample: Simulate a random sample of a trace, such as 5%, and estimate the results for the whole.
-        seed: Seed of the random choice of --sample [default: 0].
-        warm_up: Instructions to simulate, but not count, before each part [default: 1000000; with --sample the length of a
-            part].
+        warm_up: Instructions to simulate, but not count, before the part [default: 1000000].
         design: Cache designs: built-in names (see --design list), TOML files, or host for this machine's caches [default:
             the four of Mogul and Borg 1990].
         vary: Simulate variants of every design, such as L1D.size=8KiB,16KiB or L1I+L1D.ways=1,2,4.

@@ -84,10 +84,10 @@ class Design:
 
 
 class Simulation(Report):
-    """A record of `simulate`, or several: `records` has their paths, none with at_once or sample. `json` has the rest."""
+    """A record of `simulate`, or several: `records` has their paths, none with at_once. `json` has the rest."""
 
     #: Reports that are all there is.
-    without_record: ClassVar = ("switchcost.simulate-at-once/1", "switchcost.simulate-sample/1")
+    without_record: ClassVar = ("switchcost.simulate-at-once/1",)
     schemas: ClassVar = (_ONE, "switchcost.simulate-trials/1", "switchcost.simulate-orders/1", *without_record)
 
     def __init__(
@@ -100,7 +100,7 @@ class Simulation(Report):
         exit_code: int = 0,
     ) -> None:
         super().__init__(path, report, exit_code=exit_code)
-        #: The program's words that make the report again, where there is no record (at_once, sample).
+        #: The program's words that make the report again, where there is no record (at_once).
         self._words = list(words)
         self.records = () if words else tuple(os.fspath(record) for record in records) or (os.fspath(path),)
 

@@ -74,15 +74,6 @@ impl Cost {
         self.low.is_some() && self.high.is_some() && !self.is_distinguishable_from_zero()
     }
 
-    /// Returns half of the interval over the estimate; `None` if one of them is missing, or the
-    /// estimate is 0.
-    pub fn precision(&self) -> Option<f64> {
-        let half = (self.high? - self.low?) / 2.0;
-        self.estimate
-            .filter(|estimate| *estimate != 0.0)
-            .map(|estimate| half / estimate.abs())
-    }
-
     /// Returns the cost with the opposite sign, as a gain.
     #[must_use]
     pub fn as_gain(&self) -> Self {

@@ -42,7 +42,7 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
 }
 
 /// Returns Student's interval from a standard error that has `n` - 1 degrees of freedom.
-pub(crate) fn around(estimate: f64, error: f64, n: usize, confidence: f64) -> Option<(f64, f64)> {
+fn around(estimate: f64, error: f64, n: usize, confidence: f64) -> Option<(f64, f64)> {
     let student = StudentsT::new(0.0, 1.0, n.checked_sub(1)? as f64).ok()?;
     let half = student.inverse_cdf(f64::midpoint(1.0, confidence)) * error;
     half.is_finite()

@@ -19,7 +19,6 @@ pub(crate) mod orders;
 mod origins;
 mod plane;
 mod programs;
-pub(crate) mod sample;
 mod screen;
 mod sweep;
 mod time_lost;
@@ -39,7 +38,6 @@ use crate::{Format, Style};
 
 pub use at_once::{AtOnce, render_at_once};
 pub use orders::render_orders;
-pub use sample::{Sample, render_sample};
 pub use trials::render_trials;
 
 /// Maximum number of designs that the terminal shows in detail; the first table has all.

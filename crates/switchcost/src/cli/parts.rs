@@ -45,27 +45,6 @@ impl Stretch {
     }
 }
 
-/// A share of a trace, above 0 and up to 1.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Share(pub(crate) f64);
-
-impl FromStr for Share {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let share = match text.trim().strip_suffix('%') {
-            Some(percent) => percent.trim().parse().map(|percent: f64| percent / 100.0),
-            None => text.trim().parse(),
-        };
-        match share {
-            Ok(share) if share > 0.0 && share <= 1.0 => Ok(Share(share)),
-            _ => Err(format!(
-                "'{text}' is not a share of the trace; write 5% or 0.05, above 0 and up to 1"
-            )),
-        }
-    }
-}
-
 /// Which part of a trace is simulated.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct PartArguments {
@@ -77,25 +56,7 @@ pub(crate) struct PartArguments {
           help_heading = "What to simulate")]
     pub(crate) range: Option<Stretch>,
 
-    /// Simulate a random sample of a trace, such as 5%, and estimate the results for the whole
-    ///
-    /// Every estimate has a confidence interval. A sample is faster only with several designs.
-    #[arg(long, value_name = "SHARE", conflicts_with_all = ["range", "schedule", "quantum", "page_faults", "at_once", "user_only"],
-          help_heading = "What to simulate")]
-    pub(crate) sample: Option<Share>,
-
-    /// Seed of the random choice of --sample
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "N",
-        default_value_t = 0,
-        requires = "sample",
-        help_heading = "What to simulate"
-    )]
-    pub(crate) seed: u64,
-
-    /// Instructions to simulate, but not count, before each part [default: 1000000; with --sample the length of a part]
+    /// Instructions to simulate, but not count, before the part [default: 1000000]
     ///
     /// Of what comes before the warm-up, only the last use of each cache line is simulated.
     #[arg(
@@ -110,12 +71,7 @@ pub(crate) struct PartArguments {
 impl PartArguments {
     /// Whether a part of a trace is requested.
     pub(crate) fn is_given(&self) -> bool {
-        self.is_of_parts() || self.warm_up.is_some()
-    }
-
-    /// Whether less than a whole trace is requested.
-    pub(crate) fn is_of_parts(&self) -> bool {
-        self.range.is_some() || self.sample.is_some()
+        self.range.is_some() || self.warm_up.is_some()
     }
 }
 
@@ -156,21 +112,6 @@ impl FromStr for IntervalFlag {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_share_is_of_a_hundred_or_of_one() {
-        let share = |text: &str| text.parse::<Share>();
-        assert_eq!(
-            [share("5%"), share("0.05"), share("100 %")],
-            [Ok(Share(0.05)), Ok(Share(0.05)), Ok(Share(1.0))]
-        );
-        for wrong in [
-            "", "%", "0", "0%", "-5%", "101%", "1.5", "nan", "inf", "five",
-        ] {
-            let needed = "is not a share of the trace; write 5% or 0.05, above 0 and up to 1";
-            assert_eq!(share(wrong), Err(format!("'{wrong}' {needed}")));
-        }
-    }
 
     #[test]
     fn an_interval_has_a_length_and_may_have_a_number() {

@@ -42,8 +42,6 @@ pub(crate) enum Printed {
     SimulateOrders,
     /// Output of simulate --at-once
     SimulateAtOnce,
-    /// Output of simulate --sample
-    SimulateSample,
     /// Output of reproduce
     Reproduce,
     /// Output of reproduce --claims

@@ -143,8 +143,6 @@ Examples:
   switchcost simulate two.sct --schedule round-robin,affinity:8,batch:2      and another scheduler?
   switchcost simulate two.sct --design mogul-2a --at-once 100
                                                          a last level that two CPUs share
-  switchcost simulate long.sct --sample 5% --design mogul-2a,host,my.toml
-                                                         an estimate from a sample of 5 %
   switchcost simulate all.pti=on.sct all.pti=off.sct --design zen4-epyc-9004
                                                          several traces, with a record each
   switchcost simulate live --design zen4-epyc-9004 --with 'sort big' -- grep -c x big
@@ -224,7 +222,7 @@ pub(crate) struct SimulateArguments {
     /// Also end time slices at random, this many instructions apart on average, as wake-ups do
     ///
     /// This models wake-ups as a Poisson process, independent of what the tasks do.
-    #[arg(hide_short_help = true, long, value_name = "INSTRUCTIONS", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["at_once", "range", "sample", "user_only"],
+    #[arg(hide_short_help = true, long, value_name = "INSTRUCTIONS", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["at_once", "range", "user_only"],
           help_heading = "What to simulate")]
     pub(crate) preempt_every: Option<u64>,
 

@@ -7,7 +7,6 @@ mod orders;
 mod part;
 mod places;
 mod run;
-mod sample;
 mod skip;
 mod trials;
 mod user_only;
@@ -48,9 +47,9 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
         Output::claim(arguments.designs.form.output.as_deref())?.write(&text)?;
         return Ok(Exit::Success);
     }
-    if arguments.part.warm_up.is_some() && !arguments.part.is_of_parts() {
+    if arguments.part.warm_up.is_some() && arguments.part.range.is_none() {
         return Err(Failure::usage(
-            "--warm-up applies only with --range or --sample; add one of them, or leave it out",
+            "--warm-up applies only with --range; add it, or leave --warm-up out",
         ));
     }
     let source = match &arguments.traces[..] {
@@ -67,8 +66,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
     let Some(source) = source else {
         if arguments.part.is_given() {
             return Err(Failure::usage(
-                "--range, --sample and --warm-up need a trace with its index, and live keeps none; write one with switchcost \
-                 trace",
+                "--range and --warm-up need a trace with its index, and live keeps none; write one with switchcost trace",
             ));
         }
         let session = Session::prepare(
@@ -89,9 +87,6 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<Exit, Failure> {
     refuse_capture_flags(&arguments.capture)?;
     if let Some(stretch) = &arguments.part.range {
         return part::run(source, stretch, arguments);
-    }
-    if let Some(share) = arguments.part.sample {
-        return sample::run(source, share, arguments);
     }
     if let Some(instructions) = arguments.at_once {
         return at_once::run(source, instructions, arguments);

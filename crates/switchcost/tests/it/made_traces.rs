@@ -722,42 +722,6 @@ fn parts_of_a_trace_add_up() {
     assert!(flags.iter().any(|flag| flag["name"] == "part"), "{flags:?}");
 }
 
-/// The trace has five million instructions, so that fifty parts are long enough for a sample.
-#[test]
-fn a_sample_covers_the_whole() {
-    let place = Place::new();
-    let path = walks(&place, "160");
-    let simulate = |more: &[&str]| simulated(&place, &path, more);
-    let (whole, sample) = (simulate(&[]), simulate(&["--sample", "50%"]));
-    assert_eq!(sample["schema"], "switchcost.simulate-sample/1");
-    let quantities = sample["designs"][0]["quantities"]
-        .as_array()
-        .expect("quantities");
-    for view in ["shared", "private"] {
-        let of = &whole["designs"][0][view];
-        let truths = [
-            ("cycles", serde_json::Value::Null, &of["cycles"]),
-            ("misses", "L1D".into(), &of["levels"][1]["misses"]),
-        ];
-        for (what, level, truth) in truths {
-            let is_it = |one: &&serde_json::Value| {
-                one["what"] == what && one["view"] == view && one["level"] == level
-            };
-            let found = &quantities.iter().find(is_it).expect("a quantity")["total"];
-            let end = |name: &str| found[name].as_f64().expect("an end");
-            let truth = count(truth) as f64;
-            assert!(
-                end("low") <= truth && truth <= end("high"),
-                "{what} {view}: {found} {truth}"
-            );
-            assert!(
-                end("high") - end("low") < 0.5 * truth,
-                "{what} {view}: {found} {truth}"
-            );
-        }
-    }
-}
-
 #[test]
 fn a_part_that_is_not_in_the_trace_is_refused_by_name() {
     let place = Place::new();
@@ -791,20 +755,10 @@ fn a_part_that_is_not_in_the_trace_is_refused_by_name() {
              one that ends there or before\n"
         )
     );
-    let refused = said(&["--sample", "5%"]);
-    assert_eq!(
-        refused,
-        format!(
-            "error: {name} has 16384 instructions, and a sample with enough parts takes 50000000\nhint: simulate all of it, or \
-             choose a larger share\n"
-        )
-    );
-    let refused = said(&["--sample", "50%", "--record", "kept.parquet"]);
-    assert!(refused.contains("--sample keeps no record"), "{refused}");
     let refused = said(&["--warm-up", "5"]);
     assert_eq!(
         refused,
-        "error: --warm-up applies only with --range or --sample\nhint: add one of them, or leave it out\n"
+        "error: --warm-up applies only with --range\nhint: add it, or leave --warm-up out\n"
     );
     let live = place.run(&["simulate", "live", "--range", "..5", "--", "true"]);
     assert!(

@@ -93,7 +93,7 @@ simulate made.sct --vary L9.size=4KiB
 simulate made.sct --interval 0
 simulate made.sct --range 5..1
 simulate made.sct --range 0..99999999999
-simulate made.sct --sample 101%
+simulate made.sct --sample 5%
 simulate made.sct --quantum 0
 simulate made.sct --schedule fair
 simulate made.sct --warm-up 5

@@ -135,7 +135,7 @@ pub enum ReadTraceError {
     },
     /// The trace has no usable index, so it cannot be read from the middle.
     #[error(
-        "it has no usable index ({0}), without which only all of it can be read; leave out --range, --sample and --warm-up"
+        "it has no usable index ({0}), without which only all of it can be read; leave out --range and --warm-up"
     )]
     NoIndex(String),
     /// The kernel's symbols after the index are damaged.

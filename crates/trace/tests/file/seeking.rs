@@ -93,7 +93,7 @@ fn what_cannot_be_reached_is_said() {
     assert_eq!(
         cut.to_string(),
         "it has no usable index (the file does not end with a footer), without which only all of it can be read; leave out \
-         --range, --sample and --warm-up"
+         --range and --warm-up"
     );
 }
 
