@@ -304,44 +304,36 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::testing::chunks;
+    use crate::Event;
+    use crate::testing::{self, chunks};
 
     /// Returns every use of a line or page in order: the address space, whether it is code or a store, and the number.
     fn uses(chunk: &Chunk, table: &mut ProcessTable, bits: u32) -> Vec<(u32, bool, bool, u64)> {
         let mut all = Vec::new();
-        let mut marks = chunk.marks.iter().peekable();
-        let mut references = chunk.references.iter();
-        for (at, block) in chunk.blocks.iter().enumerate() {
-            while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= at) {
-                table.follow(&placed.mark);
-            }
+        for event in chunk.events() {
+            let (block, references) = match event {
+                Event::Block(block, references) => (block, references),
+                Event::Mark(mark) => {
+                    table.follow(mark);
+                    continue;
+                }
+            };
             let running = table.running_process().0;
-            let mut add = |is_code, is_store, (first, last): (u64, u64)| {
+            let mut add = |is_code, is_store, first: u64, bytes: u16| {
                 let owner = if first >> 47 & 1 == 0 {
                     running
                 } else {
                     u32::MAX
                 };
-                all.extend(
-                    (first >> bits..=last >> bits).map(|line| (owner, is_code, is_store, line)),
-                );
+                let last = first + u64::from(bytes) - 1;
+                let lines = first >> bits..=last >> bits;
+                all.extend(lines.map(|line| (owner, is_code, is_store, line)));
             };
-            add(
-                true,
-                false,
-                (block.address, block.address + u64::from(block.bytes) - 1),
-            );
-            for used in references.by_ref().take(usize::from(block.references)) {
-                add(
-                    false,
-                    used.is_store(),
-                    (used.address(), used.address() + u64::from(used.bytes()) - 1),
-                );
+            add(true, false, block.address, block.bytes);
+            for used in references {
+                add(false, used.is_store(), used.address(), used.bytes());
             }
         }
-        marks.for_each(|placed| {
-            table.follow(&placed.mark);
-        });
         all
     }
 
@@ -383,12 +375,8 @@ mod tests {
     #[test]
     fn of_a_loop_little_is_left() {
         let block = Block {
-            address: 0x1000,
-            bytes: 4,
-            instructions: 1,
             references: 1,
-            first_bytes: 4,
-            ..Block::default()
+            ..testing::block(0x1000)
         };
         let mut chunk = Chunk::default();
         for time in 0..1600 {

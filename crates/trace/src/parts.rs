@@ -227,17 +227,8 @@ mod tests {
     use std::io::Cursor;
 
     use super::*;
-    use crate::testing::seeded;
-    use crate::{Block, Placed, Reference, TraceHeader, TraceOrder, TraceWriter};
-
-    fn written(chunks: &[Chunk]) -> Vec<u8> {
-        let header = TraceHeader::new("synthetic", TraceOrder::Synthetic, "x86_64");
-        let mut writer = TraceWriter::create(Vec::new(), &header).expect("a header");
-        chunks
-            .iter()
-            .for_each(|chunk| writer.write(chunk).expect("a valid chunk"));
-        writer.finish().expect("memory").0
-    }
+    use crate::testing::{seeded, written};
+    use crate::{Block, Reference};
 
     fn file(bytes: &[u8]) -> TraceFile<'_> {
         TraceFile::open(Cursor::new(bytes)).expect("a trace")
@@ -251,24 +242,11 @@ mod tests {
     }
 
     fn events(chunk: &Chunk) -> Vec<Event> {
-        let mut events = Vec::new();
-        let mut references = chunk.references.iter();
-        let mut marks = chunk.marks.iter().peekable();
-        for (at, block) in chunk.blocks.iter().enumerate() {
-            while let Some(Placed { mark, .. }) =
-                marks.next_if(|placed| placed.before_block as usize <= at)
-            {
-                events.push(Event::Mark(mark.clone()));
-            }
-            let own = references
-                .by_ref()
-                .take(usize::from(block.references))
-                .copied()
-                .collect();
-            events.push(Event::Block(*block, own));
-        }
-        events.extend(marks.map(|placed| Event::Mark(placed.mark.clone())));
-        events
+        let owned = |event: crate::Event<'_>| match event {
+            crate::Event::Block(block, own) => Event::Block(*block, own.to_vec()),
+            crate::Event::Mark(mark) => Event::Mark(mark.clone()),
+        };
+        chunk.events().map(owned).collect()
     }
 
     fn instructions(events: &[Event]) -> u64 {

@@ -148,15 +148,7 @@ impl ProcessTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn birth(task: u32, process: u32, parent: u32) -> Mark {
-        Mark::Birth {
-            task: TaskId(task),
-            process: ProcessId(process),
-            parent: TaskId(parent),
-            name: b"a".to_vec(),
-        }
-    }
+    use crate::testing::birth;
 
     fn exec(task: u32, process: u32) -> Mark {
         Mark::Exec {

@@ -5,6 +5,7 @@
 //! that obey every rule of the format, with several processes, threads, switches, system calls and
 //! faults.
 
+mod fixtures;
 mod stream;
 
 use proptest::collection::vec;
@@ -12,6 +13,7 @@ use proptest::prelude::*;
 
 use crate::Chunk;
 
+pub use fixtures::{birth, block, find_problems, switch, written};
 pub use stream::Stream;
 
 /// A step of a random stream. Numbers of a task, a piece of code or a file choose among the existing ones.

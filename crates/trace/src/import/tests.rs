@@ -2,7 +2,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Checker, ChunkPlace, Mark, Problem, Reference, TaskId};
+use crate::testing::find_problems;
+use crate::{Mark, Problem, Reference};
 
 const LACKEY: &str = "==7== Lackey\nI  0401ab70,3\nI  0401ab73,5\n S 1fff000758,8\nI  0401b770,1\n M 1fff000750,8\nhello\n L 04222cac,4\n";
 
@@ -344,13 +345,7 @@ fn follows_an_instruction_into_a_block_up_to_the_longest() {
 
 /// Returns the violated rules of the stream.
 fn problems(importer: Importer<&[u8]>) -> Vec<Problem> {
-    let mut checker = Checker::default();
-    let mut place = ChunkPlace::default();
-    for chunk in &read(importer).0 {
-        checker.chunk(chunk, place);
-        place.running = TaskId(1);
-    }
-    checker.finish().problems
+    find_problems(&read(importer).0)
 }
 
 /// Generates mostly addresses that a trace can store.

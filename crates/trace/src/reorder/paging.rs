@@ -152,6 +152,7 @@ impl Paging {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::block;
 
     fn mapping(start: u64, pages: u64, offset: u64, path: &[u8]) -> Mapping {
         let (path, build_id) = (path.to_vec(), Vec::new());
@@ -162,16 +163,6 @@ mod tests {
             path,
             build_id,
             is_executable: true,
-        }
-    }
-
-    fn block(address: u64) -> Block {
-        Block {
-            address,
-            bytes: 4,
-            instructions: 1,
-            first_bytes: 4,
-            ..Block::default()
         }
     }
 

@@ -7,11 +7,8 @@ use proptest::prelude::*;
 use super::pieces::is_moved;
 use super::{Reordered, Schedule, Streams, StreamsReader};
 use crate::synthetic::Mixed;
-use crate::testing::{self, seeded};
-use crate::{
-    Block, Cause, Chunk, Mapping, Mark, ProcessId, Reference, TaskId, TraceFile, TraceHeader,
-    TraceOrder, TraceWriter,
-};
+use crate::testing::{self, birth, seeded, written};
+use crate::{Block, Cause, Chunk, Mapping, Mark, ProcessId, Reference, TaskId, TraceFile};
 
 const SCHEDULES: [Schedule; 6] = [
     Schedule::RoundRobin,
@@ -23,13 +20,7 @@ const SCHEDULES: [Schedule; 6] = [
 ];
 
 fn file(chunks: &[Chunk]) -> TraceFile<'static> {
-    let header = TraceHeader::new("synthetic", TraceOrder::Synthetic, "x86_64");
-    let mut writer = TraceWriter::create(Vec::new(), &header).expect("memory takes it");
-    chunks
-        .iter()
-        .for_each(|chunk| writer.write(chunk).expect("memory takes it"));
-    let (bytes, _) = writer.finish().expect("memory takes it");
-    TraceFile::open(Cursor::new(bytes)).expect("is whole")
+    TraceFile::open(Cursor::new(written(chunks))).expect("is whole")
 }
 
 fn streams(chunks: &[Chunk]) -> Arc<Streams> {
@@ -39,7 +30,15 @@ fn streams(chunks: &[Chunk]) -> Arc<Streams> {
 }
 
 fn reordered(chunks: &[Chunk], schedule: Schedule, quantum: u64) -> Vec<Chunk> {
-    let mut source = Reordered::new(file(chunks), streams(chunks), schedule, quantum);
+    read_all(Reordered::new(
+        file(chunks),
+        streams(chunks),
+        schedule,
+        quantum,
+    ))
+}
+
+fn read_all(mut source: Reordered<'_>) -> Vec<Chunk> {
     let (mut all, mut chunk) = (Vec::new(), Chunk::default());
     while source.next_into(&mut chunk).expect("is whole") {
         all.push(chunk.clone());
@@ -56,27 +55,11 @@ enum Event {
 }
 
 fn events(chunks: &[Chunk]) -> Vec<Event> {
-    let mut all = Vec::new();
-    for chunk in chunks {
-        let (mut marks, mut references) = (chunk.marks.iter().peekable(), chunk.references.iter());
-        for (number, block) in chunk.blocks.iter().enumerate() {
-            while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= number)
-            {
-                all.push(Event::Mark(placed.mark.clone()));
-            }
-            all.push(Event::Block(
-                *block,
-                references
-                    .by_ref()
-                    .take(block.references.into())
-                    .copied()
-                    .collect(),
-            ));
-        }
-        all.extend(marks.map(|placed| Event::Mark(placed.mark.clone())));
-        assert_eq!(references.next(), None);
-    }
-    all
+    let owned = |event: crate::Event<'_>| match event {
+        crate::Event::Block(block, own) => Event::Block(*block, own.to_vec()),
+        crate::Event::Mark(mark) => Event::Mark(mark.clone()),
+    };
+    chunks.iter().flat_map(Chunk::events).map(owned).collect()
 }
 
 /// Returns the events of each task, except those that have their own position in every order.
@@ -369,39 +352,24 @@ fn affinity_prefers_whoever_ran_last_and_passes_no_one_over_for_ever() {
 
 /// Appends one instruction to a chunk.
 fn step(chunk: &mut Chunk, address: u64) {
-    chunk.blocks.push(Block {
-        address,
-        bytes: 4,
-        instructions: 1,
-        first_bytes: 4,
-        ..Block::default()
-    });
+    chunk.blocks.push(testing::block(address));
 }
 
-fn switch(chunk: &mut Chunk, from: u32, to: u32, cause: Option<u16>) {
-    let (is_voluntary, cause) = (
-        cause.is_some(),
-        cause.map_or(Cause::Quantum, Cause::Syscall),
+/// Appends a switch, which is voluntary if it has a system call.
+fn switch(chunk: &mut Chunk, from: u32, to: u32, syscall: Option<u16>) {
+    chunk.mark(
+        syscall.map_or(testing::switch(from, to), |number| Mark::Switch {
+            from: TaskId(from),
+            to: TaskId(to),
+            is_voluntary: true,
+            cause: Cause::Syscall(number),
+        }),
     );
-    chunk.mark(Mark::Switch {
-        from: TaskId(from),
-        to: TaskId(to),
-        is_voluntary,
-        cause,
-    });
 }
 
 fn born(tasks: u32) -> Chunk {
     let mut chunk = Chunk::default();
-    for number in 1..=tasks {
-        let (task, process) = (TaskId(number), ProcessId(number));
-        chunk.mark(Mark::Birth {
-            task,
-            process,
-            parent: TaskId::NONE,
-            name: Vec::new(),
-        });
-    }
+    (1..=tasks).for_each(|task| chunk.mark(birth(task, task, 0)));
     chunk
 }
 
@@ -455,15 +423,7 @@ fn whole_turns_are_waited_for_where_no_calls_are_traced() {
 
 fn paged(chunks: &[Chunk], quantum: u64, delay: u64) -> Vec<Event> {
     let source = Reordered::new(file(chunks), streams(chunks), Schedule::RoundRobin, quantum);
-    let (mut source, mut all, mut chunk) = (
-        source.wait_for_page_faults(delay),
-        Vec::new(),
-        Chunk::default(),
-    );
-    while source.next_into(&mut chunk).expect("is whole") {
-        all.push(chunk.clone());
-    }
-    events(&all)
+    events(&read_all(source.wait_for_page_faults(delay)))
 }
 
 /// Two programs use one file with two pages: each page is read once, for the program that uses it

@@ -3,20 +3,7 @@ use switchcost_units::Bytes;
 use switchcost_workload::{Access, Pattern, WorkingSet, addresses};
 
 use super::*;
-use crate::{Checker, ChunkPlace, Problem, ProcessTable};
-
-fn problems(chunks: &[Chunk]) -> Vec<Problem> {
-    let mut checker = Checker::default();
-    let (mut table, mut place) = (ProcessTable::default(), ChunkPlace::default());
-    for chunk in chunks {
-        checker.chunk(chunk, place);
-        chunk.marks.iter().for_each(|placed| {
-            table.follow(&placed.mark);
-        });
-        place.running = table.running;
-    }
-    checker.finish().problems
-}
+use crate::testing::find_problems;
 
 fn instructions(chunks: &[Chunk]) -> u64 {
     chunks.iter().map(Chunk::instructions).sum()
@@ -69,7 +56,7 @@ fn ping_pong_is_what_can_be_calculated() {
         .map(|placed| placed.before_block)
         .collect();
     assert_eq!(marks, [0, 0, 0, 3, 6]);
-    assert_eq!(problems(&chunks), []);
+    assert_eq!(find_problems(&chunks), []);
 }
 
 #[test]
@@ -86,7 +73,7 @@ fn cuts_chunks_and_goes_on_in_the_next() {
                 .all(|chunk| chunk.blocks.len() <= Chunk::BLOCKS)
     );
     assert_eq!((instructions(&chunks), switches(&chunks)), (9_000_000, 3));
-    assert_eq!(problems(&chunks), []);
+    assert_eq!(find_problems(&chunks), []);
 }
 
 #[test]
@@ -99,7 +86,7 @@ fn mixed_has_the_figures_that_it_promises() {
     };
     let chunks: Vec<_> = mixed.chunks().collect();
     assert_eq!((instructions(&chunks), switches(&chunks)), (1_000_000, 20));
-    assert_eq!(problems(&chunks), []);
+    assert_eq!(find_problems(&chunks), []);
     let blocks: usize = chunks.iter().map(|chunk| chunk.blocks.len()).sum();
     let references: usize = chunks.iter().map(|chunk| chunk.references.len()).sum();
     let per_block = 1_000_000.0 / blocks as f64;
@@ -156,7 +143,7 @@ fn walks_make_the_accesses_of_workload() {
     let expected = expected.iter().map(|touch| (touch.address, touch.is_store));
     assert!(touched.eq(expected), "other accesses");
     assert_eq!(switches(&chunks), 4);
-    assert_eq!(problems(&chunks), []);
+    assert_eq!(find_problems(&chunks), []);
     let accesses: u64 = chunks
         .iter()
         .map(|chunk| chunk.references.len() as u64)
@@ -189,7 +176,7 @@ fn loops_have_as_many_instructions_as_they_are_given() {
             seed: 5,
         };
         let chunks: Vec<_> = walks.chunks().collect();
-        assert_eq!(problems(&chunks), []);
+        assert_eq!(find_problems(&chunks), []);
         let all: Vec<&Block> = chunks
             .iter()
             .flat_map(|chunk| chunk.blocks.iter())
@@ -256,10 +243,10 @@ proptest! {
         turn_instructions in 0..50_u64, switches in 0..20_u64, seed in any::<u64>(),
     ) {
         let pair = PingPong { processes, code_bytes, data_bytes, stride_bytes, turn_instructions, switches };
-        prop_assert_eq!(problems(&pair.chunks().collect::<Vec<_>>()), []);
+        prop_assert_eq!(find_problems(&pair.chunks().collect::<Vec<_>>()), []);
         let mixed = Mixed { processes, turn_instructions, switches, seed };
         let chunks: Vec<_> = mixed.chunks().collect();
-        prop_assert_eq!(problems(&chunks), []);
+        prop_assert_eq!(find_problems(&chunks), []);
         let turns = if processes == 0 { 0 } else { switches };
         prop_assert_eq!(instructions(&chunks), turns * turn_instructions);
     }

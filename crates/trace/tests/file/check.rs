@@ -1,7 +1,7 @@
 use proptest::prelude::*;
-use switchcost_trace::testing::{chunks, seeded};
+use switchcost_trace::testing::{self, birth, chunks, seeded, switch};
 use switchcost_trace::{
-    Block, BlockFlags, Cause, CheckReport, Chunk, Mapping, Mark, ProcessId, TaskId, TraceHeader,
+    Block, BlockFlags, CheckReport, Chunk, Mapping, Mark, ProcessId, TaskId, TraceHeader,
     TraceOrder, TraceReader, TraceWriter, Violation, check,
 };
 
@@ -11,33 +11,10 @@ fn checked(chunks: &[Chunk]) -> CheckReport {
     check(TraceReader::new(&written(chunks)[..]).expect("has a header"))
 }
 
-fn birth(task: u32, process: u32, parent: u32) -> Mark {
-    let (task, process, parent) = (TaskId(task), ProcessId(process), TaskId(parent));
-    Mark::Birth {
-        task,
-        process,
-        parent,
-        name: b"a".to_vec(),
-    }
-}
-
-fn switch(from: u32, to: u32) -> Mark {
-    Mark::Switch {
-        from: TaskId(from),
-        to: TaskId(to),
-        is_voluntary: false,
-        cause: Cause::Quantum,
-    }
-}
-
 fn block(flags: u8) -> Block {
     Block {
-        address: 64,
-        bytes: 4,
-        instructions: 1,
-        references: 0,
-        first_bytes: 4,
         flags: BlockFlags(flags),
+        ..testing::block(64)
     }
 }
 

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use switchcost_trace::testing::{chunks, seeded};
+use switchcost_trace::testing::{self, chunks, seeded};
 use switchcost_trace::{Block, BlockFlags, Chunk, Mark, Reference, TaskId};
 
 use crate::support::{read, written};
@@ -125,12 +125,8 @@ fn a_long_chunk_is_divided_and_nothing_is_lost() {
         };
         let address = 0x1000 + number % 7 * 16;
         chunk.blocks.push(Block {
-            address,
-            bytes: 4,
-            instructions: 1,
             references: count,
-            first_bytes: 4,
-            flags: BlockFlags::USER,
+            ..testing::block(address)
         });
         chunk.references.extend(
             (0..u64::from(count)).map(|slot| Reference::new(number * 8 + slot, 7, 3, false)),
@@ -153,14 +149,7 @@ fn a_long_chunk_is_divided_and_nothing_is_lost() {
 
 #[test]
 fn a_chunk_of_very_many_marks_is_divided_and_nothing_is_lost() {
-    let block = Block {
-        address: 64,
-        bytes: 4,
-        instructions: 1,
-        references: 0,
-        first_bytes: 4,
-        flags: BlockFlags::USER,
-    };
+    let block = testing::block(64);
     let mut chunk = Chunk::default();
     for number in 0..200_000_u32 {
         if number % 5 == 0 && number < 150_000 {

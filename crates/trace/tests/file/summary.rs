@@ -1,7 +1,9 @@
 use std::collections::BTreeMap;
 
 use switchcost_trace::testing::seeded;
-use switchcost_trace::{Chunk, Mark, ProcessId, ProcessTable, TaskId, TraceReader, summarize};
+use switchcost_trace::{
+    Chunk, Event, Mark, ProcessId, ProcessTable, TaskId, TraceReader, summarize,
+};
 
 use crate::support::{records, written};
 
@@ -15,29 +17,19 @@ fn counts_are_those_of_a_slow_walk() {
     let mut instructions: BTreeMap<ProcessId, u64> = BTreeMap::new();
     let (mut voluntary, mut involuntary, mut stores, mut kernel) = (0, 0, 0, 0);
     for chunk in &chunks {
-        for (number, block) in chunk.blocks.iter().enumerate() {
-            for placed in chunk
-                .marks
-                .iter()
-                .filter(|placed| placed.before_block as usize == number)
-            {
-                table.follow(&placed.mark);
-            }
+        for event in chunk.events() {
+            let block = match event {
+                Event::Block(block, _) => block,
+                Event::Mark(mark) => {
+                    table.follow(mark);
+                    continue;
+                }
+            };
             let process = table.running_process();
             *instructions.entry(process).or_default() += u64::from(block.instructions);
-            kernel += if block.flags.is_kernel() {
-                u64::from(block.instructions)
-            } else {
-                0
-            };
-        }
-        let end = chunk.blocks.len();
-        for placed in chunk
-            .marks
-            .iter()
-            .filter(|placed| placed.before_block as usize == end)
-        {
-            table.follow(&placed.mark);
+            if block.flags.is_kernel() {
+                kernel += u64::from(block.instructions);
+            }
         }
         for placed in &chunk.marks {
             match placed.mark {
@@ -62,13 +54,9 @@ fn counts_are_those_of_a_slow_walk() {
             .count() as u64;
     }
     assert!(voluntary > 10 && involuntary > 10 && stores > 10 && kernel > 0);
-    let of_summary: BTreeMap<_, _> = summary
-        .processes
-        .iter()
-        .map(|(id, process)| (*id, process.instructions))
-        .collect();
+    let of_summary = summary.processes.iter();
     let of_summary: BTreeMap<_, _> = of_summary
-        .into_iter()
+        .map(|(id, process)| (*id, process.instructions))
         .filter(|(_, count)| *count > 0)
         .collect();
     assert_eq!(of_summary, instructions);

@@ -1,13 +1,13 @@
 use std::io::{self, Write};
 
-use switchcost_trace::testing::seeded;
+use switchcost_trace::testing::{self, seeded};
 use switchcost_trace::{
-    AddressKind, Block, BlockFlags, Chunk, Mark, OwnWords, Placed, ReadTraceError, Recorder,
-    Reference, ShapeReference, TaskId, TraceWriter, WriteTraceError,
+    AddressKind, Block, Chunk, Mark, OwnWords, Placed, ReadTraceError, Recorder, Reference,
+    ShapeReference, TaskId, TraceWriter, WriteTraceError,
 };
 
 use crate::shapes::head;
-use crate::support::{header, read, written};
+use crate::support::{header, read, records, written};
 
 /// A simulated disk that is full after this many bytes.
 struct Disk {
@@ -30,21 +30,24 @@ impl Write for Disk {
     }
 }
 
+/// Starts a trace on a disk with this room.
+fn writer(room: usize) -> TraceWriter<Disk> {
+    TraceWriter::create(disk(room), &header()).expect("the header fits")
+}
+
+fn disk(room: usize) -> Disk {
+    Disk {
+        bytes: Vec::new(),
+        room,
+    }
+}
+
 #[test]
 fn a_full_disk_keeps_the_whole_chunks() {
     let chunks = seeded(41, 3_000);
     let whole = written(&chunks);
     for room in [500, whole.len() / 2, whole.len() - 50] {
-        let mut writer = match TraceWriter::create(
-            Disk {
-                bytes: Vec::new(),
-                room,
-            },
-            &header(),
-        ) {
-            Ok(writer) => writer,
-            Err(error) => panic!("{error}"),
-        };
+        let mut writer = writer(room);
         let failed = chunks.iter().position(|chunk| writer.write(chunk).is_err());
         let bytes = writer.get_ref().bytes.clone();
         let (back, error) = read(&bytes);
@@ -63,14 +66,7 @@ fn a_full_disk_keeps_the_whole_chunks() {
 #[test]
 fn a_full_disk_says_what_is_whole() {
     let chunks = seeded(42, 3_000);
-    let mut writer = TraceWriter::create(
-        Disk {
-            bytes: Vec::new(),
-            room: 2_000,
-        },
-        &header(),
-    )
-    .expect("the header fits");
+    let mut writer = writer(2_000);
     let error = chunks
         .iter()
         .find_map(|chunk| writer.write(chunk).err())
@@ -92,14 +88,7 @@ fn a_full_disk_says_what_is_whole() {
 #[test]
 fn nothing_follows_a_part_of_a_record() {
     let chunks = seeded(43, 3_000);
-    let mut writer = TraceWriter::create(
-        Disk {
-            bytes: Vec::new(),
-            room: 2_000,
-        },
-        &header(),
-    )
-    .expect("the header fits");
+    let mut writer = writer(2_000);
     chunks
         .iter()
         .find_map(|chunk| writer.write(chunk).err())
@@ -123,12 +112,9 @@ fn one_block() -> Chunk {
 
 fn block_of(instructions: u16) -> Chunk {
     let block = Block {
-        address: 64,
-        bytes: 4,
         instructions,
         references: 1,
-        first_bytes: 4,
-        flags: BlockFlags::USER,
+        ..testing::block(64)
     };
     Chunk {
         blocks: [block].into_iter().collect(),
@@ -147,40 +133,43 @@ fn refusal(chunk: &Chunk) -> WriteTraceError {
 
 #[test]
 fn chunks_that_cannot_be_are_refused() {
-    let mut chunk = one_block();
-    chunk.references.clear();
-    assert_eq!(
-        refusal(&chunk).to_string(),
-        "a chunk has 0 references instead of 1; check the source of the trace"
-    );
-
-    let chunk = block_of(0);
-    assert_eq!(
-        refusal(&chunk).to_string(),
-        "block 0 of a chunk cannot be executed (0 instructions in 4 bytes, the first of 4; a block has 1 to 1024 bytes); check \
-         the source of the trace"
-    );
-
-    let mut chunk = one_block();
-    chunk.marks.push(Placed {
-        before_block: 2,
-        mark: Mark::Exit { task: TaskId(1) },
-    });
-    assert_eq!(
-        refusal(&chunk).to_string(),
-        "mark 0 stands before block 2, not between 0 and 1; check the source of the trace"
-    );
-
-    let mut chunk = one_block();
-    chunk.mark(Mark::Exec {
-        task: TaskId(1),
-        process: switchcost_trace::ProcessId(1),
-        name: vec![b'a'; 70_000],
-    });
-    assert_eq!(
-        refusal(&chunk).to_string(),
-        "a name or path in mark 0 has 70000 bytes, more than 65536; check the source of the trace"
-    );
+    let changed = |change: fn(&mut Chunk)| {
+        let mut chunk = one_block();
+        change(&mut chunk);
+        chunk
+    };
+    for (chunk, expected) in [
+        (
+            changed(|chunk| chunk.references.clear()),
+            "a chunk has 0 references instead of 1; check the source of the trace",
+        ),
+        (
+            block_of(0),
+            "block 0 of a chunk cannot be executed (0 instructions in 4 bytes, the first of 4; a block has 1 to 1024 bytes); check \
+             the source of the trace",
+        ),
+        (
+            changed(|chunk| {
+                chunk.marks.push(Placed {
+                    before_block: 2,
+                    mark: Mark::Exit { task: TaskId(1) },
+                });
+            }),
+            "mark 0 stands before block 2, not between 0 and 1; check the source of the trace",
+        ),
+        (
+            changed(|chunk| {
+                chunk.mark(Mark::Exec {
+                    task: TaskId(1),
+                    process: switchcost_trace::ProcessId(1),
+                    name: vec![b'a'; 70_000],
+                });
+            }),
+            "a name or path in mark 0 has 70000 bytes, more than 65536; check the source of the trace",
+        ),
+    ] {
+        assert_eq!(refusal(&chunk).to_string(), expected);
+    }
 }
 
 #[test]
@@ -232,19 +221,9 @@ fn record(
     (taken, recorder.finish().map(|(disk, _)| disk.bytes))
 }
 
-/// Returns the end of the record that follows this many others; the header is the first.
-fn end_of_chunk(file: &[u8], records_before: usize) -> usize {
-    let body_bytes =
-        |at: usize| u32::from_le_bytes(file[at + 12..at + 16].try_into().expect("four bytes"));
-    (0..=records_before).fold(8, |at, _| at + 32 + body_bytes(at) as usize)
-}
-
 #[test]
 fn what_is_written_behind_is_whole_where_the_disk_is_full() {
-    let (taken, finished) = record(Disk {
-        bytes: Vec::new(),
-        room: 1 << 20,
-    });
+    let (taken, finished) = record(disk(1 << 20));
     taken.expect("room for all");
     let whole = finished.expect("room for all");
     let (chunks, error) = read(&whole);
@@ -258,11 +237,9 @@ fn what_is_written_behind_is_whole_where_the_disk_is_full() {
     );
     // The room ends in the middle of the second chunk, which is reported at the latest when the
     // trace is finished.
-    let room = (end_of_chunk(&whole, 1) + end_of_chunk(&whole, 2)) / 2;
-    let (taken, finished) = record(Disk {
-        bytes: Vec::new(),
-        room,
-    });
+    let ends = records(&whole);
+    let room = (ends[2] + ends[3]) / 2;
+    let (taken, finished) = record(disk(room));
     let error = taken
         .and(finished.map(|_| ()))
         .expect_err("is full")

@@ -4,9 +4,8 @@ use flate2::{Compression, write::GzEncoder};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::{
-    Cause, Checker, Chunk, ChunkPlace, ImportError, Importer, Mark, ProcessId, ProcessTable, TaskId,
-};
+use crate::testing::find_problems;
+use crate::{Cause, Chunk, ImportError, Importer, Mark, ProcessId, ProcessTable, TaskId};
 
 /// Records from the public page "DrCacheSim Offline Trace Debugging", as type, size and address. By
 /// the page they mean: header, thread, process, time stamp, CPU, an instruction of 3 bytes, a load
@@ -139,9 +138,7 @@ fn births(chunk: &Chunk) -> Vec<(u32, u32)> {
 }
 
 fn assert_sound(chunk: &Chunk) {
-    let mut checker = Checker::default();
-    checker.chunk(chunk, ChunkPlace::default());
-    assert_eq!(checker.finish().problems, []);
+    assert_eq!(find_problems(std::slice::from_ref(chunk)), []);
 }
 
 #[test]
@@ -711,13 +708,6 @@ proptest! {
     #[test]
     fn any_records_are_a_sound_trace_or_an_error(records in records(), cut in 0..12_usize) {
         let file = bytes(&[&PUBLISHED[..3], &records[..], &[FOOTER]].concat());
-        let mut checker = Checker::default();
-        let (mut table, mut place) = (ProcessTable::default(), ChunkPlace::default());
-        for chunk in &read(&file[..file.len() - cut]).0 {
-            checker.chunk(chunk, place);
-            chunk.marks.iter().for_each(|placed| { table.follow(&placed.mark); });
-            place.running = table.running;
-        }
-        prop_assert_eq!(checker.finish().problems, []);
+        prop_assert_eq!(find_problems(&read(&file[..file.len() - cut]).0), []);
     }
 }
