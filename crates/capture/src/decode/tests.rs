@@ -71,6 +71,20 @@ fn switch(from: u32, to: u64, reason: u64) -> [u64; 3] {
     [head(tag::SWITCH, 2, 0), u64::from(from) << 32 | to, reason]
 }
 
+/// Returns the words of one task that has begun to run, and what follows.
+fn stream(parts: &[&[u64]]) -> Vec<u64> {
+    let start = [born(0, NO_SLOT, 0), switch(NO_SLOT, 0, 1 | 6 << 8)];
+    [start.concat(), parts.concat()].concat()
+}
+
+/// Decodes words that are as they should be, which recorded directly give the same trace.
+fn decode_well(words: &[u64]) -> Vec<Chunk> {
+    let chunks = decode(words).expect("a good stream");
+    let same = recorded(words).expect("a good stream") == chunks;
+    assert!(same, "both ways give the same chunks: {chunks:?}");
+    chunks
+}
+
 fn define(words: u64, id: u64, blocks: u64) -> u64 {
     head(tag::DEFINE, words, id | blocks << 32)
 }
@@ -99,14 +113,9 @@ fn block(id: u64) -> u64 {
 #[test]
 fn blocks_carry_their_references_and_leave_out_what_did_not_happen() {
     let guarded = shape_with(5, how::GUARDED);
-    let mut words = [
-        &born(0, NO_SLOT, 0)[..],
-        &switch(NO_SLOT, 0, 1 | 6 << 8),
-        &guarded,
-    ]
-    .concat();
+    let mut words = stream(&[&guarded]);
     words.extend([block(5), 0x7fff_0000, 0x8000, block(5), NOT_DONE, 0x9000]);
-    let chunks = decode(&words).expect("a good stream");
+    let chunks = decode_well(&words);
     let [chunk] = &chunks[..] else {
         panic!("one chunk")
     };
@@ -138,17 +147,11 @@ fn blocks_carry_their_references_and_leave_out_what_did_not_happen() {
     let store =
         |address| Reference::new(address, Reference::size_code(4).expect("a size"), 6, true);
     assert_eq!(chunk.references, [load, store(0x8000), store(0x9000)]);
-    assert_eq!(recorded(&words).expect("a good stream"), chunks);
 }
 
 #[test]
 fn no_word_is_taken_for_a_block_that_has_no_head() {
-    let start = [
-        &born(0, NO_SLOT, 0)[..],
-        &switch(NO_SLOT, 0, 1 | 6 << 8),
-        &shape_with(5, how::GUARDED),
-    ]
-    .concat();
+    let start = stream(&[&shape_with(5, how::GUARDED)]);
     let run: Vec<u64> = std::iter::repeat_n([block(5), NOT_DONE, 0x9000], 4)
         .flatten()
         .collect();
@@ -204,13 +207,7 @@ fn no_word_is_taken_for_more_addresses_than_a_buffer_has() {
     let run: Vec<u64> = std::iter::repeat_n([5 << 32 | 5, 1, 2, 3, 4, 5], 4)
         .flatten()
         .collect();
-    let words = [
-        &born(0, NO_SLOT, 0)[..],
-        &switch(NO_SLOT, 0, 1 | 6 << 8),
-        &define,
-        &run,
-    ]
-    .concat();
+    let words = stream(&[&define, &run]);
     let error = recorded(&[&words[..], &[u64::from(u32::MAX) << 32 | 5; 9]].concat())
         .expect_err("no block");
     assert_eq!((error.word, error.problem), (words.len(), Problem::Short));
@@ -233,16 +230,15 @@ fn derived_addresses_are_worked_out() {
         0x4000,
     ];
     let once = tag::BLOCK << 56 | 1 << 32 | 5;
-    let start = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8)].concat();
+    let start = stream(&[]);
     let words = [&start[..], &define, &[once, 0x7000, once, 0x10]].concat();
-    let chunks = decode(&words).expect("a good stream");
+    let chunks = decode_well(&words);
     let addresses: Vec<u64> = chunks[0]
         .references
         .iter()
         .map(|reference| reference.address())
         .collect();
     assert_eq!(addresses, [0x7000, 0x6ff0, 0x4000, 0x10, 0, 0x4000]);
-    assert_eq!(recorded(&words).expect("a good stream"), chunks);
     let mut backwards = define;
     (backwards[3], backwards[4]) = (2 | 8 << 16 | how::RELATIVE << 34, store);
     let error = decode(&[&start[..], &backwards].concat()).expect_err("nothing explicit before it");
@@ -275,12 +271,7 @@ fn long_shape(id: u64, blocks: u64, how: u64) -> Vec<u64> {
 
 #[test]
 fn a_shape_may_have_blocks_that_run_one_after_the_other() {
-    let start = [
-        &born(0, NO_SLOT, 0)[..],
-        &switch(NO_SLOT, 0, 1 | 6 << 8),
-        &long_shape(5, 3, how::EXPLICIT),
-    ]
-    .concat();
+    let start = stream(&[&long_shape(5, 3, how::EXPLICIT)]);
     let words = [
         &start[..],
         &shape(6),
@@ -297,7 +288,7 @@ fn a_shape_may_have_blocks_that_run_one_after_the_other() {
         ],
     ]
     .concat();
-    let chunks = decode(&words).expect("a good stream");
+    let chunks = decode_well(&words);
     let ran: Vec<(u64, u16)> = chunks[0]
         .blocks
         .iter()
@@ -316,26 +307,24 @@ fn a_shape_may_have_blocks_that_run_one_after_the_other() {
             0x7000, 0x7008, 0x7010, 0x9000, 1, 2, 0x8000, 0x8008, 0x8010, 0x9004
         ]
     );
-    assert_eq!(recorded(&words).expect("a good stream"), chunks);
 }
 
 #[test]
 fn what_did_not_happen_is_missing_in_its_own_block() {
-    let start = [&born(0, NO_SLOT, 0)[..], &switch(NO_SLOT, 0, 1 | 6 << 8)].concat();
+    let start = stream(&[]);
     let words = [
         &start[..],
         &long_shape(5, 2, how::GUARDED),
         &[block(5), 0x7000, NOT_DONE, block(5), 0x7000, 1],
     ]
     .concat();
-    let chunks = decode(&words).expect("a good stream");
+    let chunks = decode_well(&words);
     let references: Vec<u16> = chunks[0]
         .blocks
         .iter()
         .map(|block| block.references)
         .collect();
     assert_eq!(references, [1, 1, 1, 2]);
-    assert_eq!(recorded(&words).expect("a good stream"), chunks);
     let nothing_to_stand_behind = [&words[..], &[block(5), NOT_DONE, 1]].concat();
     let error =
         decode(&nothing_to_stand_behind).expect_err("the second load stands behind the first");
@@ -348,12 +337,7 @@ fn what_did_not_happen_is_missing_in_its_own_block() {
 
 #[test]
 fn larger_shapes_may_be_defined_while_a_chunk_grows() {
-    let start = [
-        &born(0, NO_SLOT, 0)[..],
-        &switch(NO_SLOT, 0, 1 | 6 << 8),
-        &shape(0),
-    ]
-    .concat();
+    let start = stream(&[&shape(0)]);
     let small = std::iter::repeat_n([block(0), 1, 2], 30_000).flatten();
     let large = std::iter::repeat_n([block(1), 1, 2], 10_000).flatten();
     let words: Vec<u64> = start
@@ -372,12 +356,7 @@ fn larger_shapes_may_be_defined_while_a_chunk_grows() {
 
 #[test]
 fn a_child_has_the_shapes_of_the_fork_and_an_exec_has_none() {
-    let start = [
-        &born(0, NO_SLOT, 0)[..],
-        &switch(NO_SLOT, 0, 1 | 6 << 8),
-        &shape(5),
-    ]
-    .concat();
+    let start = stream(&[&shape(5)]);
     // The parent execs before the child first runs.
     let exec = [
         head(tag::EXEC, 2, 0),
@@ -460,7 +439,7 @@ fn a_number_means_another_shape_in_another_process_and_where_it_is_defined_anew(
     ]
     .concat();
     let words = [&start[..], &run, &there, &back, &switch(0, 1, 1), &run].concat();
-    let chunks = decode(&words).expect("a good stream");
+    let chunks = decode_well(&words);
     let ran: Vec<u64> = chunks[0].blocks.iter().map(|block| block.address).collect();
     let addresses = [0x1000, 0x5000, 0x1000, 0x1000, 0x5000, 0x5000];
     assert_eq!(
@@ -470,22 +449,18 @@ fn a_number_means_another_shape_in_another_process_and_where_it_is_defined_anew(
             .flat_map(|&address| [address; 40])
             .collect::<Vec<u64>>()
     );
-    assert_eq!(recorded(&words).expect("a good stream"), chunks);
 }
 
 #[test]
 fn threads_share_shapes_and_ends_are_reported_once() {
-    let words = [
-        &born(0, NO_SLOT, 0)[..],
-        &switch(NO_SLOT, 0, 1 | 6 << 8),
+    let words = stream(&[
         &born(1, 0, 0),
         &switch(0, 1, 1),
         &shape(9),
         &[head(tag::EXIT, 0, 1), head(tag::EXIT, 0, 1)],
         &switch(1, 0, 1 | 5 << 8),
         &[block(9), 1, 2],
-    ]
-    .concat();
+    ]);
     let chunks = decode(&words).expect("the first thread knows the shape of the second");
     let exits = chunks[0]
         .marks
@@ -617,12 +592,7 @@ fn who_is_expected_has_what_its_parent_had_then_and_may_not_come() {
 
 #[test]
 fn chunks_are_cut_at_their_number_of_blocks() {
-    let start = [
-        &born(0, NO_SLOT, 0)[..],
-        &switch(NO_SLOT, 0, 1 | 6 << 8),
-        &shape(0),
-    ]
-    .concat();
+    let start = stream(&[&shape(0)]);
     let many: Vec<u64> = std::iter::repeat_n([block(0), 1, 2], Chunk::BLOCKS + 10)
         .flatten()
         .collect();

@@ -43,16 +43,25 @@ fn started(seen: &[Seen]) -> Scheduler {
     scheduler
 }
 
+/// Asserts what a scheduler decides at each of several sights of its tasks, when no birth is
+/// expected.
+#[track_caller]
+fn assert_decisions(scheduler: &mut Scheduler, steps: &[(&[Seen], Decision)]) {
+    for (number, (seen, decision)) in steps.iter().enumerate() {
+        let found = scheduler.decide(&tasks(seen), false);
+        assert_eq!(found, *decision, "step {number}: {seen:?}");
+    }
+}
+
 #[test]
 fn a_task_keeps_the_cpu_through_system_calls_that_do_not_block() {
     let mut scheduler = started(&[QUEUED, QUEUED]);
-    assert_eq!(
-        scheduler.decide(&tasks(&[Running, QUEUED]), false),
-        UNSETTLED
-    );
-    assert_eq!(
-        scheduler.decide(&tasks(&[QUEUED, QUEUED]), false),
-        Decision::GoOn(0)
+    assert_decisions(
+        &mut scheduler,
+        &[
+            (&[Running, QUEUED], UNSETTLED),
+            (&[QUEUED, QUEUED], Decision::GoOn(0)),
+        ],
     );
     assert_eq!(scheduler.running(), Some(0));
 }
@@ -73,27 +82,19 @@ fn turns_go_round() {
 #[test]
 fn a_lone_task_gets_another_quantum_without_a_switch() {
     let mut scheduler = started(&[QUEUED, READ]);
-    assert_eq!(
-        scheduler.decide(&tasks(&[TURN_OVER, READ]), false),
-        Decision::Renew(0)
-    );
+    assert_decisions(&mut scheduler, &[(&[TURN_OVER, READ], Decision::Renew(0))]);
 }
 
 #[test]
 fn a_task_that_yields_goes_behind_those_who_wait_and_goes_on_where_none_does() {
     let mut scheduler = started(&[QUEUED, QUEUED, READ]);
-    assert_eq!(
-        scheduler.decide(&tasks(&[YIELDED, QUEUED, READ]), false),
-        switch(0, 1, false, YIELD)
-    );
-    assert_eq!(
-        scheduler.decide(&tasks(&[QUEUED, YIELDED, READ]), false),
-        switch(1, 0, false, YIELD)
-    );
-    assert_eq!(
-        scheduler.decide(&tasks(&[YIELDED, READ, READ]), false),
-        Decision::GoOn(0),
-        "with the rest of its quantum"
+    assert_decisions(
+        &mut scheduler,
+        &[
+            (&[YIELDED, QUEUED, READ], switch(0, 1, false, YIELD)),
+            (&[QUEUED, YIELDED, READ], switch(1, 0, false, YIELD)),
+            (&[YIELDED, READ, READ], Decision::GoOn(0)), // with the rest of its quantum
+        ],
     );
 }
 
@@ -101,35 +102,30 @@ fn a_task_that_yields_goes_behind_those_who_wait_and_goes_on_where_none_does() {
 fn no_one_runs_on_before_all_others_are_asleep_or_queued() {
     let mut scheduler = started(&[QUEUED, READ]);
     // The system call of task 0 woke task 1, which has not returned from the kernel yet.
-    assert_eq!(
-        scheduler.decide(&tasks(&[QUEUED, OnItsWay]), false),
-        UNSETTLED
-    );
+    assert_decisions(&mut scheduler, &[(&[QUEUED, OnItsWay], UNSETTLED)]);
     assert_eq!(
         scheduler.decide(&tasks(&[QUEUED, QUEUED]), true),
         UNSETTLED,
         "a birth is expected"
     );
-    assert_eq!(
-        scheduler.decide(&tasks(&[QUEUED, QUEUED]), false),
-        Decision::GoOn(0)
-    );
-    assert_eq!(
-        scheduler.decide(&tasks(&[READ, QUEUED]), false),
-        switch(0, 1, true, Cause::Syscall(0))
+    assert_decisions(
+        &mut scheduler,
+        &[
+            (&[QUEUED, QUEUED], Decision::GoOn(0)),
+            (&[READ, QUEUED], switch(0, 1, true, Cause::Syscall(0))),
+        ],
     );
 }
 
 #[test]
 fn those_woken_earlier_run_earlier_and_those_woken_together_run_in_order_of_birth() {
     let mut scheduler = started(&[QUEUED, READ, READ, READ]);
-    assert_eq!(
-        scheduler.decide(&tasks(&[QUEUED, READ, READ, QUEUED]), false),
-        Decision::GoOn(0)
-    );
-    assert_eq!(
-        scheduler.decide(&tasks(&[QUEUED, QUEUED, QUEUED, QUEUED]), false),
-        Decision::GoOn(0)
+    assert_decisions(
+        &mut scheduler,
+        &[
+            (&[QUEUED, READ, READ, QUEUED], Decision::GoOn(0)),
+            (&[QUEUED, QUEUED, QUEUED, QUEUED], Decision::GoOn(0)),
+        ],
     );
     let mut seen = [READ, QUEUED, QUEUED, QUEUED];
     let mut order = Vec::new();
@@ -147,11 +143,13 @@ fn those_woken_earlier_run_earlier_and_those_woken_together_run_in_order_of_birt
 fn a_task_that_comes_back_while_all_slept_switches_from_itself_to_itself() {
     let mut scheduler = started(&[QUEUED, READ]);
     let sleep = Blocked { syscall: 35 };
-    assert_eq!(scheduler.decide(&tasks(&[sleep, READ]), false), IDLE);
-    assert_eq!(scheduler.decide(&tasks(&[sleep, READ]), false), IDLE);
-    assert_eq!(
-        scheduler.decide(&tasks(&[QUEUED, READ]), false),
-        switch(0, 0, true, Cause::Syscall(35))
+    assert_decisions(
+        &mut scheduler,
+        &[
+            (&[sleep, READ], IDLE),
+            (&[sleep, READ], IDLE),
+            (&[QUEUED, READ], switch(0, 0, true, Cause::Syscall(35))),
+        ],
     );
 }
 
@@ -159,64 +157,65 @@ fn a_task_that_comes_back_while_all_slept_switches_from_itself_to_itself() {
 fn who_slept_for_too_short_to_be_seen_asleep_has_switched_all_the_same() {
     let slept = Seen::Slept { syscall: 230 };
     let mut scheduler = started(&[QUEUED, QUEUED]);
-    assert_eq!(
-        scheduler.decide(&tasks(&[slept, QUEUED]), false),
-        switch(0, 1, true, Cause::Syscall(230))
+    assert_decisions(
+        &mut scheduler,
+        &[(&[slept, QUEUED], switch(0, 1, true, Cause::Syscall(230)))],
     );
     let mut scheduler = started(&[QUEUED, READ]);
-    assert_eq!(
-        scheduler.decide(&tasks(&[slept, READ]), false),
-        switch(0, 0, true, Cause::Syscall(230)),
-        "alone"
+    assert_decisions(
+        &mut scheduler,
+        &[
+            (&[slept, READ], switch(0, 0, true, Cause::Syscall(230))), // alone
+        ],
     );
 }
 
 #[test]
 fn a_task_that_is_stopped_gets_no_turn_before_it_is_continued() {
     let mut scheduler = started(&[QUEUED, QUEUED, QUEUED]);
-    assert_eq!(
-        scheduler.decide(&tasks(&[QUEUED, QUEUED, QUEUED]), false),
-        Decision::GoOn(0)
-    );
-    assert_eq!(
-        scheduler.decide(&tasks(&[TURN_OVER, Stopped, QUEUED]), false),
-        switch(0, 2, false, Cause::Quantum)
-    );
-    assert_eq!(
-        scheduler.decide(&tasks(&[Stopped, Stopped, READ]), false),
-        IDLE
-    );
-    assert_eq!(
-        scheduler.decide(&tasks(&[Stopped, QUEUED, READ]), false),
-        switch(2, 1, true, Cause::Syscall(0))
+    assert_decisions(
+        &mut scheduler,
+        &[
+            (&[QUEUED, QUEUED, QUEUED], Decision::GoOn(0)),
+            (
+                &[TURN_OVER, Stopped, QUEUED],
+                switch(0, 2, false, Cause::Quantum),
+            ),
+            (&[Stopped, Stopped, READ], IDLE),
+            (
+                &[Stopped, QUEUED, READ],
+                switch(2, 1, true, Cause::Syscall(0)),
+            ),
+        ],
     );
 }
 
 #[test]
 fn a_task_that_is_stopped_in_its_turn_leaves_the_cpu() {
     let mut scheduler = started(&[QUEUED, QUEUED]);
-    assert_eq!(
-        scheduler.decide(&tasks(&[Stopped, QUEUED]), false),
-        switch(0, 1, true, Cause::Unknown)
-    );
-    assert_eq!(
-        scheduler.decide(&tasks(&[QUEUED, TURN_OVER]), false),
-        switch(1, 0, false, Cause::Quantum)
+    assert_decisions(
+        &mut scheduler,
+        &[
+            (&[Stopped, QUEUED], switch(0, 1, true, Cause::Unknown)),
+            (&[QUEUED, TURN_OVER], switch(1, 0, false, Cause::Quantum)),
+        ],
     );
     let mut scheduler = started(&[QUEUED, READ]);
-    assert_eq!(scheduler.decide(&tasks(&[Stopped, READ]), false), IDLE);
-    assert_eq!(
-        scheduler.decide(&tasks(&[QUEUED, READ]), false),
-        switch(0, 0, true, Cause::Unknown)
+    assert_decisions(
+        &mut scheduler,
+        &[
+            (&[Stopped, READ], IDLE),
+            (&[QUEUED, READ], switch(0, 0, true, Cause::Unknown)),
+        ],
     );
 }
 
 #[test]
 fn an_end_is_a_voluntary_switch_and_the_last_end_the_finish() {
     let mut scheduler = started(&[QUEUED, QUEUED]);
-    assert_eq!(
-        scheduler.decide(&tasks(&[Gone, QUEUED]), false),
-        switch(0, 1, true, Cause::Exit)
+    assert_decisions(
+        &mut scheduler,
+        &[(&[Gone, QUEUED], switch(0, 1, true, Cause::Exit))],
     );
     let last = [Sighting {
         slot: 1,
@@ -229,12 +228,14 @@ fn an_end_is_a_voluntary_switch_and_the_last_end_the_finish() {
 #[test]
 fn a_queued_task_that_is_killed_gets_no_turn() {
     let mut scheduler = started(&[QUEUED, QUEUED, QUEUED]);
-    assert_eq!(
-        scheduler.decide(&tasks(&[QUEUED, QUEUED, QUEUED]), false),
-        Decision::GoOn(0)
-    );
-    assert_eq!(
-        scheduler.decide(&tasks(&[TURN_OVER, Gone, QUEUED]), false),
-        switch(0, 2, false, Cause::Quantum)
+    assert_decisions(
+        &mut scheduler,
+        &[
+            (&[QUEUED, QUEUED, QUEUED], Decision::GoOn(0)),
+            (
+                &[TURN_OVER, Gone, QUEUED],
+                switch(0, 2, false, Cause::Quantum),
+            ),
+        ],
     );
 }

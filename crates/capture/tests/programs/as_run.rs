@@ -6,8 +6,8 @@ use switchcost_trace::{Cause, Chunk, Mark, TaskId};
 use switchcost_units::CpuId;
 
 use super::support::{
-    LONGEST, PING_PONG, PIPELINES, THREADS, await_that, compiled, living_with, marks, options,
-    switches, tool, traced,
+    LONGEST, PING_PONG, PIPELINES, THREADS, await_that, code, compiled, living_with, marks,
+    options, signal, switches, tool, traced,
 };
 
 fn as_run() -> Options {
@@ -62,10 +62,7 @@ fn what_is_read_from_a_pipe_was_written_before() {
     let program = compiled("ping_pong_as_run", PING_PONG);
     let (summary, chunks) = capture(&[program.to_str().expect("text")]);
     assert_eq!(summary.ending, Ending::Finished);
-    assert_eq!(
-        summary.statuses[0].and_then(|status| status.code()),
-        Some(0)
-    );
+    assert_eq!(code(&summary, 0), Some(0));
     // For each task, tokens written (calls entered) and read (calls left). Libraries are read
     // before the fork.
     let (mut written, mut read) = ([0; 3], [0; 3]);
@@ -195,11 +192,7 @@ fn preemptions_are_those_that_the_kernel_counts() {
 fn threads_share_their_address_space() {
     let program = compiled("threads_as_run", THREADS);
     let (summary, chunks) = capture(&[program.to_str().expect("text")]);
-    assert_eq!(
-        summary.statuses[0].and_then(|status| status.code()),
-        Some(0),
-        "{summary:?}"
-    );
+    assert_eq!(code(&summary, 0), Some(0), "{summary:?}");
     assert_eq!(births(&chunks), [(1, 0), (1, 1), (1, 1), (1, 1), (1, 1)]);
     let ran: std::collections::BTreeSet<u32> =
         switches(&chunks).iter().map(|switch| switch.1).collect();
@@ -210,11 +203,7 @@ fn threads_share_their_address_space() {
 fn forks_and_execs_are_followed() {
     let program = compiled("pipelines_as_run", PIPELINES);
     let (summary, chunks) = capture(&[program.to_str().expect("text")]);
-    assert_eq!(
-        summary.statuses[0].and_then(|status| status.code()),
-        Some(0),
-        "{summary:?}"
-    );
+    assert_eq!(code(&summary, 0), Some(0), "{summary:?}");
     assert_eq!(
         births(&chunks)
             .iter()
@@ -231,30 +220,19 @@ fn forks_and_execs_are_followed() {
     assert_eq!(exits(&chunks), 7);
     // The parent is another program before the child first runs, or soon after.
     let (summary, chunks) = capture(&["sh", "-c", "true & exec true"]);
-    assert_eq!(
-        summary.statuses[0].and_then(|status| status.code()),
-        Some(0),
-        "{summary:?}"
-    );
+    assert_eq!(code(&summary, 0), Some(0), "{summary:?}");
     assert_eq!(exits(&chunks), 2);
 }
 
 #[test]
 fn a_killed_task_ends_and_the_others_go_on() {
     let (summary, _) = capture(&["sh", "-c", "kill -KILL $$"]);
-    assert_eq!(
-        summary.statuses[0]
-            .and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status)),
-        Some(9)
-    );
+    assert_eq!(signal(&summary, 0), Some(9));
     // The task is killed in the middle of a run, with a buffer that it never submits.
     let script = "while :; do :; done & sleep 0.3; kill -KILL $!; wait $!; exit 3";
     let (summary, chunks) = capture(&["sh", "-c", script]);
     assert_eq!(summary.ending, Ending::Finished);
-    assert_eq!(
-        summary.statuses[0].and_then(|status| status.code()),
-        Some(3)
-    );
+    assert_eq!(code(&summary, 0), Some(3));
     assert!(marks(&chunks).any(|mark| matches!(mark, Mark::Exit { task: TaskId(2) })));
 }
 
@@ -267,10 +245,7 @@ fn a_stopped_task_holds_no_one_up() {
                   while [ $i -lt 25200 ]; do i=$((i+1)); done; kill -KILL $!; wait $!; exit 4";
     let (summary, chunks) = capture(&["sh", "-c", script]);
     assert_eq!(summary.ending, Ending::Finished);
-    assert_eq!(
-        summary.statuses[0].and_then(|status| status.code()),
-        Some(4)
-    );
+    assert_eq!(code(&summary, 0), Some(4));
     assert_eq!(exits(&chunks), 2);
 }
 
@@ -280,10 +255,7 @@ fn more_tasks_than_buffers_take_turns() {
                   (j=0; while [ $j -lt 400 ]; do j=$((j+1)); done) & done; wait";
     let (summary, chunks) = capture(&["sh", "-c", script]);
     assert_eq!(summary.ending, Ending::Finished);
-    assert_eq!(
-        summary.statuses[0].and_then(|status| status.code()),
-        Some(0)
-    );
+    assert_eq!(code(&summary, 0), Some(0));
     assert_eq!(exits(&chunks), 25);
 }
 
@@ -346,10 +318,7 @@ fn the_end_of_one_command_ends_the_others_where_they_are_to_go_on_together() {
     };
     let (summary, _) = traced(&commands, together, &AtomicBool::new(false));
     assert_eq!(summary.ending, Ending::CommandEnded);
-    assert_eq!(
-        summary.statuses[1].and_then(|status| status.code()),
-        Some(3)
-    );
+    assert_eq!(code(&summary, 1), Some(3));
 }
 
 fn refusal(words: &[&str], options: Options) -> String {

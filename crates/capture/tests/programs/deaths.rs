@@ -15,7 +15,8 @@ use switchcost_capture::{
 use switchcost_trace::Chunk;
 
 use super::support::{
-    await_that, compiled, in_time, living_with, options, processes_with, recorded, scratch, tool,
+    await_that, code, compiled, in_time, living_with, options, processes_with, recorded, scratch,
+    signal, tool,
 };
 
 const ORDERS: [Order; 2] = [
@@ -145,11 +146,7 @@ fn where_valgrind_gives_a_program_up_the_capture_ends_and_says_so() {
             )
         });
         assert_eq!(summary.ending, Ending::Finished, "{order:?}");
-        assert_eq!(
-            summary.statuses[0].and_then(|status| status.code()),
-            Some(1),
-            "{order:?}: {summary:?}"
-        );
+        assert_eq!(code(&summary, 0), Some(1), "{order:?}: {summary:?}");
         let [warning] = &summary.warnings[..] else {
             panic!("{order:?}: {:?}", summary.warnings)
         };
@@ -212,8 +209,7 @@ fn a_program_that_is_killed_while_it_runs_ends_the_capture() {
             })
         });
         assert_eq!(summary.ending, Ending::Finished, "{order:?}");
-        let signal = summary.statuses[0]
-            .and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status));
+        let signal = signal(&summary, 0);
         assert_eq!(signal, Some(9), "{order:?}: {summary:?}");
         // As run, the task may be killed in the call that made the file, or while it waits for the
         // reader; then nothing is lost.
@@ -265,11 +261,7 @@ fn a_program_that_is_killed_while_it_waits_for_the_reader_costs_no_one_else_anyt
         .unwrap_or_else(|failure| panic!("{order:?}: {failure}"));
         assert!(is_killed);
         assert_eq!(summary.ending, Ending::Finished, "{order:?}");
-        assert_eq!(
-            summary.statuses[1].and_then(|status| status.code()),
-            Some(7),
-            "{order:?}: {summary:?}"
-        );
+        assert_eq!(code(&summary, 1), Some(7), "{order:?}: {summary:?}");
         assert_eq!(living_with(MARK, &mark), 0);
     }
 }

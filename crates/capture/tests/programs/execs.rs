@@ -7,7 +7,7 @@ use std::path::Path;
 
 use switchcost_capture::{Command, Ending, Options, Order};
 
-use super::support::{compiled, in_time, options, recorded, scratch};
+use super::support::{code, compiled, in_time, options, recorded, scratch};
 
 /// Program whose stages each write what they see of themselves, and execute the next stage in
 /// another way.
@@ -113,11 +113,7 @@ fn a_program_that_executes_itself_finds_itself_under_its_own_name() {
         let (summary, _) = in_time(|stop| recorded(&[command], options, stop));
         assert_eq!(lines(&log), lines(&alone), "{order:?} {summary:?}");
         assert_eq!(summary.ending, Ending::Finished, "{order:?}");
-        assert_eq!(
-            summary.statuses[0].and_then(|status| status.code()),
-            Some(0),
-            "{order:?}: {summary:?}"
-        );
+        assert_eq!(code(&summary, 0), Some(0), "{order:?}: {summary:?}");
     }
 }
 
@@ -173,10 +169,6 @@ fn a_program_with_other_threads_executes_itself() {
     for order in [Order::default(), Order::AsRun] {
         let options = Options { order, ..options() };
         let (summary, _) = in_time(|stop| recorded(&[Command::new([&program])], options, stop));
-        assert_eq!(
-            summary.statuses[0].and_then(|status| status.code()),
-            Some(0),
-            "{order:?}: {summary:?}"
-        );
+        assert_eq!(code(&summary, 0), Some(0), "{order:?}: {summary:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use switchcost_capture::{Command, Options, Order};
 
-use super::support::{compiled, in_time, options, recorded};
+use super::support::{code, compiled, in_time, options, recorded};
 
 /// Program that writes a function into one mapping of an unnamed file and calls it in the other
 /// mapping; then writes another in its place, and so on.
@@ -49,10 +49,6 @@ fn code_that_is_written_by_another_mapping_is_what_runs() {
     for order in [Order::default(), Order::AsRun] {
         let options = Options { order, ..options() };
         let (summary, _) = in_time(|stop| recorded(&[Command::new([&program])], options, stop));
-        assert_eq!(
-            summary.statuses[0].and_then(|status| status.code()),
-            Some(0),
-            "{order:?}: {summary:?}"
-        );
+        assert_eq!(code(&summary, 0), Some(0), "{order:?}: {summary:?}");
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use switchcost_capture::{Command, Summary};
 use switchcost_trace::{Chunk, Reference, TraceReader};
 
-use super::support::{compiled_with, options, recorded};
+use super::support::{assert_only_warning, code, compiled_with, options, recorded, signal};
 
 /// Traces an assembly program without a library, so that every reference is its own.
 fn traced(name: &str, source: &str) -> (Summary, Vec<Reference>) {
@@ -43,10 +43,7 @@ fn lanes_of_a_gather_that_are_off_load_nothing() {
         return;
     }
     let (summary, references) = traced("gathers", GATHERS);
-    assert_eq!(
-        summary.statuses[0].and_then(|status| status.code()),
-        Some(0)
-    );
+    assert_eq!(code(&summary, 0), Some(0));
     let of = |bytes| {
         references
             .iter()
@@ -69,14 +66,10 @@ const AVX_512: &str = "__asm__(\".globl _start\\n_start: .byte 0x62, 0xf1, 0x7d,
 fn an_instruction_of_avx_512_is_reported_as_one_that_valgrind_lacks() {
     let (summary, _) = traced("avx_512", AVX_512);
     const SIGILL: i32 = 4;
-    let signal = summary.statuses[0]
-        .and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status));
+    let signal = signal(&summary, 0);
     assert_eq!(signal, Some(SIGILL));
-    let [warning] = &summary.warnings[..] else {
-        panic!("one warning: {summary:?}")
-    };
-    assert!(
-        warning.contains("came to an instruction of AVX-512 (62 f1 7d 48 6f c8"),
-        "{warning}"
+    assert_only_warning(
+        &summary,
+        "came to an instruction of AVX-512 (62 f1 7d 48 6f c8",
     );
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use switchcost_capture::{Command, Options, Order};
 
-use super::support::{options, recorded, scratch};
+use super::support::{code, options, recorded, scratch};
 
 /// Returns the file to which every program writes its output.
 fn output() -> PathBuf {
@@ -40,11 +40,7 @@ fn says_the_same(name: &str, command: &str, orders: &[Order]) {
             options,
             &AtomicBool::new(false),
         );
-        assert_eq!(
-            summary.statuses[0].and_then(|status| status.code()),
-            Some(0),
-            "{name}, {order:?}: {summary:?}"
-        );
+        assert_eq!(code(&summary, 0), Some(0), "{name}, {order:?}: {summary:?}");
         assert_eq!(said(), expected, "{name}, {order:?}");
     }
 }

@@ -6,8 +6,8 @@ use switchcost_capture::{Command, Ending, Failure, Options, Order, Summary, run,
 use switchcost_trace::{Cause, Chunk, Event, Mark, TaskId};
 
 use super::support::{
-    FAULTS, HEAP, LONGEST, PING_PONG, PIPELINES, STACK, THREADS, YIELDS, await_that, compiled,
-    compiled_with, living_with, marks, options, scratch, switches, tool,
+    FAULTS, HEAP, LONGEST, PING_PONG, PIPELINES, STACK, THREADS, YIELDS, await_that, code,
+    compiled, compiled_with, living_with, marks, options, scratch, signal, switches, tool,
 };
 
 fn capture_with(commands: &[Command], options: Options) -> (Summary, Vec<Chunk>) {
@@ -89,10 +89,7 @@ fn difference(first: &[Chunk], second: &[Chunk]) -> Option<String> {
 fn a_single_program_runs_to_its_end() {
     let (summary, chunks) = capture(&["/bin/true"]);
     assert_eq!(summary.ending, Ending::Finished);
-    assert_eq!(
-        summary.statuses[0].and_then(|status| status.code()),
-        Some(0)
-    );
+    assert_eq!(code(&summary, 0), Some(0));
     assert!(
         (50_000..1_000_000).contains(&summary.instructions),
         "{summary:?}"
@@ -134,16 +131,9 @@ fn what_no_one_reads_is_as_much() {
 #[test]
 fn how_a_command_ends_is_reported() {
     let (summary, _) = capture(&["sh", "-c", "exit 7"]);
-    assert_eq!(
-        summary.statuses[0].and_then(|status| status.code()),
-        Some(7)
-    );
+    assert_eq!(code(&summary, 0), Some(7));
     let (summary, _) = capture(&["sh", "-c", "kill -KILL $$"]);
-    assert_eq!(
-        summary.statuses[0]
-            .and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status)),
-        Some(9)
-    );
+    assert_eq!(signal(&summary, 0), Some(9));
 }
 
 /// Shell command whose `sort` has a fixed buffer size, because it would otherwise ask how much
@@ -305,10 +295,7 @@ fn pipelines_give_the_same_chunks_every_time() {
     let program = compiled("pipelines", PIPELINES);
     let words = [program.to_str().expect("text")];
     let (summary, first) = capture(&words);
-    assert_eq!(
-        summary.statuses[0].and_then(|status| status.code()),
-        Some(0)
-    );
+    assert_eq!(code(&summary, 0), Some(0));
     assert!(summary.switches > 10, "{summary:?}");
     let (_, second) = capture(&words);
     assert_eq!(difference(&first, &second), None);
@@ -319,10 +306,7 @@ fn a_ping_pong_switches_exactly_as_often_as_it_must() {
     let program = compiled("ping_pong", PING_PONG);
     let words = [program.to_str().expect("text")];
     let (summary, first) = capture(&words);
-    assert_eq!(
-        summary.statuses[0].and_then(|status| status.code()),
-        Some(0)
-    );
+    assert_eq!(code(&summary, 0), Some(0));
     const READ: Cause = Cause::Syscall(0);
     const WAIT: Cause = Cause::Syscall(61);
     // The first read of the parent blocks before the child has run. The child answers all available
@@ -346,11 +330,7 @@ fn threads_take_turns_and_share_their_address_space() {
     let program = compiled("threads", THREADS);
     let words = [program.to_str().expect("text")];
     let (summary, first) = capture(&words);
-    assert_eq!(
-        summary.statuses[0].and_then(|status| status.code()),
-        Some(0),
-        "{summary:?}"
-    );
+    assert_eq!(code(&summary, 0), Some(0), "{summary:?}");
     let births: Vec<_> = marks(&first)
         .filter_map(|mark| match mark {
             Mark::Birth { task, process, .. } => Some((task.0, process.0)),
@@ -371,11 +351,7 @@ fn threads_take_turns_and_share_their_address_space() {
 fn who_waits_by_yielding_hands_the_cpu_over_at_each_yield() {
     let program = compiled("yields", YIELDS);
     let (summary, chunks) = capture(&[program.to_str().expect("text")]);
-    assert_eq!(
-        summary.statuses[0].and_then(|status| status.code()),
-        Some(0),
-        "{summary:?}"
-    );
+    assert_eq!(code(&summary, 0), Some(0), "{summary:?}");
     let found = switches(&chunks);
     let yields = found
         .iter()
@@ -430,11 +406,7 @@ fn a_small_project_is_made() {
         ..Command::new(["make"])
     };
     let (summary, chunks) = capture_with(&[command], options());
-    assert_eq!(
-        summary.statuses[0].and_then(|status| status.code()),
-        Some(0),
-        "{summary:?}"
-    );
+    assert_eq!(code(&summary, 0), Some(0), "{summary:?}");
     assert!(folder.join("prog").is_file());
     assert!(marks(&chunks).any(|mark| matches!(mark, Mark::Exec { name, .. } if name == b"cc1")));
 }
@@ -452,10 +424,7 @@ fn the_end_of_one_command_ends_the_others_where_they_are_to_go_on_together() {
     let (summary, _) = capture_with(&[forever.clone(), over.clone()], together);
     assert_eq!(summary.ending, Ending::CommandEnded);
     assert_eq!(summary.statuses[0], None);
-    assert_eq!(
-        summary.statuses[1].and_then(|status| status.code()),
-        Some(3)
-    );
+    assert_eq!(code(&summary, 1), Some(3));
     let together = Options {
         end_with_any: true,
         ..options()

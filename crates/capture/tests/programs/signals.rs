@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use switchcost_capture::{Command, Ending, Options, Order};
 
-use super::support::{compiled, options, recorded};
+use super::support::{code, compiled, options, recorded};
 
 /// Program in which a thread computes, and another sends it signals. Each signal has its own
 /// handler, which is translated at its first signal.
@@ -50,10 +50,6 @@ fn a_thread_that_computes_handles_a_signal_beside_another_thread() {
             &AtomicBool::new(false),
         );
         assert_eq!(summary.ending, Ending::Finished, "{order:?}");
-        assert_eq!(
-            summary.statuses[0].and_then(|status| status.code()),
-            Some(0),
-            "{order:?}: {summary:?}"
-        );
+        assert_eq!(code(&summary, 0), Some(0), "{order:?}: {summary:?}");
     }
 }

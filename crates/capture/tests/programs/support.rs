@@ -141,6 +141,25 @@ pub(crate) fn switches(chunks: &[Chunk]) -> Vec<(u32, u32, bool, Cause)> {
         .collect()
 }
 
+/// Returns the exit code of a command.
+pub(crate) fn code(summary: &Summary, command: usize) -> Option<i32> {
+    summary.statuses[command]?.code()
+}
+
+/// Returns the signal that ended a command.
+pub(crate) fn signal(summary: &Summary, command: usize) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&summary.statuses[command]?)
+}
+
+/// Asserts that a capture gave one warning, with these words.
+#[track_caller]
+pub(crate) fn assert_only_warning(summary: &Summary, words: &str) {
+    let [warning] = &summary.warnings[..] else {
+        panic!("one warning: {summary:?}")
+    };
+    assert!(warning.contains(words), "{warning}");
+}
+
 pub(crate) fn compiled(name: &str, source: &str) -> PathBuf {
     compiled_with(name, source, &["-pthread"])
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use switchcost_capture::{Command, Options, Order, Summary};
 
-use super::support::{compiled, in_time, options, recorded, scratch};
+use super::support::{assert_only_warning, compiled, in_time, options, recorded, scratch};
 
 const ORDERS: [Order; 2] = [
     Order::Scheduled {
@@ -126,13 +126,7 @@ fn a_program_that_restricts_its_system_calls_runs_on_and_that_is_reported() {
             let summary = traced(&words, order);
             assert!(ends_well(&summary), "{how}, {order:?}: {summary:?}");
             assert_eq!(lines(&path), "hi\nhi\nhi\n", "{how}, {order:?}");
-            let [warning] = &summary.warnings[..] else {
-                panic!("one warning: {summary:?}")
-            };
-            assert!(
-                warning.contains("restricted its own system calls (seccomp)"),
-                "{warning}"
-            );
+            assert_only_warning(&summary, "restricted its own system calls (seccomp)");
         }
     }
 }
@@ -170,13 +164,7 @@ fn a_debugger_is_refused_and_that_is_reported() {
         let options = Options { order, ..options() };
         let (summary, _) = in_time(|stop| recorded(&[Command::new([&program])], options, stop));
         assert!(ends_well(&summary), "{order:?}: {summary:?}");
-        let [warning] = &summary.warnings[..] else {
-            panic!("one warning: {summary:?}")
-        };
-        assert!(
-            warning.contains("or to be traced by one (ptrace)"),
-            "{warning}"
-        );
+        assert_only_warning(&summary, "or to be traced by one (ptrace)");
     }
 }
 
@@ -264,10 +252,7 @@ fn a_pid_namespace_is_refused_and_that_is_reported() {
         let options = Options { order, ..options() };
         let (summary, _) = in_time(|stop| recorded(&[Command::new([&program])], options, stop));
         assert!(ends_well(&summary), "{order:?}: {summary:?}");
-        let [warning] = &summary.warnings[..] else {
-            panic!("one warning: {summary:?}")
-        };
-        assert!(warning.contains("asked for a PID namespace"), "{warning}");
+        assert_only_warning(&summary, "asked for a PID namespace");
     }
 }
 

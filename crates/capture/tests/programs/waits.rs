@@ -7,8 +7,8 @@ use switchcost_capture::{Command, Ending, Options, Order, Summary};
 use switchcost_trace::{Cause, Chunk, Mark};
 
 use super::support::{
-    await_that, compiled, in_time, marks, options, processes_with, recorded, scratch, switches,
-    traced,
+    await_that, code, compiled, in_time, marks, options, processes_with, recorded, scratch,
+    switches, traced,
 };
 
 const CLOCK_NANOSLEEP: u16 = 230;
@@ -20,11 +20,7 @@ fn captured(name: &str, source: &str, order: Order) -> (Summary, Vec<Chunk>) {
     let options = Options { order, ..options() };
     let (summary, chunks) = in_time(|stop| traced(&[Command::new([&program])], options, stop));
     assert_eq!(summary.ending, Ending::Finished, "{order:?}");
-    assert_eq!(
-        summary.statuses[0].and_then(|status| status.code()),
-        Some(0),
-        "{order:?}: {summary:?}"
-    );
+    assert_eq!(code(&summary, 0), Some(0), "{order:?}: {summary:?}");
     (summary, chunks)
 }
 
@@ -195,11 +191,7 @@ fn who_is_stopped_from_outside_in_its_turn_leaves_the_cpu() {
         in_time(|stop| recorded(&[command], options(), stop))
     });
     assert_eq!(summary.ending, Ending::Finished, "{summary:?}");
-    assert_eq!(
-        summary.statuses[0].and_then(|status| status.code()),
-        Some(0),
-        "{summary:?}"
-    );
+    assert_eq!(code(&summary, 0), Some(0), "{summary:?}");
     assert!(summary.warnings.is_empty(), "{summary:?}");
 }
 
