@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use switchcost_design::Design;
 use switchcost_trace::synthetic::{Mixed, PingPong};
-use switchcost_trace::{Chunk, Mark, TaskId};
+use switchcost_trace::{Chunk, Event, Mark, TaskId};
 
 use switchcost_design::result::{LastLevelCounts, PrivateBy};
 
@@ -62,17 +62,18 @@ fn by_brute_force(last_lines: usize, ways: usize, chunks: &[Chunk]) -> LastLevel
         }
     };
     for chunk in chunks {
-        let mut marks = chunk.marks.iter().peekable();
-        let mut references = chunk.references.iter();
-        for (number, block) in chunk.blocks.iter().enumerate() {
-            while let Some(placed) = marks.next_if(|placed| placed.before_block as usize <= number)
-            {
-                if let Mark::Switch { to, .. } = placed.mark {
-                    running = to;
+        for event in chunk.events() {
+            let (block, own) = match event {
+                Event::Block(block, own) => (block, own),
+                Event::Mark(mark) => {
+                    if let Mark::Switch { to, .. } = mark {
+                        running = *to;
+                    }
+                    continue;
                 }
-            }
+            };
             // Instructions of 4 bytes, each followed by its references.
-            let mut own = references.by_ref().take(block.references.into()).peekable();
+            let mut own = own.iter().peekable();
             for instruction in 0..u64::from(block.instructions) {
                 ask(running.0, true, block.address + instruction * 4, 4);
                 while let Some(reference) =

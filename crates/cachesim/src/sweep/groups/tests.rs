@@ -1,7 +1,4 @@
-use switchcost_design::{
-    AddressKind, OnSwitch, Partition, Prefetch, StreamBuffers, Streamer, VictimCache, WriteBuffers,
-    WritePolicy, read_design, vary,
-};
+use switchcost_design::{StreamBuffers, WriteBuffers, WritePolicy, read_design, vary};
 
 use super::*;
 
@@ -64,23 +61,16 @@ fn first_levels_are_simulated_one_by_one() {
 
 #[test]
 fn last_levels_go_together_behind_the_same_first_ones() {
-    assert_eq!(
-        swept(&varied(&both(), "L2.size=64KiB,128KiB")),
-        Some((vec![2], Position::Last))
-    );
-    assert_eq!(
-        swept(&varied(&both(), "L2.ways=1,2,4")),
-        Some((vec![2], Position::Last))
-    );
-    assert_eq!(
-        swept(&varied(&both(), "L2.miss_cycles=10,30")),
-        Some((vec![2], Position::Last))
-    );
-    assert_eq!(
-        swept(&varied(&both(), "L1D.size=4KiB,8KiB")),
-        None,
-        "other requests to the L2"
-    );
+    for axis in [
+        "L2.size=64KiB,128KiB",
+        "L2.ways=1,2,4",
+        "L2.miss_cycles=10,30",
+    ] {
+        let found = swept(&varied(&both(), axis));
+        assert_eq!(found, Some((vec![2], Position::Last)), "{axis}");
+    }
+    let first = varied(&both(), "L1D.size=4KiB,8KiB");
+    assert_eq!(swept(&first), None, "other requests to the L2");
 }
 
 #[test]
@@ -96,65 +86,52 @@ fn what_differs_in_more_does_not_go_together() {
     assert_eq!(groups(&designs, 3).len(), 0);
 }
 
-/// Changes the last level of a design, and returns whether its sizes can still be swept together.
-fn is_swept_with(base: Design, change: impl Fn(&mut Level)) -> bool {
-    let mut base = base;
-    let last = base.levels.len() - 1;
-    change(&mut base.levels[last]);
-    let name = base.levels[last].name.clone();
-    swept(&varied(&base, &format!("{name}.size=64KiB,128KiB"))).is_some()
+/// Asserts for each of these lines in the table of the L2, before what follows, whether its sizes
+/// are still swept together.
+fn assert_swept(behind: &str, cases: &[(&str, bool)]) {
+    for (lines, is_swept) in cases {
+        let text = format!("{FIRST}{SECOND}{lines}\n{behind}");
+        let design = read_design(&text, "changed").expect("a design");
+        let found = swept(&varied(&design, "L2.size=64KiB,128KiB"));
+        assert_eq!(found.is_some(), *is_swept, "{lines}");
+    }
 }
 
 #[test]
 fn only_levels_with_one_order_for_all_sizes_are_swept() {
-    assert!(is_swept_with(both(), |_| {}));
-    assert!(is_swept_with(both(), |level| level.on_switch = OnSwitch::Flush));
-    assert!(is_swept_with(both(), |level| (level.index, level.tag) =
-        (AddressKind::Physical, AddressKind::Physical)));
-    assert!(is_swept_with(both(), |level| (
-        level.write,
-        level.write_allocate
-    ) =
-        (WritePolicy::Through, Some(true))));
-    assert!(
-        !is_swept_with(both(), |level| level.write_allocate = Some(false)),
-        "stores that do not allocate"
+    assert_swept(
+        "",
+        &[
+            ("", true),
+            ("on_switch = 'flush'", true),
+            ("index = 'physical'\ntag = 'physical'", true),
+            ("write = 'through'\nwrite_allocate = true", true),
+            ("write_allocate = false", false),
+            // Stores through do not allocate either.
+            ("write = 'through'", false),
+            // One line may be in several sets.
+            ("tag = 'physical'", false),
+            ("replacement = 'fifo'", false),
+            ("inclusion = 'inclusive'", false),
+            (
+                "streamer = { entries = 8, degree = 2, distance = 8 }",
+                false,
+            ),
+            ("partition = { server = '1' }", false),
+            ("prefetch = 'next-line'", false),
+            ("victim = { lines = 4, hit_cycles = 1 }", false),
+        ],
     );
-    assert!(
-        !is_swept_with(both(), |level| level.write = WritePolicy::Through),
-        "they do not allocate either"
-    );
-    assert!(
-        !is_swept_with(both(), |level| level.tag = AddressKind::Physical),
-        "one line in several sets"
-    );
-    assert!(!is_swept_with(both(), |level| level.replacement = Replacement::Fifo));
-    assert!(!is_swept_with(both(), |level| level.inclusion = Inclusion::Inclusive));
-    assert!(!is_swept_with(both(), |level| level.streamer =
-        Some(Streamer {
-            entries: 8,
-            degree: 2,
-            distance: 8
-        })));
-    let partition: Partition = "server:1".parse().expect("a partition");
-    assert!(!is_swept_with(both(), |level| level.partition = Some(partition.clone())));
-    assert!(!is_swept_with(both(), |level| level.prefetch = Prefetch::NextLine));
-    assert!(!is_swept_with(both(), |level| level.victim =
-        Some(VictimCache {
-            lines: 4,
-            hit_cycles: 1
-        })));
-    assert!(
-        !is_swept_with(both(), |level| level.ways = Ways::Full),
-        "2048 ways"
-    );
-    let mut sets = both();
-    sets.levels[2].ways = Ways::Count(3);
-    assert_eq!(
-        swept(&varied(&sets, "L2.size=48KiB,60KiB")),
-        None,
-        "512 and 640 sets"
-    );
+    for (ways, sizes) in [
+        (Ways::Full, "64KiB,128KiB"),
+        (Ways::Count(3), "48KiB,60KiB"),
+    ] {
+        let mut base = both();
+        base.levels[2].ways = ways;
+        // 2048 ways are too many, and 512 sets are not a part of 640.
+        let found = swept(&varied(&base, &format!("L2.size={sizes}")));
+        assert_eq!(found, None, "{ways:?}");
+    }
 }
 
 #[test]
@@ -244,38 +221,25 @@ fn a_level_between_others_is_swept_whatever_lies_behind_it() {
 
 #[test]
 fn what_lies_behind_must_change_nothing_before_it() {
-    let is_swept_with = |change: fn(&mut Design)| {
-        let mut design = three();
-        change(&mut design);
-        swept(&varied(&design, "L2.size=64KiB,128KiB")).is_some()
-    };
-    assert!(is_swept_with(
-        |design| design.levels[2].on_switch = OnSwitch::Flush
-    ));
-    assert!(is_swept_with(
-        |design| design.levels[3].inclusion = Inclusion::Exclusive
-    ));
-    assert!(!is_swept_with(
-        |design| design.levels[3].inclusion = Inclusion::Inclusive
-    ));
-    assert!(
-        !is_swept_with(|design| design.levels[3].bus_cycles = 4),
-        "time"
+    assert_swept(
+        THIRD,
+        &[
+            ("on_switch = 'flush'", true),
+            ("replacement = 'srrip'", false),
+            ("write = 'through'", false),
+        ],
     );
-    assert!(!is_swept_with(
-        |design| design.levels[2].replacement = Replacement::Srrip
-    ));
-    assert!(!is_swept_with(
-        |design| design.levels[2].write = WritePolicy::Through
-    ));
-    assert!(!is_swept_with(|design| {
-        (design.levels[3].index, design.levels[3].tag) =
-            (AddressKind::Physical, AddressKind::Physical);
-    }));
-    assert!(
-        !is_swept_with(|design| design.levels[3].holds = Holds::Data),
-        "fetches end before it"
-    );
+    for (behind, is_swept) in [
+        ("inclusion = 'exclusive'", true),
+        ("inclusion = 'inclusive'", false),
+        // Time.
+        ("bus_cycles = 4", false),
+        ("index = 'physical'\ntag = 'physical'", false),
+    ] {
+        assert_swept(&format!("{THIRD}{behind}"), &[("", is_swept)]);
+    }
+    // Fetches end before it.
+    assert_swept(&THIRD.replace("both", "data"), &[("", false)]);
 }
 
 #[test]

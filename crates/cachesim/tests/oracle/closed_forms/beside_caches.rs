@@ -6,7 +6,7 @@ use switchcost_design::{
 };
 use switchcost_units::Bytes;
 
-use super::build::{MISS, Program, behind_free_fetches, data_cache, level, simulated};
+use super::build::{MISS, Program, behind_free_fetches, data_cache, level, run, simulated};
 
 #[test]
 fn a_store_a_cycle_fills_the_write_buffers() {
@@ -26,7 +26,7 @@ fn a_store_a_cycle_fills_the_write_buffers() {
         });
         let mut program = Program::new(1);
         (0..stores).for_each(|_| program.store(0x1_0000));
-        let result = simulated(&behind_free_fetches(vec![cache]), &program);
+        let result = run(cache, &program);
         // Store k (from 1) comes at cycle k if none waits, and is written at 1 + k x drain, one after another. Store
         // k > buffers waits for store k - buffers: until 1 + (k - buffers) x drain, which is never earlier than k for
         // drain >= buffers.
@@ -60,7 +60,7 @@ fn slow_stores_never_wait() {
         program.store(0x1_0000);
         (0..3).for_each(|_| program.load(0x2_0000));
     }
-    let result = simulated(&behind_free_fetches(vec![cache]), &program);
+    let result = run(cache, &program);
     // There is a store every 4 cycles, and each is written 4 cycles after it came.
     assert_eq!(result.hierarchies.shared.write_stall_cycles, 0);
     assert_eq!(result.hierarchies.shared.cycles, 81 + MISS);
@@ -115,7 +115,7 @@ fn a_victim_cache_removes_the_conflict_of_two_lines() {
         lines: 1,
         hit_cycles: 1,
     });
-    let result = simulated(&behind_free_fetches(vec![cache.clone()]), &alternating());
+    let result = run(cache.clone(), &alternating());
     // Both lines come in once; from then on each is in the victim cache when it is needed, and none
     // is written back.
     let data = level(&result, "D");
@@ -134,7 +134,7 @@ fn a_victim_cache_removes_the_conflict_of_two_lines() {
     );
 
     cache.victim = None;
-    let result = simulated(&behind_free_fetches(vec![cache]), &alternating());
+    let result = run(cache, &alternating());
     assert_eq!(level(&result, "D").fills, TIMES);
 }
 

@@ -135,6 +135,11 @@ pub(crate) struct Simulated {
     pub(crate) found: FullFindings,
 }
 
+/// Simulates a program on one cache for data.
+pub(crate) fn run(cache: Level, program: &Program) -> Simulated {
+    simulated(&behind_free_fetches(vec![cache]), program)
+}
+
 /// Simulates a program with both simulators, and returns their common result.
 pub(crate) fn simulated(design: &Design, program: &Program) -> Simulated {
     simulated_by(PrivateBy::Process, design, program)

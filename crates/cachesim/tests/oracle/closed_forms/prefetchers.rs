@@ -2,7 +2,7 @@
 
 use switchcost_design::{Level, Streamer, StrideKey, StridePrefetcher, Ways};
 
-use super::build::{LINE, Program, behind_free_fetches, data_cache, level, simulated};
+use super::build::{LINE, Program, data_cache, level, run};
 
 const START: u64 = 0x1_0000;
 
@@ -10,7 +10,7 @@ const START: u64 = 0x1_0000;
 fn of_loads(cache: Level, addresses: impl Iterator<Item = u64>) -> (u64, u64, u64) {
     let mut program = Program::new(1);
     addresses.for_each(|address| program.load(address));
-    let result = simulated(&behind_free_fetches(vec![cache]), &program);
+    let result = run(cache, &program);
     let data = level(&result, "D");
     (data.load_misses, data.prefetches, data.prefetch_hits)
 }
@@ -87,7 +87,7 @@ fn strides_of_two_instructions_in_turn_are_one_only_by_page() {
                 START + load * (2 + load % 2) * LINE,
             );
         }
-        let result = simulated(&behind_free_fetches(vec![with_stride(stride)]), &program);
+        let result = run(with_stride(stride), &program);
         level(&result, "D").prefetches
     };
     assert!(loads(StrideKey::Instruction) > 0);

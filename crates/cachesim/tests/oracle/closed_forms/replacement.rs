@@ -2,7 +2,7 @@
 
 use switchcost_design::{Replacement, Ways};
 
-use super::build::{LINE, Program, behind_free_fetches, data_cache, level, simulated};
+use super::build::{LINE, Program, behind_free_fetches, data_cache, level, run, simulated};
 
 /// Returns which letters miss in one set of this many ways.
 fn misses(replacement: Replacement, ways: u64, letters: &str) -> String {
@@ -71,7 +71,7 @@ fn drrip_follows_whichever_misses_less() {
         [0, 1, 2, 0, 1]
             .into_iter()
             .for_each(|line| load(&mut program, 2, line));
-        level(&simulated(&behind_free_fetches(vec![cache]), &program), "D").load_misses - 1
+        level(&run(cache, &program), "D").load_misses - 1
     };
     // A 2, B 2. C: both 3, A leaves, B stays at 3: B leaves for A. B is missed.
     assert_eq!(
@@ -99,7 +99,7 @@ fn ship_lets_go_what_an_instruction_brings_in_in_vain() {
                 program.load_by(scans, address)
             }
         }
-        level(&simulated(&behind_free_fetches(vec![cache]), &program), "D").load_misses
+        level(&run(cache, &program), "D").load_misses
     };
     // R 0, a 2. b: R 1, a 3: a leaves. c: R 2, b 3: b leaves. d: R 3, c 3: R leaves.
     assert_eq!(misses(Replacement::Srrip), 8);

@@ -5,7 +5,7 @@ use switchcost_design::{AddressKind, Level, PageAllocation, PageOrder, StreamBuf
 use switchcost_units::Bytes;
 
 use super::build::{
-    LINE, MISS, Program, Simulated, behind_free_fetches, data_cache, level, simulated,
+    LINE, MISS, Program, Simulated, behind_free_fetches, data_cache, level, run, simulated,
 };
 
 const LINES: u64 = 40;
@@ -25,10 +25,6 @@ fn with_streams(streams: StreamBuffers) -> Level {
         streams: Some(streams),
         ..data_cache(1024, Ways::Full)
     }
-}
-
-fn run(cache: Level, program: &Program) -> Simulated {
-    simulated(&behind_free_fetches(vec![cache]), program)
 }
 
 fn shared(result: &Simulated) -> &HierarchyCounts {

@@ -2,7 +2,7 @@
 
 use switchcost_design::{Prefetch, Replacement, StreamBuffers, Ways};
 
-use super::build::{LINE, MISS, Program, behind_free_fetches, data_cache, level, simulated};
+use super::build::{LINE, MISS, Program, data_cache, level, run};
 
 const ROUNDS: u64 = 5;
 
@@ -15,10 +15,7 @@ fn rounds(lines: u64) -> Program {
 #[test]
 fn what_fits_misses_once() {
     for ways in [Ways::Count(1), Ways::Count(2), Ways::Count(8), Ways::Full] {
-        let result = simulated(
-            &behind_free_fetches(vec![data_cache(32, ways)]),
-            &rounds(32),
-        );
+        let result = run(data_cache(32, ways), &rounds(32));
         let data = level(&result, "D");
         // 32 lines come in once each; 32 x 5 loads take one cycle per instruction.
         assert_eq!(
@@ -35,7 +32,7 @@ fn one_line_more_than_lru_and_fifo_hold_always_misses() {
     for replacement in [Replacement::Lru, Replacement::Fifo] {
         let mut cache = data_cache(8, Ways::Full);
         cache.replacement = replacement;
-        let result = simulated(&behind_free_fetches(vec![cache]), &rounds(9));
+        let result = run(cache, &rounds(9));
         // The next line needed is the one that left last: 9 x 5 of 9 x 5 loads miss.
         assert_eq!(level(&result, "D").load_misses, 45);
         assert_eq!(result.hierarchies.shared.cycles, 45 + 45 * MISS);
@@ -44,10 +41,7 @@ fn one_line_more_than_lru_and_fifo_hold_always_misses() {
 
 #[test]
 fn one_line_too_many_in_a_direct_mapped_cache_costs_two_misses_a_round() {
-    let result = simulated(
-        &behind_free_fetches(vec![data_cache(8, Ways::Count(1))]),
-        &rounds(9),
-    );
+    let result = run(data_cache(8, Ways::Count(1)), &rounds(9));
     // Lines 0 and 8 share a set and drive each other out; the other 7 miss once: 7 + 2 x 5.
     assert_eq!(level(&result, "D").load_misses, 7 + 2 * ROUNDS);
 }
@@ -57,10 +51,7 @@ fn sets_need_not_be_a_power_of_two() {
     // 6 sets of 2 ways hold 12 lines in a row, wherever they begin.
     let mut program = Program::new(1);
     (0..ROUNDS).for_each(|_| program.walk(0x1_0050, 12));
-    let result = simulated(
-        &behind_free_fetches(vec![data_cache(12, Ways::Count(2))]),
-        &program,
-    );
+    let result = run(data_cache(12, Ways::Count(2)), &program);
     assert_eq!(level(&result, "D").load_misses, 12);
 }
 
@@ -68,10 +59,7 @@ fn sets_need_not_be_a_power_of_two() {
 fn stores_are_written_back_when_their_lines_leave() {
     let mut program = Program::new(1);
     (0..ROUNDS).for_each(|_| (0..16).for_each(|line| program.store(0x1_0000 + line * LINE)));
-    let result = simulated(
-        &behind_free_fetches(vec![data_cache(8, Ways::Count(1))]),
-        &program,
-    );
+    let result = run(data_cache(8, Ways::Count(1)), &program);
     // Each of the 8 sets is shared by two lines: all 16 x 5 stores miss, all but the first in each set drive out a
     // modified line.
     let data = level(&result, "D");
@@ -90,7 +78,7 @@ fn the_next_line_halves_the_misses_of_a_sequential_walk() {
     cache.prefetch = Prefetch::NextLine;
     let mut program = Program::new(1);
     program.walk(0x1_0000, 2 * PAGE_LINES);
-    let result = simulated(&behind_free_fetches(vec![cache]), &program);
+    let result = run(cache, &program);
     // Each even line misses and brings in the odd one behind it.
     let data = level(&result, "D");
     assert_eq!(
@@ -109,7 +97,7 @@ fn the_next_line_is_not_fetched_from_another_page() {
     cache.prefetch = Prefetch::NextLine;
     let mut program = Program::new(1);
     program.walk(0x1_0000 + LINE, PAGE_LINES - 1);
-    let result = simulated(&behind_free_fetches(vec![cache]), &program);
+    let result = run(cache, &program);
     // Lines 1, 3, 5 ... miss; the page ends after the last one.
     let data = level(&result, "D");
     assert_eq!(
@@ -129,7 +117,7 @@ fn a_stream_buffer_delivers_a_sequential_walk() {
     });
     let mut program = Program::new(1);
     program.walk(0x1_0000, 2 * PAGE_LINES);
-    let result = simulated(&behind_free_fetches(vec![cache]), &program);
+    let result = run(cache, &program);
     // The first line of each page is filled; the others come from the buffer, which requests each
     // of them once.
     let data = level(&result, "D");
