@@ -35,6 +35,13 @@ impl Script {
         }
     }
 
+    /// Creates a machine with one process, number 7, whose name is `a`.
+    fn with_process_7() -> Script {
+        let mut script = Script::new();
+        script.process(7, "a");
+        script
+    }
+
     fn root(&self) -> Root {
         Root::new(self.folder.path())
     }
@@ -193,16 +200,24 @@ fn observed(
     )
 }
 
+/// Observes these processes.
+fn observed_processes(
+    script: &mut Script,
+    numbers: &[u32],
+    duration: Option<Nanos>,
+) -> (Observation, Vec<String>) {
+    let target = Target::processes(&script.root(), numbers.to_vec()).expect("they are there");
+    observed(script, target, duration)
+}
+
 #[test]
 fn it_ends_with_the_last_process() {
-    let mut script = Script::new();
-    script.process(7, "a");
+    let mut script = Script::with_process_7();
     script.process(8, "b");
     let mut script = script
         .at(300, |script| script.end(7))
         .at(700, |script| script.end(8));
-    let target = Target::processes(&script.root(), vec![7, 8]).expect("both are there");
-    let (observation, _) = observed(&mut script, target, None);
+    let (observation, _) = observed_processes(&mut script, &[7, 8], None);
     assert!(
         (700..=720).contains(&(observation.window_ns.0 / 1_000_000)),
         "{}",
@@ -233,8 +248,7 @@ fn children_that_were_there_before_are_counted_and_not_observed() {
         script.switched(9, 1009);
         script.switched(10, 110);
     });
-    let target = Target::processes(&script.root(), vec![7, 8]).expect("they are there");
-    let (observation, _) = observed(&mut script, target, Some(Nanos::seconds(1)));
+    let (observation, _) = observed_processes(&mut script, &[7, 8], Some(Nanos::seconds(1)));
     assert_eq!(script.observed, [[7, 8]]);
     let older = observation.older_children.expect("there are some");
     // An observed child is not among them.
@@ -242,17 +256,14 @@ fn children_that_were_there_before_are_counted_and_not_observed() {
         (older.processes, older.parents, older.switches),
         (2, vec![7, 9], 1100)
     );
-    let target = Target::processes(&script.root(), vec![8, 10]).expect("they are there");
-    let (observation, _) = observed(&mut script, target, Some(Nanos::seconds(1)));
+    let (observation, _) = observed_processes(&mut script, &[8, 10], Some(Nanos::seconds(1)));
     assert_eq!(observation.older_children, None);
 }
 
 #[test]
 fn a_window_cuts_to_the_nanosecond() {
-    let mut script = Script::new();
-    script.process(7, "a");
-    let target = Target::processes(&script.root(), vec![7]).expect("it is there");
-    let (observation, _) = observed(&mut script, target, Some(Nanos(1_234_567_891)));
+    let mut script = Script::with_process_7();
+    let (observation, _) = observed_processes(&mut script, &[7], Some(Nanos(1_234_567_891)));
     assert_eq!(observation.window_ns, Nanos(1_234_567_891));
 }
 
@@ -324,8 +335,7 @@ fn threads_of_a_group_of_version_1_are_in_its_file_of_tasks() {
 
 #[test]
 fn a_quota_that_binds_a_task_later_is_named_with_its_time() {
-    let mut script = Script::new();
-    script.process(7, "a");
+    let mut script = Script::with_process_7();
     script.file(
         "/proc/self/mountinfo",
         "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
@@ -335,8 +345,7 @@ fn a_quota_that_binds_a_task_later_is_named_with_its_time() {
     script.group("tight", "", 1000);
     let mut script = script.at(1000, |script| script.file("/proc/7/cgroup", "0::/tight\n"));
     script = script.at(2000, |script| script.group("tight", "7\n", 1005));
-    let target = Target::processes(&script.root(), vec![7]).expect("it is there");
-    let (observation, _) = observed(&mut script, target, Some(Nanos::seconds(3)));
+    let (observation, _) = observed_processes(&mut script, &[7], Some(Nanos::seconds(3)));
     let [
         Throttled {
             group,
@@ -358,8 +367,7 @@ fn a_quota_that_binds_a_task_later_is_named_with_its_time() {
 #[test]
 fn one_that_binds_from_the_start_has_no_time() {
     let mut script = quota_from_the_start();
-    let target = Target::processes(&script.root(), vec![7]).expect("it is there");
-    let (observation, _) = observed(&mut script, target, Some(Nanos::seconds(1)));
+    let (observation, _) = observed_processes(&mut script, &[7], Some(Nanos::seconds(1)));
     assert_eq!(times(&observation), [(2, None)]);
 }
 
@@ -390,8 +398,7 @@ fn times(observation: &Observation) -> Vec<(u64, Option<Nanos>)> {
 /// Makes a machine with a process that is throttled twice during the observation, in a group to
 /// which it always belonged.
 fn quota_from_the_start() -> Script {
-    let mut script = Script::new();
-    script.process(7, "a");
+    let mut script = Script::with_process_7();
     script.file(
         "/proc/self/mountinfo",
         "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
@@ -473,13 +480,11 @@ fn processes_of_a_name_are_those_that_pgrep_finds() {
 fn what_ends_before_its_time_is_told_and_what_comes_under_its_name_is_observed() {
     let second = Some(Nanos::seconds(1));
     let end_of_7 = || {
-        let mut script = Script::new();
-        script.process(7, "a");
+        let mut script = Script::with_process_7();
         script.at(300, |script| script.end(7))
     };
     let mut script = end_of_7();
-    let target = Target::processes(&script.root(), vec![7]).expect("it is there");
-    let (observation, said) = observed(&mut script, target, second);
+    let (observation, said) = observed_processes(&mut script, &[7], second);
     assert!(observation.window_ns < Nanos::millis(400));
     let [one] = &said[..] else { panic!("{said:?}") };
     assert!(one.starts_with("process 7 (a) ended after 30"), "{one}");
@@ -490,8 +495,7 @@ fn what_ends_before_its_time_is_told_and_what_comes_under_its_name_is_observed()
         let fields = "0 ".repeat(18);
         script.file("/proc/7/stat", &format!("7 (b) S {fields}99"));
     });
-    let target = Target::processes(&script.root(), vec![7]).expect("it is there");
-    assert_eq!(observed(&mut script, target, second).1.len(), 1);
+    assert_eq!(observed_processes(&mut script, &[7], second).1.len(), 1);
 
     let mut script = end_of_7().at(600, |script| script.process(8, "a"));
     let target = Target::named(&script.root(), &["a".to_owned()]).expect("it is there");
@@ -540,15 +544,13 @@ fn a_control_group_that_is_removed_is_observed_again_when_it_is_there_again() {
 
 #[test]
 fn a_process_whose_first_thread_has_ended_is_observed_until_the_last_one_has() {
-    let mut script = Script::new();
-    script.process(7, "a");
+    let mut script = Script::with_process_7();
     script.file("/proc/7/stat", "7 (a) Z 1");
     script.file("/proc/7/task/7/stat", "7 (a) Z 1");
     script.file("/proc/7/task/8/stat", "8 (b) S 1");
     let mut script = script.at(500, |script| {
         script.file("/proc/7/task/8/stat", "8 (b) X 1")
     });
-    let target = Target::processes(&script.root(), vec![7]).expect("it is there");
-    let (observation, _) = observed(&mut script, target, None);
+    let (observation, _) = observed_processes(&mut script, &[7], None);
     assert!((500..=520).contains(&(observation.window_ns.0 / 1_000_000)));
 }

@@ -4,9 +4,9 @@
 use std::process::Command;
 
 use switchcost_observe::Options;
-use switchcost_record::observation::{Cause, Entry, FutexWait, Why};
+use switchcost_record::observation::{Cause, Entry, FutexWait, Tasks, Why};
 
-use crate::{call, observed, program_traced, switches, turn};
+use crate::{call, compile, observed, program_traced, sum, switches, turn};
 
 /// Perl code that pins everything after it to one CPU: without concurrent work, no task takes
 /// another's CPU.
@@ -83,14 +83,7 @@ fn what_a_program_does_all_the_time_is_reported_whatever_it_did_before() {
         "{others} elsewhere: {reported:?}"
     );
     let of_causes = reported.iter().map(|cause| cause.switches).sum::<u64>() + others;
-    assert_eq!(
-        of_causes,
-        counted
-            .tasks
-            .iter()
-            .map(switchcost_record::observation::Tasks::switches)
-            .sum::<u64>()
-    );
+    assert_eq!(of_causes, sum(&counted, Tasks::switches));
 }
 
 #[test]
@@ -148,7 +141,7 @@ fn yields_are_reported_as_such() {
         (1800..4020).contains(&yields),
         "{yields} of at most 4000 yields"
     );
-    let involuntary: u64 = counted.tasks.iter().map(|tasks| tasks.involuntary).sum();
+    let involuntary: u64 = sum(&counted, |tasks| tasks.involuntary);
     assert!(
         involuntary < yields + 200,
         "{involuntary}: hardly anything else was involuntary"
@@ -171,23 +164,9 @@ fn yields_of_32_bit_programs_are_reported_as_such() {
             for (int i = 0; i < 2000; i++) { int result; __asm__ volatile("int $0x80" : "=a"(result) : "a"(158) : "memory"); }
             return child && wait(0) < 0;
         }"#;
-    let folder = tempfile::tempdir().expect("a folder");
-    let (file, program) = (
-        folder.path().join("yield32.c"),
-        folder.path().join("yield32"),
-    );
-    std::fs::write(&file, source).expect("a file");
-    let mut compiler = Command::new("cc");
-    if !compiler
-        .arg("-O1")
-        .arg(&file)
-        .arg("-o")
-        .arg(&program)
-        .status()
-        .is_ok_and(|status| status.success())
-    {
-        return println!("skipped: there is no C compiler");
-    }
+    let Some((_folder, program)) = compile(source, &[]) else {
+        return;
+    };
     if !Command::new(&program)
         .status()
         .is_ok_and(|status| status.success())
@@ -261,7 +240,7 @@ fn a_time_slice_does_not_end_each_time_that_another_gets_its_turn() {
             .filter(|cause| is(cause.why));
         causes.map(|cause| cause.switches).sum::<u64>()
     };
-    let run_ns: u64 = counted.tasks.iter().map(|tasks| tasks.run_ns.0).sum();
+    let run_ns: u64 = sum(&counted, |tasks| tasks.run_ns.0);
     let (ended, preempted) = (of(|why| why == Why::SliceEnded), of(Why::is_preemption));
     assert!(
         preempted > 100,
@@ -397,20 +376,9 @@ fn a_word_in_the_waiter_s_own_frame_is_no_lock() {
             }
             return pthread_join(waker, 0);
         }"#;
-    let folder = tempfile::tempdir().expect("a folder");
-    let (file, program) = (folder.path().join("frame.c"), folder.path().join("frame"));
-    std::fs::write(&file, source).expect("a file");
-    let mut compiler = Command::new("cc");
-    if !compiler
-        .args(["-O1", "-pthread"])
-        .arg(&file)
-        .arg("-o")
-        .arg(&program)
-        .status()
-        .is_ok_and(|status| status.success())
-    {
-        return println!("skipped: there is no C compiler");
-    }
+    let Some((_folder, program)) = compile(source, &["-pthread"]) else {
+        return;
+    };
     let Some((_, counted, _)) = program_traced(&mut Command::new(&program), Options::default())
     else {
         return;

@@ -8,7 +8,7 @@ use switchcost_observe::{Backend, Options};
 use switchcost_record::observation::{Event, EventKind, Observation, Source, Tasks};
 use switchcost_units::{CpuId, Nanos};
 
-use crate::{begin, by_records, observed, observer, traced, turn};
+use crate::{begin, by_records, observed, observer, sum, switches_of_causes, traced, turn};
 
 /// Perl code of two processes that hand a byte back and forth and then print their numbers and the
 /// kernel's counts of each.
@@ -29,16 +29,8 @@ fn counts_equal_the_kernels() {
     };
     check_counts(&reported, &counted);
     // Each switch has a cause.
-    let causes: u64 = counted
-        .tasks
-        .iter()
-        .flat_map(|tasks| &tasks.causes)
-        .map(|cause| cause.switches)
-        .sum();
-    assert_eq!(
-        causes,
-        counted.tasks.iter().map(Tasks::switches).sum::<u64>()
-    );
+    let causes: u64 = switches_of_causes(&counted);
+    assert_eq!(causes, sum(&counted, Tasks::switches));
     assert_eq!((counted.lost.tasks, counted.lost.pairs), (0, 0));
 }
 
@@ -67,12 +59,7 @@ fn the_scheduler_is_entered_and_left_at_each_switch() {
     );
     // The time is a part of a task's time off the CPU, and no less than some loads and stores.
     let mean = inside.ns.0 as f64 / times as f64;
-    let off = counted
-        .tasks
-        .iter()
-        .map(|tasks| tasks.off_ns.0)
-        .sum::<u64>() as f64
-        / switches as f64;
+    let off = sum(&counted, |tasks| tasks.off_ns.0) as f64 / switches as f64;
     assert!(
         mean > 50.0 && mean < off,
         "{mean} ns inside, {off} ns off the CPU"
@@ -101,16 +88,8 @@ fn counts_without_a_clock_are_the_same_and_so_is_the_cpu_time() {
         return;
     };
     check_switches(&reported, &counted);
-    let causes: u64 = counted
-        .tasks
-        .iter()
-        .flat_map(|tasks| &tasks.causes)
-        .map(|cause| cause.switches)
-        .sum();
-    assert_eq!(
-        causes,
-        counted.tasks.iter().map(Tasks::switches).sum::<u64>()
-    );
+    let causes: u64 = switches_of_causes(&counted);
+    assert_eq!(causes, sum(&counted, Tasks::switches));
     let has_times = |tasks: &Tasks| tasks.off.count() + tasks.off_ns.0 + tasks.others.count() > 0;
     assert!(
         !counted.tasks.iter().any(has_times) && counted.pairs.is_empty() && counted.cpus.is_empty()
@@ -140,7 +119,7 @@ fn counts_without_a_clock_are_the_same_and_so_is_the_cpu_time() {
 fn check_counts(reported: &str, counted: &Observation) {
     let own = check_switches(reported, counted);
     // Each time off the CPU has an end.
-    let off: u64 = counted.tasks.iter().map(|tasks| tasks.off.count()).sum();
+    let off: u64 = sum(counted, |tasks| tasks.off.count());
     // Rarely the kernel does not call the BPF program for a switch (docs/method/observing.md,
     // "Known limit").
     let ended = own.0 + own.1 - 2;
@@ -160,10 +139,7 @@ fn check_counts(reported: &str, counted: &Observation) {
             .all(|tasks| tasks.wait_ns <= tasks.off_ns),
         "waiting is a part of being off"
     );
-    assert_eq!(
-        counted.tasks.iter().map(|tasks| tasks.count).sum::<u64>(),
-        2
-    );
+    assert_eq!(sum(counted, |tasks| tasks.count), 2);
 }
 
 /// Checks the numbers of voluntary and of other switches.
@@ -248,11 +224,7 @@ fn each_switch_is_an_event_where_they_are_wanted() {
     let own: Vec<&Event> = switches()
         .filter(|event| processes.contains(&event.from.process))
         .collect();
-    let all: u64 = counted
-        .tasks
-        .iter()
-        .map(|tasks| tasks.voluntary + tasks.involuntary)
-        .sum();
+    let all: u64 = sum(&counted, |tasks| tasks.voluntary + tasks.involuntary);
     assert_eq!(own.len() as u64, all);
     // A byte that was waited for came with a wake-up, in the kernel's order on each CPU.
     let waits = own

@@ -9,7 +9,7 @@ use switchcost_observe::{Backend, Options};
 use switchcost_record::observation::{Behind, Observation, Source, Tasks};
 use switchcost_units::Nanos;
 
-use crate::{by_records, observer, turn};
+use crate::{by_records, observer, sum, turn};
 
 /// CPU that the real-time tasks of these tests have for themselves; the tests run on the other one.
 const THEIRS: &str = "1";
@@ -150,10 +150,6 @@ fn observe(
         switches: after.1 - before.1,
     };
     Some((reported, counted, observed_ns))
-}
-
-fn sum(counted: &Observation, of: fn(&Tasks) -> u64) -> u64 {
-    counted.tasks.iter().map(of).sum()
 }
 
 /// Returns the three ways of counting: by BPF, by counts alone, and by the records of perf.

@@ -12,6 +12,7 @@ mod stacks;
 mod states;
 mod waits;
 
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -132,6 +133,40 @@ fn begin(command: &mut Command, observer: &mut Observer) -> std::io::Result<Chil
     // The parent lives as long as the tests.
     std::mem::forget(parent);
     Ok(child)
+}
+
+/// Adds up a number of all observed tasks.
+fn sum(counted: &Observation, number: impl Fn(&Tasks) -> u64) -> u64 {
+    counted.tasks.iter().map(number).sum()
+}
+
+/// Returns the switches that have a cause.
+fn switches_of_causes(counted: &Observation) -> u64 {
+    sum(counted, |tasks| {
+        tasks.causes.iter().map(|cause| cause.switches).sum()
+    })
+}
+
+/// Compiles a program in C into a folder; returns nothing, with a message, without a compiler.
+fn compile(source: &str, flags: &[&str]) -> Option<(tempfile::TempDir, PathBuf)> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, program) = (
+        folder.path().join("source.c"),
+        folder.path().join("program"),
+    );
+    std::fs::write(&file, source).expect("a file");
+    let mut compiler = Command::new("cc");
+    compiler
+        .arg("-O1")
+        .args(flags)
+        .arg(&file)
+        .arg("-o")
+        .arg(&program);
+    let is_made = compiler.status().is_ok_and(|status| status.success());
+    if !is_made {
+        println!("skipped: there is no C compiler");
+    }
+    is_made.then_some((folder, program))
 }
 
 /// Returns the switches of one cause, over all observed tasks.

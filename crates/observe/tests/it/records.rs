@@ -8,7 +8,7 @@ use switchcost_observe::{Backend, Options};
 use switchcost_record::observation::{Observation, Source, Tasks};
 
 use crate::in_flight::kernels;
-use crate::{begin, by_records, observed, observer, program_traced, turn};
+use crate::{begin, by_records, observed, observer, program_traced, sum, turn};
 
 #[test]
 fn short_processes_and_their_names_are_report() {
@@ -43,11 +43,7 @@ fn time_off_the_cpu_is_that_of_sleeps() {
     ) else {
         return;
     };
-    let off = counted
-        .tasks
-        .iter()
-        .map(|tasks| tasks.off_ns.0)
-        .sum::<u64>();
+    let off = sum(&counted, |tasks| tasks.off_ns.0);
     assert!(
         (200_000_000..begun.elapsed().as_nanos() as u64).contains(&off),
         "{off} ns of fifty sleeps of 4 ms"
@@ -88,7 +84,7 @@ fn what_finds_no_room_is_counted() {
     if counted.source != Source::Perf {
         return println!("skipped: {}", counted.not_counted_by.join("; "));
     }
-    let voluntary: u64 = counted.tasks.iter().map(|tasks| tasks.voluntary).sum();
+    let voluntary: u64 = sum(&counted, |tasks| tasks.voluntary);
     assert!(
         counted.lost.records > 0 && voluntary < 2 * reported,
         "{voluntary} of some {} were seen",
@@ -99,7 +95,7 @@ fn what_finds_no_room_is_counted() {
         "what is missing is counted: {:?}",
         counted.lost
     );
-    let ran: u64 = counted.tasks.iter().map(|tasks| tasks.run_ns.0).sum();
+    let ran: u64 = sum(&counted, |tasks| tasks.run_ns.0);
     assert!(
         Duration::from_nanos(ran) < Duration::from_secs(60),
         "times over a gap are left out"

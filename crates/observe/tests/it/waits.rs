@@ -1,14 +1,10 @@
 //! Tests which tasks ran while a task was off its CPU, and for which tasks it waited.
 
 use switchcost_observe::Options;
-use switchcost_record::observation::{Behind, Observation, Pair, Tasks};
+use switchcost_record::observation::{Behind, Observation, Pair};
 
 use crate::states::loop_on;
-use crate::{observed, program_traced, turn};
-
-fn sum(counted: &Observation, of: fn(&Tasks) -> u64) -> u64 {
-    counted.tasks.iter().map(of).sum()
-}
+use crate::{observed, program_traced, sum, turn};
 
 /// Returns a sum of the effects of an unobserved process on all observed tasks.
 fn by(counted: &Observation, process: u32, of: fn(&Pair) -> u64) -> u64 {
@@ -218,7 +214,7 @@ fn a_wait_behind_two_that_switch_all_the_time_is_known_however_often_they_do() {
     let Some((_, counted)) = counted else { return };
     check(&counted);
     let runs: u64 = counted.pairs.iter().map(|pair| pair.runs).sum();
-    let waits: u64 = counted.tasks.iter().map(|tasks| tasks.wait.count()).sum();
+    let waits: u64 = sum(&counted, |tasks| tasks.wait.count());
     assert!(runs > 20 * waits, "{runs} runs in {waits} waits");
     let wait = sum(&counted, |tasks| tasks.wait_ns.0);
     let others: u64 = counted.waits.iter().map(|waits| waits.others_ns.0).sum();
