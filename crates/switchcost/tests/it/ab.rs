@@ -11,9 +11,8 @@ use crate::common::{Place, ran, text, wait_until};
 /// Starts the process that holds a set-up, as `ab` does for each run; it undoes the set-up when its
 /// standard input ends.
 fn kept(place: &Place, [commands, wrapper, undo]: [&str; 3], program: &[&str]) -> Child {
-    let mut command: Command = place.command(&["keep-one-setup", commands, wrapper, undo]);
-    command.args(program).current_dir(place.folder());
-    command
+    place
+        .command((["keep-one-setup", commands, wrapper, undo], program))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -133,61 +132,20 @@ fn settings_of_the_scheduler_are_put_back() {
 #[test]
 fn flags_of_a_run_and_a_set_up_that_fails_are_refused_in_words() {
     let place = Place::new();
-    let run = |words: &[&str]| {
-        place.run(
-            &[
-                &[
-                    "ab",
-                    "--new-with",
-                    "",
-                    "--record",
-                    text(&place.path("runs")),
-                ],
-                words,
-            ]
-            .concat(),
-        )
-    };
-    let flags = run(&["--", "--mechanisms", "pipe"]);
-    assert_eq!(
-        (flags.code, flags.stderr.contains("'--mechanisms'")),
-        (2, true),
-        "{}",
-        flags.stderr
+    let run = |words: &str| place.run(("ab --new-with '' --record runs", words));
+    let fails = run(
+        "--base \"echo 'no such thing; run this' >&2; exit 9\" --new \"echo 'no such thing; run this' >&2; exit 9\" -- --no-rt",
     );
-    let fails = run(&[
-        "--base",
-        "echo 'no such thing; run this' >&2; exit 9",
-        "--new",
-        "echo 'no such thing; run this' >&2; exit 9",
-        "--",
-        "--no-rt",
-    ]);
-    assert_eq!(fails.code, 1, "{}", fails.stderr);
+    fails.assert_code(1);
     for words in [
         "its set-up or its run exited with code 9",
         "it printed: no such thing; run this\nhint: read all of it in ",
     ] {
-        assert!(fails.stderr.contains(words), "{}", fails.stderr);
+        fails.assert_message(words);
     }
-    let record = place.path("others");
-    let ends = place.run(&[
-        "ab",
-        "--record",
-        text(&record),
-        "--base",
-        "exit 0",
-        "--new",
-        "exit 0",
-        "--",
-        "--no-rt",
-    ]);
-    assert_eq!(ends.code, 1, "{}", ends.stderr);
-    assert!(
-        ends.stderr.contains("do not call exit in it"),
-        "{}",
-        ends.stderr
-    );
+    place
+        .run("ab --record others --base 'exit 0' --new 'exit 0' -- --no-rt")
+        .assert_failed(1, "do not call exit in it");
 }
 
 #[test]
@@ -218,27 +176,16 @@ fn an_upgrade_in_the_middle_changes_nothing() {
 #[test]
 fn who_stops_does_not_wait_for_what_takes_long_to_undo() {
     let place = Place::new();
+    // The set-up runs in any folder.
     let undo = format!(
         "while [ ! -e {0}/go-on ]; do sleep 0.01; done; : > {0}/undone",
         text(place.folder())
     );
     let runs = place.path("runs");
-    let words = [
-        "ab",
-        "--new",
-        "",
-        "--record",
-        text(&runs),
-        "--base-undo",
-        &undo,
-        "--new-undo",
-        &undo,
-        "--",
-        "--mechanism",
-        "pipe",
-    ];
+    let usual = "ab --new '' --record runs";
+    let words = format!("--base-undo '{undo}' --new-undo '{undo}' -- --mechanism pipe");
     let mut child = place
-        .command_with_signals(&["--default-signal"], &words)
+        .command_with_signals("--default-signal", (usual, words))
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()

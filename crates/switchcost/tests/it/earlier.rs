@@ -8,18 +8,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use switchcost_record::Chain;
 
-use crate::common::{Place, text};
+use crate::common::{Place, count, text};
 
 /// Flags for a synthetic switch, so that there are numbers however busy the machine is.
-const MADE_UP: [&str; 7] = [
-    "--mechanism",
-    "synthetic",
-    "--size",
-    "0",
-    "--budget",
-    "20s",
-    "--no-rt",
-];
+const MADE_UP: &str = "--mechanism synthetic --size 0 --budget 20s --no-rt";
 
 /// Returns the record's lines as if the run had begun at another time with another program and
 /// seed.
@@ -84,8 +76,7 @@ struct History {
 impl History {
     fn new() -> History {
         let place = Place::new();
-        let ran = place.measure(&MADE_UP);
-        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        place.measure(MADE_UP).assert_code(0);
         let (record, folder) = (place.path("run.jsonl"), place.path("history"));
         fs::write(&record, unshared(&record)).expect("written");
         fs::create_dir(&folder).expect("a folder");
@@ -106,25 +97,20 @@ impl History {
     }
 
     fn report(&self) -> Value {
-        let ran = self.place.run(&[
-            "report",
-            text(&self.record),
-            "--history",
-            text(&self.folder),
-            "--format",
-            "json",
-        ]);
-        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let ran = self
+            .place
+            .run("report run.jsonl --history history --format json");
+        ran.assert_code(0);
         ran.json()
     }
 }
 
 fn counts(json: &Value) -> (u64, u64, &str) {
     let runs = &json["results"][0]["between_runs"];
-    let found = json["earlier"]["found"].as_u64().expect("a count");
+    let found = count(&json["earlier"]["found"]);
     (
         found,
-        runs["earlier_runs"].as_u64().expect("a count"),
+        count(&runs["earlier_runs"]),
         runs["source"].as_str().expect("a name"),
     )
 }
@@ -132,10 +118,7 @@ fn counts(json: &Value) -> (u64, u64, &str) {
 #[test]
 fn seven_earlier_runs_replace_what_is_assumed_of_the_spread_between_runs() {
     let history = History::new();
-    let without = history
-        .place
-        .run(&["report", text(&history.record), "--format", "json"])
-        .json();
+    let without = history.place.run("report run.jsonl --format json").json();
     let empty = history.report();
     assert_eq!(
         (counts(&empty), &empty["results"][0]["direct_ns"]),
@@ -240,7 +223,7 @@ fn what_counts_in_a_folder_of_much_else_is_used_and_said() {
     );
     let screen = history
         .place
-        .run(&["report", text(record), "--history", text(&history.folder)])
+        .run("report run.jsonl --history history")
         .stdout;
     let screen = screen.split_whitespace().collect::<Vec<_>>().join(" ");
     let said = "intervals from 8 earlier runs of this machine, 2025-12-31, which differ by 0";
@@ -251,28 +234,16 @@ fn what_counts_in_a_folder_of_much_else_is_used_and_said() {
     assert!(screen.contains(said), "{screen}");
 }
 
-/// Measures with earlier records; returns the result and its record. Returns `None` if another
+/// Measures with earlier records; returns the result. Returns `None` if another
 /// program has begun or stopped using perf or BPF since the earlier records were made, as a
 /// concurrent test may, because that changes the environment.
-fn measured_beside(history: &History) -> Option<(Value, PathBuf)> {
-    let new = history.folder.join("new.jsonl");
-    let flags = [
-        "--max-repetitions",
-        "8",
-        "--no-counters",
-        "--precision",
-        "1%",
-        "--format",
-        "json",
-    ];
-    let named = ["--history", text(&history.folder), "--record", text(&new)];
-    let measured = history
-        .place
-        .run(&[&["measure"], &MADE_UP[..], &flags, &named].concat());
-    assert_eq!(measured.code, 0, "{}", measured.stderr);
-    let measured = measured.json();
+fn measured_beside(history: &History) -> Option<Value> {
+    let flags = "--max-repetitions 8 --no-counters --precision 1% --format json";
+    let files = "--history history --record history/new.jsonl";
+    let words = format!("measure {MADE_UP} {flags} {files}");
+    let measured = history.place.run(words).assert_code(0).json();
     let is_other = measured["earlier"]["left_out"]["of another setting: perf and BPF"] == 8;
-    (!is_other).then_some((measured, new))
+    (!is_other).then_some(measured)
 }
 
 #[test]
@@ -280,9 +251,9 @@ fn a_run_beside_its_own_records_takes_them_into_its_record_and_reports_say_so_wi
     let beside = || {
         let history = History::new();
         history.keep_hours(0..8);
-        measured_beside(&history).map(|(measured, new)| (history, measured, new))
+        measured_beside(&history).map(|measured| (history, measured))
     };
-    let (history, measured, new) = (0..10)
+    let (history, measured) = (0..10)
         .find_map(|_| beside())
         .expect("two runs of one setting");
     assert_eq!(
@@ -294,7 +265,7 @@ fn a_run_beside_its_own_records_takes_them_into_its_record_and_reports_say_so_wi
     fs::remove_file(history.folder.join("0.jsonl")).expect("ours");
     let again = history
         .place
-        .run(&["report", text(&new), "--format", "json"])
+        .run("report history/new.jsonl --format json")
         .json();
     assert_eq!(
         (&again["earlier"], &again["results"]),
@@ -305,28 +276,15 @@ fn a_run_beside_its_own_records_takes_them_into_its_record_and_reports_say_so_wi
 #[test]
 fn a_folder_that_is_not_there_and_a_record_without_runs_are_refused() {
     let place = Place::new();
-    let nowhere = place.path("nowhere");
-    let ran = place.run(&[&["measure", "--history", text(&nowhere)], &MADE_UP[..]].concat());
-    assert_eq!(ran.code, 5, "{}", ran.stderr);
-    assert!(
-        ran.stderr.contains(text(&nowhere)) && ran.stderr.contains("No such file or directory"),
-        "{}",
-        ran.stderr
-    );
-    assert!(
-        ran.stderr
-            .contains("name a folder of records that can be read"),
-        "{}",
-        ran.stderr
-    );
-    let simulated = Path::new(env!("CARGO_MANIFEST_DIR"))
+    place
+        .run(("measure --history nowhere", MADE_UP))
+        .assert_code(5)
+        .assert_message("nowhere")
+        .assert_message("No such file or directory")
+        .assert_message("name a folder of records that can be read");
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../simulation-record/tests/samples/simulation-1.parquet");
-    let ran = place.run(&[
-        "report",
-        text(&simulated),
-        "--history",
-        text(place.folder()),
-    ]);
+    let ran = place.run(["report", text(&sample), "--history", "."]);
     let why = "error: simulation-1.parquet is not a record of measure, which --history needs\nhint: leave out --history\n";
-    assert_eq!((ran.code, ran.stderr.as_str()), (2, why));
+    ran.assert_messages(2, why);
 }

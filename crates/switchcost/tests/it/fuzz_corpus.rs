@@ -22,8 +22,12 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
 }
 
+fn corpus(target: &str) -> PathBuf {
+    root().join("corpus").join(target)
+}
+
 fn files(target: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(root().join("corpus").join(target)).expect("a corpus");
+    let entries = fs::read_dir(corpus(target)).expect("a corpus");
     entries
         .map(|entry| entry.expect("an entry").path())
         .collect()
@@ -78,29 +82,22 @@ fn each_target_begins_with_a_mutant_of_each_kind() {
 /// Runs the command that reads a file; returns nothing if another program is needed to reach the
 /// reader.
 fn read(place: &Place, target: &str, file: &Path) -> Option<Ran> {
-    let out = place.path("out.sct");
-    let _ = fs::remove_file(&out);
-    let ran = match target {
+    let _ = fs::remove_file(place.path("out.sct"));
+    let command = match target {
         "measure_record" | "injection_record" | "observation_record" | "simulation_record" => {
-            place.run(&["report", text(file)])
+            "report".to_owned()
         }
-        "trace_file" => place.run(&["trace", "check", text(file)]),
-        "lackey" | "din" | "champsim" | "gem5" | "drmemtrace" => place.run(&[
-            "trace",
-            "import",
-            "--from",
-            target,
-            text(file),
-            "-o",
-            text(&out),
-        ]),
+        "trace_file" => "trace check".to_owned(),
+        "lackey" | "din" | "champsim" | "gem5" | "drmemtrace" => {
+            format!("trace import -o out.sct --from {target}")
+        }
         "design_toml" => {
-            let trace = root().join("corpus/trace_file/small");
-            place.run(&["simulate", text(&trace), "--design", text(file)])
+            let trace = corpus("trace_file").join("small");
+            format!("simulate '{}' --design", text(&trace))
         }
         _ => return None,
     };
-    Some(ran)
+    Some(place.run((command, [text(file)])))
 }
 
 #[test]
@@ -136,18 +133,16 @@ fn each_file_is_read_or_refused_and_commands_no_terminal() {
     }
 }
 
+fn assert_said(ran: &Ran, code: i32, words: &str) {
+    ran.assert_code(code);
+    let said = format!("{}{}", ran.stdout, ran.stderr);
+    assert!(said.contains(words), "{words}: {said}");
+}
+
 /// Each mutant of a record must have the property that its name claims.
 #[test]
 fn mutants_of_a_record_are_what_they_are_called() {
     let place = Place::new();
-    let said = |kind: &str| {
-        let ran = place.run(&[
-            "report",
-            "--details",
-            text(&root().join("corpus/measure_record").join(kind)),
-        ]);
-        (ran.code, format!("{}{}", ran.stdout, ran.stderr))
-    };
     for (kind, code, part) in [
         ("cut", 3, "cut-line"),
         ("flipped", 5, "is damaged at line 4 (its checksum is "),
@@ -166,11 +161,8 @@ fn mutants_of_a_record_are_what_they_are_called() {
         ("version-1", 5, "is of format switchcost.record.measure/1"),
         ("empty", 5, "it is empty"),
     ] {
-        let (found, text) = said(kind);
-        assert!(
-            found == code && text.contains(part),
-            "{kind}: {found}, {text}"
-        );
+        let file = corpus("measure_record").join(kind);
+        assert_said(&place.run(["report", "--details", text(&file)]), code, part);
     }
 }
 
@@ -201,24 +193,11 @@ fn mutants_of_a_system_trace_are_what_they_are_called() {
         ),
         ("page-of-odd-size", 5, "a page of 3 bytes at 0x400000"),
     ] {
-        let file = root().join("corpus/trace_file").join(kind);
-        let ran = place.run(&["trace", "check", text(&file)]);
-        assert!(
-            ran.code == code && format!("{}{}", ran.stdout, ran.stderr).contains(part),
-            "{kind}: {}",
-            ran.stderr
-        );
+        let file = corpus("trace_file").join(kind);
+        assert_said(&place.run(["trace", "check", text(&file)]), code, part);
         // A record without names is simulated without them.
-        let record = place.path(&format!("{kind}.parquet"));
-        let ran = place.run(&[
-            "simulate",
-            text(&file),
-            "--design",
-            "zen4-epyc-9004",
-            "--record",
-            text(&record),
-        ]);
-        assert!(matches!(ran.code, 0 | 3), "{kind}: {}", ran.stderr);
+        let simulate = format!("simulate --design zen4-epyc-9004 --record {kind}.parquet");
+        place.run((simulate, [text(&file)])).assert_result();
     }
 }
 
@@ -244,25 +223,9 @@ fn mutants_of_drmemtrace_are_what_they_are_called() {
             "expected the end of the file behind a footer (type 26)",
         ),
     ] {
-        let (file, out) = (
-            root().join("corpus/drmemtrace").join(kind),
-            place.path(&format!("{kind}.sct")),
-        );
-        let ran = place.run(&[
-            "trace",
-            "import",
-            "--from",
-            "drmemtrace",
-            text(&file),
-            "-o",
-            text(&out),
-        ]);
-        assert!(
-            ran.code == code && ran.stderr.contains(part),
-            "{kind}: {} {}",
-            ran.code,
-            ran.stderr
-        );
+        let file = corpus("drmemtrace").join(kind);
+        let import = format!("trace import --from drmemtrace -o {kind}.sct");
+        place.run((import, [text(&file)])).assert_failed(code, part);
     }
 }
 
@@ -286,13 +249,11 @@ fn sealed_mutants_of_a_simulation_are_refused_before_parquet_reads_them() {
             "the header of a page is a field of a kind that it has in no record)",
         ),
     ] {
-        let file = root().join("corpus/simulation_record").join(kind);
-        let ran = place.run(&["report", text(&file)]);
-        let named = format!("{} is damaged at ", file.display());
-        assert!(
-            ran.code == 5 && ran.stderr.contains(&named) && ran.stderr.contains(part),
-            "{kind}: {}",
-            ran.stderr
-        );
+        let file = corpus("simulation_record").join(kind);
+        place
+            .run(["report", text(&file)])
+            .assert_code(5)
+            .assert_message(&format!("{} is damaged at ", file.display()))
+            .assert_message(part);
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{Place, Ran, ran};
+use crate::common::{Arguments, Place};
 use crate::system::is_without_guest;
 use switchcost_units::Nanos;
 
@@ -158,15 +158,6 @@ fn shortened(command: &[String]) -> Vec<String> {
     short
 }
 
-fn run(place: &Place, command: &[String]) -> Ran {
-    let words: Vec<&str> = command.iter().map(String::as_str).collect();
-    ran(place
-        .command(&words)
-        .current_dir(place.folder())
-        .output()
-        .expect("the program starts"))
-}
-
 /// Returns the exit codes that a command may have on a sound machine, however busy it is.
 fn allowed_codes(command: &[String]) -> &'static [i32] {
     match command[0].as_str() {
@@ -200,7 +191,7 @@ fn run_page(page: &Path, text: &str, place: &Place) -> Vec<String> {
     let mut wrong = Vec::new();
     for example in examples(text) {
         let command = shortened(&example.command);
-        let ran = run(place, &command);
+        let ran = place.run(&command);
         if is_without_guest(&ran) {
             // The following commands need the trace, which does not exist.
             break;
@@ -297,24 +288,22 @@ fn a_heading_that_is_no_longer_printed_is_found() {
 #[test]
 fn commands_are_taken_from_console_blocks_alone() {
     let page = "text\n```sh\nswitchcost no\n```\n```console\n$ switchcost a 'b c'\nout\n\nmore\n$ switchcost d\n```\nend";
-    let example = |words: &[&str], output: &str| Example {
-        command: words.iter().map(|word| (*word).to_owned()).collect(),
+    let example = |line: &str, output: &str| Example {
+        command: line.words(),
         output: output.to_owned(),
     };
     assert_eq!(
         examples(page),
-        [example(&["a", "b c"], "out\n\nmore"), example(&["d"], "")]
+        [example("a 'b c'", "out\n\nmore"), example("d", "")]
     );
-    let long: Vec<String> = ["measure", "--budget", "18s", "--quick"]
-        .map(str::to_owned)
-        .to_vec();
-    assert_eq!(
-        shortened(&long),
-        ["measure", "--budget", LONGEST_BUDGET, "--quick"]
-    );
-    assert_eq!(
-        shortened(&["measure".to_owned()]),
-        ["measure", "--budget", LONGEST_DEFAULT]
-    );
-    assert_eq!(shortened(&["report".to_owned()]), ["report"]);
+    for (command, expected) in [
+        (
+            "measure --budget 18s --quick",
+            "measure --budget 1s --quick",
+        ),
+        ("measure", "measure --budget 18s"),
+        ("report", "report"),
+    ] {
+        assert_eq!(shortened(&command.words()), expected.words());
+    }
 }

@@ -1,6 +1,5 @@
 //! Tests preemptions of unchanged programs. A test that lacks rights reports that it was skipped.
 
-use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,7 +7,7 @@ use std::time::{Duration, Instant};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::common::{Place, Ran, text};
+use crate::common::{Arguments, Place, Ran, items, processes_with, ran, text};
 
 /// Script of about 30 ms of CPU time in a shell.
 const BUSY: &str = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done";
@@ -20,12 +19,12 @@ fn alone() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn inject(place: &Place, arguments: &[&str]) -> Ran {
-    place.run(&[&["inject", "--footprint", "0", "--only-cpu"][..], arguments].concat())
+fn inject(place: &Place, arguments: impl Arguments) -> Ran {
+    place.run(("inject --footprint 0 --only-cpu", arguments))
 }
 
 /// Runs `inject`; returns `None`, with a message, if this user lacks the rights.
-fn injected(place: &Place, arguments: &[&str]) -> Option<Ran> {
+fn injected(place: &Place, arguments: impl Arguments) -> Option<Ran> {
     let ran = inject(place, arguments);
     let lacks = ["sched_setscheduler", "PID namespace"]
         .iter()
@@ -40,15 +39,7 @@ fn injected(place: &Place, arguments: &[&str]) -> Option<Ran> {
 fn a_footprint_that_does_not_fit_into_memory_is_refused_before_anything_runs() {
     let place = Place::new();
     let mark = place.path("mark");
-    let ran = place.run(&[
-        "inject",
-        "--only-cpu",
-        "--footprint",
-        "1000000GiB",
-        "--",
-        "touch",
-        text(&mark),
-    ]);
+    let ran = place.run("inject --only-cpu --footprint 1000000GiB -- touch mark");
     assert!(
         ran.code == 2 && ran.stderr.ends_with("hint: use a smaller --footprint\n"),
         "{} {}",
@@ -66,18 +57,8 @@ fn a_footprint_that_does_not_fit_into_memory_is_refused_before_anything_runs() {
 fn what_a_preemption_costs_is_reported_recorded_and_reported_again() {
     let _alone = alone();
     let place = Place::new();
-    let record = place.path("run-injection.jsonl");
-    let arguments = [
-        "--budget",
-        "5s",
-        "--record",
-        text(&record),
-        "--check-output",
-        "--",
-        "sh",
-        "-c",
-        BUSY,
-    ];
+    let arguments =
+        format!("--budget 5s --record run-injection.jsonl --check-output -- sh -c '{BUSY}'");
     // If other real-time tasks run, one run of a few tens of milliseconds may take much longer.
     let tries = || (0..3).map(|_| injected(&place, &arguments));
     let is_fit = |ran: &Option<Ran>| {
@@ -90,16 +71,9 @@ fn what_a_preemption_costs_is_reported_recorded_and_reported_again() {
     else {
         return;
     };
-    assert!(ran.code == 0 || ran.code == 3, "{}", ran.stderr);
-    assert!(
-        ran.stderr
-            .contains("of CPU time: 5.00 s has time for at most"),
-        "{}",
-        ran.stderr
-    );
-    let json = place
-        .run(&["report", "--format", "json", text(&record)])
-        .json();
+    ran.assert_result();
+    ran.assert_message("of CPU time: 5.00 s has time for at most");
+    let json = place.run("report --format json run-injection.jsonl").json();
     assert_eq!(
         (json["schema"].as_str(), json["is_complete"].as_bool()),
         (Some("switchcost.inject/1"), Some(true))
@@ -107,58 +81,48 @@ fn what_a_preemption_costs_is_reported_recorded_and_reported_again() {
     let found = &json["footprints"][0];
     assert!(found["preemptions"].as_u64() > Some(100), "{found}");
     assert!(found["hit"].as_f64() > Some(0.9), "{found}");
-    let page = place.path("page.html");
     assert_eq!(
-        place
-            .run(&["report", "-o", text(&page), text(&record)])
-            .code,
+        place.run("report -o page.html run-injection.jsonl").code,
         ran.code
     );
     let again = inject(&place, &arguments);
-    assert!(
-        again.code == 2 && again.stderr.contains("records are never overwritten"),
-        "{}",
-        again.stderr
-    );
+    again.assert_failed(2, "records are never overwritten");
 }
 
 #[test]
 fn what_cannot_be_measured_is_refused_and_said_why() {
     let _alone = alone();
     let place = Place::new();
-    let refused = |command: &[&str], why: &str| {
-        let Some(ran) = injected(
-            &place,
-            &[&["--budget", "3s", "--check-output", "--"][..], command].concat(),
-        ) else {
-            return;
-        };
-        assert!(
-            ran.stderr.contains(why) && (ran.code == 1 || ran.code == 2),
-            "{} {}",
-            ran.code,
-            ran.stderr
-        );
-    };
-    refused(&["no-such-program"], "no-such-program cannot be run");
-    refused(&["true"], "the command runs too briefly");
-    refused(&["sleep", "0.3"], "the command mostly waits");
-    refused(
-        &["ls", "/no/such/file"],
-        "the command failed (exit status: 2): ls: ",
-    );
-    refused(
-        &["sh", "-c", &format!("{BUSY}; echo $$")],
-        "the outputs of two copies differ from byte 0 on",
-    );
-    refused(
-        &["sh", "-c", &format!("sleep 60 & {BUSY}")],
-        "the command exited before its children",
-    );
-    refused(
-        &["sh", "-c", "while :; do :; done"],
-        "the command was still running after 3.00 s",
-    );
+    for (command, why) in [
+        ("no-such-program", "no-such-program cannot be run"),
+        ("true", "the command runs too briefly"),
+        ("sleep 0.3", "the command mostly waits"),
+        (
+            "ls /no/such/file",
+            "the command failed (exit status: 2): ls: ",
+        ),
+        (
+            &format!("sh -c '{BUSY}; echo $$'"),
+            "the outputs of two copies differ from byte 0 on",
+        ),
+        (
+            &format!("sh -c 'sleep 60 & {BUSY}'"),
+            "the command exited before its children",
+        ),
+        (
+            "sh -c 'while :; do :; done'",
+            "the command was still running after 3.00 s",
+        ),
+    ] {
+        if let Some(ran) = injected(&place, ("--budget 3s --check-output --", command)) {
+            assert_refused(&ran, why);
+        }
+    }
+}
+
+fn assert_refused(ran: &Ran, why: &str) {
+    assert!(matches!(ran.code, 1 | 2), "{} {}", ran.code, ran.stderr);
+    ran.assert_message(why);
 }
 
 /// Shows that a command that leaves its process group and writes files in its folder is refused.
@@ -173,35 +137,11 @@ fn who_leaves_its_process_group_and_writes_where_it_is_runs_frozen_and_apart_at_
     let busy = format!("{BUSY}; mkdir made");
     // A busy machine needs longer for six runs.
     let said = |budget: &str| {
-        let mut command = place.command(&[
-            "inject",
-            "--footprint",
-            "0",
-            "--only-cpu",
-            "--budget",
-            budget,
-            "--apart",
-        ]);
-        command.args([
-            "--period",
-            "1ms,250us",
-            "--record",
-            text(&record),
-            "--",
-            "setsid",
-            "-w",
-            "sh",
-            "-c",
-            &busy,
-        ]);
-        String::from_utf8_lossy(
-            &command
-                .current_dir(&folder)
-                .output()
-                .expect("it starts")
-                .stderr,
-        )
-        .into_owned()
+        let usual = format!("inject --footprint 0 --only-cpu --budget {budget} --apart");
+        let files = format!("--period 1ms,250us --record {}", text(&record));
+        let mut command = place.command((usual, (files, "-- setsid -w sh -c")));
+        let output = command.arg(&busy).current_dir(&folder).output();
+        String::from_utf8_lossy(&output.expect("it starts").stderr).into_owned()
     };
     // On a busy machine a run takes longer: the budget is refused, or is exceeded.
     let is_fit = |said: &String| {
@@ -225,15 +165,13 @@ fn who_leaves_its_process_group_and_writes_where_it_is_runs_frozen_and_apart_at_
         }
     }
     assert!(record.exists(), "{said}");
-    let json = place
-        .run(&["report", "--format", "json", text(&record)])
-        .json();
+    let json = place.run("report --format json run-injection.jsonl").json();
     let plan = &json["plan"];
     assert!(
         plan["is_frozen"] == true && plan["is_apart"] == true && plan["period_ns"] == 1_000_000,
         "{plan} {said}"
     );
-    let periods = json["periods"].as_array().expect("two");
+    let periods = items(&json["periods"]);
     assert!(
         periods
             .iter()
@@ -247,27 +185,13 @@ fn who_leaves_its_process_group_and_writes_where_it_is_runs_frozen_and_apart_at_
     );
 }
 
-/// Returns the numbers of all processes that have all of these words among their arguments.
-fn those_with(words: &[&str]) -> Vec<u32> {
-    let numbers = std::fs::read_dir("/proc").expect("/proc").flatten();
-    let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let has = |number: &u32| {
-        let arguments = std::fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default();
-        words.iter().all(|word| {
-            arguments
-                .split(|byte| *byte == 0)
-                .any(|other| other == word.as_bytes())
-        })
-    };
-    numbers.filter(has).collect()
-}
-
 fn is_gone_soon(words: &[&str]) -> bool {
     let start = Instant::now();
-    while !those_with(words).is_empty() && start.elapsed() < Duration::from_secs(20) {
+    while !processes_with("cmdline", words).is_empty() && start.elapsed() < Duration::from_secs(20)
+    {
         std::thread::sleep(Duration::from_millis(20));
     }
-    those_with(words).is_empty()
+    processes_with("cmdline", words).is_empty()
 }
 
 /// The test looks for the program, both copies, stopped or not, everything that they have started,
@@ -279,33 +203,26 @@ fn a_kill_at_any_moment_leaves_no_one() {
     // Only the arguments of the copies and of their children contain the word.
     let word = format!("twin-of-test-{}", std::process::id());
     let busy = format!("sh -c '{BUSY}' {word} & wait; {BUSY}");
-    let Some(_) = injected(&place, &["--budget", "2s", "--", "sh", "-c", &busy, &word]) else {
+    let command = ["sh", "-c", &busy, &word];
+    let Some(_) = injected(&place, ("--budget 2s --", command)) else {
         return;
     };
     let mut random = ChaCha8Rng::seed_from_u64(u64::from(std::process::id()));
     let mut has_seen_twins = false;
     for _ in 0..6 {
         let mut child = place
-            .command(&[
-                "inject",
-                "--footprint",
-                "0",
-                "--only-cpu",
-                "--budget",
-                "20s",
-                "--",
-                "sh",
-                "-c",
-                &busy,
-                &word,
-            ])
+            .command(("inject --footprint 0 --only-cpu --budget 20s --", command))
             .spawn()
             .expect("it starts");
         std::thread::sleep(Duration::from_millis(random.random_range(100..900)));
-        has_seen_twins |= those_with(&[&word]).len() > 1;
+        has_seen_twins |= processes_with("cmdline", &[&word]).len() > 1;
         child.kill().expect("it is ours");
         child.wait().expect("it is ours");
-        assert!(is_gone_soon(&[&word]), "{:?}", those_with(&[&word]));
+        assert!(
+            is_gone_soon(&[&word]),
+            "{:?}",
+            processes_with("cmdline", &[&word])
+        );
         assert!(
             is_gone_soon(&["serve-one-injection", &child.id().to_string()]),
             "a real-time task is left"
@@ -317,8 +234,6 @@ fn a_kill_at_any_moment_leaves_no_one() {
 #[test]
 fn the_only_cpu_is_not_taken_unasked() {
     let place = Place::new();
-    let program = env!("CARGO_BIN_EXE_switchcost");
-    let mut command = Command::new("taskset");
     let first = std::fs::read_to_string("/proc/self/status").expect("/proc");
     let allowed = first
         .lines()
@@ -327,25 +242,14 @@ fn the_only_cpu_is_not_taken_unasked() {
         .trim()
         .to_owned();
     let cpu = allowed.split(['-', ',']).next().expect("a CPU");
-    command.args([
-        "-c",
-        cpu,
-        program,
-        "inject",
-        "--record",
-        text(&place.path("r.jsonl")),
-        "--",
-        "sh",
-        "-c",
-        BUSY,
-    ]);
-    let out = command.output().expect("taskset");
-    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    let words = ["inject", "--record", "r.jsonl", "--", "sh", "-c", BUSY];
+    let mut command = place.command_behind(["taskset", "-c", cpu], words);
+    let said = ran(command.output().expect("taskset")).stderr;
     let reported = format!(
         "CPU {cpu} is the only one allowed, and everything else would wait for the one that the twins run on"
     );
     assert!(said.contains(&reported), "{said}");
-    assert!(!Path::new(&place.path("r.jsonl")).exists());
+    assert!(!place.path("r.jsonl").exists());
 }
 
 /// A server that does a little work, some words every two milliseconds, and ends with the test.
@@ -393,7 +297,7 @@ impl Drop for Server {
 
 /// Runs `inject` on a service; returns `None`, with a message, if this user lacks the rights or the
 /// kernel counts no calls.
-fn served(place: &Place, arguments: &[&str]) -> Option<Ran> {
+fn served(place: &Place, arguments: impl Arguments) -> Option<Ran> {
     let ran = injected(place, arguments)?;
     let lacks = ["tracepoints of system calls", "right to count calls"]
         .iter()
@@ -409,25 +313,15 @@ fn a_service_is_preempted_where_it_is_and_left_as_it_was() {
     let _alone = alone();
     let (place, server) = (Place::new(), Server::start());
     let before = server.condition();
-    let record = place.path("run-injection.jsonl");
     let number = server.number();
-    let work = ["-p", &number, "--work", "syscall:write"];
-    let more = [
-        "--footprint",
-        "64KiB",
-        "--budget",
-        "2500ms",
-        "--record",
-        text(&record),
-    ];
-    let Some(ran) = served(&place, &[&work[..], &more].concat()) else {
+    let work = format!("-p {number} --work syscall:write");
+    let more = "--footprint 64KiB --budget 2500ms --record run-injection.jsonl";
+    let Some(ran) = served(&place, format!("{work} {more}")) else {
         return;
     };
-    assert!(ran.code == 0 || ran.code == 3, "{}", ran.stderr);
+    ran.assert_result();
     assert_eq!(server.condition(), before);
-    let json = place
-        .run(&["report", "--format", "json", text(&record)])
-        .json();
+    let json = place.run("report --format json run-injection.jsonl").json();
     let service = &json["service"];
     assert_eq!(
         service["preempted"]["thread"].as_u64(),
@@ -437,7 +331,7 @@ fn a_service_is_preempted_where_it_is_and_left_as_it_was() {
         service["work_per_second"].as_f64() > Some(10.0),
         "{service}"
     );
-    let groups = json["groups"].as_array().expect("groups");
+    let groups = items(&json["groups"]);
     assert!(
         groups.len() > 2
             && groups
@@ -452,33 +346,26 @@ fn a_service_that_cannot_be_measured_is_refused_and_said_why() {
     let (place, server) = (Place::new(), Server::start());
     let number = server.number();
     let refused = |pid: &str, work: &str, why: &str| {
-        let Some(ran) = served(&place, &["-p", pid, "--work", work, "--budget", "1s"]) else {
-            return;
-        };
-        assert!(
-            ran.stderr.contains(why) && (ran.code == 1 || ran.code == 2),
-            "{} {}",
-            ran.code,
-            ran.stderr
-        );
+        let words = ["-p", pid, "--work", work, "--budget", "1s"];
+        if let Some(ran) = served(&place, &words) {
+            assert_refused(&ran, why);
+        }
     };
+    for (work, why) in [
+        ("syscall:wrote", "'wrote' is not a system call"),
+        (
+            "syscall:sendfile64",
+            "no syscall:sendfile64 in 1.00 s of thread",
+        ),
+        (
+            "echo many",
+            "the command 'echo many' of --work does not print a number (it printed 'many')",
+        ),
+        ("uprobe:libc.so.6:no_such", "has no function no_such"),
+    ] {
+        refused(&number, work, why);
+    }
     refused("4194305", "syscall:write", "no process with PID 4194305");
-    refused(&number, "syscall:wrote", "'wrote' is not a system call");
-    refused(
-        &number,
-        "syscall:sendfile64",
-        "no syscall:sendfile64 in 1.00 s of thread",
-    );
-    refused(
-        &number,
-        "echo many",
-        "the command 'echo many' of --work does not print a number (it printed 'many')",
-    );
-    refused(
-        &number,
-        "uprobe:libc.so.6:no_such",
-        "has no function no_such",
-    );
     let mut sleeper = Command::new("sleep").arg("60").spawn().expect("it starts");
     refused(
         &sleeper.id().to_string(),
@@ -502,13 +389,13 @@ fn a_kill_at_any_moment_leaves_a_service_as_it_was() {
         "--footprint",
         "64KiB",
     ];
-    let Some(_) = served(&place, &[&words[..], &["--budget", "100ms"]].concat()) else {
+    let Some(_) = served(&place, (&words, "--budget 100ms")) else {
         return;
     };
     let mut has_been_placed = before.1.len() == 1;
     for moment in [1_300, 1_700, 2_100] {
-        let arguments = [&["inject", "--only-cpu", "--budget", "20s"][..], &words].concat();
-        let mut child = place.command(&arguments).spawn().expect("it starts");
+        let usual = "inject --only-cpu --budget 20s";
+        let mut child = place.command((usual, &words)).spawn().expect("it starts");
         std::thread::sleep(Duration::from_millis(moment));
         has_been_placed |= server.condition() != before;
         child.kill().expect("it is ours");

@@ -10,7 +10,7 @@ use switchcost_trace::{
     TraceOrder, TraceWriter,
 };
 
-use crate::common::{Place, number, text};
+use crate::common::{Place, items, number, text};
 
 /// Number of time slices of each of the two tasks.
 const TURNS: u64 = 400;
@@ -115,7 +115,7 @@ fn simulated(place: &Place, name: &str, made: &Made) -> PathBuf {
         chunk.clear();
     }
     writer.finish().expect("a whole trace");
-    assert_eq!(place.run(&["trace", "check", text(&trace)]).code, 0);
+    place.run(&["trace", "check", text(&trace)]).assert_code(0);
     let ran = place.run(&[
         "simulate",
         text(&trace),
@@ -124,13 +124,13 @@ fn simulated(place: &Place, name: &str, made: &Made) -> PathBuf {
         "--record",
         text(&record),
     ]);
-    assert!(matches!(ran.code, 0 | 3), "{}", ran.stderr);
+    ran.assert_result();
     record
 }
 
 /// Returns the values on both sides, the ratio and the verdict.
 fn pair<'a>(compared: &'a Value, quantity: &str, name: Option<&str>) -> ([f64; 3], &'a str) {
-    let pairs = compared["pairs"].as_array().expect("a list");
+    let pairs = items(&compared["pairs"]);
     let is_it = |pair: &&Value| pair["quantity"] == quantity && pair["name"].as_str() == name;
     let pair = pairs
         .iter()
@@ -174,9 +174,7 @@ fn what_two_kernels_do_is_compared_as_it_was_made() {
             "json",
         ])
         .json();
-    let what: Vec<&str> = compared["environment"]
-        .as_array()
-        .expect("a list")
+    let what: Vec<&str> = items(&compared["environment"])
         .iter()
         .filter_map(|row| row["what"].as_str())
         .collect();

@@ -5,9 +5,9 @@ use std::fs;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::common::{Place, text};
+use crate::common::{Arguments, Place, processes_with, running, text, wait_until};
 use rustix::fs::{CWD, Mode, OFlags, mkfifoat};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -20,20 +20,9 @@ fn sample() -> String {
     )
 }
 
-fn await_that(what: &str, mut is_so: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !is_so() {
-        assert!(
-            start.elapsed() < Duration::from_secs(120),
-            "waited in vain until {what}"
-        );
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 /// Returns a command for the program with default signal actions, even if the test runner ignores
 /// signals.
-fn started(place: &Place, words: &[&str]) -> Command {
+fn started(place: &Place, words: impl Arguments) -> Command {
     place.command_with_signals(&["--default-signal"], words)
 }
 
@@ -63,25 +52,6 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns the processes with the place's mark in their environment: the program, and all processes
-/// that it started.
-fn running(place: &Place) -> Vec<i32> {
-    let mark = format!("XDG_STATE_HOME={}", place.folder().display()).into_bytes();
-    processes_whose("environ", |word| word == mark)
-}
-
-fn processes_whose(file: &str, is_it: impl Fn(&[u8]) -> bool) -> Vec<i32> {
-    let entries = fs::read_dir("/proc")
-        .expect("a list of processes")
-        .flatten();
-    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    let has_it = |pid: &i32| {
-        let words = fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
-        words.split(|&byte| byte == 0).any(&is_it)
-    };
-    numbers.filter(has_it).collect()
-}
-
 fn end(child: &mut Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).expect("our own child");
 }
@@ -94,7 +64,7 @@ fn room(place: &Place) -> PathBuf {
 }
 
 fn nothing_is_left(place: &Place, room: &Path) {
-    await_that("every process has ended", || running(place).is_empty());
+    wait_until("every process has ended", || running(place).is_empty());
     assert_eq!(names(room), Vec::<String>::new());
 }
 
@@ -107,10 +77,10 @@ fn a_page_that_is_not_finished_leaves_nothing_beside_it() {
         let (record, page) = (place.path("record.jsonl"), place.path("page.html"));
         mkfifoat(CWD, &record, Mode::RWXU).expect("a fifo");
         fs::write(&page, "before").expect("written");
-        let mut child = started(&place, &["report", text(&record), "-o", text(&page)])
+        let mut child = started(&place, "report record.jsonl -o page.html")
             .spawn()
             .expect("it starts");
-        await_that("the place is claimed", || {
+        wait_until("the place is claimed", || {
             has_open(child.id(), place.folder())
         });
         end(&mut child, signal);
@@ -120,13 +90,13 @@ fn a_page_that_is_not_finished_leaves_nothing_beside_it() {
             .custom_flags(OFlags::NONBLOCK.bits() as i32)
             .open(&record);
         assert!(!child.wait().expect("it ends").success());
-        await_that("every process has ended", || running(&place).is_empty());
+        wait_until("every process has ended", || running(&place).is_empty());
         assert_eq!(
             names(place.folder()),
             ["page.html", "record.jsonl"],
             "{signal:?}"
         );
-        assert_eq!(fs::read_to_string(&page).expect("as it was"), "before");
+        assert_eq!(place.read("page.html"), "before");
     }
 }
 
@@ -145,14 +115,13 @@ fn a_signal_at_any_moment_leaves_the_old_page_or_the_new_one_and_nothing_else() 
     let place = Place::new();
     let page = place.path("page.html");
     let whole = place.path("whole.html");
-    assert_eq!(
-        place.run(&["report", &sample(), "-o", text(&whole)]).code,
-        0
-    );
+    place
+        .run(&["report", &sample(), "-o", text(&whole)])
+        .assert_code(0);
     let whole = fs::read_to_string(&whole).expect("a page");
     for round in 0..60 {
         fs::write(&page, "before").expect("written");
-        let mut child = started(&place, &["report", &sample(), "-o", text(&page)])
+        let mut child = started(&place, &["report", &sample(), "-o", "page.html"])
             .spawn()
             .expect("it starts");
         std::thread::sleep(Duration::from_micros(500 * round));
@@ -163,7 +132,7 @@ fn a_signal_at_any_moment_leaves_the_old_page_or_the_new_one_and_nothing_else() 
             ["page.html", "whole.html"],
             "round {round}"
         );
-        let found = fs::read_to_string(&page).expect("a page");
+        let found = place.read("page.html");
         assert!(
             found == "before" || found == whole,
             "round {round}: {} bytes",
@@ -173,7 +142,7 @@ fn a_signal_at_any_moment_leaves_the_old_page_or_the_new_one_and_nothing_else() 
 }
 
 fn workload(place: &Place, room: &Path, set: &str) -> Child {
-    let mut command = started(place, &["workload", set, "--switches", "100000000"]);
+    let mut command = started(place, format!("workload {set} --switches 100000000"));
     command
         .env("TMPDIR", room)
         .stdout(Stdio::null())
@@ -191,7 +160,7 @@ fn a_workload_that_is_ended_leaves_no_folder_and_no_process() {
         let place = Place::new();
         let room = room(&place);
         let mut child = workload(&place, &room, "client-server");
-        await_that("all run", || running(&place).len() >= PAIR);
+        wait_until("all run", || running(&place).len() >= PAIR);
         assert_eq!(names(&room), ["switchcost-1"]);
         end(&mut child, signal);
         child.wait().expect("it ends");
@@ -212,17 +181,13 @@ fn what_the_programs_of_a_workload_keep_for_a_while_goes_with_them() {
         name.starts_with("cc") && name.ends_with(".s")
     };
     let mut has_ended = false;
-    await_that("a compiler has begun", || {
+    wait_until("a compiler has begun", || {
         has_ended = child.try_wait().expect("our own child").is_some();
         has_ended || files(&room).iter().any(is_of_compiler)
     });
     if has_ended {
         let ran = crate::common::ran(child.wait_with_output().expect("it ended"));
-        assert!(
-            ran.stderr.contains("sudo apt-get install"),
-            "{}",
-            ran.stderr
-        );
+        ran.assert_message("sudo apt-get install");
         eprintln!("skipped: {}", ran.stderr);
         return;
     }
@@ -236,22 +201,22 @@ fn what_a_run_leaves_that_was_killed_with_its_watcher_the_next_one_removes() {
     let place = Place::new();
     let room = room(&place);
     let mut child = workload(&place, &room, "client-server");
-    await_that("all run", || running(&place).len() >= PAIR);
+    wait_until("all run", || running(&place).len() >= PAIR);
     let own = room.join("switchcost-1");
-    let watchers = processes_whose("cmdline", |word| word == text(&own).as_bytes());
+    let watchers = processes_with("cmdline", &[text(&own)]);
     assert_eq!(watchers.len(), 1);
     let watcher = Pid::from_raw(watchers[0]).expect("a number");
     kill_process(watcher, Signal::KILL).expect("our own watcher");
     end(&mut child, Signal::KILL);
     child.wait().expect("it ends");
-    await_that("every process has ended", || running(&place).is_empty());
+    wait_until("every process has ended", || running(&place).is_empty());
     assert!(!files(&own).is_empty(), "there is something to remove");
     // A process that has ended may hold its lock for a moment longer: it has no command line any
     // more, but still its files.
-    await_that("the next run has removed it", || {
-        let mut again = place.command(&["workload", "client-server", "--switches", "20"]);
+    wait_until("the next run has removed it", || {
+        let mut again = place.command("workload client-server --switches 20");
         let ran = crate::common::ran(again.env("TMPDIR", &room).output().expect("it starts"));
-        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        ran.assert_code(0);
         !own.exists()
     });
     nothing_is_left(&place, &room);
@@ -261,33 +226,24 @@ fn what_a_run_leaves_that_was_killed_with_its_watcher_the_next_one_removes() {
 const TREE: &str = "setsid sh -c 'sleep 73.25; true' & (sleep 73.25 &); sleep 73.25; true";
 
 fn trees() -> usize {
-    processes_whose("cmdline", |word| word == b"73.25").len()
+    processes_with("cmdline", &["73.25"]).len()
 }
 
 /// Ends a run by a signal once it has started such a process tree, and checks that nothing is left.
 fn leaves_no_tree(mut command: Command, signal: Signal) {
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     let mut child = child.expect("it starts");
-    await_that("the tree is there", || trees() >= 3);
+    wait_until("the tree is there", || trees() >= 3);
     end(&mut child, signal);
     assert!(!child.wait().expect("it ends").success());
-    await_that("the tree has ended", || trees() == 0);
+    wait_until("the tree has ended", || trees() == 0);
 }
 
 #[test]
 fn what_a_command_or_compiler_of_ours_has_started_ends_with_us() {
     for signal in ENDINGS {
         let place = Place::new();
-        let counting = [
-            "observe",
-            "--no-calibration",
-            "-p",
-            "1",
-            "-d",
-            "60s",
-            "--rate-cmd",
-            TREE,
-        ];
+        let counting = ("observe --no-calibration -p 1 -d 60s --rate-cmd", [TREE]);
         leaves_no_tree(started(&place, &counting), signal);
         let (row, cache) = (place.path("row.toml"), place.path("cache"));
         let toml = format!(
@@ -296,10 +252,10 @@ fn what_a_command_or_compiler_of_ours_has_started_ends_with_us() {
              [[handoff]]\nname = 'token'\nwords = 'token'\nclass = 'hand-off'\nbetween = 'user'\nbaseline = 'none'\n"
         );
         fs::write(&row, toml).expect("written");
-        let mut compiling = started(&place, &["measure", "--runtime", text(&row)]);
+        let mut compiling = started(&place, "measure --runtime row.toml");
         compiling.env("XDG_CACHE_HOME", &cache);
         leaves_no_tree(compiling, signal);
-        await_that("its draft is removed", || {
+        wait_until("its draft is removed", || {
             names(&cache.join("switchcost/runtimes")).is_empty()
         });
     }

@@ -4,12 +4,12 @@
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::common::{Place, Ran, is_root, running, text, wait_until};
+use crate::common::{Arguments, Place, Ran, is_root, running, text, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Starts a long run, and returns once its record has samples.
 fn start(place: &Place) -> Child {
-    let child = begin(place, &["--default-signal"]);
+    let child = begin(place, "--default-signal");
     wait_until("samples are on disk", || {
         lines(place, "\"line\":\"cycles\"") > 2
     });
@@ -17,24 +17,10 @@ fn start(place: &Place) -> Child {
 }
 
 /// Starts a long run with signal actions set by `env`, and returns once its record has begun.
-fn begin(place: &Place, settled: &[&str]) -> Child {
-    let record = place.record();
-    let long = [
-        "measure",
-        "--mechanism",
-        "pipe",
-        "--size",
-        "64KiB",
-        "--budget",
-        "60s",
-        "--precision",
-        "0.1%",
-    ];
+fn begin(place: &Place, settled: impl Arguments) -> Child {
+    let long = "measure --mechanism pipe --size 64KiB --budget 60s --precision 0.1%";
     let child = place
-        .command_with_signals(
-            settled,
-            &[&long[..], &["--no-counters", "--record", &record]].concat(),
-        )
+        .command_with_signals(settled, &format!("{long} --no-counters --record run.jsonl"))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -71,11 +57,9 @@ fn after_a_kill_nothing_keeps_running_and_the_record_is_readable() {
     kill_process(Pid::from_child(&child), Signal::KILL).expect("our own child");
     child.wait().expect("it ended");
     wait_until("every task has ended", || running(&place).is_empty());
-    let report = place.run(&["report", &place.record()]);
-    assert!(report.stdout.contains("cut off"), "{}", report.stdout);
-    let json = place
-        .run(&["report", &place.record(), "--format", "json"])
-        .stdout;
+    let report = place.run("report run.jsonl");
+    report.assert_output("cut off");
+    let json = place.run("report run.jsonl --format json").stdout;
     assert!(json.contains("\"cut-off\""), "{json}");
 }
 
@@ -86,7 +70,7 @@ fn an_interrupt_keeps_what_there_is_and_says_so() {
         let child = start(&place);
         kill_process(Pid::from_child(&child), signal).expect("our own child");
         let ran = crate::common::ran(child.wait_with_output().expect("it ends"));
-        assert_eq!(ran.code, code, "{}", ran.stderr);
+        ran.assert_code(code);
         let is_shown = ran.stdout.contains("interrupted");
         assert!(
             is_shown || ran.stderr.contains("the unfinished part is not recorded"),
@@ -94,7 +78,7 @@ fn an_interrupt_keeps_what_there_is_and_says_so() {
             ran.stdout
         );
         wait_until("every task has ended", || running(&place).is_empty());
-        let record = std::fs::read_to_string(place.record()).expect("a record");
+        let record = place.read("run.jsonl");
         assert!(is_told(&record, &ran), "{}", ran.stderr);
     }
 }
@@ -111,15 +95,15 @@ fn is_told(record: &str, ran: &Ran) -> bool {
 #[test]
 fn a_terminal_that_closes_may_say_so_twice() {
     let place = Place::new();
-    let child = begin(&place, &["--default-signal"]);
+    let child = begin(&place, "--default-signal");
     let pid = Pid::from_child(&child);
     for _ in 0..2 {
         kill_process(pid, Signal::HUP).expect("our own child");
         std::thread::sleep(Duration::from_millis(1));
     }
     let ran = crate::common::ran(child.wait_with_output().expect("it ends"));
-    assert_eq!(ran.code, 129, "{}", ran.stderr);
-    let record = std::fs::read_to_string(place.record()).expect("a record");
+    ran.assert_code(129);
+    let record = place.read("run.jsonl");
     assert!(is_told(&record, &ran), "{}", ran.stderr);
 }
 
@@ -128,11 +112,7 @@ fn what_is_ignored_at_the_start_stays_ignored() {
     let place = Place::new();
     let child = begin(
         &place,
-        &[
-            "--default-signal",
-            "--ignore-signal=HUP",
-            "--ignore-signal=QUIT",
-        ],
+        "--default-signal --ignore-signal=HUP --ignore-signal=QUIT",
     );
     let bit = |signal: Signal| 1 << (signal.as_raw() - 1);
     let (ignored, caught) = (
@@ -145,7 +125,7 @@ fn what_is_ignored_at_the_start_stays_ignored() {
         kill_process(Pid::from_child(&child), signal).expect("our own child");
     }
     let ran = crate::common::ran(child.wait_with_output().expect("it ends"));
-    assert_eq!(ran.code, 143, "{}", ran.stderr);
+    ran.assert_code(143);
 }
 
 #[test]
@@ -159,24 +139,13 @@ fn a_full_disk_ends_the_run_and_costs_no_sample_already_written() {
     let Some(ran) = on_a_full_disk(&place, [128 << 10; 2], &words) else {
         return;
     };
-    assert_eq!(ran.code, 1, "{}", ran.stderr);
-    assert!(
-        ran.stderr
-            .contains("free some space, or choose another place"),
-        "{}",
-        ran.stderr
-    );
-    let record = std::fs::read_to_string(place.record()).expect("what was written");
+    ran.assert_failed(1, "free some space, or choose another place");
+    let record = place.read("run.jsonl");
     assert!(
         record.ends_with('\n') && record.matches("\"line\":\"cycles\"").count() > 2,
         "whole lines only"
     );
-    assert!(
-        place
-            .run(&["report", &place.record()])
-            .stdout
-            .contains("cut off")
-    );
+    assert!(place.run("report run.jsonl").stdout.contains("cut off"));
 }
 
 const SMALL_DISK_BYTES: usize = 64 << 10;
@@ -217,12 +186,7 @@ fn what_was_observed_is_shown_though_there_is_no_room_for_its_record() {
     let Some(ran) = on_a_full_disk(&place, [0, SMALL_DISK_BYTES], words) else {
         return;
     };
-    assert_eq!(ran.code, 1, "{}", ran.stderr);
-    assert!(
-        ran.stderr.contains("No space left on device"),
-        "{}",
-        ran.stderr
-    );
+    ran.assert_failed(1, "No space left on device");
     let report = ran.report();
     assert!(
         report.starts_with("The cost of the switches of sh is unknown")
@@ -239,30 +203,15 @@ fn what_was_observed_is_shown_though_there_is_no_room_for_its_record() {
 fn what_was_simulated_is_shown_though_there_is_no_room_for_its_record() {
     let place = Place::new();
     let trace = place.path("walks.sct");
-    let made = place.run(&[
-        "trace",
-        "walks",
-        "--size",
-        "64KiB",
-        "--turns",
-        "400",
-        "-o",
-        text(&trace),
-    ]);
-    assert_eq!(made.code, 0, "{}", made.stderr);
+    place
+        .run("trace walks --size 64KiB --turns 400 -o walks.sct")
+        .assert_code(0);
     let simulate = format!(
         "simulate '{}' --design mogul-1a --format json",
         trace.display()
     );
-    let kept = place.run(&[
-        "simulate",
-        text(&trace),
-        "--design",
-        "mogul-1a",
-        "--format",
-        "json",
-    ]);
-    assert_eq!(kept.code, 0, "{}", kept.stderr);
+    let kept = place.run("simulate walks.sct --design mogul-1a --format json");
+    kept.assert_code(0);
     // The disk has no room for the data that are written at the end, room for a part of them, and
     // room for all of them but not for the record.
     for left in [0, 4 << 10, 16 << 10] {
@@ -273,13 +222,8 @@ fn what_was_simulated_is_shown_though_there_is_no_room_for_its_record() {
         ) else {
             return;
         };
-        assert_eq!(ran.code, 1, "{left}: {}", ran.stderr);
-        assert!(
-            ran.stderr
-                .contains("so the record was not kept: No space left on device"),
-            "{left}: {}",
-            ran.stderr
-        );
+        ran.assert_code(1);
+        ran.assert_message("so the record was not kept: No space left on device");
         let designs = |ran: &Ran| ran.json()["designs"].clone();
         assert_eq!(designs(&ran), designs(&kept), "{left}");
         assert!(designs(&ran).is_array(), "{}", ran.stdout);
@@ -310,21 +254,13 @@ fn a_repetition_that_lasts_long_after_the_budget_is_ended() {
     let place = Place::new();
     // With two hand-offs per round and two rounds to warm up, the first cycle alone would take ten
     // seconds.
-    let slow = [
-        "--mechanism",
-        "synthetic",
-        "--synthetic-switch",
-        "500ms",
-        "--no-rt",
-        "--budget",
-        "100ms",
-    ];
+    let slow = "--mechanism synthetic --synthetic-switch 500ms --no-rt --budget 100ms";
     let ran = place.measure(&slow);
-    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    ran.assert_code(3);
     let why = "the budget was over before the first cycles were; raise --budget, or use a smaller --size, fewer --tasks or a \
                shorter --pause";
     assert!(in_one_line(&ran.stdout).contains(why), "{}", ran.stdout);
-    let record = std::fs::read_to_string(place.record()).expect("a record");
+    let record = place.read("run.jsonl");
     assert_eq!(
         record.matches("\"line\":\"refusal\"").count(),
         1,

@@ -2,72 +2,31 @@
 //! other tools.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
-use crate::common::{Place, count, text};
+use crate::common::{Arguments, Place, count, items, number, text};
 #[test]
 fn walks_are_traced_without_a_program_and_lose_to_each_other() {
     let place = Place::new();
-    let path = place.path("walks.sct");
-    let walks = [
-        "trace",
-        "walks",
-        "--size",
-        "64KiB",
-        "--access",
-        "read",
-        "--turns",
-        "10",
-        "-o",
-        text(&path),
-    ];
-    assert_eq!(place.run(&walks).code, 0);
-    assert_eq!(place.run(&["trace", "check", text(&path)]).code, 0);
-    let info = place
-        .run(&["trace", "info", text(&path), "--format", "json"])
-        .json();
+    let walks = "trace walks --size 64KiB --access read --turns 10 -o walks.sct";
+    place.run(walks).assert_code(0);
+    place.run("trace check walks.sct").assert_code(0);
+    let info = place.run("trace info walks.sct --format json").json();
     // The trace has 20 time slices of 8192 elements, each loaded, with an instruction that jumps.
     assert_eq!(
         (count(&info["loads"]), count(&info["instructions"])),
         (20 * 8192, 20 * 8192 * 2)
     );
-    let loops = place.path("loops.sct");
-    let longer = [
-        "trace",
-        "walks",
-        "--size",
-        "64KiB",
-        "--access",
-        "rmw",
-        "--turns",
-        "10",
-        "--instructions",
-        "15",
-    ];
-    assert_eq!(
-        place
-            .run(&[&longer[..], &["-o", text(&loops)]].concat())
-            .code,
-        0
-    );
-    assert_eq!(place.run(&["trace", "check", text(&loops)]).code, 0);
-    let info = place
-        .run(&["trace", "info", text(&loops), "--format", "json"])
-        .json();
+    let longer = "trace walks --size 64KiB --access rmw --turns 10 --instructions 15";
+    place.run(format!("{longer} -o loops.sct")).assert_code(0);
+    place.run("trace check loops.sct").assert_code(0);
+    let info = place.run("trace info loops.sct --format json").json();
     assert_eq!(
         (count(&info["loads"]), count(&info["stores"])),
         (20 * 8192, 20 * 8192)
     );
     assert_eq!(count(&info["instructions"]), 20 * 8192 * 15);
     let found = place
-        .run(&[
-            "simulate",
-            text(&path),
-            "--design",
-            "mogul-1a",
-            "--format",
-            "json",
-        ])
+        .run("simulate walks.sct --design mogul-1a --format json")
         .json();
     let of = |view: &str| count(&found["designs"][0][view]["cycles"]);
     // Two arrays of 64 KiB share 64 KiB of a direct-mapped cache: in each time slice a task loses
@@ -79,36 +38,16 @@ fn walks_are_traced_without_a_program_and_lose_to_each_other() {
 #[test]
 fn the_same_turns_in_another_order_lose_as_often_as_they_switch() {
     let place = Place::new();
-    let path = place.path("walks.sct");
-    let walks = [
-        "trace",
-        "walks",
-        "--size",
-        "64KiB",
-        "--access",
-        "read",
-        "--turns",
-        "10",
-        "-o",
-        text(&path),
-    ];
-    assert_eq!(place.run(&walks).code, 0);
+    walks(&place, "10");
     // A time slice of the trace is a walk of 16,384 instructions. One of four walks has the same
     // cost and occurs a quarter as often.
-    let orders = [
-        "--quantum",
-        "16384,65536",
-        "--schedule",
-        "round-robin,longest-quantum",
-        "--design",
-        "mogul-1a",
-    ];
-    let simulate = [&["simulate", text(&path)][..], &orders].concat();
-    let ran = place.run(&[&simulate[..], &["--format", "json"]].concat());
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let simulate = "simulate walks.sct --quantum 16384,65536 \
+                    --schedule round-robin,longest-quantum --design mogul-1a";
+    let ran = place.run((simulate, "--format json"));
+    ran.assert_code(0);
     let found = ran.json();
     assert_eq!(found["schema"], "switchcost.simulate-orders/1");
-    let orders = found["orders"].as_array().expect("orders");
+    let orders = items(&found["orders"]);
     let of = |field: &str| {
         orders
             .iter()
@@ -131,17 +70,8 @@ fn the_same_turns_in_another_order_lose_as_often_as_they_switch() {
     assert_eq!(names, ["round-robin", "round-robin", "longest-quantum"]);
     // With 40 ns per cycle, 655 us are 16,384 instructions, as many as a walk has, at one per
     // cycle.
-    let by_time = [
-        "simulate",
-        text(&path),
-        "--design",
-        "mogul-1a",
-        "--quantum",
-        "655.36us",
-        "--format",
-        "json",
-    ];
-    let alone = place.run(&by_time).json();
+    let by_time = "simulate walks.sct --design mogul-1a --quantum 655.36us --format json";
+    let alone = place.run(by_time).json();
     assert_eq!(
         (
             &alone["trace"]["order"],
@@ -150,28 +80,23 @@ fn the_same_turns_in_another_order_lose_as_often_as_they_switch() {
         (&"round-robin".into(), 16_384)
     );
     assert_eq!(count(&alone["designs"][0]["shared"]["cycles"]), cycles[0]);
-    let mixed = place.run(&["simulate", text(&path), "--quantum", "4ms"]);
-    assert_eq!(mixed.code, 2);
+    let mixed = place.run("simulate walks.sct --quantum 4ms");
+    mixed.assert_code(2);
     let wanted = "a quantum of 4ms cannot be converted to instructions: mogul-1a and mogul-2a with different cycles\nhint: \
                   give a number of instructions, or one design";
-    assert!(mixed.stderr.contains(wanted), "{}", mixed.stderr);
-    let record = place.path("r.parquet");
-    let several = place.run(&[&simulate[..], &["--record", text(&record)]].concat());
-    assert_eq!(several.code, 2);
+    mixed.assert_message(wanted);
+    let several = place.run((simulate, "--record r.parquet"));
+    several.assert_code(2);
     let wanted = "--record names one file, but there are 3 simulations\nhint: leave it out, and each is saved in the default folder";
-    assert!(several.stderr.contains(wanted), "{}", several.stderr);
-    let mut elsewhere = place.command(&simulate);
+    several.assert_message(wanted);
+    let mut elsewhere = place.command(simulate);
     let shown = crate::common::ran(
         elsewhere
             .env("XDG_STATE_HOME", place.path("my runs"))
             .output()
             .expect("the program starts"),
     );
-    assert!(
-        shown.stdout.contains("Cost by schedule"),
-        "{}",
-        shown.stdout
-    );
+    shown.assert_output("Cost by schedule");
     let curves = shown
         .stdout
         .lines()
@@ -182,42 +107,21 @@ fn the_same_turns_in_another_order_lose_as_often_as_they_switch() {
         "{curves}"
     );
     let drawn = place.run_as_printed(curves);
-    assert_eq!((drawn.code, drawn.stderr.as_str()), (0, ""), "{curves}");
+    drawn.assert_messages(0, "");
 }
 
 #[test]
 fn a_last_level_that_is_shared_at_once_loses_more_than_in_turn() {
     let place = Place::new();
-    let path = place.path("walks.sct");
     // Two arrays of 384 KiB do not fit together in the 512 KiB of mogul-2a; each walk is repeated
     // ten times in a time slice.
-    let walks = [
-        "trace",
-        "walks",
-        "--size",
-        "384KiB",
-        "--access",
-        "read",
-        "--turns",
-        "20",
-        "-o",
-        text(&path),
-    ];
-    assert_eq!(place.run(&walks).code, 0);
+    let walks = "trace walks --size 384KiB --access read --turns 20 -o walks.sct";
+    place.run(walks).assert_code(0);
     let a_walk = 384 * 1024 / 8 * 2;
     let quantum = (10 * a_walk).to_string();
-    let simulate = [
-        "simulate",
-        text(&path),
-        "--design",
-        "mogul-2a",
-        "--at-once",
-        "20",
-        "--quantum",
-        &quantum,
-    ];
-    let ran = place.run(&[&simulate[..], &["--format", "json"]].concat());
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let simulate = format!("simulate walks.sct --design mogul-2a --at-once 20 --quantum {quantum}");
+    let ran = place.run(&format!("{simulate} --format json"));
+    ran.assert_code(0);
     let found = ran.json();
     assert_eq!(found["schema"], "switchcost.simulate-at-once/1");
     let of = |order: &str, field: &str| count(&found["designs"][0][order][field]);
@@ -243,46 +147,24 @@ fn a_last_level_that_is_shared_at_once_loses_more_than_in_turn() {
         at_once > 5 * in_turn,
         "{at_once} at once, {in_turn} in turn"
     );
-    let shown = place.run(&simulate).stdout;
+    let shown = place.run(simulate).stdout;
     assert!(
         shown.starts_with("The L2 of mogul-2a has") && shown.contains("A shared last level"),
         "{shown}"
     );
-    let refused = place.run(&["simulate", text(&path), "--at-once", "20"]);
-    assert_eq!(refused.code, 2);
+    let refused = place.run("simulate walks.sct --at-once 20");
+    refused.assert_code(2);
     let wanted = "--at-once needs a design with a shared last level, unlike mogul-1a: ";
-    assert!(refused.stderr.contains(wanted), "{}", refused.stderr);
+    refused.assert_message(wanted);
 }
 
 #[test]
 fn the_xeon_of_2007_reads_a_stream_as_fast_as_was_measured() {
     let place = Place::new();
-    let path = place.path("stream.sct");
-    let walks = [
-        "trace",
-        "walks",
-        "--size",
-        "2MiB",
-        "--access",
-        "read",
-        "--turns",
-        "1",
-        "--instructions",
-        "3",
-    ];
-    assert_eq!(
-        place.run(&[&walks[..], &["-o", text(&path)]].concat()).code,
-        0
-    );
+    let walks = "trace walks --size 2MiB --access read --turns 1 --instructions 3";
+    place.run(format!("{walks} -o stream.sct")).assert_code(0);
     let found = place
-        .run(&[
-            "simulate",
-            text(&path),
-            "--design",
-            "li2007-xeon",
-            "--format",
-            "json",
-        ])
+        .run("simulate stream.sct --design li2007-xeon --format json")
         .json();
     let design = &found["designs"][0];
     let lines = count(&design["data_refs"]) / (128 / 8);
@@ -295,25 +177,6 @@ fn the_xeon_of_2007_reads_a_stream_as_fast_as_was_measured() {
 }
 
 #[test]
-fn walks_that_cannot_be_are_refused() {
-    let place = Place::new();
-    let path = place.path("walks.sct");
-    let ran = place.run(&[
-        "trace",
-        "walks",
-        "--size",
-        "4KiB",
-        "--stride",
-        "12B",
-        "-o",
-        text(&path),
-    ]);
-    assert_eq!(ran.code, 2, "{}", ran.stderr);
-    assert!(ran.stderr.contains("a stride of 12 B"), "{}", ran.stderr);
-    assert!(!path.exists());
-}
-
-#[test]
 fn foreign_traces_come_in_and_go_out() {
     let place = Place::new();
     let lackey = place.path("lackey.txt");
@@ -322,87 +185,33 @@ fn foreign_traces_come_in_and_go_out() {
         "==1== Lackey\nI  00400000,4\n L 1ffe0010,8\nI  00400004,4\n S 1ffe0018,4\n",
     )
     .expect("room");
-    let (trace, din) = (place.path("l.sct"), place.path("l.din"));
-    let import = place.run(&[
-        "trace",
-        "import",
-        "--from",
-        "lackey",
-        text(&lackey),
-        "-o",
-        text(&trace),
-    ]);
-    assert_eq!(import.code, 0, "{}", import.stderr);
-    let info = place.run(&["trace", "info", text(&trace)]);
-    assert!(
-        info.stdout.contains("Switches: none"),
-        "to begin is no switch: {}",
-        info.stdout
-    );
-    let export = place.run(&[
-        "trace",
-        "export",
-        "--to",
-        "din",
-        text(&trace),
-        "-o",
-        text(&din),
-    ]);
-    assert_eq!(export.code, 0, "{}", export.stderr);
-    let words = fs::read_to_string(&din).expect("din text");
+
+    place
+        .run("trace import --from lackey lackey.txt -o l.sct")
+        .assert_code(0);
+    place
+        .run("trace info l.sct")
+        .assert_output("Switches: none");
+    let export = place.run("trace export --to din l.sct -o l.din");
+    export.assert_code(0);
+    let words = place.read("l.din");
     assert_eq!(
         words,
         "2 400000\n0 1ffe0010\n0 1ffe0014\n2 400004\n1 1ffe0018\n"
     );
-    let pieces = place.run(&[
-        "trace",
-        "export",
-        "--to",
-        "din",
-        "--pieces",
-        "32B",
-        text(&trace),
-    ]);
+    let pieces = place.run("trace export --to din --pieces 32B l.sct");
     assert_eq!(pieces.stdout, "2 400000\n0 1ffe0000\n1 1ffe0000\n");
-    let again = place.run(&["trace", "export", "--to", "lackey", text(&trace)]);
+    let again = place.run("trace export --to lackey l.sct");
     assert_eq!(
         again.stdout,
         "I  00400000,4\n L 1ffe0010,8\nI  00400004,4\n S 1ffe0018,4\n"
     );
-    let odd = place.run(&[
-        "trace",
-        "export",
-        "--to",
-        "din",
-        "--pieces",
-        "24B",
-        text(&trace),
-    ]);
-    assert_eq!(
-        (
-            odd.code,
-            odd.stderr
-                .contains("give --pieces a power of two from 4 to 4096")
-        ),
-        (2, true),
-        "{}",
-        odd.stderr
-    );
-    let both = place.run(&[
-        "trace",
-        "export",
-        "--to",
-        "lackey",
-        "--pieces",
-        "32B",
-        text(&trace),
-    ]);
-    assert_eq!(
-        (both.code, both.stderr.contains("for --to din only")),
-        (2, true),
-        "{}",
-        both.stderr
-    );
+    place
+        .run("trace export --to din --pieces 24B l.sct")
+        .assert_failed(2, "give --pieces a power of two from 4 to 4096");
+    place
+        .run("trace export --to lackey --pieces 32B l.sct")
+        .assert_failed(2, "for --to din only");
 }
 
 /// Encodes records of drmemtrace: type, size, address.
@@ -428,66 +237,34 @@ fn thread(file_type: u64, thread: u64, now: u64) -> Vec<u8> {
         (28, 2, now),
         (28, 3, thread % 2),
     ];
-    records(
-        &[
-            &head[..],
-            &[(10, 4, 0x40_1000); 9],
-            &[(23, 8, thread), (26, 0, 0)],
-        ]
-        .concat(),
-    )
+    records(&(
+        &head,
+        &format!("{} {} {}", (10, 4, 0x40_1000); 9, (23, 8, thread), (26, 0, 0)),
+    ))
 }
 
 #[test]
 fn what_a_source_lacks_is_said_at_import_and_with_every_result() {
     let place = Place::new();
-    let (foreign, trace) = (place.path("code.trace"), place.path("code.sct"));
+    let foreign = place.path("code.trace");
     fs::write(&foreign, thread(0x44, 10, 1)).expect("room");
-    let (record, part) = (
-        place.path("code.parquet"),
-        "the trace has no data references",
-    );
+    let part = "the trace has no data references";
     for (verb, file) in [
+        ("trace import --from drmemtrace -o code.sct", "code.trace"),
+        ("trace info", "code.sct"),
+        ("trace check", "code.sct"),
         (
-            &[
-                "trace",
-                "import",
-                "--from",
-                "drmemtrace",
-                "-o",
-                text(&trace),
-            ][..],
-            &foreign,
-        ),
-        (&["trace", "info"], &trace),
-        (&["trace", "check"], &trace),
-        (
-            &[
-                "simulate",
-                "--design",
-                "plain-lru",
-                "--record",
-                text(&record),
-            ],
-            &trace,
+            "simulate --design plain-lru --record code.parquet",
+            "code.sct",
         ),
         (
-            &[
-                "simulate",
-                "--design",
-                "plain-lru",
-                "--quantum",
-                "1000,2000",
-            ],
-            &trace,
+            "simulate --design plain-lru --quantum 1000,2000",
+            "code.sct",
         ),
-        (
-            &["simulate", "--design", "plain-lru", "--at-once", "2"],
-            &trace,
-        ),
-        (&["report"], &record),
+        ("simulate --design plain-lru --at-once 2", "code.sct"),
+        ("report", "code.parquet"),
     ] {
-        let ran = place.run(&[verb, &[text(file)]].concat());
+        let ran = place.run((verb, file));
         // The text is wrapped into lines.
         let said = format!("{}{}", ran.stdout, ran.stderr)
             .split_whitespace()
@@ -513,175 +290,83 @@ fn a_folder_of_threads_is_one_trace_and_of_one_cpu_another() {
         .expect("room");
     }
     fs::write(folder.join("trace/cpu_schedule.bin.zip"), "PK").expect("room");
-    let import = |more: &[&str], instructions: &str| {
-        let trace = place.path("run.sct");
-        let _ = fs::remove_file(&trace);
-        let words = [
-            "trace",
-            "import",
-            "--from",
-            "drmemtrace",
-            text(&folder),
-            "-o",
-            text(&trace),
-        ];
-        let ran = place.run(&[&words[..], more].concat());
-        assert_eq!(ran.code, 0, "{}", ran.stderr);
-        assert!(
-            ran.stderr
-                .contains(&format!(": {instructions} instructions")),
-            "{}",
-            ran.stderr
-        );
+    let import = |more: &str, instructions: &str| {
+        let _ = fs::remove_file(place.path("run.sct"));
+        let ran = place.run(("trace import --from drmemtrace run -o run.sct", more));
+        ran.assert_code(0)
+            .assert_message(&format!(": {instructions} instructions"));
         ran.stderr
     };
-    assert!(import(&[], "27").contains("its switches are not the machine's"));
-    assert!(!import(&["--cpu", "0"], "18").contains("its switches"));
-    let refused = |words: &[&str]| {
-        place.run(
-            &[
-                &["trace", "import", "-o", text(&place.path("no.sct"))][..],
-                words,
-            ]
-            .concat(),
-        )
-    };
-    let schedule = folder.join("trace/cpu_schedule.bin.zip");
+    assert!(import("", "27").contains("its switches are not the machine's"));
+    assert!(!import("--cpu 0", "18").contains("its switches"));
+    let schedule = "run/trace/cpu_schedule.bin.zip";
     for (words, code, part) in [
         (
-            &["--from", "drmemtrace", text(&schedule)][..],
+            format!("--from drmemtrace {schedule}"),
             5,
             "has only the schedule of the threads",
         ),
         (
-            &["--from", "drmemtrace", text(&place.path("."))],
+            "--from drmemtrace .".to_owned(),
             5,
             "is a folder without *.trace files",
         ),
         (
-            &["--from", "din", "--cpu", "1", text(&schedule)],
+            format!("--from din --cpu 1 {schedule}"),
             2,
             "--cpu is for --from drmemtrace only, since din names no CPUs",
         ),
     ] {
-        let ran = refused(words);
-        assert!(
-            ran.code == code && ran.stderr.contains(part),
-            "{words:?}: {} {}",
-            ran.code,
-            ran.stderr
-        );
+        place
+            .run(("trace import -o no.sct", words))
+            .assert_failed(code, part);
     }
 }
 
 #[test]
 fn what_one_text_cannot_show_is_said() {
     let place = Place::new();
-    let (walks, din) = (place.path("walks.sct"), place.path("walks.din"));
-    let two = [
-        "trace",
-        "walks",
-        "--size",
-        "4KiB",
-        "--access",
-        "read",
-        "--turns",
-        "2",
-        "-o",
-        text(&walks),
-    ];
-    assert_eq!(place.run(&two).code, 0);
-    let both = place.run(&["trace", "export", "--to", "din", text(&walks)]);
-    assert_eq!(both.code, 0, "{}", both.stderr);
-    assert!(
-        both.stderr
-            .contains("the addresses of 2 processes are mixed in one text"),
-        "{}",
-        both.stderr
-    );
-    let alone = place.run(&[
-        "trace",
-        "export",
-        "--to",
-        "din",
-        "--process",
-        "1",
-        text(&walks),
-    ]);
-    assert_eq!((alone.code, alone.stderr.as_str()), (0, ""));
+    let din = place.path("walks.din");
+    let two = "trace walks --size 4KiB --access read --turns 2 -o walks.sct";
+    place.run(two).assert_code(0);
+    let both = place.run("trace export --to din walks.sct");
+    both.assert_code(0);
+    both.assert_message("the addresses of 2 processes are mixed in one text");
+    let alone = place.run("trace export --to din --process 1 walks.sct");
+    alone.assert_messages(0, "");
     assert_eq!(
         2 * alone.stdout.lines().count(),
         both.stdout.lines().count()
     );
     fs::write(&din, "as it was").expect("room");
-    let unknown = place.run(&[
-        "trace",
-        "export",
-        "--to",
-        "din",
-        "--process",
-        "9",
-        text(&walks),
-        "-o",
-        text(&din),
-    ]);
-    assert_eq!(unknown.code, 2, "{}", unknown.stderr);
-    assert!(
-        unknown.stderr.contains("there is no block of process 9"),
-        "{}",
-        unknown.stderr
-    );
-    assert_eq!(fs::read_to_string(&din).expect("as before"), "as it was");
+    place
+        .run("trace export --to din --process 9 walks.sct -o walks.din")
+        .assert_failed(2, "there is no block of process 9");
+    assert_eq!(place.read("walks.din"), "as it was");
 }
 
 /// Makes a trace of two tasks that walk 64 KiB each for this many time slices.
-fn walks(place: &Place, turns: &str) -> PathBuf {
-    let path = place.path("walks.sct");
-    let walks = [
-        "trace",
-        "walks",
-        "--size",
-        "64KiB",
-        "--access",
-        "read",
-        "--turns",
-        turns,
-        "-o",
-        text(&path),
-    ];
-    assert_eq!(place.run(&walks).code, 0);
-    path
+fn walks(place: &Place, turns: &str) {
+    let words = format!("trace walks --size 64KiB --access read --turns {turns} -o walks.sct");
+    place.run(words).assert_code(0);
 }
 
-fn simulated(place: &Place, path: &Path, more: &[&str]) -> serde_json::Value {
-    let all = [
-        &[
-            "simulate",
-            text(path),
-            "--design",
-            "mogul-1a",
-            "--format",
-            "json",
-        ][..],
-        more,
-    ]
-    .concat();
-    let ran = place.run(&all);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    ran.json()
+fn simulated(place: &Place, more: impl Arguments) -> serde_json::Value {
+    place
+        .run(("simulate walks.sct --design mogul-1a --format json", more))
+        .assert_code(0)
+        .json()
 }
 
 #[test]
 fn parts_of_a_trace_add_up() {
     let place = Place::new();
-    let path = walks(&place, "40");
-    let simulate = |more: &[&str]| simulated(&place, &path, more);
+    walks(&place, "40");
+    let simulate = |more: &str| simulated(&place, more);
     let numbers = |found: &serde_json::Value| {
         let design = &found["designs"][0];
         let misses = |view: &str| {
-            design[view]["levels"]
-                .as_array()
-                .expect("levels")
+            items(&design[view]["levels"])
                 .iter()
                 .map(|level| count(&level["misses"]))
                 .sum::<u64>()
@@ -698,14 +383,14 @@ fn parts_of_a_trace_add_up() {
             switches,
         ]
     };
-    let whole = simulate(&[]);
+    let whole = simulate("");
     // First levels with LRU are exact from the first instruction of a part on, however short the
     // warm-up is.
-    let part = |more: &[&str]| simulate(&[more, &["--warm-up", "1000"]].concat());
+    let part = |more: &str| simulated(&place, (more, "--warm-up 1000"));
     let parts = [
-        part(&["--range", "..300001"]),
-        part(&["--range", "300001..700000"]),
-        part(&["--range", "700000.."]),
+        part("--range ..300001"),
+        part("--range 300001..700000"),
+        part("--range 700000.."),
     ];
     let sum = |place: usize| parts.iter().map(|part| numbers(part)[place]).sum::<u64>();
     assert_eq!([0, 1, 2, 3, 4, 5].map(sum), numbers(&whole));
@@ -718,52 +403,6 @@ fn parts_of_a_trace_add_up() {
     ]
     .map(|name| count(&part[name]));
     assert_eq!(facts, [300_001, 700_000, 80 * 16_384, 1000]);
-    let flags = parts[1]["flags"].as_array().expect("flags");
+    let flags = items(&parts[1]["flags"]);
     assert!(flags.iter().any(|flag| flag["name"] == "part"), "{flags:?}");
-}
-
-#[test]
-fn a_part_that_is_not_in_the_trace_is_refused_by_name() {
-    let place = Place::new();
-    let path = place.path("walks.sct");
-    assert_eq!(
-        place
-            .run(&[
-                "trace",
-                "walks",
-                "--size",
-                "4KiB",
-                "--turns",
-                "4",
-                "-o",
-                text(&path)
-            ])
-            .code,
-        0
-    );
-    let said = |more: &[&str]| {
-        let ran = place.run(&[&["simulate", text(&path)][..], more].concat());
-        assert_eq!(ran.code, 2, "{}", ran.stderr);
-        ran.stderr
-    };
-    let name = text(&path);
-    let refused = said(&["--range", "5..9999999"]);
-    assert_eq!(
-        refused,
-        format!(
-            "error: the range 5..9999999 ends past {name}, which has 16384 instructions\nhint: choose \
-             one that ends there or before\n"
-        )
-    );
-    let refused = said(&["--warm-up", "5"]);
-    assert_eq!(
-        refused,
-        "error: --warm-up applies only with --range\nhint: add it, or leave --warm-up out\n"
-    );
-    let live = place.run(&["simulate", "live", "--range", "..5", "--", "true"]);
-    assert!(
-        live.code == 2 && live.stderr.contains("need a trace with its index"),
-        "{}",
-        live.stderr
-    );
 }

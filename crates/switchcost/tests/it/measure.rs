@@ -1,27 +1,20 @@
 //! Tests `measure` on the real machine: its output, its record, and its selection of cases.
 
-use crate::common::{Place, allowed_cpus, has_flag, is_disturbed, number};
+use crate::common::{Place, allowed_cpus, has_flag, is_disturbed, items, number};
 
 #[test]
 fn report_prints_again_exactly_what_measure_printed() {
     let place = Place::new();
-    let first = place.measure(&["--mechanism", "futex,fiber", "--size", "0,32KiB"]);
-    assert!(matches!(first.code, 0 | 3), "{}", first.stderr);
-    let again = place.run(&["report", &place.record()]);
+    let first = place.measure("--mechanism futex,fiber --size 0,32KiB");
+    first.assert_result();
+    let again = place.run("report run.jsonl");
     assert_eq!(first.stdout, again.stdout);
     for format in ["json", "csv"] {
         let out = place.path("result");
         let out = out.to_str().expect("a plain path");
-        let to_file = place.run(&[
-            "report",
-            &place.record(),
-            "--format",
-            format,
-            "--output",
-            out,
-        ]);
+        let to_file = place.run(format!("report run.jsonl --format {format} --output {out}"));
         assert_eq!((to_file.code, to_file.stdout.as_str()), (first.code, ""));
-        let to_stdout = place.run(&["report", &place.record(), "--format", format]);
+        let to_stdout = place.run(format!("report run.jsonl --format {format}"));
         assert_eq!(
             std::fs::read_to_string(out).expect("a result"),
             to_stdout.stdout
@@ -34,17 +27,10 @@ fn report_prints_again_exactly_what_measure_printed() {
 #[test]
 fn a_record_without_a_name_goes_to_the_state_folder_and_report_finds_it() {
     let place = Place::new();
-    let first = place.run(&[
-        "measure",
-        "--mechanism",
-        "fiber",
-        "--max-repetitions",
-        "6",
-        "--no-counters",
-    ]);
-    assert!(first.stdout.contains("raw data:    "), "{}", first.stdout);
+    let first = place.run("measure --mechanism fiber --max-repetitions 6 --no-counters");
+    first.assert_output("raw data:    ");
     assert!(place.folder().join("switchcost/runs").is_dir());
-    assert_eq!(place.run(&["report"]).stdout, first.stdout);
+    assert_eq!(place.run("report").stdout, first.stdout);
 }
 
 #[test]
@@ -87,18 +73,13 @@ fn rings_shared_arrays_chases_and_every_access_are_measured() {
     ];
     for (index, set) in sets.iter().enumerate() {
         let record = place.path(&format!("{index}.jsonl"));
-        let usual = [
-            "measure",
-            "--max-repetitions",
-            "5",
-            "--no-counters",
-            "--format",
-            "json",
-            "--record",
-        ];
-        let ran = place.run(&[&usual[..], &[record.to_str().expect("a plain path")], set].concat());
+        let usual = "measure --max-repetitions 5 --no-counters --format json --record";
+        let ran = place.run((
+            &format!("{usual} {}", record.to_str().expect("a plain path")),
+            set,
+        ));
         let json = ran.json();
-        for result in json["results"].as_array().expect("results") {
+        for result in items(&json["results"]) {
             let is_silent = result["status"] == "not-measured" && result["total_samples"] == 0;
             assert!(
                 !is_silent,
@@ -116,10 +97,8 @@ fn a_matrix_names_every_pair() {
         eprintln!("skipped: there is one CPU");
         return;
     }
-    place.measure(&["--placement", "matrix"]);
-    let csv = place
-        .run(&["report", &place.record(), "--format", "csv"])
-        .stdout;
+    place.measure("--placement matrix");
+    let csv = place.run("report run.jsonl --format csv").stdout;
     assert!(csv.lines().any(|line| line.contains("same-cpu")), "{csv}");
     assert!(csv.lines().any(|line| line.contains("shared-cache")
         || line.contains("smt")
@@ -129,7 +108,7 @@ fn a_matrix_names_every_pair() {
 #[test]
 fn lmbenchs_matrix_has_its_seven_columns() {
     let place = Place::new();
-    let table = place.measure(&["--lmbench"]).stdout;
+    let table = place.measure("--lmbench").stdout;
     for column in [
         "2p/0K", "2p/16K", "2p/64K", "8p/16K", "8p/64K", "16p/16K", "16p/64K",
     ] {
@@ -140,7 +119,7 @@ fn lmbenchs_matrix_has_its_seven_columns() {
 #[test]
 fn huge_pages_are_had_or_refused_with_advice() {
     let place = Place::new();
-    let result = &place.measure_json(&["--size", "4MiB", "--pages", "huge"])["results"][0];
+    let result = &place.measure_json("--size 4MiB --pages huge")["results"][0];
     if result["status"] == "not-measured" {
         let why = result["why"].as_str().unwrap_or_default();
         assert!(
@@ -158,21 +137,24 @@ fn completions_and_manual_come_from_the_same_definition() {
     for shell in ["bash", "zsh", "fish"] {
         assert!(
             place
-                .run(&["completions", shell])
+                .run(format!("completions {shell}"))
                 .stdout
                 .contains("synthetic-switch"),
             "{shell}"
         );
     }
-    let page = place.run(&["man", "measure"]).stdout;
+    let page = place.run("man measure").stdout;
     assert!(
         page.contains("synthetic\\-switch") && page.starts_with(".ie"),
         "{page}"
     );
-    assert!(place.run(&["man"]).stdout.contains("Exit codes"));
+    assert!(place.run("man").stdout.contains("Exit codes"));
     for verb in ["measure", "report", "doctor", "completions", "man"] {
         assert!(
-            place.run(&[verb, "--help"]).stdout.contains("Examples:"),
+            place
+                .run(format!("{verb} --help"))
+                .stdout
+                .contains("Examples:"),
             "{verb}"
         );
     }
@@ -181,7 +163,7 @@ fn completions_and_manual_come_from_the_same_definition() {
 #[test]
 fn doctor_says_found_wanted_and_fix_and_its_verdict_is_the_exit_code() {
     let place = Place::new();
-    let ran = place.run(&["doctor", "--format", "json"]);
+    let ran = place.run("doctor --format json");
     let fitness = ran.json();
     assert_eq!(fitness["schema"], "switchcost.doctor/1");
     let expected = match fitness["verdict"].as_str() {
@@ -190,7 +172,7 @@ fn doctor_says_found_wanted_and_fix_and_its_verdict_is_the_exit_code() {
         _ => 4,
     };
     assert_eq!(ran.code, expected);
-    for check in fitness["checks"].as_array().expect("checks") {
+    for check in items(&fitness["checks"]) {
         for field in ["name", "found", "wanted"] {
             assert!(
                 check[field].as_str().is_some_and(|text| !text.is_empty()),
@@ -203,15 +185,11 @@ fn doctor_says_found_wanted_and_fix_and_its_verdict_is_the_exit_code() {
 #[test]
 fn noise_is_made_on_request_and_stands_in_the_record() {
     let place = Place::new();
-    let found = place.measure_json(&["--mechanism", "pipe", "--noise", "0"]);
+    let found = place.measure_json("--mechanism pipe --noise 0");
     assert!(found.to_string().contains("network-noise"), "{found}");
-    let ran = place.measure(&["--mechanism", "pipe", "--noise", "1000"]);
-    assert_eq!(ran.code, 2);
-    assert!(
-        ran.stderr.contains("cannot make noise on CPU 1000"),
-        "{}",
-        ran.stderr
-    );
+    place
+        .measure("--mechanism pipe --noise 1000")
+        .assert_failed(2, "cannot make noise on CPU 1000");
 }
 
 /// Mechanisms that switch in user space.
@@ -231,7 +209,7 @@ fn every_mechanism_is_measured_or_says_why_not() {
         "json",
     ];
     let json = place.measure_within("6", &arguments).json();
-    let results = json["results"].as_array().expect("results");
+    let results = items(&json["results"]);
     assert_eq!(results.len(), 12 * 2 + 5);
     let mut measured = 0;
     for result in results {
@@ -288,21 +266,10 @@ fn every_mechanism_is_measured_or_says_why_not() {
 #[test]
 fn a_cache_is_shared_in_turn_and_at_once() {
     let place = Place::new();
-    let arguments = ["--placement", "pair", "--concurrent", "--size", "512KiB"];
-    let probe = place.run(
-        &[
-            &[
-                "measure",
-                "--budget",
-                "5s",
-                "--no-counters",
-                "--format",
-                "json",
-            ],
-            &arguments[..],
-        ]
-        .concat(),
-    );
+    let arguments = "--placement pair --concurrent --size 512KiB";
+    let probe = place.run(format!(
+        "measure --budget 5s --no-counters --format json {arguments}"
+    ));
     if probe.code != 0 && probe.code != 3 {
         assert!(
             probe.stderr.contains("share a cache")
@@ -314,7 +281,7 @@ fn a_cache_is_shared_in_turn_and_at_once() {
         return;
     }
     let json = probe.json();
-    let found = json["shared_cache"].as_array().expect("a list");
+    let found = items(&json["shared_cache"]);
     let sizes: Vec<_> = found
         .iter()
         .map(|one| one["working_set"]["size_bytes"].as_u64())
@@ -336,9 +303,7 @@ fn a_cache_is_shared_in_turn_and_at_once() {
         assert_eq!(one["loses_more"], expected, "{one}");
         assert_eq!(difference.is_null(), one["why"].is_string(), "{one}");
     }
-    for result in json["results"]
-        .as_array()
-        .expect("results")
+    for result in items(&json["results"])
         .iter()
         .filter(|r| r["mechanism"] == "concurrent")
     {

@@ -6,7 +6,6 @@ use std::fs::{self, File};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::common::{Place, Ran, is_root, ran, text, wait_until};
@@ -39,84 +38,52 @@ fn deaf(place: &Place) -> Vec<String> {
     ways
 }
 
-fn run_deaf(place: &Place, way: &str, words: &[&str]) -> Ran {
-    let mut command = Command::new("sh");
-    command
-        .args(["-c", &format!("{way}; exec \"$@\""), "sh", PROGRAM])
-        .args(words);
-    command.env("XDG_STATE_HOME", place.folder());
+fn run_in_shell(place: &Place, way: &str, words: &str) -> Ran {
+    let script = format!("{way}; exec \"$@\"");
+    let mut command = place.command_behind(["sh", "-c", &script, "sh"], words);
     ran(command.output().expect("a shell"))
 }
 
 #[test]
 fn a_limit_that_bites_is_named() {
     let place = Place::new();
-    let (made, record) = (place.path("w.sct"), place.path("run.jsonl"));
-    let limited = |limit: &str, words: &[&str]| {
-        let mut command = std::process::Command::new("sh");
-        command
-            .args([
-                "-c",
-                &format!("ulimit {limit} && exec \"$@\""),
-                "sh",
-                env!("CARGO_BIN_EXE_switchcost"),
-            ])
-            .args(words);
-        crate::common::ran(
-            command
-                .env("XDG_STATE_HOME", place.folder())
-                .output()
-                .expect("a shell"),
-        )
-    };
-    let walks = |turns| {
-        [
-            "trace",
-            "walks",
-            "--size",
-            "1MiB",
-            "--turns",
-            turns,
-            "-o",
-            text(&made),
-        ]
-    };
+    let walks = "trace walks --size 1MiB -o w.sct";
     for (limit, words, code, reported) in [
         (
             "-v 100000",
-            &walks("10")[..],
+            &format!("{walks} --turns 10")[..],
             1,
             "with the address space limited to 100000 KiB (ulimit -v)",
         ),
         (
             "-d 60000",
-            &walks("10"),
+            &format!("{walks} --turns 10"),
             1,
             "with memory for data limited to 60000 KiB (ulimit -d)",
         ),
-        ("-s 128", &["man"], 1, "a stack of 128 KiB"),
+        ("-s 128", "man", 1, "a stack of 128 KiB"),
         (
             "-t 1",
-            &walks("1000000"),
+            &format!("{walks} --turns 1000000"),
             152,
             "the limit on CPU time is reached (ulimit -t)",
         ),
         (
             "-n 8",
-            &["observe", "-d", "1s", "--no-calibration", "--", "true"],
+            "observe -d 1s --no-calibration -- true",
             2,
             "true\": Too many open files\nhint: raise the limit on this process's open files: ulimit -n",
         ),
-        ("-n 40", &["doctor", "--details"], 3, "open files of 40"),
+        ("-n 40", "doctor --details", 3, "open files of 40"),
         (
             "-c 0",
-            &["trace", "walks", "--size", "4KiB", "-o", text(&record)],
+            "trace walks --size 4KiB -o run.jsonl",
             0,
             "instructions",
         ),
     ] {
-        let ran = limited(limit, words);
-        let is_code = ran.code == code || words[0] == "doctor";
+        let ran = run_in_shell(&place, &format!("ulimit {limit}"), words);
+        let is_code = ran.code == code || words.starts_with("doctor");
         assert!(is_code, "{limit} {words:?}: {} {}", ran.code, ran.stderr);
         assert!(
             [&ran.stdout, &ran.stderr]
@@ -126,7 +93,7 @@ fn a_limit_that_bites_is_named() {
             ran.stdout,
             ran.stderr
         );
-        let _ = std::fs::remove_file(&made);
+        let _ = fs::remove_file(place.path("w.sct"));
     }
 }
 
@@ -138,15 +105,11 @@ fn a_proc_in_which_processes_have_other_numbers_is_refused() {
     }
     let place = Place::new();
     for words in [
-        &["measure"][..],
-        &["observe", "--no-calibration", "--", "true"],
-        &["trace", "-o", text(&place.path("a.sct")), "--", "true"],
+        "measure",
+        "observe --no-calibration -- true",
+        "trace -o a.sct -- true",
     ] {
-        let mut command = Command::new("unshare");
-        command
-            .args(["--pid", "--fork", "--kill-child=KILL", PROGRAM])
-            .args(words)
-            .env("XDG_STATE_HOME", place.folder());
+        let mut command = place.command_behind("unshare --pid --fork --kill-child=KILL", words);
         let ran = ran(command.output().expect("unshare is part of util-linux"));
         let is_reported = ran
             .stderr
@@ -175,88 +138,70 @@ fn without_proc_it_is_said_to_be_mounted() {
         return;
     }
     let remedy = "no CPU is allowed to this process in /proc/self/status\nhint: mount /proc if it is not there";
-    assert!(
-        ran.code == 2 && ran.stderr.contains(remedy),
-        "{} {}",
-        ran.code,
-        ran.stderr
-    );
+    ran.assert_failed(2, remedy);
 }
 
 #[test]
 fn a_stderr_that_takes_nothing_costs_no_result() {
     let place = Place::new();
     for (turn, way) in deaf(&place).iter().enumerate() {
-        let at = |name: &str| text(&place.path(&format!("{turn}-{name}"))).to_owned();
-        let (trace, walks, live, set) = (
-            at("trace.sct"),
-            at("walks.sct"),
-            at("live.parquet"),
-            at("set.parquet"),
-        );
-        let (run, out, kept) = (at("run.jsonl"), at("out.txt"), at("set.sct"));
-        let quick = [
-            "--mechanism",
-            "fiber",
-            "--max-repetitions",
-            "6",
-            "--no-counters",
-        ];
+        let at = |name: &str| format!("{turn}-{name}");
+        let [trace, walks, live, set, run, out, kept] = [
+            "trace.sct",
+            "walks.sct",
+            "live.parquet",
+            "set.parquet",
+            "run.jsonl",
+            "out.txt",
+            "set.sct",
+        ]
+        .map(at);
+        let workload = "workload client-server --switches 20";
+        let quick = "measure --mechanism fiber --max-repetitions 6 --no-counters";
         for (words, made) in [
-            (&["trace", "-o", &trace, "--", "true"][..], &[&trace][..]),
+            (&format!("trace -o {trace} -- true"), &[&trace][..]),
+            (&format!("trace walks --size 4KiB -o {walks}"), &[&walks]),
+            (&format!("simulate live --record {live} -- true"), &[&live]),
             (
-                &["trace", "walks", "--size", "4KiB", "-o", &walks],
-                &[&walks],
-            ),
-            (
-                &["simulate", "live", "--record", &live, "--", "true"],
-                &[&live],
-            ),
-            (
-                &[
-                    "workload",
-                    "client-server",
-                    "--switches",
-                    "20",
-                    "--record",
-                    &set,
-                    "--trace",
-                    &kept,
-                ],
+                &format!("{workload} --record {set} --trace {kept}"),
                 &[&set, &kept],
             ),
             (
-                &[&["measure", "--record", &run, "--output", &out][..], &quick].concat(),
+                &format!("{quick} --record {run} --output {out}"),
                 &[&run, &out],
             ),
         ] {
-            let ran = run_deaf(&place, way, words);
-            assert!(matches!(ran.code, 0 | 3), "{way}: {words:?}: {}", ran.code);
+            let ran = run_in_shell(&place, way, words);
+            ran.assert_result();
             assert!(
                 made.iter()
-                    .all(|path| fs::metadata(path).is_ok_and(|facts| facts.len() > 0)),
+                    .all(|name| fs::metadata(place.path(name)).is_ok_and(|facts| facts.len() > 0)),
                 "{way}: {words:?}"
             );
         }
         for trace in [&trace, &walks, &kept] {
             assert_eq!(
-                place.run(&["trace", "check", trace]).code,
+                place.run(format!("trace check {trace}")).code,
                 0,
                 "{way}: {trace} has no index"
             );
         }
         for record in [&run, &live, &set] {
             assert!(
-                matches!(place.run(&["report", record]).code, 0 | 3),
+                matches!(place.run(format!("report {record}")).code, 0 | 3),
                 "{way}: {record}"
             );
         }
         for (words, code) in [
-            (&["report", "none.jsonl"][..], 5),
-            (&["report", "--none"], 2),
-            (&["man", "none"], 2),
+            ("report none.jsonl", 5),
+            ("report --none", 2),
+            ("man none", 2),
         ] {
-            assert_eq!(run_deaf(&place, way, words).code, code, "{way}: {words:?}");
+            assert_eq!(
+                run_in_shell(&place, way, words).code,
+                code,
+                "{way}: {words:?}"
+            );
         }
     }
 }
@@ -316,8 +261,8 @@ fn a_terminal_that_goes_away_costs_no_result_where_its_signal_is_ignored() {
     let code = child.wait().expect("it ends").code();
     assert!(matches!(code, Some(0 | 3)), "{code:?}");
     assert!(
-        fs::read_to_string(&record)
-            .expect("a record")
+        place
+            .read("run.jsonl")
             .lines()
             .last()
             .is_some_and(|line| line.contains("\"end\""))
@@ -338,11 +283,10 @@ fn hostile(ending: &str) -> OsString {
 }
 
 /// Returns the lines on stderr, and asserts that none contains terminal control characters.
-fn lines(place: &Place, words: &[&OsStr]) -> Vec<String> {
+fn lines(place: &Place, line: &str, words: &[&OsString]) -> Vec<String> {
     let output = place
-        .command(&[])
+        .command(line)
         .args(words)
-        .current_dir(place.folder())
         .output()
         .expect("the program starts");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -359,133 +303,79 @@ fn lines(place: &Place, words: &[&OsStr]) -> Vec<String> {
 }
 
 /// Counts the stderr lines that are an error or its hint.
-fn error_lines(place: &Place, words: &[&OsStr]) -> usize {
+fn error_lines(place: &Place, line: &str, words: &[&OsString]) -> usize {
     let is_of_error = |line: &&String| line.starts_with("error: ") || line.starts_with("hint: ");
-    lines(place, words).iter().filter(is_of_error).count()
+    lines(place, line, words).iter().filter(is_of_error).count()
 }
 
-fn generate_walks(place: &Place) -> PathBuf {
-    let walks = place.path("walks.sct");
-    let file = text(&walks);
-    let ran = place.run(&[
-        "trace", "walks", "--size", "4KiB", "--turns", "2", "-o", file,
-    ]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    walks
+fn generate_walks(place: &Place) {
+    place
+        .run("trace walks --size 4KiB --turns 2 -o walks.sct")
+        .assert_code(0);
 }
 
 #[test]
 fn names_command_no_terminal_and_forge_no_line() {
     let place = Place::new();
-    let word = OsStr::new;
     let at = |name: &OsStr| place.folder().join(name).into_os_string();
     // The files, all with hostile names, are an empty trace, an empty record, and an invalid
     // design.
     let (empty, absent, design) = (hostile(".sct"), hostile(".jsonl"), hostile(".toml"));
     fs::write(at(&empty), "").expect("a file");
     fs::write(at(&design), "name = \"\x1b[2J\"").expect("a file");
-    let walks = generate_walks(&place);
+    generate_walks(&place);
     let taken = hostile(".taken");
     fs::write(at(&taken), "").expect("a file");
     let nowhere = OsString::from_vec([hostile("").into_vec(), b"/file".to_vec()].concat());
     let vary = OsString::from("L1\x1b[2J.size=4KiB");
-    for words in [
-        &[word("report"), &absent][..],
-        &[word("report"), &empty],
-        &[word("report"), &hostile(".parquet")],
-        &[word("compare"), &absent, &absent],
-        &[word("doctor"), word("--output"), &nowhere],
-        &[word("trace"), word("info"), &absent],
-        &[word("trace"), word("info"), &empty],
-        &[
-            word("trace"),
-            word("export"),
-            word("--to"),
-            word("din"),
-            walks.as_os_str(),
-            word("-o"),
-            &nowhere,
-        ],
-        &[
-            word("trace"),
-            word("import"),
-            word("--from"),
-            word("din"),
-            &empty,
-            word("-o"),
-            word("new.sct"),
-        ],
-        &[
-            word("trace"),
-            word("walks"),
-            word("--size"),
-            word("4KiB"),
-            word("-o"),
-            &taken,
-        ],
-        &[word("simulate"), &absent],
-        &[
-            word("simulate"),
-            walks.as_os_str(),
-            word("--record"),
-            &taken,
-        ],
-        &[
-            word("simulate"),
-            walks.as_os_str(),
-            word("--record"),
-            &nowhere,
-        ],
-        &[
-            word("measure"),
-            word("--mechanism"),
-            word("fiber"),
-            word("--record"),
-            &taken,
-        ],
-        &[word("reproduce"), word("lmbench"), word("-o"), &taken],
+    for (line, names) in [
+        ("report", &[&absent][..]),
+        ("report", &[&empty]),
+        ("report", &[&hostile(".parquet")]),
+        ("compare", &[&absent, &absent]),
+        ("doctor --output", &[&nowhere]),
+        ("trace info", &[&absent]),
+        ("trace info", &[&empty]),
+        ("trace export --to din walks.sct -o", &[&nowhere]),
+        ("trace import --from din -o new.sct", &[&empty]),
+        ("trace walks --size 4KiB -o", &[&taken]),
+        ("simulate", &[&absent]),
+        ("simulate walks.sct --record", &[&taken]),
+        ("simulate walks.sct --record", &[&nowhere]),
+        ("measure --mechanism fiber --record", &[&taken]),
+        ("reproduce lmbench -o", &[&taken]),
     ] {
-        assert_eq!(error_lines(&place, words), 2, "{words:?}");
+        assert_eq!(error_lines(&place, line, names), 2, "{line} {names:?}");
     }
-    for words in [
-        &[
-            word("simulate"),
-            walks.as_os_str(),
-            word("--design"),
-            &design,
-        ][..],
-        &[word("simulate"), walks.as_os_str(), word("--vary"), &vary],
-        &[word("report"), word("--none"), &absent],
+    for (line, name) in [
+        ("simulate walks.sct --design", &design),
+        ("simulate walks.sct --vary", &vary),
+        ("report --none", &absent),
     ] {
-        assert!(!lines(&place, words).is_empty());
+        assert!(!lines(&place, line, &[name]).is_empty());
     }
 }
 
 #[test]
 fn arguments_command_no_terminal_and_forge_no_line() {
     let place = Place::new();
-    let walks = generate_walks(&place);
+    generate_walks(&place);
     for name in ["\x1b[2J\nerror: all is well", "\u{202e}\r\u{9b}31m"] {
-        for words in [
-            &["man", name][..],
-            &["measure", "--cpu", name],
-            &["simulate", text(&walks), "--design", name],
-            &["simulate", text(&walks), "--vary", name],
-            &["trace", "--with", &format!("{name} '"), "--", "true"],
-            &["simulate", "live", "--", name],
-            &["trace", "-o", "no.sct", "--", name],
+        for (line, word) in [
+            ("man", name),
+            ("measure --cpu", name),
+            ("simulate walks.sct --design", name),
+            ("simulate walks.sct --vary", name),
+            ("trace --with", &format!("{name} '")),
+            ("simulate live --", name),
+            ("trace -o no.sct --", name),
+            ("", name),
+            ("report --format", name),
+            ("measure --size", name),
+            ("", &format!("--{name}")),
         ] {
-            let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
-            assert_eq!(error_lines(&place, &words), 2, "{words:?}");
-        }
-        for words in [
-            &[name][..],
-            &["report", "--format", name],
-            &["measure", "--size", name],
-            &[&format!("--{name}")],
-        ] {
-            let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
-            assert_eq!(error_lines(&place, &words), 2, "{words:?}");
+            let names = [&OsString::from(word)];
+            assert_eq!(error_lines(&place, line, &names), 2, "{line} {word:?}");
         }
     }
 }
@@ -499,7 +389,7 @@ fn an_escaped_name_is_still_reported() {
         "error: cannot read {}/a\\u{{1b}}b\\n.jsonl: No such file or directory\nhint: name a file written by switchcost\n",
         place.folder().display()
     );
-    assert_eq!((ran.code, ran.stderr), (5, expected));
+    ran.assert_messages(5, &expected);
 }
 
 /// A committed sample record.
@@ -511,20 +401,13 @@ const SAMPLE: &str = concat!(
 #[test]
 fn a_quiet_run_prints_only_its_result() {
     let place = Place::new();
-    let walks = generate_walks(&place);
-    let run = |flags: &[&str], record: &str| {
-        let record = place.path(record);
-        let words = ["simulate", text(&walks), "--record", text(&record)];
-        place.run(&[&words[..], flags].concat())
-    };
-    let (loud, quiet) = (
-        run(&["--redact"], "a.parquet"),
-        run(&["--redact", "-q"], "b.parquet"),
-    );
+    generate_walks(&place);
+    let loud = place.run("simulate walks.sct --redact --record a.parquet");
+    let quiet = place.run("simulate walks.sct --redact -q --record b.parquet");
     assert!(loud.stderr.starts_with("switchcost: "), "{}", loud.stderr);
     assert_eq!(quiet.stderr, "");
     assert!(!quiet.stdout.is_empty());
-    let mistake = place.run(&["report", "none.jsonl", "--quiet"]);
+    let mistake = place.run("report none.jsonl --quiet");
     assert!(mistake.stderr.starts_with("error: "), "{}", mistake.stderr);
 }
 
@@ -532,8 +415,8 @@ fn a_quiet_run_prints_only_its_result() {
 fn colour_is_used_as_asked() {
     let place = Place::new();
     for (flag, is_coloured) in [("always", true), ("never", false), ("auto", false)] {
-        for words in [&["report", SAMPLE][..], &["report", "none.jsonl"]] {
-            let ran = place.run(&[words, &["--color", flag]].concat());
+        for words in [&format!("report {SAMPLE}")[..], "report none.jsonl"] {
+            let ran = place.run((words, ["--color", flag]));
             let has_colour = [&ran.stdout, &ran.stderr]
                 .iter()
                 .any(|said| said.contains('\x1b'));
@@ -549,7 +432,7 @@ fn colour_is_used_as_asked() {
 #[test]
 fn a_page_to_be_opened_is_named_without_a_display() {
     let place = Place::new();
-    let mut command = place.command(&["report", SAMPLE, "--open"]);
+    let mut command = place.command(format!("report {SAMPLE} --open"));
     command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
     let ran = ran(command
         .env("TMPDIR", place.folder())
@@ -558,6 +441,5 @@ fn a_page_to_be_opened_is_named_without_a_display() {
     let page = ran.stderr.trim_end().strip_prefix("switchcost: page: ");
     let page = fs::read_to_string(page.expect("where it is")).expect("a page");
     assert!(page.starts_with("<!DOCTYPE html>"), "{page:.80}");
-    let refused = place.run(&["doctor", "--open"]);
-    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    place.run("doctor --open").assert_code(2);
 }

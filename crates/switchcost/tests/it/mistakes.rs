@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::common::{Place, ran, text};
+use crate::common::Place;
 
 const MISTAKES: &str = r#"mesure
 --colour
@@ -12,8 +12,10 @@ measure make
 measure --size 64kb
 measure --size -4KiB
 measure --size 1024GiB
+measure --size 4
 measure --stride 12 --size 64
 measure --size 64 --stride 128
+measure --size 64 --pattern chase --stride 8
 measure --budget 5
 measure --budget -5s
 measure --budget 100ms --size 1GiB --sharing shared
@@ -21,14 +23,17 @@ measure --precision 2
 measure --precision NaN
 measure --mechanism pipes
 measure --tasks 1
+measure --tasks 65
 measure --tasks -1
 measure --tasks abc
 measure --tasks 99999999999
 measure --format xml
 measure --pattern random
+measure --access execute
 measure --policy idle
 measure --cpu 4095
 measure --cpu x
+measure --cpu 0 --placement pair
 measure --quick --full
 measure --confidence 100%
 measure --record /proc/none/a.jsonl
@@ -37,6 +42,9 @@ measure --output /proc/none/result
 measure --size
 runtimes cobol
 report none.jsonl
+report
+report none.parquet
+report empty.parquet
 report empty.jsonl
 report damaged.jsonl
 report text.txt
@@ -44,16 +52,23 @@ report folder
 report other.jsonl
 report kept.jsonl -o kept.jsonl
 report kept.jsonl --folded stacks
+report kept.jsonl simulation.parquet --format json
 report made.sct
 compare made.sct kept.jsonl
 compare kept.jsonl
 compare kept.jsonl kept.jsonl
 compare kept.jsonl none.parquet
+compare none.parquet simulation.parquet
+compare folder folder
+compare a b --fail-above 5
 compare kept.jsonl simulation.parquet
 compare --confidence 20% a b
 observe
 observe -p 4194305
 observe -p x
+observe -p 0
+observe -p '1 x'
+observe -p ''
 observe -p 1 --duration 0s
 observe --comm no-such-name
 observe --cgroup no/such
@@ -61,6 +76,7 @@ observe --no-calibration -- no-such-command
 observe -a --live
 observe -a -d 5
 observe -a --every 1ms
+observe -a --every 1s --format csv
 observe -p 1 -a
 inject -- no-such-command
 inject --footprint big -- true
@@ -75,18 +91,32 @@ doctor extra
 doctor -o page.html
 doctor --format html
 trace --with "a 'b" -- true
+trace --slice 3ms -- true
+trace --system --quantum 100000 -- true
 trace info empty.jsonl
+trace info none.sct
 trace info kept.jsonl
 trace check none.sct
 trace import --from foo text.txt
 trace import --from lackey text.txt -o new.sct
+trace walks --size 4KiB --stride 12B -o new.sct
+trace walks --size 4KiB --alone -o new.sct
+trace walks --size 4KiB --system --mechanism preempt -o new.sct
+trace walks --size 4KiB --system --tasks 1 -o new.sct
+trace walks --size 4KiB --system --instructions 13 -o new.sct
+trace walks --size 4KiB --system --append a --append b -o new.sct
 trace export --to din --pieces 3B made.sct
+trace export --to lackey --pieces 32B made.sct
 trace head made.sct -n x
 simulate none.sct
+simulate
 simulate empty.jsonl
 simulate kept.jsonl
 simulate made.sct --design no-such-design
 simulate made.sct --design text.txt
+simulate made.sct --design bad.toml
+simulate --explain --design latin1.toml
+simulate empty.jsonl --design no-such-design
 simulate made.sct --vary L1D
 simulate made.sct --vary L1D.size=3KB
 simulate made.sct --vary L9.size=4KiB
@@ -95,6 +125,14 @@ simulate made.sct --range 5..1
 simulate made.sct --range 0..99999999999
 simulate made.sct --sample 5%
 simulate made.sct --quantum 0
+simulate made.sct --quantum 500
+simulate made.sct --order as-run
+simulate made.sct --processes all
+simulate made.sct --cpu 0
+simulate made.sct made.sct --quantum 100000
+simulate live --quantum 4ms -- true
+simulate live --quantum 5000,6000 -- true
+simulate live --range ..5 -- true
 simulate made.sct --schedule fair
 simulate made.sct --warm-up 5
 simulate live --schedule batch:2 -- true
@@ -113,10 +151,14 @@ fn prepare(place: &Place) {
         .expect("a sample");
     let other = record.replace("measure/2", "measure/99");
     assert_ne!(record, other);
+    let bad = include_str!("../../../../designs/mogul-1a.toml").replacen("64KiB", "100B", 1);
+    assert!(bad.contains("100B"), "the design has another size");
     let whole: Vec<_> = record.lines().take(3).collect();
     let damaged = format!("{}\nno JSON\n{}\n", whole.join("\n"), whole[2]);
     for (name, content) in [
         ("empty.jsonl", ""),
+        ("empty.parquet", ""),
+        ("bad.toml", &bad),
         ("text.txt", "hello\n"),
         ("other.jsonl", &other),
         ("kept.jsonl", &record),
@@ -124,21 +166,13 @@ fn prepare(place: &Place) {
     ] {
         fs::write(place.path(name), content).expect("a file");
     }
+    fs::write(place.path("latin1.toml"), b"name = \"caf\xe9\"\n").expect("a file");
     fs::create_dir(place.path("folder")).expect("a folder");
     let sample = format!("{SAMPLES}/simulation-record/tests/samples/simulation-1.parquet");
     fs::copy(sample, place.path("simulation.parquet")).expect("a sample");
-    let made = place.path("made.sct");
-    let made = place.run(&[
-        "trace",
-        "walks",
-        "--size",
-        "4KiB",
-        "--turns",
-        "2",
-        "-o",
-        text(&made),
-    ]);
-    assert_eq!(made.code, 0, "{}", made.stderr);
+    place
+        .run("trace walks --size 4KiB --turns 2 -o made.sct")
+        .assert_code(0);
 }
 
 /// Replaces text that depends on this machine or folder by a placeholder.
@@ -189,9 +223,7 @@ fn words_of(mistake: &str) -> Vec<String> {
 }
 
 fn answer(place: &Place, mistake: &str, words: &[String]) -> String {
-    let mut command = place.command(&[]);
-    command.args(words).current_dir(place.folder());
-    let ran = ran(command.output().expect("the program starts"));
+    let ran = place.run(words);
     let of = |start: &str| {
         let mut lines = ran.stderr.lines().filter(|line| line.starts_with(start));
         let line = lines.next();
@@ -200,7 +232,8 @@ fn answer(place: &Place, mistake: &str, words: &[String]) -> String {
             "{mistake}: {}",
             ran.stderr
         );
-        masked(line.unwrap_or_default())
+        let folder = place.folder().display().to_string();
+        masked(line.unwrap_or_default()).replace(&folder, "FOLDER")
     };
     let (error, hint) = (of("error: "), of("hint: "));
     format!(
@@ -218,6 +251,11 @@ fn each_mistake_has_an_error_a_hint_and_an_exit_code() {
         .map(|mistake| answer(&place, mistake, &words_of(mistake)))
         .collect();
     insta::assert_snapshot!(answers);
+    let records = fs::read_dir(place.path("switchcost/runs")).map_or(0, Iterator::count);
+    assert_eq!(records, 0, "no record of what was not begun");
+    for name in ["new.sct", "new.parquet"] {
+        assert!(!place.path(name).exists(), "{name}");
+    }
 }
 
 #[test]

@@ -7,26 +7,16 @@ use std::os::unix::fs::{FileTypeExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{Place, Ran, is_root, ran, text};
+use crate::common::{Place, is_root, ran, text};
 use rustix::fs::{CWD, FileType, Mode, makedev, mkfifoat, mknodat};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_switchcost");
 
 /// Makes a short trace.
-fn walks(place: &Place) -> String {
-    let path = place.path("walks.sct");
-    let ran = place.run(&[
-        "trace",
-        "walks",
-        "--size",
-        "4KiB",
-        "--turns",
-        "2",
-        "-o",
-        text(&path),
-    ]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    text(&path).to_owned()
+fn walks(place: &Place) {
+    place
+        .run("trace walks --size 4KiB --turns 2 -o walks.sct")
+        .assert_code(0);
 }
 
 /// Creates a character device of the kernel's memory driver; returns nothing if this user may not
@@ -64,32 +54,22 @@ fn records_in_the_usual_place_are_for_their_owner_alone() {
             .mode()
             & 0o777
     };
-    let trace = walks(&place);
-    let fiber = [
-        "--mechanism",
-        "fiber",
-        "--max-repetitions",
-        "5",
-        "--no-counters",
-    ];
-    let simulate = ["simulate", &trace, "--design", "mogul-1a"];
-    let (measured, simulated) = (place.path("m.jsonl"), place.path("s.parquet"));
+    walks(&place);
     for words in [
-        [&["measure"][..], &fiber].concat(),
-        [&["measure", "--record", text(&measured)][..], &fiber].concat(),
-        simulate.to_vec(),
-        [&simulate[..], &["--record", text(&simulated)]].concat(),
-        [&simulate[..], &["--quantum", "1000,2000"]].concat(),
+        "measure --mechanism fiber --max-repetitions 5 --no-counters",
+        "measure --mechanism fiber --max-repetitions 5 --no-counters --record m.jsonl",
+        "simulate walks.sct --design mogul-1a",
+        "simulate walks.sct --design mogul-1a --record s.parquet",
+        "simulate walks.sct --design mogul-1a --quantum 1000,2000",
     ] {
-        let mut asked = Command::new("sh");
-        asked
-            .args(["-c", "umask 022; exec \"$@\"", "sh", PROGRAM])
-            .args(&words);
-        let ran = ran(asked
+        let script = format!("umask 022; exec {PROGRAM} {words}");
+        let asked = Command::new("sh")
+            .args(["-c", &script])
+            .current_dir(place.folder())
             .env("XDG_STATE_HOME", place.folder())
-            .output()
-            .expect("it starts"));
-        assert!(matches!(ran.code, 0 | 3), "{words:?}: {}", ran.stderr);
+            .output();
+        let ran = ran(asked.expect("it starts"));
+        ran.assert_result();
     }
     let records = fs::read_dir(place.path("switchcost/runs"))
         .expect("a folder")
@@ -98,54 +78,32 @@ fn records_in_the_usual_place_are_for_their_owner_alone() {
     let modes: Vec<u32> = records.map(|path| mode(&path)).collect();
     assert_eq!(modes, [0o600; 4]);
     assert_eq!(
-        [&measured, &simulated].map(|path| mode(path)),
+        ["m.jsonl", "s.parquet"].map(|name| mode(&place.path(name))),
         [0o644; 2],
         "as the umask has it where it is named"
     );
 }
 
 /// Returns every command that writes a result to a named path, complete except for that path.
-fn writers(place: &Place) -> Vec<Vec<String>> {
-    place.measure(&["--mechanism", "fiber"]);
-    let (record, trace) = (place.record(), walks(place));
-    let other = place.path("other.jsonl");
-    fs::rename(&record, &other).expect("measured");
-    place.measure(&["--mechanism", "fiber"]);
-    let kept = text(&place.path("kept.parquet")).to_owned();
+fn writers(place: &Place) -> [&'static str; 11] {
+    for name in ["other.jsonl", "record.jsonl"] {
+        place.measure("--mechanism fiber");
+        fs::rename(place.record(), place.path(name)).expect("measured");
+    }
+    walks(place);
     [
-        vec!["report", &record, "--output"],
-        vec!["report", &record, "-o"],
-        vec!["compare", &record, text(&other), "--output"],
-        vec!["compare", &record, text(&other), "-o"],
-        vec!["doctor", "--output"],
-        vec!["simulate", "--design", "list", "--output"],
-        vec![
-            "simulate", &trace, "--design", "mogul-1a", "--record", &kept, "--output",
-        ],
-        vec![
-            "measure",
-            "--mechanism",
-            "fiber",
-            "--max-repetitions",
-            "6",
-            "--no-counters",
-            "--output",
-        ],
-        vec!["trace", "info", &trace, "--output"],
-        vec!["trace", "check", &trace, "--output"],
-        vec!["trace", "export", "--to", "din", &trace, "-o"],
+        "report record.jsonl --output",
+        "report record.jsonl -o",
+        "compare record.jsonl other.jsonl --output",
+        "compare record.jsonl other.jsonl -o",
+        "doctor --output",
+        "simulate --design list --output",
+        "simulate walks.sct --design mogul-1a --record kept.parquet --output",
+        "measure --mechanism fiber --max-repetitions 6 --no-counters --output",
+        "trace info walks.sct --output",
+        "trace check walks.sct --output",
+        "trace export --to din walks.sct -o",
     ]
-    .map(|words| words.into_iter().map(str::to_owned).collect())
-    .into()
-}
-
-fn write_to(place: &Place, words: &[String], target: &Path) -> Ran {
-    let words: Vec<&str> = words
-        .iter()
-        .map(String::as_str)
-        .chain([text(target)])
-        .collect();
-    place.run(&words)
 }
 
 #[test]
@@ -162,7 +120,7 @@ fn a_device_and_a_fifo_are_written_to_and_stay() {
                 .and_then(|mut fifo| fifo.read_to_string(&mut text))
                 .map(|_| text)
         });
-        let ran = write_to(&place, &words, &fifo);
+        let ran = place.run((words, [text(&fifo)]));
         let read = reader.join().expect("no panic").expect("a reader");
         assert!(
             matches!(ran.code, 0 | 3 | 4) && read.len() > 20,
@@ -180,7 +138,7 @@ fn a_device_and_a_fifo_are_written_to_and_stay() {
         );
         let _ = fs::remove_file(place.path("kept.parquet"));
         if let Some(null) = &null {
-            let ran = write_to(&place, &words, null);
+            let ran = place.run((words, [text(null)]));
             assert!(
                 matches!(ran.code, 0 | 3 | 4),
                 "{words:?}: {} {}",
@@ -205,7 +163,7 @@ fn a_device_that_takes_nothing_is_an_error() {
         "error: cannot write {}: No space left on device\nhint: free some space, or choose another place\n",
         full.display()
     );
-    assert_eq!((ran.code, ran.stderr), (1, message));
+    ran.assert_messages(1, &message);
 }
 
 #[test]
@@ -222,10 +180,10 @@ fn behind_a_link_its_file_is_replaced() {
     ] {
         symlink(from, at(to)).expect("a link");
     }
-    let list = |to: &str| place.run(&["simulate", "--design", "list", "--output", text(&at(to))]);
+    let list = |to: &str| place.run(("simulate --design list --output", [to]));
     for (name, file) in [("link-to-link", "file"), ("dangling", "new")] {
         let ran = list(name);
-        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{name}");
+        ran.assert_messages(0, "");
         assert!(
             fs::read_to_string(at(file))
                 .expect("a file")
@@ -254,13 +212,13 @@ fn behind_a_link_its_file_is_replaced() {
         ("folder", "is a directory", "name a file in that folder"),
     ] {
         let ran = list(name);
-        let path = at(name);
-        let message = format!(
-            "error: cannot write {}: {found}\nhint: {need}\n",
-            path.display()
+        let message = format!("error: cannot write {name}: {found}\nhint: {need}\n");
+        ran.assert_messages(1, &message);
+        assert!(
+            fs::symlink_metadata(at(name))
+                .expect("it stays")
+                .is_symlink()
         );
-        assert_eq!((ran.code, ran.stderr), (1, message));
-        assert!(fs::symlink_metadata(path).expect("it stays").is_symlink());
     }
 }
 
@@ -294,7 +252,7 @@ fn what_another_user_put_into_a_sticky_folder_is_not_written_to() {
     });
     for (name, code) in [(&trap, 1), (&link, 1), (&own, 0)] {
         let ran = place.run(&["simulate", "--design", "list", "--output", text(name)]);
-        assert_eq!(ran.code, code, "{}: {}", name.display(), ran.stderr);
+        ran.assert_code(code);
         let is_reported = ran.stderr.contains(
             "it belongs to another user and is in a folder in which everybody may put things",
         );
@@ -302,7 +260,7 @@ fn what_another_user_put_into_a_sticky_folder_is_not_written_to() {
     }
     let unread = ends.map(|end| rustix::io::ioctl_fionread(&end).expect("a FIFO"));
     assert!(unread[0] == 0 && unread[1] > 0, "{unread:?}");
-    assert_eq!(fs::read_to_string(target).expect("it is there"), "before");
+    assert_eq!(place.read("target"), "before");
 }
 
 #[test]
@@ -328,8 +286,8 @@ fn what_a_shell_has_open_is_written_where_it_is() {
             .args(["-c", &script])
             .output()
             .expect("a shell"));
-        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{script}");
-        let lines = fs::read_to_string(&all).expect("a file");
+        ran.assert_messages(0, "");
+        let lines = place.read("all");
         assert!(
             lines.starts_with("before\n") && lines.ends_with("\nafter\n"),
             "{script}: {lines}"
@@ -345,29 +303,22 @@ fn what_a_shell_has_open_is_written_where_it_is() {
         .args(["-c", &script])
         .output()
         .expect("a shell"));
-    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-    assert_eq!(
-        fs::read_to_string(&into).expect("a file").lines().count(),
-        1
-    );
+    ran.assert_messages(0, "");
+    assert_eq!(place.read("into").lines().count(), 1);
 }
 
 #[test]
 fn a_record_is_not_replaced_by_its_report() {
     let place = Place::new();
-    place.measure(&["--mechanism", "fiber"]);
+    place.measure("--mechanism fiber");
     let before = fs::read(place.record()).expect("a record");
     let link = place.path("link");
     symlink("run.jsonl", &link).expect("a link");
     for flag in ["--output", "-o"] {
         for name in [&place.record()[..], text(&link)] {
-            let ran = place.run(&["report", &place.record(), flag, name]);
-            assert_eq!(ran.code, 2, "{flag} {name}: {}", ran.stderr);
-            assert!(
-                ran.stderr.contains("is one of the records"),
-                "{}",
-                ran.stderr
-            );
+            place
+                .run(format!("report run.jsonl {flag} {name}"))
+                .assert_failed(2, "is one of the records");
         }
     }
     assert!(fs::read(place.record()).expect("a record") == before);
@@ -376,89 +327,51 @@ fn a_record_is_not_replaced_by_its_report() {
 #[test]
 fn two_outputs_in_one_file_are_refused_before_anything_runs() {
     let place = Place::new();
-    let (taken, mark) = (place.path("taken"), place.path("mark"));
-    let (here, link) = (place.folder().join("./run.jsonl"), place.path("link"));
-    symlink("run.jsonl", &link).expect("a link");
-    fs::write(&taken, "there").expect("a file");
-    let record = place.record();
-    let (touch, fiber) = (["--", "touch", text(&mark)], ["--mechanism", "fiber"]);
+    symlink("run.jsonl", place.path("link")).expect("a link");
+    fs::write(place.path("taken"), "there").expect("a file");
     for (first, second, words) in [
         (
             "--record",
             "--output",
-            [
-                &["measure", "--record", &record, "-o", text(&here)][..],
-                &fiber,
-            ]
-            .concat(),
+            "measure --record run.jsonl -o ./run.jsonl --mechanism fiber",
         ),
         (
             "--record",
             "--output",
-            [
-                &["measure", "--record", text(&link), "-o", &record][..],
-                &fiber,
-            ]
-            .concat(),
+            "measure --record link -o run.jsonl --mechanism fiber",
         ),
         (
             "--output",
             "--prices",
-            vec![
-                "measure",
-                "--prices",
-                text(&taken),
-                "--output",
-                text(&taken),
-            ],
+            "measure --prices taken --output taken",
         ),
         (
             "--record",
             "--output",
-            [&["observe", "--record", &record, "-o", &record][..], &touch].concat(),
+            "observe --record run.jsonl -o run.jsonl -- touch mark",
         ),
         (
             "--record",
             "--folded",
-            [
-                &["observe", "--folded", &record, "--record", &record][..],
-                &touch,
-            ]
-            .concat(),
+            "observe --folded run.jsonl --record run.jsonl -- touch mark",
         ),
         (
             "--record",
             "--output",
-            [
-                &["inject", "--record", &record, "-o", text(&link)][..],
-                &touch,
-            ]
-            .concat(),
+            "inject --record run.jsonl -o link -- touch mark",
         ),
         (
             "--junit",
             "--markdown",
-            vec![
-                "compare",
-                "a",
-                "b",
-                "--junit",
-                text(&taken),
-                "--markdown",
-                text(&taken),
-            ],
+            "compare a b --junit taken --markdown taken",
         ),
         (
             "--record",
             "--output",
-            [
-                &["simulate", "live", "--record", &record, "-o", &record][..],
-                &touch,
-            ]
-            .concat(),
+            "simulate live --record run.jsonl -o run.jsonl -- touch mark",
         ),
     ] {
-        let ran = place.run(&words);
+        let ran = place.run(words);
         assert_eq!(
             (ran.code, ran.stdout.as_str()),
             (2, ""),
@@ -471,30 +384,19 @@ fn two_outputs_in_one_file_are_refused_before_anything_runs() {
             "{words:?}: {}",
             ran.stderr
         );
-        assert!(!Path::new(&record).exists() && !mark.exists(), "{words:?}");
-        let kept = fs::read_to_string(&taken).expect("it stays");
-        assert_eq!(kept, "there", "{words:?}");
+        for name in ["run.jsonl", "mark"] {
+            assert!(!place.path(name).exists(), "{words}: {name}");
+        }
+        assert_eq!(place.read("taken"), "there", "{words}");
     }
 }
 
 #[test]
 fn a_device_takes_several_outputs() {
     let place = Place::new();
-    let record = place.record();
-    let ran = place.measure(&["--mechanism", "fiber", "--output", "/dev/null"]);
-    assert!(matches!(ran.code, 0 | 3), "{}", ran.stderr);
-    let ran = place.run(&[
-        "compare",
-        &record,
-        &record,
-        "--junit",
-        "/dev/null",
-        "--markdown",
-        "/dev/null",
-    ]);
-    assert!(
-        ran.stderr.contains("the same run"),
-        "not refused for its outputs: {}",
-        ran.stderr
-    );
+    let ran = place.measure("--mechanism fiber --output /dev/null");
+    ran.assert_result();
+    place
+        .run("compare run.jsonl run.jsonl --junit /dev/null --markdown /dev/null")
+        .assert_message("the same run");
 }

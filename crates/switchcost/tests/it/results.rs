@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::common::items;
 use serde_json::Value;
 use strum::IntoEnumIterator;
 use switchcost_reproduce::{Entry, Paper, Term, Verdict, table};
@@ -81,11 +82,11 @@ fn entries(paper: Paper, found: &Value) -> Vec<Entry> {
 }
 
 fn exhibits(paper: &Value) -> impl Iterator<Item = &Value> {
-    paper["exhibits"].as_array().expect("exhibits").iter()
+    items(&paper["exhibits"]).iter()
 }
 
 fn claims(paper: &Value) -> impl Iterator<Item = &Value> {
-    exhibits(paper).flat_map(|exhibit| exhibit["claims"].as_array().expect("claims"))
+    exhibits(paper).flat_map(|exhibit| items(&exhibit["claims"]))
 }
 
 fn terms(stored: &Value) -> Vec<Term> {
@@ -94,7 +95,7 @@ fn terms(stored: &Value) -> Vec<Term> {
 
 /// Returns the verdict on which all results agree, by the numbers that are stored for each.
 fn agreed(entry: &Entry, stored: &Value) -> Verdict {
-    let others = stored["others"].as_array().expect("others");
+    let others = items(&stored["others"]);
     let results: Vec<Vec<Term>> = std::iter::once(stored).chain(others).map(terms).collect();
     let results: Vec<&[Term]> = results.iter().map(Vec::as_slice).collect();
     let verdicts = entry.judge_results(&results);
@@ -136,7 +137,7 @@ fn stored_results_have_the_same_verdicts_when_they_are_judged_again() {
                 "{paper}, {}: {stored}",
                 entry.id
             );
-            for reason in stored["reasons"].as_array().expect("reasons") {
+            for reason in items(&stored["reasons"]) {
                 let of_table = entry
                     .reasons
                     .iter()
@@ -166,9 +167,7 @@ fn verdicts_stand_on_another_result_that_is_kept() {
             when(&format!("earlier/{paper}.made.json")),
             "{paper}"
         );
-        for claim in
-            claims(&found).filter(|claim| !claim["others"].as_array().expect("others").is_empty())
-        {
+        for claim in claims(&found).filter(|claim| !items(&claim["others"]).is_empty()) {
             let kept = claims(&other).find(|kept| kept["id"] == claim["id"]);
             assert_eq!(
                 Some(&claim["others"][0]["terms"]),
@@ -247,13 +246,11 @@ fn stored_results_say_what_they_were_made_from() {
             "{paper}: {made}"
         );
         assert_eq!(made["machine"], found["machine"], "{paper}");
-        let records: Vec<&str> = made["records"]
-            .as_array()
-            .expect("records")
+        let records: Vec<&str> = items(&made["records"])
             .iter()
             .filter_map(|record| record["file"].as_str())
             .collect();
-        for command in found["commands"].as_array().expect("commands") {
+        for command in items(&found["commands"]) {
             let (step, line) = (
                 command["step"].as_str().expect("a step"),
                 command["command"].as_str().expect("a line"),
@@ -268,7 +265,7 @@ fn stored_results_say_what_they_were_made_from() {
                 "{paper}: {step}"
             );
         }
-        for record in made["records"].as_array().expect("records") {
+        for record in items(&made["records"]) {
             assert!(
                 record["sha256"]
                     .as_str()

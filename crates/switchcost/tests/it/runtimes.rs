@@ -4,24 +4,14 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::common::{Place, text};
+use crate::common::{Arguments, Place, items, number, text};
 
 /// Measures with few, short processes.
-fn measured(place: &Place, budget: &str, words: &[&str]) -> Value {
-    let usual = [
-        "measure",
-        "--mechanism",
-        "fiber",
-        "--max-repetitions",
-        "5",
-        "--no-counters",
-        "--budget",
-        budget,
-        "--format",
-        "json",
-    ];
-    let record = place.record();
-    let mut command = place.command(&[&usual[..], &["--record", &record], words].concat());
+fn measured(place: &Place, budget: &str, words: impl Arguments) -> Value {
+    let usual = format!(
+        "measure --mechanism fiber --max-repetitions 5 --no-counters --budget {budget} --format json"
+    );
+    let mut command = place.command((&format!("{usual} --record run.jsonl"), words));
     // Compiled programs are reused between test runs.
     let cache = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/runtimes");
     command.env("XDG_CACHE_HOME", cache);
@@ -30,9 +20,7 @@ fn measured(place: &Place, budget: &str, words: &[&str]) -> Value {
 
 fn of<'a>(json: &'a Value, name: &str) -> &'a Value {
     let is_it = |result: &&Value| result["runtime"].as_str() == Some(name);
-    json["results"]
-        .as_array()
-        .expect("results")
+    items(&json["results"])
         .iter()
         .find(is_it)
         .unwrap_or_else(|| panic!("no {name} in {json}"))
@@ -44,7 +32,7 @@ fn of<'a>(json: &'a Value, name: &str) -> &'a Value {
 fn hand_offs_of_six_runtimes_are_measured() {
     let place = Place::new();
     let list = "go/channel,java/virtual-park,python/generator,node/await,tokio/channel,cpp/condvar";
-    let json = measured(&place, "40s", &["--runtime", list]);
+    let json = measured(&place, "40s", format!("--runtime {list}"));
     for (name, least_ns, most_ns) in [
         ("go", 20.0, 2_000.0),
         ("java", 20.0, 20_000.0),
@@ -59,7 +47,7 @@ fn hand_offs_of_six_runtimes_are_measured() {
             continue;
         };
         assert!((least_ns..most_ns).contains(&cost), "{name}: {cost}");
-        let versions = json["runtimes"].as_array().expect("runtimes").iter();
+        let versions = items(&json["runtimes"]).iter();
         let facts = versions
             .filter(|facts| facts["name"].as_str() == Some(name))
             .collect::<Vec<_>>();
@@ -70,9 +58,7 @@ fn hand_offs_of_six_runtimes_are_measured() {
                     .is_some_and(|said| !said.is_empty()),
             "{name}: {facts:?}"
         );
-        let kernel = result["switches_per_handoff"]
-            .as_f64()
-            .expect("the kernel counts");
+        let kernel = number(&result["switches_per_handoff"]);
         assert!(
             if name == "cpp" {
                 kernel > 0.8
@@ -112,11 +98,7 @@ fn runtimes_leave_no_counters_behind() {
             .map(|(folder, prefix)| left_in(folder, prefix))
     };
     let (place, before) = (Place::new(), left());
-    let json = measured(
-        &place,
-        "10s",
-        &["--runtime", "mono/semaphore,java/virtual-park"],
-    );
+    let json = measured(&place, "10s", "--runtime mono/semaphore,java/virtual-park");
     for name in ["mono", "java"]
         .iter()
         .filter(|name| of(&json, name)["handoff_ns"]["estimate"].is_null())
@@ -166,7 +148,7 @@ fn a_made_up_runtime_has_the_cost_that_it_was_made_with() {
         let rows = known
             .map(|(name, handoff_ns, _)| made_up(place.folder(), name, handoff_ns))
             .join(",");
-        let json = measured(&place, "8s", &["--runtime", &rows]);
+        let json = measured(&place, "8s", format!("--runtime {rows}"));
         last = known
             .map(|(name, _, truth)| {
                 of(&json, name)["handoff_ns"]["estimate"]
@@ -222,33 +204,13 @@ fn a_runtime_that_fails_is_reported_by_name_and_the_others_go_on() {
     let place = Place::new();
     let good = made_up(place.folder(), "good", 300);
     let list = format!("{good},go=/nonexistent/go");
-    let record = place.record();
-    let words = [
-        "measure",
-        "--mechanism",
-        "fiber",
-        "--max-repetitions",
-        "5",
-        "--budget",
-        "5s",
-        "--record",
-        &record,
-    ];
-    let mut command = place.command(
-        &[
-            &words[..],
-            &[
-                "--runtime",
-                &list,
-                "--runtime-command",
-                "sh -c 'echo the reason >&2; exit 3'",
-            ],
-        ]
-        .concat(),
-    );
+    let words = "measure --mechanism fiber --max-repetitions 5 --budget 5s --record run.jsonl";
+    let mut command = place.command(format!(
+        "{words} --runtime {list} --runtime-command \"sh -c 'echo the reason >&2; exit 3'\""
+    ));
     command.env("XDG_CACHE_HOME", place.folder());
     let ran = crate::common::ran(command.output().expect("the program starts"));
-    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    ran.assert_code(3);
     let printed = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         printed.contains("not measured: go/channel, go/cond, go/gosched (/nonexistent/go is not there, and Go 1.22 or newer is \
@@ -268,7 +230,8 @@ fn a_runtime_that_fails_is_reported_by_name_and_the_others_go_on() {
             "no hand-off of go 'pipe'\nhint: use one of channel",
         ),
     ] {
-        let ran = place.run(&["measure", "--runtime", list]);
-        assert!(ran.code == 2 && ran.stderr.contains(why), "{}", ran.stderr);
+        place
+            .run(format!("measure --runtime {list}"))
+            .assert_failed(2, why);
     }
 }

@@ -8,19 +8,18 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{Place, Ran, count, text};
+use crate::common::{Arguments, Place, Ran, count, processes_with, text};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 /// Traces a command into `name`.
-fn trace(place: &Place, name: &str, arguments: &[&str]) -> Ran {
-    let path = place.path(name);
-    let ran = place.run(&[&["trace", "-o", text(&path)], arguments].concat());
-    assert!(path.exists(), "{}", ran.stderr);
+fn trace(place: &Place, name: &str, arguments: impl Arguments) -> Ran {
+    let ran = place.run((["trace", "-o", name], arguments));
+    assert!(place.path(name).exists(), "{}", ran.stderr);
     ran
 }
 
-fn json(place: &Place, arguments: &[&str]) -> Value {
+fn json(place: &Place, arguments: impl Arguments) -> Value {
     place.run(arguments).json()
 }
 
@@ -28,30 +27,25 @@ fn json(place: &Place, arguments: &[&str]) -> Value {
 fn the_same_program_gives_the_same_bytes_and_a_sound_trace() {
     let place = Place::new();
     for name in ["one.sct", "two.sct"] {
-        assert_eq!(trace(&place, name, &["--", "seq", "100"]).code, 0);
+        trace(&place, name, "-- seq 100").assert_code(0);
     }
     let bytes = |name| fs::read(place.path(name)).expect("a trace");
     assert!(
         bytes("one.sct") == bytes("two.sct"),
         "two traces of one deterministic program differ"
     );
-    let one = place.path("one.sct");
-    assert_eq!(place.run(&["trace", "check", text(&one)]).code, 0);
-    let info = json(&place, &["trace", "info", text(&one), "--format", "json"]);
+    place.run("trace check one.sct").assert_code(0);
+    let info = json(&place, "trace info one.sct --format json");
     assert!(count(&info["instructions"]) > 10_000, "{info}");
     let bytes_per_instruction = count(&info["bytes"]) as f64 / count(&info["instructions"]) as f64;
     assert!(
         bytes_per_instruction < 1.0,
         "{bytes_per_instruction}: no column is packed"
     );
-    let head = place.run(&["trace", "head", text(&one), "-n", "3"]);
+    let head = place.run("trace head one.sct -n 3");
     assert_eq!(head.stdout.lines().count(), 3);
-    assert!(
-        head.stdout.contains("task 1 starts in process 1"),
-        "{}",
-        head.stdout
-    );
-    let all = place.run(&["trace", "head", text(&one), "-n", "10000000"]);
+    head.assert_output("task 1 starts in process 1");
+    let all = place.run("trace head one.sct -n 10000000");
     assert!(
         all.stdout.contains("enter syscall write (1)"),
         "no name of a call among {} events",
@@ -73,12 +67,12 @@ fn the_same_pipeline_gives_the_same_bytes() {
     let place = Place::new();
     for name in ["one.sct", "two.sct"] {
         let ran = trace(&place, name, &PIPELINE);
-        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        ran.assert_code(0);
         if ran.stderr.contains(NO_PID_NAMESPACE) {
             eprintln!("skipped: {}", ran.stderr.trim());
             return;
         }
-        assert!(ran.stdout.contains("\n2\n1\n"), "{}", ran.stdout);
+        ran.assert_output("\n2\n1\n");
     }
     let bytes = |name| fs::read(place.path(name)).expect("a trace");
     assert!(
@@ -90,11 +84,8 @@ fn the_same_pipeline_gives_the_same_bytes() {
 
 /// Returns the first event that differs, with the event before it.
 fn difference(place: &Place) -> String {
-    let [one, two] = ["one.sct", "two.sct"].map(|name| {
-        place
-            .run(&["trace", "head", text(&place.path(name)), "-n", "10000000"])
-            .stdout
-    });
+    let [one, two] = ["one.sct", "two.sct"]
+        .map(|name| place.run(["trace", "head", name, "-n", "10000000"]).stdout);
     let mut pairs = one.lines().zip(two.lines()).enumerate();
     let mut before = "";
     let found = pairs.find(|(_, (one, two))| {
@@ -115,16 +106,9 @@ fn programs_see_all_processes_where_that_is_wanted() {
     let ran = trace(
         &place,
         "all.sct",
-        &[
-            "--processes",
-            "all",
-            "--",
-            "sh",
-            "-c",
-            "echo $PPID; cat /proc/1/cmdline",
-        ],
+        "--processes all -- sh -c 'echo $PPID; cat /proc/1/cmdline'",
     );
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    ran.assert_code(0);
     assert!(!ran.stderr.contains(NO_PID_NAMESPACE), "{}", ran.stderr);
     // Process 1 is that of this machine, or of the container.
     let first = String::from_utf8_lossy(&fs::read("/proc/1/cmdline").expect("a first process"))
@@ -141,29 +125,34 @@ const NO_PID_NAMESPACE: &str = "the traced programs have no PID namespace of the
 #[test]
 fn without_a_pid_namespace_programs_are_traced_all_the_same_and_that_is_said() {
     let place = Place::new();
-    let path = place.path("among.sct");
     // The caller is root in a user namespace in which no PID namespace may be created.
     let deny = "echo 0 >/proc/sys/user/max_pid_namespaces && exec \"$@\"";
-    let denied = |words: &[&str]| {
+    let denied = |words: Vec<String>| {
         let mut command = Command::new("unshare");
         command
             .args(["--user", "--map-root-user", "sh", "-c", deny, "sh"])
             .args(words);
         crate::common::ran(command.output().expect("unshare runs"))
     };
-    if denied(&["true"]).code != 0 {
+    if denied("true".words()).code != 0 {
         eprintln!("skipped: no right to deny anything");
         return;
     }
     let program = env!("CARGO_BIN_EXE_switchcost");
-    let ran = denied(&[&[program, "trace", "-o", text(&path)], &PIPELINE[..]].concat());
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = denied(
+        (
+            format!("{program} trace -o {}", text(&place.path("among.sct"))),
+            &PIPELINE,
+        )
+            .words(),
+    );
+    ran.assert_code(0);
     let expected = format!(
         "switchcost: {NO_PID_NAMESPACE} (a new PID namespace: No space left on device (os error 28)), so two traces may \
          differ in a few addresses; trace as root outside of a container, or allow user namespaces\n"
     );
-    assert!(ran.stderr.contains(&expected), "{}", ran.stderr);
-    assert_eq!(place.run(&["trace", "check", text(&path)]).code, 0);
+    ran.assert_message(&expected);
+    place.run("trace check among.sct").assert_code(0);
 }
 
 #[test]
@@ -172,30 +161,11 @@ fn programs_that_take_turns_evict_each_other() {
     let ran = trace(
         &place,
         "two.sct",
-        &[
-            "--quantum",
-            "20000",
-            "--with",
-            "seq 2000",
-            "--",
-            "seq",
-            "2000",
-        ],
+        "--quantum 20000 --with 'seq 2000' -- seq 2000",
     );
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let path = place.path("two.sct");
-    let record = place.path("two.parquet");
-    let arguments = [
-        "simulate",
-        text(&path),
-        "--design",
-        "mogul-1a",
-        "--interval",
-        "1000",
-        "--record",
-        text(&record),
-    ];
-    let result = json(&place, &[&arguments[..], &["--format", "json"]].concat());
+    ran.assert_code(0);
+    let arguments = "simulate two.sct --design mogul-1a --interval 1000 --record two.parquet";
+    let result = json(&place, format!("{arguments} --format json"));
     assert_eq!(result["schema"], "switchcost.simulate/1");
     let design = &result["designs"][0];
     assert_eq!(design["name"], "mogul-1a");
@@ -219,9 +189,10 @@ fn programs_that_take_turns_evict_each_other() {
         !design["average_cost_cycles"].is_null() && !design["overhead_percent"].is_null(),
         "{design}"
     );
-    let again = place.run(&["report", text(&record)]);
-    assert_eq!(again.code, 0, "{}", again.stderr);
-    assert!(again.stdout.contains("mogul-1a"), "{}", again.stdout);
+    place
+        .run("report two.parquet")
+        .assert_code(0)
+        .assert_output("mogul-1a");
 }
 
 #[test]
@@ -230,37 +201,17 @@ fn the_kernel_may_order_the_turns() {
     let ran = trace(
         &place,
         "pipe.sct",
-        &["--order", "as-run", "--", "sh", "-c", "seq 2000 | wc -l"],
+        "--order as-run -- sh -c 'seq 2000 | wc -l'",
     );
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let path = place.path("pipe.sct");
-    let checked = place.run(&["trace", "check", text(&path)]);
-    assert_eq!(checked.code, 0, "{}", checked.stdout);
-    let info = place.run(&["trace", "info", text(&path)]);
-    assert!(
-        info.stdout
-            .contains("recorded by valgrind, as scheduled by the kernel"),
-        "{}",
-        info.stdout
-    );
-    let usual = [
-        "simulate", "live", "--order", "as-run", "--design", "mogul-1a", "--format", "json",
-    ];
-    let record = place.path("live.parquet");
+    ran.assert_code(0);
+    place.run("trace check pipe.sct").assert_code(0);
+    place
+        .run("trace info pipe.sct")
+        .assert_output("recorded by valgrind, as scheduled by the kernel");
+    let usual = "simulate live --order as-run --design mogul-1a --format json";
     let result = json(
         &place,
-        &[
-            &usual[..],
-            &[
-                "--record",
-                text(&record),
-                "--",
-                "sh",
-                "-c",
-                "seq 2000 | wc -l",
-            ],
-        ]
-        .concat(),
+        &format!("{usual} --record live.parquet -- sh -c 'seq 2000 | wc -l'"),
     );
     assert!(
         count(&result["designs"][0]["switches"]["voluntary"]) > 0,
@@ -312,41 +263,18 @@ fn designs_in_one_pass_cost_what_each_alone_costs() {
     let ran = trace(
         &place,
         "two.sct",
-        &[
-            "--quantum",
-            "20000",
-            "--with",
-            "seq 5000",
-            "--",
-            "sh",
-            "-c",
-            "seq 5000",
-        ],
+        "--quantum 20000 --with 'seq 5000' -- sh -c 'seq 5000'",
     );
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let path = place.path("two.sct");
+    ran.assert_code(0);
     let design = place.path("plain.toml");
     fs::write(&design, PLAIN).expect("room");
     let designs = |in_full: &str| {
         let record = place.path(&format!("{in_full}.parquet"));
-        let vary = [
-            "--vary",
-            "L2.size=16KiB,32KiB,64KiB,128KiB,256KiB",
-            "--vary",
-            "L2.ways=1,2,4,8",
-        ];
-        let usual = [
-            "simulate",
-            text(&path),
-            "--design",
-            text(&design),
-            "--interval",
-            "1000",
-            "--in-full",
-            in_full,
-        ];
-        let output = ["--record", text(&record), "--format", "json"];
-        json(&place, &[&usual[..], &vary, &output].concat())["designs"]
+        let vary = "--vary L2.size=16KiB,32KiB,64KiB,128KiB,256KiB --vary L2.ways=1,2,4,8";
+        let usual =
+            format!("simulate two.sct --design plain.toml --interval 1000 --in-full {in_full}");
+        let output = format!("--record {} --format json", text(&record));
+        json(&place, format!("{usual} {vary} {output}"))["designs"]
             .as_array()
             .expect("a list")
             .clone()
@@ -390,70 +318,39 @@ fn designs_in_one_pass_cost_what_each_alone_costs() {
 #[test]
 fn live_and_by_file_are_the_same() {
     let place = Place::new();
-    trace(&place, "seq.sct", &["--", "seq", "500"]);
-    let path = place.path("seq.sct");
-    let of = |source: &[&str], name: &str| {
-        let record = place.path(name);
-        let usual = [
-            "--design",
-            "mogul-2a",
-            "--format",
-            "json",
-            "--record",
-            text(&record),
-        ];
-        let result = json(
-            &place,
-            &[&["simulate", source[0]], &usual[..], &source[1..]].concat(),
-        );
-        result["designs"][0]["shared"].clone()
+    trace(&place, "seq.sct", "-- seq 500");
+    let shared = |words: &str| {
+        let usual = "simulate --design mogul-2a --format json --record";
+        json(&place, (usual, words))["designs"][0]["shared"].clone()
     };
     assert_eq!(
-        of(&[text(&path)], "file.parquet"),
-        of(&["live", "--", "seq", "500"], "live.parquet")
+        shared("file.parquet seq.sct"),
+        shared("live.parquet live -- seq 500")
     );
 }
 
 #[test]
 fn a_cut_trace_is_used_up_to_its_last_whole_chunk_and_said_to_be_cut() {
     let place = Place::new();
-    trace(&place, "whole.sct", &["--", "seq", "40000"]);
+    trace(&place, "whole.sct", "-- seq 40000");
     let bytes = fs::read(place.path("whole.sct")).expect("a trace");
     let cut = place.path("cut.sct");
     fs::write(&cut, &bytes[..bytes.len() - 100]).expect("room");
-    let check = place.run(&["trace", "check", text(&cut)]);
-    assert_eq!(check.code, 5, "{}", check.stdout);
-    assert!(
-        check.stdout.contains("incomplete: the file ends at byte"),
-        "{}",
-        check.stdout
-    );
-    let record = place.path("cut.parquet");
-    let ran = place.run(&[
-        "simulate",
-        text(&cut),
-        "--design",
-        "mogul-1a",
-        "--record",
-        text(&record),
-    ]);
-    assert_eq!(ran.code, 5, "{}", ran.stderr);
-    assert!(ran.stderr.contains("not all of"), "{}", ran.stderr);
-    for stdout in [ran.stdout, place.run(&["report", text(&record)]).stdout] {
+    place
+        .run("trace check cut.sct")
+        .assert_code(5)
+        .assert_output("incomplete: the file ends at byte");
+    let ran = place.run("simulate cut.sct --design mogul-1a --record cut.parquet");
+    ran.assert_failed(5, "not all of");
+    for stdout in [ran.stdout, place.run("report cut.parquet").stdout] {
         assert!(
             stdout.starts_with("Only a part of the trace was simulated (the file ends at byte"),
             "{stdout}"
         );
     }
-    assert_eq!(place.run(&["trace", "info", text(&cut)]).code, 5);
-    let several = place.run(&[
-        "simulate",
-        text(&cut),
-        text(&place.path("whole.sct")),
-        "--design",
-        "mogul-1a",
-    ]);
-    assert_eq!(several.code, 5, "{}", several.stderr);
+    place.run("trace info cut.sct").assert_code(5);
+    let several = place.run("simulate cut.sct whole.sct --design mogul-1a");
+    several.assert_code(5);
     assert!(
         several
             .stdout
@@ -464,111 +361,15 @@ fn a_cut_trace_is_used_up_to_its_last_whole_chunk_and_said_to_be_cut() {
     // A partial output replaces nothing, and is written elsewhere.
     let good = place.path("good.txt");
     fs::write(&good, "whole").expect("room");
-    let export = ["trace", "export", "--to", "din", text(&cut)];
-    let into_file = place.run(&[&export[..], &["-o", text(&good)]].concat());
+    let export = "trace export --to din cut.sct";
+    let into_file = place.run(format!("{export} -o good.txt"));
     assert_eq!(
-        (
-            into_file.code,
-            fs::read_to_string(&good).expect("it is there").as_str()
-        ),
+        (into_file.code, place.read("good.txt").as_str()),
         (5, "whole")
     );
     let printed = place.run(&export);
-    assert_eq!(printed.code, 5, "{}", printed.stderr);
+    printed.assert_code(5);
     assert!(printed.stdout.lines().count() > 1000);
-}
-
-#[test]
-fn what_cannot_be_is_refused_with_a_reason() {
-    let place = Place::new();
-    let empty = place.path("empty.sct");
-    fs::write(&empty, b"").expect("room");
-    let design = place.path("bad.toml");
-    let bad = include_str!("../../../../designs/mogul-1a.toml").replacen("64KiB", "100B", 1);
-    assert!(bad.contains("100B"), "the design has another size");
-    fs::write(&design, bad).expect("room");
-    let cases: [(&[&str], i32, &str); 18] = [
-        (&["trace", "info", text(&empty)], 5, "not a trace"),
-        (
-            &["trace", "info", "/nonexistent"],
-            5,
-            "cannot open /nonexistent",
-        ),
-        (&["simulate", text(&empty)], 5, "not a trace"),
-        (&["simulate"], 2, ""),
-        (
-            &["simulate", text(&empty), "--order", "as-run"],
-            2,
-            "a command or a flag for tracing cannot be combined with a trace",
-        ),
-        (
-            &["simulate", text(&empty), "--quantum", "5000"],
-            5,
-            "not a trace",
-        ),
-        (
-            &["simulate", text(&empty), "--quantum", "500"],
-            2,
-            "neither 1000 instructions or more",
-        ),
-        (
-            &["simulate", "live", "--quantum", "4ms", "--", "true"],
-            2,
-            "a quantum of 4.00 ms cannot be combined with live",
-        ),
-        (
-            &["simulate", "live", "--quantum", "5000,6000", "--", "true"],
-            2,
-            "2 quanta cannot be combined with live",
-        ),
-        (
-            &["simulate", "live", "--schedule", "batch:2", "--", "true"],
-            2,
-            "--schedule and --at-once need a stored trace",
-        ),
-        (
-            &["simulate", text(&empty), "--processes", "all"],
-            2,
-            "a command or a flag for tracing cannot be combined with a trace",
-        ),
-        (
-            &["simulate", text(&empty), "--cpu", "0"],
-            2,
-            "a command or a flag for tracing cannot be combined with a trace",
-        ),
-        (
-            &["simulate", text(&empty), "--design", "nothing"],
-            5,
-            "not a trace",
-        ),
-        (
-            &["simulate", "live", "--design", text(&design), "--", "true"],
-            2,
-            "size",
-        ),
-        (
-            &["trace", "--", "/nonexistent/program"],
-            2,
-            "/nonexistent/program",
-        ),
-        (
-            &["trace", "--with", "'open", "--", "true"],
-            2,
-            "--with is empty or has an unbalanced quote: 'open",
-        ),
-        (
-            &["trace", "--cpu", "4095", "--", "true"],
-            2,
-            "CPU 4095 does not exist or is not allowed for this process, only",
-        ),
-        (&["man", "nothing"], 2, "there is no command 'nothing'"),
-    ];
-    for (arguments, code, words) in cases {
-        let ran = place.run(arguments);
-        assert_eq!(ran.code, code, "{arguments:?}: {}", ran.stderr);
-        assert!(ran.stderr.contains(words), "{arguments:?}: {}", ran.stderr);
-        assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
-    }
 }
 
 #[test]
@@ -576,7 +377,7 @@ fn a_capture_that_does_not_begin_leaves_no_file_and_takes_no_others_name() {
     let place = Place::new();
     let path = place.path("new.sct");
     for command in ["no-such-program-anywhere", "/etc", "/etc/hostname"] {
-        let ran = place.run(&["trace", "-o", text(&path), "--", command]);
+        let ran = place.run(format!("trace -o new.sct -- '{command}'"));
         assert_eq!(
             (ran.code, path.exists()),
             (2, false),
@@ -584,38 +385,30 @@ fn a_capture_that_does_not_begin_leaves_no_file_and_takes_no_others_name() {
             ran.stderr
         );
     }
+    place.run("trace --cpu 4095 -- true").assert_failed(
+        2,
+        "CPU 4095 does not exist or is not allowed for this process, only",
+    );
     fs::write(&path, "somebody's").expect("written");
-    let ran = place.run(&["trace", "-o", text(&path), "--", "true"]);
-    assert_eq!(ran.code, 2);
-    assert!(ran.stderr.contains("already exists"), "{}", ran.stderr);
+    place
+        .run("trace -o new.sct -- true")
+        .assert_failed(2, "already exists");
     assert_eq!(fs::read(&path).expect("a file"), b"somebody's");
     let foreign = place.path("foreign.sct");
-    let ran = place.run(&[
-        "trace",
-        "import",
-        "--from",
-        "din",
-        text(&path),
-        "-o",
-        text(&foreign),
-    ]);
+    let ran = place.run("trace import --from din new.sct -o foreign.sct");
     assert_eq!((ran.code, foreign.exists()), (5, false), "{}", ran.stderr);
 }
 
 #[test]
 fn a_trace_cut_before_its_first_chunk_is_said_to_be_cut() {
     let place = Place::new();
-    trace(&place, "whole.sct", &["--", "true"]);
+    trace(&place, "whole.sct", "-- true");
     let bytes = fs::read(place.path("whole.sct")).expect("a trace");
     let cut = place.path("cut.sct");
     fs::write(&cut, &bytes[..bytes.len() / 2]).expect("written");
-    let ran = place.run(&["simulate", text(&cut)]);
-    assert_eq!(ran.code, 5);
-    assert!(
-        ran.stderr.contains("the file ends at byte"),
-        "{}",
-        ran.stderr
-    );
+    place
+        .run("simulate cut.sct")
+        .assert_failed(5, "the file ends at byte");
 }
 
 #[test]
@@ -624,18 +417,12 @@ fn without_the_tool_the_line_that_builds_it_is_named() {
     let nowhere = place.path("nowhere");
     let ran = crate::common::ran(
         place
-            .command(&["trace", "--", "true"])
+            .command("trace -- true")
             .env("SWITCHCOST_TOOL_DIR", nowhere)
             .output()
             .expect("starts"),
     );
-    assert_eq!(ran.code, 1, "{}", ran.stderr);
-    assert!(
-        ran.stderr
-            .contains("install Valgrind with its headers and run `make build`"),
-        "{}",
-        ran.stderr
-    );
+    ran.assert_failed(1, "install Valgrind with its headers and run `make build`");
 }
 
 /// Shows that Valgrind need not be installed: the tool contains everything that it needs from
@@ -645,12 +432,12 @@ fn no_valgrind_has_to_be_installed_to_capture() {
     let place = Place::new();
     let ran = crate::common::ran(
         place
-            .command(&["trace", "--", "/bin/true"])
+            .command("trace -- /bin/true")
             .env("PATH", "")
             .output()
             .expect("starts"),
     );
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    ran.assert_code(0);
 }
 
 #[test]
@@ -669,14 +456,14 @@ fn files_of_another_build_beside_the_tool_are_refused() {
     let traced = || {
         crate::common::ran(
             place
-                .command(&["trace", "--", "true"])
+                .command("trace -- true")
                 .env("SWITCHCOST_TOOL_DIR", &mixed)
                 .output()
                 .expect("starts"),
         )
     };
     let ran = traced();
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    ran.assert_code(0);
     fs::write(mixed.join("built-with"), "Valgrind 3.1 of /usr\n").expect("written");
     let ran = traced();
     assert_ne!(ran.code, 0, "{}", ran.stderr);
@@ -684,32 +471,19 @@ fn files_of_another_build_beside_the_tool_are_refused() {
         "switchcost: found files of 'Valgrind 3.1 of /usr' in {}, need those that the tool was built with: 'Valgrind ",
         mixed.display()
     );
-    assert!(ran.stderr.contains(&expected), "{}", ran.stderr);
-    assert!(
-        ran.stderr
-            .contains("'; run `make build` or `make install` again"),
-        "{}",
-        ran.stderr
-    );
+    ran.assert_message(&expected);
+    ran.assert_message("'; run `make build` or `make install` again");
 }
 
 #[test]
 fn designs_that_cannot_go_in_one_pass_are_said_to_take_longer() {
     let place = Place::new();
-    assert_eq!(trace(&place, "one.sct", &["--", "true"]).code, 0);
-    let path = place.path("one.sct");
+    trace(&place, "one.sct", "-- true").assert_code(0);
     let words = |design: &str, vary: &str| {
-        let ran = place.run(&[
-            "simulate",
-            text(&path),
-            "--design",
-            design,
-            "--vary",
-            vary,
-            "--in-full",
-            "2",
-        ]);
-        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let ran = place.run(format!(
+            "simulate one.sct --design {design} --vary {vary} --in-full 2"
+        ));
+        ran.assert_code(0);
         ran.stderr
     };
     let sizes = "size=64KiB,128KiB,256KiB,512KiB,1MiB,2MiB";
@@ -725,21 +499,9 @@ fn designs_that_cannot_go_in_one_pass_are_said_to_take_longer() {
 #[test]
 fn the_pair_of_the_paper_switches_by_will() {
     let place = Place::new();
-    let record = place.path("pair.parquet");
     let result = json(
         &place,
-        &[
-            "workload",
-            "client-server",
-            "--switches",
-            "300",
-            "--design",
-            "mogul-1a",
-            "--format",
-            "json",
-            "--record",
-            text(&record),
-        ],
+        "workload client-server --switches 300 --design mogul-1a --format json --record pair.parquet",
     );
     let switches = &result["designs"][0]["switches"];
     let (voluntary, involuntary) = (
@@ -766,14 +528,7 @@ fn await_that(what: &str, mut is_so: impl FnMut() -> bool) {
 
 /// Whether any process has this text among its arguments.
 fn is_running(argument: &str) -> bool {
-    let entries = fs::read_dir("/proc")
-        .expect("a list of processes")
-        .flatten();
-    let mut lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-    lines.any(|line| {
-        line.split(|&byte| byte == 0)
-            .any(|word| word == argument.as_bytes())
-    })
+    !processes_with("cmdline", &[argument]).is_empty()
 }
 
 #[test]
@@ -807,17 +562,11 @@ fn an_interrupted_trace_is_sound_and_nothing_keeps_running() {
         await_that("the loop began", || begun.exists());
         kill_process(Pid::from_child(&child), signal).expect("our own child");
         let ran = crate::common::ran(child.wait_with_output().expect("it ends"));
-        assert_eq!(ran.code, code, "{}", ran.stderr);
-        assert!(
-            ran.stderr
-                .contains("interrupted; the trace up to here is kept"),
-            "{}",
-            ran.stderr
-        );
+        ran.assert_code(code);
+        ran.assert_message("interrupted; the trace up to here is kept");
         assert!(!is_running(text(&begun)), "the loop goes on");
-        let checked = place.run(&["trace", "check", text(&path)]);
-        assert_eq!(checked.code, 0, "{} {}", checked.stdout, checked.stderr);
-        let info = json(&place, &["trace", "info", text(&path), "--format", "json"]);
+        place.run("trace check cut.sct").assert_code(0);
+        let info = json(&place, "trace info cut.sct --format json");
         assert!(count(&info["instructions"]) > 10_000, "{info}");
     }
 }
@@ -849,35 +598,24 @@ fn a_full_disk_ends_a_trace_and_costs_no_whole_chunk() {
         .output()
         .expect("unshare runs");
     let ran = crate::common::ran(output);
-    assert_eq!(ran.code, 1, "{}", ran.stderr);
-    assert!(
-        ran.stderr.contains("No space left on device"),
-        "{}",
-        ran.stderr
-    );
+    ran.assert_failed(1, "No space left on device");
     assert!(!is_running(text(&disk)), "the loop goes on");
-    assert_eq!(place.run(&["trace", "info", text(&copy)]).code, 5);
-    let info = json(&place, &["trace", "info", text(&copy), "--format", "json"]);
+    place.run("trace info copy.sct").assert_code(5);
+    let info = json(&place, "trace info copy.sct --format json");
     let kept = format!("chunks of {} instructions", count(&info["instructions"]));
-    assert!(
-        ran.stderr.contains(&kept),
-        "found {}, need {kept}",
-        ran.stderr
-    );
+    ran.assert_message(&kept);
 }
 
 #[test]
 fn a_program_reads_and_writes_as_without_us() {
     let place = Place::new();
     fs::write(place.path("in"), "one\ntwo\n").expect("written");
-    let run = |name: &str, more: &[&str], words: &[&str]| {
-        let trace = place.path(name);
-        let usual = ["trace", "-o", text(&trace)];
-        let mut command = place.command(&[&usual[..], more, &["--"], words].concat());
+    let run = |words: &str| {
+        let mut command = place.command(("trace -o", words));
         command.stdin(fs::File::open(place.path("in")).expect("a file"));
         crate::common::ran(command.output().expect("it starts"))
     };
-    let ran = run("a.sct", &[], &["sh", "-c", "cat; echo three >&2"]);
+    let ran = run("a.sct -- sh -c 'cat; echo three >&2'");
     assert_eq!(
         (ran.code, ran.stdout.as_str()),
         (0, "one\ntwo\n"),
@@ -889,7 +627,7 @@ fn a_program_reads_and_writes_as_without_us() {
         "{}",
         ran.stderr
     );
-    let ran = run("b.sct", &["--with", "cat"], &["cat"]);
+    let ran = run("b.sct --with cat -- cat");
     assert_eq!(
         (ran.code, ran.stdout.as_str()),
         (0, ""),
@@ -908,16 +646,7 @@ fn what_the_user_has_for_other_runs_of_valgrind_has_no_effect() {
         fs::create_dir(folder).expect("a folder");
         fs::write(folder.join(".valgrindrc"), option(log)).expect("written");
     }
-    let trace = place.path("a.sct");
-    let mut command = place.command(&[
-        "trace",
-        "-o",
-        text(&trace),
-        "--",
-        "sh",
-        "-c",
-        "echo $VALGRIND_OPTS; ls /",
-    ]);
+    let mut command = place.command("trace -o a.sct -- sh -c 'echo $VALGRIND_OPTS; ls /'");
     command
         .current_dir(&here)
         .env("HOME", &home)
@@ -928,7 +657,7 @@ fn what_the_user_has_for_other_runs_of_valgrind_has_no_effect() {
             .output()
             .expect("it starts"),
     );
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    ran.assert_code(0);
     assert!(
         ran.stdout.starts_with(&format!("{}\n", option(&logs[0]))),
         "as without us: {}",

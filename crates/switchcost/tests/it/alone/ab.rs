@@ -1,6 +1,6 @@
 //! Tests two set-ups measured in interleaved runs, as a user would.
 
-use crate::common::{Place, number, text};
+use crate::common::{Place, number};
 
 /// One side is a synthetic switch that takes 1.5 times as long. A few runs may be disturbed.
 #[test]
@@ -10,36 +10,11 @@ fn what_differs_by_its_set_up_is_found_judged_and_kept() {
     let (xml, comment) = (place.path("verdicts.xml"), place.path("verdicts.md"));
     for trial in 0..4 {
         let folder = place.path(&format!("runs-{trial}"));
-        let runs = [
-            "--new-with",
-            longer,
-            "-n",
-            "2",
-            "--budget",
-            "1s",
-            "--fail-above",
-            "10%",
-            "--format",
-            "json",
-        ];
-        let files = [
-            "--record",
-            text(&folder),
-            "--junit",
-            text(&xml),
-            "--markdown",
-            text(&comment),
-        ];
-        let flags = [
-            "--",
-            "--mechanism",
-            "synthetic",
-            "--budget",
-            "250ms",
-            "--max-repetitions",
-            "5",
-        ];
-        let ran = place.run(&[&["ab", "--new", ""], &runs[..], &files, &flags].concat());
+        let runs = "-n 2 --budget 1s --fail-above 10% --format json";
+        let files = format!("--record runs-{trial} --junit verdicts.xml --markdown verdicts.md");
+        let flags = "-- --mechanism synthetic --budget 250ms --max-repetitions 5";
+        let words = format!("{runs} {files} {flags}");
+        let ran = place.run((["ab", "--new", "", "--new-with", longer], words));
         let json = ran.json();
         assert_eq!(
             json["order"].as_array().map(Vec::len),
@@ -52,7 +27,7 @@ fn what_differs_by_its_set_up_is_found_judged_and_kept() {
         if pair["verdict"] != "slower" {
             continue;
         }
-        assert_eq!(ran.code, 6, "{}", ran.stderr);
+        ran.assert_code(6);
         assert!((number(&pair["ratio"]) / 1.5 - 1.0).abs() < 0.1, "{pair}");
         let text = |path| std::fs::read_to_string(path).expect("a file");
         assert!(

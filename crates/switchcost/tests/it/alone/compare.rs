@@ -1,6 +1,6 @@
 //! Tests that a synthetic difference between two runs is found.
 
-use crate::common::{Place, text};
+use crate::common::{Place, number, text};
 use crate::compare::measured;
 
 #[test]
@@ -10,15 +10,7 @@ fn a_switch_made_twice_as_long_is_slower_and_fails_the_gate() {
     let compared = || {
         measured(&place, "base.jsonl", "2us");
         measured(&place, "new.jsonl", "4us");
-        place.run(&[
-            "compare",
-            text(&base),
-            text(&new),
-            "--fail-above",
-            "5%",
-            "--format",
-            "json",
-        ])
+        place.run("compare base.jsonl new.jsonl --fail-above 5% --format json")
     };
     let mut ran = compared();
     // Another task may prevent a number, or leave so few that nothing can be shown, but not every
@@ -46,13 +38,13 @@ fn a_switch_made_twice_as_long_is_slower_and_fails_the_gate() {
         (Some("slower"), 6),
         "{value}"
     );
-    let ratio = pair["ratio"].as_f64().expect("a number");
+    let ratio = number(&pair["ratio"]);
     assert!((1.8..2.2).contains(&ratio), "{ratio}");
     let (page, figures) = (place.path("compare.html"), place.path("figures"));
     let drawn = place.run(&[
         "compare",
-        text(&base),
-        text(&new),
+        "base.jsonl",
+        "new.jsonl",
         "-o",
         text(&page),
         "--fail-above",
@@ -66,28 +58,15 @@ fn a_switch_made_twice_as_long_is_slower_and_fails_the_gate() {
     );
     let page = std::fs::read_to_string(page).expect("a page");
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("New is slower: "));
-    place.run(&[
-        "compare",
-        text(&base),
-        text(&new),
-        "--figures",
-        text(&figures),
-    ]);
+    place.run("compare base.jsonl new.jsonl --figures figures");
     let csv = std::fs::read_to_string(figures.join("figure-c1-mechanisms.csv"))
         .expect("the figure's table");
     assert!(csv.starts_with(",base,new\n"), "{csv}");
-    let over = place.run(&["compare", text(&base), text(&new), "-o", text(&base)]);
-    assert_eq!(
-        (
-            over.code,
-            over.stderr.contains("a record is never overwritten")
-        ),
-        (2, true),
-        "{}",
-        over.stderr
-    );
-    let back = place.run(&["compare", text(&new), text(&base), "--fail-above", "5%"]);
-    assert_eq!(back.code, 0, "{}", back.stdout);
+    place
+        .run("compare base.jsonl new.jsonl -o base.jsonl")
+        .assert_failed(2, "a record is never overwritten");
+    let back = place.run("compare new.jsonl base.jsonl --fail-above 5%");
+    back.assert_code(0);
     assert!(
         back.stdout.starts_with("New is faster: "),
         "{}",

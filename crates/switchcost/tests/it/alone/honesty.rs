@@ -3,7 +3,7 @@
 
 use std::process::{Child, Command, Stdio};
 
-use crate::common::{Place, allowed_cpus, has_flag, is_disturbed, is_root, number, ran};
+use crate::common::{Place, allowed_cpus, has_flag, is_disturbed, is_root, items, number, ran};
 use serde_json::Value;
 
 /// A process that uses one CPU completely; it is ended when dropped.
@@ -33,18 +33,12 @@ fn under_a_hog_without_real_time_rights_a_number_is_marked_as_from_beside_it() {
     let place = Place::alone();
     let cpu = allowed_cpus().last().expect("one CPU").to_string();
     let _hog = Hog::on(&cpu);
-    let ran = place.measure(&[
-        "--mechanism",
-        "pipe,futex",
-        "--no-rt",
-        "--cpu",
-        &cpu,
-        "--format",
-        "json",
-    ]);
-    assert!(matches!(ran.code, 0 | 3), "{}", ran.stderr);
+    let ran = place.measure(format!(
+        "--mechanism pipe,futex --no-rt --cpu {cpu} --format json"
+    ));
+    ran.assert_result();
     let json = ran.json();
-    for result in json["results"].as_array().expect("results") {
+    for result in items(&json["results"]) {
         if result["status"] == "not-measured" {
             assert!(
                 result["direct_ns"].is_null() && result["handoff_ns"].is_null(),
@@ -57,7 +51,7 @@ fn under_a_hog_without_real_time_rights_a_number_is_marked_as_from_beside_it() {
             has_flag(result, "beside-others") && number(&result["direct_ns"]["estimate"]) > 0.0,
             "{result}"
         );
-        let table = place.run(&["report", &place.record()]).stdout;
+        let table = place.run("report run.jsonl").stdout;
         assert!(table.contains("with other tasks on the CPU"), "{table}");
     }
 }
@@ -70,8 +64,7 @@ fn a_yield_on_an_empty_run_queue_is_caught() {
         eprintln!("skipped: there is one CPU");
         return;
     }
-    let result =
-        &place.measure_json(&["--mechanism", "yield", "--placement", "pair"])["results"][0];
+    let result = &place.measure_json("--mechanism yield --placement pair")["results"][0];
     assert_eq!(result["status"], "not-measured", "{result}");
     assert!(has_flag(result, "switch-count"), "{result}");
     // Other tasks on a CPU cause switches, too.
@@ -162,13 +155,7 @@ fn a_made_up_reload_is_recovered_within_five_percent() {
 #[test]
 fn the_condvars_second_switch_is_counted_and_not_assumed() {
     let place = Place::alone();
-    let arguments = [
-        "--mechanism",
-        "mutex-condvar,mutex-condvar-unlocked",
-        "--between",
-        "thread",
-        "--no-rt",
-    ];
+    let arguments = "--mechanism mutex-condvar,mutex-condvar-unlocked --between thread --no-rt";
     let Some(json) = place.measure_undisturbed(&arguments) else {
         return;
     };
@@ -231,12 +218,7 @@ fn without_rights_it_runs_and_names_what_it_could_not_have() {
         .arg(&record);
     command.env("XDG_STATE_HOME", folder).env("HOME", folder);
     let ran = ran(command.output().expect("setpriv is part of util-linux"));
-    assert!(matches!(ran.code, 0 | 3), "{} {}", ran.code, ran.stderr);
-    assert!(ran.stdout.contains("real-time-priority"), "{}", ran.stdout);
-    assert!(
-        ran.stdout
-            .contains("/etc/security/limits.d/switchcost.conf"),
-        "{}",
-        ran.stdout
-    );
+    ran.assert_result();
+    ran.assert_output("real-time-priority");
+    ran.assert_output("/etc/security/limits.d/switchcost.conf");
 }

@@ -1,6 +1,6 @@
 //! Tests costs on the real machine: each has all fields and a plausible value.
 
-use crate::common::{Place, allowed_cpus, has_flag, number};
+use crate::common::{Place, allowed_cpus, has_flag, items, number};
 use serde_json::Value;
 
 /// Checks wide bounds, which costs on any measurable machine satisfy, even if a shared machine
@@ -12,22 +12,13 @@ fn is_plausible_switch(nanos: f64) -> bool {
 #[test]
 fn a_pipe_is_measured_and_has_every_field() {
     let place = Place::alone();
-    let arguments = [
-        "--mechanism",
-        "pipe",
-        "--size",
-        "0,64KiB",
-        "--stride",
-        "8",
-        "--access",
-        "rmw",
-    ];
+    let arguments = "--mechanism pipe --size 0,64KiB --stride 8 --access rmw";
     let Some(json) = place.measure_undisturbed(&arguments) else {
         return;
     };
     assert_eq!(json["schema"], "switchcost.measure/1");
     assert!(json["host"]["kernel"].is_string());
-    let results = json["results"].as_array().expect("results");
+    let results = items(&json["results"]);
     assert_eq!(results.len(), 2);
     for result in results {
         assert_eq!(result["mechanism"], "pipe");
@@ -84,11 +75,11 @@ fn a_working_set_comes_back_behind_a_switch() {
     let place = Place::alone();
     let away = (2 * private_cache()).max(4 << 20);
     let aways = format!("0,{away}");
-    let arguments = ["--size", "256KiB", "--pattern", "chase", "--away", &aways];
+    let arguments = format!("--size 256KiB --pattern chase --away {aways}");
     let Some(json) = place.measure_undisturbed(&arguments) else {
         return;
     };
-    let [left_alone, evicted] = json["results"].as_array().expect("results").as_slice() else {
+    let [left_alone, evicted] = items(&json["results"]).as_slice() else {
         panic!("{json}")
     };
     assert_eq!(
@@ -120,11 +111,11 @@ fn a_working_set_comes_back_behind_a_switch() {
 #[test]
 fn a_task_of_an_executor_walks_as_long_as_any_other() {
     let place = Place::alone();
-    let arguments = ["--mechanism", "async", "--size", "256KiB,1MiB"];
+    let arguments = "--mechanism async --size 256KiB,1MiB";
     let Some(json) = place.measure_undisturbed(&arguments) else {
         return;
     };
-    for result in json["results"].as_array().expect("results") {
+    for result in items(&json["results"]) {
         // The value is in nanoseconds, at 13 GB/s, which half a walk cannot exceed; noise is far
         // smaller.
         let half_a_walk = number(&result["size_bytes"]) / 200.0;
@@ -142,8 +133,7 @@ fn across_cpus_it_is_a_hand_off_and_never_a_switch() {
         eprintln!("skipped: there is one CPU");
         return;
     }
-    let Some(json) = place.measure_undisturbed(&["--mechanism", "pipe", "--placement", "pair"])
-    else {
+    let Some(json) = place.measure_undisturbed("--mechanism pipe --placement pair") else {
         return;
     };
     let result = &json["results"][0];

@@ -11,7 +11,7 @@ fn switches_are_priced_by_what_was_measured_here() {
     let place = Place::alone();
     // The command runs long enough for a number on a busy machine; the calibration is not left out,
     // because this is the first run.
-    let words = ["observe", "--format", "json", "--", "sh", "-c", SLEEPER];
+    let words = format!("observe --format json -- sh -c '{SLEEPER}'");
     let json = place.run(&words).json();
     let calibration = &json["calibration"];
     if calibration.is_null() {
@@ -35,7 +35,7 @@ fn switches_are_priced_by_what_was_measured_here() {
         "{direct}, {interrupts}"
     );
     // The second run uses the stored calibration.
-    let again = place.run(&["observe", "--format", "json", "--", "true"]);
+    let again = place.run("observe --format json -- true");
     assert_eq!(&again.json()["calibration"], calibration);
     assert!(!again.stderr.contains("measuring"), "{}", again.stderr);
 }

@@ -32,14 +32,118 @@ pub(crate) struct Place {
     folder: tempfile::TempDir,
 }
 
+/// Arguments of a command: a line that is divided as a shell divides it, words, or one after the
+/// other.
+pub(crate) trait Arguments {
+    /// Returns the words.
+    fn words(&self) -> Vec<String>;
+}
+
+impl Arguments for str {
+    fn words(&self) -> Vec<String> {
+        shlex::split(self).unwrap_or_else(|| panic!("a quote is open: {self}"))
+    }
+}
+
+impl Arguments for String {
+    fn words(&self) -> Vec<String> {
+        self.as_str().words()
+    }
+}
+
+impl<Word: AsRef<str>> Arguments for [Word] {
+    fn words(&self) -> Vec<String> {
+        self.iter().map(|word| word.as_ref().to_owned()).collect()
+    }
+}
+
+impl<Word: AsRef<str>, const COUNT: usize> Arguments for [Word; COUNT] {
+    fn words(&self) -> Vec<String> {
+        self.as_slice().words()
+    }
+}
+
+impl<Word: AsRef<str>> Arguments for Vec<Word> {
+    fn words(&self) -> Vec<String> {
+        self.as_slice().words()
+    }
+}
+
+impl<First: Arguments, Second: Arguments> Arguments for (First, Second) {
+    fn words(&self) -> Vec<String> {
+        [self.0.words(), self.1.words()].concat()
+    }
+}
+
+impl<T: Arguments + ?Sized> Arguments for &T {
+    fn words(&self) -> Vec<String> {
+        (**self).words()
+    }
+}
+
 /// Result of a run of the program.
 pub(crate) struct Ran {
+    /// Arguments, for messages.
+    line: String,
     pub(crate) code: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
 impl Ran {
+    /// Asserts the exit code.
+    #[track_caller]
+    pub(crate) fn assert_code(&self, code: i32) -> &Ran {
+        self.assert_any_code(&[code])
+    }
+
+    /// Asserts that the program ended as if its result was measured, or not measured for the load of
+    /// this machine.
+    #[track_caller]
+    pub(crate) fn assert_result(&self) -> &Ran {
+        self.assert_any_code(&[0, 3])
+    }
+
+    #[track_caller]
+    fn assert_any_code(&self, codes: &[i32]) -> &Ran {
+        let Ran {
+            line,
+            code,
+            stdout,
+            stderr,
+        } = self;
+        assert!(codes.contains(code), "{line}: {code}: {stderr}{stdout}");
+        self
+    }
+
+    /// Asserts that standard error contains these words.
+    #[track_caller]
+    pub(crate) fn assert_message(&self, words: &str) -> &Ran {
+        let Ran { line, stderr, .. } = self;
+        assert!(stderr.contains(words), "{line}: {words} in {stderr}");
+        self
+    }
+
+    /// Asserts that standard output contains these words.
+    #[track_caller]
+    pub(crate) fn assert_output(&self, words: &str) -> &Ran {
+        let Ran { line, stdout, .. } = self;
+        assert!(stdout.contains(words), "{line}: {words} in {stdout}");
+        self
+    }
+
+    /// Asserts the exit code, and the whole text on standard error.
+    #[track_caller]
+    pub(crate) fn assert_messages(&self, code: i32, text: &str) {
+        assert_eq!((self.code, &*self.stderr), (code, text), "{}", self.line);
+    }
+
+    /// Asserts the exit code of a failure, and words on standard error.
+    #[track_caller]
+    pub(crate) fn assert_failed(&self, code: i32, words: &str) {
+        self.assert_code(code).assert_message(words);
+    }
+
     /// Returns the report on a command that uses standard output itself: the text after the
     /// messages on standard error.
     pub(crate) fn report(&self) -> String {
@@ -58,6 +162,13 @@ impl Ran {
 /// Returns a path as a command-line argument.
 pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("a plain path")
+}
+
+/// Returns the items of a list.
+pub(crate) fn items(value: &Value) -> &Vec<Value> {
+    value
+        .as_array()
+        .unwrap_or_else(|| panic!("found {value}, need a list"))
 }
 
 /// Returns a number of a result that counts something.
@@ -100,58 +211,73 @@ impl Place {
         self.folder.path().join(name)
     }
 
+    /// Returns the text of a file.
+    pub(crate) fn read(&self, name: &str) -> String {
+        let path = self.path(name);
+        std::fs::read_to_string(&path).unwrap_or_else(|why| panic!("{}: {why}", path.display()))
+    }
+
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_switchcost"));
+    /// Returns the program's command with its working directory here.
+    pub(crate) fn command(&self, arguments: impl Arguments) -> Command {
+        self.settled(Command::new(env!("CARGO_BIN_EXE_switchcost")), arguments)
+    }
+
+    fn settled(&self, mut command: Command, arguments: impl Arguments) -> Command {
         command
-            .args(arguments)
-            .env("XDG_STATE_HOME", self.folder.path())
+            .args(arguments.words())
+            .current_dir(self.folder())
+            .env("XDG_STATE_HOME", self.folder())
             .env_remove("NO_COLOR");
         command
+    }
+
+    /// Returns the program's command started by another program.
+    pub(crate) fn command_behind(
+        &self,
+        starter: impl Arguments,
+        arguments: impl Arguments,
+    ) -> Command {
+        let words = starter.words();
+        let mut command = Command::new(&words[0]);
+        command
+            .args(&words[1..])
+            .arg(env!("CARGO_BIN_EXE_switchcost"));
+        self.settled(command, arguments)
     }
 
     /// Returns the program's command started by `env` of coreutils, which sets the ignored signals:
     /// a shell's background jobs ignore some.
-    pub(crate) fn command_with_signals(&self, settled: &[&str], arguments: &[&str]) -> Command {
-        let mut command = Command::new("env");
-        command
-            .args(settled)
-            .arg(env!("CARGO_BIN_EXE_switchcost"))
-            .args(arguments);
-        command
-            .env("XDG_STATE_HOME", self.folder.path())
-            .env_remove("NO_COLOR");
-        command
+    pub(crate) fn command_with_signals(
+        &self,
+        settled: impl Arguments,
+        arguments: impl Arguments,
+    ) -> Command {
+        self.command_behind(("env", settled), arguments)
     }
 
-    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
-        ran(self
-            .command(arguments)
-            .output()
-            .expect("the program starts"))
+    pub(crate) fn run(&self, arguments: impl Arguments) -> Ran {
+        let words = arguments.words();
+        let output = self.command(&words).output();
+        Ran {
+            line: words.join(" "),
+            ..ran(output.expect("the program starts"))
+        }
     }
 
     /// Measures quickly, with as few repetitions as an interval needs and no counters; the record
     /// is `run.jsonl`.
-    pub(crate) fn measure(&self, arguments: &[&str]) -> Ran {
+    pub(crate) fn measure(&self, arguments: impl Arguments) -> Ran {
         self.measure_within("6", arguments)
     }
 
     /// Measures with more repetitions, so that an interval is left even if some are disturbed.
-    pub(crate) fn measure_within(&self, repetitions: &str, arguments: &[&str]) -> Ran {
-        let record = self.record();
-        let usual = [
-            "measure",
-            "--max-repetitions",
-            repetitions,
-            "--no-counters",
-            "--record",
-            &record,
-        ];
-        self.run(&[&usual[..], arguments].concat())
+    pub(crate) fn measure_within(&self, repetitions: &str, arguments: impl Arguments) -> Ran {
+        let usual = format!("measure --max-repetitions {repetitions} --no-counters");
+        self.run((&format!("{usual} --record run.jsonl"), arguments))
     }
 
     /// Runs a command that the program has printed, as if copied into a shell.
@@ -169,14 +295,13 @@ impl Place {
     }
 
     /// Measures, and parses the result as JSON.
-    pub(crate) fn measure_json(&self, arguments: &[&str]) -> Value {
-        self.measure(&[arguments, &["--format", "json"]].concat())
-            .json()
+    pub(crate) fn measure_json(&self, arguments: impl Arguments) -> Value {
+        self.measure((arguments, "--format json")).json()
     }
 
     /// Measures again, up to four times, until each case has a number despite other load. Returns
     /// `None`, with a message, if no attempt succeeds, because there is nothing to test then.
-    pub(crate) fn measure_undisturbed(&self, arguments: &[&str]) -> Option<Value> {
+    pub(crate) fn measure_undisturbed(&self, arguments: impl Arguments) -> Option<Value> {
         let mut last = String::new();
         for _ in 0..5 {
             let json = self.measure_json(arguments);
@@ -201,6 +326,7 @@ impl Place {
 
 pub(crate) fn ran(output: Output) -> Ran {
     Ran {
+        line: String::new(),
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: without_others(&String::from_utf8_lossy(&output.stderr)),
@@ -272,16 +398,17 @@ pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 /// started.
 pub(crate) fn running(place: &Place) -> Vec<i32> {
     let mark = format!("XDG_STATE_HOME={}", place.folder().display());
-    let entries = std::fs::read_dir("/proc")
-        .expect("a list of processes")
-        .flatten();
-    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    numbers.filter(|pid| has_environment(*pid, &mark)).collect()
+    processes_with("environ", &[&mark])
 }
 
-fn has_environment(pid: i32, mark: &str) -> bool {
-    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environment
-        .split(|byte| *byte == 0)
-        .any(|entry| entry == mark.as_bytes())
+/// Returns the processes that have all of these words in their `cmdline` or `environ`.
+pub(crate) fn processes_with(file: &str, words: &[&str]) -> Vec<i32> {
+    let entries = std::fs::read_dir("/proc").expect("a list of processes");
+    let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let has_them = |pid: &i32| {
+        let found = std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+        let found: Vec<&[u8]> = found.split(|byte| *byte == 0).collect();
+        words.iter().all(|word| found.contains(&word.as_bytes()))
+    };
+    numbers.filter(has_them).collect()
 }

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{Place, count, text};
+use crate::common::{Place, count, items, text};
 use serde_json::Value;
 
 const UNDER_LOAD: &str = concat!(
@@ -50,16 +50,7 @@ fn libraries(packages: &Path) -> PathBuf {
 /// Returns nothing, with a message, if the kernel accepts no BPF programs. The service works in a
 /// folder and as the owner of that folder.
 fn found(place: &Place, packages: &Path, service: &Service, folder: &Path) -> Option<Value> {
-    let record = text(&place.path("o.json")).to_owned();
-    let mut command = place.command(&[
-        "observe",
-        "--no-calibration",
-        "--record",
-        &record,
-        "-d",
-        "60s",
-        "--",
-    ]);
+    let mut command = place.command("observe --no-calibration --record o.json -d 60s --");
     if rustix::fs::stat(folder)
         .expect("a folder")
         .st_uid
@@ -92,7 +83,7 @@ fn found(place: &Place, packages: &Path, service: &Service, folder: &Path) -> Op
         .expect("it starts");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
-    let json = place.run(&["report", &record, "--format", "json"]).json();
+    let json = place.run("report o.json --format json").json();
     if json["source"] != "bpf" {
         println!("skipped: {}", json["not_counted_by"]);
         return None;
@@ -139,9 +130,7 @@ fn check_counts(reported: &str, json: &Value) {
         "{switches} switches of {tasks} tasks, the kernel counts {}",
         voluntary + involuntary
     );
-    let of_causes: u64 = json["causes"]
-        .as_array()
-        .expect("causes")
+    let of_causes: u64 = items(&json["causes"])
         .iter()
         .map(|cause| count(&cause["switches"]))
         .sum();
@@ -156,7 +145,7 @@ fn check_counts(reported: &str, json: &Value) {
 
 /// Returns the switches for this reason and from this kernel entry.
 fn switches(json: &Value, why: &str, entry: &str) -> u64 {
-    let causes = json["causes"].as_array().expect("causes").iter();
+    let causes = items(&json["causes"]).iter();
     let is_it = |cause: &&Value| {
         cause["why"] == why && (cause["entry"] == entry || cause["entry"]["system-call"] == entry)
     };
