@@ -75,6 +75,17 @@ pub fn split_hint(text: &str) -> (String, Option<String>) {
     (unbind(wrong), hint.map(unbind))
 }
 
+/// Removes the numbers of system errors, such as ` (os error 2)`, from the text; the errors' names
+/// remain.
+pub fn without_error_numbers(text: &str) -> String {
+    let mut parts = text.split(" (os error ");
+    let mut kept = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        kept += part.split_once(')').map_or("", |(_, rest)| rest);
+    }
+    kept
+}
+
 /// Whether a character is plain text, which commands no terminal, ends no line, and reverses no
 /// text.
 pub fn is_printable(c: char) -> bool {
@@ -100,6 +111,15 @@ mod tests {
             )
         );
         assert_eq!(split_hint("no hint"), ("no hint".to_owned(), None));
+    }
+
+    #[test]
+    fn a_system_error_keeps_its_name_alone() {
+        assert_eq!(
+            without_error_numbers("a: No such file or directory (os error 2); b"),
+            "a: No such file or directory; b"
+        );
+        assert_eq!(without_error_numbers("no error"), "no error");
     }
 
     #[test]

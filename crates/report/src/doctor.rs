@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_record::{Check, Fitness, Severity};
+use switchcost_record::{Check, Fitness, Severity, without_error_numbers};
 
 use crate::entry::{Entry, Tone};
 use crate::for_programs::{Table, table_of_names};
@@ -57,7 +57,8 @@ fn add_findings(page: &mut Page, checks: &[Check]) {
         } else {
             ""
         };
-        page.prose(&format!("{}{unfit}: {}", check.name, check.found));
+        let found = without_error_numbers(&check.found);
+        page.prose(&format!("{}{unfit}: {found}", check.name));
         let help = [
             ("fix for now", &check.fix),
             ("permanent fix", &check.lasting_fix),
@@ -70,7 +71,7 @@ fn add_findings(page: &mut Page, checks: &[Check]) {
     if !fit.is_empty() {
         let names: Vec<&str> = fit.iter().map(|check| check.name.as_str()).collect();
         page.gap();
-        page.prose(&format!("no problem: {}", names.join(", ")));
+        page.prose(&format!("passed: {}", names.join(", ")));
     }
     page.prose("full report with permanent fixes: --details");
 }
@@ -79,7 +80,8 @@ fn grid(checks: &[&Check]) -> Grid {
     let mut grid = Grid::new(1).left(["check", "", "found", "wanted"]);
     for check in checks {
         let severity = Entry::new(check.severity.to_string(), tone(check.severity));
-        grid.row(entries![&check.name, severity, &check.found, &check.wanted]);
+        let found = without_error_numbers(&check.found);
+        grid.row(entries![&check.name, severity, found, &check.wanted]);
     }
     grid
 }
@@ -114,15 +116,15 @@ fn verdict(fitness: &Fitness) -> String {
     };
     match fitness.verdict {
         Severity::Fit => format!(
-            "fit to measure: {} of {of} checks passed",
+            "Fit to measure: {} of {of} checks passed.",
             count(Severity::Fit)
         ),
         Severity::Caveat => format!(
-            "usable, with caveats from {} of {of} checks",
+            "Usable with caveats: {} of {of} checks found a possible disturbance.",
             count(Severity::Caveat)
         ),
         Severity::Unfit => format!(
-            "not fit to measure: {} of {of} checks failed, {} with caveats",
+            "Not fit to measure: {} of {of} checks failed, and {} found a possible disturbance.",
             count(Severity::Unfit),
             count(Severity::Caveat)
         ),

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind as MistakeKind};
 use switchcost_host::pause::Pause;
-use switchcost_record::{printable, split_hint};
+use switchcost_record::{printable, split_hint, without_error_numbers};
 
 use crate::exit::Failure;
 use crate::terminal;
@@ -50,13 +50,13 @@ pub(crate) fn say_text(message: impl Display) {
     }
     write_stderr(&format!(
         "switchcost: {}\n",
-        printable(&message.to_string())
+        printable(&without_error_numbers(&message.to_string()))
     ));
 }
 
 /// Prints an error and its hint.
 pub(crate) fn report(error: impl Display) {
-    let (wrong, hint) = split_hint(&remove_numbers(&error.to_string()));
+    let (wrong, hint) = split_hint(&without_error_numbers(&error.to_string()));
     print_error(&wrong, &hint.unwrap_or_default());
 }
 
@@ -73,16 +73,6 @@ fn print_error(wrong: &str, hint: &str) {
 /// Writes to stderr. Errors are ignored: the terminal may be closed, or the disk full.
 fn write_stderr(text: &str) {
     let _ = io::stderr().write_all(terminal::shown(text, &io::stderr()).as_bytes());
-}
-
-/// Removes the numbers of system errors from the text; the errors' names remain.
-fn remove_numbers(text: &str) -> String {
-    let mut parts = text.split(" (os error ");
-    let mut kept = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        kept += part.split_once(')').map_or("", |(_, rest)| rest);
-    }
-    kept
 }
 
 /// Returns the error message for an invalid command line, and its hint.

@@ -103,7 +103,7 @@ fn undone(undo: &OsStr) -> Result<(), String> {
         Err(why) => why.to_string(),
     };
     Err(format!(
-        "the undo command '{}' failed: {why}",
+        "the undo command '{}' failed ({why})",
         undo.to_string_lossy()
     ))
 }

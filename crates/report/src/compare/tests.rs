@@ -261,7 +261,7 @@ fn in_turns(ended: Ended, detectable: Option<f64>) -> InTurns {
             new: vec!["performance".to_owned()],
             ..Difference::default()
         }],
-        complaints: vec!["the undo command 'true' failed: exit status: 1".to_owned()],
+        complaints: vec!["the undo command 'true' failed (exit status: 1)".to_owned()],
         comparison: comparison(),
     }
 }
@@ -276,7 +276,7 @@ fn runs_in_turns_say_how_they_were_set_up_why_they_ended_and_what_they_left() {
     for words in [
         "New is slower in 1 of 2 costs",
         "Stopped by the budget of 60.0 s: a change of 3.10 % or more would be detected",
-        "the undo command 'true' failed: exit status: 1",
+        "the undo command 'true' failed (exit status: 1)",
         "Configurations: 2 runs of each, interleaved, in 61.0 s",
         "perf stat --",
         "frequency governor  powersave  performance",

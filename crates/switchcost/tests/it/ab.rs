@@ -73,7 +73,7 @@ fn a_set_up_that_fails_starts_nothing_and_is_undone() {
     );
     assert!(
         complaint
-            .starts_with("the undo command 'echo done > undone; exit 3' failed: exit status: 3"),
+            .starts_with("the undo command 'echo done > undone; exit 3' failed (exit status: 3)"),
         "{complaint}"
     );
     assert_eq!(

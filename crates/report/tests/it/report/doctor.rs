@@ -42,7 +42,7 @@ fn usual() -> Fitness {
         check(
             "hypervisor",
             Severity::Caveat,
-            "kvm: neighbours may take the CPU at any time",
+            "kvm: other guests may take the CPU at any time",
             "none",
             ["", ""],
         ),
@@ -83,16 +83,19 @@ fn the_verdict_comes_first() {
             .unwrap_or_default()
     };
     let mut fitness = usual();
-    assert_eq!(first(&fitness), "usable, with caveats from 2 of 4 checks");
+    assert_eq!(
+        first(&fitness),
+        "Usable with caveats: 2 of 4 checks found a possible disturbance."
+    );
     fitness.verdict = Severity::Unfit;
     fitness.checks[2].severity = Severity::Unfit;
     assert_eq!(
         first(&fitness),
-        "not fit to measure: 1 of 4 checks failed, 1 with caveats"
+        "Not fit to measure: 1 of 4 checks failed, and 1 found a possible disturbance."
     );
     fitness.checks.drain(1..3);
     fitness.verdict = Severity::Fit;
-    assert_eq!(first(&fitness), "fit to measure: 2 of 2 checks passed");
+    assert_eq!(first(&fitness), "Fit to measure: 2 of 2 checks passed.");
 }
 
 #[test]
@@ -152,7 +155,7 @@ fn hostile_text_is_stripped_and_colour_is_opt_in() {
         },
     );
     assert!(
-        coloured.contains("\u{1b}[33musable, with caveats"),
+        coloured.contains("\u{1b}[33mUsable with caveats"),
         "{coloured:?}"
     );
 }
