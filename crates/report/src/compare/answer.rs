@@ -7,7 +7,7 @@ use switchcost_analysis::compare::{
     RunSpread, Subject, differing,
 };
 
-use super::pairs::{changed, costs, count, nothing};
+use super::pairs::{changed, changed_numbers, costs, count, nothing};
 use super::words::{design, label, percent, quantity, times};
 use super::{calls, observed};
 use crate::measure::conditions;
@@ -230,28 +230,6 @@ fn simulations_sentence(comparison: &Comparison) -> String {
         text += &format!("The {more} other {designs} {are} in the table. ");
     }
     text + &changed_numbers(comparison)
-}
-
-/// Returns a sentence on the number of compared numbers that changed.
-pub(super) fn changed_numbers(comparison: &Comparison) -> String {
-    let (higher, lower) = (
-        count(comparison, Change::Slower),
-        count(comparison, Change::Faster),
-    );
-    match (comparison.compared, higher, lower) {
-        (0, ..) => "No number could be judged.".to_owned(),
-        (1, 0, 0) => "The one number that was compared did not change significantly.".to_owned(),
-        (all, 0, 0) => format!("None of the {all} numbers compared changed significantly."),
-        (all, higher, 0) => {
-            format!("Of {all} numbers compared, {higher} rose significantly, and none fell.")
-        }
-        (all, 0, lower) => {
-            format!("Of {all} numbers compared, {lower} fell significantly, and none rose.")
-        }
-        (all, higher, lower) => {
-            format!("Of {all} numbers compared, {higher} rose significantly, and {lower} fell.")
-        }
-    }
 }
 
 fn is_cost_of_a_switch(pair: &Pair) -> bool {

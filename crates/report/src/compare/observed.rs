@@ -3,8 +3,7 @@
 
 use switchcost_analysis::compare::{Change, Comparison, Outcome, Pair, Pricing, Quantity, Unit};
 
-use super::answer::changed_numbers;
-use super::pairs::nothing;
+use super::pairs::{changed_numbers, nothing};
 use super::words::{percent, times, value};
 
 /// Returns the answer that the reader wants first.

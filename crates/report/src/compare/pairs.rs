@@ -191,6 +191,28 @@ pub(super) fn count(comparison: &Comparison, change: Change) -> usize {
         .count()
 }
 
+/// Returns a sentence on the number of compared numbers that changed.
+pub(super) fn changed_numbers(comparison: &Comparison) -> String {
+    let (higher, lower) = (
+        count(comparison, Change::Slower),
+        count(comparison, Change::Faster),
+    );
+    match (comparison.compared, higher, lower) {
+        (0, ..) => "No number could be judged.".to_owned(),
+        (1, 0, 0) => "The one number that was compared did not change significantly.".to_owned(),
+        (all, 0, 0) => format!("None of the {all} numbers compared changed significantly."),
+        (all, higher, 0) => {
+            format!("Of {all} numbers compared, {higher} rose significantly, and none fell.")
+        }
+        (all, 0, lower) => {
+            format!("Of {all} numbers compared, {lower} fell significantly, and none rose.")
+        }
+        (all, higher, lower) => {
+            format!("Of {all} numbers compared, {higher} rose significantly, and {lower} fell.")
+        }
+    }
+}
+
 /// Returns a sentence with the first reason for a missing number; further reasons are next to the
 /// numbers.
 pub(super) fn nothing(comparison: &Comparison) -> String {
