@@ -335,7 +335,7 @@ fn threads_of_a_group_of_version_1_are_in_its_file_of_tasks() {
 
 #[test]
 fn a_quota_that_binds_a_task_later_is_named_with_its_time() {
-    let mut script = Script::with_process_7();
+    let script = Script::with_process_7();
     script.file(
         "/proc/self/mountinfo",
         "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
@@ -398,7 +398,7 @@ fn times(observation: &Observation) -> Vec<(u64, Option<Nanos>)> {
 /// Makes a machine with a process that is throttled twice during the observation, in a group to
 /// which it always belonged.
 fn quota_from_the_start() -> Script {
-    let mut script = Script::with_process_7();
+    let script = Script::with_process_7();
     script.file(
         "/proc/self/mountinfo",
         "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
@@ -480,7 +480,7 @@ fn processes_of_a_name_are_those_that_pgrep_finds() {
 fn what_ends_before_its_time_is_told_and_what_comes_under_its_name_is_observed() {
     let second = Some(Nanos::seconds(1));
     let end_of_7 = || {
-        let mut script = Script::with_process_7();
+        let script = Script::with_process_7();
         script.at(300, |script| script.end(7))
     };
     let mut script = end_of_7();
@@ -544,7 +544,7 @@ fn a_control_group_that_is_removed_is_observed_again_when_it_is_there_again() {
 
 #[test]
 fn a_process_whose_first_thread_has_ended_is_observed_until_the_last_one_has() {
-    let mut script = Script::with_process_7();
+    let script = Script::with_process_7();
     script.file("/proc/7/stat", "7 (a) Z 1");
     script.file("/proc/7/task/7/stat", "7 (a) Z 1");
     script.file("/proc/7/task/8/stat", "8 (b) S 1");

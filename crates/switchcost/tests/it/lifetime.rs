@@ -4,7 +4,7 @@
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::common::{Arguments, Place, Ran, is_root, running, text, wait_until};
+use crate::common::{Arguments, Place, Ran, is_root, running, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Starts a long run, and returns once its record has samples.

@@ -3,7 +3,8 @@
 
 use std::fs;
 
-use crate::common::{Arguments, Place, count, items, number, text};
+use crate::common::{Arguments, Place, count, items};
+
 #[test]
 fn walks_are_traced_without_a_program_and_lose_to_each_other() {
     let place = Place::new();
@@ -237,10 +238,14 @@ fn thread(file_type: u64, thread: u64, now: u64) -> Vec<u8> {
         (28, 2, now),
         (28, 3, thread % 2),
     ];
-    records(&(
-        &head,
-        &format!("{} {} {}", (10, 4, 0x40_1000); 9, (23, 8, thread), (26, 0, 0)),
-    ))
+    records(
+        &[
+            &head[..],
+            &[(10, 4, 0x40_1000); 9],
+            &[(23, 8, thread), (26, 0, 0)],
+        ]
+        .concat(),
+    )
 }
 
 #[test]

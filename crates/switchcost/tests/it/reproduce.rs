@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::common::{Arguments, Place, conformity, items, text};
+use crate::common::{Arguments, Place, conformity, items};
 use rustix::process::{Pid, Signal, kill_process};
 
 fn words(place: &Place, arguments: impl Arguments) -> (i32, String, String) {

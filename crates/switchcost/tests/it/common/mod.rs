@@ -304,7 +304,7 @@ impl Place {
     pub(crate) fn measure_undisturbed(&self, arguments: impl Arguments) -> Option<Value> {
         let mut last = String::new();
         for _ in 0..5 {
-            let json = self.measure_json(arguments);
+            let json = self.measure_json(&arguments);
             let results = json["results"].as_array().expect("results");
             match results.iter().find(|result| is_disturbed(result)) {
                 None => return Some(json),
