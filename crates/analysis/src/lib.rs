@@ -17,6 +17,7 @@
 pub mod compare;
 mod earlier;
 pub mod injection;
+mod lists;
 mod measurement;
 pub mod model;
 pub mod observation;

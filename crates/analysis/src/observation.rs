@@ -36,6 +36,8 @@ use switchcost_record::observation::{
     CALL_COST, CountedTurns, Entry, Observation, OwnCost, Source, Tasks, Why,
 };
 
+use crate::lists::{find_or_add, saturating_sum};
+
 pub use advice::{Advice, AtMost, Change, NoAdvice};
 pub use calibration::calibration;
 pub use cause_costs::CauseCost;
@@ -224,24 +226,18 @@ fn causes<'a>(observation: &'a Observation, names: &'a pools::Names<'_>) -> Vec<
     let mut sums: Vec<(CauseFinding, BTreeMap<&str, u64>)> = Vec::new();
     for tasks in observed(observation) {
         for cause in &tasks.causes {
-            let at = sums
-                .iter()
-                .position(|(sum, _)| sum.why == cause.why && sum.entry == cause.entry);
-            let at = at.unwrap_or_else(|| {
-                let (why, entry) = (cause.why, cause.entry.clone());
-                let new = CauseFinding {
-                    why,
-                    entry,
-                    switches: 0,
-                    share: 0.0,
-                    off_ns: None,
-                    wait_ns: None,
-                    mostly: String::new(),
-                };
-                sums.push((new, BTreeMap::new()));
-                sums.len() - 1
-            });
-            let (sum, switches) = &mut sums[at];
+            let is_it =
+                |(sum, _): &(CauseFinding, _)| (sum.why, &sum.entry) == (cause.why, &cause.entry);
+            let new = || CauseFinding {
+                why: cause.why,
+                entry: cause.entry.clone(),
+                switches: 0,
+                share: 0.0,
+                off_ns: None,
+                wait_ns: None,
+                mostly: String::new(),
+            };
+            let (sum, switches) = find_or_add(&mut sums, is_it, || (new(), BTreeMap::new()));
             sum.switches = sum.switches.saturating_add(cause.switches);
             sum.off_ns = Some(sum.off_ns.unwrap_or(0.0) + cause.off_ns.0 as f64);
             sum.wait_ns = Some(sum.wait_ns.unwrap_or(0.0) + cause.wait_ns.0 as f64);
@@ -250,9 +246,7 @@ fn causes<'a>(observation: &'a Observation, names: &'a pools::Names<'_>) -> Vec<
         }
     }
     let has_times = observation.source != Source::BpfCounts;
-    let all = sums
-        .iter()
-        .fold(0u64, |all, (sum, _)| all.saturating_add(sum.switches));
+    let all = saturating_sum(sums.iter().map(|(sum, _)| sum.switches));
     let with_most = |(sum, switches): (CauseFinding, BTreeMap<&str, u64>)| CauseFinding {
         mostly: switches
             .into_iter()

@@ -9,6 +9,7 @@ use switchcost_units::Nanos;
 
 use super::cost::{self, Range};
 use super::{CauseFinding, NeighbourFinding, ProcessFinding, known, observed, runtimes};
+use crate::lists::saturating_sum;
 
 /// Least share of a workload's CPU time that makes a change of its switches worthwhile.
 const WORTH: f64 = 0.01;
@@ -185,10 +186,7 @@ fn raise(observation: &Observation, group: &Throttled) -> Advice {
         Subject::ControlGroup(observed) => is_within(&group.group, observed),
         Subject::Command(_) | Subject::Processes(_) => false,
     };
-    let own = observation
-        .waits
-        .iter()
-        .fold(0u64, |sum, waits| sum.saturating_add(waits.throttled_ns.0));
+    let own = saturating_sum(observation.waits.iter().map(|waits| waits.throttled_ns.0));
     let own = (observation.source == Source::Bpf && !observation.waits.is_empty()).then_some(own);
     let waits_ns = if is_whole {
         Some(group.throttled_ns.0)

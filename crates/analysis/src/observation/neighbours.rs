@@ -1,5 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::lists::saturating_sum;
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_record::observation::Observation;
@@ -76,10 +77,8 @@ pub(super) fn find(observation: &Observation) -> Vec<NeighbourFinding> {
     // All causes count, whether or not the task is known.
     let causes = observation.tasks.iter().flat_map(|tasks| &tasks.causes);
     let preemptions = causes.filter(|cause| cause.why.is_preemption());
-    let counted = preemptions.fold(0u64, |all, cause| all.saturating_add(cause.switches));
-    let reported = found.iter().fold(0u64, |all, neighbour| {
-        all.saturating_add(neighbour.preempted)
-    });
+    let counted = saturating_sum(preemptions.map(|cause| cause.switches));
+    let reported = saturating_sum(found.iter().map(|neighbour| neighbour.preempted));
     let all = counted.max(reported);
     for neighbour in &mut found {
         neighbour.run_ns = (neighbour.runs > 0).then(|| neighbour.ran_ns / neighbour.runs as f64);

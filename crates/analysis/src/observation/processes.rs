@@ -12,6 +12,7 @@ use super::{
     CauseCost, Latency, MatchedIntervals, UnknownBecause, cause_costs, known, latency, matched,
     observed,
 };
+use crate::lists::saturating_sum;
 
 /// Switches of a process, or of several processes together, with their cost.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -306,11 +307,7 @@ fn finding(
     name: String,
     tasks: &[&Tasks],
 ) -> ProcessFinding {
-    let sum = |of: fn(&Tasks) -> u64| {
-        tasks
-            .iter()
-            .fold(0u64, |sum, tasks| sum.saturating_add(of(tasks)))
-    };
+    let sum = |of: fn(&Tasks) -> u64| saturating_sum(tasks.iter().map(|tasks| of(tasks)));
     let cpu = sum(|tasks| tasks.run_ns.0) as f64;
     let together = |of: &dyn Fn(&Tasks) -> Option<Range>| {
         tasks
@@ -369,11 +366,7 @@ fn finding(
         share: of_its_cpu(both),
         cost_cpus: both.map(|cost| cost.over(window)),
         wait: latency::find(tasks.iter().map(|tasks| &tasks.wait)),
-        moved: [0, 1, 2].map(|at| {
-            tasks
-                .iter()
-                .fold(0, |sum: u64, tasks| sum.saturating_add(tasks.moved[at]))
-        }),
+        moved: [0, 1, 2].map(|at| saturating_sum(tasks.iter().map(|tasks| tasks.moved[at]))),
         causes: cause_costs::find(tasks, priced.observation),
     }
 }

@@ -1,6 +1,7 @@
 use switchcost_record::observation::{Histogram, Observation, Tasks};
 
 use super::observed;
+use crate::lists::saturating_sum;
 
 /// Distribution of times in bins of powers of two.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,10 +78,7 @@ impl Counts {
     }
 
     fn shares(&self, bins: std::ops::RangeInclusive<usize>) -> Option<Vec<Bin>> {
-        let all = self
-            .by_power
-            .iter()
-            .fold(0u64, |all, count| all.saturating_add(*count));
+        let all = saturating_sum(self.by_power);
         let share = |count: &u64| Bin {
             count: *count,
             share: *count as f64 / all as f64,

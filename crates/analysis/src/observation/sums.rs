@@ -1,6 +1,7 @@
 use switchcost_record::observation::{Histogram, Observation, Tasks};
 
 use super::{ProcessFinding, observed};
+use crate::lists::find_or_add;
 
 /// Switches and CPU time of all tasks with one label.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,19 +24,13 @@ pub fn sum_by_label(
     let mut sums: Vec<LabelSum> = Vec::new();
     for found in findings {
         let label = label(&found.name);
-        let at = sums
-            .iter()
-            .position(|sum| sum.label == label)
-            .unwrap_or_else(|| {
-                sums.push(LabelSum {
-                    label,
-                    voluntary: 0,
-                    involuntary: 0,
-                    cpu_ns: 0.0,
-                });
-                sums.len() - 1
-            });
-        let sum = &mut sums[at];
+        let is_it = |sum: &LabelSum| sum.label == label;
+        let sum = find_or_add(&mut sums, is_it, || LabelSum {
+            label: label.clone(),
+            voluntary: 0,
+            involuntary: 0,
+            cpu_ns: 0.0,
+        });
         sum.voluntary = sum
             .voluntary
             .saturating_add(found.switches.saturating_sub(found.involuntary));

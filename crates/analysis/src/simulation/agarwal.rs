@@ -8,6 +8,7 @@
 use switchcost_design::result::{DesignResult, Simulation};
 
 use super::findings::{Agarwal, AgarwalLevel};
+use crate::lists::saturating_sum;
 
 /// Returns the model's misses, from the record's own u, p and t; or why there is no model.
 pub(crate) fn agarwal(
@@ -16,10 +17,7 @@ pub(crate) fn agarwal(
     others: Option<f64>,
 ) -> Result<Agarwal, String> {
     let others = others.ok_or("no process came back after another: there is no turn to model")?;
-    let segments = head
-        .processes
-        .iter()
-        .fold(0_u64, |sum, process| sum.saturating_add(process.segments));
+    let segments = saturating_sum(head.processes.iter().map(|process| process.segments));
     if segments == 0 {
         return Err("the record counts no segments".to_owned());
     }

@@ -12,6 +12,7 @@ use super::design_sums::{DesignSums, MOST_INTERVALS};
 use super::findings::{Findings, class_of};
 use super::interval::BATCHES;
 use super::lengths::{Lengths, Segment, Turns};
+use crate::lists::saturating_sum;
 use crate::{Flag, FlagName};
 
 /// Computes findings from the intervals of a record, which are added batch by batch.
@@ -44,10 +45,7 @@ impl<'a> Analyser<'a> {
             .designs
             .iter()
             .position(|result| result.depth() == DetailLevel::Full);
-        let segments = head
-            .processes
-            .iter()
-            .fold(0_u64, |sum, process| sum.saturating_add(process.segments));
+        let segments = saturating_sum(head.processes.iter().map(|process| process.segments));
         Analyser {
             head,
             options,

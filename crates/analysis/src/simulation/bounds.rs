@@ -1,6 +1,7 @@
 //! Computes an upper bound on the cost of a switch: everything that the design can hold, brought in
 //! once.
 
+use crate::lists::saturating_sum;
 use switchcost_design::Design;
 
 /// Returns the lines times miss cycles of every level, plus the entries times walk cycles of every
@@ -14,5 +15,5 @@ pub(crate) fn reload_bound_cycles(design: &Design) -> u64 {
         .tlbs
         .iter()
         .map(|tlb| u64::from(tlb.entries).saturating_mul(tlb.miss_cycles.into()));
-    levels.chain(tlbs).fold(0, u64::saturating_add)
+    saturating_sum(levels.chain(tlbs))
 }

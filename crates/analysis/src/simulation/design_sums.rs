@@ -6,6 +6,7 @@ use switchcost_design::result::{DetailLevel, Interval, Simulation, View};
 use super::context::ProgramNames;
 use super::interval::BATCHES;
 use super::sums::{Cell, Sum};
+use crate::lists::saturating_sum;
 
 /// Number of steps of the curve at which the ends of segments are distinguished.
 pub(crate) const MOST_INTERVALS: usize = 1000;
@@ -214,9 +215,7 @@ impl DesignSums {
             segments: 1,
             ..whole
         });
-        let instructions = intervals.iter().fold(0_u64, |sum, interval| {
-            sum.saturating_add(interval.instructions)
-        });
+        let instructions = saturating_sum(intervals.iter().map(|interval| interval.instructions));
         // Keeps the memory of the list for the next segment.
         self.open = intervals;
         self.open.clear();

@@ -4,6 +4,7 @@ use switchcost_design::result::{Detail, FunctionUse, HierarchyCounts, KernelBatc
 
 use super::cost::with_interval;
 use super::findings::{Cost, FunctionFinding, FunctionMisses, KernelFills, KernelFinding};
+use crate::lists::saturating_sum;
 
 /// Least share of the kernel's instructions of a listed function.
 const LEAST_SHARE: f64 = 0.001;
@@ -88,8 +89,7 @@ fn ratio(
     events: fn(&KernelBatch) -> u64,
     confidence: f64,
 ) -> Cost {
-    let sum =
-        |of: &dyn Fn(&KernelBatch) -> u64| batches.iter().map(of).fold(0_u64, u64::saturating_add);
+    let sum = |of: &dyn Fn(&KernelBatch) -> u64| saturating_sum(batches.iter().map(of));
     let (parts, all) = (sum(part), sum(&events));
     if all == 0 {
         return Cost::none("found no such event in whole batches of switches");

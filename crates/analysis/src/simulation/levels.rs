@@ -8,6 +8,7 @@ use switchcost_design::{Holds, Inclusion, Level};
 
 use super::filling::{Filling, filling};
 use super::findings::{FULL_FROM, LevelFinding, filled};
+use crate::lists::saturating_sum;
 
 /// Name of a level, its lines, and the maximum held, or an upper bound.
 type Room<'a> = (&'a str, u64, u64);
@@ -106,9 +107,8 @@ fn brought_in_place(levels: &[Level], counts: &[LevelCounts], place: usize) -> u
         })
         .collect();
     before.dedup();
-    before.into_iter().fold(0, |lines, place| {
-        lines.saturating_add(brought_in_place(levels, counts, place))
-    })
+    let before = before.into_iter();
+    saturating_sum(before.map(|place| brought_in_place(levels, counts, place)))
 }
 
 /// Returns the lines brought into a level. A line written back to a level that had evicted it takes

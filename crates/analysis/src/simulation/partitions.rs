@@ -3,6 +3,8 @@
 use switchcost_design::result::ProcessFacts;
 use switchcost_design::{Design, Partition};
 
+use crate::lists::distinct;
+
 /// Number of programs that are listed.
 const SHOWN: usize = 6;
 
@@ -34,12 +36,7 @@ pub(crate) fn unmatched_keys(design: &Design, processes: &[ProcessFacts]) -> Vec
 }
 
 fn known(processes: &[ProcessFacts]) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for process in processes {
-        if !names.contains(&process.name.as_str()) {
-            names.push(&process.name);
-        }
-    }
+    let mut names = distinct(processes.iter().map(|process| process.name.as_str()));
     let more = names.len().saturating_sub(SHOWN);
     names.truncate(SHOWN);
     let more = if more > 0 {

@@ -1,6 +1,7 @@
 //! Groups the designs that `--vary` made from one base, with the varied fields as axes.
 
 use super::findings::DesignFinding;
+use crate::lists::{distinct, find_or_add};
 
 /// All variants of one base design.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,11 +77,8 @@ pub fn sweeps(designs: &[DesignFinding]) -> Vec<Sweep> {
         .collect();
     let mut groups: Vec<Vec<&(usize, Parts<'_>)>> = Vec::new();
     for one in &named {
-        let is_alike = |group: &&mut Vec<&(usize, Parts<'_>)>| likeness(group[0]) == likeness(one);
-        match groups.iter_mut().find(is_alike) {
-            Some(group) => group.push(one),
-            None => groups.push(vec![one]),
-        }
+        let is_alike = |group: &Vec<&(usize, Parts<'_>)>| likeness(group[0]) == likeness(one);
+        find_or_add(&mut groups, is_alike, Vec::new).push(one);
     }
     groups
         .iter()
@@ -96,20 +94,14 @@ fn likeness<'a>((_, (base, fields)): &'a (usize, Parts<'a>)) -> (&'a str, Vec<&'
 fn sweep(group: &[&(usize, Parts<'_>)]) -> Sweep {
     let (_, (base, fields)) = group[0];
     let axis = |(number, (field, _)): (usize, &(&str, &str))| {
-        let mut values: Vec<String> = Vec::new();
-        for (_, (_, fields)) in group {
-            let value = fields[number].1;
-            if !values.iter().any(|other| other == value) {
-                values.push(value.to_owned());
-            }
-        }
-        (
-            number,
-            Axis {
-                field: (*field).to_owned(),
-                values,
-            },
-        )
+        let values = group
+            .iter()
+            .map(|(_, (_, fields))| fields[number].1.to_owned());
+        let axis = Axis {
+            field: (*field).to_owned(),
+            values: distinct(values),
+        };
+        (number, axis)
     };
     let axes: Vec<(usize, Axis)> = fields
         .iter()

@@ -9,6 +9,7 @@ use switchcost_design::result::{CallCost, DesignResult, Detail, HierarchyCounts}
 use super::context::ProgramNames;
 use super::findings::{CallFinding, EvictionTable, LossFinding, OfLevel, OriginFinding};
 use super::sums::difference;
+use crate::lists::{distinct, saturating_sum};
 
 /// Number of programs distinguished in a table of evictions.
 const PROGRAMS: usize = 6;
@@ -30,20 +31,17 @@ pub(crate) fn losses(detail: &Detail) -> Vec<LossFinding> {
 
 pub(crate) fn origins(detail: &Detail) -> Vec<OriginFinding> {
     let finding = |origin: &switchcost_design::result::MissOrigins| {
-        let evicted = [origin.evicted_by_others, origin.evicted_by_kernel];
         let parts = [
-            &evicted[..],
-            &[
-                origin.intrinsic,
-                origin.aged_by_others,
-                origin.flushed,
-                origin.state,
-            ],
-        ]
-        .concat();
+            origin.intrinsic,
+            origin.evicted_by_others,
+            origin.evicted_by_kernel,
+            origin.aged_by_others,
+            origin.flushed,
+            origin.state,
+        ];
         OriginFinding {
             level: origin.level.clone(),
-            misses: parts.into_iter().fold(0, u64::saturating_add),
+            misses: saturating_sum(parts),
             intrinsic: origin.intrinsic,
             evicted_by_others: origin.evicted_by_others,
             evicted_by_kernel: origin.evicted_by_kernel,
@@ -57,13 +55,8 @@ pub(crate) fn origins(detail: &Detail) -> Vec<OriginFinding> {
 
 /// Returns a table for each level, in the order in which levels first occur.
 pub(crate) fn evictions(detail: &Detail, names: &ProgramNames) -> Vec<EvictionTable> {
-    let mut levels: Vec<&str> = Vec::new();
-    for eviction in &detail.evictions {
-        if !levels.contains(&eviction.level.as_str()) {
-            levels.push(&eviction.level);
-        }
-    }
-    levels
+    let levels = detail.evictions.iter().map(|eviction| &eviction.level);
+    distinct(levels)
         .into_iter()
         .map(|level| table(level, detail, names))
         .collect()
