@@ -81,22 +81,13 @@ pub(crate) fn cost(
             "an interval before the cut-off has no instructions; choose longer intervals",
         );
     };
-    let cost = Cost {
-        estimate: Some(estimate),
-        ..Cost::default()
-    };
-    let why = |why: String| Cost {
-        why: Some(why),
-        ..cost.clone()
-    };
     if batches.is_empty() {
-        return why(SUMS_ONLY.to_owned());
+        return Cost::without_interval(estimate, SUMS_ONLY);
     }
-    let used = used(batches);
     with_interval(
         estimate,
         segments,
-        &used,
+        &used(batches),
         |batch| integral(cycles, &rest(sums, batch), length, cut.instructions),
         confidence,
     )
@@ -127,41 +118,26 @@ pub(crate) fn with_interval<T>(
     without: impl Fn(&T) -> Option<f64>,
     confidence: f64,
 ) -> Cost {
-    let cost = Cost {
-        estimate: Some(estimate),
-        ..Cost::default()
-    };
-    let why = |why: String| Cost {
-        why: Some(why),
-        ..cost.clone()
-    };
+    let why = |why: &str| Cost::without_interval(estimate, format!("no interval: {why}"));
     if segments < FEWEST_SEGMENTS {
-        return why(format!(
-            "no interval: {FEWEST_SEGMENTS} time slices are needed, but the trace has {segments}; trace for longer"
+        return why(&format!(
+            "{FEWEST_SEGMENTS} time slices are needed, but the trace has {segments}; trace for longer"
         ));
     }
     if used.len() < MIN_BATCHES {
-        return why(format!(
-            "no interval: {MIN_BATCHES} batches of time slices are needed, but the trace has {}; trace for longer",
+        return why(&format!(
+            "{MIN_BATCHES} batches of time slices are needed, but the trace has {}; trace for longer",
             used.len()
         ));
     }
     let Some(values) = used.iter().map(without).collect::<Option<Vec<f64>>>() else {
-        return why(
-            "no interval: all segments that reach the cut-off follow each other; trace for longer"
-                .to_owned(),
-        );
+        return why("all segments that reach the cut-off follow each other; trace for longer");
     };
     match jackknife(estimate, &values, confidence) {
-        None => why("no interval: the batches differ beyond any number".to_owned()),
-        Some((low, high)) => Cost {
-            low: Some(low),
-            high: Some(high),
-            confidence: Some(confidence),
-            n: Some(used.len()),
-            method: Some(METHOD),
+        None => why("the batches differ beyond any number"),
+        Some(ends) => Cost {
             without_one: values,
-            ..cost
+            ..Cost::with_interval(estimate, ends, confidence, used.len(), METHOD)
         },
     }
 }

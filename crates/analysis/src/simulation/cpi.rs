@@ -7,6 +7,7 @@ use super::design_sums::DesignSums;
 use super::findings::Cost;
 use super::group::merged;
 use super::sums::Sum;
+use crate::lists::saturating_sum;
 
 /// Returns the cycles per instruction. `cycles` are all cycles of the shared hierarchy. The
 /// estimate without a batch also leaves out the batch's instructions.
@@ -19,21 +20,13 @@ pub(crate) fn cpi(context: &Context<'_>, sums: &DesignSums, cycles: u64, is_full
         return Cost::none("there is no instruction in the record");
     };
     if !is_full || sums.is_disordered {
-        return Cost {
-            estimate: Some(estimate),
-            why: Some(SUMS_ONLY.to_owned()),
-            ..Cost::default()
-        };
+        return Cost::without_interval(estimate, SUMS_ONLY);
     }
     let all: Vec<usize> = (0..context.head.causes.len()).collect();
     let (cells, batches) = merged(sums, &all);
     let segments = cells.first().map_or(0, |cell| cell.sum.segments);
     let without = |batch: &&Vec<Sum>| {
-        let gone = |of: fn(&Sum) -> u64| {
-            batch
-                .iter()
-                .fold(0_u64, |sum, part| sum.saturating_add(of(part)))
-        };
+        let gone = |of: fn(&Sum) -> u64| saturating_sum(batch.iter().map(of));
         ratio(
             cycles.checked_sub(gone(|sum| sum.shared))?,
             instructions.checked_sub(gone(|sum| sum.instructions))?,

@@ -64,6 +64,33 @@ impl Cost {
         }
     }
 
+    /// Creates a number without an interval, with the reason.
+    pub(crate) fn without_interval(estimate: f64, why: impl Into<String>) -> Self {
+        Cost {
+            estimate: Some(estimate),
+            ..Cost::none(why)
+        }
+    }
+
+    /// Creates a number with its interval, of this confidence and from `n` values.
+    pub(crate) fn with_interval(
+        estimate: f64,
+        (low, high): (f64, f64),
+        confidence: f64,
+        n: usize,
+        method: &'static str,
+    ) -> Self {
+        Cost {
+            estimate: Some(estimate),
+            low: Some(low),
+            high: Some(high),
+            confidence: Some(confidence),
+            n: Some(n),
+            method: Some(method),
+            ..Cost::default()
+        }
+    }
+
     /// Whether the interval is known and does not cover zero.
     pub fn is_distinguishable_from_zero(&self) -> bool {
         matches!((self.low, self.high), (Some(low), Some(high)) if low > 0.0 || high < 0.0)
@@ -77,33 +104,27 @@ impl Cost {
     /// Returns the cost with the opposite sign, as a gain.
     #[must_use]
     pub fn as_gain(&self) -> Self {
-        let minus = |number: Option<f64>| number.map(|number| -number);
-        let without_one = self.without_one.iter().map(|value| -value).collect();
-        let (estimate, low, high) = (minus(self.estimate), minus(self.high), minus(self.low));
+        let gain = self.times(-1.0);
         Cost {
-            estimate,
-            low,
-            high,
-            without_one,
-            ..self.clone()
+            low: gain.high,
+            high: gain.low,
+            ..gain
         }
     }
 
-    /// Returns all numbers times `factor`, which must be positive.
+    /// Returns all numbers times `factor`.
     #[must_use]
     pub fn times(&self, factor: f64) -> Self {
         let scaled = |number: Option<f64>| number.map(|number| number * factor);
-        let without_one = self
-            .without_one
-            .iter()
-            .map(|value| value * factor)
-            .collect();
-        let (estimate, low, high) = (scaled(self.estimate), scaled(self.low), scaled(self.high));
         Cost {
-            estimate,
-            low,
-            high,
-            without_one,
+            estimate: scaled(self.estimate),
+            low: scaled(self.low),
+            high: scaled(self.high),
+            without_one: self
+                .without_one
+                .iter()
+                .map(|value| value * factor)
+                .collect(),
             ..self.clone()
         }
     }
@@ -459,16 +480,6 @@ pub(crate) fn filled(most_held: u64, lines: u64) -> f64 {
 }
 
 impl LevelFinding {
-    /// Returns the lookups lost per switch, if the trace filled the level.
-    pub fn lost_where_full(&self) -> Option<f64> {
-        self.lost_per_switch.filter(|_| self.was_full)
-    }
-
-    /// Returns the lookups gained per switch, if the trace filled the level.
-    pub fn gained_where_full(&self) -> Option<f64> {
-        self.gained_per_switch.filter(|_| self.was_full)
-    }
-
     /// Returns the share of the level that the trace filled; it may exceed 1.
     pub fn filled(&self) -> f64 {
         filled(self.most_held, self.lines)

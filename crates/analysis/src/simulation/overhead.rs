@@ -7,6 +7,7 @@ use super::design_sums::DesignSums;
 use super::findings::{Cost, Cut};
 use super::group::merged;
 use super::sums::Sum;
+use crate::lists::saturating_sum;
 
 /// Returns all excess cycles over all cycles of the shared hierarchy. The estimate without a batch
 /// also leaves out the batch's cycles.
@@ -61,28 +62,18 @@ fn share(
     cycles: u64,
     without: impl Fn(&[Sum], &[Sum]) -> Option<f64>,
 ) -> Cost {
+    let why = |other: &str| cost.why.clone().unwrap_or_else(|| other.to_owned());
     let Some(estimate) = paid.filter(|_| cycles > 0).map(|paid| paid / cycles as f64) else {
-        return Cost::none(
-            cost.why
-                .clone()
-                .unwrap_or_else(|| "there is no cycle in the record".to_owned()),
-        );
+        return Cost::none(why("there is no cycle in the record"));
     };
     if cost.low.is_none() {
-        let why = cost.why.clone().unwrap_or_else(|| SUMS_ONLY.to_owned());
-        return Cost {
-            estimate: Some(estimate),
-            why: Some(why),
-            ..Cost::default()
-        };
+        return Cost::without_interval(estimate, why(SUMS_ONLY));
     }
     let all: Vec<usize> = (0..context.head.causes.len()).collect();
     let (cells, batches) = merged(sums, &all);
     let by_interval: Vec<Sum> = cells.iter().map(|cell| cell.sum).collect();
     let without = |batch: &&Vec<Sum>| {
-        let gone = batch
-            .iter()
-            .fold(0_u64, |sum, part| sum.saturating_add(part.shared));
+        let gone = saturating_sum(batch.iter().map(|part| part.shared));
         let cycles = cycles.checked_sub(gone).filter(|cycles| *cycles > 0)?;
         Some(without(&rest(&by_interval, batch), batch)? / cycles as f64)
     };

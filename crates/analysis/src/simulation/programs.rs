@@ -7,6 +7,7 @@ use super::cost::{SUMS_ONLY, with_interval};
 use super::design_sums::DesignSums;
 use super::findings::{Cost, ProcessFinding, ProcessLevel};
 use super::sums::Sum;
+use crate::lists::saturating_sum;
 
 /// Returns the findings by program, most instructions first.
 pub(crate) fn processes(
@@ -74,9 +75,7 @@ fn levels(context: &Context<'_>, result: &DesignResult, program: usize) -> Vec<P
         .iter()
         .zip(&context.names.programs)
         .filter(|(_, of)| **of == program);
-    let instructions = facts.fold(0_u64, |sum, (process, _)| {
-        sum.saturating_add(process.instructions)
-    });
+    let instructions = saturating_sum(facts.map(|(process, _)| process.instructions));
     if result.by_process.is_empty() || instructions == 0 {
         return Vec::new();
     }
@@ -131,11 +130,7 @@ fn excess(all: &Sum, batches: Option<&[Sum]>, confidence: f64) -> Cost {
         return Cost::none("the program begins no segment");
     };
     let Some(batches) = batches else {
-        return Cost {
-            estimate: Some(estimate),
-            why: Some(SUMS_ONLY.to_owned()),
-            ..Cost::default()
-        };
+        return Cost::without_interval(estimate, SUMS_ONLY);
     };
     let used: Vec<&Sum> = batches.iter().filter(|batch| batch.segments > 0).collect();
     with_interval(

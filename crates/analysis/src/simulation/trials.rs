@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::findings::{Cost, DesignFinding, Findings};
 use super::interval::mean_interval;
+use crate::lists::distinct;
 
 const METHOD: &str = "Student's t over trials";
 
@@ -30,13 +31,8 @@ pub struct TrialFinding {
 
 /// Returns one finding for each design of any trial, by first occurrence of its name.
 pub fn over_trials(trials: &[Findings], confidence: f64) -> Vec<TrialFinding> {
-    let mut names: Vec<&str> = Vec::new();
-    for design in trials.iter().flat_map(|trial| &trial.designs) {
-        if !names.contains(&design.name.as_str()) {
-            names.push(&design.name);
-        }
-    }
-    names
+    let designs = trials.iter().flat_map(|trial| &trial.designs);
+    distinct(designs.map(|design| design.name.as_str()))
         .into_iter()
         .map(|name| finding(name, trials, confidence))
         .collect()
@@ -73,23 +69,9 @@ fn mean(values: &[f64], confidence: f64) -> Cost {
     if values.is_empty() {
         return Cost::none("no trial has a cost");
     }
-    let estimate = Some(values.iter().sum::<f64>() / values.len() as f64);
-    let cost = Cost {
-        estimate,
-        ..Cost::default()
-    };
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
     match mean_interval(values, confidence) {
-        None => Cost {
-            why: Some("one trial gives no interval; trace once more".to_owned()),
-            ..cost
-        },
-        Some((low, high)) => Cost {
-            low: Some(low),
-            high: Some(high),
-            confidence: Some(confidence),
-            n: Some(values.len()),
-            method: Some(METHOD),
-            ..cost
-        },
+        None => Cost::without_interval(mean, "one trial gives no interval; trace once more"),
+        Some(ends) => Cost::with_interval(mean, ends, confidence, values.len(), METHOD),
     }
 }
