@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use switchcost_record::injection::{Injection, Plan, Run, TwinRun, Way};
+use switchcost_record::injection::{Header, Injection, Plan, Run, Timing, TwinRun, Way};
 use switchcost_record::{Cache, CoreClock};
 use switchcost_units::{Bytes, CpuId, Nanos};
 
@@ -206,67 +206,68 @@ pub fn analyse(record: &Injection) -> Findings {
 }
 
 fn twin_findings(record: &Injection) -> Findings {
-    let plan = &record.header.plan;
-    let chain_ns = mean_chain_ns(&record.runs);
-    let headline = headline(&plan.footprints_bytes, &record.header.host.caches);
-    let at = |timing| {
-        let way = |footprint| Way {
-            timing,
-            footprint,
-            is_moved: false,
-        };
-        let ways = (0..plan.footprints_bytes.len()).map(way);
-        ways.map(|way| finding(plan, &record.runs, way, chain_ns))
-            .collect::<Vec<_>>()
+    let (plan, runs) = (&record.header.plan, &record.runs);
+    let twins = runs.iter().flat_map(|run| &run.twins);
+    let chain_ns = mean_chain_ns(twins.map(|twin| (twin.cpu_ns, twin.chain_ps)));
+    let in_place = |timing, footprint| Way {
+        timing,
+        footprint,
+        is_moved: false,
     };
-    let per_second = |period: Nanos| 1e9 / period.0.max(1) as f64;
-    let headline_of = |timing| {
-        reloads_by_block(
-            &record.runs,
-            Way {
-                timing,
-                footprint: headline,
-                is_moved: false,
-            },
-            chain_ns,
-        )
-    };
-    let periods = plan
-        .timings()
-        .into_iter()
-        .enumerate()
-        .map(|(timing, of)| PeriodFinding {
-            period_ns: of.period_ns,
-            preemptions_per_second: per_second(of.period_ns),
-            footprints: at(timing),
-            more_than_first_ns: (timing > 0)
-                .then(|| judged(&paired(&headline_of(timing), &headline_of(0)))),
-        });
     let moved = Way {
-        timing: 0,
-        footprint: 0,
         is_moved: true,
+        ..in_place(0, 0)
     };
+    let moved = |cpu| MovedFinding::new(cpu, finding(plan, runs, moved, chain_ns));
+    let undisturbed = runs.iter().map(|run| run.undisturbed());
     Findings {
-        cpu_ns: mean(
-            record
-                .runs
-                .iter()
-                .map(|run| run.undisturbed().cpu_ns.0 as f64),
-        ),
-        core_hertz: hertz(&record.header.core_clock, chain_ns),
-        preemptions_per_second: per_second(plan.period_ns),
+        cpu_ns: mean(undisturbed.map(|twin| twin.cpu_ns.0 as f64)),
+        moved: plan.moves_to.map(moved),
+        ..findings(
+            &record.header,
+            chain_ns,
+            |timing, footprint| finding(plan, runs, in_place(timing, footprint), chain_ns),
+            |timing, footprint| reloads(runs, in_place(timing, footprint), chain_ns),
+            |timing| 1e9 / plan.timings()[timing].period_ns.0.max(1) as f64,
+        )
+    }
+}
+
+/// Makes the findings that twins and services have in common. For the timing and the footprint with
+/// these indices, `finding` returns the finding, and `reloads` the cost of cold caches in each pass.
+/// `per_second` returns the preemptions per second at a timing.
+fn findings(
+    header: &Header,
+    chain_ns: Option<f64>,
+    finding: impl Fn(usize, usize) -> FootprintFinding,
+    reloads: impl Fn(usize, usize) -> BTreeMap<u32, f64>,
+    per_second: impl Fn(usize) -> f64,
+) -> Findings {
+    let plan = &header.plan;
+    let headline = headline(&plan.footprints_bytes, &header.host.caches);
+    let footprints = |timing| -> Vec<FootprintFinding> {
+        (0..plan.footprints_bytes.len())
+            .map(|footprint| finding(timing, footprint))
+            .collect()
+    };
+    let more = |timing| paired(&reloads(timing, headline), &reloads(0, headline));
+    let period = |(timing, of): (usize, &Timing)| PeriodFinding {
+        period_ns: of.period_ns,
+        preemptions_per_second: per_second(timing),
+        footprints: footprints(timing),
+        more_than_first_ns: (timing > 0).then(|| judged(more(timing).into_values())),
+    };
+    let timings = plan.timings();
+    let several = timings.iter().enumerate().filter(|_| timings.len() > 1);
+    Findings {
+        cpu_ns: None,
+        core_hertz: hertz(&header.core_clock, chain_ns),
+        preemptions_per_second: per_second(0),
         headline_footprint_bytes: plan.footprints_bytes.get(headline).copied(),
         usual_rate_per_second: USUAL_RATE,
-        footprints: at(0),
-        periods: if plan.further.is_empty() {
-            Vec::new()
-        } else {
-            periods.collect()
-        },
-        moved: plan
-            .moves_to
-            .map(|cpu| MovedFinding::new(cpu, finding(plan, &record.runs, moved, chain_ns))),
+        footprints: footprints(0),
+        periods: several.map(period).collect(),
+        moved: None,
         service: None,
     }
 }
@@ -275,19 +276,22 @@ fn hertz(clock: &CoreClock, chain_ns: Option<f64>) -> Option<f64> {
     Some(clock.chain_cycles()? / chain_ns? * 1e9)
 }
 
-/// Returns the mean time of a multiplication chain, weighted by CPU time (harmonic mean), so that
-/// it stands for the total number of core cycles.
-fn mean_chain_ns(runs: &[Run]) -> Option<f64> {
-    let twins = || runs.iter().flat_map(|run| &run.twins);
-    let cpu: f64 = twins().map(|twin| twin.cpu_ns.0 as f64).sum();
-    let chains: f64 = twins().filter_map(chains).sum();
-    (chains > 0.0).then_some(cpu / chains)
+/// Returns the mean time of a multiplication chain, given the CPU time of parts of the run and the
+/// time of a chain in each. The mean is weighted by CPU time (harmonic mean), so that it stands for
+/// the total number of core cycles.
+fn mean_chain_ns(parts: impl Iterator<Item = (Nanos, u64)>) -> Option<f64> {
+    let (mut cpu_ns, mut all) = (0.0, 0.0);
+    for (cpu, chain_ps) in parts {
+        cpu_ns += cpu.0 as f64;
+        all += chains(cpu, chain_ps).unwrap_or(0.0);
+    }
+    (all > 0.0).then_some(cpu_ns / all)
 }
 
-/// Returns the CPU time of a copy as a number of multiplication chains, each of which has the same
-/// number of core cycles.
-fn chains(twin: &TwinRun) -> Option<f64> {
-    (twin.chain_ps > 0).then(|| twin.cpu_ns.0 as f64 * 1e3 / twin.chain_ps as f64)
+/// Returns a CPU time as a number of multiplication chains, each of which has the same number of
+/// core cycles.
+fn chains(cpu_ns: Nanos, chain_ps: u64) -> Option<f64> {
+    (chain_ps > 0).then(|| cpu_ns.0 as f64 * 1e3 / chain_ps as f64)
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
@@ -298,6 +302,7 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 /// Returns the cost of a preemption in this run, in nanoseconds of a core whose chain takes
 /// `chain_ns`.
 fn cost_ns(run: &Run, chain_ns: f64) -> Option<f64> {
+    let chains = |twin: &TwinRun| chains(twin.cpu_ns, twin.chain_ps);
     let more = chains(run.preempted())? - chains(run.undisturbed())?;
     let preemptions = run.preempted().preemptions;
     (preemptions > 0).then(|| more * chain_ns / preemptions as f64)
@@ -320,15 +325,12 @@ fn hit(runs: &[&Run]) -> Option<f64> {
 
 fn finding(plan: &Plan, runs: &[Run], way: Way, chain_ns: Option<f64>) -> FootprintFinding {
     let own: Vec<&Run> = runs.iter().filter(|run| run.way() == way).collect();
-    let is_direct = way.footprint == 0 && !way.is_moved;
     let preemptions: u64 = own.iter().map(|run| run.preempted().preemptions).sum();
     let each = |sum: f64| (preemptions > 0).then(|| sum / preemptions as f64);
     let hit = hit(&own).filter(|_| !plan.preempts_nobody);
-    let costs: Vec<f64> = own
-        .iter()
-        .filter_map(|run| cost_ns(run, chain_ns?))
-        .collect();
-    let cost = found_on_cpu(hit).and_then(|()| judged(&costs));
+    let costs = own.iter().filter_map(|run| cost_ns(run, chain_ns?));
+    let cost = found_on_cpu(hit).and_then(|()| judged(costs));
+    let reload = || judged(reloads(runs, way, chain_ns).into_values());
     FootprintFinding {
         footprint_bytes: plan.footprints_bytes[way.footprint],
         runs: own.len(),
@@ -341,8 +343,7 @@ fn finding(plan: &Plan, runs: &[Run], way: Way, chain_ns: Option<f64>) -> Footpr
             .map(|cost| cost.estimate * USUAL_RATE / 1e9),
         why_not_measured: cost.as_ref().err().cloned(),
         cost_ns: cost.ok(),
-        reload_ns: (!is_direct)
-            .then(|| found_on_cpu(hit).and_then(|()| judged(&reloads(runs, way, chain_ns)))),
+        reload_ns: (!is_direct(way)).then(|| found_on_cpu(hit).and_then(|()| reload())),
     }
 }
 
@@ -357,59 +358,41 @@ fn found_on_cpu(hit: Option<f64>) -> Result<(), String> {
     }
 }
 
-fn judged(values: &[f64]) -> Result<Estimate, String> {
-    estimate(values, CONFIDENCE).map_err(|few| few.to_string())
+fn judged(values: impl Iterator<Item = f64>) -> Result<Estimate, String> {
+    let values: Vec<f64> = values.collect();
+    estimate(&values, CONFIDENCE).map_err(|few| few.to_string())
+}
+
+/// Whether this way touches no memory and moves nothing.
+fn is_direct(way: Way) -> bool {
+    way.footprint == 0 && !way.is_moved
 }
 
 /// Returns the cost of cold caches in each pass: the difference from a preemption that touches no
 /// memory in the same pass. Slow changes of the machine, and the choice of the preempted copy, are
-/// the same in both.
-fn reloads(runs: &[Run], way: Way, chain_ns: Option<f64>) -> Vec<f64> {
-    paired(
-        &costs(runs, way, chain_ns),
-        &costs(
-            runs,
-            Way {
-                footprint: 0,
-                is_moved: false,
-                ..way
-            },
-            chain_ns,
-        ),
-    )
-}
-
-/// Returns the cost of a preemption in each pass.
-fn costs(runs: &[Run], way: Way, chain_ns: Option<f64>) -> BTreeMap<u32, f64> {
-    let own = runs.iter().filter(|run| run.way() == way);
-    own.filter_map(|run| Some((run.block, cost_ns(run, chain_ns?)?)))
-        .collect()
+/// the same in both. For a preemption that touches no memory, returns its whole cost.
+fn reloads(runs: &[Run], way: Way, chain_ns: Option<f64>) -> BTreeMap<u32, f64> {
+    let costs = |way: Way| -> BTreeMap<u32, f64> {
+        let own = runs.iter().filter(|run| run.way() == way);
+        own.filter_map(|run| Some((run.block, cost_ns(run, chain_ns?)?)))
+            .collect()
+    };
+    if is_direct(way) {
+        return costs(way);
+    }
+    let direct = Way {
+        footprint: 0,
+        is_moved: false,
+        ..way
+    };
+    paired(&costs(way), &costs(direct))
 }
 
 /// Returns the difference in each pass in which both arms have a value.
-fn paired(of: &BTreeMap<u32, f64>, base: &BTreeMap<u32, f64>) -> Vec<f64> {
+fn paired(of: &BTreeMap<u32, f64>, base: &BTreeMap<u32, f64>) -> BTreeMap<u32, f64> {
     of.iter()
-        .filter_map(|(block, cost)| Some(cost - base.get(block)?))
+        .filter_map(|(block, cost)| Some((*block, cost - base.get(block)?)))
         .collect()
-}
-
-/// Returns the cost of cold caches in each pass; for a footprint of 0, the whole cost.
-fn reloads_by_block(runs: &[Run], way: Way, chain_ns: Option<f64>) -> BTreeMap<u32, f64> {
-    let mut all = costs(runs, way, chain_ns);
-    if way.footprint > 0 {
-        let direct = costs(
-            runs,
-            Way {
-                footprint: 0,
-                ..way
-            },
-            chain_ns,
-        );
-        all.retain(|block, _| direct.contains_key(block));
-        all.iter_mut()
-            .for_each(|(block, cost)| *cost -= direct[block]);
-    }
-    all
 }
 
 /// Returns the index of the footprint that is reported first: the largest that fits into the

@@ -3,7 +3,7 @@
 
 use switchcost_record::injection::{Group, Header, Injection, Run};
 
-use super::analyse;
+use super::{Findings, analyse};
 
 /// Wanted precision: half the interval's length relative to its centre.
 const WANTED: f64 = 0.1;
@@ -20,16 +20,13 @@ pub struct Power {
 /// Returns the precision of the runs so far; `None` while there is no interval, or while it covers
 /// 0.
 pub fn power(header: &Header, runs: &[Run]) -> Option<Power> {
-    let record = Injection {
-        header: header.clone(),
-        runs: runs.to_vec(),
-        groups: Vec::new(),
-        end: None,
-    };
-    let half_widths = analyse(&record).footprints.into_iter().map(|found| {
-        let cost = found.cost_ns?;
-        (cost.low > 0.0).then(|| (cost.high - cost.low) / 2.0 / cost.estimate)
-    });
+    let half_widths = findings(header, runs, &[])
+        .footprints
+        .into_iter()
+        .map(|found| {
+            let cost = found.cost_ns.filter(|cost| cost.low > 0.0)?;
+            Some(cost.relative_half_width())
+        });
     let half_width = half_widths
         .collect::<Option<Vec<f64>>>()?
         .into_iter()
@@ -44,13 +41,16 @@ pub fn power(header: &Header, runs: &[Run]) -> Option<Power> {
 /// Returns the half-width of the cold-cache cost's interval for a service at the first footprint,
 /// from the groups so far.
 pub fn half_width_ns(header: &Header, groups: &[Group]) -> Option<f64> {
-    let record = Injection {
-        header: header.clone(),
-        runs: Vec::new(),
-        groups: groups.to_vec(),
-        end: None,
-    };
-    let findings = analyse(&record);
+    let findings = findings(header, &[], groups);
     let reload = findings.first()?.reload()?;
     Some((reload.high - reload.low) / 2.0)
+}
+
+fn findings(header: &Header, runs: &[Run], groups: &[Group]) -> Findings {
+    analyse(&Injection {
+        header: header.clone(),
+        runs: runs.to_vec(),
+        groups: groups.to_vec(),
+        end: None,
+    })
 }

@@ -5,16 +5,12 @@
 //! phases in which the preemptor only spun for as long. The difference is divided by the number of
 //! time slices in which the thread ran.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchcost_record::injection::{Arm, Group, Injection, Phase, Service};
 use switchcost_units::Bytes;
 
-use super::{
-    Findings, FootprintFinding, PeriodFinding, USUAL_RATE, headline, hertz, judged, mean, paired,
-};
+use super::{Findings, FootprintFinding, chains, findings, judged, mean, mean_chain_ns};
 use crate::statistics::Estimate;
 
 /// Least number of pieces of work in a group: with fewer, one more or less matters too much.
@@ -70,49 +66,28 @@ impl ServiceFindings {
 }
 
 pub(super) fn analyse(record: &Injection, service: &Service) -> Findings {
-    let plan = &record.header.plan;
-    let chain_ns = mean_chain_ns(&record.groups);
-    let headline = headline(&plan.footprints_bytes, &record.header.host.caches);
-    let at = |timing: usize| {
-        let of = move |footprint: usize| touching_groups(&record.groups, timing, footprint);
-        let found =
-            |footprint: usize| finding(&of(footprint), plan.footprints_bytes[footprint], chain_ns);
-        (0..plan.footprints_bytes.len())
-            .map(found)
-            .collect::<Vec<_>>()
-    };
-    let headline_of = |timing: usize| -> BTreeMap<u32, f64> {
-        let own = touching_groups(&record.groups, timing, headline).into_iter();
-        own.filter_map(|group| Some((group.block, cost(group, chain_ns?)?)))
-            .collect()
-    };
-    let periods = plan
-        .timings()
-        .into_iter()
-        .enumerate()
-        .map(|(timing, of)| PeriodFinding {
-            period_ns: of.period_ns,
-            preemptions_per_second: per_second(&record.groups, timing).unwrap_or(0.0),
-            footprints: at(timing),
-            more_than_first_ns: (timing > 0)
-                .then(|| judged(&paired(&headline_of(timing), &headline_of(0)))),
-        });
-    let footprints = at(0);
-    let price = footprints.get(headline).and_then(FootprintFinding::reload);
-    Findings {
-        cpu_ns: None,
-        core_hertz: hertz(&record.header.core_clock, chain_ns),
-        preemptions_per_second: per_second(&record.groups, 0).unwrap_or(0.0),
-        headline_footprint_bytes: plan.footprints_bytes.get(headline).copied(),
-        usual_rate_per_second: USUAL_RATE,
-        periods: if plan.further.is_empty() {
-            Vec::new()
-        } else {
-            periods.collect()
+    let groups = &record.groups;
+    let phases = groups.iter().flat_map(|group| &group.phases);
+    let chain_ns = mean_chain_ns(phases.map(|phase| (phase.cpu_ns, phase.chain_ps)));
+    let sizes = &record.header.plan.footprints_bytes;
+    let findings = findings(
+        &record.header,
+        chain_ns,
+        |timing, footprint| {
+            let own = touching_groups(groups, timing, footprint);
+            finding(&own, sizes[footprint], chain_ns)
         },
-        moved: None,
+        |timing, footprint| {
+            let own = touching_groups(groups, timing, footprint).into_iter();
+            own.filter_map(|group| Some((group.block, cost(group, chain_ns?)?)))
+                .collect()
+        },
+        |timing| per_second(groups, timing).unwrap_or(0.0),
+    );
+    let price = findings.first().and_then(FootprintFinding::reload);
+    Findings {
         service: Some(service_findings(record, service, chain_ns, price)),
-        footprints,
+        ..findings
     }
 }
 
@@ -139,7 +114,7 @@ fn service_findings(
             .flat_map(|group| group.phases(Arm::Spinning))
     };
     let work: u64 = spinning().map(|phase| phase.work).sum();
-    let chains: f64 = spinning().filter_map(chains).sum();
+    let chains: f64 = spinning().filter_map(phase_chains).sum();
     let cpu_share = service.look.cpu_ns.0 as f64 / 1e9 / seconds;
     let preemptions_per_second = service.look.involuntary as f64 / seconds;
     let share = |price: &Estimate| {
@@ -147,7 +122,8 @@ fn service_findings(
     };
     ServiceFindings {
         preempted: service.clone(),
-        held_up_ns: judged(&held_up).ok(),
+        held_up_groups: held_up.len(),
+        held_up_ns: judged(held_up.into_iter()).ok(),
         held_up_for_ns: away(
             against_idle
                 .iter()
@@ -167,7 +143,6 @@ fn service_findings(
             .iter()
             .filter(|group| chain_ns.and_then(|chain| cost(group, chain)).is_none())
             .count(),
-        held_up_groups: held_up.len(),
     }
 }
 
@@ -198,7 +173,7 @@ fn finding(own: &[&Group], footprint_bytes: Bytes, chain_ns: Option<f64>) -> Foo
         away_ns: away(touching()),
         hit: (turns > 0).then(|| turns_run as f64 / turns as f64),
         cost_ns: None,
-        reload_ns: Some(judged(&costs)),
+        reload_ns: Some(judged(costs.into_iter())),
         share_at_usual_rate: None,
         why_not_measured: Some(
             "a service is preempted in both arms, and what the switch costs cancels".to_owned(),
@@ -232,7 +207,7 @@ fn cost(group: &Group, chain_ns: f64) -> Option<f64> {
         (Arm::Spinning, Arm::Touching)
     };
     let sums = |arm: Arm| -> Option<(f64, f64)> {
-        let spent: f64 = group.phases(arm).map(chains).sum::<Option<f64>>()?;
+        let spent: f64 = group.phases(arm).map(phase_chains).sum::<Option<f64>>()?;
         Some((
             spent,
             group.phases(arm).map(|phase| phase.work).sum::<u64>() as f64,
@@ -244,17 +219,8 @@ fn cost(group: &Group, chain_ns: f64) -> Option<f64> {
         .then(|| (spent - base_spent / base_work * work) * chain_ns / turns as f64)
 }
 
-/// Returns the CPU time of a phase as a number of multiplication chains, each of which has the same
-/// number of core cycles.
-fn chains(phase: &Phase) -> Option<f64> {
-    (phase.chain_ps > 0).then(|| phase.cpu_ns.0 as f64 * 1e3 / phase.chain_ps as f64)
-}
-
-/// Returns the mean time of a chain: the harmonic mean, weighted by CPU time.
-fn mean_chain_ns(groups: &[Group]) -> Option<f64> {
-    let phases = || groups.iter().flat_map(|group| &group.phases);
-    let chains: f64 = phases().filter_map(chains).sum();
-    (chains > 0.0).then(|| phases().map(|phase| phase.cpu_ns.0 as f64).sum::<f64>() / chains)
+fn phase_chains(phase: &Phase) -> Option<f64> {
+    chains(phase.cpu_ns, phase.chain_ps)
 }
 
 /// Returns the preemptions per second of wall time in these groups.
