@@ -124,6 +124,18 @@ mod tests {
         }
     }
 
+    /// Returns the counters of a case in these samples.
+    fn counted_in(
+        case: &FakeCase,
+        samples: &[Sample],
+        self_tests: &[SelfTest],
+    ) -> Vec<CounterFinding> {
+        let case = case.case();
+        let samples = samples.iter().collect();
+        let judged = Judged::new(&case, TickRate::NANOSECONDS, samples, Vec::new());
+        counters(&judged, self_tests)
+    }
+
     fn found(case: FakeCase, self_tests: &[SelfTest]) -> Vec<CounterFinding> {
         let samples = [
             (Arm::BaselineDirect, 100),
@@ -132,20 +144,13 @@ mod tests {
             (Arm::SwitchTotal, 700),
         ]
         .map(|(arm, events)| counted(arm, events));
-        let case = case.case();
-        let judged = Judged::new(
-            &case,
-            TickRate::NANOSECONDS,
-            samples.iter().collect(),
-            Vec::new(),
-        );
-        counters(&judged, self_tests)
+        counted_in(&case, &samples, self_tests)
     }
 
     #[test]
     fn events_are_counted_a_hand_off_in_the_arms_that_walk() {
         let cycles = |case| {
-            let cycles = found(case, &[test("cycles", SelfTestOutcome::Admitted)])
+            let cycles = found(case, &[admitted()])
                 .into_iter()
                 .find(|counter| counter.name == "cycles")
                 .expect("counted");
@@ -174,14 +179,7 @@ mod tests {
             sample(Arm::SwitchDirect, 200, 950),
             sample(Arm::SwitchDirect, 9_000, 500),
         ];
-        let case = FakeCase::pipe().case();
-        let judged = Judged::new(
-            &case,
-            TickRate::NANOSECONDS,
-            samples.iter().collect(),
-            Vec::new(),
-        );
-        let found = counters(&judged, &[test("cycles", SelfTestOutcome::Admitted)]);
+        let found = counted_in(&FakeCase::pipe(), &samples, &[admitted()]);
         assert_eq!((found[0].switching, found[0].n), (2.0, 2));
     }
 
@@ -196,25 +194,19 @@ mod tests {
             (Arm::SwitchDirect, 800),
         ];
         let samples = samples.map(|(arm, events)| counted(arm, events));
-        let case = FakeCase::pipe().case();
-        let judged = Judged::new(
-            &case,
-            TickRate::NANOSECONDS,
-            samples.iter().collect(),
-            Vec::new(),
-        );
-        let found = counters(&judged, &[test("cycles", SelfTestOutcome::Admitted)]);
+        let found = counted_in(&FakeCase::pipe(), &samples, &[admitted()]);
         assert!(
             found[0]
                 .difference_error
                 .is_some_and(|error| (error - 10.0_f64.sqrt()).abs() < 1e-12),
             "{found:?}"
         );
-        let one_each = self::found(
-            FakeCase::pipe(),
-            &[test("cycles", SelfTestOutcome::Admitted)],
-        );
+        let one_each = self::found(FakeCase::pipe(), &[admitted()]);
         assert_eq!(one_each[0].difference_error, None);
+    }
+
+    fn admitted() -> SelfTest {
+        test("cycles", SelfTestOutcome::Admitted)
     }
 
     fn test(event: &str, outcome: SelfTestOutcome) -> SelfTest {

@@ -132,6 +132,27 @@ mod tests {
         assert!(!is_case_done(&record.header, 0, &record.cycles));
     }
 
+    /// Returns earlier runs that differ by this share of the direct cost.
+    fn earlier(between_ppm: u64, runs: u32) -> Option<EarlierRuns> {
+        let spread = Spread {
+            cost: CostName::Direct,
+            between_ppm,
+            within_ppm: 0,
+        };
+        let case = EarlierCase {
+            case: 0,
+            runs,
+            since: "2026-01-01T00:00:00Z".to_owned(),
+            until: "2026-01-09T00:00:00Z".to_owned(),
+            repetitions: 8,
+            spreads: vec![spread],
+        };
+        Some(EarlierRuns {
+            cases: vec![case],
+            ..EarlierRuns::default()
+        })
+    }
+
     /// If earlier runs differ by 0.2 %, the printed interval can reach 1 %, and the case waits for
     /// it; if they differ by 0.6 %, it cannot.
     #[test]
@@ -140,31 +161,10 @@ mod tests {
         record.header.plan.precision_per_mille = 10;
         let done_after = |between_ppm: u64, runs: u32| {
             let mut header = record.header.clone();
-            let spread = Spread {
-                cost: deciding(&header.plan.cases[0]),
-                between_ppm,
-                within_ppm: 0,
-            };
-            let (since, until) = (String::new(), String::new());
-            let case = EarlierCase {
-                case: 0,
-                runs,
-                since,
-                until,
-                repetitions: 8,
-                spreads: vec![spread],
-            };
-            header.earlier = Some(EarlierRuns {
-                cases: vec![case],
-                ..EarlierRuns::default()
-            });
+            header.earlier = earlier(between_ppm, runs);
             let of_first = |n: u32| -> Vec<_> {
-                record
-                    .cycles
-                    .iter()
-                    .filter(|window| window.repetition < n)
-                    .cloned()
-                    .collect()
+                let cycles = record.cycles.iter().cloned();
+                cycles.filter(|window| window.repetition < n).collect()
             };
             (1..=60)
                 .find(|n| is_case_done(&header, 0, &of_first(*n)))
@@ -179,51 +179,17 @@ mod tests {
         assert!(with > without, "{with} and {without}");
         let mut found = record.clone();
         found.cycles.retain(|window| window.repetition < with);
-        let spread = Spread {
-            cost: CostName::Direct,
-            between_ppm: 5_000,
-            within_ppm: 0,
-        };
-        let (since, until) = (
-            "2026-01-01T00:00:00Z".to_owned(),
-            "2026-01-09T00:00:00Z".to_owned(),
-        );
-        let case = EarlierCase {
-            case: 0,
-            runs: 20,
-            since,
-            until,
-            repetitions: 8,
-            spreads: vec![spread],
-        };
-        found.header.earlier = Some(EarlierRuns {
-            cases: vec![case.clone()],
-            ..EarlierRuns::default()
-        });
+        found.header.earlier = earlier(5_000, 20);
         let wide = |result: &CaseFinding| {
             let mut flags = result.flags.iter();
             let wide = flags.find(|flag| flag.name == FlagName::WideInterval);
             wide.map(|flag| flag.detail.clone())
         };
         let result = &crate::analyse(&found).results[0];
-        let reached = result
-            .direct_ns
-            .as_ref()
-            .expect("a cost")
-            .relative_half_width();
+        let direct = result.direct_ns.as_ref().expect("a cost");
+        let reached = direct.relative_half_width();
         assert!(reached <= 0.01 && wide(result).is_none(), "{reached}");
-        let spread = Spread {
-            between_ppm: 6_000,
-            ..case.spreads[0]
-        };
-        let case = EarlierCase {
-            spreads: vec![spread],
-            ..case
-        };
-        found.header.earlier = Some(EarlierRuns {
-            cases: vec![case],
-            ..EarlierRuns::default()
-        });
+        found.header.earlier = earlier(6_000, 20);
         let result = &crate::analyse(&found).results[0];
         let said = wide(result).expect("it is wide");
         let least = "20 earlier runs of this machine differ by so much that +-1.0";

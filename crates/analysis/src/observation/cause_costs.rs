@@ -67,21 +67,14 @@ mod tests {
     use super::super::analyse;
     use super::super::tests::{cause, observation, read, tasks};
     use super::*;
+    use switchcost_record::observation::Entry;
 
     #[test]
     fn the_costs_of_all_causes_add_up_to_the_direct_cost() {
         let causes = vec![
             cause(Why::Blocked, read(), 100),
-            cause(
-                Why::SliceEnded,
-                switchcost_record::observation::Entry::Interrupt,
-                10,
-            ),
-            cause(
-                Why::Blocked,
-                switchcost_record::observation::Entry::PageFault,
-                20,
-            ),
+            cause(Why::SliceEnded, Entry::Interrupt, 10),
+            cause(Why::Blocked, Entry::PageFault, 20),
         ];
         let found = analyse(&observation(tasks(causes))).all;
         let by_cause: Vec<_> = found

@@ -91,21 +91,17 @@ fn bounds(range: Range, most: Option<f64>) -> Bounds {
 
 #[cfg(test)]
 mod tests {
-    use switchcost_record::observation::{KnownBy, Observation, Tasks};
+    use switchcost_record::observation::{KnownBy, Observation};
     use switchcost_units::Nanos;
 
     use super::super::analyse;
-    use super::super::tests::{cause, known, observation, read, tasks};
+    use super::super::tests::{blocked, known, observation};
     use super::*;
-
-    fn blocked() -> Tasks {
-        tasks(vec![cause(Why::Blocked, read(), 100)])
-    }
 
     #[test]
     fn a_program_pays_for_its_causes_and_for_cold_caches_a_second() {
         // The observation has 100 switches of 900 to 1,100 ns in two seconds.
-        let mut observed = observation(blocked());
+        let mut observed = observation(blocked(100));
         let direct = Bounds {
             low: 45_000.0,
             likely: Some(50_000.0),
@@ -131,7 +127,7 @@ mod tests {
     fn who_has_no_price_pays_nothing_that_is_reported() {
         let unknown = Observation {
             calibration: None,
-            ..observation(blocked())
+            ..observation(blocked(100))
         };
         assert_eq!(payers(&analyse(&unknown)), []);
     }

@@ -118,8 +118,14 @@ pub(super) fn read() -> Entry {
     Entry::SystemCall("read".to_owned())
 }
 
-fn blocked() -> Tasks {
-    tasks(vec![cause(Why::Blocked, read(), 100)])
+/// Creates tasks that left the CPU for one reason.
+pub(super) fn left(why: Why, entry: Entry, switches: u64) -> Tasks {
+    tasks(vec![cause(why, entry, switches)])
+}
+
+/// Creates tasks that waited for input.
+pub(super) fn blocked(switches: u64) -> Tasks {
+    left(Why::Blocked, read(), switches)
 }
 
 /// Gives the tasks so much CPU time that it limits no cost.
@@ -130,8 +136,16 @@ fn busy(tasks: Tasks) -> Tasks {
     }
 }
 
-fn direct(causes: Vec<Cause>) -> Option<Range> {
-    analyse(&observation(tasks(causes))).all.direct_ns
+fn direct(tasks: Tasks) -> Option<Range> {
+    analyse(&observation(tasks)).all.direct_ns
+}
+
+fn range(low: f64, likely: f64, high: f64) -> Option<Range> {
+    Some(Range {
+        low,
+        likely: Some(likely),
+        high,
+    })
 }
 
 #[test]
@@ -156,70 +170,44 @@ fn the_direct_cost_is_that_of_each_cause() {
     );
     // A preemption costs from the lower end of a yield to the upper end of a blocking switch, and
     // its centre is that of the yield.
-    let expected = Range {
-        low: 90_000.0 + 3_500.0 + 350.0,
-        likely: Some(100_000.0 + 4_000.0 + 400.0),
-        high: 110_000.0 + 4_500.0 + 1_100.0,
-    };
-    assert_eq!(direct(causes), Some(expected));
+    let expected = range(
+        90_000.0 + 3_500.0 + 350.0,
+        100_000.0 + 4_000.0 + 400.0,
+        110_000.0 + 4_500.0 + 1_100.0,
+    );
+    assert_eq!(direct(tasks(causes)), expected);
 }
 
 #[test]
 fn a_preemption_out_of_an_interrupt_costs_the_interrupt_too_and_one_by_a_wake_up_in_a_call_does_not()
  {
-    let of = |why, entry| direct(vec![cause(why, entry, 10)]);
-    let in_call = of(Why::PreemptedByWoken, read());
+    let of = |why, entry| direct(left(why, entry, 10));
     assert_eq!(
-        in_call,
-        Some(Range {
-            low: 3_500.0,
-            likely: Some(4_000.0),
-            high: 11_000.0
-        })
+        of(Why::PreemptedByWoken, read()),
+        range(3_500.0, 4_000.0, 11_000.0)
     );
     // Both switches and the interrupt take twice 5,000 ns, up to 11,000 ns, of which the other
     // switch, which waits, takes at least 900 ns.
-    let interrupted = of(Why::PreemptedByWoken, Entry::Interrupt);
     assert_eq!(
-        interrupted,
-        Some(Range {
-            low: 3_500.0,
-            likely: Some(50_000.0),
-            high: 101_000.0
-        })
+        of(Why::PreemptedByWoken, Entry::Interrupt),
+        range(3_500.0, 50_000.0, 101_000.0)
     );
     // The tick also comes without a switch.
-    let ended = of(Why::SliceEnded, Entry::Interrupt);
     assert_eq!(
-        ended,
-        Some(Range {
-            low: 3_500.0,
-            likely: Some(4_000.0),
-            high: 101_000.0
-        })
+        of(Why::SliceEnded, Entry::Interrupt),
+        range(3_500.0, 4_000.0, 101_000.0)
     );
-    let found = analyse(&observation(tasks(vec![cause(
+    let found = analyse(&observation(left(
         Why::PreemptedByWoken,
         Entry::Interrupt,
         10,
-    )])));
-    assert_eq!(
-        found.all.interrupts_ns,
-        Some(Range {
-            low: 0.0,
-            likely: Some(46_000.0),
-            high: 90_000.0
-        })
-    );
+    )));
+    assert_eq!(found.all.interrupts_ns, range(0.0, 46_000.0, 90_000.0));
 }
 
 #[test]
 fn without_a_measured_preemption_the_cost_of_one_has_no_upper_end_but_all_of_the_time() {
-    let mut older = observation(tasks(vec![cause(
-        Why::PreemptedByWoken,
-        Entry::Interrupt,
-        10,
-    )]));
+    let mut older = observation(left(Why::PreemptedByWoken, Entry::Interrupt, 10));
     older.calibration = Some(Calibration {
         preempted: None,
         ..calibration()
@@ -255,7 +243,7 @@ pub(super) fn known(by: KnownBy, process: u32, ns: f64) -> KnownReload {
 
 #[test]
 fn what_cold_caches_cost_is_known_of_the_program_itself_or_not_at_all() {
-    let mut observed = observation(busy(blocked()));
+    let mut observed = observation(busy(blocked(100)));
     let found = |observed: &Observation| {
         let found = analyse(observed).all;
         let likely = found.indirect_ns.and_then(|range| range.likely);
@@ -283,11 +271,7 @@ fn after_inject_its_interval_is_the_range() {
         ran_ns: Nanos(1_000),
         cost: cost(ns, 0.1 * ns),
     };
-    let mut observed = observation(busy(tasks(vec![cause(
-        Why::PreemptedByWoken,
-        Entry::Interrupt,
-        100,
-    )])));
+    let mut observed = observation(busy(left(Why::PreemptedByWoken, Entry::Interrupt, 100)));
     let without = analyse(&observed);
     observed.known = vec![KnownReload {
         by: KnownBy::Inject,
@@ -322,7 +306,7 @@ fn who_left_and_did_not_come_back_has_reloaded_nothing() {
         others: Histogram::default(),
         off: Histogram::default(),
         off_at_end: 1,
-        ..tasks(vec![cause(Why::Blocked, read(), 1)])
+        ..blocked(1)
     };
     let mut observed = observation(left);
     observed.known = vec![known(KnownBy::Inject, 7, 900.0)];
@@ -332,11 +316,11 @@ fn who_left_and_did_not_come_back_has_reloaded_nothing() {
 #[test]
 fn few_switches_of_which_nothing_is_known_do_not_take_away_what_is_known_of_all() {
     let likely = |switches: u64| {
-        let mut both = observation(busy(blocked()));
+        let mut both = observation(busy(blocked(100)));
         both.known = vec![known(KnownBy::Inject, 7, 900.0)];
         both.tasks.push(Tasks {
             process: Some(8),
-            ..busy(tasks(vec![cause(Why::Blocked, read(), switches)]))
+            ..busy(blocked(switches))
         });
         let found = analyse(&both).all;
         found.indirect_ns.and_then(|range| range.likely)
@@ -350,7 +334,7 @@ fn another_core_has_nothing_of_it_cached() {
     let mut observed = observation(Tasks {
         moved: [5, 2, 1],
         others: Histogram::new([0, 0, 0, 1, 0]),
-        ..busy(tasks(vec![cause(Why::Blocked, read(), 9)]))
+        ..busy(blocked(9))
     });
     observed.known = vec![known(KnownBy::Inject, 7, 900.0)];
     // One switch after 512 to 768 ns, and three moves to other cores, cost time; the five moves
@@ -363,7 +347,7 @@ fn another_core_has_nothing_of_it_cached() {
 fn less_than_a_hundredth_of_a_cpu_is_negligible_whatever_share_of_its_time_it_is() {
     let idle = analyse(&observation(Tasks {
         run_ns: Nanos(500_000),
-        ..blocked()
+        ..blocked(100)
     }));
     assert!(idle.all.is_negligible());
     assert!(
@@ -377,7 +361,7 @@ fn less_than_a_hundredth_of_a_cpu_is_negligible_whatever_share_of_its_time_it_is
         "{:?}",
         idle.advice
     );
-    let many = tasks(vec![cause(Why::Blocked, read(), 1000)]);
+    let many = blocked(1000);
     assert!(!analyse(&observation(busy(many))).all.is_negligible());
 }
 
@@ -386,7 +370,7 @@ fn the_costliest_by_what_is_likely_or_direct_comes_first() {
     let named = |name: &str, process, switches| Tasks {
         name: name.to_owned(),
         process: Some(process),
-        ..busy(tasks(vec![cause(Why::Blocked, read(), switches)]))
+        ..busy(blocked(switches))
     };
     let mut several = observation(named("more often", 7, 100));
     several.tasks.push(named("colder", 8, 80));
@@ -400,7 +384,7 @@ fn the_costliest_by_what_is_likely_or_direct_comes_first() {
 fn without_the_costs_of_the_machine_switches_are_counted_and_not_priced() {
     let unknown = Observation {
         calibration: None,
-        ..observation(tasks(vec![cause(Why::Blocked, read(), 100)]))
+        ..observation(blocked(100))
     };
     let found = analyse(&unknown);
     assert_eq!(
@@ -414,7 +398,7 @@ fn a_request_has_its_share_of_the_cost() {
     let served = Observation {
         requests: Some(50),
         known: vec![known(KnownBy::Inject, 7, 900.0)],
-        ..observation(busy(tasks(vec![cause(Why::Blocked, read(), 100)])))
+        ..observation(busy(blocked(100)))
     };
     let found = analyse(&served);
     assert_eq!(found.switches_a_request, Some(2.0));
@@ -431,7 +415,7 @@ fn a_request_has_its_share_of_the_cost() {
 
 #[test]
 fn quantiles_are_ends_of_buckets_and_open_where_the_last_has_none() {
-    let found = analyse(&observation(tasks(vec![cause(Why::Blocked, read(), 100)])));
+    let found = analyse(&observation(blocked(100)));
     let wait = found.wait.expect("waits were counted");
     assert_eq!(
         (wait.count, wait.p50_ns, wait.max_ns),
@@ -458,7 +442,7 @@ fn pair(name: &str, other: Option<u32>, preempted: u64) -> Pair {
 
 #[test]
 fn waits_for_a_cpu_are_by_the_name_of_who_had_it_and_add_up() {
-    let mut observed = observation(tasks(vec![cause(Why::PreemptedByWoken, read(), 1000)]));
+    let mut observed = observation(left(Why::PreemptedByWoken, read(), 1000));
     observed.pairs = vec![
         pair("wrk", Some(9), 0),
         pair("wrk", Some(10), 0),
@@ -498,7 +482,7 @@ fn waits_for_a_cpu_are_by_the_name_of_who_had_it_and_add_up() {
 fn threads_of_a_pool_are_one_row_and_who_has_most_of_a_cause() {
     let named = |name: &str, switches| Tasks {
         name: name.to_owned(),
-        ..tasks(vec![cause(Why::Blocked, read(), switches)])
+        ..blocked(switches)
     };
     let mut pool = observation(named("main", 50));
     pool.tasks
@@ -526,7 +510,7 @@ fn everybody_can_be_listed_by_control_group() {
     let of = |process, group: Option<&str>, switches| Tasks {
         process,
         control_group: group.map(str::to_owned),
-        ..tasks(vec![cause(Why::Blocked, read(), switches)])
+        ..blocked(switches)
     };
     let mut all = observation(of(Some(1), Some("/system.slice/nginx.service"), 400));
     all.tasks.extend([
@@ -584,7 +568,7 @@ fn a_process_has_one_name_whatever_its_threads_are_called() {
         process,
         process_name: Some("java".to_owned()),
         name: name.to_owned(),
-        ..tasks(vec![cause(Why::Blocked, read(), switches)])
+        ..blocked(switches)
     };
     let mut observed = observation(named(Some(7), "VM Periodic Tas", 90));
     observed.tasks.extend([
@@ -600,7 +584,7 @@ fn a_process_has_one_name_whatever_its_threads_are_called() {
     assert_eq!(names(&found.processes), [java(100), java(5)]);
     assert_eq!(names(&found.names), [java(105)]);
     assert_eq!(found.threads.len(), 3);
-    let alone = observation(tasks(vec![cause(Why::Blocked, read(), 1)]));
+    let alone = observation(blocked(1));
     assert!(
         analyse(&alone).threads.is_empty(),
         "it says no more than the names"

@@ -7,7 +7,7 @@ use switchcost_record::observation::{
 };
 use switchcost_units::{CpuId, Nanos};
 
-use crate::observation::tests::{cause, known, observation, read, tasks};
+use crate::observation::tests::{blocked, cause, known, left, observation, read, tasks};
 use crate::observation::{Advice, Change, NoAdvice, analyse};
 
 const WINDOW: u64 = 2_000_000_000;
@@ -45,7 +45,7 @@ fn pair(name: &str, other: Option<u32>, preempted: u64) -> Pair {
 fn preempted(why: Why, entry: Entry, pairs: Vec<Pair>) -> Observation {
     Observation {
         pairs,
-        ..observation(tasks(vec![cause(why, entry, 1000)]))
+        ..observation(left(why, entry, 1000))
     }
 }
 
@@ -58,6 +58,28 @@ fn changes(observation: &Observation) -> Vec<Change> {
         .into_iter()
         .map(|advice| advice.change)
         .collect()
+}
+
+/// Creates tasks that waited in a system call.
+fn in_call(call: &str, switches: u64) -> Tasks {
+    left(Why::Blocked, Entry::SystemCall(call.to_owned()), switches)
+}
+
+/// Creates tasks whose few switches cost next to nothing.
+fn cheap() -> Tasks {
+    Tasks {
+        run_ns: Nanos(10_000_000_000),
+        ..blocked(100)
+    }
+}
+
+fn throttled(ns: u64) -> Throttled {
+    Throttled {
+        group: "build".to_owned(),
+        times: 9,
+        throttled_ns: Nanos(ns),
+        joined_after_ns: None,
+    }
 }
 
 fn separate() -> Change {
@@ -117,11 +139,7 @@ fn who_is_let_in_by_a_call_of_the_observed_works_with_it() {
 fn they_preempt_one_another_where_more_can_run_than_there_are_cpus() {
     let with = |change: fn(&mut Tasks)| {
         // The switches are frequent enough to be worth a change.
-        let mut own = observation(tasks(vec![cause(
-            Why::SliceEnded,
-            Entry::Interrupt,
-            1_000_000,
-        )]));
+        let mut own = observation(left(Why::SliceEnded, Entry::Interrupt, 1_000_000));
         own.pairs = vec![pair("worker", Some(7), 1_000_000)];
         own.tasks[0].run_ns = Nanos(2 * WINDOW);
         change(&mut own.tasks[0]);
@@ -174,7 +192,7 @@ fn slices_that_end_are_to_be_longer_and_no_others() {
 
 #[test]
 fn a_lock_is_wanted_by_fewer_where_most_wait_for_one_and_not_for_a_time() {
-    let waits = |entry| changes(&observation(tasks(vec![cause(Why::Blocked, entry, 1000)])));
+    let waits = |entry| changes(&observation(left(Why::Blocked, entry, 1000)));
     assert_eq!(waits(Entry::Futex(FutexWait::Lock)), [Change::FewerLocks]);
     assert_eq!(waits(Entry::Futex(FutexWait::Timed)), []);
     // The thread belongs to a pool and waits for work on a condition.
@@ -183,10 +201,7 @@ fn a_lock_is_wanted_by_fewer_where_most_wait_for_one_and_not_for_a_time() {
 
 #[test]
 fn more_is_done_for_each_wake_up_by_who_waits_for_input_only() {
-    let waits = |call: &str| {
-        let entry = Entry::SystemCall(call.to_owned());
-        changes(&observation(tasks(vec![cause(Why::Blocked, entry, 1000)])))
-    };
+    let waits = |call: &str| changes(&observation(in_call(call, 1000)));
     assert_eq!(
         waits("read"),
         [Change::MoreForEachWakeUp {
@@ -200,15 +215,14 @@ fn more_is_done_for_each_wake_up_by_who_waits_for_input_only() {
         }]
     );
     assert_eq!(waits("wait4"), []);
-    let in_faults = observation(tasks(vec![cause(Why::Blocked, Entry::PageFault, 1000)]));
+    let in_faults = observation(left(Why::Blocked, Entry::PageFault, 1000));
     assert_eq!(changes(&in_faults), []);
 }
 
 #[test]
 fn where_a_wait_may_have_ended_by_time_it_is_not_said_that_more_at_a_time_helps() {
     for call in ["epoll_pwait", "pselect6", "io_uring_enter"] {
-        let entry = Entry::SystemCall(call.to_owned());
-        let found = changes(&observation(tasks(vec![cause(Why::Blocked, entry, 1000)])));
+        let found = changes(&observation(in_call(call, 1000)));
         assert_eq!(
             found,
             [Change::FewerWakeUps {
@@ -221,13 +235,7 @@ fn where_a_wait_may_have_ended_by_time_it_is_not_said_that_more_at_a_time_helps(
 #[test]
 fn threads_of_a_runtime_that_sleep_by_themselves_are_not_to_sleep_longer() {
     for call in ["nanosleep", "clock_nanosleep"] {
-        let sleeping = |switches| {
-            tasks(vec![cause(
-                Why::Blocked,
-                Entry::SystemCall(call.to_owned()),
-                switches,
-            )])
-        };
+        let sleeping = |switches| in_call(call, switches);
         let of_go = |switches| Tasks {
             runtime: Some("Go".to_owned()),
             ..sleeping(switches)
@@ -269,18 +277,14 @@ fn threads_of_a_runtime_that_sleep_by_themselves_are_not_to_sleep_longer() {
 
 #[test]
 fn what_costs_nothing_needs_no_advice() {
-    let few = Tasks {
-        run_ns: Nanos(10_000_000_000),
-        ..tasks(vec![cause(Why::Blocked, read(), 100)])
-    };
-    let cheap = Observation {
+    let known_cheap = Observation {
         known: vec![known(KnownBy::Inject, 7, 9.0)],
-        ..observation(few)
+        ..observation(cheap())
     };
-    assert_eq!(changes(&cheap), [Change::Nothing]);
+    assert_eq!(changes(&known_cheap), [Change::Nothing]);
     let unknown = Observation {
         calibration: None,
-        ..observation(tasks(vec![cause(Why::Blocked, read(), 100)]))
+        ..observation(blocked(100))
     };
     assert_eq!(
         changes(&unknown),
@@ -291,30 +295,20 @@ fn what_costs_nothing_needs_no_advice() {
 
 #[test]
 fn a_quota_is_to_be_raised_where_it_bound() {
-    let throttled = |ns| {
-        let group = Throttled {
-            group: "build".to_owned(),
-            times: 9,
-            throttled_ns: Nanos(ns),
-            joined_after_ns: None,
-        };
-        let few = Tasks {
-            run_ns: Nanos(10_000_000_000),
-            ..tasks(vec![cause(Why::Blocked, read(), 100)])
-        };
+    let found = |ns| {
         advice(&Observation {
-            throttled: vec![group],
+            throttled: vec![throttled(ns)],
             known: vec![known(KnownBy::Inject, 7, 9.0)],
-            ..observation(few)
+            ..observation(cheap())
         })
     };
-    let bound = throttled(700);
+    let bound = found(700);
     assert_eq!(bound[0].change, raise(700, true));
     assert_eq!(
         (bound[0].at_most.cpu_share, bound[0].at_most.waits_ns),
         (None, Some(700))
     );
-    assert_eq!(throttled(0)[0].change, Change::Nothing);
+    assert_eq!(found(0)[0].change, Change::Nothing);
 }
 
 fn raise(ns: u64, is_whole: bool) -> Change {
@@ -328,22 +322,12 @@ fn raise(ns: u64, is_whole: bool) -> Change {
 #[test]
 fn of_a_quota_that_others_share_the_observed_win_what_they_waited_for_it_themselves() {
     let found = |subject: Subject, source, waits: Vec<Waits>| {
-        let group = Throttled {
-            group: "build".to_owned(),
-            times: 9,
-            throttled_ns: Nanos(2_000),
-            joined_after_ns: None,
-        };
-        let few = Tasks {
-            run_ns: Nanos(10_000_000_000),
-            ..tasks(vec![cause(Why::Blocked, read(), 100)])
-        };
         let found = advice(&Observation {
-            throttled: vec![group],
+            throttled: vec![throttled(2_000)],
             subject,
             source,
             waits,
-            ..observation(few)
+            ..observation(cheap())
         });
         (found[0].change.clone(), found[0].at_most.waits_ns)
     };

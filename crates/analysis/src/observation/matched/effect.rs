@@ -5,10 +5,10 @@ use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::Interval;
 use super::blocks::Blocks;
+use crate::statistics::quantiles::student;
 
 /// Least number of controls of a path key.
 const LEAST_CONTROLS: usize = 5;
@@ -129,7 +129,7 @@ fn half_width(without: &[f64], blocks: &Blocks) -> Option<f64> {
         let mean = without.iter().sum::<f64>() / n;
         let squares: f64 = without.iter().map(|it| (it - mean).powi(2)).sum();
         let error = (squares * (n - 1.0) / n).sqrt();
-        Some(StudentsT::new(0.0, 1.0, n - 1.0).ok()?.inverse_cdf(0.95) * error)
+        Some(student(n - 1.0, 0.9)? * error)
     };
     blocks.lengths().filter_map(of_length).reduce(f64::max)
 }
